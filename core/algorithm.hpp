@@ -1,0 +1,54 @@
+// The contract of an algorithm: a parameter struct P, and one class a backend that implements it.
+#pragma once
+
+#include <memory>
+
+#include "core/backend.hpp"
+#include "core/region.hpp"
+
+namespace regions {
+
+// What stays fixed between two configure() calls.
+struct Setup {
+  Layout in;  // of the frames that come
+  Size size;  // of frames and outputs, 1..65535 each way
+  Colorimetry color;
+  Layout out;  // of the output picture, if `has_output`
+  bool has_output = false;
+  Layout mask;  // of the attached mask, if `has_mask`: gray8, gray16 or labels32
+  bool has_mask = false;
+  int slots = 1;                // frames in flight
+  uint32_t max_regions = 4096;  // records wanted for a frame
+};
+
+// One frame's work. All views but `table` lie in the backend's memory and stay until the queue's
+// wait() returns.
+struct Job {
+  int slot = 0;  // 0..slots-1; a slot is not reused before its frame is done
+  ConstFrame in;
+  ConstFrame mask;    // attached upstream; empty if none
+  Frame out;          // where the output picture goes, may be `in` itself; empty if none
+  LabelMap labels;    // where dense labels go; empty if nobody asked
+  RegionTable table;  // pinned host memory; regions == nullptr if nobody asked
+  // Regions that came with the frame (host memory), for algorithms that read them.
+  const Region* attached = nullptr;
+  uint32_t attached_count = 0;
+};
+
+template <class P>
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+  // The only place that allocates. Throws InputError for what it cannot do, MemoryError.
+  virtual void configure(const Setup& setup) = 0;
+  // Puts one frame's work on the queue. Neither allocates nor waits. P is copied.
+  virtual void enqueue(const Job& job, const P& params, Queue& queue) = 0;
+  // Forgets what was learnt from earlier frames.
+  virtual void reset() {}
+};
+
+// Each backend specialises this for each P. The backend must be of kind K.
+template <class P, BackendKind K>
+std::unique_ptr<Algorithm<P>> make_algorithm(std::shared_ptr<Backend> backend);
+
+}  // namespace regions

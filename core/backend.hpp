@@ -1,0 +1,107 @@
+// Backend: a place that runs algorithms (the CPU, one GPU). Queue: work in order on it. Slots,
+// algorithms and the plugin see only these.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/frame.hpp"
+
+namespace regions {
+
+enum class BackendKind : uint8_t { cpu, cuda };
+
+// Memory with an owner. Freed by its deleter, whichever thread drops it.
+class Block {
+ public:
+  using Free = void (*)(void* owner, void* data);
+  Block() = default;
+  // `keep` is held until the memory has been freed.
+  Block(void* data, size_t bytes, Free free, void* owner, std::shared_ptr<void> keep = {})
+      : data_(data), bytes_(bytes), free_(free), owner_(owner), keep_(std::move(keep)) {}
+  Block(Block&& other) noexcept { *this = std::move(other); }
+  Block& operator=(Block&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+    free_ = other.free_;
+    owner_ = other.owner_;
+    keep_ = std::move(other.keep_);
+    return *this;
+  }
+  ~Block() { release(); }
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void release() {
+    if (data_) free_(owner_, data_);
+    data_ = nullptr;
+  }
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  Free free_ = nullptr;
+  void* owner_ = nullptr;
+  std::shared_ptr<void> keep_;
+};
+
+// Work runs in the order given; nothing here blocks but wait(). Used by one thread at a time.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  // Copies pixels between host and device or within either; formats and sizes are equal. Host sides
+  // should be pinned, else the copy may block. Both must stay until wait() returns.
+  virtual void copy(const ConstFrame& from, const Frame& to) = 0;
+  // The same for plain bytes.
+  virtual void copy_bytes(const void* from, void* to, size_t bytes) = 0;
+  // Marks the end of a frame's work.
+  virtual void record() = 0;
+  // Whether all work before the last record() is done. Never blocks.
+  virtual bool done() const = 0;
+  // Blocks until then. Throws what the work threw, or DeviceError.
+  virtual void wait() = 0;
+  // A backend's own handle: cudaStream_t, or null on the CPU.
+  virtual void* native() const { return nullptr; }
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual BackendKind kind() const = 0;
+  // "cpu: 2 threads", "cuda:0 NVIDIA H200".
+  virtual std::string description() const = 0;
+  // Where its algorithms read and write pictures.
+  virtual Memory memory() const = 0;
+  virtual std::unique_ptr<Queue> make_queue() = 0;
+  // Memory its algorithms use, zero or not; throws MemoryError naming the size.
+  virtual Block allocate(size_t bytes) = 0;
+  // Host memory that copies at full speed.
+  virtual Block allocate_pinned(size_t bytes) = 0;
+
+  // While an Entry lives, this thread may use the backend (on a GPU: its context is current).
+  // Every call on the backend, its queues and algorithms, and every Block's end, needs one.
+  class Entry {
+   public:
+    explicit Entry(Backend& backend) : backend_(backend) { backend_.enter(); }
+    ~Entry() { backend_.leave(); }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    Backend& backend_;
+  };
+
+ protected:
+  virtual void enter() {}
+  virtual void leave() {}
+};
+
+}  // namespace regions

@@ -1,0 +1,68 @@
+// Connected-component labelling: parameters, and the decisions both backends must take alike.
+#pragma once
+
+#include "core/algorithm.hpp"
+#include "core/drawing.hpp"
+
+namespace regions {
+
+enum class Criterion : uint8_t { binary, equal, difference };
+enum class Connectivity : uint8_t { four = 4, eight = 8 };
+enum class Source : uint8_t { image, alpha, mask };
+enum class CcOutput : uint8_t { overlay, labels, colors, mask, none };
+enum class Overflow : uint8_t { drop_smallest, saturate, error };
+
+struct CcLabelParams : DrawingParams {
+  Criterion criterion = Criterion::binary;
+  double threshold = 0.5;
+  double tolerance = 0.1;
+  Connectivity connectivity = Connectivity::eight;
+  Source source = Source::image;
+  int64_t min_area = 0;
+  int64_t max_area = 0;
+  int64_t fill_holes = 0;
+  int64_t max_regions = 4096;
+  CcOutput output = CcOutput::overlay;
+  Overflow overflow = Overflow::drop_smallest;
+};
+
+std::span<const Field> fields_of(const CcLabelParams&);
+
+// A pixel is foreground when its value (gray, luma, alpha; for RGB luma_of) is >= this level.
+// Black of the colorimetry is 0, white is 1; 0 makes every pixel foreground.
+int foreground_level(double threshold, const Layout& layout, const Colorimetry& color);
+
+// Neighbours are linked when the sum of |difference| over their channels (one for gray and YUV:
+// the luma; three for RGB) is < this level. GTC 2010 S12218: sum |difference| < tolerance.
+int difference_level(double tolerance, const Layout& layout);
+
+// Luma of RGB by BT.601 in 8-bit fixed point; the same on host and device.
+REGIONS_HD inline int luma_of(int red, int green, int blue) {
+  return (77 * red + 150 * green + 29 * blue + 128) >> 8;
+}
+
+// The value that `binary` compares, of pixel (x, y).
+template <class Byte>
+REGIONS_HD inline int value_at(const BasicFrame<Byte>& frame, int x, int y) {
+  if (frame.layout.model == ColorModel::rgb) {
+    return luma_of(frame.sample(0, x, y), frame.sample(1, x, y), frame.sample(2, x, y));
+  }
+  return frame.sample(0, x, y);
+}
+
+// Sum of |difference| over the channels that `equal` (0: linked) and `difference` compare.
+template <class Byte>
+REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, int x2, int y2) {
+  const int channels = frame.layout.model == ColorModel::rgb ? 3 : 1;
+  int sum = 0;
+  for (int c = 0; c < channels; ++c) {
+    const int d = frame.sample(c, x, y) - frame.sample(c, x2, y2);
+    sum += d < 0 ? -d : d;
+  }
+  return sum;
+}
+
+// Greatest label that a label picture of this layout can hold.
+uint32_t label_limit(const Layout& layout);
+
+}  // namespace regions

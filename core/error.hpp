@@ -1,0 +1,29 @@
+// What goes wrong is thrown as one of these; the plugin turns each into one element error.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace regions {
+
+// The caller's input or settings are at fault.
+struct InputError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The device failed or is not there.
+struct DeviceError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Host or device memory ran out.
+struct MemoryError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Precondition at a public edge: throws InputError(message) unless `holds`.
+inline void expects(bool holds, const std::string& message) {
+  if (!holds) throw InputError(message);
+}
+
+}  // namespace regions

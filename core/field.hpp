@@ -1,0 +1,114 @@
+// A parameter is declared once, as one Field beside its struct. Properties, documentation, bench
+// options and fuzz ranges are all read from the table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace regions {
+
+// A parameter's value: flag, whole number (also the index of a choice), number, text, list.
+using Value = std::variant<bool, int64_t, double, std::string, std::vector<double>>;
+
+struct Choice {
+  int value;
+  const char* name;   // as typed: "union-find"
+  const char* blurb;  // one line
+};
+
+// flags: a whole number whose bits are the choices' values.
+enum class Kind : uint8_t { flag, integer, real, choice, flags, text, list };
+
+struct Field {
+  const char* name;   // lower-case-dashed
+  const char* blurb;  // ends with the unit
+  Kind kind;
+  double min = 0;  // true limits: outside them the algorithm refuses, inside it works;
+  double max = 0;  // of every element for lists
+  std::span<const Choice> choices;
+  bool live = true;  // may change while playing
+  Value (*get)(const void* params);
+  void (*set)(void* params, const Value& value);  // stores; limits are checked by assign()
+};
+
+namespace field_detail {
+template <class M>
+struct MemberOf;
+template <class P, class T>
+struct MemberOf<T P::*> {
+  using Type = T;
+};
+template <class T>
+constexpr Kind kind_of() {
+  if constexpr (std::is_same_v<T, bool>)
+    return Kind::flag;
+  else if constexpr (std::is_enum_v<T>)
+    return Kind::choice;
+  else if constexpr (std::is_integral_v<T>)
+    return Kind::integer;
+  else if constexpr (std::is_floating_point_v<T>)
+    return Kind::real;
+  else if constexpr (std::is_same_v<T, std::string>)
+    return Kind::text;
+  else
+    return Kind::list;
+}
+}  // namespace field_detail
+
+struct Limits {
+  double min = 0, max = 0;
+};
+enum class Change : uint8_t { live, stopped };  // may it change while playing?
+
+// One line of a table: field<CcLabelParams, &CcLabelParams::threshold>("threshold", "… (fraction)",
+// {0, 1}). The member may be one of a base of P. A whole number with choices is a set of flags.
+template <class P, auto Member>
+Field field(const char* name, const char* blurb, Limits limits = {},
+            std::span<const Choice> choices = {}, Change change = Change::live) {
+  using T = typename field_detail::MemberOf<decltype(Member)>::Type;
+  constexpr Kind kind = field_detail::kind_of<T>();
+  const bool flags = kind == Kind::integer && !choices.empty();
+  return {name,
+          blurb,
+          flags ? Kind::flags : kind,
+          limits.min,
+          limits.max,
+          choices,
+          change == Change::live,
+          [](const void* params) -> Value {
+            const T& member = static_cast<const P*>(params)->*Member;
+            if constexpr (kind == Kind::choice || kind == Kind::integer) {
+              return static_cast<int64_t>(member);
+            } else if constexpr (kind == Kind::real) {
+              return static_cast<double>(member);
+            } else {
+              return member;
+            }
+          },
+          [](void* params, const Value& value) {
+            T& member = static_cast<P*>(params)->*Member;
+            if constexpr (kind == Kind::choice || kind == Kind::integer) {
+              member = static_cast<T>(std::get<int64_t>(value));
+            } else if constexpr (kind == Kind::real) {
+              member = static_cast<T>(std::get<double>(value));
+            } else {
+              member = std::get<T>(value);
+            }
+          }};
+}
+
+// Stores a value after checking it against the field; throws InputError naming field and value.
+void assign(const Field& field, void* params, const Value& value);
+// The same from text, as typed on a command line ("0.5", "overlay", "true", "<0.1,0.2>").
+void assign_text(const Field& field, void* params, std::string_view text);
+// A value as text that assign_text reads back.
+std::string to_text(const Field& field, const Value& value);
+// The field of that name; throws InputError listing the known names.
+const Field& find(std::span<const Field> fields, std::string_view name);
+
+}  // namespace regions

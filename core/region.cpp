@@ -1,0 +1,47 @@
+// Mean colours of regions.
+#include "core/region.hpp"
+
+#include <algorithm>
+
+namespace regions {
+namespace {
+
+// Kr and Kb of the colour matrix (ITU-R BT.601-7, BT.709-6, BT.2020-2).
+struct Weights {
+  double red, blue;
+};
+constexpr Weights weights(YuvMatrix matrix) {
+  switch (matrix) {
+    case YuvMatrix::bt709:
+      return {0.2126, 0.0722};
+    case YuvMatrix::bt2020:
+      return {0.2627, 0.0593};
+    default:
+      return {0.299, 0.114};
+  }
+}
+
+}  // namespace
+
+MeanColor mean_color(const Region& region, const Layout& layout, const Colorimetry& color) {
+  if (region.area == 0) return {};
+  const double scale = 1.0 / static_cast<double>(region.area);
+  const double unit = 255.0 / layout.max_value();
+  const auto mean = [&](int c) { return static_cast<double>(region.sum_value[c]) * scale; };
+  const auto clamped = [](double v) { return std::clamp(v, 0.0, 255.0); };
+  if (layout.model == ColorModel::rgb) return {mean(0) * unit, mean(1) * unit, mean(2) * unit};
+  if (layout.model != ColorModel::yuv) return {mean(0) * unit, mean(0) * unit, mean(0) * unit};
+
+  const double step = 1 << (layout.depth - 8);  // one 8-bit code
+  const double luma_scale = color.full_range ? unit : 255.0 / (219 * step);
+  const double chroma_scale = color.full_range ? unit : 255.0 / (224 * step);
+  const double y = (mean(0) - (color.full_range ? 0 : 16 * step)) * luma_scale;
+  const double u = (mean(1) - 128 * step) * chroma_scale;
+  const double v = (mean(2) - 128 * step) * chroma_scale;
+  const auto [kr, kb] = weights(color.matrix);
+  const double red = y + 2 * (1 - kr) * v;
+  const double blue = y + 2 * (1 - kb) * u;
+  return {clamped(red), clamped((y - kr * red - kb * blue) / (1 - kr - kb)), clamped(blue)};
+}
+
+}  // namespace regions

@@ -1,0 +1,49 @@
+// Region: what is known of one labelled region, in exact integers so that backends agree bit for
+// bit.
+#pragma once
+
+#include <cstdint>
+
+#include "core/frame.hpp"
+
+namespace regions {
+
+struct Region {
+  uint32_t id = 0;      // its label in this frame, 1..n in raster order of the first pixel
+  uint32_t track = 0;   // id that stays from frame to frame; equals id where nothing tracks
+  int32_t first_x = 0;  // first pixel in raster order
+  int32_t first_y = 0;
+  int32_t left = 0;  // box, all four inside the region
+  int32_t top = 0;
+  int32_t right = 0;
+  int32_t bottom = 0;
+  uint64_t area = 0;   // pixels
+  uint64_t sum_x = 0;  // sums over the region's pixels
+  uint64_t sum_y = 0;
+  uint64_t sum_value[3] = {};  // of each colour component as stored (chroma at its nearest sample)
+
+  REGIONS_HD int width() const { return right - left + 1; }
+  REGIONS_HD int height() const { return bottom - top + 1; }
+  double centroid_x() const {
+    return area ? static_cast<double>(sum_x) / static_cast<double>(area) : 0;
+  }
+  double centroid_y() const {
+    return area ? static_cast<double>(sum_y) / static_cast<double>(area) : 0;
+  }
+};
+
+// Where an algorithm leaves its regions. `total` counts all regions of the frame, also those beyond
+// `capacity`, of which only the first `capacity` (in label order) are recorded.
+struct RegionTable {
+  Region* regions = nullptr;  // [capacity]
+  uint32_t capacity = 0;
+  uint32_t* total = nullptr;
+};
+
+// Mean colour as R, G, B in 0..255, from the sums of a frame with this layout and colorimetry.
+struct MeanColor {
+  double red = 0, green = 0, blue = 0;
+};
+MeanColor mean_color(const Region& region, const Layout& layout, const Colorimetry& color);
+
+}  // namespace regions

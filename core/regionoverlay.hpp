@@ -1,0 +1,13 @@
+// Drawing what the `regions` metadata holds, on any picture.
+#pragma once
+
+#include "core/algorithm.hpp"
+#include "core/drawing.hpp"
+
+namespace regions {
+
+struct RegionOverlayParams : DrawingParams {};
+
+std::span<const Field> fields_of(const RegionOverlayParams&);
+
+}  // namespace regions
