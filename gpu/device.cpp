@@ -1,0 +1,188 @@
+// The CUDA backend: contexts, memory, streams. The driver is asked for by name at run time, so that
+// a machine without one loads this code and is told so.
+#include "gpu/device.hpp"
+
+#include <cuda.h>
+
+#include <map>
+#include <mutex>
+
+#include "gpu/launch.hpp"
+
+namespace regions {
+namespace {
+
+// The driver calls that the runtime has no counterpart for.
+struct Driver {
+  CUresult (*retain_primary)(CUcontext*, CUdevice) = nullptr;
+  CUresult (*push)(CUcontext) = nullptr;
+  CUresult (*pop)(CUcontext*) = nullptr;
+};
+
+void* driver_function(const char* name) {
+  void* function = nullptr;
+  auto status = cudaDriverEntryPointSymbolNotFound;
+  constexpr unsigned kVersion = 12000;  // the oldest driver interface we need
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &status);
+  if (error != cudaSuccess || status != cudaDriverEntryPointSuccess || !function) {
+    throw DeviceError(std::string("the CUDA driver lacks ") + name);
+  }
+  return function;
+}
+
+const Driver& driver() {
+  static const Driver found = [] {
+    Driver d;
+    d.retain_primary =
+        reinterpret_cast<decltype(d.retain_primary)>(driver_function("cuDevicePrimaryCtxRetain"));
+    d.push = reinterpret_cast<decltype(d.push)>(driver_function("cuCtxPushCurrent"));
+    d.pop = reinterpret_cast<decltype(d.pop)>(driver_function("cuCtxPopCurrent"));
+    return d;
+  }();
+  return found;
+}
+
+void expect_device(int ordinal) {
+  const int count = cuda_device_count();
+  if (ordinal >= 0 && ordinal < count) return;
+  throw DeviceError(count == 0 ? std::string("no CUDA device: no driver, or no GPU")
+                               : "no CUDA device " + std::to_string(ordinal) + ": there are " +
+                                     std::to_string(count));
+}
+
+class CudaQueue : public Queue {
+ public:
+  explicit CudaQueue(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    const cudaError_t error = cudaEventCreateWithFlags(&end_, cudaEventDisableTiming);
+    if (error != cudaSuccess) cudaStreamDestroy(stream_);
+    check(error, "creating an event");
+  }
+  ~CudaQueue() override {
+    Backend::Entry entry(*backend_);
+    cudaEventDestroy(end_);
+    cudaStreamDestroy(stream_);
+  }
+  CudaQueue(const CudaQueue&) = delete;
+  CudaQueue& operator=(const CudaQueue&) = delete;
+
+  void copy(const ConstFrame& from, const Frame& to) override {
+    expects(from.layout.format == to.layout.format && from.size() == to.size(),
+            "copy between pictures of different format or size");
+    for (int p = 0; p < from.layout.planes; ++p) {
+      check(cudaMemcpy2DAsync(to.plane[p], static_cast<size_t>(to.pitch[p]), from.plane[p],
+                              static_cast<size_t>(from.pitch[p]),
+                              row_bytes(from.layout, p, from.size()),
+                              static_cast<size_t>(row_count(from.layout, p, from.size())),
+                              direction(from.memory, to.memory), stream_),
+            "copying a picture");
+    }
+  }
+  void copy_bytes(const void* from, void* to, size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying bytes");
+  }
+  void record() override { check(cudaEventRecord(end_, stream_), "recording an event"); }
+  bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }
+  void wait() override { check(cudaEventSynchronize(end_), "running a frame on the GPU"); }
+  void* native() const override { return stream_; }
+
+ private:
+  static cudaMemcpyKind direction(Memory from, Memory to) {
+    if (from == Memory::host) {
+      return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+    }
+    return to == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+  }
+
+  std::shared_ptr<Backend> backend_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
+
+class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {
+ public:
+  CudaBackend(int ordinal, CUcontext context) : context_(context) {
+    Entry entry(*this);
+    cudaDeviceProp properties;
+    check(cudaGetDeviceProperties(&properties, ordinal), "asking for the GPU's properties");
+    description_ = "cuda:" + std::to_string(ordinal) + " " + properties.name;
+  }
+  BackendKind kind() const override { return BackendKind::cuda; }
+  std::string description() const override { return description_; }
+  Memory memory() const override { return Memory::device; }
+  std::unique_ptr<Queue> make_queue() override {
+    Entry entry(*this);
+    return std::make_unique<CudaQueue>(shared_from_this());
+  }
+  Block allocate(size_t bytes) override {
+    return allocate<cudaFree>("GPU", bytes, [&](void** data) { return cudaMalloc(data, bytes); });
+  }
+  Block allocate_pinned(size_t bytes) override {
+    return allocate<cudaFreeHost>("pinned host", bytes, [&](void** data) {
+      return cudaHostAlloc(data, bytes, cudaHostAllocPortable);
+    });
+  }
+
+ protected:
+  // The driver keeps a stack of contexts for each thread, so entries nest and never mix.
+  void enter() override {
+    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context is gone");
+  }
+  void leave() override {
+    CUcontext popped;
+    driver().pop(&popped);
+  }
+
+ private:
+  template <cudaError_t (*release)(void*), class Allocate>
+  Block allocate(const char* kind, size_t bytes, Allocate allocate_into) {
+    Entry entry(*this);
+    void* data = nullptr;
+    const cudaError_t error = allocate_into(&data);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // not sticky: the device goes on
+      throw MemoryError("out of " + std::string(kind) + " memory: " + std::to_string(bytes) +
+                        " bytes wanted");
+    }
+    check(error, "allocating memory");
+    const auto free_block = [](void* owner, void* block) {
+      Entry owner_entry(*static_cast<CudaBackend*>(owner));
+      release(block);
+    };
+    return Block(data, bytes, free_block, this, shared_from_this());
+  }
+
+  CUcontext context_;
+  std::string description_;
+};
+
+}  // namespace
+
+int cuda_device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();
+  return 0;
+}
+
+void* primary_context(int ordinal) {
+  expect_device(ordinal);
+  static std::mutex mutex;
+  static std::map<int, CUcontext> retained;
+  const std::lock_guard lock(mutex);
+  CUcontext& context = retained[ordinal];
+  if (!context && driver().retain_primary(&context, ordinal) != CUDA_SUCCESS) {
+    context = nullptr;
+    throw DeviceError("cannot make a context on CUDA device " + std::to_string(ordinal));
+  }
+  return context;
+}
+
+std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* context) {
+  expect_device(ordinal);
+  if (!context) context = primary_context(ordinal);
+  return std::make_shared<CudaBackend>(ordinal, static_cast<CUcontext>(context));
+}
+
+}  // namespace regions

@@ -1,0 +1,42 @@
+// How this folder calls CUDA: every runtime call stands in check(), every kernel goes through
+// launch() on a stream.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <utility>
+
+#include "core/backend.hpp"
+
+namespace regions {
+
+// Throws MemoryError or DeviceError saying what was tried and what CUDA answered.
+inline void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  const std::string text = std::string(what) + ": " + cudaGetErrorString(error);
+  if (error == cudaErrorMemoryAllocation) throw MemoryError(text);
+  throw DeviceError(text);
+}
+
+inline cudaStream_t stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.native()); }
+
+// Runs `kernel` with arguments converted to the types it declares. An empty grid is no launch.
+template <class... Declared, class... Given>
+void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
+            cudaStream_t stream, Given&&... given) {
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  [&](Declared... arguments) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,
+                           shared_bytes, stream),
+          "launching a kernel");
+  }(std::forward<Given>(given)...);
+}
+
+// Blocks of `block` that cover `count`.
+inline unsigned blocks_for(size_t count, size_t block) {
+  return static_cast<unsigned>((count + block - 1) / block);
+}
+
+}  // namespace regions
