@@ -1,0 +1,122 @@
+// Clocks on the GPU (CUDA events, graph replay) and the floor kernel that all times are compared
+// with.
+#include <cuda_runtime.h>
+
+#include "bench/cuda.hpp"
+#include "gpu/device.hpp"
+#include "gpu/launch.hpp"
+
+namespace regions {
+namespace {
+
+constexpr int kWarmUp = 3;
+
+// A pair of events with an owner.
+class Stopwatch {
+ public:
+  explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
+    check(cudaEventCreate(&start_), "creating an event");
+    check(cudaEventCreate(&stop_), "creating an event");
+  }
+  ~Stopwatch() {
+    cudaEventDestroy(start_);
+    cudaEventDestroy(stop_);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  void start() { check(cudaEventRecord(start_, stream_), "recording an event"); }
+  // Microseconds since start(), once all work before this call is done.
+  double stop() {
+    check(cudaEventRecord(stop_, stream_), "recording an event");
+    check(cudaEventSynchronize(stop_), "waiting for the timed work");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start_, stop_), "reading the events");
+    return milliseconds * 1000.0;
+  }
+
+ private:
+  cudaStream_t stream_;
+  cudaEvent_t start_ = nullptr;
+  cudaEvent_t stop_ = nullptr;
+};
+
+// The frames' work as one executable graph.
+class Replay {
+ public:
+  Replay(cudaStream_t stream, int frames, const FrameWork& enqueue) : stream_(stream) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capturing");
+    for (int frame = 0; frame < frames; ++frame) enqueue(frame);
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(stream, &graph), "capturing the frames' work");
+    const cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    check(made, "making a graph");
+    check(cudaGraphUpload(graph_, stream), "uploading the graph");
+  }
+  ~Replay() { cudaGraphExecDestroy(graph_); }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  void launch() { check(cudaGraphLaunch(graph_, stream_), "launching the graph"); }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+__global__ void floor_kernel(Image<const uchar4> in, Image<int4> out) {
+  const int x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+  if (!out.contains(x, y)) return;
+  const uchar4 v = in(x, y);
+  out(x, y) = {v.x, v.y, v.z, v.w};
+}
+
+}  // namespace
+
+bool have_cuda() { return cuda_device_count() > 0; }
+
+std::shared_ptr<Backend> make_cuda() { return make_cuda_backend(0, nullptr); }
+
+std::unique_ptr<Algorithm<CcLabelParams>> make_cuda_cclabel(std::shared_ptr<Backend> backend) {
+  return make_algorithm<CcLabelParams, BackendKind::cuda>(std::move(backend));
+}
+
+CudaTimes time_on_cuda(Queue& queue, int frames, const FrameWork& enqueue, int runs) {
+  const cudaStream_t stream = stream_of(queue);
+  Stopwatch watch(stream);
+  CudaTimes times;
+  std::vector<double> samples;
+
+  Replay replay(stream, frames, enqueue);
+  for (int run = -kWarmUp; run < runs; ++run) {
+    watch.start();
+    replay.launch();
+    const double elapsed = watch.stop();
+    if (run >= 0) samples.push_back(elapsed / frames);
+  }
+  times.graph = summarise(samples);
+
+  samples.clear();
+  for (int run = -kWarmUp; run < runs; ++run) {
+    watch.start();
+    enqueue((run + kWarmUp) % frames);
+    const double elapsed = watch.stop();
+    if (run >= 0) samples.push_back(elapsed);
+  }
+  times.stream = summarise(samples);
+  return times;
+}
+
+void enqueue_floor(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue) {
+  const Image<const uchar4> from{reinterpret_cast<const uchar4*>(in.data), in.width / 4, in.height,
+                                 in.pitch};
+  const Image<int4> to{reinterpret_cast<int4*>(out.data), out.width / 4, out.height, out.pitch};
+  const dim3 block(32, 8);
+  const dim3 grid((static_cast<unsigned>(to.width) + block.x - 1) / block.x,
+                  (static_cast<unsigned>(to.height) + block.y - 1) / block.y);
+  launch(floor_kernel, grid, block, 0, stream_of(queue), from, to);
+}
+
+}  // namespace regions
