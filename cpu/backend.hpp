@@ -1,0 +1,78 @@
+// The CPU as a backend: queues are threads that run tasks in order; tasks split their loops over
+// Workers.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <type_traits>
+
+#include "core/backend.hpp"
+#include "cpu/workers.hpp"
+
+namespace regions {
+
+// `threads` for each algorithm's loops; 0 takes as many as the machine has.
+std::shared_ptr<Backend> make_cpu_backend(int threads = 0);
+
+// The workers of a CPU backend.
+const Workers& workers_of(const Backend& backend);
+
+class CpuQueue final : public Queue {
+ public:
+  static constexpr size_t kTaskBytes = 1024;
+  static constexpr size_t kTasks = 64;
+
+  explicit CpuQueue(const Workers& workers);
+  ~CpuQueue() override;
+  CpuQueue(const CpuQueue&) = delete;
+  CpuQueue& operator=(const CpuQueue&) = delete;
+
+  // Runs f() after everything given before. The copy of f is kept without allocating; only when
+  // kTasks wait already does this wait for a place. What f throws, wait() throws; the tasks up to
+  // the next record() are dropped then.
+  template <class F>
+  void submit(const F& f) {
+    static_assert(sizeof(F) <= kTaskBytes && std::is_trivially_copyable_v<F>);
+    std::unique_lock lock(mutex_);
+    Task& task = next_place(lock);
+    new (task.closure) F(f);
+    task.run = [](void* closure) { (*std::launder(static_cast<F*>(closure)))(); };
+    publish(lock);
+  }
+
+  void copy(const ConstFrame& from, const Frame& to) override;
+  void copy_bytes(const void* from, void* to, size_t bytes) override;
+  void record() override;
+  bool done() const override;
+  void wait() override;
+
+ private:
+  struct Task {
+    alignas(std::max_align_t) std::byte closure[kTaskBytes];
+    void (*run)(void* closure);  // null: the end of a frame's work
+  };
+  Task& next_place(std::unique_lock<std::mutex>& lock);
+  void publish(std::unique_lock<std::mutex>& lock);
+  void serve();
+
+  Workers workers_;
+  std::unique_ptr<Task[]> ring_;  // [kTasks]
+  mutable std::mutex mutex_;      // guards what follows
+  std::condition_variable changed_;
+  uint64_t submitted_ = 0;
+  uint64_t finished_ = 0;
+  uint64_t recorded_ = 0;  // value of submitted_ just after the last record()
+  std::exception_ptr error_;
+  bool dropping_ = false;  // a task threw; until the end of its frame
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+// The queue as what it is; it must be of a CPU backend.
+inline CpuQueue& queue_of(Queue& queue) { return static_cast<CpuQueue&>(queue); }
+
+}  // namespace regions
