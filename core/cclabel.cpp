@@ -53,7 +53,7 @@ std::vector<Field> table() {
           "Enclosed background up to this area becomes foreground, binary only (pixels)",
           {0, kMostArea}),
       field<P, &P::max_regions>("max-regions",
-                                "Most regions recorded in a frame's metadata (count)", {1, 1 << 20},
+                                "Most regions recorded in a frame's metadata (count)", {1, 1 << 16},
                                 {}, Change::stopped),
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
                            Change::stopped),

@@ -1,0 +1,171 @@
+// GstAllocator and GstMemory over Block.
+#include "plugin/block_memory.hpp"
+
+#include <mutex>
+
+namespace regions {
+namespace {
+
+constexpr const char* kPinnedType = "RegionsPinnedMemory";
+constexpr const char* kDeviceType = "RegionsDeviceMemory";
+
+struct BlockMemory {
+  GstMemory parent;
+  Block* block;
+  Block* shadow;  // host copy of a device block, made when the CPU first maps it
+  std::mutex* mutex;
+};
+
+struct RegionsBlockAllocator {
+  GstAllocator parent;
+  std::shared_ptr<Backend>* backend;
+  gboolean pinned;
+};
+using RegionsBlockAllocatorClass = GstAllocatorClass;
+
+G_DEFINE_TYPE(RegionsBlockAllocator, block_allocator, GST_TYPE_ALLOCATOR)
+
+RegionsBlockAllocator* owner(GstMemory* memory) {
+  return reinterpret_cast<RegionsBlockAllocator*>(memory->allocator);
+}
+
+bool on_device(GstMemory* memory) {
+  const RegionsBlockAllocator* allocator = owner(memory);
+  return !allocator->pinned && (*allocator->backend)->memory() == Memory::device;
+}
+
+GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams* params) {
+  auto* self = reinterpret_cast<RegionsBlockAllocator*>(allocator);
+  try {
+    const Backend::Entry entry(**self->backend);
+    Block block =
+        self->pinned ? (*self->backend)->allocate_pinned(size) : (*self->backend)->allocate(size);
+    auto* memory = g_new0(BlockMemory, 1);
+    memory->block = new Block(std::move(block));
+    memory->mutex = new std::mutex;
+    gst_memory_init(&memory->parent, params->flags, allocator, nullptr, size, 63, 0, size);
+    return &memory->parent;
+  } catch (const std::exception& error) {
+    GST_ERROR("%s", error.what());
+    return nullptr;
+  }
+}
+
+// A part of a memory; the whole one is its parent and owns the block.
+GstMemory* block_share(GstMemory* memory, gssize offset, gssize size) {
+  auto* self = reinterpret_cast<BlockMemory*>(memory);
+  GstMemory* parent = memory->parent ? memory->parent : memory;
+  auto* part = g_new0(BlockMemory, 1);
+  part->block = self->block;
+  part->shadow = nullptr;
+  part->mutex = new std::mutex;
+  const gsize bytes =
+      size < 0 ? memory->size - static_cast<gsize>(offset) : static_cast<gsize>(size);
+  gst_memory_init(&part->parent,
+                  static_cast<GstMemoryFlags>(GST_MINI_OBJECT_FLAGS(parent) |
+                                              GST_MINI_OBJECT_FLAG_LOCK_READONLY),
+                  memory->allocator, parent, memory->maxsize, memory->align,
+                  memory->offset + static_cast<gsize>(offset), bytes);
+  return &part->parent;
+}
+
+void block_free(GstAllocator* allocator, GstMemory* memory) {
+  auto* self = reinterpret_cast<BlockMemory*>(memory);
+  {
+    const Backend::Entry entry(**reinterpret_cast<RegionsBlockAllocator*>(allocator)->backend);
+    if (!memory->parent) delete self->block;
+    delete self->shadow;
+  }
+  delete self->mutex;
+  g_free(self);
+}
+
+// Device blocks are read-only to the CPU: what it sees is a copy.
+gpointer block_map(GstMemory* memory, gsize size, GstMapFlags flags) {
+  auto* self = reinterpret_cast<BlockMemory*>(memory);
+  if (!on_device(memory)) return self->block->data();
+  if (flags & GST_MAP_WRITE) return nullptr;
+  const std::lock_guard lock(*self->mutex);
+  if (self->shadow) return self->shadow->data();
+  try {
+    Backend& backend = **owner(memory)->backend;
+    const Backend::Entry entry(backend);
+    auto shadow = std::make_unique<Block>(backend.allocate_pinned(size));
+    const auto queue = backend.make_queue();
+    queue->copy_bytes(self->block->data(), shadow->data(), size);
+    queue->record();
+    queue->wait();
+    self->shadow = shadow.release();
+    return self->shadow->data();
+  } catch (const std::exception& error) {
+    GST_ERROR("%s", error.what());
+    return nullptr;
+  }
+}
+
+void block_unmap(GstMemory*) {}
+
+void block_allocator_init(RegionsBlockAllocator* self) {
+  self->backend = new std::shared_ptr<Backend>;
+  self->parent.mem_map = block_map;
+  self->parent.mem_unmap = block_unmap;
+  self->parent.mem_share = block_share;
+  GST_OBJECT_FLAG_SET(self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+void block_allocator_finalize(GObject* object) {
+  delete reinterpret_cast<RegionsBlockAllocator*>(object)->backend;
+  G_OBJECT_CLASS(block_allocator_parent_class)->finalize(object);
+}
+
+void block_allocator_class_init(RegionsBlockAllocatorClass* klass) {
+  klass->alloc = block_alloc;
+  klass->free = block_free;
+  G_OBJECT_CLASS(klass)->finalize = block_allocator_finalize;
+}
+
+GstBufferPool* make_pool(const std::shared_ptr<Backend>& backend, gboolean pinned, GstCaps* caps,
+                         size_t bytes, unsigned min_buffers) {
+  auto* allocator =
+      static_cast<RegionsBlockAllocator*>(g_object_new(block_allocator_get_type(), nullptr));
+  gst_object_ref_sink(allocator);
+  *allocator->backend = backend;
+  allocator->pinned = pinned;
+  allocator->parent.mem_type = pinned ? kPinnedType : kDeviceType;
+
+  // The picture pool lets upstream keep its rows as the caps say; other sizes come by GstVideoMeta.
+  GstBufferPool* pool = gst_buffer_pool_new();
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), min_buffers, 0);
+  gst_buffer_pool_config_set_allocator(config, &allocator->parent, nullptr);
+  gst_buffer_pool_set_config(pool, config);
+  gst_object_unref(allocator);
+  return pool;
+}
+
+}  // namespace
+
+GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
+                                size_t bytes, unsigned min_buffers) {
+  return make_pool(backend, TRUE, caps, bytes, min_buffers);
+}
+
+GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
+                                unsigned min_buffers) {
+  return make_pool(backend, FALSE, nullptr, bytes, min_buffers);
+}
+
+bool is_pinned(GstBuffer* buffer) {
+  return gst_buffer_n_memory(buffer) == 1 &&
+         gst_memory_is_type(gst_buffer_peek_memory(buffer, 0), kPinnedType);
+}
+
+DeviceData device_data(GstBuffer* buffer) {
+  if (gst_buffer_n_memory(buffer) != 1) return {};
+  GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
+  if (!gst_memory_is_type(memory, kDeviceType)) return {};
+  return {reinterpret_cast<BlockMemory*>(memory)->block->data(),
+          on_device(memory) ? Memory::device : Memory::host};
+}
+
+}  // namespace regions

@@ -1,0 +1,34 @@
+// Buffers over a backend's memory: pinned host memory for fast copies, and label maps that stay on
+// the device until somebody maps them.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <memory>
+
+#include "core/backend.hpp"
+
+namespace regions {
+
+// A pool of buffers of `bytes` in the backend's pinned host memory, plain to everyone. `caps` may
+// be null. The caller owns it; it is inactive.
+GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
+                                size_t bytes, unsigned min_buffers);
+
+// A pool of one-memory buffers in the backend's own memory. Mapping one for reading on the CPU
+// brings a device's bytes to the host; device_data() gives the bytes where they are.
+GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
+                                unsigned min_buffers);
+
+// Whether the buffer is one memory from make_pinned_pool.
+bool is_pinned(GstBuffer* buffer);
+
+// Where the bytes of a buffer from make_device_pool lie, and in which kind of memory; null for
+// other buffers.
+struct DeviceData {
+  void* data = nullptr;
+  Memory memory = Memory::host;
+};
+DeviceData device_data(GstBuffer* buffer);
+
+}  // namespace regions

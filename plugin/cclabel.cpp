@@ -1,0 +1,56 @@
+// The element cclabel: labels connected components of each frame.
+#include "core/cclabel.hpp"
+
+#include "plugin/engine.hpp"
+
+namespace regions {
+namespace {
+
+class CcLabelEngine final : public EngineOf<CcLabelParams> {
+ public:
+  const char* name() const override { return "cclabel"; }
+  Picture picture() override {
+    switch (params().output) {
+      case CcOutput::labels:
+        return Picture::labels;
+      case CcOutput::colors:
+        return Picture::colors;
+      case CcOutput::mask:
+        return Picture::mask;
+      case CcOutput::none:
+        return Picture::untouched;
+      case CcOutput::overlay:
+        break;
+    }
+    return Picture::drawn_on;
+  }
+  bool makes_regions() const override { return true; }
+  bool reads_regions() const override { return false; }
+  bool reads_mask() override { return params_in_use().source == Source::mask; }
+  bool needs_mask() override { return reads_mask(); }
+  bool needs_alpha() override { return params_in_use().source == Source::alpha; }
+  uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
+
+  Verdict judge(uint32_t total, const Layout& out) override {
+    const CcLabelParams now = params_in_use();
+    const uint32_t limit = label_limit(out);
+    if (now.output != CcOutput::labels || total <= limit) return {total, {}};
+    const std::string what = std::to_string(total) + " regions, but " +
+                             std::string(name_of(out.format)) + " holds labels up to " +
+                             std::to_string(limit);
+    expects(now.overflow != Overflow::error, what);
+    return {now.overflow == Overflow::drop_smallest ? limit : total, what};
+  }
+};
+
+}  // namespace
+
+const ElementSpec& cclabel_element() {
+  static const ElementSpec spec = {
+      "cclabel", "Connected-component labeller", "Filter/Analyzer/Video",
+      "Labels the connected components of each frame and describes them in metadata",
+      []() -> std::unique_ptr<Engine> { return std::make_unique<CcLabelEngine>(); }};
+  return spec;
+}
+
+}  // namespace regions

@@ -1,0 +1,47 @@
+// Which backend an element runs on.
+#include "plugin/device_choice.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "cpu/backend.hpp"
+#if REGIONS_CUDA
+#include "gpu/device.hpp"
+#endif
+
+namespace regions {
+namespace {
+
+// One backend a context, alive as long as an element uses it.
+template <class Make>
+std::shared_ptr<Backend> shared_backend(void* context, Make make) {
+  static std::mutex mutex;
+  static std::map<void*, std::weak_ptr<Backend>> backends;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Backend> backend = backends[context].lock();
+  if (!backend) backends[context] = backend = make();
+  return backend;
+}
+
+}  // namespace
+
+std::shared_ptr<Backend> choose_backend(GstElement* element, const FilterSettings& settings,
+                                        CudaContext& context) {
+  if (settings.device != Device::cpu) {
+    try {
+      void* handle = context.acquire(element, settings.cuda_device_id);
+#if REGIONS_CUDA
+      return shared_backend(handle, [&] { return make_cuda_backend(context.device(), handle); });
+#else
+      (void)handle;
+#endif
+    } catch (const std::exception& error) {
+      context.release();
+      if (settings.device == Device::cuda) throw DeviceError(error.what());
+      GST_INFO_OBJECT(element, "running on the CPU: %s", error.what());
+    }
+  }
+  return shared_backend(nullptr, [] { return make_cpu_backend(); });
+}
+
+}  // namespace regions

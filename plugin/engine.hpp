@@ -1,0 +1,125 @@
+// Engine: an algorithm, its parameters and what its element does with pictures, seen without their
+// types. RegionFilter runs any engine; an element's file derives one.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "core/algorithm.hpp"
+#include "core/field.hpp"
+
+namespace regions {
+
+// What becomes of the picture that came in.
+enum class Picture : uint8_t {
+  untouched,  // passes on with metadata
+  drawn_on,   // passes on, changed in place
+  labels,     // replaced by a label picture
+  mask,       // replaced by a GRAY8 mask
+  colors      // replaced by an RGB picture
+};
+
+// What is to be said of a finished frame.
+struct Verdict {
+  uint32_t kept = 0;    // regions that have a label
+  std::string warning;  // empty if all is well
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // Parameters. `set` takes effect at once for live fields, at the next configure() for others.
+  virtual const char* name() const = 0;  // of the element
+  virtual std::span<const Field> fields() const = 0;
+  virtual Value get(const Field& field) = 0;
+  virtual void set(const Field& field, const Value& value) = 0;
+
+  // What the element does with the parameters of now.
+  virtual Picture picture() = 0;
+  virtual bool makes_regions() const = 0;  // fills Job.table and Job.labels
+  virtual bool reads_regions() const = 0;  // reads Job.attached
+  virtual bool reads_mask() = 0;           // reads Job.mask if there is one
+  virtual bool needs_mask() = 0;           // and cannot do without
+  virtual bool needs_alpha() { return false; }
+  virtual uint32_t max_regions() = 0;
+
+  // Called with a Backend::Entry alive.
+  virtual void make(const std::shared_ptr<Backend>& backend) = 0;
+  virtual void drop() = 0;
+  virtual void configure(const Setup& setup) = 0;
+  virtual void enqueue(const Job& job, Queue& queue) = 0;
+  virtual void reset() = 0;
+
+  // Looks at a finished frame's count of regions and its picture's layout. Throws InputError where
+  // the parameters forbid such a frame.
+  virtual Verdict judge(uint32_t total, const Layout& /*out*/) { return {total, {}}; }
+};
+
+template <class P>
+class EngineOf : public Engine {
+ public:
+  std::span<const Field> fields() const override { return fields_of(P{}); }
+  Value get(const Field& field) override {
+    const std::lock_guard lock(mutex_);
+    return field.get(&wanted_);
+  }
+  void set(const Field& field, const Value& value) override {
+    const std::lock_guard lock(mutex_);
+    assign(field, &wanted_, value);
+    if (field.live || !algorithm_) field.set(&used_, value);
+  }
+  void make(const std::shared_ptr<Backend>& backend) override {
+#if REGIONS_CUDA
+    if (backend->kind() == BackendKind::cuda) {
+      algorithm_ = make_algorithm<P, BackendKind::cuda>(backend);
+      return;
+    }
+#endif
+    algorithm_ = make_algorithm<P, BackendKind::cpu>(backend);
+  }
+  void drop() override { algorithm_.reset(); }
+  void configure(const Setup& setup) override {
+    params();
+    algorithm_->configure(setup);
+  }
+  void enqueue(const Job& job, Queue& queue) override {
+    P params;
+    {
+      const std::lock_guard lock(mutex_);
+      params = used_;
+    }
+    algorithm_->enqueue(job, params, queue);
+  }
+  void reset() override {
+    if (algorithm_) algorithm_->reset();
+  }
+
+ protected:
+  // The parameters of now, with those that change only between streams taken over.
+  P params() {
+    const std::lock_guard lock(mutex_);
+    return used_ = wanted_;
+  }
+  P params_in_use() {
+    const std::lock_guard lock(mutex_);
+    return used_;
+  }
+
+ private:
+  std::mutex mutex_;
+  P wanted_;  // what the user set
+  P used_;    // what the running stream uses
+  std::unique_ptr<Algorithm<P>> algorithm_;
+};
+
+// One element as the plugin registers it.
+struct ElementSpec {
+  const char* name;         // "cclabel"
+  const char* long_name;    // "Connected-component labeller"
+  const char* klass;        // "Filter/Analyzer/Video"
+  const char* description;  // one sentence
+  std::unique_ptr<Engine> (*make_engine)();
+};
+
+}  // namespace regions

@@ -1,0 +1,253 @@
+// An element's device, slots and pools.
+#include "plugin/filter_stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/device_choice.hpp"
+
+namespace regions {
+namespace {
+
+std::shared_ptr<GstBufferPool> active_pool(GstBufferPool* pool) {
+  if (!gst_buffer_pool_set_active(pool, TRUE)) {
+    gst_object_unref(pool);
+    throw MemoryError("no memory for label maps");
+  }
+  return {pool, [](GstBufferPool* p) {
+            gst_buffer_pool_set_active(p, FALSE);
+            gst_object_unref(p);
+          }};
+}
+
+}  // namespace
+
+FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec)
+    : element_(element), engine_(spec.make_engine()) {}
+
+FilterSettings FilterStream::settings() const {
+  const std::lock_guard lock(mutex_);
+  return settings_;
+}
+
+void FilterStream::set_setting(const Field& field, const Value& value) {
+  const std::lock_guard lock(mutex_);
+  assign(field, &settings_, value);
+}
+
+Value FilterStream::get_setting(const Field& field) const {
+  const std::lock_guard lock(mutex_);
+  return field.get(&settings_);
+}
+
+std::string FilterStream::active_device() const {
+  const std::lock_guard lock(mutex_);
+  return active_device_;
+}
+
+bool FilterStream::uses_cuda() const {
+  const std::lock_guard lock(mutex_);
+  return !backend_ || backend_->kind() == BackendKind::cuda;
+}
+
+std::shared_ptr<FrameRing> FilterStream::ring() const {
+  const std::lock_guard lock(mutex_);
+  return ring_;
+}
+
+void FilterStream::open() {
+  auto backend = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
+  {
+    const Backend::Entry entry(*backend);
+    engine_->make(backend);
+  }
+  const std::lock_guard lock(mutex_);
+  active_device_ = backend->description();
+  backend_ = std::move(backend);
+}
+
+void FilterStream::close() {
+  stop();
+  const auto backend = std::exchange(backend_, nullptr);
+  if (backend) {
+    const Backend::Entry entry(*backend);
+    engine_->drop();
+  }
+  setup_ = {};
+  cuda_.release();
+  const std::lock_guard lock(mutex_);
+  active_device_ = "none";
+}
+
+int FilterStream::slots_wanted() const {
+  const int wanted = settings().frames_in_flight;
+  if (wanted > 0) return wanted;
+  gboolean live = FALSE;
+  GstQuery* query = gst_query_new_latency();
+  if (gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(element_), query)) {
+    gst_query_parse_latency(query, &live, nullptr, nullptr);
+  }
+  gst_query_unref(query);
+  return live ? 1 : 4;
+}
+
+void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
+  stop();
+  SlotSetup setup;
+  setup.backend = backend_;
+  setup.engine = engine_.get();
+  setup.picture = engine_->picture();
+  setup.in = parse(in);
+  setup.out = parse(out);
+  setup.cuda = &cuda_;
+  expects(
+      !engine_->needs_alpha() || setup.in.layout.alpha,
+      std::string(name_of(setup.in.layout.format)) + " pictures have no alpha channel to label");
+  const int slots = slots_wanted();
+
+  Setup algorithm;
+  algorithm.in = setup.in.layout;
+  algorithm.size = setup.in.size;
+  algorithm.color = setup.in.color;
+  algorithm.has_output = setup.picture != Picture::untouched;
+  algorithm.out = setup.out.layout;
+  algorithm.has_mask = engine_->reads_mask();
+  algorithm.mask = layout_of(PixelFormat::labels32);
+  algorithm.slots = slots;
+  algorithm.max_regions = engine_->max_regions();
+  {
+    const Backend::Entry entry(*backend_);
+    engine_->configure(algorithm);
+  }
+
+  const AttachLabels attach = settings().attach_labels;
+  if (engine_->makes_regions() &&
+      (attach == AttachLabels::always ||
+       (attach == AttachLabels::when_untouched && setup.picture == Picture::untouched))) {
+    label_pool_ = active_pool(make_device_pool(backend_, setup.in.size.area() * sizeof(uint32_t),
+                                               static_cast<unsigned>(slots)));
+    setup.label_pool = label_pool_.get();
+  }
+  setup_ = setup;
+  warned_ = false;
+  latency_ = 0;
+  const int fps_n = setup.in.info.fps_n, fps_d = setup.in.info.fps_d;
+  most_latency_ = fps_n > 0 ? gst_util_uint64_scale_int(G_USEC_PER_SEC, fps_d, fps_n) * slots : 0;
+  auto fresh = std::make_shared<FrameRing>(
+      GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
+      FrameRing::Callbacks{
+          [this](FrameSlot& slot, GstBuffer* buffer) { return push(slot, buffer); },
+          [this](const std::exception& error) { report(error); }});
+  const std::lock_guard lock(mutex_);
+  ring_ = std::move(fresh);
+}
+
+GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
+  const auto frames = ring();
+  if (frames) return frames->submit(input, output);
+  gst_buffer_unref(input);
+  if (output) gst_buffer_unref(output);
+  return GST_FLOW_NOT_NEGOTIATED;
+}
+
+GstFlowReturn FilterStream::drain() {
+  const auto frames = ring();
+  return frames ? frames->drain() : GST_FLOW_OK;
+}
+
+void FilterStream::interrupt() {
+  if (const auto frames = ring()) frames->interrupt();
+}
+
+void FilterStream::flush() {
+  if (const auto frames = ring()) frames->flush();
+  if (!backend_) return;
+  const Backend::Entry entry(*backend_);
+  engine_->reset();
+}
+
+void FilterStream::discontinue() {
+  drain();
+  const Backend::Entry entry(*backend_);
+  engine_->reset();
+}
+
+void FilterStream::stop() {
+  std::shared_ptr<FrameRing> old;
+  {
+    const std::lock_guard lock(mutex_);
+    old = std::exchange(ring_, nullptr);
+  }
+  old.reset();
+  label_pool_.reset();
+}
+
+GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t* bytes, unsigned* min_buffers) {
+  if (!backend_ || backend_->kind() != BackendKind::cuda) return nullptr;
+  const PictureCaps picture = parse(caps);
+  *bytes = picture.bytes;
+  *min_buffers = static_cast<unsigned>(slots_wanted()) + 1;
+  return picture.cuda ? cuda_.make_pool(caps, *bytes, *min_buffers)
+                      : make_pinned_pool(backend_, caps, *bytes, *min_buffers);
+}
+
+GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
+  if (!backend_ || backend_->memory() != Memory::device || !setup_.replaces()) return nullptr;
+  *bytes = setup_.out.bytes;
+  return make_pinned_pool(backend_, caps, *bytes, 2);
+}
+
+GstFlowReturn FilterStream::push(FrameSlot& slot, GstBuffer* buffer) {
+  measure(slot);
+  if (!slot.warning().empty() && !warned_) {
+    warned_ = true;
+    GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),
+                        ("said once a stream; property overflow decides what becomes of them"));
+  }
+  if (slot.structure() && settings().post_messages) post_regions(slot, buffer);
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), buffer);
+}
+
+void FilterStream::post_regions(const FrameSlot& slot, GstBuffer* buffer) {
+  GstStructure* structure = gst_structure_copy(slot.structure());
+  gst_structure_set_name(structure, engine_->name());
+  gst_structure_remove_fields(structure, "labels", "labels-format", nullptr);
+  const GstSegment* segment = &element_->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  gst_structure_set(structure, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+                    gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), "running-time",
+                    G_TYPE_UINT64, gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
+                    "duration", G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), nullptr);
+  gst_element_post_message(GST_ELEMENT(element_),
+                           gst_message_new_element(GST_OBJECT(element_), structure));
+}
+
+void FilterStream::measure(const FrameSlot& slot) {
+  const gint64 took = g_get_monotonic_time() - slot.started();
+  if (took <= latency_) return;
+  // A quarter more than seen, so that the report settles after a few frames.
+  gint64 stated = took + took / 4;
+  if (most_latency_ > 0) stated = std::min<gint64>(stated, most_latency_);
+  if (stated <= latency_) return;
+  latency_ = stated;
+  gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
+}
+
+GstClockTime FilterStream::latency() const {
+  return static_cast<GstClockTime>(latency_.load()) * GST_USECOND;
+}
+
+void FilterStream::report(const std::exception& error) {
+  const char* what = error.what();
+  if (dynamic_cast<const MemoryError*>(&error)) {
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT, ("%s", what), (nullptr));
+  } else if (dynamic_cast<const DeviceError*>(&error)) {
+    GST_ELEMENT_ERROR(element_, RESOURCE, FAILED, ("%s", what), (nullptr));
+  } else if (dynamic_cast<const InputError*>(&error)) {
+    GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("%s", what), (nullptr));
+  } else {
+    GST_ELEMENT_ERROR(element_, LIBRARY, FAILED, ("%s", what), (nullptr));
+  }
+}
+
+}  // namespace regions

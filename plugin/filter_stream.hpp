@@ -1,0 +1,78 @@
+// What an element holds from READY to READY: its device, and for the caps of now its slots, pools
+// and measured latency.
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+#include <atomic>
+
+#include "plugin/cuda_memory.hpp"
+#include "plugin/frame_ring.hpp"
+#include "plugin/settings.hpp"
+
+namespace regions {
+
+class FilterStream {
+ public:
+  FilterStream(GstBaseTransform* element, const ElementSpec& spec);
+
+  Engine& engine() { return *engine_; }
+  FilterSettings settings() const;
+  void set_setting(const Field& field, const Value& value);
+  Value get_setting(const Field& field) const;
+  std::string active_device() const;
+  CudaContext& cuda() { return cuda_; }
+  bool uses_cuda() const;
+
+  // NULL to READY and back. open() throws what choose_backend throws.
+  void open();
+  void close();
+
+  // For new caps; throws InputError, MemoryError, DeviceError.
+  void configure(const GstCaps* in, const GstCaps* out);
+  // One frame in (both consumed; see FrameSlot::begin).
+  GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
+  GstFlowReturn drain();
+  void interrupt();  // safe from any thread
+  void flush();
+  void stop();
+  // Drains, then forgets what was learnt from earlier frames.
+  void discontinue();
+
+  Picture picture() const { return setup_.picture; }
+  // A pool for the upstream element's frames, or null when any memory will do. The caller owns it.
+  GstBufferPool* propose_pool(GstCaps* caps, size_t* bytes, unsigned* min_buffers);
+  // A pool for replaced pictures, or null when any will do.
+  GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
+  // Measured time from a frame's coming to its going, with a margin, at most frames-in-flight frame
+  // durations.
+  GstClockTime latency() const;
+
+  // Posts an exception as the element error it is.
+  void report(const std::exception& error);
+
+ private:
+  std::shared_ptr<FrameRing> ring() const;
+  GstFlowReturn push(FrameSlot& slot, GstBuffer* buffer);
+  void post_regions(const FrameSlot& slot, GstBuffer* buffer);
+  void measure(const FrameSlot& slot);
+  int slots_wanted() const;
+
+  GstBaseTransform* const element_;
+  const std::unique_ptr<Engine> engine_;
+  CudaContext cuda_;
+
+  mutable std::mutex mutex_;  // guards what other threads ask for: the four below
+  FilterSettings settings_;
+  std::shared_ptr<Backend> backend_;
+  std::shared_ptr<FrameRing> ring_;
+  std::string active_device_ = "none";
+
+  SlotSetup setup_;
+  std::shared_ptr<GstBufferPool> label_pool_;
+  std::atomic<gint64> latency_{0};       // µs
+  std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known
+  bool warned_ = false;
+};
+
+}  // namespace regions

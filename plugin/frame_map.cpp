@@ -1,0 +1,144 @@
+// From caps and buffers to layouts and frames.
+#include "plugin/frame_map.hpp"
+
+#include <cstring>
+
+#include "core/error.hpp"
+#include "plugin/cuda_memory.hpp"
+
+namespace regions {
+namespace {
+
+constexpr size_t kRowAlignment = 256;  // bytes, as device copies and wide loads like it
+
+size_t packed_pitch(const Layout& layout, int plane, Size size) {
+  const size_t bytes = row_bytes(layout, plane, size);
+  return (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+}
+
+YuvMatrix matrix_of(const GstVideoInfo& info) {
+  switch (info.colorimetry.matrix) {
+    case GST_VIDEO_COLOR_MATRIX_BT709:
+      return YuvMatrix::bt709;
+    case GST_VIDEO_COLOR_MATRIX_BT2020:
+      return YuvMatrix::bt2020;
+    default:
+      return YuvMatrix::bt601;
+  }
+}
+
+PictureCaps parse_labels(const GstStructure* structure) {
+  PictureCaps caps;
+  caps.layout = layout_of(PixelFormat::labels32);
+  expects(gst_structure_get_int(structure, "width", &caps.size.width) &&
+              gst_structure_get_int(structure, "height", &caps.size.height),
+          "label caps without width and height");
+  caps.bytes = caps.size.area() * sizeof(uint32_t);
+  return caps;
+}
+
+}  // namespace
+
+PictureCaps parse(const GstCaps* gst_caps) {
+  const GstStructure* structure = gst_caps_get_structure(gst_caps, 0);
+  if (gst_structure_has_name(structure, kLabelCaps)) return parse_labels(structure);
+  PictureCaps caps;
+  expects(gst_video_info_from_caps(&caps.info, gst_caps), "caps that describe no raw video");
+  caps.layout =
+      layout_of(format_named(gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&caps.info))));
+  caps.size = {GST_VIDEO_INFO_WIDTH(&caps.info), GST_VIDEO_INFO_HEIGHT(&caps.info)};
+  expects(caps.size.width >= 1 && caps.size.height >= 1 && caps.size.width <= 65535 &&
+              caps.size.height <= 65535,
+          "pictures must be 1..65535 pixels wide and high");
+  caps.color = {matrix_of(caps.info), caps.info.colorimetry.range != GST_VIDEO_COLOR_RANGE_16_235};
+  caps.cuda = gst_caps_features_contains(gst_caps_get_features(gst_caps, 0), kCudaFeature);
+  caps.bytes = GST_VIDEO_INFO_SIZE(&caps.info);
+  return caps;
+}
+
+MappedPicture::MappedPicture(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags) {
+  map(buffer, caps, flags);
+}
+
+void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags) {
+  unmap();
+  view_ = {};
+  view_.width = caps.size.width;
+  view_.height = caps.size.height;
+  view_.layout = caps.layout;
+  view_.color = caps.color;
+  plain_ = caps.layout.format == PixelFormat::labels32;
+  if (plain_) {
+    expects(gst_buffer_map(buffer, &bytes_, flags), "a label buffer cannot be mapped");
+    buffer_ = buffer;
+    mapped_ = true;
+    expects(bytes_.size >= caps.bytes, "a label buffer is too small");
+    view_.plane[0] = reinterpret_cast<std::byte*>(bytes_.data);
+    view_.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * caps.size.width;
+    return;
+  }
+  if (caps.cuda) flags = cuda_map_flags(flags);
+  // gst_video_frame_map also refuses buffers that are smaller than their caps say.
+  expects(gst_video_frame_map(&video_, &caps.info, buffer, flags),
+          "a buffer of " + std::to_string(gst_buffer_get_size(buffer)) +
+              " bytes cannot be mapped as the " + std::to_string(caps.size.width) + "x" +
+              std::to_string(caps.size.height) + " " + std::string(name_of(caps.layout.format)) +
+              " picture its caps promise");
+  mapped_ = true;
+  expects(GST_VIDEO_FRAME_WIDTH(&video_) >= caps.size.width &&
+              GST_VIDEO_FRAME_HEIGHT(&video_) >= caps.size.height,
+          "a buffer's GstVideoMeta shows a smaller picture than its caps");
+  view_.memory = caps.cuda ? Memory::device : Memory::host;
+  for (int p = 0; p < caps.layout.planes; ++p) {
+    view_.plane[p] = static_cast<std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&video_, p));
+    view_.pitch[p] = GST_VIDEO_FRAME_PLANE_STRIDE(&video_, p);
+  }
+}
+
+void MappedPicture::unmap() {
+  if (!mapped_) return;
+  if (plain_) {
+    gst_buffer_unmap(buffer_, &bytes_);
+  } else {
+    gst_video_frame_unmap(&video_);
+  }
+  mapped_ = false;
+}
+
+Frame packed_frame(const Layout& layout, Size size, const Colorimetry& color, Memory memory,
+                   void* data) {
+  Frame frame;
+  frame.width = size.width;
+  frame.height = size.height;
+  frame.layout = layout;
+  frame.color = color;
+  frame.memory = memory;
+  auto* next = static_cast<std::byte*>(data);
+  for (int p = 0; p < layout.planes; ++p) {
+    const size_t pitch = packed_pitch(layout, p, size);
+    frame.plane[p] = next;
+    frame.pitch[p] = static_cast<ptrdiff_t>(pitch);
+    next += pitch * static_cast<size_t>(row_count(layout, p, size));
+  }
+  return frame;
+}
+
+size_t packed_bytes(const Layout& layout, Size size) {
+  size_t bytes = 0;
+  for (int p = 0; p < layout.planes; ++p) {
+    bytes += packed_pitch(layout, p, size) * static_cast<size_t>(row_count(layout, p, size));
+  }
+  return bytes;
+}
+
+void copy_rows(const ConstFrame& from, const Frame& to) {
+  for (int p = 0; p < from.layout.planes; ++p) {
+    const size_t bytes = row_bytes(from.layout, p, from.size());
+    const int rows = row_count(from.layout, p, from.size());
+    for (int y = 0; y < rows; ++y) {
+      std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
+    }
+  }
+}
+
+}  // namespace regions

@@ -1,0 +1,59 @@
+// From caps and buffers to layouts and frames.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include "core/frame.hpp"
+
+namespace regions {
+
+inline constexpr const char* kLabelCaps = "video/x-region-labels";
+
+// What fixed caps say of the pictures.
+struct PictureCaps {
+  GstVideoInfo info;  // not for labels32
+  Layout layout;
+  Size size;
+  Colorimetry color;
+  bool cuda = false;  // memory:CUDAMemory
+  size_t bytes = 0;   // of a buffer without padding
+};
+// Throws InputError naming what is not supported.
+PictureCaps parse(const GstCaps* caps);
+
+// A buffer's picture while it is mapped. Unmaps in the destructor; the buffer must live until then.
+class MappedPicture {
+ public:
+  MappedPicture() = default;
+  // Maps on the host, or, for `caps.cuda`, on the device. Throws InputError when the buffer is too
+  // small or cannot be mapped so.
+  MappedPicture(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags);
+  MappedPicture(const MappedPicture&) = delete;
+  MappedPicture& operator=(const MappedPicture&) = delete;
+  ~MappedPicture() { unmap(); }
+
+  void map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags);
+  void unmap();
+  const Frame& frame() const { return view_; }
+  bool mapped() const { return mapped_; }
+
+ private:
+  GstVideoFrame video_ = {};
+  GstMapInfo bytes_ = {};
+  GstBuffer* buffer_ = nullptr;
+  bool plain_ = false;  // bytes_ rather than video_ is mapped
+  bool mapped_ = false;
+  Frame view_;
+};
+
+// A view of tightly packed planes at `data`, in the order of the layout.
+Frame packed_frame(const Layout& layout, Size size, const Colorimetry& color, Memory memory,
+                   void* data);
+// Bytes that packed_frame spans. Rows and planes start at multiples of 256 bytes.
+size_t packed_bytes(const Layout& layout, Size size);
+
+// Copies rows between host frames of one layout and size.
+void copy_rows(const ConstFrame& from, const Frame& to);
+
+}  // namespace regions

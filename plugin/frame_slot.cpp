@@ -1,0 +1,204 @@
+// One frame on its way through an element.
+#include "plugin/frame_slot.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace regions {
+
+FrameSlot::FrameSlot(const SlotSetup& setup, int index)
+    : setup_(setup), index_(index), queue_(setup.backend->make_queue()) {
+  Backend& backend = *setup.backend;
+  if (setup.engine->makes_regions()) {
+    table_ =
+        backend.allocate_pinned(setup.engine->max_regions() * sizeof(Region) + sizeof(uint32_t));
+  }
+  const size_t in_bytes = packed_bytes(setup.in.layout, setup.in.size);
+  if (setup.uploads()) {
+    pinned_in_ = backend.allocate_pinned(in_bytes);
+    device_in_ = backend.allocate(in_bytes);
+  }
+  if (setup.downloads()) {
+    const size_t out_bytes = packed_bytes(setup.out.layout, setup.out.size);
+    pinned_out_ = backend.allocate_pinned(out_bytes);
+    if (setup.replaces()) device_out_ = backend.allocate(out_bytes);
+  }
+}
+
+FrameSlot::~FrameSlot() { discard(); }
+
+void FrameSlot::begin(GstBuffer* input, GstBuffer* output) {
+  started_ = g_get_monotonic_time();
+  structure_ = nullptr;
+  warning_.clear();
+  output_ = output ? output : input;
+  input_ = output ? input : nullptr;
+  try {
+    Job job;
+    job.slot = index_;
+    bring_in(job);
+    bring_attached(job);
+    if (table_.data()) {
+      const uint32_t most = setup_.engine->max_regions();
+      job.table = {table_.as<Region>(), most,
+                   reinterpret_cast<uint32_t*>(table_.as<Region>() + most)};
+      *job.table.total = 0;
+    }
+    if (setup_.label_pool) {
+      expects(gst_buffer_pool_acquire_buffer(setup_.label_pool, &labels_, nullptr) == GST_FLOW_OK,
+              "no memory for a label map");
+      job.labels = {static_cast<uint32_t*>(device_data(labels_).data), setup_.in.size.width,
+                    setup_.in.size.height,
+                    static_cast<ptrdiff_t>(sizeof(uint32_t)) * setup_.in.size.width};
+    }
+    setup_.engine->enqueue(job, *queue_);
+    take_back(job);
+    queue_->record();
+  } catch (...) {
+    const std::exception_ptr cause = std::current_exception();
+    queue_->record();  // part of the work may be running: discard() waits for it
+    discard();
+    std::rethrow_exception(cause);
+  }
+}
+
+void FrameSlot::bring_in(Job& job) {
+  const bool in_place = setup_.picture == Picture::drawn_on;
+  GstBuffer* source = input_ ? input_ : output_;
+  if (setup_.in.cuda) setup_.cuda->expect_reachable(source);
+  in_map_.map(source, setup_.in, in_place ? GST_MAP_READWRITE : GST_MAP_READ);
+  Frame in = in_map_.frame();
+  if (setup_.uploads()) {
+    in = packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color, Memory::device,
+                      device_in_.data());
+    if (is_pinned(source)) {
+      queue_->copy(in_map_.frame(), in);
+    } else {
+      const Frame staged = packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color,
+                                        Memory::host, pinned_in_.data());
+      copy_rows(in_map_.frame(), staged);
+      queue_->copy(staged, in);
+    }
+  }
+  job.in = in;
+  if (in_place) job.out = in;
+  if (!setup_.replaces()) return;
+  out_map_.map(output_, setup_.out, GST_MAP_WRITE);
+  job.out = setup_.downloads() ? packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
+                                              Memory::device, device_out_.data())
+                               : out_map_.frame();
+}
+
+void FrameSlot::bring_attached(Job& job) {
+  if (!setup_.engine->reads_regions() && !setup_.engine->reads_mask()) return;
+  const bool found = read(input_ ? input_ : output_, setup_.in.size, attached_);
+  expects((found && attached_.labels) || !setup_.engine->needs_mask(),
+          "a frame came without a mask or label map; put an element that attaches one upstream");
+  if (!found) return;
+  job.attached = attached_.regions.data();
+  job.attached_count = static_cast<uint32_t>(
+      std::min<size_t>(attached_.regions.size(), setup_.engine->max_regions()));
+  if (!attached_.labels || !setup_.engine->reads_mask()) return;
+
+  const Layout& layout = layout_of(attached_.labels_format);
+  const size_t row = static_cast<size_t>(attached_.labels_size.width) * layout.sample_bytes;
+  const size_t bytes = row * static_cast<size_t>(attached_.labels_size.height);
+  expects(
+      layout.planes == 1 && layout.channels == 1 && gst_buffer_get_size(attached_.labels) >= bytes,
+      "the attached label map is not a label map of its size");
+  mask_ = gst_buffer_ref(attached_.labels);
+  Backend& backend = *setup_.backend;
+  DeviceData where = device_data(mask_);
+  if (!where.data || where.memory != backend.memory()) {
+    expects(gst_buffer_map(mask_, &mask_map_, GST_MAP_READ),
+            "the attached label map is unreadable");
+    where = {mask_map_.data, Memory::host};
+  }
+  if (where.memory != backend.memory()) {
+    if (device_mask_.bytes() < bytes) {  // at the first such frame only
+      pinned_mask_ = backend.allocate_pinned(bytes);
+      device_mask_ = backend.allocate(bytes);
+    }
+    std::copy_n(static_cast<const std::byte*>(where.data), bytes, pinned_mask_.as<std::byte>());
+    queue_->copy_bytes(pinned_mask_.data(), device_mask_.data(), bytes);
+    where.data = device_mask_.data();
+  }
+  job.mask.plane[0] = static_cast<const std::byte*>(where.data);
+  job.mask.pitch[0] = static_cast<ptrdiff_t>(row);
+  job.mask.width = attached_.labels_size.width;
+  job.mask.height = attached_.labels_size.height;
+  job.mask.layout = layout;
+  job.mask.memory = backend.memory();
+}
+
+void FrameSlot::take_back(const Job& job) {
+  copy_rows_back_ = false;
+  if (!setup_.downloads()) return;
+  const bool in_place = setup_.picture == Picture::drawn_on;
+  const Frame& target = in_place ? in_map_.frame() : out_map_.frame();
+  copy_rows_back_ = !is_pinned(output_);
+  queue_->copy(job.out, copy_rows_back_
+                            ? packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
+                                           Memory::host, pinned_out_.data())
+                            : target);
+}
+
+GstBuffer* FrameSlot::finish() {
+  try {
+    queue_->wait();
+    if (copy_rows_back_) {
+      const Frame staged = packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
+                                        Memory::host, pinned_out_.data());
+      copy_rows(staged, setup_.replaces() ? out_map_.frame() : in_map_.frame());
+    }
+    in_map_.unmap();
+    out_map_.unmap();
+    GstBuffer* buffer = setup_.engine->makes_regions() ? describe(output_) : output_;
+    output_ = nullptr;
+    release();
+    return buffer;
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+GstBuffer* FrameSlot::describe(GstBuffer* buffer) {
+  const uint32_t most = setup_.engine->max_regions();
+  const Region* records = table_.as<Region>();
+  total_ = *reinterpret_cast<const uint32_t*>(records + most);
+  const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
+  warning_ = verdict.warning;
+  Findings findings;
+  findings.algorithm = setup_.engine->name();
+  findings.size = setup_.in.size;
+  findings.total = total_;
+  findings.regions = {records, std::min(verdict.kept, most)};
+  findings.layout = setup_.in.layout;
+  findings.color = setup_.in.color;
+  findings.labels = labels_;
+  structure_ = attach(buffer, findings);
+  return buffer;
+}
+
+void FrameSlot::discard() {
+  try {
+    queue_->wait();
+  } catch (const std::exception&) {
+    // What is dropped may have failed; the next frame will tell if the device is lost.
+  }
+  release();
+}
+
+void FrameSlot::release() {
+  in_map_.unmap();
+  out_map_.unmap();
+  if (mask_map_.memory) gst_buffer_unmap(mask_, &mask_map_);
+  mask_map_ = {};
+  gst_clear_buffer(&mask_);
+  gst_clear_buffer(&labels_);
+  gst_clear_buffer(&input_);
+  gst_clear_buffer(&output_);
+}
+
+}  // namespace regions

@@ -1,0 +1,115 @@
+// Which caps go in and out of an element.
+#include "plugin/negotiation.hpp"
+
+#include <string>
+
+#include "plugin/cuda_memory.hpp"
+#include "plugin/frame_map.hpp"
+
+namespace regions {
+namespace {
+
+constexpr const char* kPictures =
+    "{ NV12, I420, P010_10LE, YUY2, UYVY, RGBA, BGRA, RGBx, BGRx, RGB, BGR, GRAY8, GRAY16_LE }";
+constexpr const char* kColors = "{ BGRx, RGBx, BGRA, RGBA, BGR, RGB }";
+constexpr const char* kSize =
+    "width=(int)[1,65535], height=(int)[1,65535], framerate=(fraction)[0/1,2147483647/1]";
+
+GstCaps* raw(const std::string& formats) {
+  return gst_caps_from_string(("video/x-raw, format=(string)" + formats + ", " + kSize).c_str());
+}
+
+// What the caps may be of the side that has the picture as it came in.
+GstCaps* picture_caps(bool cuda) {
+  GstCaps* caps = raw(kPictures);
+  if (cuda && built_with_cuda_memory()) {
+    gst_caps_append(
+        caps, gst_caps_from_string((std::string("video/x-raw(") + kCudaFeature +
+                                    "), format=(string)" + cuda_memory_formats() + ", " + kSize)
+                                       .c_str()));
+  }
+  return caps;
+}
+
+GstCaps* label_caps() {
+  GstCaps* caps = raw("{ GRAY16_LE, GRAY8 }");
+  gst_caps_append(caps,
+                  gst_caps_from_string(
+                      (std::string(kLabelCaps) + ", format=(string)U32_LE, " + kSize).c_str()));
+  return caps;
+}
+
+// What the caps may be of the side that has the replaced picture.
+GstCaps* replaced_caps(Picture picture) {
+  switch (picture) {
+    case Picture::labels:
+      return label_caps();
+    case Picture::mask:
+      return raw("GRAY8");
+    default:
+      return raw(kColors);
+  }
+}
+
+// Every structure of `kinds` with size, rate and aspect of every structure of `caps`. Colorimetry
+// goes from pictures to what replaces them, because elements that join both want it equal.
+GstCaps* reshaped(const GstCaps* caps, const GstCaps* kinds, bool keep_colorimetry) {
+  GstCaps* result = gst_caps_new_empty();
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    const GstStructure* from = gst_caps_get_structure(caps, i);
+    for (guint k = 0; k < gst_caps_get_size(kinds); ++k) {
+      GstStructure* to = gst_structure_copy(gst_caps_get_structure(kinds, k));
+      for (const char* field : {"width", "height", "framerate", "pixel-aspect-ratio",
+                                "interlace-mode", "multiview-mode", "colorimetry"}) {
+        if (!keep_colorimetry && g_str_equal(field, "colorimetry")) continue;
+        if (const GValue* value = gst_structure_get_value(from, field)) {
+          gst_structure_set_value(to, field, value);
+        }
+      }
+      GstCapsFeatures* features = gst_caps_features_copy(gst_caps_get_features(kinds, k));
+      result = gst_caps_merge_structure_full(result, to, features);
+    }
+  }
+  return result;
+}
+
+// The structures that are not in CUDA memory.
+GstCaps* without_cuda(const GstCaps* caps) {
+  GstCaps* result = gst_caps_new_empty();
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    GstCapsFeatures* features = gst_caps_get_features(caps, i);
+    if (gst_caps_features_contains(features, kCudaFeature)) continue;
+    gst_caps_append_structure_full(result, gst_structure_copy(gst_caps_get_structure(caps, i)),
+                                   gst_caps_features_copy(features));
+  }
+  return result;
+}
+
+}  // namespace
+
+GstCaps* sink_template_caps() { return picture_caps(true); }
+
+GstCaps* source_template_caps() { return gst_caps_merge(picture_caps(true), label_caps()); }
+
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture picture,
+                        bool cuda) {
+  if (picture <= Picture::drawn_on) {
+    return cuda ? gst_caps_copy(caps) : without_cuda(caps);
+  }
+  GstCaps* pictures = picture_caps(cuda);
+  GstCaps* replaced = replaced_caps(picture);
+  GstCaps* result = nullptr;
+  if (direction == GST_PAD_SINK) {
+    // Colours are RGB: their colorimetry is their own.
+    result = reshaped(caps, replaced, picture != Picture::colors);
+  } else {
+    GstCaps* possible = gst_caps_intersect(const_cast<GstCaps*>(caps), replaced);
+    result = reshaped(possible, pictures, false);
+    gst_caps_unref(possible);
+  }
+  gst_caps_unref(pictures);
+  gst_caps_unref(replaced);
+  return result;
+}
+
+}  // namespace regions

@@ -1,0 +1,18 @@
+// Which caps go in and out of an element, by what becomes of the picture.
+#pragma once
+
+#include <gst/gst.h>
+
+#include "plugin/engine.hpp"
+
+namespace regions {
+
+// Caps of the pad templates. Sinks take every picture; sources give every outcome.
+GstCaps* sink_template_caps();
+GstCaps* source_template_caps();
+
+// What may come out for `caps` going in (direction GST_PAD_SINK), or the other way round. CUDA
+// memory is left out where `cuda` is false. The caller owns the result.
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture picture, bool cuda);
+
+}  // namespace regions

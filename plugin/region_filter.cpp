@@ -1,0 +1,356 @@
+// The GObject side of our elements: properties, caps, events and queries, handed to FilterStream.
+#include "plugin/region_filter.hpp"
+
+#include <vector>
+
+#include "plugin/filter_stream.hpp"
+#include "plugin/negotiation.hpp"
+#include "plugin/properties.hpp"
+
+GST_DEBUG_CATEGORY_STATIC(region_filter_debug);
+#define GST_CAT_DEFAULT region_filter_debug
+
+namespace regions {
+namespace {
+
+struct RegionFilter {
+  GstBaseTransform parent;
+  FilterStream* stream;
+};
+struct RegionFilterClass {
+  GstBaseTransformClass parent;
+  const ElementSpec* spec;
+};
+
+GstBaseTransformClass* parent_class = nullptr;
+constexpr guint kActiveDevice = 1;
+constexpr guint kFirstField = 2;
+
+FilterStream& stream_of(gpointer object) { return *static_cast<RegionFilter*>(object)->stream; }
+
+std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
+
+// ---- properties: active-device, then the settings, then the engine's
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
+  FilterStream& stream = stream_of(object);
+  const size_t index = id - kFirstField;
+  const auto settings = setting_fields();
+  try {
+    if (index < settings.size()) {
+      stream.set_setting(settings[index], from_gvalue(settings[index], value));
+    } else {
+      const Field& field = stream.engine().fields()[index - settings.size()];
+      stream.engine().set(field, from_gvalue(field, value));
+    }
+  } catch (const std::exception& error) {
+    GST_WARNING_OBJECT(object, "kept as it was: %s", error.what());
+    g_warning("%s: %s", GST_OBJECT_NAME(object), error.what());
+  }
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  FilterStream& stream = stream_of(object);
+  if (id == kActiveDevice) {
+    g_value_set_string(value, stream.active_device().c_str());
+    return;
+  }
+  const size_t index = id - kFirstField;
+  const auto settings = setting_fields();
+  if (index < settings.size()) {
+    to_gvalue(settings[index], stream.get_setting(settings[index]), value);
+  } else {
+    const Field& field = stream.engine().fields()[index - settings.size()];
+    to_gvalue(field, stream.engine().get(field), value);
+  }
+}
+
+// ---- states
+
+GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  FilterStream& stream = stream_of(element);
+  if (change == GST_STATE_CHANGE_NULL_TO_READY) {
+    try {
+      stream.open();
+    } catch (const std::exception& error) {
+      stream.report(error);
+      return GST_STATE_CHANGE_FAILURE;
+    }
+    GST_INFO_OBJECT(element, "runs on %s", stream.active_device().c_str());
+    g_object_notify(G_OBJECT(element), "active-device");
+  }
+  // A frame may be waiting for a free slot while its thread holds the pad.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.interrupt();
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS(parent_class)->change_state(element, change);
+  if (change == GST_STATE_CHANGE_READY_TO_NULL) stream.close();
+  return result;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  stream_of(base).stop();
+  return TRUE;
+}
+
+void set_context(GstElement* element, GstContext* context) {
+  FilterStream& stream = stream_of(element);
+  stream.cuda().take_offer(element, context, stream.settings().cuda_device_id);
+  GST_ELEMENT_CLASS(parent_class)->set_context(element, context);
+}
+
+// ---- caps
+
+GstCaps* on_transform_caps(GstBaseTransform* base, GstPadDirection direction, GstCaps* caps,
+                           GstCaps* filter) {
+  FilterStream& stream = stream_of(base);
+  GstCaps* result = transform_caps(direction, caps, stream.engine().picture(), stream.uses_cuda());
+  if (filter) {
+    GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref(result);
+    result = filtered;
+  }
+  return result;
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
+  FilterStream& stream = stream_of(base);
+  stream.drain();
+  try {
+    stream.configure(in, out);
+  } catch (const std::exception& error) {
+    stream.report(error);
+    return FALSE;
+  }
+  gst_base_transform_set_passthrough(base, stream.picture() == Picture::untouched);
+  gst_base_transform_set_in_place(base, stream.picture() <= Picture::drawn_on);
+  return TRUE;
+}
+
+gboolean get_unit_size(GstBaseTransform*, GstCaps* caps, gsize* size) {
+  try {
+    *size = parse(caps).bytes;
+    return TRUE;
+  } catch (const std::exception& error) {
+    GST_WARNING("%s", error.what());
+    return FALSE;
+  }
+}
+
+// ---- allocation
+
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
+  const gboolean answered =
+      GST_BASE_TRANSFORM_CLASS(parent_class)->propose_allocation(base, decide, query);
+  const bool passthrough = decide == nullptr;
+  if (passthrough && answered && gst_query_get_n_allocation_pools(query) > 0) return TRUE;
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  if (!caps) return FALSE;
+  FilterStream& stream = stream_of(base);
+  // Rows at any distance suit us; where the buffer goes on, they must suit downstream too.
+  const bool goes_on = stream.picture() <= Picture::drawn_on;
+  const bool rows_free = !goes_on || (decide && gst_query_find_allocation_meta(
+                                                    decide, GST_VIDEO_META_API_TYPE, nullptr));
+  if (rows_free && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  }
+  try {
+    size_t bytes = 0;
+    unsigned min_buffers = 0;
+    if (GstBufferPool* pool = stream.propose_pool(caps, &bytes, &min_buffers)) {
+      gst_query_add_allocation_pool(query, pool, static_cast<guint>(bytes), min_buffers, 0);
+      gst_object_unref(pool);
+    }
+    return TRUE;
+  } catch (const std::exception& error) {
+    GST_WARNING_OBJECT(base, "%s", error.what());
+    return FALSE;
+  }
+}
+
+// What the GPU brings back arrives at full speed in pinned memory only.
+gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  size_t bytes = 0;
+  if (GstBufferPool* pool = stream_of(base).output_pool(caps, &bytes)) {
+    // In GStreamer 1.22 the query may hold no pool.
+    if (gst_query_get_n_allocation_pools(query) > 0) {
+      gst_query_set_nth_allocation_pool(query, 0, pool, static_cast<guint>(bytes), 2, 0);
+    } else {
+      gst_query_add_allocation_pool(query, pool, static_cast<guint>(bytes), 2, 0);
+    }
+    gst_object_unref(pool);
+  }
+  return GST_BASE_TRANSFORM_CLASS(parent_class)->decide_allocation(base, query);
+}
+
+// Sizes and positions stay as they are, so every meta goes along but those that describe the bytes
+// of a picture that is replaced.
+gboolean transform_meta(GstBaseTransform* base, GstBuffer*, GstMeta* meta, GstBuffer*) {
+  if (stream_of(base).picture() <= Picture::drawn_on) return TRUE;
+  return !gst_meta_api_type_has_tag(meta->info->api,
+                                    g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
+}
+
+// ---- frames
+
+GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
+  *none = nullptr;  // frames leave by the source pad's task
+  GstBuffer* input = std::exchange(base->queued_buf, nullptr);
+  if (!input) return GST_FLOW_OK;
+  FilterStream& stream = stream_of(base);
+  GstBuffer* output = nullptr;
+  if (stream.picture() > Picture::drawn_on) {
+    const GstFlowReturn flow =
+        GST_BASE_TRANSFORM_CLASS(parent_class)->prepare_output_buffer(base, input, &output);
+    if (flow != GST_FLOW_OK) {
+      gst_buffer_unref(input);
+      return flow;
+    }
+  } else {
+    input = gst_buffer_make_writable(input);
+  }
+  return stream.submit(input, output);
+}
+
+GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
+  if (discont) stream_of(base).discontinue();
+  return GST_BASE_TRANSFORM_CLASS(parent_class)->submit_input_buffer(base, discont, input);
+}
+
+// GstBaseTransform must believe that both exist: without `transform` its output buffer would be the
+// input, without `transform_ip` nothing could be done in place. generate_output calls neither.
+GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) {
+  return GST_FLOW_NOT_SUPPORTED;
+}
+GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_NOT_SUPPORTED; }
+
+// ---- events and queries
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  FilterStream& stream = stream_of(base);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) {
+    stream.interrupt();
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    stream.flush();
+  } else if (GST_EVENT_IS_SERIALIZED(event)) {
+    const GstFlowReturn flow = stream.drain();
+    // No later input will carry the news upstream.
+    if (GST_EVENT_TYPE(event) == GST_EVENT_EOS &&
+        (flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED)) {
+      GST_ELEMENT_FLOW_ERROR(base, flow);
+    }
+  }
+  return GST_BASE_TRANSFORM_CLASS(parent_class)->sink_event(base, event);
+}
+
+gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  FilterStream& stream = stream_of(base);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      stream.cuda().answer(GST_ELEMENT(base), query)) {
+    return TRUE;
+  }
+  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN && direction == GST_PAD_SINK) stream.drain();
+  if (!GST_BASE_TRANSFORM_CLASS(parent_class)->query(base, direction, query)) return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {
+    gboolean live = FALSE;
+    GstClockTime min = 0, max = 0;
+    gst_query_parse_latency(query, &live, &min, &max);
+    const GstClockTime own = stream.latency();
+    if (GST_CLOCK_TIME_IS_VALID(max)) max += own;
+    gst_query_set_latency(query, live, min + own, max);
+  }
+  return TRUE;
+}
+
+// ---- class
+
+void finalize(GObject* object) {
+  delete static_cast<RegionFilter*>(static_cast<gpointer>(object))->stream;
+  G_OBJECT_CLASS(parent_class)->finalize(object);
+}
+
+void add_template(GstElementClass* klass, const char* name, GstPadDirection direction,
+                  GstCaps* caps) {
+  gst_element_class_add_pad_template(klass,
+                                     gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps));
+  gst_caps_unref(caps);
+}
+
+void install_all_properties(GObjectClass* klass, const ElementSpec& spec) {
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  g_object_class_install_property(
+      klass, kActiveDevice,
+      g_param_spec_string("active-device", "active-device",
+                          "The device that does the work, known from READY on (name)", "none",
+                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  const auto settings = setting_fields();
+  const FilterSettings setting_defaults;
+  std::vector<Value> defaults;
+  for (const Field& field : settings) defaults.push_back(field.get(&setting_defaults));
+  install_properties(klass, "Regions", settings, defaults.data(), kFirstField);
+
+  const auto engine = spec.make_engine();
+  defaults.clear();
+  for (const Field& field : engine->fields()) defaults.push_back(engine->get(field));
+  install_properties(klass, spec.name, engine->fields(), defaults.data(),
+                     kFirstField + static_cast<guint>(settings.size()));
+}
+
+void class_init(gpointer klass, gpointer data) {
+  const auto& spec = *static_cast<const ElementSpec*>(data);
+  static_cast<RegionFilterClass*>(klass)->spec = &spec;
+  parent_class = static_cast<GstBaseTransformClass*>(g_type_class_peek_parent(klass));
+  GST_DEBUG_CATEGORY_INIT(region_filter_debug, "regions", 0, "gst-regions elements");
+
+  auto* object = G_OBJECT_CLASS(klass);
+  object->finalize = finalize;
+  install_all_properties(object, spec);
+
+  auto* element = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(element, spec.long_name, spec.klass, spec.description,
+                                        "gst-regions maintainers");
+  add_template(element, "sink", GST_PAD_SINK, sink_template_caps());
+  add_template(element, "src", GST_PAD_SRC, source_template_caps());
+  element->change_state = change_state;
+  element->set_context = set_context;
+
+  auto* base = GST_BASE_TRANSFORM_CLASS(klass);
+  base->stop = stop;
+  base->transform_caps = on_transform_caps;
+  base->set_caps = set_caps;
+  base->get_unit_size = get_unit_size;
+  base->propose_allocation = propose_allocation;
+  base->decide_allocation = decide_allocation;
+  base->transform_meta = transform_meta;
+  base->submit_input_buffer = submit_input_buffer;
+  base->generate_output = generate_output;
+  base->transform = transform;
+  base->transform_ip = transform_ip;
+  base->transform_ip_on_passthrough = FALSE;
+  base->sink_event = sink_event;
+  base->query = on_query;
+}
+
+void instance_init(GTypeInstance* instance, gpointer klass) {
+  auto* base = GST_BASE_TRANSFORM(instance);
+  static_cast<RegionFilter*>(static_cast<gpointer>(instance))->stream =
+      new FilterStream(base, *static_cast<RegionFilterClass*>(klass)->spec);
+  gst_base_transform_set_qos_enabled(base, TRUE);
+}
+
+}  // namespace
+
+gboolean register_element(GstPlugin* plugin, const ElementSpec& spec) {
+  const GTypeInfo info = {
+      sizeof(RegionFilterClass), nullptr, nullptr,       class_init, nullptr, &spec,
+      sizeof(RegionFilter),      0,       instance_init, nullptr};
+  const std::string type_name = std::string("GstRegions_") + spec.name;
+  const GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, type_name.c_str(), &info,
+                                            static_cast<GTypeFlags>(0));
+  return gst_element_register(plugin, spec.name, GST_RANK_NONE, type);
+}
+
+}  // namespace regions

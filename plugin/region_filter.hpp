@@ -1,0 +1,14 @@
+// RegionFilter: the base of all our elements, a GstBaseTransform that runs an Engine on frames in
+// system or CUDA memory with several of them in flight.
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+#include "plugin/engine.hpp"
+
+namespace regions {
+
+// Registers the element with the plugin.
+gboolean register_element(GstPlugin* plugin, const ElementSpec& spec);
+
+}  // namespace regions

@@ -1,0 +1,55 @@
+// The `regions` metadata: our public contract with applications and between our elements.
+//
+// A GstCustomMeta named "regions" with the structure
+//   regions, algorithm=(string)cclabel, width=(int), height=(int)  size the coordinates refer to
+//            regions-total=(uint)     regions found; the array may hold fewer
+//            regions=(GstValueArray of structures)
+//              region, id=(uint) label in this frame, 1..n      track=(uint) id that stays
+//                      x, y, width, height=(int) box in pixels  area=(guint64) pixels
+//                      cx, cy=(double) centroid in pixels       first-x, first-y=(int) pixel
+//                      red, green, blue=(double) mean colour, 0..255
+//            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without padding
+// It survives videoscale, videocrop and videoflip unchanged: scale by its width and height.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <span>
+#include <vector>
+
+#include "core/region.hpp"
+
+namespace regions {
+
+// To be called once, before the first buffer (in plugin_init).
+void register_region_meta();
+
+// What an element found in one frame.
+struct Findings {
+  const char* algorithm = "";
+  Size size;
+  uint32_t total = 0;
+  std::span<const Region> regions;
+  Layout layout;  // of the picture the colour sums come from
+  Colorimetry color;
+  GstBuffer* labels = nullptr;  // borrowed; null if not attached
+  PixelFormat labels_format = PixelFormat::labels32;
+};
+
+// Puts the findings on the buffer, in place of what another element left there, and
+// region-of-interest metas with ids 1..n for the largest 256 regions beside them. Returns the
+// structure, which belongs to the buffer.
+const GstStructure* attach(GstBuffer* buffer, const Findings& findings);
+
+// What came with a buffer, scaled to `size`.
+struct Attached {
+  std::vector<Region> regions;
+  GstBuffer* labels = nullptr;  // owned by the meta
+  PixelFormat labels_format = PixelFormat::labels32;
+  Size labels_size;
+};
+// False if there is no such metadata. Throws InputError if it is malformed.
+bool read(GstBuffer* buffer, Size size, Attached& attached);
+
+}  // namespace regions

@@ -1,0 +1,30 @@
+// The element regionoverlay: draws the regions that elements upstream have found.
+#include "core/regionoverlay.hpp"
+
+#include "plugin/engine.hpp"
+
+namespace regions {
+namespace {
+
+class RegionOverlayEngine final : public EngineOf<RegionOverlayParams> {
+ public:
+  const char* name() const override { return "regionoverlay"; }
+  Picture picture() override { return Picture::drawn_on; }
+  bool makes_regions() const override { return false; }
+  bool reads_regions() const override { return true; }
+  bool reads_mask() override { return true; }
+  bool needs_mask() override { return false; }
+  uint32_t max_regions() override { return 1 << 16; }
+};
+
+}  // namespace
+
+const ElementSpec& regionoverlay_element() {
+  static const ElementSpec spec = {
+      "regionoverlay", "Region overlay", "Filter/Effect/Video",
+      "Draws boxes, outlines, tints and ids of the regions in the frame's metadata",
+      []() -> std::unique_ptr<Engine> { return std::make_unique<RegionOverlayEngine>(); }};
+  return spec;
+}
+
+}  // namespace regions

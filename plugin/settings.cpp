@@ -1,0 +1,35 @@
+// The parameter table that every element has in front of its own.
+#include "plugin/settings.hpp"
+
+namespace regions {
+namespace {
+
+constexpr Choice kDevices[] = {{0, "auto", "A CUDA device that works, else the CPU"},
+                               {1, "cuda", "A CUDA device; an error where there is none"},
+                               {2, "cpu", "The CPU"}};
+constexpr Choice kAttachments[] = {{0, "auto", "Where the picture itself passes untouched"},
+                                   {1, "always", "With every picture"},
+                                   {2, "never", "With none"}};
+
+}  // namespace
+
+std::span<const Field> fields_of(const FilterSettings&) {
+  using S = FilterSettings;
+  static const std::vector<Field> fields = {
+      field<S, &S::device>("device", "Where the work is done", {}, kDevices, Change::stopped),
+      field<S, &S::cuda_device_id>("cuda-device-id",
+                                   "Which CUDA device, -1 for the first (device number)", {-1, 255},
+                                   {}, Change::stopped),
+      field<S, &S::frames_in_flight>(
+          "frames-in-flight",
+          "Frames worked on at once; 0 takes 1 for live input, 4 otherwise (frames)", {0, 64}, {},
+          Change::stopped),
+      field<S, &S::post_messages>("post-messages",
+                                  "Post an element message with the regions of each frame (flag)"),
+      field<S, &S::attach_labels>("attach-labels",
+                                  "When the label map itself goes into the metadata", {},
+                                  kAttachments, Change::stopped)};
+  return fields;
+}
+
+}  // namespace regions

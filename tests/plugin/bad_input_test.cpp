@@ -1,0 +1,123 @@
+// What must end in a clear error, or in the right result, but never in a crash.
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+namespace {
+
+TEST(BadInput, CudaWithoutAGpuIsAClearError) {
+  start_gstreamer();
+  GstElement* probe = gst_element_factory_make("cclabel", nullptr);
+  gst_element_set_state(probe, GST_STATE_READY);
+  gchar* device = nullptr;
+  g_object_get(probe, "active-device", &device, nullptr);
+  const bool cuda = g_str_has_prefix(device, "cuda");
+  g_free(device);
+  gst_element_set_state(probe, GST_STATE_NULL);
+  gst_object_unref(probe);
+  if (cuda) GTEST_SKIP() << "this machine has a CUDA device";
+
+  GstElement* element = gst_element_factory_make("cclabel", nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  g_object_set(element, "device", 1, nullptr);
+  EXPECT_EQ(gst_element_set_state(element, GST_STATE_READY), GST_STATE_CHANGE_FAILURE);
+  GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+  ASSERT_TRUE(message);
+  GError* error = nullptr;
+  gst_message_parse_error(message, &error, nullptr);
+  EXPECT_TRUE(strstr(error->message, "CUDA")) << error->message;
+  g_error_free(error);
+  gst_message_unref(message);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(element);
+  gst_object_unref(bus);
+}
+
+TEST(BadInput, TruncatedBufferIsAClearError) {
+  for (const char* output : {"none", "overlay", "labels"}) {
+    Harness h(std::string("cclabel output=") + output);
+    h.video("NV12", 64, 48);
+    EXPECT_EQ(h.push(std::vector<uint8_t>(100)), GST_FLOW_ERROR) << output;
+    EXPECT_NE(h.error_text().find("100 bytes"), std::string::npos) << output;
+  }
+}
+
+TEST(BadInput, EmptyBufferIsAClearError) {
+  Harness h("cclabel output=none");
+  h.video("GRAY8", 64, 48);
+  gst_harness_push(h.get(), gst_buffer_new());
+  EXPECT_NE(h.error_text(), "");
+}
+
+TEST(BadInput, UnsupportedCapsAreRefused) {
+  Harness h("cclabel");
+  h.video("AYUV64", 64, 48);
+  EXPECT_EQ(h.push(std::vector<uint8_t>(64 * 48 * 8)), GST_FLOW_NOT_NEGOTIATED);
+}
+
+TEST(BadInput, TooLargeSizesAreRefused) {
+  Harness h("cclabel");
+  h.video("GRAY8", 65536, 1);
+  EXPECT_EQ(h.push(std::vector<uint8_t>(65536)), GST_FLOW_NOT_NEGOTIATED);
+}
+
+TEST(BadInput, AlphaOfAPictureWithoutAlpha) {
+  Harness h("cclabel source=alpha");
+  h.video("RGB", 64, 48);
+  EXPECT_NE(h.push(std::vector<uint8_t>(64 * 48 * 3)), GST_FLOW_OK);
+  EXPECT_NE(h.error_text().find("alpha"), std::string::npos);
+}
+
+TEST(BadInput, MaskWantedButNoneAttached) {
+  Harness h("cclabel source=mask");
+  h.video("GRAY8", 64, 48);
+  EXPECT_EQ(h.push(std::vector<uint8_t>(64 * 48)), GST_FLOW_ERROR);
+  EXPECT_NE(h.error_text().find("mask"), std::string::npos);
+}
+
+TEST(BadInput, OverflowErrorStops) {
+  Harness h("cclabel output=labels overflow=error", "video/x-raw,format=GRAY8");
+  h.video("GRAY8", 64, 48);
+  std::vector<uint8_t> dots(64 * 48);
+  for (size_t y = 0; y < 48; y += 2) {
+    for (size_t x = 0; x < 64; x += 2) dots[y * 64 + x] = 255;
+  }
+  h.push(dots);
+  EXPECT_NE(h.error_text().find("768 regions"), std::string::npos);
+}
+
+TEST(BadInput, ThresholdOutOfRangeIsRefused) {
+  start_gstreamer();
+  GstElement* element = gst_element_factory_make("cclabel", nullptr);
+  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), "threshold");
+  GValue value = G_VALUE_INIT;
+  g_value_init(&value, G_TYPE_DOUBLE);
+  g_value_set_double(&value, 1.5);
+  EXPECT_TRUE(g_param_value_validate(spec, &value));  // had to be changed
+  EXPECT_EQ(g_value_get_double(&value), 1.0);
+  gst_object_unref(element);
+}
+
+TEST(BadInput, SmallestPictures) {
+  for (const auto& [width, height] : {std::pair{1, 1}, {1, 9}, {9, 1}, {2, 2}, {3, 5}}) {
+    for (const char* format : {"GRAY8", "GRAY16_LE", "NV12", "I420", "P010_10LE", "YUY2", "UYVY",
+                               "RGBA", "BGRA", "RGBx", "BGRx", "RGB", "BGR"}) {
+      for (const char* output : {"overlay", "labels", "mask", "colors", "none"}) {
+        Harness h(std::string("cclabel threshold=0 output=") + output);
+        h.video(format, width, height);
+        GstVideoInfo info;
+        gst_video_info_set_format(&info, gst_video_format_from_string(format),
+                                  static_cast<guint>(width), static_cast<guint>(height));
+        ASSERT_EQ(h.push(std::vector<uint8_t>(GST_VIDEO_INFO_SIZE(&info), 128)), GST_FLOW_OK)
+            << format << " " << width << "x" << height << " " << output;
+        const BufferPtr out = h.pull();
+        ASSERT_TRUE(out);
+        EXPECT_EQ(region_field(regions_of(out.get()), 0, "area"), std::to_string(width * height))
+            << format << " " << width << "x" << height << " " << output;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regions::test

@@ -1,0 +1,121 @@
+// One element between two pads of ours, with pictures made and read as bytes.
+#pragma once
+
+#include <gst/check/gstharness.h>
+#include <gst/video/video.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace regions::test {
+
+inline void start_gstreamer() {
+  static const bool started = (gst_init(nullptr, nullptr), true);
+  (void)started;
+}
+
+// Drops a reference when the test leaves its scope.
+struct Unref {
+  void operator()(GstBuffer* b) const { gst_buffer_unref(b); }
+  void operator()(GstMessage* m) const { gst_message_unref(m); }
+  void operator()(GstCaps* c) const { gst_caps_unref(c); }
+};
+using BufferPtr = std::unique_ptr<GstBuffer, Unref>;
+using MessagePtr = std::unique_ptr<GstMessage, Unref>;
+
+class Harness {
+ public:
+  // `line` as in gst-launch: "cclabel output=labels".
+  explicit Harness(const std::string& line) : Harness(line, {}) {}
+  Harness(const std::string& line, const std::string& sink_caps) {
+    start_gstreamer();
+    harness_ = gst_harness_new_empty();
+    gst_harness_add_parse(harness_, line.c_str());
+    if (!sink_caps.empty()) gst_harness_set_sink_caps_str(harness_, sink_caps.c_str());
+    element_ = gst_harness_find_element(harness_, line.substr(0, line.find(' ')).c_str());
+    bus_ = gst_bus_new();
+    gst_element_set_bus(harness_->element, bus_);
+  }
+  Harness(const Harness&) = delete;
+  ~Harness() {
+    gst_element_set_bus(harness_->element, nullptr);
+    gst_clear_object(&element_);
+    gst_harness_teardown(harness_);
+    gst_object_unref(bus_);
+  }
+
+  GstHarness* get() const { return harness_; }
+  GstElement* element() const { return element_; }
+
+  void caps(const std::string& text) { gst_harness_set_src_caps_str(harness_, text.c_str()); }
+  void video(const std::string& format, int width, int height, const std::string& more = "") {
+    caps("video/x-raw,format=" + format + ",width=" + std::to_string(width) +
+         ",height=" + std::to_string(height) + ",framerate=25/1" + more);
+  }
+  GstFlowReturn push(std::vector<uint8_t> bytes, int index = 0) {
+    return gst_harness_push(harness_, buffer(std::move(bytes), index));
+  }
+  // Numbered buffers have timestamps 40 ms apart.
+  static GstBuffer* buffer(std::vector<uint8_t> bytes, int index = 0) {
+    GstBuffer* b = gst_buffer_new_allocate(nullptr, bytes.size(), nullptr);
+    gst_buffer_fill(b, 0, bytes.data(), bytes.size());
+    GST_BUFFER_PTS(b) = static_cast<GstClockTime>(index) * 40 * GST_MSECOND;
+    GST_BUFFER_DURATION(b) = 40 * GST_MSECOND;
+    return b;
+  }
+  // The next frame out; null after a minute without one.
+  BufferPtr pull() { return BufferPtr(gst_harness_pull(harness_)); }
+  guint waiting() const { return gst_harness_buffers_in_queue(harness_); }
+  void eos() { gst_harness_push_event(harness_, gst_event_new_eos()); }
+
+  // The next message of the type, waiting up to ten seconds; null if none came.
+  MessagePtr message(GstMessageType type) {
+    return MessagePtr(gst_bus_timed_pop_filtered(bus_, 10 * GST_SECOND, type));
+  }
+  std::string error_text() {
+    const MessagePtr m = message(GST_MESSAGE_ERROR);
+    if (!m) return "";
+    GError* error = nullptr;
+    gst_message_parse_error(m.get(), &error, nullptr);
+    const std::string text = error->message;
+    g_error_free(error);
+    return text;
+  }
+  bool has_error() { return MessagePtr(gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)) != nullptr; }
+
+ private:
+  GstHarness* harness_ = nullptr;
+  GstElement* element_ = nullptr;
+  GstBus* bus_ = nullptr;
+};
+
+inline std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
+  GstMapInfo map;
+  EXPECT_TRUE(gst_buffer_map(buffer, &map, GST_MAP_READ));
+  std::vector<uint8_t> bytes(map.data, map.data + map.size);
+  gst_buffer_unmap(buffer, &map);
+  return bytes;
+}
+
+inline const GstStructure* regions_of(GstBuffer* buffer) {
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, "regions");
+  return meta ? gst_custom_meta_get_structure(meta) : nullptr;
+}
+
+// Field `name` of region `i`, as text.
+inline std::string region_field(const GstStructure* regions, guint i, const char* name) {
+  const GValue* item = gst_value_array_get_value(gst_structure_get_value(regions, "regions"), i);
+  gchar* text = gst_value_serialize(gst_structure_get_value(gst_value_get_structure(item), name));
+  const std::string result = text;
+  g_free(text);
+  return result;
+}
+
+inline guint region_count(const GstStructure* regions) {
+  return gst_value_array_get_size(gst_structure_get_value(regions, "regions"));
+}
+
+}  // namespace regions::test
