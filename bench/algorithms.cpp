@@ -25,8 +25,9 @@ Stand stand_on_cuda(const std::shared_ptr<Backend>& gpu, const Case& task,
   return {gpu, make_cuda_cclabel(gpu), task, variants, frames, frames};
 }
 
-// What the CPU with all its cores says of each variant.
-std::vector<Answer> expected_of(const Case& task, std::span<const Picture> variants) {
+// What the CPU with all its cores says of each variant, table included.
+std::vector<Answer> answers_of(Case task, std::span<const Picture> variants) {
+  task.table = true;
   Stand stand = stand_on_cpu(task, variants, static_cast<int>(variants.size()), 0);
   std::vector<Answer> answers;
   for (int frame = 0; frame < stand.frames(); ++frame) {
@@ -66,32 +67,31 @@ class Walk {
   int walk() {
     for (const Case& task : cases_of(options_)) {
       if (gpu_ && options_.repeats == 0) time_floor(task.size);
-      const std::vector<Picture>& variants = variants_of(task);
-      const std::vector<Answer> expected = expected_of(task, variants);
-      if (gpu_) on_cuda(task, variants, expected);
-      if (cpu_) on_cpu(task, variants, expected);
+      prepare(task);
+      if (gpu_) on_cuda(task);
+      if (cpu_) on_cpu(task);
     }
     return wrong_;
   }
 
-  // Neighbouring cases share their pictures.
-  const std::vector<Picture>& variants_of(const Case& task) {
-    if (content_ != task.content || !(size_ == task.size)) {
-      content_ = task.content;
-      size_ = task.size;
-      variants_ = mirrored(make_picture(task.content, task.size));
+  // Neighbouring cases share their pictures, and the tasks of one case its answers.
+  void prepare(const Case& task) {
+    const bool same_picture = task.content == prepared_.content && task.size == prepared_.size;
+    if (!same_picture) variants_ = mirrored(make_picture(task.content, task.size));
+    if (!same_picture || task.params.criterion != prepared_.params.criterion ||
+        task.params.connectivity != prepared_.params.connectivity) {
+      expected_ = answers_of(task, variants_);
     }
-    return variants_;
+    prepared_ = task;
   }
 
   // Runs all frames `times` times; false and a line on stderr at the first wrong answer.
-  bool agrees(Stand& stand, const std::vector<Answer>& expected, const Case& task,
-              const std::string& where, int times) {
+  bool agrees(Stand& stand, const Case& task, const std::string& where, int times) {
     for (int time = 0; time < times; ++time) {
       stand.spoil();
       for (int frame = 0; frame < stand.frames(); ++frame) {
         stand.enqueue(frame);
-        const Answer& want = expected[static_cast<size_t>(frame) % expected.size()];
+        const Answer& want = expected_[static_cast<size_t>(frame) % expected_.size()];
         const std::string wrong = difference(want, stand.answer(frame));
         if (wrong.empty()) continue;
         std::fprintf(stderr, "WRONG %s on %s, run %d, frame %d: %s\n", task.name().c_str(),
@@ -103,22 +103,20 @@ class Walk {
     return true;
   }
 
-  Figure figure(const Case& task, const std::string& backend, int threads,
-                const std::vector<Answer>& expected) const {
+  Figure figure(const Case& task, const std::string& backend, int threads) const {
     Figure figure{.task = task};
     figure.backend = backend;
     figure.threads = threads;
-    figure.regions = expected.front().total;
+    figure.regions = expected_.front().total;
     return figure;
   }
 
-  void on_cuda(const Case& task, std::span<const Picture> variants,
-               const std::vector<Answer>& expected) {
+  void on_cuda(const Case& task) {
     const bool timing = options_.repeats == 0;
     const int frames = timing ? task.frames_beyond_l2() : 4;
-    Stand stand = stand_on_cuda(gpu_, task, variants, frames);
-    Figure row = figure(task, "cuda", 0, expected);
-    row.correct = agrees(stand, expected, task, "cuda", timing ? 1 : options_.repeats);
+    Stand stand = stand_on_cuda(gpu_, task, variants_, frames);
+    Figure row = figure(task, "cuda", 0);
+    row.correct = agrees(stand, task, "cuda", timing ? 1 : options_.repeats);
     if (!timing) return report_.checked(row, options_.repeats * frames);
     const CudaTimes times = time_on_cuda(
         stand.queue(), frames, [&](int frame) { stand.enqueue(frame); },
@@ -127,18 +125,17 @@ class Walk {
     report_.timed(row, "stream", times.stream, floor_.stream.median);
   }
 
-  void on_cpu(const Case& task, std::span<const Picture> variants,
-              const std::vector<Answer>& expected) {
+  void on_cpu(const Case& task) {
     const bool timing = options_.repeats == 0;
     int last = 0;
     for (const int wanted : options_.threads) {
       const int threads = wanted == 0 ? cores() : wanted;
       if (threads > cores() || threads == last) continue;  // no more than there are, none twice
       last = threads;
-      Stand stand = stand_on_cpu(task, variants, 4, threads);
-      Figure row = figure(task, "cpu", threads, expected);
-      row.correct = agrees(stand, expected, task, std::to_string(threads) + " threads",
-                           timing ? 1 : options_.repeats);
+      Stand stand = stand_on_cpu(task, variants_, 4, threads);
+      Figure row = figure(task, "cpu", threads);
+      row.correct =
+          agrees(stand, task, std::to_string(threads) + " threads", timing ? 1 : options_.repeats);
       if (!timing) {
         report_.checked(row, options_.repeats * stand.frames());
         continue;
@@ -147,6 +144,14 @@ class Walk {
           stand.frames(), [&](int frame) { stand.run(frame); }, options_.effort);
       report_.timed(row, "wall", time, 0);
     }
+  }
+
+  // What a picture in system memory costs on its way to the GPU and back.
+  void time_copies_of(const Case& task) {
+    const std::unique_ptr<Queue> queue = gpu_->make_queue();
+    const size_t bytes = task.least_bytes() - task.size.area() * sizeof(uint32_t);
+    const CopyTimes times = time_copies(*gpu_, *queue, bytes, options_.effort.least_runs);
+    report_.copies(task, bytes, times.up, times.down);
   }
 
   // Once a size, in the same run as what is compared with it.
@@ -167,6 +172,8 @@ class Walk {
     };
     floor_ = time_on_cuda(stand.queue(), frames, enqueue, options_.effort.least_runs);
     report_.floor(size, task.least_bytes(), floor_.graph, floor_.stream);
+    task.format = options_.format;
+    time_copies_of(task);
   }
 
   const Options& options_;
@@ -174,9 +181,9 @@ class Walk {
   std::shared_ptr<Backend> gpu_;
   bool cpu_ = true;
   int wrong_ = 0;
-  std::string content_;
-  Size size_;
-  std::vector<Picture> variants_;
+  Case prepared_;
+  std::vector<Picture> variants_;  // of the prepared case
+  std::vector<Answer> expected_;   // for each variant
   Size floor_size_;
   CudaTimes floor_;
 };

@@ -65,6 +65,19 @@ class Replay {
   cudaGraphExec_t graph_ = nullptr;
 };
 
+// An event pair around each call of work(run), which does `frames` frames.
+Timing time_events(cudaStream_t stream, int frames, int runs, const FrameWork& work) {
+  Stopwatch watch(stream);
+  std::vector<double> samples;
+  for (int run = -kWarmUp; run < runs; ++run) {
+    watch.start();
+    work(run + kWarmUp);
+    const double elapsed = watch.stop();
+    if (run >= 0) samples.push_back(elapsed / frames);
+  }
+  return summarise(samples);
+}
+
 __global__ void floor_kernel(Image<const uchar4> in, Image<int4> out) {
   const int x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
@@ -85,28 +98,20 @@ std::unique_ptr<Algorithm<CcLabelParams>> make_cuda_cclabel(std::shared_ptr<Back
 
 CudaTimes time_on_cuda(Queue& queue, int frames, const FrameWork& enqueue, int runs) {
   const cudaStream_t stream = stream_of(queue);
-  Stopwatch watch(stream);
-  CudaTimes times;
-  std::vector<double> samples;
-
   Replay replay(stream, frames, enqueue);
-  for (int run = -kWarmUp; run < runs; ++run) {
-    watch.start();
-    replay.launch();
-    const double elapsed = watch.stop();
-    if (run >= 0) samples.push_back(elapsed / frames);
-  }
-  times.graph = summarise(samples);
-
-  samples.clear();
-  for (int run = -kWarmUp; run < runs; ++run) {
-    watch.start();
-    enqueue((run + kWarmUp) % frames);
-    const double elapsed = watch.stop();
-    if (run >= 0) samples.push_back(elapsed);
-  }
-  times.stream = summarise(samples);
+  CudaTimes times;
+  times.graph = time_events(stream, frames, runs, [&](int) { replay.launch(); });
+  times.stream = time_events(stream, 1, runs, [&](int run) { enqueue(run % frames); });
   return times;
+}
+
+CopyTimes time_copies(Backend& backend, Queue& queue, size_t bytes, int runs) {
+  const Block host = backend.allocate_pinned(bytes);
+  const Block device = backend.allocate(bytes);
+  const auto up = [&](int) { queue.copy_bytes(host.data(), device.data(), bytes); };
+  const auto down = [&](int) { queue.copy_bytes(device.data(), host.data(), bytes); };
+  const cudaStream_t stream = stream_of(queue);
+  return {time_events(stream, 1, runs, up), time_events(stream, 1, runs, down)};
 }
 
 void enqueue_floor(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue) {

@@ -21,6 +21,12 @@ struct CudaTimes {
 };
 CudaTimes time_on_cuda(Queue& queue, int frames, const FrameWork& enqueue, int runs);
 
+// Plain copies of that many bytes between pinned host memory and the device, one at a time.
+struct CopyTimes {
+  Timing up, down;
+};
+CopyTimes time_copies(Backend& backend, Queue& queue, size_t bytes, int runs);
+
 // The least any labelling does: reads each value once (4 at a time) and writes one label for each.
 // Width and both pitches are multiples of 4 values.
 void enqueue_floor(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue);

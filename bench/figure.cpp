@@ -88,4 +88,23 @@ void Report::floor(Size size, size_t bytes, const Timing& graph, const Timing& s
   std::fflush(stdout);
 }
 
+void Report::copies(const Case& task, size_t bytes, const Timing& up, const Timing& down) {
+  const std::string format(name_of(task.format));
+  for (const auto& [direction, time] : {std::pair{"up", up}, {"down", down}}) {
+    if (!json_) {
+      std::printf("copy %s of a picture, %s %dx%d: %.1f us, %.1f GB/s\n", direction, format.c_str(),
+                  task.size.width, task.size.height, time.median,
+                  static_cast<double>(bytes) / time.median / 1e3);
+      continue;
+    }
+    std::printf("{\"what\":\"copy\",\"direction\":\"%s\",\"format\":\"%s\",", direction,
+                format.c_str());
+    print_size(task.size);
+    std::printf(",\"bytes\":%zu,", bytes);
+    print_time(time);
+    std::printf("}\n");
+  }
+  std::fflush(stdout);
+}
+
 }  // namespace regions

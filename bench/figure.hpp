@@ -26,6 +26,8 @@ class Report {
   void timed(const Figure& figure, const char* clock, const Timing& time, double floor);
   void checked(const Figure& figure, int runs);
   void floor(Size size, size_t bytes, const Timing& graph, const Timing& stream);
+  // One picture of the case between host and device.
+  void copies(const Case& task, size_t bytes, const Timing& up, const Timing& down);
 
  private:
   bool json_;

@@ -32,7 +32,8 @@ struct Answer {
   std::vector<Region> regions;   // the first of them, if the case asks for the table
   uint32_t total = 0;            // as the table says; without one, the greatest label
 };
-// Empty if the answers are equal, else the first difference in words.
+// Empty if the answers are equal, else the first difference in words. Records are compared if `got`
+// has any.
 std::string difference(const Answer& expected, const Answer& got);
 
 class Stand {
@@ -65,7 +66,7 @@ class Stand {
   std::unique_ptr<Algorithm<CcLabelParams>> algorithm_;
   Case case_;
   uint32_t capacity_ = 0;
-  Block staging_;  // pinned, for the larger of a picture and a label map
+  Block staging_;  // pinned, for a label map
   std::vector<Station> stations_;
 };
 

@@ -1,0 +1,162 @@
+// Frames a second of whole pipelines, and how long one frame takes through them:
+//   pipeline [--json] [--source system|pinned|cuda] [--from TEXT] [--chain TEXT]
+//            [--in-flight LIST] [--size WxH] [--format NAME] [--content NAME] [--frames N]
+// TEXT is as for gst-launch; "%d" in --chain stands for the frames in flight. --from replaces the
+// ready-made frames by a source of its own ("filesrc location=clip.mp4 ! qtdemux ! …").
+#include <charconv>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "bench/frame_source.hpp"
+#include "bench/stage.hpp"
+#include "core/error.hpp"
+#include "tests/pictures/guarded.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+struct Options {
+  std::string source = "system";
+  std::string from;
+  std::string chain = "cclabel output=none frames-in-flight=%d";
+  std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
+  Size size = {1920, 1080};
+  PixelFormat format = PixelFormat::nv12;
+  std::string content = "smooth";
+  int frames = 1000;
+  bool json = false;
+};
+
+int whole_number(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  expects(error == std::errc() && end == text.data() + text.size() && value > 0,
+          "not a whole number above 0: '" + text + "'");
+  return value;
+}
+
+void read(Options& options, const std::string& name, const std::string& value) {
+  if (name == "--source") {
+    options.source = value;
+  } else if (name == "--from") {
+    options.from = value;
+    options.source = "launch";
+  } else if (name == "--chain") {
+    options.chain = value;
+  } else if (name == "--in-flight") {
+    options.in_flight.clear();
+    for (size_t start = 0; start < value.size();) {
+      const size_t end = std::min(value.find(',', start), value.size());
+      options.in_flight.push_back(whole_number(value.substr(start, end - start)));
+      start = end + 1;
+    }
+  } else if (name == "--size") {
+    const size_t cross = std::min(value.find('x'), value.size() - 1);
+    options.size = {whole_number(value.substr(0, cross)), whole_number(value.substr(cross + 1))};
+  } else if (name == "--format") {
+    options.format = format_named(value);
+  } else if (name == "--content") {
+    options.content = value;
+  } else if (name == "--frames") {
+    options.frames = whole_number(value);
+  } else {
+    throw InputError("unknown option '" + name + "'");
+  }
+}
+
+Options parse(int count, char** words) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--json") {
+      options.json = true;
+      continue;
+    }
+    expects(i + 1 < count, word + " wants a value");
+    read(options, word, words[++i]);
+  }
+  return options;
+}
+
+std::string with_number(std::string chain, int number) {
+  for (size_t at; (at = chain.find("%d")) != std::string::npos;) {
+    chain.replace(at, 2, std::to_string(number));
+  }
+  return chain;
+}
+
+std::string caps_text(const Options& options, const char* feature) {
+  return std::string("video/x-raw") + feature + ",format=" + std::string(name_of(options.format)) +
+         ",width=" + std::to_string(options.size.width) +
+         ",height=" + std::to_string(options.size.height) + ",framerate=1000/1";
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+void print(const Options& options, const std::string& chain, int in_flight, const Outcome& got) {
+  if (!options.json) {
+    std::printf("%-7s %-60s %2d in flight: %8.1f frames/s, one frame %8.1f us, %s\n",
+                options.source.c_str(), chain.c_str(), in_flight, got.frames_per_second,
+                got.latency_us, got.device.c_str());
+    return;
+  }
+  std::printf(
+      "{\"what\":\"pipeline\",\"source\":\"%s\",\"from\":%s,\"chain\":%s,\"in_flight\":%d,"
+      "\"format\":\"%s\",\"width\":%d,\"height\":%d,\"content\":\"%s\",\"frames\":%d,"
+      "\"frames_per_second\":%.2f,\"latency_us\":%.1f,\"offered_pool\":%s,\"device\":%s}\n",
+      options.source.c_str(), quoted(options.from).c_str(), quoted(chain).c_str(), in_flight,
+      std::string(name_of(options.format)).c_str(), options.size.width, options.size.height,
+      options.content.c_str(), got.frames, got.frames_per_second, got.latency_us,
+      got.offered_pool ? "true" : "false", quoted(got.device).c_str());
+  std::fflush(stdout);
+}
+
+void measure(const Options& options) {
+  if (options.source == "launch") {
+    for (const int n : options.in_flight) {
+      const std::string chain = with_number(options.chain, n);
+      print(options, chain, n, play_text(options.from + " ! " + chain));
+    }
+    return;
+  }
+  const Picture picture = make_picture(options.content, options.size);
+  const GuardedFrame frame = convert(picture.frame(), options.format);
+  FrameSupply supply;
+  supply.picture = frame.frame();
+  supply.frames = options.frames;
+  const bool cuda = options.source == "cuda";
+  expects(cuda || options.source == "system" || options.source == "pinned",
+          "no such source: '" + options.source + "'");
+  if (options.source == "pinned") supply.origin = FrameOrigin::proposed_pool;
+  if (cuda) supply.origin = FrameOrigin::ready_made;
+  const Caps caps(caps_text(options, cuda ? "(memory:CUDAMemory)" : ""));
+  supply.caps = caps.get();
+  for (const int n : options.in_flight) {
+    const std::string chain = with_number(options.chain, n);
+    supply.refill = !cuda && (chain.find("overlay") != std::string::npos);
+    print(options, chain, n, play(supply, chain, caps_text(options, "")));
+  }
+}
+
+}  // namespace
+}  // namespace regions
+
+int main(int count, char** words) {
+  gst_init(nullptr, nullptr);
+  try {
+    regions::measure(regions::parse(count, words));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pipeline: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,272 @@
+// Pipelines of the benchmark: built, played, watched at their sink.
+#include "bench/stage.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "bench/clock.hpp"
+#include "core/error.hpp"
+
+namespace regions {
+namespace {
+
+constexpr int kSingles = 50;          // frames sent one at a time
+constexpr int kPatience = 5'000'000;  // microseconds to wait for one of them
+constexpr int kReadyMade = 16;        // frames on the GPU: 48 MB at 1080p NV12
+constexpr const char* kCudaContext = "gst.cuda.context";
+
+// Arrival times at the sink, microseconds.
+class Arrivals {
+ public:
+  void add() {
+    const std::lock_guard lock(mutex_);
+    times_.push_back(g_get_monotonic_time());
+    changed_.notify_all();
+  }
+  // When frame `index` arrived; -1 if it does not within kPatience.
+  int64_t wait_for(size_t index) {
+    std::unique_lock lock(mutex_);
+    const bool came = changed_.wait_for(lock, std::chrono::microseconds(kPatience),
+                                        [&] { return times_.size() > index; });
+    return came ? times_[index] : -1;
+  }
+  std::vector<int64_t> times() {
+    const std::lock_guard lock(mutex_);
+    return times_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<int64_t> times_;  // since the pipeline began
+};
+
+// A pipeline with an owner.
+class Stage {
+ public:
+  // `source` (taken; may be null) comes before what `text` describes, which ends with a sink called
+  // "sink".
+  Stage(GstElement* source, const std::string& text) {
+    GError* error = nullptr;
+    pipeline_ = gst_pipeline_new(nullptr);
+    GstElement* rest = source ? gst_parse_bin_from_description(text.c_str(), TRUE, &error)
+                              : gst_parse_bin_from_description(text.c_str(), FALSE, &error);
+    if (error || !rest) {
+      const std::string why = error ? error->message : "?";
+      g_clear_error(&error);
+      if (source) gst_object_unref(gst_object_ref_sink(source));
+      gst_object_unref(pipeline_);
+      throw InputError("cannot build '" + text + "': " + why);
+    }
+    gst_bin_add(GST_BIN(pipeline_), rest);
+    if (source) {
+      gst_bin_add(GST_BIN(pipeline_), source);
+      gst_element_link(source, rest);
+    }
+    watch_sink();
+  }
+  ~Stage() {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(pipeline_);
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  GstElement* pipeline() const { return pipeline_; }
+  Arrivals& arrivals() { return arrivals_; }
+  void start() { gst_element_set_state(pipeline_, GST_STATE_PLAYING); }
+
+  // Until EOS; throws what the pipeline says if that is an error.
+  void play_to_end() {
+    start();
+    GstBus* bus = gst_element_get_bus(pipeline_);
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, GST_CLOCK_TIME_NONE, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    gst_object_unref(bus);
+    std::string problem;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+      GError* error = nullptr;
+      gchar* detail = nullptr;
+      gst_message_parse_error(message, &error, &detail);
+      problem = std::string(error->message) + " (" + (detail ? detail : "") + ")";
+      g_error_free(error);
+      g_free(detail);
+    }
+    gst_message_unref(message);
+    if (!problem.empty()) throw DeviceError(problem);
+  }
+
+  // What the first element that says so runs on.
+  std::string active_device() const {
+    std::string device;
+    GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline_));
+    gst_iterator_foreach(
+        elements,
+        [](const GValue* item, gpointer data) {
+          GObject* element = static_cast<GObject*>(g_value_get_object(item));
+          auto& found = *static_cast<std::string*>(data);
+          const bool tells =
+              g_object_class_find_property(G_OBJECT_GET_CLASS(element), "active-device");
+          if (!tells || !found.empty()) return;
+          gchar* text = nullptr;
+          g_object_get(element, "active-device", &text, nullptr);
+          found = text ? text : "";
+          g_free(text);
+        },
+        &device);
+    gst_iterator_free(elements);
+    return device;
+  }
+
+ private:
+  void watch_sink() {
+    GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline_), "sink");
+    GstPad* pad = gst_element_get_static_pad(sink, "sink");
+    gst_pad_add_probe(
+        pad, GST_PAD_PROBE_TYPE_BUFFER,
+        [](GstPad*, GstPadProbeInfo*, gpointer data) {
+          static_cast<Arrivals*>(data)->add();
+          return GST_PAD_PROBE_OK;
+        },
+        &arrivals_, nullptr);
+    gst_object_unref(pad);
+    gst_object_unref(sink);
+  }
+
+  Arrivals arrivals_;
+  GstElement* pipeline_ = nullptr;
+};
+
+const std::string kSink = " ! fakesink name=sink sync=false";
+
+// Frames on the GPU, and the context they live in.
+class ReadyMade {
+ public:
+  ReadyMade(FrameSupply supply, const std::string& system_caps) {
+    const Caps caps(system_caps);
+    supply.origin = FrameOrigin::own_pool;
+    supply.caps = caps.get();
+    supply.frames = kReadyMade;
+    Stage stage(make_frame_source(supply),
+                "cudaupload ! video/x-raw(memory:CUDAMemory) ! fakesink name=sink sync=false "
+                "signal-handoffs=true");
+    GstElement* sink = gst_bin_get_by_name(GST_BIN(stage.pipeline()), "sink");
+    g_signal_connect(sink, "handoff",
+                     G_CALLBACK(+[](GstElement*, GstBuffer* buffer, GstPad*, gpointer data) {
+                       auto* buffers = static_cast<std::vector<GstBuffer*>*>(data);
+                       buffers->push_back(gst_buffer_ref(buffer));
+                     }),
+                     &buffers_);
+    gst_object_unref(sink);
+    stage.play_to_end();
+    keep_context(stage.pipeline());
+  }
+  ~ReadyMade() {
+    for (GstBuffer* buffer : buffers_) gst_buffer_unref(buffer);
+    if (context_) gst_context_unref(context_);
+  }
+  ReadyMade(const ReadyMade&) = delete;
+  ReadyMade& operator=(const ReadyMade&) = delete;
+
+  const std::vector<GstBuffer*>& buffers() const { return buffers_; }
+  GstContext* context() const { return context_; }
+
+ private:
+  // The context that the uploading element made or was given.
+  void keep_context(GstElement* pipeline) {
+    GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline));
+    gst_iterator_foreach(
+        elements,
+        [](const GValue* item, gpointer data) {
+          auto* element = static_cast<GstElement*>(g_value_get_object(item));
+          auto** kept = static_cast<GstContext**>(data);
+          if (!*kept) *kept = gst_element_get_context(element, kCudaContext);
+        },
+        &context_);
+    gst_iterator_free(elements);
+  }
+
+  std::vector<GstBuffer*> buffers_;
+  GstContext* context_ = nullptr;
+};
+
+double rate_of(const std::vector<int64_t>& times) {
+  const size_t first = times.size() / 10;
+  if (times.size() < first + 2) return 0;
+  const auto elapsed = static_cast<double>(times.back() - times[first]);
+  return elapsed > 0 ? static_cast<double>(times.size() - 1 - first) * 1e6 / elapsed : 0;
+}
+
+// Frames alone on their way, so that nothing behind them can push them on.
+double single_frame_latency(FrameSupply supply, const std::string& chain, GstContext* context) {
+  constexpr int kWarmUp = 5;
+  supply.frames = kSingles + kWarmUp;
+  GstElement* source = make_frame_source(supply);
+  hold(source);
+  Stage stage(source, chain + kSink + " async=false");
+  if (context) gst_element_set_context(stage.pipeline(), context);
+  stage.start();
+  std::vector<double> samples;
+  for (int i = 0; i < supply.frames; ++i) {
+    const int64_t left = let_one_go(source);
+    const int64_t came = stage.arrivals().wait_for(static_cast<size_t>(i));
+    if (left < 0 || came < 0) {
+      throw DeviceError("frame " + std::to_string(i) + " does not arrive before the next one");
+    }
+    if (i >= kWarmUp) samples.push_back(static_cast<double>(came - left));
+  }
+  return summarise(samples).median;
+}
+
+}  // namespace
+
+Caps::Caps(const std::string& text) : caps_(gst_caps_from_string(text.c_str())) {
+  expects(caps_ != nullptr, "not caps: " + text);
+}
+Caps::~Caps() {
+  if (caps_) gst_caps_unref(caps_);
+}
+
+Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps) {
+  std::unique_ptr<ReadyMade> ready;
+  if (supply.origin == FrameOrigin::ready_made) {
+    ready = std::make_unique<ReadyMade>(supply, system_caps);
+    supply.ready = ready->buffers().data();
+    supply.ready_count = static_cast<int>(ready->buffers().size());
+    expects(supply.ready_count > 0, "cudaupload gave no frames");
+  }
+  GstContext* context = ready ? ready->context() : nullptr;
+  Outcome outcome;
+  {
+    GstElement* source = make_frame_source(supply);
+    Stage stage(source, chain + kSink);
+    if (context) gst_element_set_context(stage.pipeline(), context);
+    stage.play_to_end();
+    const std::vector<int64_t> times = stage.arrivals().times();
+    outcome.frames = static_cast<int>(times.size());
+    outcome.frames_per_second = rate_of(times);
+    outcome.offered_pool = was_offered_pool(source);
+    outcome.device = stage.active_device();
+    if (outcome.frames != supply.frames) {
+      throw DeviceError(std::to_string(outcome.frames) + " of " + std::to_string(supply.frames) +
+                        " frames arrived");
+    }
+  }
+  outcome.latency_us = single_frame_latency(supply, chain, context);
+  return outcome;
+}
+
+Outcome play_text(const std::string& text) {
+  Stage stage(nullptr, text + kSink);
+  stage.play_to_end();
+  Outcome outcome;
+  const std::vector<int64_t> times = stage.arrivals().times();
+  outcome.frames = static_cast<int>(times.size());
+  outcome.frames_per_second = rate_of(times);
+  outcome.device = stage.active_device();
+  return outcome;
+}
+
+}  // namespace regions

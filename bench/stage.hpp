@@ -1,0 +1,39 @@
+// Plays one pipeline and watches the frames that arrive at its end.
+#pragma once
+
+#include <string>
+
+#include "bench/frame_source.hpp"
+
+namespace regions {
+
+// Caps with an owner, from their text.
+class Caps {
+ public:
+  explicit Caps(const std::string& text);
+  ~Caps();
+  Caps(const Caps&) = delete;
+  Caps& operator=(const Caps&) = delete;
+  GstCaps* get() const { return caps_; }
+
+ private:
+  GstCaps* caps_;
+};
+
+struct Outcome {
+  int frames = 0;                // that arrived
+  double frames_per_second = 0;  // after the first tenth of them
+  double latency_us = 0;         // median of single frames, none following; 0: not measured
+  bool offered_pool = false;     // by the first element of the chain
+  std::string device;            // active-device of the chain's first element that has one
+};
+
+// The supply's frames through `chain`, first at full speed, then one at a time. Frames of a supply
+// that is ready-made are uploaded first, from `system_caps`. Throws DeviceError with what the
+// pipeline said if it fails, or if a frame waits for the next one to come.
+Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps);
+
+// A pipeline given whole but for its sink, at full speed.
+Outcome play_text(const std::string& text);
+
+}  // namespace regions
