@@ -136,6 +136,12 @@ gboolean get_unit_size(GstBaseTransform*, GstCaps* caps, gsize* size) {
   }
 }
 
+// What comes out has its caps' size, whatever padding came in.
+gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize, GstCaps* other,
+                        gsize* size) {
+  return get_unit_size(base, other, size);
+}
+
 // ---- allocation
 
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
@@ -322,6 +328,7 @@ void class_init(gpointer klass, gpointer data) {
   base->transform_caps = on_transform_caps;
   base->set_caps = set_caps;
   base->get_unit_size = get_unit_size;
+  base->transform_size = transform_size;
   base->propose_allocation = propose_allocation;
   base->decide_allocation = decide_allocation;
   base->transform_meta = transform_meta;
@@ -347,7 +354,8 @@ gboolean register_element(GstPlugin* plugin, const ElementSpec& spec) {
   const GTypeInfo info = {
       sizeof(RegionFilterClass), nullptr, nullptr,       class_init, nullptr, &spec,
       sizeof(RegionFilter),      0,       instance_init, nullptr};
-  const std::string type_name = std::string("GstRegions_") + spec.name;
+  std::string type_name = std::string("Gst") + spec.name;  // names elements "cclabel0"
+  type_name[3] = g_ascii_toupper(type_name[3]);
   const GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, type_name.c_str(), &info,
                                             static_cast<GTypeFlags>(0));
   return gst_element_register(plugin, spec.name, GST_RANK_NONE, type);

@@ -195,7 +195,9 @@ TEST(Meta, StridesOfVideoMetaAreHonoured) {
     ASSERT_EQ(gst_harness_push(h.get(), in), GST_FLOW_OK);
     const BufferPtr out = h.pull();
     EXPECT_EQ(region_count(regions_of(out.get())), 2u) << output;
-    if (std::string(output) == "overlay") EXPECT_EQ(bytes_of(out.get())[kWidth + 5], 255);
+    if (std::string(output) == "overlay") {
+      EXPECT_EQ(bytes_of(out.get())[kWidth + 5], 255);
+    }
   }
 }
 
