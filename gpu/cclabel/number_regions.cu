@@ -1,0 +1,87 @@
+// Numbers regions 1..n in raster order: for every word of first-pixel bits, how many came before.
+// No block waits for another: each adds up what lies before its own rows. The same launch gives
+// every border component its root, so that the phases behind look up one parent and no path.
+#include "gpu/cclabel/phases.hpp"
+#include "gpu/cclabel/runs.hpp"
+#include "gpu/cclabel/tuning.hpp"
+
+namespace regions::cclabel {
+namespace {
+
+constexpr int kThreads = NumberBlock::threads;
+
+// Blocks that number the rows of one row of tiles.
+REGIONS_HD int blocks_per_strip(const Tiles& tiles) { return tiles.height / NumberBlock::rows; }
+
+// Sum over the block, in every thread.
+__device__ uint32_t sum_of_block(uint32_t value, uint32_t (&warp_sum)[kThreads / 32]) {
+  uint32_t total;
+  sum_before<kThreads>(value, warp_sum, total);
+  __syncthreads();  // warp_sum may be used again
+  return total;
+}
+
+__device__ void number_rows(const Tiles& tiles, int block) {
+  __shared__ uint32_t warp_sum[kThreads / 32];
+  const int strip = block / blocks_per_strip(tiles);
+  const int first_row = strip * tiles.height;
+  const int row = first_row + block % blocks_per_strip(tiles) * NumberBlock::rows;
+  const int end_row = min(row + NumberBlock::rows, tiles.size.height);
+  if (row >= tiles.size.height) return;  // the whole block
+  const size_t words = static_cast<size_t>(tiles.stride / 32);
+
+  uint32_t sum = 0;
+  const size_t earlier_tiles = static_cast<size_t>(strip) * tiles.columns;
+  for (size_t t = threadIdx.x; t < earlier_tiles; t += kThreads) sum += tiles.regions[t];
+  for (size_t w = first_row * words + threadIdx.x; w < row * words; w += kThreads) {
+    sum += static_cast<uint32_t>(__popc(tiles.firsts[w]));
+  }
+  uint32_t before = sum_of_block(sum, warp_sum);
+  for (size_t start = row * words; start < end_row * words; start += kThreads) {
+    const size_t w = start + threadIdx.x;
+    const bool inside = w < end_row * words;
+    const uint32_t count = inside ? static_cast<uint32_t>(__popc(tiles.firsts[w])) : 0;
+    uint32_t total;
+    const uint32_t within = sum_before<kThreads>(count, warp_sum, total);
+    if (inside) tiles.before[w] = before + within;
+    before += total;
+    __syncthreads();  // warp_sum may be used again
+  }
+  if (end_row == tiles.size.height && threadIdx.x == 0) *tiles.total = before;
+}
+
+// A warp flattens the border components of a tile.
+__device__ void flatten_borders(const Tiles& tiles, int block) {
+  const int tile = block * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
+  if (tile >= tiles.columns * tiles.rows) return;
+  const int column = tile % tiles.columns, row = tile / tiles.columns;
+  const TilePlace place{column, row, tile, column * tiles.width, row * tiles.height};
+  const int border = tiles.count[tile].border;
+  const uint16_t* first = tiles.first + static_cast<size_t>(tile) * tiles.capacity;
+  for (int c = static_cast<int>(threadIdx.x % 32); c < border; c += 32) {
+    const uint32_t id = place.id(tiles, first[c]);
+    // Only its own entry, and a root: other lanes may be walking through it.
+    const uint32_t root = root_of(tiles.parent, id);
+    tiles.parent[id] = root;
+  }
+}
+
+__global__ __launch_bounds__(kThreads) void number_regions_kernel(Tiles tiles, int number_blocks) {
+  const int block = static_cast<int>(blockIdx.x);
+  if (block < number_blocks) {
+    number_rows(tiles, block);
+  } else {
+    flatten_borders(tiles, block - number_blocks);
+  }
+}
+
+}  // namespace
+
+void number_regions(const Tiles& tiles, cudaStream_t stream) {
+  const int number_blocks = tiles.rows * blocks_per_strip(tiles);
+  const unsigned flatten_blocks = blocks_for(tiles.tiles(), kThreads / 32);
+  launch(number_regions_kernel, static_cast<unsigned>(number_blocks) + flatten_blocks, kThreads, 0,
+         stream, tiles, number_blocks);
+}
+
+}  // namespace regions::cclabel
