@@ -15,6 +15,21 @@ struct Colorimetry {
   bool full_range = true;  // false: black is 16, white 235 (of 255)
 };
 
+// Kr and Kb of the colour matrix (ITU-R BT.601-7, BT.709-6, BT.2020-2).
+struct LumaWeights {
+  double red, blue;
+};
+constexpr LumaWeights luma_weights(YuvMatrix matrix) {
+  switch (matrix) {
+    case YuvMatrix::bt709:
+      return {0.2126, 0.0722};
+    case YuvMatrix::bt2020:
+      return {0.2627, 0.0593};
+    default:
+      return {0.299, 0.114};
+  }
+}
+
 // Byte is std::byte or const std::byte.
 template <class Byte>
 struct BasicFrame {

@@ -4,24 +4,6 @@
 #include <algorithm>
 
 namespace regions {
-namespace {
-
-// Kr and Kb of the colour matrix (ITU-R BT.601-7, BT.709-6, BT.2020-2).
-struct Weights {
-  double red, blue;
-};
-constexpr Weights weights(YuvMatrix matrix) {
-  switch (matrix) {
-    case YuvMatrix::bt709:
-      return {0.2126, 0.0722};
-    case YuvMatrix::bt2020:
-      return {0.2627, 0.0593};
-    default:
-      return {0.299, 0.114};
-  }
-}
-
-}  // namespace
 
 MeanColor mean_color(const Region& region, const Layout& layout, const Colorimetry& color) {
   if (region.area == 0) return {};
@@ -38,7 +20,7 @@ MeanColor mean_color(const Region& region, const Layout& layout, const Colorimet
   const double y = (mean(0) - (color.full_range ? 0 : 16 * step)) * luma_scale;
   const double u = (mean(1) - 128 * step) * chroma_scale;
   const double v = (mean(2) - 128 * step) * chroma_scale;
-  const auto [kr, kb] = weights(color.matrix);
+  const auto [kr, kb] = luma_weights(color.matrix);
   const double red = y + 2 * (1 - kr) * v;
   const double blue = y + 2 * (1 - kb) * u;
   return {clamped(red), clamped((y - kr * red - kb * blue) / (1 - kr - kb)), clamped(blue)};

@@ -1,4 +1,4 @@
-// The parameter table of regionoverlay.
+// The parameter table of regionoverlay, and what it can draw on.
 #include "core/regionoverlay.hpp"
 
 namespace regions {
@@ -6,6 +6,20 @@ namespace regions {
 std::span<const Field> fields_of(const RegionOverlayParams&) {
   static const std::vector<Field> fields = drawing_fields<RegionOverlayParams>();
   return fields;
+}
+
+void expects_drawable(const Setup& setup) {
+  const auto within = [](int n) { return n >= 1 && n <= 65535; };
+  expects(within(setup.size.width) && within(setup.size.height),
+          "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
+              std::to_string(setup.size.height));
+  expects(setup.in.model != ColorModel::labels, "a label image is no picture to draw on");
+  expects(!setup.has_output || setup.out.format == setup.in.format,
+          "drawing keeps the format, so it cannot give " + std::string(name_of(setup.out.format)) +
+              " from " + std::string(name_of(setup.in.format)));
+  expects(!setup.has_mask || setup.mask.model == ColorModel::gray ||
+              setup.mask.model == ColorModel::labels,
+          "labels cannot be read from " + std::string(name_of(setup.mask.format)));
 }
 
 }  // namespace regions

@@ -10,4 +10,7 @@ struct RegionOverlayParams : DrawingParams {};
 
 std::span<const Field> fields_of(const RegionOverlayParams&);
 
+// What both backends refuse: throws InputError unless frames of this setup can be drawn on.
+void expects_drawable(const Setup& setup);
+
 }  // namespace regions

@@ -4,13 +4,14 @@
 #include <span>
 
 #include "core/drawing.hpp"
+#include "cpu/workers.hpp"
 
 namespace regions {
 
 // Draws on `in`, giving `out` (same format and size; may be `in` itself). A label l has the colour
-// of regions[l - 1].track, beyond the records its own. Call it inside a task of a queue, which
-// lends its threads (cpu/backend.hpp). `ink` is all zero before and after.
+// of regions[l - 1].track, beyond the records its own. `ink` is all zero before and after.
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
-          std::span<const Region> regions, const DrawingParams& params, const Ink& ink);
+          std::span<const Region> regions, const DrawingParams& params, const Ink& ink,
+          const Workers& workers);
 
 }  // namespace regions
