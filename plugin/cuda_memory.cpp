@@ -133,6 +133,9 @@ void CudaContext::expect_reachable(GstBuffer* buffer) const {
   expects(there == device_, "frames lie on cuda:" + std::to_string(there) +
                                 ", this element runs on cuda:" + std::to_string(device_) +
                                 "; set cuda-device-id");
+#if GST_CHECK_VERSION(1, 24, 0)
+  gst_cuda_memory_sync(GST_CUDA_MEMORY_CAST(memory));  // before 1.24 producers did so themselves
+#endif
 }
 
 }  // namespace regions

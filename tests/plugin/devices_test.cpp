@@ -1,0 +1,169 @@
+// On a machine with a CUDA device: elements give the same bytes and regions on both devices, from
+// system memory and from CUDA memory. Elsewhere these tests say that they were skipped.
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+namespace {
+
+constexpr int kWidth = 131, kHeight = 77;
+
+bool have(const char* element) {
+  start_gstreamer();
+  GstElementFactory* factory = gst_element_factory_find(element);
+  if (factory) gst_object_unref(factory);
+  return factory != nullptr;
+}
+
+bool have_cuda() {
+  start_gstreamer();
+  GstElement* probe = gst_element_factory_make("cclabel", nullptr);
+  gst_element_set_state(probe, GST_STATE_READY);
+  gchar* device = nullptr;
+  g_object_get(probe, "active-device", &device, nullptr);
+  const bool cuda = g_str_has_prefix(device, "cuda");
+  g_free(device);
+  gst_element_set_state(probe, GST_STATE_NULL);
+  gst_object_unref(probe);
+  return cuda;
+}
+
+#define NEEDS_CUDA() \
+  if (!have_cuda()) GTEST_SKIP() << "no CUDA device here"
+
+// A picture with blobs of every size, different in each channel.
+std::vector<uint8_t> blobs(const char* format, int width, int height, int index) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, gst_video_format_from_string(format), static_cast<guint>(width),
+                            static_cast<guint>(height));
+  std::vector<uint8_t> bytes(GST_VIDEO_INFO_SIZE(&info));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const uint32_t coarse =
+        static_cast<uint32_t>(i / 7 + static_cast<size_t>(index) * 31) * 2654435761u;
+    bytes[i] = static_cast<uint8_t>((coarse >> 24) + i % 3 * 40);
+  }
+  return bytes;
+}
+
+struct Result {
+  std::vector<uint8_t> bytes;
+  std::string regions;  // the metadata as text, without the label map
+  bool operator==(const Result& o) const { return bytes == o.bytes && regions == o.regions; }
+};
+
+std::vector<Result> run(const std::string& line, const std::string& format,
+                        const std::string& out) {
+  Harness h(line, out);
+  h.video(format, kWidth, kHeight);
+  std::vector<Result> results;
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(h.push(blobs(format.c_str(), kWidth, kHeight, i), i), GST_FLOW_OK) << line;
+  }
+  h.eos();
+  for (int i = 0; i < 6; ++i) {
+    const BufferPtr buffer = h.pull();
+    if (!buffer) return results;
+    GstStructure* regions = gst_structure_copy(regions_of(buffer.get()));
+    gst_structure_remove_field(regions, "labels");
+    gchar* text = gst_structure_to_string(regions);
+    results.push_back({bytes_of(buffer.get()), text});
+    g_free(text);
+    gst_structure_free(regions);
+  }
+  return results;
+}
+
+TEST(Cuda, SystemMemoryGivesWhatTheCpuGives) {
+  NEEDS_CUDA();
+  for (const char* format : {"GRAY8", "GRAY16_LE", "NV12", "I420", "P010_10LE", "YUY2", "UYVY",
+                             "RGBA", "BGRA", "RGBx", "BGRx", "RGB", "BGR"}) {
+    for (const char* settings :
+         {"output=overlay", "output=labels", "output=labels overflow=saturate", "output=mask",
+          "output=colors", "output=none", "output=overlay style=fill+outlines connectivity=4",
+          "output=labels criterion=equal", "output=labels criterion=difference tolerance=0.3",
+          "output=labels min-area=6 max-area=90", "output=labels fill-holes=9"}) {
+      const std::string line = std::string(" frames-in-flight=3 ") + settings;
+      EXPECT_TRUE(run("cclabel device=cpu" + line, format, "") ==
+                  run("cclabel device=cuda" + line, format, ""))
+          << format << " " << settings;
+    }
+  }
+}
+
+TEST(Cuda, CudaMemoryGivesWhatTheCpuGives) {
+  NEEDS_CUDA();
+  if (!have("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
+  for (const char* format : {"NV12", "I420", "P010_10LE", "RGBA", "BGRA", "RGBx", "BGRx"}) {
+    for (const char* output : {"overlay", "none"}) {
+      const std::string settings = std::string(" output=") + output;
+      EXPECT_TRUE(run("cclabel device=cpu" + settings, format, "") ==
+                  run("cudaupload ! video/x-raw(memory:CUDAMemory) ! cclabel name=cclabel" +
+                          settings + " ! video/x-raw(memory:CUDAMemory) ! cudadownload",
+                      format, "video/x-raw"))
+          << format << settings;
+    }
+    EXPECT_TRUE(
+        run("cclabel device=cpu output=labels", format, "") ==
+        run("cudaupload ! video/x-raw(memory:CUDAMemory) ! cclabel output=labels", format, ""))
+        << format;
+  }
+}
+
+TEST(Cuda, ChainsStayOnTheDevice) {
+  NEEDS_CUDA();
+  if (!have("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
+  EXPECT_TRUE(run("cclabel device=cpu output=none ! regionoverlay device=cpu", "NV12", "") ==
+              run("cudaupload ! video/x-raw(memory:CUDAMemory) ! cclabel output=none ! "
+                  "video/x-raw(memory:CUDAMemory) ! regionoverlay ! "
+                  "video/x-raw(memory:CUDAMemory) ! cudadownload",
+                  "NV12", "video/x-raw"));
+}
+
+TEST(Cuda, ManyElementsAtOnce) {
+  NEEDS_CUDA();
+  GError* error = nullptr;
+  std::string line;
+  for (int i = 0; i < 4; ++i) {
+    line += "videotestsrc num-buffers=60 pattern=snow ! video/x-raw,format=I420,width=" +
+            std::to_string(320 + 64 * i) +
+            ",height=240 ! cclabel output=none ! regionoverlay ! fakesink ";
+  }
+  GstElement* pipeline = gst_parse_launch(line.c_str(), &error);
+  ASSERT_TRUE(pipeline) << error->message;
+  gst_element_set_state(pipeline, GST_STATE_PLAYING);
+  GstBus* bus = gst_element_get_bus(pipeline);
+  const MessagePtr end(gst_bus_timed_pop_filtered(
+      bus, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(GST_MESSAGE_TYPE(end.get()), GST_MESSAGE_EOS);
+  gst_element_set_state(pipeline, GST_STATE_NULL);
+  gst_object_unref(bus);
+  gst_object_unref(pipeline);
+}
+
+TEST(Cuda, MemoryThatIsNotThereIsAClearError) {
+  NEEDS_CUDA();
+  // 65535 x 65535 pixels in 64 slots are more than any device has.
+  Harness h("cclabel device=cuda frames-in-flight=64 output=none");
+  h.video("GRAY8", 65535, 65535);
+  EXPECT_NE(gst_harness_push(h.get(), gst_buffer_new()), GST_FLOW_OK);
+  EXPECT_NE(h.error_text().find("memory"), std::string::npos);
+}
+
+TEST(Negotiation, CudaMemoryIsNotPromisedOnTheCpu) {
+  start_gstreamer();
+  GstElement* element = gst_element_factory_make("cclabel", nullptr);
+  g_object_set(element, "device", 2, nullptr);
+  gst_element_set_state(element, GST_STATE_READY);
+  GstPad* pad = gst_element_get_static_pad(element, "sink");
+  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_query_caps(pad, nullptr));
+  for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i) {
+    EXPECT_FALSE(
+        gst_caps_features_contains(gst_caps_get_features(caps.get(), i), "memory:CUDAMemory"));
+  }
+  gst_object_unref(pad);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(element);
+}
+
+}  // namespace
+}  // namespace regions::test
