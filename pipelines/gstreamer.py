@@ -1,0 +1,30 @@
+"""GStreamer for the Python programs of this folder, and how they read the `regions` metadata."""
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstVideo", "1.0")
+from gi.repository import GLib, Gst, GstVideo  # noqa: E402,F401  (after require_version)
+
+Gst.init(None)
+
+
+def regions_total(buffer):
+    """How many regions were found in a frame; 0 where nothing looked for any."""
+    meta = buffer.get_custom_meta("regions")
+    return meta.get_structure().get_value("regions-total") if meta else 0
+
+
+def regions_table(buffer):
+    """The metadata of a frame as a dictionary without the label map, or None if there is none."""
+    meta = buffer.get_custom_meta("regions")
+    if not meta:
+        return None
+    table = fields(meta.get_structure(), skip=("labels", "labels-format", "regions"))
+    regions = meta.get_structure().get_value("regions")
+    return table | {"regions": [fields(region) for region in regions]}
+
+
+def fields(structure, skip=()):
+    names = (structure.nth_field_name(i) for i in range(structure.n_fields()))
+    return {name: structure.get_value(name) for name in names if name not in skip}
