@@ -3,6 +3,8 @@
 
 #include <mutex>
 
+#include "plugin/cuda_memory.hpp"
+
 namespace regions {
 namespace {
 
@@ -80,10 +82,13 @@ void block_free(GstAllocator* allocator, GstMemory* memory) {
   g_free(self);
 }
 
-// Device blocks are read-only to the CPU: what it sees is a copy.
+// Device blocks are read-only to the CPU: what it sees is a copy. Mapped with GStreamer's CUDA flag
+// they show their device address.
 gpointer block_map(GstMemory* memory, gsize size, GstMapFlags flags) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
-  if (!on_device(memory)) return self->block->data();
+  if (!on_device(memory) || (flags & cuda_map_flags(static_cast<GstMapFlags>(0)))) {
+    return self->block->data();
+  }
   if (flags & GST_MAP_WRITE) return nullptr;
   const std::lock_guard lock(*self->mutex);
   if (self->shadow) return self->shadow->data();

@@ -16,7 +16,7 @@ GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps
                                 size_t bytes, unsigned min_buffers);
 
 // A pool of one-memory buffers in the backend's own memory. Mapping one for reading on the CPU
-// brings a device's bytes to the host; device_data() gives the bytes where they are.
+// brings a device's bytes to the host; with GST_MAP_CUDA it gives the device address.
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
 
