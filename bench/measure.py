@@ -1,0 +1,179 @@
+"""What the benchmark programs are run with, and what machine they ran on. bench/run uses it on any
+machine, tests/gpu/suite on a GPU host."""
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+
+SMALL, HD, UHD, SQUARE = "512x512,1024x768", "1920x1080", "3840x2160", "4096x4096"
+LABELS = "cclabel output=labels frames-in-flight=%d{device} ! video/x-raw,format=GRAY16_LE"
+NOTHING = "cclabel output=none frames-in-flight=%d{device}"
+DRAWN = "cclabel output=none frames-in-flight=%d{device} ! regionoverlay frames-in-flight=%d{device}"
+
+
+class Programs:
+    """Where the programs are, and the environment they want."""
+
+    def __init__(self, algorithms, picture, pipeline, opencv, peers, python, env=None):
+        self.algorithms, self.picture, self.pipeline = algorithms, picture, pipeline
+        self.opencv, self.peers, self.python = opencv, peers, python
+        self.env = env
+
+
+class Runner:
+    """Runs programs that print one JSON object a line; keeps the rows, the failures and a log."""
+
+    def __init__(self, log, env=None):
+        self.log = log
+        self.env = env
+        self.rows = []
+        self.failures = []
+
+    def say(self, text):
+        print(text, flush=True)
+        self.log.write(text + "\n")
+        self.log.flush()
+
+    def run(self, command, name, timeout=300, env=None):
+        """True if it ended well; its rows are kept in any case."""
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  timeout=timeout, env=env if env is not None else self.env)
+            out, err, status = done.stdout, done.stderr, done.returncode
+        except subprocess.TimeoutExpired as late:
+            out, err = (late.stdout or b"").decode(), (late.stderr or b"").decode()
+            status = f"no end after {timeout} s"
+        except OSError as reason:
+            out, err, status = "", "", str(reason)
+        rows = []
+        for line in out.splitlines():
+            if line.startswith("{"):
+                try:
+                    rows.append(json.loads(line))
+                except ValueError:
+                    pass  # cut off by the timeout
+        self.rows += rows
+        self.log.write(f"$ {' '.join(command)}\n{err}")
+        self.say(f"  {name}: {len(rows)} figures, {time.monotonic() - begin:.0f} s"
+                 + ("" if status == 0 else f", status {status}"))
+        if status != 0:
+            last = err.strip().splitlines()[-1:] or [""]
+            self.failures.append(f"{name}: status {status} {last[0]}".strip())
+            self.log.write(f"status {status}\n")
+        return status == 0
+
+
+def first_line(command):
+    try:
+        out = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                             timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return out.splitlines()[0].strip() if out.strip() else ""
+
+
+def machine():
+    """Facts about where the figures come from."""
+    with open("/proc/cpuinfo") as file:
+        models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    facts = {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(),
+             "kernel": platform.release(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
+    gpu = first_line(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
+                      "--format=csv,noheader"])
+    if gpu.count(",") == 2:
+        name, driver, memory = (part.strip() for part in gpu.split(","))
+        facts.update({"gpu": name, "driver": driver, "gpu_memory": memory})
+    return facts
+
+
+def contents_of(programs):
+    return subprocess.run([programs.picture, "--contents"], check=True, stdout=subprocess.PIPE,
+                          text=True, env=programs.env).stdout.split()
+
+
+def gpu_algorithms(runner, programs, quick=False):
+    """cclabel on the GPU; its answers are compared with the CPU's."""
+    base = [programs.algorithms, "--json", "--backend", "cuda", "--runs", "30"]
+    sizes = [HD] if quick else [SMALL, HD, UHD, SQUARE]
+    for size in sizes:
+        runner.run(base + ["--size", size, "--criterion", "binary"], "binary " + size,
+                   env=programs.env)
+        runner.run(base + ["--size", size, "--criterion", "difference"], "difference " + size,
+                   env=programs.env)
+    runner.run(base + ["--size", HD, "--criterion", "binary", "--format", "NV12", "--content",
+                       "smooth", "--connectivity", "8"], "NV12, as in the pipelines",
+               env=programs.env)
+
+
+def gpu_peers(runner, programs, quick=False):
+    """CuPy and NPP; a wrong answer of theirs is a figure, not a failure."""
+    sizes = [HD] if quick else [HD, SQUARE]
+    for size in sizes:
+        runner.run([programs.python, programs.peers, "--picture", programs.picture, "--peers",
+                    "cupy,npp", "--size", size, "--runs", "10"], "CuPy, NPP " + size,
+                   env=os.environ.copy())
+
+
+def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
+    """cclabel on the CPU beside OpenCV, content by content so that both see the same machine, then
+    the packages in Python."""
+    options = ["--json", "--threads", threads, "--criterion", "binary", "--seconds", str(seconds)]
+    for size in sizes:
+        for content in contents_of(programs):
+            case = ["--size", size, "--content", content]
+            runner.run([programs.algorithms, "--backend", "cpu"] + options + case,
+                       f"CPU {content} {size}", env=programs.env)
+            if programs.opencv:
+                runner.run([programs.opencv] + options + case, f"OpenCV {content} {size}",
+                           env=programs.env)
+        if packages:
+            runner.run([programs.python, programs.peers, "--picture", programs.picture, "--peers",
+                        packages, "--size", size, "--seconds", str(seconds)],
+                       f"{packages} {size}", timeout=900, env=os.environ.copy())
+    runner.run([programs.algorithms, "--backend", "cpu", "--json", "--threads", threads,
+                "--criterion", "difference", "--size", sizes[0], "--seconds", str(seconds)],
+               f"difference {sizes[0]}", env=programs.env)
+
+
+def pipelines(runner, programs, cuda, clip=None, clip_frames=0, quick=False):
+    """Whole pipelines; a rate below any expectation is a figure, a lost frame is a failure."""
+    every = "1,4" if quick else "1,2,3,4,5,6,7,8"
+    device = " device=cuda" if cuda else " device=cpu"
+    frames = "300" if quick or not cuda else "2000"
+
+    def play(name, chain, in_flight, *more):
+        runner.run([programs.pipeline, "--json", "--chain", chain.format(device=device),
+                    "--in-flight", in_flight, "--frames", frames, *more], name, env=programs.env)
+
+    play("pageable, no picture out", NOTHING, every)
+    play("pageable, labels out", LABELS, every)
+    play("pageable, regions drawn", DRAWN, "1,4")
+    if cuda:
+        play("pinned, no picture out", NOTHING, every, "--source", "pinned")
+        play("pinned, labels out", LABELS, every, "--source", "pinned")
+        play("CUDA memory, no picture out", NOTHING, every, "--source", "cuda")
+        play("CUDA memory, labels out", LABELS, "1,4", "--source", "cuda")
+        if clip:
+            before = len(runner.rows)
+            play("H.264 clip decoded, labelled, drawn on the GPU", DRAWN, "1,4", "--from",
+                 f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec")
+            for row in runner.rows[before:]:
+                if row["frames"] != clip_frames:
+                    runner.failures.append(f"{row['frames']} of the clip's {clip_frames} arrived")
+
+
+def write(record, path):
+    """Rows one a line: a changed figure changes one line."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    figures = ",\n".join("    " + json.dumps(row) for row in record["figures"])
+    rest = json.dumps({k: v for k, v in record.items() if k != "figures"}, indent=1)
+    with open(path + ".part", "w") as file:
+        file.write(rest[:-2] + ",\n \"figures\": [\n" + figures + "\n ]\n}\n")
+    os.replace(path + ".part", path)
+
+
+if __name__ == "__main__":
+    sys.exit("measure.py is used by bench/run and tests/gpu/suite")
