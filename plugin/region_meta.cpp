@@ -108,20 +108,25 @@ Region region_of(const GstStructure* s, Size from, Size to) {
   return region;
 }
 
-void attach_rois(GstBuffer* buffer, std::span<const Region> regions) {
-  std::vector<const Region*> largest(regions.size());
-  std::transform(regions.begin(), regions.end(), largest.begin(), [](auto& r) { return &r; });
-  const auto count = std::min(largest.size(), kMostRois);
-  std::partial_sort(largest.begin(), largest.begin() + static_cast<ptrdiff_t>(count), largest.end(),
-                    [](const Region* a, const Region* b) {
-                      return a->area != b->area ? a->area > b->area : a->id < b->id;
+// The largest regions first, as many as other elements can be expected to bear.
+std::vector<Region> largest(std::span<const Region> regions) {
+  std::vector<Region> sorted(regions.begin(), regions.end());
+  const size_t count = std::min(sorted.size(), kMostRois);
+  std::partial_sort(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(count), sorted.end(),
+                    [](const Region& a, const Region& b) {
+                      return a.area != b.area ? a.area > b.area : a.id < b.id;
                     });
-  for (size_t i = 0; i < count; ++i) {
-    const Region& r = *largest[i];
+  sorted.resize(count);
+  return sorted;
+}
+
+void attach_rois(GstBuffer* buffer, std::span<const Region> regions) {
+  gint id = 0;
+  for (const Region& r : regions) {
     auto* roi = gst_buffer_add_video_region_of_interest_meta(
         buffer, kRoiType, static_cast<guint>(r.left), static_cast<guint>(r.top),
         static_cast<guint>(r.width()), static_cast<guint>(r.height()));
-    roi->id = static_cast<gint>(i + 1);
+    roi->id = ++id;
     roi->parent_id = 0;
     gst_video_region_of_interest_meta_add_param(
         roi,
@@ -176,7 +181,11 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,
                       name_of(findings.labels_format).data(), nullptr);
   }
-  attach_rois(buffer, findings.regions);
+  const std::vector<Region> for_others = largest(findings.regions);
+  attach_rois(buffer, for_others);
+#if REGIONS_ANALYTICS
+  attach_analytics(buffer, for_others);
+#endif
   return s;
 }
 

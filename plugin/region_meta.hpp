@@ -42,6 +42,9 @@ struct Findings {
 // structure, which belongs to the buffer.
 const GstStructure* attach(GstBuffer* buffer, const Findings& findings);
 
+// Object detection and tracking entries of GStreamer's analytics library, in builds that have it.
+void attach_analytics(GstBuffer* buffer, std::span<const Region> regions);
+
 // What came with a buffer, scaled to `size`.
 struct Attached {
   std::vector<Region> regions;
