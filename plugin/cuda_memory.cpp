@@ -1,4 +1,4 @@
-// GStreamer's CUDA memory and contexts (facts about 1.22: docs/gstreamer-cuda.md).
+// GStreamer's CUDA memory and contexts, as they are in 1.22 and newer.
 #include "plugin/cuda_memory.hpp"
 
 #include "core/error.hpp"
