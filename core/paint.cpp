@@ -39,13 +39,10 @@ ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
   return encoder;
 }
 
-Painter painter_of(const Frame& picture, const LabelView& labels, const Region* regions,
-                   uint32_t count, const DrawingParams& params) {
+Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingParams& params) {
   Painter painter;
   painter.picture = picture;
   painter.labels = sampler_of(labels, picture.size());
-  painter.regions = regions;
-  painter.count = count;
   painter.encoder = encoder_of(picture.layout, picture.color);
   painter.encoder.encode(kDark, painter.dark);
   const bool fills = params.style & static_cast<uint32_t>(Style::fill) && !labels.empty();

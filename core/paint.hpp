@@ -83,19 +83,23 @@ REGIONS_HD inline uint32_t dilated_word(const uint32_t (&around)[5], int radius)
 struct Painter {
   Frame picture;  // drawn on in place
   LabelSampler labels;
-  const Region* regions = nullptr;
-  uint32_t count = 0;  // of records
   ColorEncoder encoder;
   int dark[3] = {};    // of shadows and plates, encoded
   int fill_alpha = 0;  // of 256
+};
+Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingParams& params);
 
-  REGIONS_HD uint32_t track_of(uint32_t label) const {
+// The records that give labels and ink their tracks.
+struct Tracks {
+  const Region* regions = nullptr;
+  uint32_t count = 0;
+
+  // Label 0 has none; do not ask.
+  REGIONS_HD uint32_t of_label(uint32_t label) const {
     return label <= count ? regions[label - 1].track : label;
   }
+  REGIONS_HD uint32_t of_code(uint32_t code) const { return regions[index_of(code)].track; }
 };
-
-Painter painter_of(const Frame& picture, const LabelView& labels, const Region* regions,
-                   uint32_t count, const DrawingParams& params);
 
 // The colour last used and its encoding: neighbours mostly ask for the same.
 struct TrackColor {
@@ -116,7 +120,7 @@ struct Paint {
   int value[3] = {};
   int alpha = 0;
 
-  REGIONS_HD Paint() = default;
+  Paint() = default;
   REGIONS_HD Paint(const int (&v)[3], int a) : value{v[0], v[1], v[2]}, alpha(a) {}
 };
 
@@ -125,25 +129,25 @@ inline constexpr int kShadowAlpha = 150;  // of 256
 inline constexpr int kPlateAlpha = 205;   // of 256
 
 // One pixel: the uppermost of tag, box, outline, their shadows, fill.
-REGIONS_HD inline Paint paint_of(const Painter& painter, uint32_t code, bool outline, bool shadow,
-                                 uint32_t label, TrackColor& color) {
+REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, uint32_t code,
+                                 bool outline, bool shadow, uint32_t label, TrackColor& color) {
   const InkKind kind = kind_of(code);
   if (kind == InkKind::tag) {
     Paint paint(painter.dark, kPlateAlpha);
     const int cover = coverage_of(code);
     if (cover == 0) return paint;
-    color.choose(painter.encoder, painter.regions[index_of(code)].track);
+    color.choose(painter.encoder, tracks.of_code(code));
     for (int c = 0; c < 3; ++c) paint.value[c] += (color.value[c] - paint.value[c]) * cover / 255;
     paint.alpha += (256 - paint.alpha) * cover / 255;
     return paint;
   }
   if (kind == InkKind::box_edge) {
-    color.choose(painter.encoder, painter.regions[index_of(code)].track);
+    color.choose(painter.encoder, tracks.of_code(code));
     return {color.value, 256};
   }
   if (!outline && (shadow || kind == InkKind::box_shadow)) return {painter.dark, kShadowAlpha};
   if (!outline && (label == 0 || painter.fill_alpha == 0)) return {};
-  color.choose(painter.encoder, painter.track_of(label));
+  color.choose(painter.encoder, tracks.of_label(label));
   return {color.value, outline ? 256 : painter.fill_alpha};
 }
 
@@ -179,8 +183,9 @@ REGIONS_HD void mix_component(const Frame& picture, int c, int x0, int y0, const
 // Paints the block of pixels (x0, y0)..(x0 + 1, y0 + 1), both even. Bit i of `outline` and `shadow`
 // and codes[i] belong to pixel (x0 + i % 2, y0 + i / 2); they are 0 outside the picture.
 template <int kXShift, int kYShift>
-REGIONS_HD void paint_block(const Painter& painter, int x0, int y0, const uint32_t (&codes)[4],
-                            unsigned outline, unsigned shadow, TrackColor& color) {
+REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0, int y0,
+                            const uint32_t (&codes)[4], unsigned outline, unsigned shadow,
+                            TrackColor& color) {
   const Frame& picture = painter.picture;
   Paint paint[4];
   for (int i = 0; i < 4; ++i) {
@@ -191,11 +196,12 @@ REGIONS_HD void paint_block(const Painter& painter, int x0, int y0, const uint32
     const bool rim = shadow >> i & 1;
     const bool reads_label = edge || rim || painter.fill_alpha != 0;
     const uint32_t label = reads_label ? painter.labels.at(x, y) : 0;
-    paint[i] = paint_of(painter, codes[i], edge && label, rim && label, label, color);
+    paint[i] = paint_of(painter, tracks, codes[i], edge && label, rim && label, label, color);
   }
   const Layout& layout = picture.layout;
   mix_component<0, 0>(picture, 0, x0, y0, paint, [&](int i) { return paint[i].value[0]; });
-  for (int c = 1; c < layout.channels; ++c) {
+  for (int c = 1; c < 3; ++c) {
+    if (c >= layout.channels) break;
     mix_component<kXShift, kYShift>(picture, c, x0, y0, paint,
                                     [&](int i) { return paint[i].value[c]; });
   }

@@ -56,8 +56,8 @@ void stamp_rows(const StampPlan& plan, std::span<const Region> regions, const In
 
 // Paints the blocks of two rows. `outline` and `shadow` hold the bits of either row.
 template <int kXShift, int kYShift>
-void paint_rows(const Painter& painter, const Ink& ink, const OutlineRow* const (&outlines)[2],
-                int y0) {
+void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
+                const OutlineRow* const (&outlines)[2], int y0) {
   const Size size = painter.picture.size();
   const int rows = std::min(2, size.height - y0);
   const uint32_t* tiles = ink.tiles.row(y0 / Ink::kTileHeight);
@@ -87,27 +87,29 @@ void paint_rows(const Painter& painter, const Ink& ink, const OutlineRow* const 
       const unsigned shadow = pairs(dark);
       const bool untouched = (codes[0] | codes[1] | codes[2] | codes[3] | outline | shadow) == 0;
       if (untouched && painter.fill_alpha == 0) continue;
-      paint_block<kXShift, kYShift>(painter, x0, y0, codes, outline, shadow, color);
+      paint_block<kXShift, kYShift>(painter, tracks, x0, y0, codes, outline, shadow, color);
     }
   }
 }
 
 template <int kXShift, int kYShift>
-void paint_band(const Painter& painter, const Ink& ink, int thickness, bool outlines, Rows rows) {
+void paint_band(const Painter& painter, const Tracks& tracks, const Ink& ink, int thickness,
+                bool outlines, Rows rows) {
   OutlineRow row[2];
   for (int y = rows.begin; y < rows.end; y += 2) {
     const OutlineRow* drawn[2] = {};
     for (int r = 0; outlines && r < 2 && y + r < rows.end; ++r) {
       if (row[r].find(ink.edges, thickness, y + r)) drawn[r] = &row[r];
     }
-    paint_rows<kXShift, kYShift>(painter, ink, drawn, y);
+    paint_rows<kXShift, kYShift>(painter, tracks, ink, drawn, y);
   }
   for (int t = rows.begin / Ink::kTileHeight; t * Ink::kTileHeight < rows.end; ++t) {
     std::fill_n(ink.tiles.row(t), ink.tiles.width, 0);
   }
 }
 
-using PaintBand = void (*)(const Painter&, const Ink&, int thickness, bool outlines, Rows);
+using PaintBand = void (*)(const Painter&, const Tracks&, const Ink&, int thickness, bool outlines,
+                           Rows);
 
 // By how the format shares chroma among pixels.
 PaintBand paint_band_for(const Layout& layout) {
@@ -124,8 +126,8 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
   const std::span<const Region> stamped =
       regions.first(std::min<size_t>(regions.size(), kMostStamped));
   const StampPlan plan = stamp_plan(out.size(), params);
-  const Painter painter =
-      painter_of(out, labels, regions.data(), static_cast<uint32_t>(regions.size()), params);
+  const Painter painter = painter_of(out, labels, params);
+  const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
   const bool outlines = params.style & static_cast<uint32_t>(Style::outlines) && !labels.empty();
   const PaintBand paint = paint_band_for(out.layout);
   const int bands = (out.height + kBandRows - 1) / kBandRows;
@@ -141,7 +143,7 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
   workers.parallel_for(bands, [&](int band) {
     copy_rows(in, out, rows_of(band));
     stamp_rows(plan, stamped, ink, rows_of(band));
-    paint(painter, ink, params.thickness, outlines, rows_of(band));
+    paint(painter, tracks, ink, params.thickness, outlines, rows_of(band));
   });
 }
 

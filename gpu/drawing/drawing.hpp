@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "core/backend.hpp"
 #include "core/drawing.hpp"
 
 namespace regions {
@@ -19,5 +20,8 @@ struct DeviceRegions {
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
           cudaStream_t stream);
+
+// The workspace, cleared; for configure(). Cut it with ink_in().
+Block blank_device_ink(Backend& backend, Size picture);
 
 }  // namespace regions

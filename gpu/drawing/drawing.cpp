@@ -1,0 +1,28 @@
+// The story of one drawing on the GPU.
+#include "gpu/drawing/drawing.hpp"
+
+#include "gpu/drawing/phases.hpp"
+#include "gpu/launch.hpp"
+
+namespace regions {
+
+void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
+          const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
+          cudaStream_t stream) {
+  const Painter painter = painter_of(out, labels, params);
+  const bool outlines = params.style & static_cast<uint32_t>(Style::outlines) && !labels.empty();
+  const StampPlan stamps = stamp_plan(out.size(), params);
+  drawing::prepare({in, out, painter.labels, outlines, stamps, ink}, regions, stream);
+  drawing::paint(painter, {outlines, params.thickness}, ink, regions, stream);
+}
+
+Block blank_device_ink(Backend& backend, Size picture) {
+  Block block = backend.allocate(ink_bytes(picture));
+  const std::unique_ptr<Queue> queue = backend.make_queue();
+  check(cudaMemsetAsync(block.data(), 0, block.bytes(), stream_of(*queue)), "clearing the ink");
+  queue->record();
+  queue->wait();
+  return block;
+}
+
+}  // namespace regions

@@ -1,0 +1,77 @@
+// regionoverlay on the GPU: brings the records over, then draws.
+#include "core/regionoverlay.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "gpu/drawing/drawing.hpp"
+#include "gpu/launch.hpp"
+
+namespace regions {
+namespace {
+
+// Records as they travel: the count, then the records, in one copy.
+struct Records {
+  static constexpr size_t kStart = 256;  // bytes before the first record
+
+  static size_t bytes(uint32_t count) { return kStart + count * sizeof(Region); }
+  static uint32_t* count(const Block& block) { return block.as<uint32_t>(); }
+  static Region* regions(const Block& block) {
+    return reinterpret_cast<Region*>(block.as<std::byte>() + kStart);
+  }
+};
+
+struct Slot {
+  Block ink;
+  Block staging;  // pinned
+  Block records;  // on the device
+};
+
+class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
+ public:
+  explicit RegionOverlayCuda(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+
+  void configure(const Setup& setup) override {
+    expects_drawable(setup);
+    size_ = setup.size;
+    max_regions_ = setup.max_regions;
+    slots_.clear();
+    for (int i = 0; i < setup.slots; ++i) {
+      slots_.push_back({blank_device_ink(*backend_, setup.size),
+                        backend_->allocate_pinned(Records::bytes(max_regions_)),
+                        backend_->allocate(Records::bytes(max_regions_))});
+    }
+  }
+
+  void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
+    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    const uint32_t count = std::min(job.attached_count, max_regions_);
+    *Records::count(slot.staging) = count;
+    if (count) {
+      std::memcpy(Records::regions(slot.staging), job.attached, count * sizeof(Region));
+    }
+    queue.copy_bytes(slot.staging.data(), slot.records.data(), Records::bytes(count));
+    const DeviceRegions regions{Records::regions(slot.records), Records::count(slot.records),
+                                max_regions_};
+    const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);
+    draw(job.in, job.out, labels, regions, params, ink_in(slot.ink.data(), size_),
+         stream_of(queue));
+  }
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  std::vector<Slot> slots_;
+  Size size_;
+  uint32_t max_regions_ = 0;
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<Algorithm<RegionOverlayParams>>
+make_algorithm<RegionOverlayParams, BackendKind::cuda>(std::shared_ptr<Backend> backend) {
+  return std::make_unique<RegionOverlayCuda>(std::move(backend));
+}
+
+}  // namespace regions
