@@ -6,6 +6,7 @@ Every peer's answer is compared with our CPU's labels (up to numbering) before i
 one JSON object a line, like bench/algorithms --json.
 """
 import argparse
+import importlib.metadata
 import json
 import os
 import shutil
@@ -81,7 +82,7 @@ class Cc3d(HostPeer):
     def __init__(self):
         import cc3d
         self.cc3d = cc3d
-        self.name = "cc3d " + getattr(cc3d, "__version__", "")
+        self.name = "cc3d " + importlib.metadata.version("connected-components-3d")
 
     def label(self, image, connectivity, task):
         labels = self.cc3d.connected_components(image, connectivity=connectivity)
@@ -160,12 +161,17 @@ class Npp:
             raise Missing("no nvcc to build it with")
         self.folder = tempfile.TemporaryDirectory()
         program = os.path.join(self.folder.name, "npp")
+        libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "lib64")
         build = subprocess.run([nvcc, "-O2", "-o", program, os.path.join(HERE, "npp.cpp"),
-                                "-lnppif", "-lnppc"], capture_output=True, text=True)
+                                "-lnppif", "-lnppc", "-Xlinker", "-rpath=" + libraries],
+                               capture_output=True, text=True)
         if build.returncode:
             raise Missing("npp.cpp does not build: " + build.stderr.strip()[-300:])
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.name = "NPP"
+        version = self.process.stdout.readline().decode().strip()
+        if not version:
+            raise Missing("it does not start; see above")
+        self.name = "NPP " + version
 
     def set_threads(self, count):
         pass
@@ -203,7 +209,8 @@ def picture(program, content, width, height, connectivities):
     command = [program, content, str(width), str(height)] + [str(c) for c in connectivities]
     data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     pixels = width * height
-    image = numpy.frombuffer(data, numpy.uint8, pixels).reshape(height, width)
+    # A copy, since some peers refuse memory that they may not write.
+    image = numpy.frombuffer(data, numpy.uint8, pixels).reshape(height, width).copy()
     labels = {}
     for i, connectivity in enumerate(connectivities):
         labels[connectivity] = numpy.frombuffer(data, numpy.uint32, pixels,
@@ -226,6 +233,14 @@ def measure(peer, options, content, image, truth, connectivity, task, threads):
             "regions": int(truth.max()), "correct": correct,
             "clock": "wall" if peer.backend == "cpu" else "stream", "us": round(median, 3),
             "fastest_us": round(fastest, 3), "runs": count}
+
+
+def rows_of(peer, options, content, image, labels):
+    for connectivity, truth in labels.items():
+        for task in options.task.split(","):
+            for threads in peer.thread_counts if task in peer.tasks else ():
+                peer.set_threads(threads)
+                yield measure(peer, options, content, image, truth, connectivity, task, threads)
 
 
 def present(names):
@@ -259,7 +274,6 @@ def main():
         [options.picture, "--contents"], check=True, stdout=subprocess.PIPE,
         text=True).stdout.split())
     connectivities = [int(c) for c in options.connectivity.split(",")]
-    tasks = options.task.split(",")
     peers = present(options.peers.split(","))
     for size in options.size.split(","):
         width, height = map(int, size.split("x"))
@@ -267,13 +281,8 @@ def main():
             image, labels = picture(options.picture, content, width, height, connectivities)
             for peer in list(peers):
                 try:
-                    for connectivity in connectivities:
-                        for task in (t for t in tasks if t in peer.tasks):
-                            for threads in peer.thread_counts:
-                                peer.set_threads(threads)
-                                row = measure(peer, options, content, image, labels[connectivity],
-                                              connectivity, task, threads)
-                                print(json.dumps(row), flush=True)
+                    for row in rows_of(peer, options, content, image, labels):
+                        print(json.dumps(row), flush=True)
                 except Exception as reason:
                     print(f"measure.py: {peer.name} is left out from {content} {size} on: "
                           f"{type(reason).__name__}: {reason}", file=sys.stderr)

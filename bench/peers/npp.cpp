@@ -4,6 +4,7 @@
 // true labels (uint32 a pixel, 0 is background). Output for each: a line "MEDIAN_US FASTEST_US
 // CORRECT", CORRECT being 1 if both have the same components.
 #include <cuda_runtime.h>
+#include <nppcore.h>
 #include <nppi_filtering_functions.h>
 
 #include <algorithm>
@@ -106,6 +107,9 @@ int main() {
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   const NppStreamContext context = context_of(stream);
+  const NppLibraryVersion* version = nppGetLibVersion();
+  std::printf("%d.%d.%d\n", version->major, version->minor, version->build);
+  std::fflush(stdout);
   Request request;
   while (std::scanf("%d %d %d %d", &request.width, &request.height, &request.connectivity,
                     &request.runs) == 4) {
