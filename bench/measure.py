@@ -145,8 +145,12 @@ def pipelines(runner, programs, cuda, clip=None, clip_frames=0, quick=False):
     frames = "300" if quick or not cuda else "2000"
 
     def play(name, chain, in_flight, *more):
+        before = len(runner.rows)
         runner.run([programs.pipeline, "--json", "--chain", chain.format(device=device),
                     "--in-flight", in_flight, "--frames", frames, *more], name, env=programs.env)
+        for row in runner.rows[before:]:
+            if row["latency_us"] < 0:
+                runner.failures.append(f"{name}: a frame waits for the next one")
 
     play("pageable, no picture out", NOTHING, every)
     play("pageable, labels out", LABELS, every)

@@ -212,9 +212,7 @@ double single_frame_latency(FrameSupply supply, const std::string& chain, GstCon
   for (int i = 0; i < supply.frames; ++i) {
     const int64_t left = let_one_go(source);
     const int64_t came = stage.arrivals().wait_for(static_cast<size_t>(i));
-    if (left < 0 || came < 0) {
-      throw DeviceError("frame " + std::to_string(i) + " does not arrive before the next one");
-    }
+    if (left < 0 || came < 0) return -1;
     if (i >= kWarmUp) samples.push_back(static_cast<double>(came - left));
   }
   return summarise(samples).median;

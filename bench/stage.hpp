@@ -23,14 +23,15 @@ class Caps {
 struct Outcome {
   int frames = 0;                // that arrived
   double frames_per_second = 0;  // after the first tenth of them
-  double latency_us = 0;         // median of single frames, none following; 0: not measured
+  double latency_us = 0;         // median of single frames that nothing follows; -1: one of them
+                                 // did not arrive; 0: not measured
   bool offered_pool = false;     // by the first element of the chain
   std::string device;            // active-device of the chain's first element that has one
 };
 
 // The supply's frames through `chain`, first at full speed, then one at a time. Frames of a supply
 // that is ready-made are uploaded first, from `system_caps`. Throws DeviceError with what the
-// pipeline said if it fails, or if a frame waits for the next one to come.
+// pipeline said if it fails, or if frames are lost.
 Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps);
 
 // A pipeline given whole but for its sink, at full speed.

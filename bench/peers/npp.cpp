@@ -1,8 +1,10 @@
 // NPP's nppiLabelMarkersUF on pictures from standard input, timed on the GPU by events. Built on
-// the GPU host, where the toolkit's libnppif is: nvcc -O2 npp.cpp -lnppif -lnppc. Input, as often
-// as wanted: a line "WIDTH HEIGHT CONNECTIVITY RUNS", then the picture (a byte a pixel) and its
-// true labels (uint32 a pixel, 0 is background). Output for each: a line "MEDIAN_US FASTEST_US
-// CORRECT", CORRECT being 1 if both have the same components.
+// the GPU host, where the toolkit's libnppif is: nvcc -O2 npp.cpp -lnppif -lnppc
+//
+// Prints its version in a line, then answers requests. A request is a line "WIDTH HEIGHT
+// CONNECTIVITY RUNS", the picture (a byte a pixel) and its true labels (uint32 a pixel, 0 is
+// background); the answer is a line "MEDIAN_US FASTEST_US CORRECT", CORRECT being 1 if both have
+// the same components.
 #include <cuda_runtime.h>
 #include <nppcore.h>
 #include <nppi_filtering_functions.h>

@@ -19,7 +19,7 @@ import time
 try:
     import numpy
 except ImportError:
-    sys.exit("measure.py: numpy is missing; bench/run makes an environment that has it")
+    sys.exit("packages.py: numpy is missing; bench/run makes an environment that has it")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -249,9 +249,9 @@ def present(names):
         try:
             peers.append(PEERS[name]())
         except (ImportError, Missing) as reason:
-            print(f"measure.py: {name} is left out: {reason}", file=sys.stderr)
+            print(f"packages.py: {name} is left out: {reason}", file=sys.stderr)
         except Exception as reason:  # a GPU library without a GPU fails in its own way
-            print(f"measure.py: {name} is left out: {type(reason).__name__}: {reason}",
+            print(f"packages.py: {name} is left out: {type(reason).__name__}: {reason}",
                   file=sys.stderr)
     return peers
 
@@ -284,7 +284,7 @@ def main():
                     for row in rows_of(peer, options, content, image, labels):
                         print(json.dumps(row), flush=True)
                 except Exception as reason:
-                    print(f"measure.py: {peer.name} is left out from {content} {size} on: "
+                    print(f"packages.py: {peer.name} is left out from {content} {size} on: "
                           f"{type(reason).__name__}: {reason}", file=sys.stderr)
                     peers.remove(peer)
 

@@ -1,0 +1,78 @@
+"""Recorded figures: finding them, and their geometric means."""
+import glob
+import json
+import math
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SIZES = ("512x512", "1024x768", "1920x1080", "3840x2160", "4096x4096")
+LARGE = SIZES[2:]
+CONTENTS = (["rand_g%d_d%d" % (grain, density) for grain in (1, 16)
+             for density in range(10, 100, 10)] + ["maze", "spiral", "smooth"])
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+class Figures:
+    """The figures of one record."""
+
+    def __init__(self, record):
+        self.record = record
+        self.rows = record["figures"]
+
+    def select(self, size=None, **wanted):
+        """Rows whose keys have these values."""
+        if size:
+            wanted["width"], wanted["height"] = map(int, size.split("x"))
+        return [row for row in self.rows
+                if all(row.get(key) == value for key, value in wanted.items())]
+
+    def by_content(self, **wanted):
+        """{content: microseconds}; the later of two rows counts."""
+        return {row["content"]: row["us"] for row in self.select(what="time", **wanted)}
+
+    def mean(self, **wanted):
+        """Geometric mean over the 21 contents, or None unless all were measured."""
+        times = self.by_content(**wanted)
+        if not set(CONTENTS) <= set(times):
+            return None
+        return geomean([times[content] for content in CONTENTS])
+
+    def floor(self, size, clock="graph"):
+        rows = self.select(what="floor", size=size, clock=clock)
+        return rows[-1]["us"] if rows else None
+
+    def makers(self, **wanted):
+        """Who made the rows, cclabel first."""
+        names = {row["by"] for row in self.select(what="time", **wanted)}
+        return sorted(names, key=lambda name: (name != "cclabel", name))
+
+    def wrong(self, **wanted):
+        """(wrong answers, answers)."""
+        rows = self.select(what="time", **wanted)
+        return sum(not row["correct"] for row in rows), len(rows)
+
+
+def records(folder=os.path.join(HERE, "results")):
+    """{file name: record}."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+        with open(path) as file:
+            found[os.path.basename(path)] = json.load(file)
+    return found
+
+
+def best_of(all_records, backend):
+    """The record in which cclabel has the most figures on this backend, or None."""
+    def count(record):
+        return sum(row.get("backend") == backend and row.get("by") == "cclabel"
+                   for row in record["figures"])
+    ranked = sorted(all_records.values(), key=count)
+    return Figures(ranked[-1]) if ranked and count(ranked[-1]) else None
+
+
+def anchors():
+    with open(os.path.join(HERE, "anchors.json")) as file:
+        return json.load(file)
