@@ -48,7 +48,6 @@ def bars(panel, series, unit):
         at = [y + i * height for y in range(len(CONTENTS))]
         panel.barh(at, [values.get(c, 0) for c in CONTENTS], height, color=colour, label=label)
     panel.set_yticks([y + 0.4 - height / 2 for y in range(len(CONTENTS))], CONTENTS)
-    panel.invert_yaxis()
     panel.set_xlabel(unit)
     panel.grid(True, axis="x", alpha=0.3)
     panel.legend()
@@ -56,6 +55,7 @@ def bars(panel, series, unit):
 
 def contents(folder, figures, anchors):
     figure, panels = pyplot.subplots(1, 2, figsize=(11, 7), sharey=True)
+    panels[0].invert_yaxis()  # both: the first content on top
     for panel, connectivity in zip(panels, (8, 4)):
         ours = figures.by_content(size=HD, by="cclabel", backend="cuda", criterion="binary",
                                   connectivity=connectivity, task="labels", clock="graph",
@@ -72,6 +72,7 @@ def cpu(folder, figures):
     if not opencv:
         return
     figure, panels = pyplot.subplots(1, 2, figsize=(11, 7), sharey=True)
+    panels[0].invert_yaxis()  # both: the first content on top
     for panel, task in zip(panels, ("labels", "table")):
         def milliseconds(by):
             found = figures.by_content(by=by, backend="cpu", size=HD, criterion="binary",

@@ -4,7 +4,6 @@ typed by hand."""
 import os
 import sys
 
-import plots
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -349,6 +348,7 @@ def cpu_parts(cpu):
 
 
 def write(docs=os.path.join(ROOT, "docs")):
+    import plots  # here, since the text needs no matplotlib
     found = records()
     gpu_figures = best_of(found, "cuda")
     cpus = [cpu for cpu in (Cpu(Figures(record)) for record in found.values())

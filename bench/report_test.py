@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The report on made-up figures: means need all 21 contents, verdicts can go both ways."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import report
+from figures import CONTENTS, Figures, anchors, geomean
+
+HD = {"width": 1920, "height": 1080}
+
+
+def row(content, us, **more):
+    return {"what": "time", "by": "cclabel", "backend": "cuda", "criterion": "binary",
+            "connectivity": 8, "task": "labels", "format": "GRAY8", "clock": "graph",
+            "content": content, "us": us, "correct": True, "regions": 1, **HD, **more}
+
+
+def gpu(rows):
+    return report.Gpu(Figures({"figures": rows}))
+
+
+def verdict_on(musts, beginning):
+    found = [must for must in musts if must[0].startswith(beginning)]
+    return found[0][3]
+
+
+class Report(unittest.TestCase):
+    def test_geomean(self):
+        self.assertAlmostEqual(geomean([1, 10, 100]), 10)
+
+    def test_mean_needs_every_content(self):
+        rows = [row(content, 20) for content in CONTENTS]
+        self.assertAlmostEqual(gpu(rows).ours("1920x1080", 8), 20)
+        self.assertIsNone(gpu(rows[1:]).ours("1920x1080", 8))
+
+    def test_verdicts(self):
+        begin = "labels, 8 neighbours, 1920x1080"
+        for us, expected in ((35.6, "holds"), (35.8, "**does not hold**")):
+            musts = gpu([row(content, us) for content in CONTENTS]).musts()
+            self.assertEqual(verdict_on(musts, begin), expected)
+        self.assertEqual(verdict_on(gpu([]).musts(), begin), "not measured")
+
+    def test_wrong_answers_show(self):
+        musts = gpu([row("maze", 1), row("spiral", 1, correct=False)]).musts()
+        self.assertEqual(verdict_on(musts, "answers equal"), "**does not hold**")
+
+    def test_cost_of_the_table(self):
+        rows = [row(content, 10) for content in CONTENTS]
+        for us, expected in ((14, "holds"), (16, "**does not hold**")):
+            with_table = [row(content, us, task="table") for content in CONTENTS]
+            self.assertEqual(verdict_on(gpu(rows + with_table).musts(),
+                                        "labels and table, 1920x1080"), expected)
+
+    def test_a_frame_that_is_held_back_shows(self):
+        pipeline = {"what": "pipeline", "source": "system", "chain": "cclabel output=none",
+                    "in_flight": 1, "frames_per_second": 9.0, "latency_us": -1.0}
+        musts = gpu([pipeline]).element_musts()
+        self.assertEqual(verdict_on(musts, "a frame that nothing follows"), "**does not hold**")
+
+    def test_anchors_hold_every_content(self):
+        for size, best in anchors()["best"].items():
+            self.assertEqual(set(best), set(CONTENTS), size)
+
+
+if __name__ == "__main__":
+    unittest.main()
