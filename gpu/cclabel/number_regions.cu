@@ -21,7 +21,7 @@ __device__ uint32_t sum_of_block(uint32_t value, uint32_t (&warp_sum)[kThreads /
   return total;
 }
 
-__device__ void number_rows(const Tiles& tiles, int block) {
+__device__ void number_rows(const Tiles& tiles, Count count, int block) {
   __shared__ uint32_t warp_sum[kThreads / 32];
   const int strip = block / blocks_per_strip(tiles);
   const int first_row = strip * tiles.height;
@@ -40,14 +40,16 @@ __device__ void number_rows(const Tiles& tiles, int block) {
   for (size_t start = row * words; start < end_row * words; start += kThreads) {
     const size_t w = start + threadIdx.x;
     const bool inside = w < end_row * words;
-    const uint32_t count = inside ? static_cast<uint32_t>(__popc(tiles.firsts[w])) : 0;
+    const uint32_t begun = inside ? static_cast<uint32_t>(__popc(tiles.firsts[w])) : 0;
     uint32_t total;
-    const uint32_t within = sum_before<kThreads>(count, warp_sum, total);
+    const uint32_t within = sum_before<kThreads>(begun, warp_sum, total);
     if (inside) tiles.before[w] = before + within;
     before += total;
     __syncthreads();  // warp_sum may be used again
   }
-  if (end_row == tiles.size.height && threadIdx.x == 0) *tiles.total = before;
+  if (end_row != tiles.size.height || threadIdx.x != 0) return;
+  if (count == Count::all) tiles.total[0] = before;
+  tiles.total[1] = before;
 }
 
 // A warp flattens the border components of a tile.
@@ -66,10 +68,11 @@ __device__ void flatten_borders(const Tiles& tiles, int block) {
   }
 }
 
-__global__ __launch_bounds__(kThreads) void number_regions_kernel(Tiles tiles, int number_blocks) {
+__global__ __launch_bounds__(kThreads) void number_regions_kernel(Tiles tiles, Count count,
+                                                                  int number_blocks) {
   const int block = static_cast<int>(blockIdx.x);
   if (block < number_blocks) {
-    number_rows(tiles, block);
+    number_rows(tiles, count, block);
   } else {
     flatten_borders(tiles, block - number_blocks);
   }
@@ -77,11 +80,11 @@ __global__ __launch_bounds__(kThreads) void number_regions_kernel(Tiles tiles, i
 
 }  // namespace
 
-void number_regions(const Tiles& tiles, cudaStream_t stream) {
+void number_regions(const Tiles& tiles, Count count, cudaStream_t stream) {
   const int number_blocks = tiles.rows * blocks_per_strip(tiles);
   const unsigned flatten_blocks = blocks_for(tiles.tiles(), kThreads / 32);
   launch(number_regions_kernel, static_cast<unsigned>(number_blocks) + flatten_blocks, kThreads, 0,
-         stream, tiles, number_blocks);
+         stream, tiles, count, number_blocks);
 }
 
 }  // namespace regions::cclabel

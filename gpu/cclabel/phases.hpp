@@ -1,7 +1,8 @@
-// The phases of labelling, in the order in which enqueue() calls them. Each puts its kernel on the
+// The phases of labelling, in the order in which enqueue() calls them. Each puts its kernels on the
 // stream and returns.
 #pragma once
 
+#include "gpu/cclabel/areas.hpp"
 #include "gpu/cclabel/subject.hpp"
 #include "gpu/launch.hpp"
 
@@ -13,9 +14,39 @@ void label_tiles(const Subject& subject, const Tiles& tiles, Connectivity connec
 // Joins components that touch across tile edges.
 void join_seams(const Subject& subject, const Tiles& tiles, Connectivity connectivity,
                 cudaStream_t stream);
+
+// Sums the area of every region. Needs joined seams.
+void measure_areas(const Tiles& tiles, const Areas& areas, cudaStream_t stream);
+// Takes regions outside least..most out of the numbering.
+void drop_by_area(const Tiles& tiles, const Areas& areas, uint32_t least, uint32_t most,
+                  cudaStream_t stream);
+// With tiles and areas of the background: sets `bits` ([height][stride / 32]) where the picture is
+// foreground or in a part of the background of at most that area that touches no picture edge.
+void fill_holes(const Tiles& tiles, const Areas& areas, uint32_t most, uint32_t* bits,
+                cudaStream_t stream);
+
+// Which total the numbering counts: of all regions, or of those that keep a label.
+enum class Count : uint8_t { all, labelled };
 // Counts regions in raster order and gives every border component its root as parent.
-void number_regions(const Tiles& tiles, cudaStream_t stream);
-// Writes one label a pixel.
+void number_regions(const Tiles& tiles, Count count, cudaStream_t stream);
+// If there are more than areas.limit regions, which must be numbered: finds the largest, and takes
+// the others out of the numbering, which is to be done again.
+void find_largest(const Tiles& tiles, const Areas& areas, Selection* selection,
+                  cudaStream_t stream);
+void keep_largest(const Tiles& tiles, const Areas& areas, const Selection* selection,
+                  cudaStream_t stream);
+
+// Writes each pixel's label, at most `limit`; each region's colour; or the full value in regions.
 void write_labels(const Tiles& tiles, LabelMap labels, cudaStream_t stream);
+void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, cudaStream_t stream);
+void write_colors(const Tiles& tiles, const Frame& out, cudaStream_t stream);
+void write_mask(const Tiles& tiles, const Frame& out, cudaStream_t stream);
+
+// Fills the records of labels 1..capacity.
+void measure_regions(const Tiles& tiles, const ConstFrame& frame, Region* records,
+                     uint32_t capacity, cudaStream_t stream);
+// Brings the records there are, and the total, to the table in pinned memory.
+void publish_table(const Tiles& tiles, const Region* records, const RegionTable& table,
+                   cudaStream_t stream);
 
 }  // namespace regions::cclabel

@@ -46,7 +46,7 @@ struct Tiles {
   uint32_t* left;    // [columns][size.height]
   uint32_t* right;   // [columns][size.height]
 
-  uint32_t* total;  // [1] regions
+  uint32_t* total;  // [2] regions, and those of them that have a label
 
   REGIONS_HD size_t tiles() const { return static_cast<size_t>(columns) * rows; }
   REGIONS_HD size_t words() const { return static_cast<size_t>(stride / 32) * size.height; }

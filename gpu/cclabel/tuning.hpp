@@ -30,4 +30,16 @@ struct NumberBlock {
   static constexpr int rows = 8;
 };
 
+// A block sums up to `components` of a tile's components at once.
+struct MeasureBlock {
+  static constexpr int threads = 256;
+  static constexpr int components = 512;
+};
+
+// Few blocks: each adds its counts of all digits.
+struct SelectBlock {
+  static constexpr int threads = 256;
+  static constexpr int blocks = 132;
+};
+
 }  // namespace regions::cclabel

@@ -1,0 +1,184 @@
+// cclabel on CUDA: what a frame asks for, phase by phase.
+#include "core/cclabel.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "gpu/cclabel/phases.hpp"
+#include "gpu/cclabel/slot.hpp"
+#include "gpu/drawing/drawing.hpp"
+
+namespace regions {
+namespace cclabel {
+namespace {
+
+using Params = CcLabelParams;
+
+Connectivity dual(Connectivity connectivity) {
+  return connectivity == Connectivity::eight ? Connectivity::four : Connectivity::eight;
+}
+
+// What is labelled.
+Subject subject_of(const Job& job, const Params& params) {
+  Subject subject;
+  subject.criterion = params.criterion;
+  subject.frame = job.in;
+  if (params.source == Source::mask) {
+    subject.frame = job.mask;
+    subject.measure = Measure::nonzero;
+  } else if (params.source == Source::alpha) {
+    subject.measure = Measure::alpha;
+  }
+  const Layout& layout = subject.frame.layout;
+  if (params.criterion == Criterion::binary) {
+    subject.level = foreground_level(params.threshold, layout, job.in.color);
+  } else if (params.criterion == Criterion::difference) {
+    subject.level = difference_level(params.tolerance, layout);
+  } else {
+    subject.level = 1;
+  }
+  return subject;
+}
+
+class CcLabelCuda final : public Algorithm<Params> {
+ public:
+  explicit CcLabelCuda(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+
+  void configure(const Setup& setup) override {
+    const auto within = [](int side) { return side >= 1 && side <= 65535; };
+    expects(within(setup.size.width) && within(setup.size.height),
+            "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
+                std::to_string(setup.size.height));
+    expects(setup.max_regions >= 1, "max-regions is 0");
+    slots_.clear();
+    setup_ = setup;
+    slots_.resize(static_cast<size_t>(setup.slots));
+    for (Slot& slot : slots_) slot.allocate(*backend_, setup);
+  }
+
+  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+    check_inputs(job, params);
+    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    const cudaStream_t stream = stream_of(queue);
+    const Tiles tiles = slot.tiles(params.criterion);
+    Subject subject = subject_of(job, params);
+    if (params.fill_holes > 0 && params.criterion == Criterion::binary) {
+      subject = without_holes(subject, params, slot, stream);
+    }
+    label_tiles(subject, tiles, params.connectivity, stream);
+    join_seams(subject, tiles, params.connectivity, stream);
+    filter(params, tiles, slot, stream);
+    number_regions(tiles, Count::all, stream);
+    if (drops_smallest(job, params)) keep_what_fits(tiles, slot, stream);
+    measure(job, params, tiles, slot, stream);
+    write(job, params, tiles, slot, stream);
+  }
+
+ private:
+  void check_inputs(const Job& job, const Params& params) const {
+    expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
+            "the frame is not as configured");
+    expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    if (params.source == Source::mask) {
+      expects(!job.mask.empty(), "source=mask, but the frame has no mask");
+      expects(job.mask.size() == setup_.size, "the mask is not of the picture's size");
+    }
+    expects(params.source != Source::alpha || setup_.in.alpha,
+            "source=alpha, but the picture has no alpha");
+  }
+
+  // The picture with its small holes filled: they are regions of the background, which is labelled
+  // with the other connectivity first.
+  static Subject without_holes(const Subject& subject, const Params& params, const Slot& slot,
+                               cudaStream_t stream) {
+    const Tiles tiles = slot.tiles(Criterion::binary);
+    const Connectivity connectivity = dual(params.connectivity);
+    Subject background = subject;
+    background.complement = true;
+    label_tiles(background, tiles, connectivity, stream);
+    join_seams(background, tiles, connectivity, stream);
+    measure_areas(tiles, slot.areas(), stream);
+    fill_holes(tiles, slot.areas(), clamped(params.fill_holes), slot.filled(), stream);
+    Subject filled = subject;
+    filled.measure = Measure::bits;
+    filled.bits = slot.filled();
+    filled.bits_stride = tiles.stride / 32;
+    return filled;
+  }
+
+  static void filter(const Params& params, const Tiles& tiles, const Slot& slot,
+                     cudaStream_t stream) {
+    if (params.min_area <= 1 && params.max_area == 0) return;
+    const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
+    measure_areas(tiles, slot.areas(), stream);
+    drop_by_area(tiles, slot.areas(), clamped(params.min_area), most, stream);
+  }
+
+  bool drops_smallest(const Job& job, const Params& params) const {
+    return params.output == CcOutput::labels && params.overflow == Overflow::drop_smallest &&
+           !job.out.empty() && label_limit(setup_.out) < setup_.size.area();
+  }
+
+  void keep_what_fits(const Tiles& tiles, const Slot& slot, cudaStream_t stream) const {
+    const Areas areas = slot.areas(label_limit(setup_.out));
+    measure_areas(tiles, areas, stream);
+    find_largest(tiles, areas, slot.selection(), stream);
+    keep_largest(tiles, areas, slot.selection(), stream);
+    number_regions(tiles, Count::labelled, stream);
+  }
+
+  void measure(const Job& job, const Params& params, const Tiles& tiles, const Slot& slot,
+               cudaStream_t stream) const {
+    const bool draws = params.output == CcOutput::overlay && !job.out.empty();
+    if (!job.table.regions && !draws) return;
+    const uint32_t capacity = draws ? setup_.max_regions : job.table.capacity;
+    measure_regions(tiles, job.in, slot.records(), capacity, stream);
+    if (job.table.regions) publish_table(tiles, slot.records(), job.table, stream);
+  }
+
+  void write(const Job& job, const Params& params, const Tiles& tiles, const Slot& slot,
+             cudaStream_t stream) const {
+    if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
+    if (job.out.empty()) return;
+    switch (params.output) {
+      case CcOutput::labels:
+        return write_labels(tiles, job.out, label_limit(job.out.layout), stream);
+      case CcOutput::mask:
+        return write_mask(tiles, job.out, stream);
+      case CcOutput::colors:
+        return write_colors(tiles, job.out, stream);
+      case CcOutput::overlay:
+        return draw_on(job, params, tiles, slot, stream);
+      case CcOutput::none:
+        return;
+    }
+  }
+
+  void draw_on(const Job& job, const Params& params, const Tiles& tiles, const Slot& slot,
+               cudaStream_t stream) const {
+    const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
+    if (job.labels.empty()) write_labels(tiles, labels, stream);
+    const DeviceRegions records{slot.records(), tiles.total, setup_.max_regions};
+    draw(job.in, job.out, labels, records, params, slot.ink(), stream);
+  }
+
+  // Areas are below 2^32: a side has at most 65535 pixels.
+  static uint32_t clamped(int64_t area) {
+    return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
+  }
+
+  std::shared_ptr<Backend> backend_;
+  Setup setup_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace
+}  // namespace cclabel
+
+template <>
+std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cuda>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<cclabel::CcLabelCuda>(std::move(backend));
+}
+
+}  // namespace regions
