@@ -80,7 +80,8 @@ def machine():
     with open("/proc/cpuinfo") as file:
         models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
     facts = {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(),
-             "kernel": platform.release(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
+             "kernel": platform.release(), "date": time.strftime("%Y-%m-%d", time.gmtime()),
+             "load_before": os.getloadavg()[0]}
     gpu = first_line(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
                       "--format=csv,noheader"])
     if gpu.count(",") == 2:

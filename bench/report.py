@@ -38,8 +38,8 @@ def ratio(a, b):
 def machine_of(figures):
     facts = figures.record
     gpu = f"{facts['gpu']}, driver {facts['driver']}; " if "gpu" in facts else ""
-    return (f"{gpu}{facts['cpu']}, {facts['cores']} cores; commit {facts['commit']}, "
-            f"{facts['date']}")
+    return (f"{gpu}{facts['cpu']}, {facts['cores']} cores, load {facts['load_before']:.1f} before; "
+            f"commit {facts['commit']}, {facts['date']}")
 
 
 class Gpu:
