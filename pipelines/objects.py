@@ -2,8 +2,9 @@
 """The main job: finds the moving objects of a video, and writes the video with boxes, outlines and
 ids on them (overlay.mp4) and its frame with the most objects (still.png).
 
-Foreground comes from GStreamer's `segmentation` (a mixture of Gaussians per pixel), which leaves its
-mask in the alpha channel; `cclabel source=alpha` makes objects of it.
+Foreground comes from GStreamer's `segmentation` (a mixture of Gaussians per pixel), closed over gaps
+of up to two pixels and freed of specks of up to two. It travels in the picture's alpha channel; `cclabel source=alpha` makes objects
+of it.
 """
 
 import argparse
@@ -51,8 +52,16 @@ def description(source, part):
     encoder = "tune=zerolatency speed-preset=ultrafast" if live else "speed-preset=veryfast"
     queue = "queue leaky=downstream max-size-buffers=8" if live else "queue"
     return (
-        f"{queue} name=decoded ! videoconvert n-threads=2 ! video/x-raw,format=RGBA"
-        " ! segmentation name=foreground method=mog2 qos=false ! queue"
+        f"{queue} name=decoded ! videoconvert n-threads=2 ! video/x-raw,format=I420"
+        " ! tee name=both"
+        " both. ! queue ! joined.sink"
+        # `segmentation` leaves its mask only in place of the picture, hence the second branch.
+        " both. ! queue ! videoconvert ! video/x-raw,format=RGBA"
+        " ! segmentation method=mog2 test-mode=true qos=false"
+        " ! videoconvert ! video/x-raw,format=GRAY8 ! cvdilate iterations=1 qos=false"
+        " ! cverode iterations=2 qos=false ! cvdilate iterations=1 qos=false"
+        " ! videoconvert ! capsfilter name=like_picture ! queue ! joined.alpha"
+        " alphacombine name=joined ! videoconvert n-threads=2 ! video/x-raw,format=RGBA ! queue"
         " ! cclabel name=objects source=alpha output=overlay"
         # An added row or column, where needed, makes the sides even.
         " ! videobox name=evened fill=black ! videoconvert ! video/x-raw,format=I420 ! queue"
@@ -80,6 +89,7 @@ class Job:
         self.regions = 0
         self.started = self.ended = 0.0
         self.best = None  # (regions, number of the frame, sample)
+        self.frame_time = 40_000_000  # nanoseconds; taken from the stream where it tells
         self.next_time = 0  # for frames that come without a timestamp
         self.shown = 0.0
 
@@ -89,7 +99,8 @@ class Job:
         self.objects = self.pipeline.get_by_name("objects")
         self.entry = self.pipeline.get_by_name("decoded").get_static_pad("sink")
         self.entry.add_probe(Gst.PadProbeType.BUFFER, self.give_time)
-        self.entry.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.take_size)
+        both = self.pipeline.get_by_name("both").get_static_pad("sink")
+        both.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.take_size)
         self.objects.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, self.count)
 
         if self.source.startswith("/dev/"):
@@ -125,12 +136,19 @@ class Job:
         if event.type == self.gst.Gst.EventType.CAPS:
             caps = event.parse_caps().get_structure(0)
             width, height = caps.get_value("width"), caps.get_value("height")
-            self.objects.set_property("min-area", int(width * height * LEAST_AREA))
+            least = int(width * height * LEAST_AREA)
+            self.objects.set_property("min-area", least)
+            self.objects.set_property("fill-holes", least)
             evened = self.pipeline.get_by_name("evened")
             evened.set_property("right", -(max(width + width % 2, SMALLEST_SIDE) - width))
             evened.set_property("bottom", -(max(height + height % 2, SMALLEST_SIDE) - height))
+            # alphacombine wants both of its inputs in the same colour space.
+            color = caps.get_string("colorimetry")
+            like = "video/x-raw,format=I420" + (f",colorimetry={color}" if color else "")
+            self.pipeline.get_by_name("like_picture").set_property(
+                "caps", self.gst.Gst.Caps.from_string(like))
             known, top, bottom = caps.get_fraction("framerate")
-            self.frame_time = self.gst.Gst.SECOND * bottom // top if known and top else 40_000_000
+            self.frame_time = self.gst.Gst.SECOND * bottom // top if known and top else self.frame_time
         return self.gst.Gst.PadProbeReturn.OK
 
     def give_time(self, _pad, info):
