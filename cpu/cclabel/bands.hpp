@@ -1,0 +1,47 @@
+// The two kinds of pictures whose runs become a forest: binary ones, and ones whose neighbours are
+// linked by their values.
+#pragma once
+
+#include "cpu/cclabel/contacts.hpp"
+#include "cpu/cclabel/forest.hpp"
+
+namespace regions {
+
+struct BinaryPicture {
+  BitImage pixels;
+  Size size;
+  Connectivity connectivity = Connectivity::eight;
+
+  int band_rows() const { return connectivity == Connectivity::eight ? 2 : 1; }
+  // Second row of the band that begins with row y; null if there is none.
+  const Word* lower_row(int y) const {
+    return band_rows() == 2 && y + 1 < size.height ? pixels.row(y + 1) : nullptr;
+  }
+};
+
+struct LinkedPicture {
+  LinkRule rule;
+  Connectivity connectivity = Connectivity::eight;
+
+  int band_rows() const { return 1; }
+};
+
+// Adds all rows of strip s. `rows` is the strip's own workspace.
+void add_strip(const BinaryPicture& picture, Forest& forest, int s, LinkRows& rows);
+void add_strip(const LinkedPicture& picture, Forest& forest, int s, LinkRows& rows);
+// Joins strip s to the one before.
+void join_seam(const BinaryPicture& picture, Forest& forest, int s, LinkRows& rows);
+void join_seam(const LinkedPicture& picture, Forest& forest, int s, LinkRows& rows);
+
+// The forest's areas, of a picture with these foreground pixels. Runs that touch the border of the
+// picture count `border` more.
+void find_areas(Forest& forest, const BitImage& pixels, Size size, uint64_t border,
+                const Workers& workers);
+
+// Turns background regions of at most `area` pixels that do not touch the picture's border into
+// foreground. They are connected by edges where the foreground is by corners, and vice versa.
+// `background` is workspace of the size of picture.pixels; rows as many as strips.
+void fill_holes(const BinaryPicture& picture, uint64_t area, Forest& forest,
+                const BitImage& background, int strips, LinkRows* rows, const Workers& workers);
+
+}  // namespace regions

@@ -1,0 +1,258 @@
+// cclabel on the CPU: the list of phases.
+#include "core/cclabel.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cpu/backend.hpp"
+#include "cpu/cclabel/bands.hpp"
+#include "cpu/cclabel/measure.hpp"
+#include "cpu/cclabel/rows.hpp"
+#include "cpu/cclabel/slot.hpp"
+#include "cpu/cclabel/write.hpp"
+#include "cpu/drawing.hpp"
+
+namespace regions {
+namespace {
+
+using Params = CcLabelParams;
+
+constexpr int kLeastRows = 32;  // of a strip: fewer are not worth its seam
+
+// What is labelled, as a frame and its first component.
+struct Subject {
+  ConstFrame frame;
+  int component = 0;
+  bool is_mask = false;
+
+  Subject(const Job& job, const Params& params) : frame(job.in) {
+    is_mask = params.source == Source::mask;
+    if (is_mask) frame = job.mask;
+    if (params.source == Source::alpha) component = 3;
+  }
+};
+
+// How many labels the output picture can tell apart; the rest overflows.
+uint32_t limit_of(const Job& job, const Params& params) {
+  const bool writes_labels = params.output == CcOutput::labels && !job.out.empty();
+  return writes_labels ? label_limit(job.out.layout) : UINT32_MAX;
+}
+
+// A packed pixel of a label's colour, alpha (or what stands in its place) opaque.
+uint32_t packed_color(uint32_t label, const Layout& layout) {
+  const Rgb color = track_color(label);
+  const uint32_t channel[4] = {color.red, color.green, color.blue, 255};
+  uint32_t pixel = 0;
+  for (int c = 0; c < 4; ++c) pixel |= channel[c] << (8 * layout.component[c].offset);
+  return label == 0 ? 0 : pixel;
+}
+
+class CcLabelCpu final : public Algorithm<Params> {
+ public:
+  explicit CcLabelCpu(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
+
+  void configure(const Setup& setup) override {
+    setup_ = setup;
+    slots_.clear();
+    slots_.resize(static_cast<size_t>(setup.slots));
+    for (Slot& slot : slots_) slot.allocate(*backend_, setup);
+  }
+
+  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+    check(job, params);
+    queue_of(queue).submit([this, job, params] { label(job, params); });
+  }
+
+ private:
+  void check(const Job& job, const Params& params) const;
+
+  void label(const Job& job, const Params& params) {
+    Slot& slot = slots_[static_cast<size_t>(job.slot)];
+    if (params.criterion == Criterion::binary) {
+      build_binary(job, params, slot);
+    } else {
+      build_linked(job, params, slot);
+    }
+    const Counts counts = number(job, params, slot);
+    write(job, params, slot, counts.recorded);
+    if (params.output == CcOutput::overlay && !job.out.empty()) {
+      draw(job.in, job.out, slot.labels_of(job), {slot.table_of(job), counts.recorded}, params,
+           slot.ink, workers_);
+    }
+    if (job.table.total) *job.table.total = counts.total;
+  }
+
+  void build_binary(const Job& job, const Params& params, Slot& slot) const;
+  void build_linked(const Job& job, const Params& params, Slot& slot) const;
+  struct Counts {
+    uint32_t total;     // regions after the area filters
+    uint32_t recorded;  // of those kept
+  };
+  Counts number(const Job& job, const Params& params, Slot& slot) const;
+  void write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const;
+  void write_strip(const Job& job, const Params& params, Slot& slot, int s, Region* records,
+                   uint32_t recorded) const;
+
+  int strips(int band_rows) const {
+    // More than threads, as content is uneven; one thread has no use for seams.
+    const int wanted = workers_.threads() == 1 ? 1 : 4 * workers_.threads();
+    const int bands = (setup_.size.height + band_rows - 1) / band_rows;
+    return std::clamp(bands * band_rows / kLeastRows, 1, std::min(wanted, Forest::kMostStrips));
+  }
+
+  std::shared_ptr<Backend> backend_;
+  Workers workers_;
+  Setup setup_;
+  std::vector<Slot> slots_;
+};
+
+void CcLabelCpu::check(const Job& job, const Params& params) const {
+  expects(job.slot >= 0 && job.slot < setup_.slots, "no slot " + std::to_string(job.slot));
+  expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
+          "the frame is not as configured");
+  const bool is_mask = params.source == Source::mask;
+  expects(!is_mask || !job.mask.empty(), "source is mask, but the frame has none");
+  expects(!is_mask || job.mask.size() == setup_.size, "the mask has another size than the frame");
+  expects(
+      params.source != Source::alpha || setup_.in.alpha,
+      "source is alpha, but the format " + std::string(name_of(setup_.in.format)) + " has none");
+  expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+}
+
+void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) const {
+  const Subject subject(job, params);
+  const Layout& layout = subject.frame.layout;
+  const int level =
+      subject.is_mask ? 1 : foreground_level(params.threshold, layout, subject.frame.color);
+  const BinaryPicture picture{slot.pixels, setup_.size, params.connectivity};
+  const auto threshold = [&](int begin, int end, std::byte* scratch) {
+    for (int y = begin; y < end; ++y) {
+      pack_at_least(value_row(subject.frame, subject.component, y, scratch), layout.sample_bytes,
+                    setup_.size.width, level, slot.pixels.row(y));
+    }
+  };
+  const int count = strips(picture.band_rows());
+  Forest& forest = slot.forest;
+  if (params.fill_holes > 0) {
+    threshold(0, setup_.size.height, slot.rows[0].values[0][0]);
+    fill_holes(picture, static_cast<uint64_t>(params.fill_holes), forest, slot.background, count,
+               slot.rows, workers_);
+  }
+  forest.begin(setup_.size, picture.band_rows(), count);
+  workers_.parallel_for(forest.strips(), [&](int s) {
+    const Strip& strip = forest.strip(s);
+    if (params.fill_holes == 0) threshold(strip.begin, strip.end, slot.rows[s].values[0][0]);
+    add_strip(picture, forest, s, slot.rows[s]);
+  });
+  for (int s = 1; s < forest.strips(); ++s) join_seam(picture, forest, s, slot.rows[0]);
+}
+
+void CcLabelCpu::build_linked(const Job& job, const Params& params, Slot& slot) const {
+  const Subject subject(job, params);
+  LinkedPicture picture{{subject.frame, subject.component}, params.connectivity};
+  const bool is_rgb =
+      subject.frame.layout.model == ColorModel::rgb && params.source == Source::image;
+  if (is_rgb) picture.rule.channels = 3;
+  if (params.criterion == Criterion::difference && subject.frame.layout.sample_bytes < 4) {
+    picture.rule.level = difference_level(params.tolerance, subject.frame.layout);
+  }
+  fill_rows(slot.pixels, setup_.size.width, setup_.size.height);  // all pixels are in a region
+  Forest& forest = slot.forest;
+  forest.begin(setup_.size, 1, strips(1));
+  workers_.parallel_for(forest.strips(),
+                        [&](int s) { add_strip(picture, forest, s, slot.rows[s]); });
+  for (int s = 1; s < forest.strips(); ++s) join_seam(picture, forest, s, slot.rows[0]);
+}
+
+CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot& slot) const {
+  Forest& forest = slot.forest;
+  AreaRange kept;
+  kept.min = static_cast<uint64_t>(params.min_area);
+  if (params.max_area > 0) kept.max = static_cast<uint64_t>(params.max_area);
+  const bool filters = kept.min > 1 || params.max_area > 0;
+  if (filters) find_areas(forest, slot.pixels, setup_.size, 0, workers_);
+  Counts counts{};
+  counts.total = forest.number(workers_, filters ? &kept : nullptr);
+  counts.recorded = std::min(counts.total, slot.capacity_of(job));
+  const uint32_t limit = limit_of(job, params);
+  if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
+    if (!filters) find_areas(forest, slot.pixels, setup_.size, 0, workers_);
+    forest.drop_smallest(limit);
+    counts.recorded = std::min(counts.recorded, limit);
+  }
+  forest.settle();
+  return counts;
+}
+
+void CcLabelCpu::write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const {
+  Region* table = slot.table_of(job);
+  workers_.parallel_for(slot.forest.strips(), [&](int s) {
+    Region* records = s == 0 ? table : slot.records[s];
+    std::fill_n(records, recorded, Region{});
+    write_strip(job, params, slot, s, records, recorded);
+  });
+  if (slot.forest.strips() == 1) return;
+  for (int s = 1; s < slot.forest.strips(); ++s) {
+    for (uint32_t k = 0; k < recorded; ++k) add_record(slot.records[s][k], table[k]);
+  }
+}
+
+void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, int s,
+                             Region* records, uint32_t recorded) const {
+  const Strip& strip = slot.forest.strip(s);
+  const int width = setup_.size.width;
+  const bool draws = params.output == CcOutput::overlay, wants_out = !job.out.empty() && !draws;
+  const LabelMap labels = draws ? slot.labels_of(job) : job.labels;
+  const uint32_t limit = limit_of(job, params);
+  ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
+  const uint32_t* label = nullptr;
+  const uint32_t* value = nullptr;
+  int band = -1;
+  for (int y = strip.begin; y < strip.end; ++y) {
+    if (slot.forest.band_of(y) != band) {
+      band = slot.forest.band_of(y);
+      label = slot.forest.resolve(strip, band);
+      value = label;
+      const uint32_t runs = slot.forest.runs(strip, band);
+      const auto convert = [&](auto of) {
+        for (uint32_t r = 0; r < runs; ++r) slot.value[s][r] = of(label[r]);
+        value = slot.value[s];
+      };
+      if (!wants_out || params.output == CcOutput::none) {
+      } else if (params.output == CcOutput::colors) {
+        convert([&](uint32_t id) { return packed_color(id, job.out.layout); });
+      } else if (params.output == CcOutput::mask) {
+        convert([](uint32_t id) { return id ? UINT32_MAX : 0; });
+      } else if (limit < UINT32_MAX) {
+        convert([&](uint32_t id) { return std::min(id, limit); });
+      }
+    }
+    const Word* pixels = slot.pixels.row(y);
+    const Word* starts = slot.forest.starts(band);
+    if (recorded > 0) {
+      for (int c = 0; c < values.channels; ++c) {
+        values.row[c] = channel_row(job.in, c, y, slot.rows[s].values[0][c]);
+      }
+      measure_row(pixels, starts, label, width, y, values, records, recorded);
+    }
+    if (!labels.empty()) {
+      write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));
+    }
+    if (wants_out && params.output != CcOutput::none) {
+      write_row(pixels, starts, value, width, job.out.layout.component[0].step,
+                job.out.at(0, 0, y) - job.out.layout.component[0].offset);
+    }
+  }
+}
+
+}  // namespace
+
+template <>
+std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cpu>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<CcLabelCpu>(std::move(backend));
+}
+
+}  // namespace regions

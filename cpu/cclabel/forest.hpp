@@ -1,0 +1,118 @@
+// A forest over the runs of a picture: nodes are runs, trees are regions. Strips of rows are built
+// by several threads at once, then joined at their seams, then the roots are numbered.
+//
+// He, Chao, Suzuki: "A run-based two-scan labeling algorithm", IEEE Trans. Image Processing 17(5),
+// 2008, on rows of bits: a contact of two runs is one bit, and a run's index is a population count.
+//
+// Rows are taken in bands. With 8-connectivity a binary picture has bands of two rows, because the
+// pixels of two rows that lie in one run of (upper | lower) are connected anyway; else of one row.
+#pragma once
+
+#include "core/backend.hpp"
+#include "cpu/cclabel/bits.hpp"
+#include "cpu/workers.hpp"
+
+namespace regions {
+
+// Where the runs of a band touch those of the band above: bit x of `up` joins the runs that hold
+// column x in both; `up_left` the run at x and the upper one at x - 1; `up_right` likewise.
+struct Contacts {
+  const Word* up = nullptr;
+  const Word* up_left = nullptr;   // may be null
+  const Word* up_right = nullptr;  // may be null
+};
+
+struct Strip {
+  int begin = 0;  // rows
+  int end = 0;
+  uint32_t first_run = 0;
+  uint32_t runs = 0;
+  uint32_t births = 0;   // runs that touched none above
+  uint32_t regions = 0;  // regions whose first run lies here
+  uint32_t base = 0;     // regions of the strips before
+};
+
+struct AreaRange {
+  uint64_t min = 0;
+  uint64_t max = UINT64_MAX;
+  bool contains(uint64_t area) const { return area >= min && area <= max; }
+};
+
+class Forest {
+ public:
+  static constexpr int kMostStrips = 64;
+
+  // Workspace for pictures up to this size.
+  void allocate(Backend& backend, Size size);
+
+  // Starts anew. Strips are whole bands; there are at most `strips`.
+  void begin(Size size, int band_rows, int strips);
+  int strips() const { return strip_count_; }
+  Strip& strip(int s) { return strip_[s]; }
+  int band_of(int y) const { return y / band_rows_; }
+  int band_rows() const { return band_rows_; }
+  // First pixels of the runs of a band; to be filled before add_band(band).
+  Word* starts(int band) const { return starts_.row(band); }
+
+  // Adds the next band of a strip. The first one of each strip has no contacts.
+  void add_band(Strip& strip, int band, const Contacts& contacts);
+  // Regions begin in raster order of their first pixels: births of a band of two rows are sorted
+  // so that those with a pixel in the upper row come first.
+  void sort_births(Strip& strip, int band, uint32_t births_before, const Word* upper,
+                   const Word* lower);
+  // Joins the first band of strip s to the last one of the strip before. One call at a time.
+  void join_seam(int s, const Contacts& contacts);
+
+  // Areas, where filters want them: clear each strip's, add its runs' pixels, then (all seams being
+  // joined) fold those of joined strips.
+  void clear_areas(const Strip& strip);
+  void add_area(const Strip& strip, int band, int64_t run, uint64_t pixels) {
+    const uint32_t node = first_run_[band] + static_cast<uint32_t>(run);
+    area_[local_root(strip, node)] += pixels;
+  }
+  void fold_areas();
+
+  // Numbers the regions 1..n in raster order and returns n. Where filters are given, areas must be
+  // known; regions outside the range get label 0.
+  uint32_t number(const Workers& workers, const AreaRange* kept);
+  // Keeps the `limit` largest of more regions (areas must be known), ties to the first, and numbers
+  // them anew.
+  void drop_smallest(uint32_t limit);
+  // Makes strips independent of each other again; nothing above may follow.
+  void settle();
+  // Labels of the runs of a band, in order; bands of a strip are resolved from top to bottom.
+  const uint32_t* resolve(const Strip& strip, int band);
+  uint32_t runs(const Strip& strip, int band) const {
+    const bool last = (band + 1) * band_rows_ >= strip.end;
+    return (last ? strip.first_run + strip.runs : first_run_[band + 1]) - first_run_[band];
+  }
+
+ private:
+  uint32_t find(uint32_t node) const {
+    while (parent_[node] != node) node = parent_[node];
+    return node;
+  }
+  uint32_t local_root(const Strip& strip, uint32_t node) const {
+    while (parent_[node] != node && parent_[node] >= strip.first_run) node = parent_[node];
+    return node;
+  }
+
+  uint32_t root_of(const Strip& strip, uint32_t region) const {
+    return birth_[strip.first_run + region];
+  }
+
+  int band_rows_ = 1;
+  int strip_count_ = 0;
+  Strip strip_[kMostStrips];
+  BitImage starts_;      // [bands]
+  uint32_t* first_run_;  // [bands + 1]
+  uint32_t* parent_;     // [runs], at most the run itself
+  uint32_t* label_;      // [runs]
+  uint32_t* birth_;      // [runs], of each strip from its first_run on; later the regions' roots
+  uint64_t* area_;       // [runs], of roots
+  uint32_t* lost_;       // roots that were joined to another strip's
+  uint32_t lost_count_ = 0;
+  Block memory_;
+};
+
+}  // namespace regions

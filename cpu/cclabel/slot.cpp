@@ -1,0 +1,63 @@
+// Cutting a slot's memory into its parts.
+#include "cpu/cclabel/slot.hpp"
+
+#include <cstring>
+
+namespace regions {
+namespace {
+
+// Hands out aligned pieces; without memory it only counts them.
+class Cutter {
+ public:
+  explicit Cutter(std::byte* memory) : memory_(memory) {}
+  template <class T>
+  T* piece(size_t count) {
+    std::byte* here = memory_ ? memory_ + used_ : nullptr;
+    used_ += (count * sizeof(T) + 255) / 256 * 256;
+    return reinterpret_cast<T*>(here);
+  }
+  size_t used() const { return used_; }
+
+ private:
+  std::byte* memory_;
+  size_t used_ = 0;
+};
+
+}  // namespace
+
+void Slot::allocate(Backend& backend, const Setup& setup) {
+  const auto width = static_cast<size_t>(setup.size.width);
+  const int words = words_for(setup.size.width);
+  const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(setup.size.height);
+  draws_ = setup.has_output && setup.out.format == setup.in.format;
+  max_regions_ = setup.max_regions;
+  const auto cut = [&](Cutter cutter) {
+    pixels = {cutter.piece<Word>(bits), words};
+    background = {cutter.piece<Word>(bits), words};
+    for (int s = 0; s < Forest::kMostStrips; ++s) {
+      for (auto& place : rows[s].values) {
+        for (std::byte*& row : place) row = cutter.piece<std::byte>(width * sizeof(uint32_t));
+      }
+      for (Word*& row : rows[s].contacts) row = cutter.piece<Word>(static_cast<size_t>(words));
+      rows[s].flags = cutter.piece<uint8_t>(width);
+      value[s] = cutter.piece<uint32_t>(width);
+      records[s] = cutter.piece<Region>(setup.max_regions);
+    }
+    if (draws_) {
+      auto* map = cutter.piece<uint32_t>(setup.size.area());
+      labels = {map, setup.size.width, setup.size.height,
+                static_cast<ptrdiff_t>(width * sizeof(uint32_t))};
+      const size_t ink_size = ink_bytes(setup.size);
+      if (auto* memory = cutter.piece<std::byte>(ink_size)) {
+        std::memset(memory, 0, ink_size);  // as drawing wants it
+        ink = ink_in(memory, setup.size);
+      }
+    }
+    return cutter.used();
+  };
+  memory_ = backend.allocate(cut(Cutter(nullptr)));
+  cut(Cutter(memory_.as<std::byte>()));
+  forest.allocate(backend, setup.size);
+}
+
+}  // namespace regions

@@ -1,0 +1,39 @@
+// The workspace of one frame in flight.
+#pragma once
+
+#include "core/cclabel.hpp"
+#include "cpu/cclabel/contacts.hpp"
+#include "cpu/cclabel/forest.hpp"
+
+namespace regions {
+
+struct Slot {
+  Forest forest;
+  BitImage pixels;      // the foreground
+  BitImage background;  // while holes are filled
+  // Of each strip:
+  LinkRows rows[Forest::kMostStrips];
+  uint32_t* value[Forest::kMostStrips];  // [width], a run's value in the output
+  Region* records[Forest::kMostStrips];  // [max_regions]
+  // For drawing where nobody wants labels or a table: the first strip's records, and
+  LabelMap labels;
+  Ink ink;
+
+  void allocate(Backend& backend, const Setup& setup);
+
+  Region* table_of(const Job& job) const {
+    return job.table.regions ? job.table.regions : records[0];
+  }
+  uint32_t capacity_of(const Job& job) const {
+    if (job.table.regions) return job.table.capacity;
+    return draws_ ? max_regions_ : 0;
+  }
+  LabelMap labels_of(const Job& job) const { return job.labels.empty() ? labels : job.labels; }
+
+ private:
+  bool draws_ = false;
+  uint32_t max_regions_ = 0;
+  Block memory_;
+};
+
+}  // namespace regions

@@ -1,0 +1,118 @@
+// Running and comparing.
+#include "tests/cclabel/run.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cpu/backend.hpp"
+
+namespace regions {
+
+RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
+                     const CcLabelParams& params, const RunOptions& options) {
+  auto backend = make_cpu_backend(threads);
+  auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
+  Setup setup{.in = in.layout, .size = in.size(), .color = in.color};
+  setup.max_regions = std::max(options.capacity, 1u);
+  if (options.out) {
+    setup.has_output = true;
+    setup.out = layout_of(*options.out);
+  }
+  if (!mask.empty()) {
+    setup.has_mask = true;
+    setup.mask = mask.layout;
+  }
+  algorithm->configure(setup);
+
+  RunResult result;
+  GuardedFrame labels(PixelFormat::labels32, in.size(), 8);
+  std::vector<Region> records(options.capacity + 1);
+  records.back().id = 0xA9A9A9A9;
+  Job job{.in = in, .mask = mask};
+  if (options.wants_labels) job.labels = labels.labels();
+  if (options.capacity > 0) job.table.regions = records.data();
+  job.table.capacity = options.capacity;
+  job.table.total = &result.total;
+  if (options.out) {
+    result.out.emplace(*options.out, in.size(), options.padding, in.color);
+    job.out = result.out->frame();
+  }
+  const auto queue = backend->make_queue();
+  algorithm->enqueue(job, params, *queue);
+  queue->record();
+  queue->wait();
+
+  result.intact =
+      labels.intact() && records.back().id == 0xA9A9A9A9 && (!result.out || result.out->intact());
+  for (int y = 0; y < in.height && options.wants_labels; ++y) {
+    const uint32_t* row = labels.labels().row(y);
+    result.labelling.labels.insert(result.labelling.labels.end(), row, row + in.width);
+  }
+  const auto known = std::min(result.total, options.capacity);
+  result.labelling.regions.assign(records.begin(), records.begin() + known);
+  return result;
+}
+
+void keep_largest(Labelling& labelling, uint32_t limit) {
+  auto& regions = labelling.regions;
+  if (regions.size() <= limit) return;
+  std::stable_sort(regions.begin(), regions.end(),
+                   [](const Region& a, const Region& b) { return a.area > b.area; });
+  std::vector<uint32_t> renamed(regions.size() + 1);
+  regions.resize(limit);
+  std::sort(regions.begin(), regions.end(),
+            [](const Region& a, const Region& b) { return a.id < b.id; });
+  for (uint32_t k = 0; k < limit; ++k) {
+    renamed[regions[k].id] = k + 1;
+    regions[k].id = regions[k].track = k + 1;
+  }
+  for (uint32_t& label : labelling.labels) label = renamed[label];
+}
+
+std::string difference(const Labelling& found, const Labelling& expected, int width) {
+  const auto place = std::mismatch(found.labels.begin(), found.labels.end(),
+                                   expected.labels.begin(), expected.labels.end());
+  if (place.first != found.labels.end() || place.second != expected.labels.end()) {
+    const auto at = place.first - found.labels.begin();
+    return "label " + std::to_string(*place.first) + " instead of " +
+           std::to_string(*place.second) + " at " + std::to_string(at % width) + ", " +
+           std::to_string(at / width);
+  }
+  if (found.regions.size() != expected.regions.size()) {
+    return std::to_string(found.regions.size()) + " regions instead of " +
+           std::to_string(expected.regions.size());
+  }
+  for (size_t k = 0; k < found.regions.size(); ++k) {
+    const Region &a = found.regions[k], &b = expected.regions[k];
+    const auto check = [&](const char* what, auto is, auto should) {
+      if (is == should) return std::string();
+      return "region " + std::to_string(k + 1) + ": " + what + " " + std::to_string(is) +
+             " instead of " + std::to_string(should);
+    };
+    for (const std::string& wrong :
+         {check("id", a.id, b.id), check("track", a.track, b.track),
+          check("first_x", a.first_x, b.first_x), check("first_y", a.first_y, b.first_y),
+          check("left", a.left, b.left), check("top", a.top, b.top),
+          check("right", a.right, b.right), check("bottom", a.bottom, b.bottom),
+          check("area", a.area, b.area), check("sum_x", a.sum_x, b.sum_x),
+          check("sum_y", a.sum_y, b.sum_y), check("sum_value[0]", a.sum_value[0], b.sum_value[0]),
+          check("sum_value[1]", a.sum_value[1], b.sum_value[1]),
+          check("sum_value[2]", a.sum_value[2], b.sum_value[2])}) {
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return {};
+}
+
+std::string to_text(const CcLabelParams& params) {
+  const CcLabelParams defaults;
+  std::string text;
+  for (const Field& field : fields_of(params)) {
+    const std::string value = to_text(field, field.get(&params));
+    if (value == to_text(field, field.get(&defaults))) continue;
+    text += (text.empty() ? "" : " ") + std::string(field.name) + "=" + value;
+  }
+  return text;
+}
+
+}  // namespace regions
