@@ -55,9 +55,9 @@ void join_seam(const LinkedPicture& picture, Forest& forest, int s, LinkRows& ro
 
 void find_areas(Forest& forest, const BitImage& pixels, Size size, uint64_t border,
                 const Workers& workers) {
+  forest.clear_areas();
   workers.parallel_for(forest.strips(), [&](int s) {
     const Strip& strip = forest.strip(s);
-    forest.clear_areas(strip);
     for (int y = strip.begin; y < strip.end; ++y) {
       const int band = forest.band_of(y);
       const bool at_edge = y == 0 || y == size.height - 1;

@@ -200,8 +200,13 @@ void Forest::join_seam(int s, const Contacts& contacts) {
                    starts_.words, join);
 }
 
-void Forest::clear_areas(const Strip& strip) {
-  for (uint32_t k = 0; k < strip.births; ++k) area_[birth_[strip.first_run + k]] = 0;
+void Forest::clear_areas() {
+  // Births, which a numbering may have thinned out to the regions' roots; all roots are among both.
+  for (int s = 0; s < strip_count_; ++s) {
+    const Strip& strip = strip_[s];
+    for (uint32_t k = 0; k < strip.births; ++k) area_[birth_[strip.first_run + k]] = 0;
+  }
+  for (uint32_t k = 0; k < lost_count_; ++k) area_[lost_[k]] = 0;
 }
 
 void Forest::fold_areas() {

@@ -63,9 +63,9 @@ class Forest {
   // Joins the first band of strip s to the last one of the strip before. One call at a time.
   void join_seam(int s, const Contacts& contacts);
 
-  // Areas, where filters want them: clear each strip's, add its runs' pixels, then (all seams being
+  // Areas, where filters want them: clear them, add each run's pixels, then (all seams being
   // joined) fold those of joined strips.
-  void clear_areas(const Strip& strip);
+  void clear_areas();
   void add_area(const Strip& strip, int band, int64_t run, uint64_t pixels) {
     const uint32_t node = first_run_[band] + static_cast<uint32_t>(run);
     area_[local_root(strip, node)] += pixels;
