@@ -37,6 +37,8 @@ struct LabelSampler {
   REGIONS_HD const std::byte* row(int y) const {
     return view.data + nearest(y, step_y) * view.pitch;
   }
+  // Whether a row holds one 32-bit label for each pixel of the picture.
+  REGIONS_HD bool is_plain() const { return view.bytes == 4 && step_x == 1 << 16; }
   REGIONS_HD uint32_t at(int x, int y) const {
     const std::byte* p = row(y) + nearest(x, step_x) * view.bytes;
     if (view.bytes == 4) return *reinterpret_cast<const uint32_t*>(p);
@@ -151,64 +153,115 @@ REGIONS_HD inline Paint paint_of(const Painter& painter, const Tracks& tracks, u
   return {color.value, outline ? 256 : painter.fill_alpha};
 }
 
+// What a 2x2 block of pixels gets, zeros outside the picture. Pixel i is (x0 + i % 2, y0 + i / 2).
+struct BlockInk {
+  uint32_t codes[4] = {};
+  uint32_t labels[4] = {};  // read where `outline` or `shadow` is set, and by fill
+  unsigned outline = 0;     // bit i
+  unsigned shadow = 0;      // bit i
+
+  REGIONS_HD bool alike(int i, int j) const {
+    return codes[i] == codes[j] && labels[i] == labels[j] &&
+           ((outline >> i ^ outline >> j) & 1) == 0 && ((shadow >> i ^ shadow >> j) & 1) == 0;
+  }
+};
+
+// How a format stores samples, as far as it is worth compiling apart.
+template <int kX, int kY, int kBytes>
+struct Storage {
+  static constexpr int kXShift = kX;  // of chroma
+  static constexpr int kYShift = kY;
+  static constexpr int kSampleBytes = kBytes;
+};
+
+template <int kBytes>
+struct SamplePlace {
+  uint8_t* at;
+  int low_bits;
+
+  REGIONS_HD int load() const {
+    if constexpr (kBytes == 1) return at[0];
+    return (at[0] | at[1] << 8) >> low_bits;
+  }
+  REGIONS_HD void store(int value) const {
+    if constexpr (kBytes == 2) {
+      value <<= low_bits;
+      at[1] = static_cast<uint8_t>(value >> 8);
+    }
+    at[0] = static_cast<uint8_t>(value);
+  }
+};
+
 // Mixes component c of the block at (x0, y0), one sample for (1 << kXShift) x (1 << kYShift)
-// pixels: the mean of what the pixels would get each. `wanted(i)` is the value that pixel i's paint
+// pixels: the mean of what the pixels would get each. `wanted(i)` is the value pixel i's paint
 // wants.
-template <int kXShift, int kYShift, class Wanted>
+template <int kXShift, int kYShift, int kBytes, class Wanted>
 REGIONS_HD void mix_component(const Frame& picture, int c, int x0, int y0, const Paint (&paint)[4],
                               Wanted wanted) {
+  // Cells at the right and lower end of an odd picture hold fewer pixels: 1, 2 or 4 in all.
+  const int shift = 8 + (kXShift && x0 + 1 < picture.width) + (kYShift && y0 + 1 < picture.height);
+  const int low_bits = picture.layout.low_bits;
+  const int step = picture.layout.component[c].step;
+  const ptrdiff_t pitch = picture.pitch[picture.layout.component[c].plane];
+  auto* first = reinterpret_cast<uint8_t*>(picture.at(c, x0, y0));
   for (int i = 0; i < 4; ++i) {
-    const bool first_of_cell = ((i & 1) & kXShift) == 0 && ((i >> 1) & kYShift) == 0;
-    const int x = x0 + (i & 1);
-    const int y = y0 + (i >> 1);
-    if (!first_of_cell || x >= picture.width || y >= picture.height) continue;
+    if (((i & 1) & kXShift) != 0 || ((i >> 1) & kYShift) != 0) continue;  // in an earlier cell
     int alphas = 0;
-    for (int j = i; j < 4; ++j) {
-      const bool same_cell = ((i ^ j) & 1 & ~kXShift) == 0 && ((i ^ j) >> 1 & ~kYShift) == 0;
-      if (same_cell) alphas += paint[j].alpha;
-    }
-    if (alphas == 0) continue;
-    const int old = picture.sample(c, x, y);
     int sum = 0;
     for (int j = i; j < 4; ++j) {
-      const bool same_cell = ((i ^ j) & 1 & ~kXShift) == 0 && ((i ^ j) >> 1 & ~kYShift) == 0;
-      if (same_cell) sum += paint[j].alpha * (wanted(j) - old);
+      if (((i ^ j) & 1 & ~kXShift) != 0 || ((i ^ j) >> 1 & ~kYShift) != 0) continue;
+      alphas += paint[j].alpha;
+      sum += paint[j].alpha * wanted(j);
     }
-    // Cells at the right and lower end of an odd picture hold fewer pixels: 1, 2 or 4 in all.
-    const int shift = 8 + (kXShift && x + 1 < picture.width) + (kYShift && y + 1 < picture.height);
-    picture.set_sample(c, x, y, old + ((sum + (1 << (shift - 1))) >> shift));
+    if (alphas == 0) continue;  // also outside the picture
+    const SamplePlace<kBytes> place{first + (i >> 1) * pitch + (i & 1) * step, low_bits};
+    const int old = place.load();
+    place.store(old + ((sum - alphas * old + (1 << (shift - 1))) >> shift));
   }
 }
 
-// Paints the block of pixels (x0, y0)..(x0 + 1, y0 + 1), both even. Bit i of `outline` and `shadow`
-// and codes[i] belong to pixel (x0 + i % 2, y0 + i / 2); they are 0 outside the picture.
-template <int kXShift, int kYShift>
+// Paints the block of pixels (x0, y0)..(x0 + 1, y0 + 1), both even.
+template <class Stored>
 REGIONS_HD void paint_block(const Painter& painter, const Tracks& tracks, int x0, int y0,
-                            const uint32_t (&codes)[4], unsigned outline, unsigned shadow,
-                            TrackColor& color) {
-  const Frame& picture = painter.picture;
+                            const BlockInk& ink, TrackColor& color) {
   Paint paint[4];
+  int alphas = 0;
   for (int i = 0; i < 4; ++i) {
-    const int x = x0 + (i & 1);
-    const int y = y0 + (i >> 1);
-    if (x >= picture.width || y >= picture.height) continue;
-    const bool edge = outline >> i & 1;
-    const bool rim = shadow >> i & 1;
-    const bool reads_label = edge || rim || painter.fill_alpha != 0;
-    const uint32_t label = reads_label ? painter.labels.at(x, y) : 0;
-    paint[i] = paint_of(painter, tracks, codes[i], edge && label, rim && label, label, color);
+    if (i > 0 && ink.alike(i, i - 1)) {
+      paint[i] = paint[i - 1];
+    } else {
+      const uint32_t label = ink.labels[i];
+      paint[i] = paint_of(painter, tracks, ink.codes[i], (ink.outline >> i & 1) && label,
+                          (ink.shadow >> i & 1) && label, label, color);
+    }
+    alphas += paint[i].alpha;
   }
-  const Layout& layout = picture.layout;
-  mix_component<0, 0>(picture, 0, x0, y0, paint, [&](int i) { return paint[i].value[0]; });
-  for (int c = 1; c < 3; ++c) {
-    if (c >= layout.channels) break;
-    mix_component<kXShift, kYShift>(picture, c, x0, y0, paint,
-                                    [&](int i) { return paint[i].value[c]; });
+  if (alphas == 0) return;
+  constexpr int kBytes = Stored::kSampleBytes;
+  const Frame& picture = painter.picture;
+  mix_component<0, 0, kBytes>(picture, 0, x0, y0, paint, [&](int i) { return paint[i].value[0]; });
+  if (picture.layout.channels == 3) {
+    for (int c = 1; c < 3; ++c) {
+      mix_component<Stored::kXShift, Stored::kYShift, kBytes>(
+          picture, c, x0, y0, paint, [&](int i) { return paint[i].value[c]; });
+    }
   }
-  if (layout.alpha) {
+  if (picture.layout.alpha) {
     // What is painted becomes visible on transparent pixels too.
-    mix_component<0, 0>(picture, 3, x0, y0, paint, [&](int) { return layout.max_value(); });
+    const int opaque = picture.layout.max_value();
+    mix_component<0, 0, kBytes>(picture, 3, x0, y0, paint, [=](int) { return opaque; });
   }
+}
+
+// Calls use(Storage<...>()) with how this format stores samples.
+template <class Use>
+auto with_storage(const Layout& layout, Use use) {
+  const Component& chroma = layout.component[1];
+  if (layout.sample_bytes == 2) {
+    return chroma.y_shift ? use(Storage<1, 1, 2>()) : use(Storage<0, 0, 2>());
+  }
+  if (chroma.y_shift) return use(Storage<1, 1, 1>());
+  return chroma.x_shift ? use(Storage<1, 0, 1>()) : use(Storage<0, 0, 1>());
 }
 
 }  // namespace regions

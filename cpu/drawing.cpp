@@ -3,6 +3,7 @@
 #include "cpu/drawing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -54,45 +55,81 @@ void stamp_rows(const StampPlan& plan, std::span<const Region> regions, const In
   }
 }
 
-// Paints the blocks of two rows. `outline` and `shadow` hold the bits of either row.
-template <int kXShift, int kYShift>
+// Bit x is set if words[x] or words[x ^ 1] is not 0.
+uint32_t nonzero_pairs(const uint32_t* words) {
+  uint32_t any = 0;
+  for (int x = 0; x < 32; ++x) any |= words[x];
+  if (any == 0) return 0;
+  uint32_t bits = 0;
+  for (int x = 0; x < 32; x += 2) bits |= ((words[x] | words[x + 1]) != 0 ? 3u : 0u) << x;
+  return bits;
+}
+
+// 32 columns of two rows, brought together from ink, outlines and label map.
+struct Patch {
+  uint32_t* codes[2];  // of 32; null: no ink there
+  uint32_t bright[2], dark[2];
+  bool labelled;
+  uint32_t labels[2][32];  // if `labelled`
+
+  void read(const LabelSampler& sampler, Size picture, int x, int y) {
+    labelled = true;
+    const int width = std::min(32, picture.width - x);
+    for (int r = 0; r < 2; ++r) {
+      const int inside = y + r < picture.height ? width : 0;
+      read_labels(sampler, x, y + r, inside, labels[r]);
+      std::fill(labels[r] + inside, labels[r] + 32, 0);
+    }
+  }
+
+  // What columns `column` and the next get. Leaves zeros in the ink.
+  BlockInk take(int column) {
+    BlockInk block;
+    for (int i = 0; i < 4; ++i) {
+      const int r = i >> 1;
+      const int x = column + (i & 1);
+      if (codes[r]) block.codes[i] = std::exchange(codes[r][x], 0);
+      if (labelled) block.labels[i] = labels[r][x];
+      block.outline |= (bright[r] >> x & 1) << i;
+      block.shadow |= (dark[r] >> x & 1) << i;
+    }
+    return block;
+  }
+};
+
+template <class Stored>
 void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
                 const OutlineRow* const (&outlines)[2], int y0) {
   const Size size = painter.picture.size();
-  const int rows = std::min(2, size.height - y0);
   const uint32_t* tiles = ink.tiles.row(y0 / Ink::kTileHeight);
+  const bool fills = painter.fill_alpha != 0;
   TrackColor color;
-  for (int w = 0; w * 32 < size.width; ++w) {
-    const bool inked = tiles[w * 32 / Ink::kTileWidth];
-    uint32_t bright[2], dark[2];
+  Patch patch;
+  for (int word = 0; word * 32 < size.width; ++word) {
+    const int x0 = word * 32;
+    uint32_t work = 0;  // columns in which something may have to be painted
     for (int r = 0; r < 2; ++r) {
-      bright[r] = outlines[r] ? outlines[r]->bright(w) : 0;
-      dark[r] = outlines[r] ? outlines[r]->dark(w) : 0;
+      patch.bright[r] = outlines[r] ? outlines[r]->bright(word) : 0;
+      patch.dark[r] = outlines[r] ? outlines[r]->dark(word) : 0;
+      work |= patch.dark[r];
+      // Rows of codes are padded to whole words of 32.
+      const bool inked = tiles[x0 / Ink::kTileWidth] != 0 && y0 + r < size.height;
+      patch.codes[r] = inked ? ink.codes.row(y0 + r) + x0 : nullptr;
     }
-    const uint32_t lines = bright[0] | bright[1] | dark[0] | dark[1];
-    if (!inked && lines == 0 && painter.fill_alpha == 0) continue;
-    for (int b = 0; b < 32 && w * 32 + b < size.width; b += 2) {
-      const int x0 = w * 32 + b;
-      uint32_t codes[4] = {};
-      if (inked) {
-        for (int i = 0; i < 2 * rows; ++i) {
-          if (x0 + (i & 1) >= size.width) continue;
-          codes[i] = std::exchange(ink.codes(x0 + (i & 1), y0 + (i >> 1)), 0);
-        }
-      }
-      const auto pairs = [b](const uint32_t(&bits)[2]) {
-        return (bits[0] >> b & 3) | (bits[1] >> b & 3) << 2;
-      };
-      const unsigned outline = pairs(bright);
-      const unsigned shadow = pairs(dark);
-      const bool untouched = (codes[0] | codes[1] | codes[2] | codes[3] | outline | shadow) == 0;
-      if (untouched && painter.fill_alpha == 0) continue;
-      paint_block<kXShift, kYShift>(painter, tracks, x0, y0, codes, outline, shadow, color);
+    patch.labelled = false;
+    if (work != 0 || fills) patch.read(painter.labels, size, x0, y0);
+    for (int r = 0; r < 2; ++r) {
+      if (fills) work |= nonzero_pairs(patch.labels[r]);
+      if (patch.codes[r]) work |= nonzero_pairs(patch.codes[r]);
+    }
+    for (work = (work | work >> 1) & 0x55555555u; work != 0; work &= work - 1) {
+      const int column = std::countr_zero(work);
+      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.take(column), color);
     }
   }
 }
 
-template <int kXShift, int kYShift>
+template <class Stored>
 void paint_band(const Painter& painter, const Tracks& tracks, const Ink& ink, int thickness,
                 bool outlines, Rows rows) {
   OutlineRow row[2];
@@ -101,21 +138,11 @@ void paint_band(const Painter& painter, const Tracks& tracks, const Ink& ink, in
     for (int r = 0; outlines && r < 2 && y + r < rows.end; ++r) {
       if (row[r].find(ink.edges, thickness, y + r)) drawn[r] = &row[r];
     }
-    paint_rows<kXShift, kYShift>(painter, tracks, ink, drawn, y);
+    paint_rows<Stored>(painter, tracks, ink, drawn, y);
   }
   for (int t = rows.begin / Ink::kTileHeight; t * Ink::kTileHeight < rows.end; ++t) {
     std::fill_n(ink.tiles.row(t), ink.tiles.width, 0);
   }
-}
-
-using PaintBand = void (*)(const Painter&, const Tracks&, const Ink&, int thickness, bool outlines,
-                           Rows);
-
-// By how the format shares chroma among pixels.
-PaintBand paint_band_for(const Layout& layout) {
-  const Component& chroma = layout.component[1];
-  if (chroma.y_shift) return paint_band<1, 1>;
-  return chroma.x_shift ? paint_band<1, 0> : paint_band<0, 0>;
 }
 
 }  // namespace
@@ -129,7 +156,6 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
   const Painter painter = painter_of(out, labels, params);
   const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
   const bool outlines = params.style & static_cast<uint32_t>(Style::outlines) && !labels.empty();
-  const PaintBand paint = paint_band_for(out.layout);
   const int bands = (out.height + kBandRows - 1) / kBandRows;
   const auto rows_of = [&](int band) {
     return Rows{band * kBandRows, std::min(out.height, (band + 1) * kBandRows)};
@@ -143,7 +169,9 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
   workers.parallel_for(bands, [&](int band) {
     copy_rows(in, out, rows_of(band));
     stamp_rows(plan, stamped, ink, rows_of(band));
-    paint(painter, tracks, ink, params.thickness, outlines, rows_of(band));
+    with_storage(out.layout, [&](auto stored) {
+      paint_band<decltype(stored)>(painter, tracks, ink, params.thickness, outlines, rows_of(band));
+    });
   });
 }
 

@@ -5,6 +5,15 @@
 #include <cstring>
 
 namespace regions {
+
+void read_labels(const LabelSampler& labels, int x, int y, int count, uint32_t* to) {
+  if (labels.is_plain()) {
+    std::memcpy(to, labels.row(y) + static_cast<size_t>(x) * 4, static_cast<size_t>(count) * 4);
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = labels.at(x + i, y);
+  }
+}
+
 namespace {
 
 constexpr int kChunk = 256;  // pixels
@@ -21,14 +30,9 @@ struct Line {
     y = std::clamp(y, 0, picture.height - 1);
     const int begin = std::max(0, x0 - 1);
     const int end = std::min(picture.width, x0 + kChunk + 1);
-    uint32_t* to = label + (begin - (x0 - 1));
     const int count = end - begin;
-    if (labels.view.bytes == 4 && labels.step_x == 1 << 16) {
-      const std::byte* row = labels.row(y);
-      std::memcpy(to, row + static_cast<size_t>(begin) * 4, static_cast<size_t>(count) * 4);
-    } else {
-      for (int i = 0; i < count; ++i) to[i] = labels.at(begin + i, y);
-    }
+    uint32_t* to = label + (begin - (x0 - 1));
+    read_labels(labels, begin, y, count, to);
     if (begin == x0) label[0] = label[1];
     std::fill(to + count, label + kChunk + 2, to[count - 1]);
     any = 0;

@@ -5,6 +5,9 @@
 
 namespace regions {
 
+// The labels of `count` pixels from (x, y) on.
+void read_labels(const LabelSampler& labels, int x, int y, int count, uint32_t* to);
+
 // Sets the bits of rows begin..end-1: the pixel has a label and an 8-neighbour of another one.
 void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size picture, int begin,
                       int end);

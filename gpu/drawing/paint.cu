@@ -72,7 +72,7 @@ __device__ void take_codes(const Image<uint32_t>& codes, int x, int y, uint32_t&
   right = taken.y;
 }
 
-template <int kXShift, int kYShift>
+template <class Stored>
 __global__ void __launch_bounds__(kBlock.x* kBlock.y)
     paint_kernel(const __grid_constant__ Painter painter, const Outlines outlines, const Ink ink,
                  const DeviceRegions regions) {
@@ -95,30 +95,39 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
   const int x0 = static_cast<int>(blockIdx.x) * Ink::kTileWidth + x;
   const int y0 = static_cast<int>(blockIdx.y) * Ink::kTileHeight + y;
   if (x0 >= painter.picture.width || y0 >= painter.picture.height) return;
-  uint32_t codes[4] = {};
+  const bool below = y0 + 1 < painter.picture.height;
+  BlockInk block;
   if (inked) {
-    take_codes(ink.codes, x0, y0, codes[0], codes[1]);
-    if (y0 + 1 < painter.picture.height) take_codes(ink.codes, x0, y0 + 1, codes[2], codes[3]);
+    take_codes(ink.codes, x0, y0, block.codes[0], block.codes[1]);
+    if (below) take_codes(ink.codes, x0, y0 + 1, block.codes[2], block.codes[3]);
   }
-  const unsigned bright = outlined ? bits_of_block(tile.bright, x, y) : 0;
-  const unsigned dark = outlined ? bits_of_block(tile.dark, x, y) : 0;
-  const bool untouched = (codes[0] | codes[1] | codes[2] | codes[3] | bright | dark) == 0;
-  if (untouched && painter.fill_alpha == 0) return;
+  if (outlined) {
+    block.outline = bits_of_block(tile.bright, x, y);
+    block.shadow = bits_of_block(tile.dark, x, y);
+  }
+  if ((block.outline | block.shadow) != 0 || painter.fill_alpha != 0) {
+    for (int i = 0; i < 4; ++i) {
+      const int column = x0 + (i & 1);
+      const int row = y0 + (i >> 1);
+      if (painter.picture.width > column && painter.picture.height > row) {
+        block.labels[i] = painter.labels.at(column, row);
+      }
+    }
+  }
   const Tracks tracks{regions.regions, min(*regions.count, regions.capacity)};
   TrackColor color;
-  paint_block<kXShift, kYShift>(painter, tracks, x0, y0, codes, bright, dark, color);
+  paint_block<Stored>(painter, tracks, x0, y0, block, color);
 }
 
 }  // namespace
 
 void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
            const DeviceRegions& regions, cudaStream_t stream) {
-  const Component& chroma = painter.picture.layout.component[1];
-  const auto kernel = chroma.y_shift   ? paint_kernel<1, 1>
-                      : chroma.x_shift ? paint_kernel<1, 0>
-                                       : paint_kernel<0, 0>;
   const dim3 grid(static_cast<unsigned>(ink.tiles.width), static_cast<unsigned>(ink.tiles.height));
-  launch(kernel, grid, kBlock, 0, stream, painter, outlines, ink, regions);
+  with_storage(painter.picture.layout, [&](auto stored) {
+    launch(paint_kernel<decltype(stored)>, grid, kBlock, 0, stream, painter, outlines, ink,
+           regions);
+  });
 }
 
 }  // namespace regions::drawing

@@ -211,6 +211,21 @@ TEST(Drawing, LabelsOfAnyWidthAndSize) {
   }
 }
 
+// Each single bit around a word reaches exactly the bits within the radius.
+TEST(Drawing, DilatedWordsReachAsFarAsTheRadius) {
+  for (int radius = 0; radius <= 64; ++radius) {
+    for (int from = 0; from < 160; ++from) {
+      uint32_t around[5] = {};
+      around[from / 32] = 1u << from % 32;
+      uint32_t expected = 0;
+      for (int to = 64; to < 96; ++to) {
+        if (std::abs(to - from) <= radius) expected |= 1u << (to - 64);
+      }
+      ASSERT_EQ(dilated_word(around, radius), expected) << "bit " << from << ", radius " << radius;
+    }
+  }
+}
+
 // The nearest label of the extremes stays in the map, and equal sizes read it one to one.
 TEST(Drawing, NearestLabelsStayInTheMap) {
   for (const int labels : {1, 2, 3, 640, 1000, 65535}) {
