@@ -32,12 +32,25 @@ struct Line {
     const int end = std::min(picture.width, x0 + kChunk + 1);
     const int count = end - begin;
     uint32_t* to = label + (begin - (x0 - 1));
+    compared = false;
+    if (labels.is_plain() && is_background(labels, begin, y, count)) {
+      std::memset(label, 0, sizeof label);
+      any = 0;
+      return;
+    }
     read_labels(labels, begin, y, count, to);
     if (begin == x0) label[0] = label[1];
     std::fill(to + count, label + kChunk + 2, to[count - 1]);
     any = 0;
     for (const uint32_t l : label) any |= l;
-    compared = false;
+  }
+
+  // Most of most pictures is: worth a look before the copy.
+  static bool is_background(const LabelSampler& labels, int x, int y, int count) {
+    const auto* row = reinterpret_cast<const uint32_t*>(labels.row(y)) + x;
+    uint32_t any = 0;
+    for (int i = 0; i < count; ++i) any |= row[i];
+    return any == 0;
   }
 
   void compare() {
