@@ -44,6 +44,32 @@ std::vector<uint8_t> blobs(const char* format, int width, int height, int index)
   return bytes;
 }
 
+// The picture's bytes without the padding behind its rows, which holds anything.
+std::vector<uint8_t> pixels_of(GstHarness* harness, GstBuffer* buffer) {
+  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_get_current_caps(harness->sinkpad));
+  GstVideoInfo info;
+  GstVideoFrame frame;
+  if (!gst_video_info_from_caps(&info, caps.get()) ||
+      !gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ)) {
+    ADD_FAILURE() << "no picture came out";
+    return {};
+  }
+  std::vector<uint8_t> pixels;
+  for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
+    const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c);
+    const int bytes = GST_VIDEO_FORMAT_INFO_DEPTH(info.finfo, c) > 8 ? 2 : 1;
+    for (int y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c); ++y) {
+      const auto* row = static_cast<const uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(&frame, c)) +
+                        y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c);
+      for (int x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&frame, c); ++x) {
+        pixels.insert(pixels.end(), row + x * step, row + x * step + bytes);
+      }
+    }
+  }
+  gst_video_frame_unmap(&frame);
+  return pixels;
+}
+
 struct Result {
   std::vector<uint8_t> bytes;
   std::string regions;  // the metadata as text, without the label map
@@ -65,7 +91,7 @@ std::vector<Result> run(const std::string& line, const std::string& format,
     GstStructure* regions = gst_structure_copy(regions_of(buffer.get()));
     gst_structure_remove_field(regions, "labels");
     gchar* text = gst_structure_to_string(regions);
-    results.push_back({bytes_of(buffer.get()), text});
+    results.push_back({pixels_of(h.get(), buffer.get()), text});
     g_free(text);
     gst_structure_free(regions);
   }
