@@ -1,0 +1,158 @@
+// Field tables: every parameter by text and back, limits, refusals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "core/cclabel.hpp"
+#include "core/error.hpp"
+#include "core/regionoverlay.hpp"
+
+namespace regions {
+namespace {
+
+// Every kind of field, as no algorithm has yet.
+struct Sample {
+  enum class Fruit : uint8_t { apple, pear };
+  bool flag = true;
+  int number = 3;
+  double real = 0.25;
+  Fruit fruit = Fruit::apple;
+  uint32_t bits = 5;
+  std::string text = "a text";
+  std::vector<double> list = {1, 2.5};
+};
+
+constexpr Choice kFruits[] = {{0, "apple", "An apple"}, {1, "pear", "A pear"}};
+constexpr Choice kBits[] = {{1, "one", "1"}, {2, "two", "2"}, {4, "four", "4"}};
+
+std::vector<Field> sample_fields() {
+  return {field<Sample, &Sample::flag>("flag", "A flag"),
+          field<Sample, &Sample::number>("number", "A number (count)", {-5, 10}),
+          field<Sample, &Sample::real>("real", "A real (fraction)", {0, 1}),
+          field<Sample, &Sample::fruit>("fruit", "A fruit", {}, kFruits, Change::stopped),
+          field<Sample, &Sample::bits>("bits", "Some bits", {1, 7}, kBits),
+          field<Sample, &Sample::text>("text", "A text"),
+          field<Sample, &Sample::list>("list", "A list (pixels)", {0, 9})};
+}
+
+// Text of a field's value survives being read into fresh parameters.
+template <class P>
+void expect_round_trip(std::span<const Field> fields, const P& params) {
+  P copy;
+  for (const Field& field : fields) {
+    const std::string text = to_text(field, field.get(&params));
+    assign_text(field, &copy, text);
+    EXPECT_EQ(field.get(&copy), field.get(&params)) << field.name << "=" << text;
+  }
+}
+
+TEST(Fields, EveryKindSurvivesText) {
+  Sample sample;
+  expect_round_trip(sample_fields(), sample);
+  sample = {false, -5, 1.0 / 3, Sample::Fruit::pear, 6, "", {}};
+  expect_round_trip(sample_fields(), sample);
+  sample.list = {0, 1e-9, 9};
+  expect_round_trip(sample_fields(), sample);
+}
+
+TEST(Fields, TextsAreAsTyped) {
+  const Sample sample;
+  const auto fields = sample_fields();
+  const char* expected[] = {"true", "3", "0.25", "apple", "one+four", "a text", "<1,2.5>"};
+  for (size_t k = 0; k < fields.size(); ++k) {
+    EXPECT_EQ(to_text(fields[k], fields[k].get(&sample)), expected[k]) << fields[k].name;
+  }
+}
+
+TEST(Fields, RefusesWhatIsOutsideAndKeepsTheOldValue) {
+  struct Case {
+    const char *name, *text;
+  };
+  const auto fields = sample_fields();
+  for (const auto& [name, text] : {Case{"flag", "1"},  {"flag", ""},
+                                   {"number", "11"},   {"number", "-6"},
+                                   {"number", "3.5"},  {"number", "x"},
+                                   {"number", ""},     {"number", "99999999999999999999"},
+                                   {"real", "1.01"},   {"real", "-0.01"},
+                                   {"real", "nan"},    {"real", "inf"},
+                                   {"real", "0,5"},    {"fruit", "plum"},
+                                   {"fruit", "1"},     {"bits", "one+three"},
+                                   {"bits", "8"},      {"list", "1,2"},
+                                   {"list", "<1,10>"}, {"list", "<nan>"},
+                                   {"list", "<1;2>"},  {"list", "<"}}) {
+    Sample sample;
+    const Field& field = find(fields, name);
+    const Value before = field.get(&sample);
+    EXPECT_THROW(assign_text(field, &sample, text), InputError) << name << "=" << text;
+    EXPECT_EQ(field.get(&sample), before) << name << "=" << text;
+  }
+}
+
+TEST(Fields, MessagesNameFieldAndValue) {
+  Sample sample;
+  try {
+    assign(find(sample_fields(), "number"), &sample, int64_t{12});
+    FAIL() << "12 was taken";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "number is 12, must be in -5..10");
+  }
+  try {
+    find(sample_fields(), "nummer");
+    FAIL() << "nummer was found";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'nummer'"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("number, real"), std::string::npos);
+  }
+}
+
+TEST(Fields, RefusesValuesOfAnotherType) {
+  Sample sample;
+  EXPECT_THROW(assign(find(sample_fields(), "number"), &sample, 3.0), InputError);
+  EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, int64_t{0}), InputError);
+  EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, std::nan("")), InputError);
+}
+
+template <class P>
+class Tables : public testing::Test {};
+using AllParams = testing::Types<CcLabelParams, RegionOverlayParams>;
+TYPED_TEST_SUITE(Tables, AllParams);
+
+TYPED_TEST(Tables, NamesBlurbsAndDefaultsAreSound) {
+  const TypeParam params;
+  std::set<std::string> names;
+  for (const Field& field : fields_of(params)) {
+    const std::string name = field.name, blurb = field.blurb;
+    EXPECT_TRUE(names.insert(name).second) << name << " twice";
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string::npos) << name;
+    EXPECT_FALSE(blurb.empty()) << name;
+    if (field.kind == Kind::integer || field.kind == Kind::real) {
+      EXPECT_NE(blurb.find('('), std::string::npos) << name << ": the blurb names no unit";
+      EXPECT_LT(field.min, field.max) << name;
+    }
+    EXPECT_EQ(field.kind == Kind::choice || field.kind == Kind::flags, !field.choices.empty());
+    TypeParam copy;
+    EXPECT_NO_THROW(assign(field, &copy, field.get(&params))) << name << ": default refused";
+  }
+  expect_round_trip(fields_of(params), params);
+}
+
+TYPED_TEST(Tables, LimitsAndChoicesAreTaken) {
+  for (const Field& field : fields_of(TypeParam{})) {
+    TypeParam params;
+    for (const Choice& choice : field.choices) {
+      assign_text(field, &params, choice.name);
+      EXPECT_EQ(std::get<int64_t>(field.get(&params)), choice.value) << field.name;
+    }
+    for (const double limit : {field.min, field.max}) {
+      if (field.kind == Kind::real) assign(field, &params, limit);
+      if (field.kind == Kind::integer) {
+        assign(field, &params, static_cast<int64_t>(limit));
+        EXPECT_EQ(static_cast<double>(std::get<int64_t>(field.get(&params))), limit) << field.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regions
