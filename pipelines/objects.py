@@ -128,7 +128,7 @@ class Job:
 
     def expect_video(self, _decoder):
         if not self.entry.is_linked():
-            self.stop(f"{self.source} holds no video that can be decoded here")
+            self.stop(f"{self.source}: holds no video that can be decoded here")
 
     def take_size(self, _pad, info):
         """Sets what depends on the size of the picture, before its first frame comes."""
@@ -175,8 +175,9 @@ class Job:
         return Gst.PadProbeReturn.OK
 
     def stop(self, problem=None):
+        """May be called by any thread, also before the loop runs."""
         self.problem = self.problem or problem
-        self.loop.quit()
+        self.gst.GLib.idle_add(self.loop.quit)
 
     def on_message(self, _bus, message):
         Gst = self.gst.Gst
@@ -184,9 +185,12 @@ class Job:
             self.stop()
         elif message.type == Gst.MessageType.ERROR:
             error, detail = message.parse_error()
-            where = message.src.get_name() if message.src else "pipeline"
-            cause = detail.splitlines()[-1] if detail and not self.frames else ""
-            self.stop(f"{self.source}: {error.message} ({where}{': ' if cause else ''}{cause})")
+            # The detail names a line of GStreamer's code first; a cause may follow.
+            cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
+            text = error.message + (f" ({cause})" if cause else "")
+            if error.domain in ("gst-stream-error-quark", "gst-core-error-quark") and not self.frames:
+                text = f"holds no video that can be decoded here: {text}"
+            self.stop(f"{self.source}: {text}")
 
     def on_interrupt(self):
         """First Ctrl-C: end the stream, so that a live recording is finished. Second: leave."""
@@ -233,7 +237,7 @@ class Job:
             elif os.path.exists(self.part):
                 os.remove(self.part)
         if not self.problem and not self.interrupted and not self.frames:
-            self.problem = f"{self.source} holds no video frame"
+            self.problem = f"{self.source}: holds no video frame"
 
     def write_still(self):
         caps = self.gst.Gst.Caps.from_string("image/png")
@@ -290,7 +294,10 @@ def main(arguments):
         return 1
     if job.frames and (is_live(options.source) or not job.interrupted):
         job.report()
-    return 130 if job.interrupted and not is_live(options.source) else 0
+    if job.interrupted and not is_live(options.source):
+        print("quickstart: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    return 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Counts the cases in a meson testlog.json and prints, as the last line,
 `N passed, N failed, N skipped`, after the reasons of what was skipped and the names of what failed.
 
-A GoogleTest program counts by its cases, every other test as one. Exit status 1 if anything failed
+A GoogleTest or unittest program counts by its cases, every other test as one. Exit status 1 if anything failed
 or nothing ran.
 """
 
@@ -11,7 +11,9 @@ import json
 import re
 import sys
 
-CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?)(?:, where .*)? \(\d+ ms\)$")
+GTEST = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?)(?:, where .*)? \(\d+ ms\)$")
+UNITTEST = re.compile(r"^(test\w*) \(.*\) \.\.\. (.*)$")  # the verdict may follow on a later line
+VERDICT = re.compile(r"^(ok|FAIL|ERROR|skipped '(.*)')$")
 
 
 class Summary:
@@ -35,23 +37,16 @@ class Summary:
             self.passed += 1
 
     def add_cases(self, name, text):
-        """The cases of a GoogleTest program, from what it printed; returns how many there were."""
-        count = 0
-        before = []
-        for line in text.splitlines():
-            case = CASE.match(line)
-            if not case:
-                before.append(line)
-                continue
-            count += 1
-            if case[1] == "OK":
+        """The cases that a test program printed; returns how many there were."""
+        cases = list(gtest_cases(text)) + list(unittest_cases(text))
+        for case, verdict, reason in cases:
+            if verdict == "passed":
                 self.passed += 1
-            elif case[1] == "FAILED":
-                self.failed.append(f"{name} {case[2]}")
+            elif verdict == "failed":
+                self.failed.append(f"{name} {case}")
             else:
-                self.skipped[reason_in(before)].append(f"{name} {case[2]}")
-            before = []
-        return count
+                self.skipped[reason].append(f"{name} {case}")
+        return len(cases)
 
     def text(self):
         lines = []
@@ -62,6 +57,32 @@ class Summary:
         skipped = sum(map(len, self.skipped.values()))
         lines.append(f"{self.passed} passed, {len(self.failed)} failed, {skipped} skipped")
         return "\n".join(lines)
+
+
+def gtest_cases(text):
+    """(name, verdict, reason) of each case of a GoogleTest program."""
+    verdicts = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
+    before = []
+    for line in text.splitlines():
+        case = GTEST.match(line)
+        if case:
+            yield case[2], verdicts[case[1]], reason_in(before)
+            before = []
+        else:
+            before.append(line)
+
+
+def unittest_cases(text):
+    """The same of a program that ran unittest.main(verbosity=2)."""
+    name = None
+    for line in text.splitlines():
+        if case := UNITTEST.match(line):
+            name, line = case[1], case[2]
+        verdict = VERDICT.match(line)
+        if name and verdict:
+            word = {"ok": "passed", "FAIL": "failed", "ERROR": "failed"}.get(verdict[1], "skipped")
+            yield name, word, verdict[2]
+            name = None
 
 
 def reason_in(lines):

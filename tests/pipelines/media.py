@@ -1,0 +1,77 @@
+"""Clips made by ffmpeg and read back by ffmpeg and ffprobe, which share no code with the plugin."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+SKIPPED = 77
+try:
+    import numpy
+    import scipy  # noqa: F401  (the tests use it)
+except ImportError as missing:
+    print(missing)
+    sys.exit(SKIPPED)
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXAMPLES = pathlib.Path("/usr/share/doc/opencv-doc/examples/data")
+CLIP = EXAMPLES / "vtest.avi"
+
+
+def run(*command, status=0, **options):
+    """Runs one of our scripts and returns what it printed; fails on another exit status."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          check=False, timeout=300, **options)
+    if done.returncode != status:
+        raise AssertionError(f"{command} ended with {done.returncode}, not {status}\n"
+                             f"{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def script(name):
+    return ROOT / "pipelines" / name
+
+
+def objects(*arguments, status=0):
+    return run(script("with-plugin"), sys.executable, script("objects.py"), *arguments,
+               status=status)
+
+
+def make(path, source, *options):
+    """A clip from one of ffmpeg's test sources."""
+    run("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", source, *options, path)
+    return path
+
+
+def times(path):
+    """The timestamps of all frames, in seconds, in the order they are shown."""
+    text = run("ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries",
+               "packet=pts_time", "-of", "default=nw=1:nk=1", path)
+    return sorted(float(line) for line in text.split())
+
+
+def stream(path, *names):
+    text = run("ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries",
+               "stream=" + ",".join(names), "-of", "default=nw=1", path)
+    return dict(line.split("=", 1) for line in text.split())
+
+
+def frames(path, pixels):
+    """All frames as an array: [frame][row][column] for gray and gray16le, [...][channel] for rgb24."""
+    size = stream(path, "width", "height")
+    shape = (-1, int(size["height"]), int(size["width"])) + ((3,) if pixels == "rgb24" else ())
+    raw = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-vsync", "0", "-f", "rawvideo",
+                          "-pix_fmt", pixels, "-"], capture_output=True, check=True).stdout
+    return numpy.frombuffer(raw, numpy.uint16 if pixels == "gray16le" else numpy.uint8).reshape(shape)
+
+
+def expect_tools():
+    """Ends the test as skipped where an input or a reader is missing."""
+    missing = [name for name in ("ffmpeg", "ffprobe")
+               if not any(os.access(os.path.join(folder, name), os.X_OK)
+                          for folder in os.environ["PATH"].split(":"))]
+    if not CLIP.exists():
+        missing.append(str(CLIP))
+    if missing:
+        print("missing: " + ", ".join(missing))
+        sys.exit(SKIPPED)

@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""The short scripts in pipelines/, judged by what ffmpeg, SciPy and a plain flood fill make of their
+outputs. `scripts_test.py Scripts.test_labels` runs one alone."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+import media
+import numpy
+from scipy import ndimage
+
+NOISE = "nullsrc=size=97x61:rate=10:duration=1,format=gray,geq=lum='random(1)*255'"
+BALLS = "testsrc2=size=320x240:rate=25:duration=1"
+
+
+def in_raster_order(labels):
+    """SciPy's labels numbered like ours: by each region's first pixel."""
+    seen, first = numpy.unique(labels[labels > 0], return_index=True)
+    order = numpy.zeros(labels.max() + 1, numpy.uint32)
+    order[seen[numpy.argsort(first)]] = numpy.arange(1, len(seen) + 1)
+    return order[labels]
+
+
+def regions_by_flood_fill(picture, tolerance):
+    """criterion=difference, 8-connected, from its definition."""
+    height, width = picture.shape[:2]
+    value = picture.astype(int)
+    labels = numpy.zeros((height, width), int)
+    for start in numpy.ndindex(height, width):
+        if labels[start]:
+            continue
+        labels[start] = labels.max() + 1
+        open_pixels = [start]
+        while open_pixels:
+            y, x = open_pixels.pop()
+            for v in range(max(y - 1, 0), min(y + 2, height)):
+                for u in range(max(x - 1, 0), min(x + 2, width)):
+                    near = abs(value[y, x] - value[v, u]).sum() < tolerance * 255
+                    if near and not labels[v, u]:
+                        labels[v, u] = labels[start]
+                        open_pixels.append((v, u))
+    return labels
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_labels(self):
+        clip = media.make(self.folder / "noise.mkv", NOISE, "-c:v", "ffv1")
+        pictures = media.frames(clip, "gray")
+        for connectivity, shape in ((4, None), (8, numpy.ones((3, 3)))):
+            out = self.folder / f"labels{connectivity}.mkv"
+            media.run(media.script("labels"), clip, out, f"connectivity={connectivity}")
+            self.assertEqual(media.stream(out, "codec_name", "pix_fmt"),
+                             {"codec_name": "ffv1", "pix_fmt": "gray16le"})
+            self.assertEqual(media.times(out), media.times(clip))
+            ours = media.frames(out, "gray16le")
+            self.assertEqual(len(ours), len(pictures))
+            for picture, labels in zip(pictures, ours):
+                expected, count = ndimage.label(picture >= 128, shape)
+                self.assertGreater(count, 10)
+                numpy.testing.assert_array_equal(labels, in_raster_order(expected))
+
+    def test_table(self):
+        clip = media.make(self.folder / "noise.mkv", NOISE, "-c:v", "ffv1")
+        rows = [json.loads(line) for line in media.run(media.script("table"), clip).splitlines()]
+        self.assertEqual([row["frame"] for row in rows], list(range(10)))
+        numpy.testing.assert_allclose([row["time"] for row in rows], media.times(clip), atol=1e-3)
+        for row, picture in zip(rows, media.frames(clip, "gray")):
+            labels = in_raster_order(ndimage.label(picture >= 128, numpy.ones((3, 3)))[0])
+            self.assertEqual(row["regions-total"], labels.max())
+            self.assertEqual(len(row["regions"]), labels.max())
+            boxes = ndimage.find_objects(labels)
+            for region, (ys, xs) in zip(row["regions"], boxes):
+                inside = labels == region["id"]
+                self.assertEqual((region["x"], region["y"], region["width"], region["height"]),
+                                 (xs.start, ys.start, xs.stop - xs.start, ys.stop - ys.start))
+                self.assertEqual(region["area"], inside.sum())
+                numpy.testing.assert_allclose((region["cy"], region["cx"]),
+                                              ndimage.center_of_mass(inside))
+                self.assertAlmostEqual(region["red"], picture[inside].mean(), delta=0.01)
+
+    def test_overlay(self):
+        clip = media.make(self.folder / "balls.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
+        out = self.folder / "overlay.mp4"
+        media.run(media.script("overlay"), clip, out)
+        self.assertEqual(media.stream(out, "codec_name")["codec_name"], "h264")
+        self.assertEqual(media.times(out), media.times(clip))
+        self.assertEqual(len(set(media.times(out))), 25)
+        table = media.run(media.script("table"), clip, "min-area=100").splitlines()
+        before, after = media.frames(clip, "gray").astype(int), media.frames(out, "gray")
+        for row, old, new in zip(map(json.loads, table), before, after):
+            inside = numpy.zeros(old.shape, bool)
+            edges = []
+            for region in row["regions"]:
+                x, y, w, h = (region[key] for key in ("x", "y", "width", "height"))
+                # Ids stand outside the box, and the encoder smears by some pixels.
+                inside[max(y - 24, 0):y + h + 24, max(x - 24, 0):x + w + 24] = True
+                edges.append(abs(new - old)[y:y + h, x].mean())
+            self.assertGreater(numpy.median(edges), 20)
+            self.assertLess((abs(new - old)[~inside] > 40).mean() if not inside.all() else 0, 1e-3)
+
+    def test_difference(self):
+        photo = self.folder / "photo.png"
+        media.run("ffmpeg", "-v", "error", "-i", media.EXAMPLES / "smarties.png", "-vf",
+                  "scale=72:54", "-pix_fmt", "rgb24", photo)
+        out = self.folder / "colors.png"
+        media.run(media.script("difference"), photo, out, "0.1")
+        expected = regions_by_flood_fill(media.frames(photo, "rgb24")[0], 0.1)
+        colors = media.frames(out, "rgb24")[0]
+        self.assertEqual(colors.shape[:2], expected.shape)
+        of_region = {}
+        for label, color in zip(expected.flat, colors.reshape(-1, 3)):
+            of_region.setdefault(label, set()).add(tuple(color))
+        self.assertTrue(all(len(found) == 1 for found in of_region.values()))
+        self.assertGreater(len(set.union(*of_region.values())), 10)
+
+    def test_live(self):
+        text = media.run("env", "FRAMES=20", "SINK=fakesink", media.script("live"), "test")
+        self.assertIn("Got EOS", text)
+
+    def test_no_file_is_left_after_a_failure(self):
+        for name in ("labels", "overlay", "difference"):
+            out = self.folder / "out"
+            with self.assertRaises(AssertionError):
+                media.run(media.script(name), self.folder / "missing", out)
+            self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertIn("Resource not found",
+                      media.run(media.script("table"), self.folder / "missing", status=1))
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)
