@@ -1,0 +1,80 @@
+// Writes docs/elements.md: every property of every element, read from the Field tables.
+//
+//   ninja -C build && build/docs/generate > docs/elements.md
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "core/cclabel.hpp"
+#include "core/regionoverlay.hpp"
+#include "plugin/settings.hpp"
+
+namespace regions {
+namespace {
+
+// A vertical bar would end a table's cell.
+std::string escaped(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
+  return text;
+}
+
+std::string number(double value) {
+  char text[32];
+  const bool whole = value == std::floor(value);
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%g", value);
+  return text;
+}
+
+std::string values_of(const Field& field) {
+  if (!field.choices.empty()) {
+    std::string text;
+    for (const Choice& choice : field.choices) {
+      text += std::string(text.empty() ? "" : "<br>") + "`" + choice.name + "`: " + choice.blurb;
+    }
+    return field.kind == Kind::flags ? text + "<br>any of them, joined by `+`" : text;
+  }
+  if (field.kind == Kind::flag) return "`true`, `false`";
+  if (field.kind == Kind::text) return "text";
+  return number(field.min) + " … " + number(field.max);
+}
+
+void print_table(std::span<const Field> fields, const void* defaults) {
+  std::puts("| property | default | values | meaning | while playing |\n|---|---|---|---|---|");
+  for (const Field& field : fields) {
+    std::printf("| `%s` | `%s` | %s | %s | %s |\n", field.name,
+                to_text(field, field.get(defaults)).c_str(), escaped(values_of(field)).c_str(),
+                escaped(field.blurb).c_str(), field.live ? "yes" : "no");
+  }
+}
+
+template <class Params>
+void print_section(const char* title, const char* text) {
+  const Params defaults;
+  std::printf("\n## %s\n\n%s\n\n", title, text);
+  print_table(fields_of(defaults), &defaults);
+}
+
+void print_document() {
+  std::puts(
+      "# Elements and their properties\n\n"
+      "Written by `docs/generate.cpp` from the tables that the elements themselves use; a test "
+      "fails "
+      "when it is out of date. \"While playing\" tells whether a property may be set in PLAYING; "
+      "the "
+      "others want READY or NULL. `gst-inspect-1.0 cclabel` shows the same.");
+  print_section<CcLabelParams>("cclabel",
+                               "Labels the connected components of each frame: regions of pixels "
+                               "that belong together by `criterion`.");
+  print_section<RegionOverlayParams>(
+      "regionoverlay", "Draws the regions that an element upstream left in the metadata.");
+  print_section<FilterSettings>(
+      "Every element",
+      "Besides these there is `active-device`, read-only: the device that does the work, such as "
+      "`cpu: 2 threads` or `cuda:0 NVIDIA H200`.");
+}
+
+}  // namespace
+}  // namespace regions
+
+int main() { regions::print_document(); }
