@@ -14,8 +14,9 @@ static_assert(kMostComponents == LinkedTile::runs);
 // The region of component `c`, also before number_regions has flattened the forest.
 __device__ uint32_t region_of_component(const Tiles& tiles, const TilePlace& place, int c,
                                         int border) {
-  const uint32_t root = root_of_component(tiles, place, c, border);
-  return c < border ? root_of(tiles.parent, root) : root;
+  uint32_t node = root_of_component(tiles, place, c, border);
+  while (c < border && tiles.parent[node] != node) node = tiles.parent[node];
+  return node;
 }
 
 // Whether component `c` holds its region's first pixel; `id` is its own.

@@ -53,7 +53,7 @@ class CcLabelCuda final : public Algorithm<Params> {
     slots_.clear();
     setup_ = setup;
     slots_.resize(static_cast<size_t>(setup.slots));
-    for (Slot& slot : slots_) slot.allocate(*backend_, setup);
+    for (Slot& slot : slots_) slot.allocate(backend_, setup);
   }
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
@@ -68,10 +68,14 @@ class CcLabelCuda final : public Algorithm<Params> {
     label_tiles(subject, tiles, params.connectivity, stream);
     join_seams(subject, tiles, params.connectivity, stream);
     filter(params, tiles, slot, stream);
-    number_regions(tiles, Count::all, stream);
+    const Records records = wanted_records(job, params, slot);
+    number_regions(tiles, Count::all, records, stream);
     if (drops_smallest(job, params)) keep_what_fits(tiles, slot, stream);
-    measure(job, params, tiles, slot, stream);
-    write(job, params, tiles, slot, stream);
+    if (!records.capacity) return write(job, params, tiles, stream);
+    measure(job, tiles, records, slot.side().fork(stream));
+    write(job, params, tiles, stream);
+    slot.side().join(stream);
+    if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
 
  private:
@@ -124,20 +128,26 @@ class CcLabelCuda final : public Algorithm<Params> {
     measure_areas(tiles, areas, stream);
     find_largest(tiles, areas, slot.selection(), stream);
     keep_largest(tiles, areas, slot.selection(), stream);
-    number_regions(tiles, Count::labelled, stream);
+    number_regions(tiles, Count::labelled, {}, stream);
   }
 
-  void measure(const Job& job, const Params& params, const Tiles& tiles, const Slot& slot,
-               cudaStream_t stream) const {
-    const bool draws = params.output == CcOutput::overlay && !job.out.empty();
-    if (!job.table.regions && !draws) return;
-    const uint32_t capacity = draws ? setup_.max_regions : job.table.capacity;
-    measure_regions(tiles, job.in, slot.records(), capacity, stream);
-    if (job.table.regions) publish_table(tiles, slot.records(), job.table, stream);
+  static bool draws(const Job& job, const Params& params) {
+    return params.output == CcOutput::overlay && !job.out.empty();
+  }
+  // Drawing needs as many as there may be, whoever asks for a table.
+  Records wanted_records(const Job& job, const Params& params, const Slot& slot) const {
+    if (draws(job, params)) return {slot.records(), setup_.max_regions};
+    if (job.table.regions) return {slot.records(), job.table.capacity};
+    return {};
   }
 
-  void write(const Job& job, const Params& params, const Tiles& tiles, const Slot& slot,
-             cudaStream_t stream) const {
+  static void measure(const Job& job, const Tiles& tiles, const Records& records,
+                      cudaStream_t stream) {
+    measure_regions(tiles, job.in, records, stream);
+    if (job.table.regions) publish_table(tiles, records, job.table, stream);
+  }
+
+  static void write(const Job& job, const Params& params, const Tiles& tiles, cudaStream_t stream) {
     if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
     if (job.out.empty()) return;
     switch (params.output) {
@@ -147,10 +157,8 @@ class CcLabelCuda final : public Algorithm<Params> {
         return write_mask(tiles, job.out, stream);
       case CcOutput::colors:
         return write_colors(tiles, job.out, stream);
-      case CcOutput::overlay:
-        return draw_on(job, params, tiles, slot, stream);
-      case CcOutput::none:
-        return;
+      default:
+        return;  // drawn on when regions are known; or not touched
     }
   }
 

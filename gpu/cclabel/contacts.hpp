@@ -40,18 +40,21 @@ class ForegroundContacts {
     return from < runs_.started(right, row - 1) ? from : r;
   }
 
-  // Calls unite(r, r + 1) where one run below touches both: then it covers the gap between them
-  // (with 4 neighbours also the pixel at either side). All contacts beyond those of above() are of
-  // this kind, and each run has at most one, so that every lane has equal work.
-  template <class Unite>
-  __device__ void join(int r, Unite unite) const {
+  // Joins r to r + 1 where one run below touches both: then it covers the gap between them (with 4
+  // neighbours also the pixel at either side). All contacts beyond those of above() are of this
+  // kind, and each run has at most one, so that every lane has equal work.
+  __device__ void join(uint32_t* parent, int r, bool exists) const {
     const int last = runs_.last[r], row = last / T::width;
-    if (r + 1 >= runs_.count || row == T::rows - 1) return;
-    const int next = runs_.first[r + 1];
-    if (next / T::width != row) return;
-    const int from = last % T::width + kReach, to = next % T::width - kReach;
-    if (!runs_.is_foreground(from, row + 1) || !runs_.is_foreground(to, row + 1)) return;
-    if (runs_.started(from, row + 1) == runs_.started(to, row + 1)) unite(r, r + 1);
+    bool wanted = false;
+    if (exists && r + 1 < runs_.count && row < T::rows - 1) {
+      const int next = runs_.first[r + 1];
+      const int from = last % T::width + kReach, to = next % T::width - kReach;
+      if (next / T::width == row && runs_.is_foreground(from, row + 1) &&
+          runs_.is_foreground(to, row + 1)) {
+        wanted = runs_.started(from, row + 1) == runs_.started(to, row + 1);
+      }
+    }
+    unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(r + 1), wanted);
   }
 
  private:
@@ -72,83 +75,142 @@ class LinkedContacts {
 
   __device__ LinkedContacts(TileRuns<T>& runs, Bits& bits) : runs_(runs), bits_(bits) {}
 
+  // Fills all bits. A warp goes down a column of words and keeps the row above in registers, so
+  // that a pixel is loaded once. Ends with a barrier.
   __device__ void read(const Linked& linked, int x, int y) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    for (int w = static_cast<int>(threadIdx.x / 32); w < T::all_words; w += T::threads / 32) {
-      const int in_tile = w % T::words * 32 + lane, row = w / T::words;
-      const int px = x + in_tile, py = y + row;
-      const bool inside = px < linked.frame.width && py < linked.frame.height;
-      const auto is_linked = [&](int dx, int dy) {
-        const bool both = inside && in_tile + dx >= 0 && in_tile + dx < T::width && row + dy >= 0 &&
-                          px + dx < linked.frame.width;
-        return __ballot_sync(0xffffffffu, both && linked(px, py, px + dx, py + dy));
+    constexpr int kRows = T::all_words / (T::threads / 32);  // of a warp
+    const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+    const int column = warp % T::words, first_row = warp / T::words * kRows;
+    Row above = row_of(linked, x, y, column, first_row - 1);
+#pragma unroll 4
+    for (int row = first_row; row < first_row + kRows; ++row) {
+      const Row now = row_of(linked, x, y, column, row);
+      const auto bits = [&](const Pixel& other) {
+        const bool both = now.here.valid && other.valid;
+        return __ballot_sync(0xffffffffu, both && linked(now.here.color, other.color));
       };
-      const uint32_t foreground = __ballot_sync(0xffffffffu, inside);
-      const uint32_t starts = foreground & ~is_linked(-1, 0);
-      const uint32_t up = is_linked(0, -1);
-      uint32_t up_left = 0, up_right = 0;
-      if constexpr (connectivity == Connectivity::eight) {
-        up_left = is_linked(-1, -1);
-        up_right = is_linked(1, -1);
-      }
+      const uint32_t foreground = __ballot_sync(0xffffffffu, now.here.valid);
+      const uint32_t continued = bits(now.left), up = bits(above.here);
+      const bool eight = connectivity == Connectivity::eight;
+      const uint32_t up_left = eight ? bits(above.left) : 0;
+      const uint32_t up_right = eight ? bits(above.right) : 0;
       if (lane == 0) {
+        const int w = row * T::words + column;
         runs_.foreground[w] = foreground;
-        runs_.starts[w] = starts;
+        runs_.starts[w] = foreground & ~continued;
         bits_.up[w] = up;
         bits_.up_left[w] = up_left;
         bits_.up_right[w] = up_right;
       }
+      above = now;
     }
     __syncthreads();  // all bits are complete
   }
 
   __device__ int above(int r) const {
-    int found = r;
-    for_each_above(r, [&](int run) {
-      found = run;
-      return false;
-    });
-    return found;
+    Walk walk(*this, r);
+    const int run = walk.next(*this);
+    return run < 0 ? r : run;
   }
 
-  template <class Unite>
-  __device__ void join(int r, Unite unite) const {
-    bool is_first = true;  // which above() has linked
-    for_each_above(r, [&](int run) {
-      if (!is_first) unite(r, run);
-      is_first = false;
-      return true;
-    });
+  // Joins r to all runs above that it touches but the first, which above() has linked: one of each
+  // lane at a time.
+  __device__ void join(uint32_t* parent, int r, bool exists) const {
+    Walk walk(*this, r);
+    int run = exists ? walk.next(*this) : -1;
+    while (true) {
+      if (run >= 0) run = walk.next(*this);
+      if (!__any_sync(0xffffffffu, run >= 0)) return;
+      unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(run >= 0 ? run : r), run >= 0);
+    }
   }
 
  private:
-  // Calls visit(run) for the runs above that run `r` touches, in order, while it returns true.
-  template <class Visit>
-  __device__ void for_each_above(int r, Visit visit) const {
-    const int first = runs_.first[r], last = runs_.last[r];
-    if (first < T::width) return;
-    int seen = -1;
-    for (int w = first / 32; w <= last / 32; ++w) {
-      uint32_t own = 0xffffffffu;  // the run's pixels in this word
-      if (w == first / 32) own &= ~below(first % 32);
-      if (w == last / 32) own &= up_to(last % 32);
-      const uint32_t left = bits_.up_left[w] & own, right = bits_.up_right[w] & own;
-      const int a = w - T::words;  // the word above
-      const auto touch = [&](int run) {
-        const bool is_new = run != seen;
-        seen = run;
-        return !is_new || visit(run);
-      };
-      if ((left & 1) && !touch(runs_.rank[a] - 1)) return;
-      uint32_t touched = (bits_.up[w] & own) | left >> 1 | right << 1;
-      while (touched) {
-        const int b = __ffs(touched) - 1;
-        if (!touch(runs_.rank[a] + __popc(runs_.starts[a] & up_to(b)) - 1)) return;
-        const uint32_t later = runs_.starts[a] & ~up_to(b);  // the next run begins there
-        touched = later ? touched & ~((later & (0u - later)) - 1) : 0;
-      }
-      if ((right >> 31) && !touch(runs_.rank[a + 1] + (runs_.starts[a + 1] & 1) - 1)) return;
+  // Walks over the runs above that a run touches, from left to right.
+  struct Walk {
+    int word, end;     // of the run: where the walk is, and behind its last
+    int first, last;   // pixels of the run
+    int seen = -1;     // the run found last
+    uint32_t touched;  // pixels of the row above, in the columns of the word, still to come
+    uint32_t before;   // whether the last pixel before them, or the first behind, is touched
+    uint32_t behind;
+
+    __device__ Walk(const LinkedContacts& contacts, int r)
+        : first(contacts.runs_.first[r]), last(contacts.runs_.last[r]) {
+      word = first / 32;
+      end = first < T::width ? word : last / 32 + 1;
+      touched = before = behind = 0;
+      if (word < end) enter(contacts);
     }
+    __device__ void enter(const LinkedContacts& contacts) {
+      uint32_t own = 0xffffffffu;  // the run's pixels in this word
+      if (word == first / 32) own &= ~below(first % 32);
+      if (word == last / 32) own &= up_to(last % 32);
+      const uint32_t left = contacts.bits_.up_left[word] & own;
+      const uint32_t right = contacts.bits_.up_right[word] & own;
+      touched = (contacts.bits_.up[word] & own) | left >> 1 | right << 1;
+      before = left & 1;
+      behind = right >> 31;
+    }
+    // The next run, or -1.
+    __device__ int next(const LinkedContacts& contacts) {
+      const TileRuns<T>& runs = contacts.runs_;
+      while (word < end) {
+        const int above = word - T::words;
+        int run = -1;
+        if (before) {
+          before = 0;
+          run = runs.rank[above] - 1;
+        } else if (touched) {
+          const int b = __ffs(static_cast<int>(touched)) - 1;
+          run = runs.rank[above] + __popc(runs.starts[above] & up_to(b)) - 1;
+          const uint32_t later = runs.starts[above] & ~up_to(b);  // the next run begins there
+          touched = later ? touched & ~((later & (0u - later)) - 1) : 0;
+        } else if (behind) {
+          behind = 0;
+          run = runs.rank[above + 1] + static_cast<int>(runs.starts[above + 1] & 1) - 1;
+        } else {
+          if (++word < end) enter(contacts);
+          continue;
+        }
+        if (run == seen) continue;
+        seen = run;
+        return run;
+      }
+      return -1;
+    }
+  };
+
+  // A pixel, if it lies in the tile and in the picture.
+  struct Pixel {
+    uint32_t color;
+    bool valid;
+  };
+  // A lane's pixel of a row, and its neighbours.
+  struct Row {
+    Pixel left, here, right;
+  };
+  __device__ static Row row_of(const Linked& linked, int x, int y, int column, int row) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const auto pixel_at = [&](int in_tile) -> Pixel {
+      const bool valid =
+          in_tile >= 0 && in_tile < T::width && row >= 0 && linked.contains(x + in_tile, y + row);
+      return {valid ? linked.color(x + in_tile, y + row) : 0, valid};
+    };
+    Row result;
+    result.here = pixel_at(column * 32 + lane);
+    // Neighbours come from the lanes beside; the two outermost are in other words.
+    Pixel beyond{0, false};
+    if (lane == 0) beyond = pixel_at(column * 32 - 1);
+    if (lane == 31) beyond = pixel_at(column * 32 + 32);
+    const auto shifted = [&](auto shuffle) -> Pixel {
+      return {shuffle(result.here.color), shuffle(result.here.valid ? 1u : 0u) != 0};
+    };
+    result.left = shifted([](uint32_t v) { return __shfl_up_sync(0xffffffffu, v, 1); });
+    result.right = shifted([](uint32_t v) { return __shfl_down_sync(0xffffffffu, v, 1); });
+    if (lane == 0) result.left = beyond;
+    if (lane == 31) result.right = beyond;
+    return result;
   }
 
   TileRuns<T>& runs_;

@@ -47,9 +47,13 @@ struct ForegroundLinks {
   static constexpr bool straight_suffices = true;
   __device__ bool operator()(int, int, int, int) const { return true; }
 };
-struct PictureLinks : Linked {
-  using Linked::Linked;
+struct PictureLinks {
+  explicit PictureLinks(const Subject& subject) : linked(subject) {}
   static constexpr bool straight_suffices = false;
+  __device__ bool operator()(int x, int y, int x2, int y2) const {
+    return linked(linked.color(x, y), linked.color(x2, y2));
+  }
+  Linked linked;
 };
 
 // Joins a and b unless a lane before has the same pair; whoever stops being a root takes its first
@@ -58,8 +62,7 @@ __device__ void join(const Tiles& tiles, bool is_linked, uint32_t a, uint32_t b)
   const uint64_t pair = is_linked && a != b ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
   const uint32_t alike = __match_any_sync(0xffffffffu, pair);
   const bool leads = static_cast<int>(threadIdx.x % 32) == __ffs(alike) - 1;
-  if (pair == ~0ull || !leads) return;
-  const uint32_t lost = unite(tiles.parent, a, b);
+  const uint32_t lost = unite(tiles.parent, a, b, pair != ~0ull && leads);
   if (lost == kNone) return;
   // Each root is lost once, so every bit is cleared once and every count is exact at the end.
   const uint32_t word = lost >> 5;

@@ -16,28 +16,24 @@ struct TileForest {
   uint32_t borders[T::runs / 32];  // bits by run: roots whose component touches another tile
   uint32_t earlier[T::runs / 32];  // roots before the word: border ones | others << 16
   uint32_t firsts[T::all_words];   // first pixels of components
-  uint32_t warp_sum[T::threads / 32];
+  uint32_t warp_sums[T::threads / 32];
 };
-
-// Calls f(r) for every run, a lane each.
-template <class T, class F>
-__device__ void for_each_run(const TileRuns<T>& runs, F f) {
-  for (int r = static_cast<int>(threadIdx.x); r < runs.count; r += T::threads) f(r);
-}
 
 // Joins runs to trees. First every run hangs below the first run above that it touches, without an
 // atomic; then the remaining contacts are united (Wu, Otoo, Suzuki 2009: link to the smaller).
 template <class Contacts>
 __device__ void join_runs(TileForest<Contacts>& s, const Contacts& contacts) {
-  for_each_run(s.runs, [&](int r) { s.parent[r] = static_cast<uint32_t>(contacts.above(r)); });
-  __syncthreads();  // every run has a parent
-  for_each_run(s.runs, [&](int r) { s.parent[r] = root_of(s.parent, static_cast<uint32_t>(r)); });
-  __syncthreads();  // trees are flat before they are joined
-  for_each_run(s.runs, [&](int r) {
-    contacts.join(r, [&](int a, int b) {
-      unite(s.parent, static_cast<uint32_t>(a), static_cast<uint32_t>(b));
-    });
+  s.runs.for_each([&](int r, bool exists) {
+    const int above = contacts.above(r);
+    if (exists) s.parent[r] = static_cast<uint32_t>(above);
   });
+  __syncthreads();  // every run has a parent
+  s.runs.for_each([&](int r, bool exists) {
+    const uint32_t root = roots_of(s.parent, static_cast<uint32_t>(r));
+    if (exists) atomicExch(&s.parent[r], root);
+  });
+  __syncthreads();  // trees are flat before they are joined
+  s.runs.for_each([&](int r, bool exists) { contacts.join(s.parent, r, exists); });
   __syncthreads();  // no link is made after this
 }
 
@@ -48,15 +44,15 @@ __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const Ti
   const int up = place.row > 0 ? 0 : -1, down = place.row + 1 < tiles.rows ? T::rows - 1 : -1;
   const int left = place.column > 0 ? 0 : -1;
   const int right = place.column + 1 < tiles.columns ? T::width - 1 : -1;
-  for_each_run(s.runs, [&](int r) {
+  s.runs.for_each([&](int r, bool exists) {
     // Reads alone and then writes its own entry: halving here could put an older ancestor over
     // another run's root.
-    const uint32_t root = root_of(s.parent, static_cast<uint32_t>(r));
-    s.parent[r] = root;
+    const uint32_t root = roots_of(s.parent, static_cast<uint32_t>(r));
     const int first = s.runs.first[r], last = s.runs.last[r], y = first / T::width;
     const bool at_border =
         y == up || y == down || first % T::width == left || last % T::width == right;
     const uint32_t bit = 1u << root % 32;
+    if (exists) atomicExch(&s.parent[r], root);
     if (at_border && !(s.borders[root / 32] & bit)) atomicOr(&s.borders[root / 32], bit);
   });
   __syncthreads();  // roots and borders are complete
@@ -81,7 +77,7 @@ __device__ uint32_t rank_roots(TileForest<Contacts>& s) {
   const uint32_t counts = static_cast<uint32_t>(__popc(borders)) |
                           static_cast<uint32_t>(__popc(roots & ~borders)) << 16;
   uint32_t total;
-  const uint32_t earlier = sum_before<T::threads>(counts, s.warp_sum, total);
+  const uint32_t earlier = sum_before<T::threads>(counts, s.warp_sums, total);
   if (w < words) s.earlier[w] = earlier;
   __syncthreads();  // ranks are complete
   return total;
@@ -93,15 +89,15 @@ __device__ void publish_runs(TileForest<Contacts>& s, const Tiles& tiles, const 
   using T = typename Contacts::Tile;
   const size_t at = static_cast<size_t>(place.tile) * T::runs;
   const uint32_t border_count = counts & 0xffffu;
-  for_each_run(s.runs, [&](int r) {
+  s.runs.for_each([&](int r, bool exists) {
     const uint32_t root = s.parent[r], w = root / 32;
     const uint32_t under = below(static_cast<int>(root % 32)), borders = s.borders[w];
     const bool is_border = borders >> root % 32 & 1;
     const uint32_t component =
         is_border ? (s.earlier[w] & 0xffffu) + __popc(borders & under)
                   : border_count + (s.earlier[w] >> 16) + __popc(s.roots[w] & ~borders & under);
-    tiles.component[at + r] = static_cast<uint16_t>(component);
-    if (root != static_cast<uint32_t>(r)) return;
+    if (exists) tiles.component[at + r] = static_cast<uint16_t>(component);
+    if (!exists || root != static_cast<uint32_t>(r)) return;
     const int first = s.runs.first[r];
     tiles.first[at + component] = static_cast<uint16_t>(first);
     atomicOr(&s.firsts[first / 32], 1u << first % 32);
@@ -171,7 +167,7 @@ __global__ __launch_bounds__(Contacts::Tile::threads) void label_tiles_kernel(Re
   for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) s.firsts[w] = 0;
   for (int w = static_cast<int>(threadIdx.x); w < T::runs / 32; w += T::threads) s.borders[w] = 0;
   contacts.read(reader, place.x, place.y);
-  rank_runs(s.runs, s.warp_sum);
+  rank_runs(s.runs, s.warp_sums);
   join_runs(s, contacts);
   find_roots(s, tiles, place);
   const uint32_t counts = rank_roots(s);

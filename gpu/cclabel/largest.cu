@@ -37,7 +37,7 @@ __device__ void count_digits(const Tiles& tiles, const Areas& areas, uint64_t se
 
 // The last block to arrive picks the digit in which the wanted rank lies, counted from the top.
 __device__ void pick_digit(Selection* selection, int shift) {
-  __shared__ uint32_t warp_sum[kThreads / 32];
+  __shared__ uint32_t warp_sums[kThreads / 32];
   constexpr int kEach = kDigits / kThreads;
   uint32_t count[kEach], sum = 0;
   const int top = kDigits - 1 - static_cast<int>(threadIdx.x) * kEach;
@@ -47,7 +47,7 @@ __device__ void pick_digit(Selection* selection, int shift) {
   }
   const uint32_t wanted = selection->wanted;
   uint32_t total;
-  uint32_t larger = sum_before<kThreads>(sum, warp_sum, total);  // has a barrier: wanted is read
+  uint32_t larger = sum_before<kThreads>(sum, warp_sums, total);  // has a barrier: wanted is read
   if (wanted <= larger || wanted > larger + sum) return;
   int i = 0;
   while (wanted > larger + count[i]) larger += count[i++];

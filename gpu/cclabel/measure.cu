@@ -29,6 +29,7 @@ struct ComponentSums {
   }
 };
 
+// What a lane adds: some pixels of one row.
 struct Piece {
   uint32_t area, x, y, left, right, bottom;
   uint32_t value[3];
@@ -48,99 +49,168 @@ __device__ void add(ComponentSums& sums, int c, const Piece& piece, int channels
   }
 }
 
-// The colour of the pixel that a lane has in a column of words.
-struct ColumnReader {
-  const ConstFrame& frame;
-  int x;
-
-  __device__ uint32_t operator()(int channel, int y) const {
-    return static_cast<uint32_t>(frame.sample(channel, x, y));
-  }
-};
-
-// Words whose pixels all belong to one component, summed by each lane for itself until another
-// component comes.
-struct HeldSums {
-  int component = -1;
-  uint32_t rows = 0, y = 0, bottom = 0;
-  uint32_t value[3] = {};
-
-  __device__ void flush(ComponentSums& sums, uint32_t x, int channels) {
-    if (component < 0) return;
-    Piece piece;
-    piece.area = warp_sum(rows);
-    piece.x = warp_sum(rows * x);
-    piece.y = warp_sum(y);
-    piece.left = warp_min(rows ? x : kNone);
-    piece.right = warp_max(rows ? x : 0);
-    piece.bottom = bottom;
-#pragma unroll
-    for (int k = 0; k < 3; ++k) piece.value[k] = k < channels ? warp_sum(value[k]) : 0;
-    if (threadIdx.x % 32 == 0) add(sums, component, piece, channels);
-    *this = {};
-  }
-};
-
-// A word with several components: its runs are summed by differences of a prefix sum.
-__device__ void add_runs(ComponentSums& sums, const Word& word, int component, uint32_t x,
-                         uint32_t y, const uint32_t (&value)[3], int channels) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const int begin = word.begin_of(lane);
-  Piece piece;
-#pragma unroll
-  for (int k = 0; k < 3; ++k) {
-    if (k >= channels) continue;
-    const uint32_t prefix = warp_prefix_sum(value[k]);
-    const uint32_t earlier = __shfl_sync(kAllLanes, prefix, begin > 0 ? begin - 1 : 0);
-    piece.value[k] = prefix - (begin > 0 ? earlier : 0);
-  }
-  if (component < 0 || !word.ends_at(lane)) return;
-  const auto length = static_cast<uint32_t>(lane - begin + 1);
-  piece.area = length;
-  piece.left = x - (length - 1);
-  piece.right = x;
-  piece.x = (piece.left + piece.right) * length / 2;
-  piece.y = y * length;
-  piece.bottom = y;
-  add(sums, component, piece, channels);
-}
-
-// Sums the components first..first + count - 1 of the tile.
-__device__ void sum_words(ComponentSums& sums, const Tiles& tiles, const TilePlace& place,
-                          const ConstFrame& frame, int first, int count) {
-  const int lane = static_cast<int>(threadIdx.x % 32), channels = frame.layout.channels;
-  const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;
-  HeldSums held;
-  uint32_t held_x = 0;
-  for_each_word<kThreads>(tiles, place, [&](const Word& word, int column, int row) {
-    const auto x = static_cast<uint32_t>(column * 32 + lane);
-    held_x = x;  // one column a warp
-    int component = word.has(lane) ? component_of[word.run_at(lane)] - first : -1;
-    if (component >= count || component < 0 || !sums.label[component]) component = -1;
-    const uint32_t members = __ballot_sync(kAllLanes, component >= 0);
-    if (!members) return;
-    uint32_t value[3];
-    const ColumnReader color{frame, place.x + static_cast<int>(x)};
+// Adds a piece of each lane (component < 0: none) after summing up, within the warp, those of the
+// component that most lanes are likely to have; else they would all queue for its sums.
+__device__ void add_together(ComponentSums& sums, int component, const Piece& piece, int channels) {
+  const uint32_t members = __ballot_sync(kAllLanes, component >= 0);
+  if (!members) return;
+  const int leader = __ffs(static_cast<int>(members)) - 1;
+  const int common = __shfl_sync(kAllLanes, component, leader);
+  const bool joins = component == common;
+  if (__popc(__ballot_sync(kAllLanes, joins)) >= MeasureBlock::least_joined) {
+    Piece joined;
+    joined.area = warp_sum(joins ? piece.area : 0);
+    joined.x = warp_sum(joins ? piece.x : 0);
+    joined.y = warp_sum(joins ? piece.y : 0);
+    joined.left = warp_min(joins ? piece.left : kNone);
+    joined.right = warp_max(joins ? piece.right : 0);
+    joined.bottom = warp_max(joins ? piece.bottom : 0);
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
-      value[k] = k < channels && component >= 0 ? color(k, place.y + row) : 0;
+      joined.value[k] = k < channels ? warp_sum(joins ? piece.value[k] : 0) : 0;
     }
-    const int leader = __shfl_sync(kAllLanes, component, __ffs(static_cast<int>(members)) - 1);
-    if (__ballot_sync(kAllLanes, component == leader) != members) {
-      add_runs(sums, word, component, x, static_cast<uint32_t>(row), value, channels);
-      return;
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums, common, joined, channels);
+    if (joins) component = -1;
+  }
+  if (component >= 0) add(sums, component, piece, channels);
+  __syncwarp();
+}
+
+// A reader of colours gives, for the 32 pixels from (x, y), the sums of those in a mask.
+
+// One byte a pixel, rows 16-byte aligned.
+struct ByteValues {
+  static constexpr int channels = 1;
+  Image<const uint8_t> image;
+
+  explicit ByteValues(const ConstFrame& frame)
+      : image(frame.plane_as<const uint8_t>(0, frame.width, frame.height)) {}
+  static bool can_read(const ConstFrame& frame) {
+    const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
+    return frame.layout.format == PixelFormat::gray8 &&
+           (address | static_cast<uintptr_t>(frame.pitch[0])) % 16 == 0;
+  }
+
+  struct Word {
+    uint32_t bytes[8];
+  };
+  __device__ Word load(int x, int y) const {
+    Word word = {};
+    const uint8_t* from = image.row(y) + x;
+    if (x + 32 <= image.width) {
+      const uint4 a = reinterpret_cast<const uint4*>(from)[0];
+      const uint4 b = reinterpret_cast<const uint4*>(from)[1];
+      return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
     }
-    if (held.component != leader) held.flush(sums, x, channels);
-    held.component = leader;
-    if (component >= 0) {
-      held.rows += 1;
-      held.y += static_cast<uint32_t>(row);
-    }
-    held.bottom = static_cast<uint32_t>(row);
 #pragma unroll
-    for (int k = 0; k < 3; ++k) held.value[k] += value[k];
-  });
-  held.flush(sums, held_x, channels);
+    for (int i = 0; i < 32; ++i) {
+      if (x + i < image.width) word.bytes[i / 4] |= static_cast<uint32_t>(from[i]) << i % 4 * 8;
+    }
+    return word;
+  }
+  __device__ void sum(const Word& word, int, int, uint32_t mask, uint32_t (&value)[3]) const {
+    uint32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      // Bit k of the four goes to bit 8 k: a byte each.
+      const uint32_t ones = (mask >> 4 * i & 15u) * 0x00204081u & 0x01010101u;
+      sum = __dp4a(word.bytes[i], ones, sum);
+    }
+    value[0] = sum;
+  }
+};
+
+// Any format. Each component has its own address arithmetic: the kernel looks nothing up in a
+// layout.
+struct SampleValues {
+  const uint8_t* start[3] = {};
+  ptrdiff_t pitch[3] = {};
+  int step[3] = {};
+  int x_shift[3] = {};
+  int y_shift[3] = {};
+  int channels;
+  int low_bits;
+  bool is_wide;  // two bytes a sample
+
+  explicit SampleValues(const ConstFrame& frame)
+      : channels(frame.layout.channels),
+        low_bits(frame.layout.low_bits),
+        is_wide(frame.layout.sample_bytes == 2) {
+    for (int k = 0; k < channels; ++k) {
+      const Component& c = frame.layout.component[k];
+      start[k] = reinterpret_cast<const uint8_t*>(frame.plane[c.plane]) + c.offset;
+      pitch[k] = frame.pitch[c.plane];
+      step[k] = c.step;
+      x_shift[k] = c.x_shift;
+      y_shift[k] = c.y_shift;
+    }
+  }
+  struct Word {};
+  __device__ Word load(int, int) const { return {}; }
+  __device__ void sum(const Word&, int x, int y, uint32_t mask, uint32_t (&value)[3]) const {
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      value[k] = 0;
+      if (k >= channels) continue;
+      const uint8_t* row = start[k] + (y >> y_shift[k]) * pitch[k];
+      for (uint32_t bits = mask; bits; bits &= bits - 1) {
+        const int at = x + __ffs(static_cast<int>(bits)) - 1;
+        const uint8_t* p = row + (at >> x_shift[k]) * step[k];
+        value[k] += is_wide ? (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits : p[0];
+      }
+    }
+  }
+};
+
+// What the block keeps of its tile.
+struct TileSums {
+  static constexpr uint16_t kUnwanted = 0xffff;
+  ComponentSums sums;
+  uint16_t component[BinaryTile::runs];  // of each run, from the first one that is summed now
+};
+
+// The pixels of the run that holds pixel `b`, from there on, as a mask.
+__device__ uint32_t rest_of_run(const Word& word, int b) {
+  const uint32_t from = ~below(b), beyond = from & ~up_to(b);
+  const uint32_t end =
+      (~word.foreground | word.starts) & beyond;  // the first that is not the run's
+  return end ? ((end & (0u - end)) - 1) & from : from;
+}
+
+// Sums a word a lane, run by run.
+template <class Values>
+__device__ void sum_words(TileSums& s, const Tiles& tiles, const TilePlace& place,
+                          const Values& values) {
+  const int words = tiles.width / 32, all_words = words * tiles.height;
+  for (int w = static_cast<int>(threadIdx.x); w < all_words; w += kThreads) {
+    const auto row = static_cast<uint32_t>(w / words);
+    const int first_x = w % words * 32, y = place.y + static_cast<int>(row);
+    const Word word = word_of(tiles, place.tile, w);
+    typename Values::Word colors = {};
+    if (word.foreground) colors = values.load(place.x + first_x, y);
+    uint32_t left = word.foreground;
+    while (__any_sync(kAllLanes, left != 0)) {
+      int component = -1;
+      Piece piece = {};
+      if (left) {
+        const int b = __ffs(static_cast<int>(left)) - 1;
+        const uint32_t mask = rest_of_run(word, b);
+        left &= ~mask;
+        const uint16_t found = s.component[word.run_at(b)];
+        if (found != TileSums::kUnwanted) {
+          component = found;
+          piece.area = static_cast<uint32_t>(__popc(mask));
+          piece.left = static_cast<uint32_t>(first_x + b);
+          piece.right = piece.left + piece.area - 1;
+          piece.x = (piece.left + piece.right) * piece.area / 2;
+          piece.y = row * piece.area;
+          piece.bottom = row;
+          values.sum(colors, place.x + first_x, y, mask, piece.value);
+        }
+      }
+      add_together(s.sums, component, piece, values.channels);
+    }
+  }
 }
 
 __device__ void add64(uint64_t& sum, uint64_t value) {
@@ -186,37 +256,39 @@ __device__ void flush(const ComponentSums& sums, const Tiles& tiles, const TileP
   }
 }
 
-__global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, ConstFrame frame,
+template <class Values>
+__global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values values,
                                                            Region* records, uint32_t capacity) {
-  __shared__ ComponentSums sums;
+  __shared__ TileSums s;
   const TilePlace place = place_of_block(tiles);
   const TileCount all = tiles.count[place.tile];
+  const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;
+  const int me = static_cast<int>(threadIdx.x);
   for (int first = 0; first < all.components; first += kComponents) {
     const int count = min(kComponents, all.components - first);
     bool any = false;
-    for (int c = static_cast<int>(threadIdx.x); c < count; c += kThreads) {
+    for (int c = me; c < count; c += kThreads) {
       const uint32_t root = root_of_component(tiles, place, first + c, all.border);
       const uint32_t label = label_of_root(tiles, root);
-      sums.label[c] = label <= capacity ? label : 0;
-      sums.clear(c);
-      any = any || sums.label[c];
+      s.sums.label[c] = label <= capacity ? label : 0;
+      s.sums.clear(c);
+      any = any || s.sums.label[c];
     }
-    if (!__syncthreads_or(any)) continue;  // the sums are clear
-    sum_words(sums, tiles, place, frame, first, count);
+    if (!__syncthreads_or(any)) continue;  // the sums are clear, their labels known
+    for (int r = me; r < all.runs; r += kThreads) {
+      const int c = component_of[r] - first;
+      const bool wanted = c >= 0 && c < count && s.sums.label[c];
+      s.component[r] = wanted ? static_cast<uint16_t>(c) : TileSums::kUnwanted;
+    }
+    __syncthreads();  // runs know their components
+    sum_words(s, tiles, place, values);
     __syncthreads();  // the sums are complete
-    for (int c = static_cast<int>(threadIdx.x); c < count; c += kThreads) {
-      if (sums.label[c]) flush(sums, tiles, place, c, first + c, first + c < all.border, records);
+    for (int c = me; c < count; c += kThreads) {
+      if (!s.sums.label[c]) continue;
+      flush(s.sums, tiles, place, c, first + c, first + c < all.border, records);
     }
     __syncthreads();  // the sums may be cleared again
   }
-}
-
-__global__ void clear_records_kernel(Region* records, uint32_t capacity) {
-  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= capacity) return;
-  Region region{};
-  region.left = INT32_MAX;
-  records[i] = region;
 }
 
 // Straight into pinned host memory: as many records as there are, which only the device knows.
@@ -231,18 +303,23 @@ __global__ void publish_kernel(Tiles tiles, const Region* records, RegionTable t
 
 }  // namespace
 
-void measure_regions(const Tiles& tiles, const ConstFrame& frame, Region* records,
-                     uint32_t capacity, cudaStream_t stream) {
+void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records& records,
+                     cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
-  launch(clear_records_kernel, blocks_for(capacity, kThreads), kThreads, 0, stream, records,
-         capacity);
-  launch(measure_kernel, grid, kThreads, 0, stream, tiles, frame, records, capacity);
+  if (ByteValues::can_read(frame)) {
+    launch(measure_kernel<ByteValues>, grid, kThreads, 0, stream, tiles, ByteValues(frame),
+           records.region, records.capacity);
+  } else {
+    launch(measure_kernel<SampleValues>, grid, kThreads, 0, stream, tiles, SampleValues(frame),
+           records.region, records.capacity);
+  }
 }
 
-void publish_table(const Tiles& tiles, const Region* records, const RegionTable& table,
+void publish_table(const Tiles& tiles, const Records& records, const RegionTable& table,
                    cudaStream_t stream) {
   const size_t words = static_cast<size_t>(table.capacity) * (sizeof(Region) / sizeof(uint64_t));
-  launch(publish_kernel, blocks_for(words, kThreads), kThreads, 0, stream, tiles, records, table);
+  launch(publish_kernel, blocks_for(words, kThreads), kThreads, 0, stream, tiles, records.region,
+         table);
 }
 
 }  // namespace regions::cclabel

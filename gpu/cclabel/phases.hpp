@@ -27,8 +27,14 @@ void fill_holes(const Tiles& tiles, const Areas& areas, uint32_t most, uint32_t*
 
 // Which total the numbering counts: of all regions, or of those that keep a label.
 enum class Count : uint8_t { all, labelled };
-// Counts regions in raster order and gives every border component its root as parent.
-void number_regions(const Tiles& tiles, Count count, cudaStream_t stream);
+// Records of regions on the device, of the labels 1..capacity.
+struct Records {
+  Region* region = nullptr;  // [capacity]
+  uint32_t capacity = 0;
+};
+// Counts regions in raster order, gives every border component its root as parent, and clears the
+// records, if any, for what measure_regions adds up.
+void number_regions(const Tiles& tiles, Count count, const Records& records, cudaStream_t stream);
 // If there are more than areas.limit regions, which must be numbered: finds the largest, and takes
 // the others out of the numbering, which is to be done again.
 void find_largest(const Tiles& tiles, const Areas& areas, Selection* selection,
@@ -42,11 +48,11 @@ void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, cudaStre
 void write_colors(const Tiles& tiles, const Frame& out, cudaStream_t stream);
 void write_mask(const Tiles& tiles, const Frame& out, cudaStream_t stream);
 
-// Fills the records of labels 1..capacity.
-void measure_regions(const Tiles& tiles, const ConstFrame& frame, Region* records,
-                     uint32_t capacity, cudaStream_t stream);
+// Fills the records, which number_regions has cleared.
+void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records& records,
+                     cudaStream_t stream);
 // Brings the records there are, and the total, to the table in pinned memory.
-void publish_table(const Tiles& tiles, const Region* records, const RegionTable& table,
+void publish_table(const Tiles& tiles, const Records& records, const RegionTable& table,
                    cudaStream_t stream);
 
 }  // namespace regions::cclabel

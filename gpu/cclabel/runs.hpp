@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/cclabel/tiles.hpp"
+#include "gpu/cclabel/warp.hpp"
 
 #ifdef __CUDACC__
 
@@ -25,45 +26,46 @@ struct TileRuns {
   __device__ bool is_foreground(int x, int y) const {
     return foreground[y * T::words + x / 32] >> x % 32 & 1;
   }
+  // Calls f(r) for all runs, a lane each, by whole warps: f(r, false) fills the last one up. The
+  // lanes meet again after each call.
+  template <class F>
+  __device__ void for_each(F f) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    for (int r = static_cast<int>(threadIdx.x) - lane; r < count; r += T::threads) {
+      const bool exists = r + lane < count;
+      f(exists ? r + lane : r, exists);
+      __syncwarp();
+    }
+  }
   __device__ int run_at(int x, int y) const { return started(x, y) - 1; }
 };
 
 // Sum of `value` over the threads before this one; `total` over all. Every thread of the block
-// calls it; `warp_sum` has a place for each warp and may not be in use.
+// calls it; `warp_sums` has a place for each warp and may not be in use.
 template <int threads>
-__device__ inline uint32_t sum_before(uint32_t value, uint32_t (&warp_sum)[threads / 32],
+__device__ inline uint32_t sum_before(uint32_t value, uint32_t (&warp_sums)[threads / 32],
                                       uint32_t& total) {
   constexpr int kWarps = threads / 32;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  uint32_t inclusive = value;
-  for (int step = 1; step < 32; step *= 2) {
-    const uint32_t other = __shfl_up_sync(0xffffffffu, inclusive, step);
-    if (lane >= step) inclusive += other;
-  }
-  if (lane == 31) warp_sum[warp] = inclusive;
-  __syncthreads();  // warp_sum is complete
-  uint32_t earlier = 0;
-  total = 0;
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) {
-    const uint32_t sum = warp_sum[w];
-    if (w < warp) earlier += sum;
-    total += sum;
-  }
-  return earlier + inclusive - value;
+  const uint32_t inclusive = warp_prefix_sum(value);
+  if (lane == 31) warp_sums[warp] = inclusive;
+  __syncthreads();  // warp_sums is complete
+  const uint32_t sum = lane < kWarps ? warp_sums[lane] : 0;
+  total = warp_sum(sum);
+  return warp_sum(lane < warp ? sum : 0) + inclusive - value;
 }
 
 // Fills rank, first, last and count from foreground and starts. Ends with a barrier, begins
 // without one: a thread reads no other thread's words before the first barrier inside.
 template <class T>
-__device__ inline void rank_runs(TileRuns<T>& runs, uint32_t (&warp_sum)[T::threads / 32]) {
+__device__ inline void rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32]) {
   static_assert(T::all_words <= T::threads, "a thread ranks one word");
   const int w = static_cast<int>(threadIdx.x);
   const bool has_word = w < T::all_words;
   const uint32_t starts = has_word ? runs.starts[w] : 0;
   uint32_t total;
   const uint32_t rank =
-      sum_before<T::threads>(static_cast<uint32_t>(__popc(starts)), warp_sum, total);
+      sum_before<T::threads>(static_cast<uint32_t>(__popc(starts)), warp_sums, total);
   if (has_word) {
     const uint32_t foreground = runs.foreground[w];
     const uint32_t continued = foreground & ~starts;  // linked to the pixel at their left

@@ -16,6 +16,7 @@ Tiles cut(Tiles pieces, Size size) {
   pieces.columns = (size.width + T::width - 1) / T::width;
   pieces.rows = (size.height + T::rows - 1) / T::rows;
   pieces.width = T::width;
+  pieces.width_bits = std::countr_zero(static_cast<unsigned>(T::width));
   pieces.height = T::rows;
   pieces.capacity = T::runs;
   pieces.stride = pieces.columns * T::width;
@@ -26,7 +27,7 @@ size_t product(int a, int b) { return static_cast<size_t>(a) * static_cast<size_
 
 }  // namespace
 
-void Slot::allocate(Backend& backend, const Setup& setup) {
+void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup) {
   size_ = setup.size;
   const bool draws = setup.has_output && setup.out.format == setup.in.format;
   const Tiles cuts[] = {cut<BinaryTile>({}, size_), cut<LinkedTile>({}, size_)};
@@ -63,8 +64,9 @@ void Slot::allocate(Backend& backend, const Setup& setup) {
   if (draws) memory_.reserve(labels_, size_.area());
   memory_.reserve(records_, setup.max_regions);
   memory_.reserve(selection_, 1);
-  memory_.allocate(backend);
-  if (draws) ink_ = blank_device_ink(backend, size_);
+  memory_.allocate(*backend);
+  if (draws) ink_ = blank_device_ink(*backend, size_);
+  side_ = std::make_unique<SideStream>(backend);
 }
 
 Tiles Slot::tiles(Criterion criterion) const {

@@ -3,6 +3,7 @@
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/areas.hpp"
+#include "gpu/side_stream.hpp"
 #include "gpu/workspace.hpp"
 
 namespace regions::cclabel {
@@ -10,7 +11,7 @@ namespace regions::cclabel {
 class Slot {
  public:
   // Allocates for whatever the parameters may ask of pictures like these.
-  void allocate(Backend& backend, const Setup& setup);
+  void allocate(const std::shared_ptr<Backend>& backend, const Setup& setup);
 
   // The picture cut into the tiles of a criterion. Both cuts use the same memory.
   Tiles tiles(Criterion criterion) const;
@@ -19,6 +20,8 @@ class Slot {
   Selection* selection() const { return selection_; }
   uint32_t* filled() const { return filled_; }
   Region* records() const { return records_; }
+  // For measuring while labels are written.
+  SideStream& side() const { return *side_; }
   // For drawing when nobody asked for labels.
   LabelMap labels() const;
   Ink ink() const { return ink_in(ink_.data(), size_); }
@@ -33,6 +36,7 @@ class Slot {
   Region* records_ = nullptr;   // [max_regions]
   Selection* selection_ = nullptr;
   Block ink_;
+  std::unique_ptr<SideStream> side_;
 };
 
 }  // namespace regions::cclabel

@@ -111,25 +111,68 @@ struct PixelReader {
   }
 };
 
-// Whether two neighbouring pixels are linked, for `equal` and `difference`.
-struct Linked {
-  ConstFrame frame;
-  Measure measure;
-  int limit;  // linked when the distance is less
-
+// What `equal` and `difference` compare, a pixel in 32 bits, and whether two of them are linked.
+class Linked {
+ public:
   explicit Linked(const Subject& subject)
-      : frame(subject.frame), measure(subject.measure), limit(subject.level) {}
-  __device__ bool operator()(int x, int y, int x2, int y2) const {
-    if (measure == Measure::value) return distance_at(frame, x, y, x2, y2) < limit;
-    if (frame.layout.sample_bytes == 4) return label(x, y) == label(x2, y2);  // names: no distance
-    const int component = measure == Measure::alpha ? 3 : 0;
-    return abs(frame.sample(component, x, y) - frame.sample(component, x2, y2)) < limit;
+      : width_(subject.frame.width), height_(subject.frame.height), limit_(subject.level) {
+    const ConstFrame& frame = subject.frame;
+    const Layout& layout = frame.layout;
+    const bool is_rgb = layout.model == ColorModel::rgb && subject.measure == Measure::value;
+    const Component& component = layout.component[subject.measure == Measure::alpha ? 3 : 0];
+    start_ = frame.plane[component.plane] + (is_rgb ? 0 : component.offset);
+    pitch_ = frame.pitch[component.plane];
+    step_ = component.step;
+    low_bits_ = layout.low_bits;
+    if (is_rgb) {
+      kind_ = step_ == 4 && is_aligned(4) ? Kind::word : Kind::bytes;
+    } else {
+      kind_ = layout.sample_bytes == 4   ? Kind::name
+              : layout.sample_bytes == 2 ? Kind::number
+                                         : Kind::byte;
+    }
+  }
+
+  __device__ bool contains(int x, int y) const { return x < width_ && y < height_; }
+
+  // The pixel's channels in the bytes of a word; or its number.
+  __device__ uint32_t color(int x, int y) const {
+    const std::byte* at = start_ + y * pitch_ + static_cast<ptrdiff_t>(x) * step_;
+    const auto* p = reinterpret_cast<const uint8_t*>(at);
+    switch (kind_) {
+      case Kind::word:
+        return *reinterpret_cast<const uint32_t*>(at) & 0xffffffu;  // the fourth byte is alpha
+      case Kind::bytes:
+        return p[0] | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16;
+      case Kind::byte:
+        return p[0];
+      case Kind::number:
+        return (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits_;
+      default:
+        return *reinterpret_cast<const uint32_t*>(at);
+    }
+  }
+
+  // Sum of |difference| below the limit; names have no distance.
+  __device__ bool operator()(uint32_t a, uint32_t b) const {
+    if (kind_ == Kind::name) return a == b;
+    if (kind_ != Kind::number) return static_cast<int>(__vsadu4(a, b)) < limit_;
+    return abs(static_cast<int>(a) - static_cast<int>(b)) < limit_;
   }
 
  private:
-  __device__ uint32_t label(int x, int y) const {
-    return *reinterpret_cast<const uint32_t*>(frame.at(0, x, y));
+  enum class Kind : uint8_t { word, bytes, byte, number, name };
+  bool is_aligned(uintptr_t bytes) const {
+    return (reinterpret_cast<uintptr_t>(start_) | static_cast<uintptr_t>(pitch_)) % bytes == 0;
   }
+
+  const std::byte* start_;
+  ptrdiff_t pitch_;
+  int width_, height_;
+  int step_;  // bytes from a pixel to the next
+  int limit_;
+  int low_bits_;
+  Kind kind_;
 };
 
 #endif

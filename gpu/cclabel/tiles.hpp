@@ -20,10 +20,11 @@ struct TileCount {
 };
 
 struct Tiles {
-  Size size;     // of the picture
-  int columns;   // tiles in a row
-  int rows;      // rows of tiles
-  int width;     // pixels of a tile
+  Size size;    // of the picture
+  int columns;  // tiles in a row
+  int rows;     // rows of tiles
+  int width;    // pixels of a tile, 1 << width_bits
+  int width_bits;
   int height;    // rows of a tile
   int capacity;  // most runs and components of a tile
   int stride;    // ids from a row to the next: columns * width
@@ -64,8 +65,8 @@ struct TilePlace {
   int tile;
   int x, y;  // of its first pixel
   __device__ uint32_t id(const Tiles& tiles, int local) const {
-    const uint32_t px = static_cast<uint32_t>(x + local % tiles.width);
-    const uint32_t py = static_cast<uint32_t>(y + local / tiles.width);
+    const auto px = static_cast<uint32_t>(x + (local & (tiles.width - 1)));
+    const auto py = static_cast<uint32_t>(y + (local >> tiles.width_bits));
     return py * static_cast<uint32_t>(tiles.stride) + px;
   }
 };
@@ -76,47 +77,53 @@ __device__ inline TilePlace place_of_block(const Tiles& tiles) {
   return {column, row, row * tiles.columns + column, column * tiles.width, row * tiles.height};
 }
 
-// The tree's root. Reads alone, so it may run beside stores that shorten paths.
-__device__ inline uint32_t root_of(const uint32_t* parent, uint32_t node) {
+// While several threads work on a forest, entries are changed by atomics alone (which racecheck,
+// too, takes for intended) and read by volatile loads; a stale read only means a longer way. The
+// lanes of a warp go step by step together: left to themselves they would drift apart and stay so.
+
+// The roots of the trees of all lanes of a warp. Reads alone, so it may run beside stores that
+// shorten paths.
+__device__ inline uint32_t roots_of(const uint32_t* parent, uint32_t node) {
   const volatile uint32_t* forest = parent;
   while (true) {
     const uint32_t next = forest[node];
-    if (next == node) return node;
+    if (!__any_sync(0xffffffffu, next != node)) return node;
     node = next;
   }
 }
 
-// The root, halving the path on the way: a node that is no root is given its grandparent. A root
-// is never written, so only a link made by unite() ends its being one.
-__device__ inline uint32_t root_halving(uint32_t* parent, uint32_t node) {
+// Joins the trees of `a` and `b` under the smaller root for all lanes of a warp that want it.
+// Returns the root that stopped being one, or kNone. The order of calls decides the shape of the
+// trees, never which nodes share one nor its root. Paths are halved on the way: a node that is no
+// root is given its grandparent; a root is changed by the link alone (Rem's and Komura's rules:
+// link roots by compare-and-swap, try again from what was seen).
+__device__ inline uint32_t unite(uint32_t* parent, uint32_t a, uint32_t b, bool wanted) {
   volatile uint32_t* forest = parent;
-  uint32_t next = forest[node];
-  while (next != node) {
-    const uint32_t beyond = forest[next];
-    if (beyond == next) return next;
-    forest[node] = beyond;
-    node = beyond;
-    next = forest[node];
-  }
-  return node;
-}
-
-// Joins two trees under the smaller root; returns the root that stopped being one, or kNone. The
-// order of calls decides the shape of the trees, never which nodes share one nor its root.
-__device__ inline uint32_t unite(uint32_t* parent, uint32_t a, uint32_t b) {
-  while (true) {
-    a = root_halving(parent, a);
-    b = root_halving(parent, b);
-    if (a == b) return kNone;
-    if (a < b) {
-      const uint32_t smaller = a;
-      a = b;
+  uint32_t lost = kNone;
+  bool is_apart = wanted;
+  while (__any_sync(0xffffffffu, is_apart)) {
+    if (!is_apart) continue;
+    const uint32_t above_a = forest[a], above_b = forest[b];
+    if (above_a == above_b) {
+      is_apart = false;
+    } else if (above_a == a && above_b == b) {
+      const uint32_t larger = a > b ? a : b, smaller = a > b ? b : a;
+      const uint32_t seen = atomicCAS(parent + larger, larger, smaller);
+      if (seen == larger) {
+        lost = larger;
+        is_apart = false;
+      }
+      a = seen;
       b = smaller;
+    } else {
+      const uint32_t beyond_a = forest[above_a], beyond_b = forest[above_b];
+      if (beyond_a != above_a) atomicExch(parent + a, beyond_a);
+      if (beyond_b != above_b) atomicExch(parent + b, beyond_b);
+      a = beyond_a;
+      b = beyond_b;
     }
-    const uint32_t seen = atomicCAS(parent + a, a, b);
-    if (seen == a) return a;
-    a = seen;
   }
+  return lost;
 }
 
 // The label of a region whose first pixel is `root`, 0 if it was filtered out.

@@ -34,6 +34,7 @@ struct NumberBlock {
 struct MeasureBlock {
   static constexpr int threads = 256;
   static constexpr int components = 512;
+  static constexpr int least_joined = 4;  // lanes worth a sum over the warp
 };
 
 // Few blocks: each adds its counts of all digits.

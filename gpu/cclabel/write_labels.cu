@@ -35,7 +35,7 @@ struct LabelWriter {
   }
 };
 
-// Each region in the colour of its label, background black; alpha is full everywhere.
+// Each region in the colour of its label, opaque; background is all zero.
 struct ColorWriter {
   Frame out;
 
@@ -45,7 +45,7 @@ struct ColorWriter {
       out.set_sample(0, x + k, y, color.red);
       out.set_sample(1, x + k, y, color.green);
       out.set_sample(2, x + k, y, color.blue);
-      if (out.layout.component[0].step == 4) out.set_sample(3, x + k, y, 255);
+      if (out.layout.component[0].step == 4) out.set_sample(3, x + k, y, labels[k] ? 255 : 0);
     }
   }
 };

@@ -1,0 +1,49 @@
+// A second stream for work that may run beside the first one's: fork, work, join. Inside a graph
+// it becomes a branch.
+#pragma once
+
+#include <memory>
+
+#include "gpu/launch.hpp"
+
+namespace regions {
+
+class SideStream {
+ public:
+  explicit SideStream(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
+    Backend::Entry entry(*backend_);
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    for (cudaEvent_t* event : {&forked_, &done_}) {
+      check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "creating an event");
+    }
+  }
+  ~SideStream() {
+    Backend::Entry entry(*backend_);
+    for (cudaEvent_t event : {forked_, done_}) {
+      if (event) cudaEventDestroy(event);
+    }
+    cudaStreamDestroy(stream_);
+  }
+  SideStream(const SideStream&) = delete;
+  SideStream& operator=(const SideStream&) = delete;
+
+  // The side stream, behind all that `main` has been given.
+  cudaStream_t fork(cudaStream_t main) {
+    check(cudaEventRecord(forked_, main), "recording an event");
+    check(cudaStreamWaitEvent(stream_, forked_, 0), "waiting for an event");
+    return stream_;
+  }
+  // What `main` is given next comes behind the side stream's work.
+  void join(cudaStream_t main) {
+    check(cudaEventRecord(done_, stream_), "recording an event");
+    check(cudaStreamWaitEvent(main, done_, 0), "waiting for an event");
+  }
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t forked_ = nullptr;
+  cudaEvent_t done_ = nullptr;
+};
+
+}  // namespace regions
