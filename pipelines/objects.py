@@ -3,8 +3,8 @@
 ids on them (overlay.mp4) and its frame with the most objects (still.png).
 
 Foreground comes from GStreamer's `segmentation` (a mixture of Gaussians per pixel), closed over gaps
-of up to two pixels and freed of specks of up to two. It travels in the picture's alpha channel; `cclabel source=alpha` makes objects
-of it.
+of up to two pixels and freed of specks of up to two. It travels in the picture's alpha channel;
+`cclabel source=alpha` makes objects of it, `regionoverlay` draws them.
 """
 
 import argparse
@@ -62,7 +62,8 @@ def description(source, part):
         " ! cverode iterations=2 qos=false ! cvdilate iterations=1 qos=false"
         " ! videoconvert ! capsfilter name=like_picture ! queue ! joined.alpha"
         " alphacombine name=joined ! videoconvert n-threads=2 ! video/x-raw,format=RGBA ! queue"
-        " ! cclabel name=objects source=alpha output=overlay"
+        " ! cclabel name=objects source=alpha output=none"
+        " ! regionoverlay name=drawn style=boxes+outlines+ids"
         # An added row or column, where needed, makes the sides even.
         " ! videobox name=evened fill=black ! videoconvert ! video/x-raw,format=I420 ! queue"
         f" ! x264enc pass=qual quantizer=20 bframes=0 key-int-max=100 {encoder}"
@@ -101,7 +102,8 @@ class Job:
         self.entry.add_probe(Gst.PadProbeType.BUFFER, self.give_time)
         both = self.pipeline.get_by_name("both").get_static_pad("sink")
         both.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.take_size)
-        self.objects.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, self.count)
+        drawn = self.pipeline.get_by_name("drawn").get_static_pad("src")
+        drawn.add_probe(Gst.PadProbeType.BUFFER, self.count)
 
         if self.source.startswith("/dev/"):
             camera = Gst.ElementFactory.make("v4l2src")
