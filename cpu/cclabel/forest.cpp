@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cpu/cclabel/write.hpp"
+
 namespace regions {
 namespace {
 
@@ -109,7 +111,7 @@ void label_runs(const uint32_t* parent, uint32_t* label, uint32_t first, uint32_
 
 void Forest::allocate(Backend& backend, Size size) {
   // Runs are at most the pixels; memory that is never touched costs nothing.
-  const size_t nodes = size.area() + 64, bands = static_cast<size_t>(size.height) + 1;
+  const size_t nodes = size.area() + 2 * kValueSlack, bands = static_cast<size_t>(size.height) + 1;
   const size_t words = static_cast<size_t>(words_for(size.width)) * bands;
   const size_t lost = static_cast<size_t>(size.width) * kMostStrips;
   memory_ = backend.allocate(nodes * (3 * sizeof(uint32_t) + sizeof(uint64_t)) +
@@ -118,7 +120,7 @@ void Forest::allocate(Backend& backend, Size size) {
   starts_ = {cut<Word>(memory, words), 0};
   first_run_ = cut<uint32_t>(memory, bands);
   parent_ = cut<uint32_t>(memory, nodes);
-  label_ = cut<uint32_t>(memory, nodes);
+  label_ = cut<uint32_t>(memory, nodes) + kValueSlack;
   birth_ = cut<uint32_t>(memory, nodes);
   area_ = cut<uint64_t>(memory, nodes);
   lost_ = cut<uint32_t>(memory, lost);

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "cpu/cclabel/write.hpp"
+
 namespace regions {
 namespace {
 
@@ -40,7 +42,8 @@ void Slot::allocate(Backend& backend, const Setup& setup) {
       }
       for (Word*& row : rows[s].contacts) row = cutter.piece<Word>(static_cast<size_t>(words));
       rows[s].flags = cutter.piece<uint8_t>(width);
-      value[s] = cutter.piece<uint32_t>(width);
+      value[s] = cutter.piece<uint32_t>(width + 2 * kValueSlack);
+      if (value[s]) value[s] += kValueSlack;
       records[s] = cutter.piece<Region>(setup.max_regions);
     }
     if (draws_) {
