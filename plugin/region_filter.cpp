@@ -1,11 +1,10 @@
 // The GObject side of our elements: properties, caps, events and queries, handed to FilterStream.
 #include "plugin/region_filter.hpp"
 
-#include <vector>
+#include <utility>
 
-#include "plugin/filter_stream.hpp"
+#include "plugin/filter_properties.hpp"
 #include "plugin/negotiation.hpp"
-#include "plugin/properties.hpp"
 
 GST_DEBUG_CATEGORY_STATIC(region_filter_debug);
 #define GST_CAT_DEFAULT region_filter_debug
@@ -23,46 +22,15 @@ struct RegionFilterClass {
 };
 
 GstBaseTransformClass* parent_class = nullptr;
-constexpr guint kActiveDevice = 1;
-constexpr guint kFirstField = 2;
 
 FilterStream& stream_of(gpointer object) { return *static_cast<RegionFilter*>(object)->stream; }
 
-std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
-
-// ---- properties: active-device, then the settings, then the engine's
-
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  FilterStream& stream = stream_of(object);
-  const size_t index = id - kFirstField;
-  const auto settings = setting_fields();
-  try {
-    if (index < settings.size()) {
-      stream.set_setting(settings[index], from_gvalue(settings[index], value));
-    } else {
-      const Field& field = stream.engine().fields()[index - settings.size()];
-      stream.engine().set(field, from_gvalue(field, value));
-    }
-  } catch (const std::exception& error) {
-    GST_WARNING_OBJECT(object, "kept as it was: %s", error.what());
-    g_warning("%s: %s", GST_OBJECT_NAME(object), error.what());
-  }
+  set_filter_property(stream_of(object), id, value);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  FilterStream& stream = stream_of(object);
-  if (id == kActiveDevice) {
-    g_value_set_string(value, stream.active_device().c_str());
-    return;
-  }
-  const size_t index = id - kFirstField;
-  const auto settings = setting_fields();
-  if (index < settings.size()) {
-    to_gvalue(settings[index], stream.get_setting(settings[index]), value);
-  } else {
-    const Field& field = stream.engine().fields()[index - settings.size()];
-    to_gvalue(field, stream.engine().get(field), value);
-  }
+  get_filter_property(stream_of(object), id, value);
 }
 
 // ---- states
@@ -284,27 +252,6 @@ void add_template(GstElementClass* klass, const char* name, GstPadDirection dire
   gst_caps_unref(caps);
 }
 
-void install_all_properties(GObjectClass* klass, const ElementSpec& spec) {
-  klass->set_property = set_property;
-  klass->get_property = get_property;
-  g_object_class_install_property(
-      klass, kActiveDevice,
-      g_param_spec_string("active-device", "active-device",
-                          "The device that does the work, known from READY on (name)", "none",
-                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-  const auto settings = setting_fields();
-  const FilterSettings setting_defaults;
-  std::vector<Value> defaults;
-  for (const Field& field : settings) defaults.push_back(field.get(&setting_defaults));
-  install_properties(klass, "Regions", settings, defaults.data(), kFirstField);
-
-  const auto engine = spec.make_engine();
-  defaults.clear();
-  for (const Field& field : engine->fields()) defaults.push_back(engine->get(field));
-  install_properties(klass, spec.name, engine->fields(), defaults.data(),
-                     kFirstField + static_cast<guint>(settings.size()));
-}
-
 void class_init(gpointer klass, gpointer data) {
   const auto& spec = *static_cast<const ElementSpec*>(data);
   static_cast<RegionFilterClass*>(klass)->spec = &spec;
@@ -313,7 +260,9 @@ void class_init(gpointer klass, gpointer data) {
 
   auto* object = G_OBJECT_CLASS(klass);
   object->finalize = finalize;
-  install_all_properties(object, spec);
+  object->set_property = set_property;
+  object->get_property = get_property;
+  install_filter_properties(object, spec);
 
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element, spec.long_name, spec.klass, spec.description,

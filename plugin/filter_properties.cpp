@@ -1,0 +1,67 @@
+// The properties of our elements.
+#include "plugin/filter_properties.hpp"
+
+#include <vector>
+
+#include "plugin/properties.hpp"
+
+namespace regions {
+namespace {
+
+constexpr guint kActiveDevice = 1;
+constexpr guint kFirstField = 2;
+
+std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
+
+}  // namespace
+
+void install_filter_properties(GObjectClass* klass, const ElementSpec& spec) {
+  g_object_class_install_property(
+      klass, kActiveDevice,
+      g_param_spec_string("active-device", "active-device",
+                          "The device that does the work, known from READY on (name)", "none",
+                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  const auto settings = setting_fields();
+  const FilterSettings setting_defaults;
+  std::vector<Value> defaults;
+  for (const Field& field : settings) defaults.push_back(field.get(&setting_defaults));
+  install_properties(klass, "Regions", settings, defaults.data(), kFirstField);
+
+  const auto engine = spec.make_engine();
+  defaults.clear();
+  for (const Field& field : engine->fields()) defaults.push_back(engine->get(field));
+  install_properties(klass, spec.name, engine->fields(), defaults.data(),
+                     kFirstField + static_cast<guint>(settings.size()));
+}
+
+void set_filter_property(FilterStream& stream, guint id, const GValue* value) {
+  const size_t index = id - kFirstField;
+  const auto settings = setting_fields();
+  try {
+    if (index < settings.size()) {
+      stream.set_setting(settings[index], from_gvalue(settings[index], value));
+    } else {
+      const Field& field = stream.engine().fields()[index - settings.size()];
+      stream.engine().set(field, from_gvalue(field, value));
+    }
+  } catch (const std::exception& error) {
+    g_warning("%s: kept as it was: %s", stream.engine().name(), error.what());
+  }
+}
+
+void get_filter_property(FilterStream& stream, guint id, GValue* value) {
+  if (id == kActiveDevice) {
+    g_value_set_string(value, stream.active_device().c_str());
+    return;
+  }
+  const size_t index = id - kFirstField;
+  const auto settings = setting_fields();
+  if (index < settings.size()) {
+    to_gvalue(settings[index], stream.get_setting(settings[index]), value);
+  } else {
+    const Field& field = stream.engine().fields()[index - settings.size()];
+    to_gvalue(field, stream.engine().get(field), value);
+  }
+}
+
+}  // namespace regions

@@ -1,0 +1,15 @@
+// The properties of our elements: active-device, then the settings of all, then the engine's own.
+#pragma once
+
+#include "plugin/filter_stream.hpp"
+
+namespace regions {
+
+void install_filter_properties(GObjectClass* klass, const ElementSpec& spec);
+
+// Between a property and what it stands for. Values out of range leave it as it was, with a
+// warning.
+void set_filter_property(FilterStream& stream, guint id, const GValue* value);
+void get_filter_property(FilterStream& stream, guint id, GValue* value);
+
+}  // namespace regions
