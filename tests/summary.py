@@ -12,8 +12,8 @@ import re
 import sys
 
 GTEST = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?)(?:, where .*)? \(\d+ ms\)$")
-UNITTEST = re.compile(r"^(test\w*) \(.*\) \.\.\. (.*)$")  # the verdict may follow on a later line
-VERDICT = re.compile(r"^(ok|FAIL|ERROR|skipped '(.*)')$")
+UNITTEST = re.compile(r"^(test\w*) \(")  # the verdict follows there or on a later line
+VERDICT = re.compile(r"(?:^| \.\.\. )(ok|FAIL|ERROR|skipped '(.*)')$")
 
 
 class Summary:
@@ -77,8 +77,8 @@ def unittest_cases(text):
     name = None
     for line in text.splitlines():
         if case := UNITTEST.match(line):
-            name, line = case[1], case[2]
-        verdict = VERDICT.match(line)
+            name = case[1]
+        verdict = VERDICT.search(line)
         if name and verdict:
             word = {"ok": "passed", "FAIL": "failed", "ERROR": "failed"}.get(verdict[1], "skipped")
             yield name, word, verdict[2]
