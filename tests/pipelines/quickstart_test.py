@@ -97,13 +97,33 @@ class Quickstart(unittest.TestCase):
                 self.assertNotIn("Traceback", text)
                 self.assertEqual(list(self.out.iterdir()) if self.out.exists() else [], [])
 
-    def test_interrupt(self):
+    def interrupted(self, *arguments):
+        """A job that gets Ctrl-C once frames are on their way, and what it printed."""
         job = subprocess.Popen([str(media.script("with-plugin")), sys.executable,
-                                str(media.script("objects.py")), "--out", str(self.out)],
+                                str(media.script("objects.py")), "--out", str(self.out), *arguments],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        job.stdout.readline()  # progress: frames are on their way
+        progress = job.stdout.readline()
         job.send_signal(signal.SIGINT)
-        text = job.communicate(timeout=60)[0]
+        return job, progress + job.communicate(timeout=100)[0]
+
+    def test_interrupted_camera(self):
+        server = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).with_name(
+            "rtsp_server.py"))], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.communicate)
+        self.addCleanup(server.terminate)
+        address = server.stdout.readline().strip()
+        if not address.startswith("rtsp://"):
+            self.skipTest("no camera to try: " + address)
+        job, text = self.interrupted(address)
+        self.assertEqual(job.returncode, 0, text)
+        count = int(re.search(r"regions in (\d+) frames", text)[1])
+        written = media.times(self.out / "overlay.mp4")
+        self.assertEqual(len(set(written)), count)
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()),
+                         ["overlay.mp4", "still.png"])
+
+    def test_interrupt(self):
+        job, text = self.interrupted()
         self.assertEqual(job.returncode, 130, text)
         self.assertIn("interrupted; nothing was written", text)
         self.assertEqual(list(self.out.iterdir()), [])
