@@ -63,7 +63,7 @@ class ForegroundContacts {
 };
 
 // Contacts of linked pixels, from one bit a pixel and direction.
-template <class T, Connectivity connectivity>
+template <class T, Connectivity connectivity, class Links>
 class LinkedContacts {
  public:
   using Tile = T;
@@ -77,27 +77,27 @@ class LinkedContacts {
 
   // Fills all bits. A warp goes down a column of words and keeps the row above in registers, so
   // that a pixel is loaded once. Ends with a barrier.
-  __device__ void read(const Linked& linked, int x, int y) {
+  __device__ void read(const Links& links, int x, int y) {
     constexpr int kRows = T::all_words / (T::threads / 32);  // of a warp
     const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
     const int column = warp % T::words, first_row = warp / T::words * kRows;
-    Row above = row_of(linked, x, y, column, first_row - 1);
-#pragma unroll 4
+    Row above = row_of(links, x, y, column, first_row - 1);
     for (int row = first_row; row < first_row + kRows; ++row) {
-      const Row now = row_of(linked, x, y, column, row);
-      const auto bits = [&](const Pixel& other) {
-        const bool both = now.here.valid && other.valid;
-        return __ballot_sync(0xffffffffu, both && linked(now.here.color, other.color));
+      const Row now = row_of(links, x, y, column, row);
+      const auto linked = [&](uint32_t other, uint32_t where) {
+        return __ballot_sync(0xffffffffu, links(now.here, other)) & where & now.inside;
       };
-      const uint32_t foreground = __ballot_sync(0xffffffffu, now.here.valid);
-      const uint32_t continued = bits(now.left), up = bits(above.here);
-      const bool eight = connectivity == Connectivity::eight;
-      const uint32_t up_left = eight ? bits(above.left) : 0;
-      const uint32_t up_right = eight ? bits(above.right) : 0;
+      const uint32_t continued = linked(now.left, now.has_left());
+      const uint32_t up = linked(above.here, above.inside);
+      uint32_t up_left = 0, up_right = 0;
+      if constexpr (connectivity == Connectivity::eight) {
+        up_left = linked(above.left, above.has_left());
+        up_right = linked(above.right, above.has_right());
+      }
       if (lane == 0) {
         const int w = row * T::words + column;
-        runs_.foreground[w] = foreground;
-        runs_.starts[w] = foreground & ~continued;
+        runs_.foreground[w] = now.inside;
+        runs_.starts[w] = now.inside & ~continued;
         bits_.up[w] = up;
         bits_.up_left[w] = up_left;
         bits_.up_right[w] = up_right;
@@ -181,35 +181,33 @@ class LinkedContacts {
     }
   };
 
-  // A pixel, if it lies in the tile and in the picture.
-  struct Pixel {
-    uint32_t color;
-    bool valid;
-  };
-  // A lane's pixel of a row, and its neighbours.
+  // A lane's pixel of a row and its neighbours, and which lanes' lie in the tile and the picture.
   struct Row {
-    Pixel left, here, right;
+    uint32_t left, here, right;
+    uint32_t inside;
+    bool inside_before, inside_behind;  // the pixels beside the word
+
+    __device__ uint32_t has_left() const { return inside << 1 | (inside_before ? 1u : 0u); }
+    __device__ uint32_t has_right() const {
+      return inside >> 1 | (inside_behind ? 0x80000000u : 0u);
+    }
   };
-  __device__ static Row row_of(const Linked& linked, int x, int y, int column, int row) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const auto pixel_at = [&](int in_tile) -> Pixel {
-      const bool valid =
-          in_tile >= 0 && in_tile < T::width && row >= 0 && linked.contains(x + in_tile, y + row);
-      return {valid ? linked.color(x + in_tile, y + row) : 0, valid};
-    };
+  __device__ static Row row_of(const Links& links, int x, int y, int column, int row) {
+    const int lane = static_cast<int>(threadIdx.x % 32), word_x = x + column * 32;
+    const int width = row >= 0 && y + row < links.height() ? links.width() - word_x : 0;
     Row result;
-    result.here = pixel_at(column * 32 + lane);
-    // Neighbours come from the lanes beside; the two outermost are in other words.
-    Pixel beyond{0, false};
-    if (lane == 0) beyond = pixel_at(column * 32 - 1);
-    if (lane == 31) beyond = pixel_at(column * 32 + 32);
-    const auto shifted = [&](auto shuffle) -> Pixel {
-      return {shuffle(result.here.color), shuffle(result.here.valid ? 1u : 0u) != 0};
-    };
-    result.left = shifted([](uint32_t v) { return __shfl_up_sync(0xffffffffu, v, 1); });
-    result.right = shifted([](uint32_t v) { return __shfl_down_sync(0xffffffffu, v, 1); });
-    if (lane == 0) result.left = beyond;
-    if (lane == 31) result.right = beyond;
+    result.inside = width <= 0 ? 0 : width >= 32 ? 0xffffffffu : below(width);
+    result.inside_before = column > 0 && width > 0;
+    result.inside_behind = column + 1 < T::words && width > 32;
+    result.here = lane < width ? links.color(word_x + lane, y + row) : 0;
+    result.left = __shfl_up_sync(0xffffffffu, result.here, 1);
+    result.right = __shfl_down_sync(0xffffffffu, result.here, 1);
+    // The outermost lanes' neighbours are in other words.
+    if (lane == 0 ? result.inside_before : lane == 31 && result.inside_behind) {
+      const uint32_t beside = links.color(lane == 0 ? word_x - 1 : word_x + 32, y + row);
+      if (lane == 0) result.left = beside;
+      if (lane == 31) result.right = beside;
+    }
     return result;
   }
 

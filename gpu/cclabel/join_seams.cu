@@ -47,13 +47,14 @@ struct ForegroundLinks {
   static constexpr bool straight_suffices = true;
   __device__ bool operator()(int, int, int, int) const { return true; }
 };
+template <class Links>
 struct PictureLinks {
-  explicit PictureLinks(const Subject& subject) : linked(subject) {}
+  explicit PictureLinks(const Subject& subject) : links(subject) {}
   static constexpr bool straight_suffices = false;
   __device__ bool operator()(int x, int y, int x2, int y2) const {
-    return linked(linked.color(x, y), linked.color(x2, y2));
+    return links(links.color(x, y), links.color(x2, y2));
   }
-  Linked linked;
+  Links links;
 };
 
 // Joins a and b unless a lane before has the same pair; whoever stops being a root takes its first
@@ -114,8 +115,10 @@ template <Connectivity connectivity>
 void launch_criterion(const Subject& subject, const Tiles& tiles, cudaStream_t stream) {
   if (subject.criterion == Criterion::binary) {
     launch_seams<ForegroundLinks, connectivity>(subject, tiles, stream);
+  } else if (subject.frame.layout.sample_bytes == 1) {
+    launch_seams<PictureLinks<ByteLinks>, connectivity>(subject, tiles, stream);
   } else {
-    launch_seams<PictureLinks, connectivity>(subject, tiles, stream);
+    launch_seams<PictureLinks<NumberLinks>, connectivity>(subject, tiles, stream);
   }
 }
 

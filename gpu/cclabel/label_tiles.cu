@@ -28,10 +28,7 @@ __device__ void join_runs(TileForest<Contacts>& s, const Contacts& contacts) {
     if (exists) s.parent[r] = static_cast<uint32_t>(above);
   });
   __syncthreads();  // every run has a parent
-  s.runs.for_each([&](int r, bool exists) {
-    const uint32_t root = roots_of(s.parent, static_cast<uint32_t>(r));
-    if (exists) atomicExch(&s.parent[r], root);
-  });
+  s.runs.for_each([&](int r, bool exists) { flatten(s.parent, static_cast<uint32_t>(r), exists); });
   __syncthreads();  // trees are flat before they are joined
   s.runs.for_each([&](int r, bool exists) { contacts.join(s.parent, r, exists); });
   __syncthreads();  // no link is made after this
@@ -45,14 +42,11 @@ __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const Ti
   const int left = place.column > 0 ? 0 : -1;
   const int right = place.column + 1 < tiles.columns ? T::width - 1 : -1;
   s.runs.for_each([&](int r, bool exists) {
-    // Reads alone and then writes its own entry: halving here could put an older ancestor over
-    // another run's root.
-    const uint32_t root = roots_of(s.parent, static_cast<uint32_t>(r));
+    const uint32_t root = flatten(s.parent, static_cast<uint32_t>(r), exists);
     const int first = s.runs.first[r], last = s.runs.last[r], y = first / T::width;
     const bool at_border =
         y == up || y == down || first % T::width == left || last % T::width == right;
     const uint32_t bit = 1u << root % 32;
-    if (exists) atomicExch(&s.parent[r], root);
     if (at_border && !(s.borders[root / 32] & bit)) atomicOr(&s.borders[root / 32], bit);
   });
   __syncthreads();  // roots and borders are complete
@@ -188,9 +182,14 @@ template <Connectivity connectivity>
 void launch_criterion(const Subject& subject, const Tiles& tiles, cudaStream_t stream) {
   using Bytes = ForegroundContacts<BinaryTile, connectivity, ByteReader>;
   using Pixels = ForegroundContacts<BinaryTile, connectivity, PixelReader>;
-  using Links = LinkedContacts<LinkedTile, connectivity>;
+  using Colors = LinkedContacts<LinkedTile, connectivity, ByteLinks>;
+  using Numbers = LinkedContacts<LinkedTile, connectivity, NumberLinks>;
   if (subject.criterion != Criterion::binary) {
-    launch_tiles<Links, Linked>(subject, tiles, stream);
+    if (subject.frame.layout.sample_bytes == 1) {
+      launch_tiles<Colors, ByteLinks>(subject, tiles, stream);
+    } else {
+      launch_tiles<Numbers, NumberLinks>(subject, tiles, stream);
+    }
   } else if (ByteReader::can_read(subject)) {
     launch_tiles<Bytes, ByteReader>(subject, tiles, stream);
   } else {

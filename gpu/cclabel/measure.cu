@@ -217,42 +217,77 @@ __device__ void add64(uint64_t& sum, uint64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(&sum), static_cast<unsigned long long>(value));
 }
 
-// Brings a component's sums to its region's record.
-__device__ void flush(const ComponentSums& sums, const Tiles& tiles, const TilePlace& place, int c,
-                      int component, bool is_border, Region* records) {
-  Region& record = records[sums.label[c] - 1];
-  const auto px = static_cast<uint32_t>(place.x), py = static_cast<uint32_t>(place.y);
-  const uint64_t area = sums.area[c];
-  const uint64_t sum_x = sums.x[c] + area * px, sum_y = sums.y[c] + area * py;
-  const auto left = static_cast<int>(sums.left[c] + px);
-  const auto right = static_cast<int>(sums.right[c] + px);
-  const auto bottom = static_cast<int>(sums.bottom[c] + py);
-  const size_t at = static_cast<size_t>(place.tile) * tiles.capacity + component;
-  const int local = tiles.first[at];
+// What a region's record says of its first pixel, if component `c` holds that.
+__device__ void write_first(const Tiles& tiles, const TilePlace& place, int c, bool is_border,
+                            uint32_t label, Region& record) {
+  const int local = tiles.first[static_cast<size_t>(place.tile) * tiles.capacity + c];
   const uint32_t id = place.id(tiles, local);
-  if (!is_border || tiles.parent[id] == id) {  // the region's first pixel is here
-    record.id = record.track = sums.label[c];
-    record.first_x = place.x + local % tiles.width;
-    record.first_y = record.top = place.y + local / tiles.width;
+  if (is_border && tiles.parent[id] != id) return;
+  record.id = record.track = label;
+  record.first_x = place.x + (local & (tiles.width - 1));
+  record.first_y = record.top = place.y + (local >> tiles.width_bits);
+}
+
+// The sums of a component that lies in this tile alone are its region's.
+__device__ void flush_inner(const ComponentSums& sums, const TilePlace& place, int c,
+                            Region& record) {
+  const uint64_t area = sums.area[c];
+  record.left = place.x + static_cast<int>(sums.left[c]);
+  record.right = place.x + static_cast<int>(sums.right[c]);
+  record.bottom = place.y + static_cast<int>(sums.bottom[c]);
+  record.area = area;
+  record.sum_x = sums.x[c] + area * static_cast<uint32_t>(place.x);
+  record.sum_y = sums.y[c] + area * static_cast<uint32_t>(place.y);
+  for (int k = 0; k < 3; ++k) record.sum_value[k] = sums.value[k][c];
+}
+
+// Adds the sums of 32 components, a lane each, to the records of their labels (0: none). Those of
+// one region are added up first: a maze has a hundred in a tile.
+__device__ void flush_border(const ComponentSums& sums, const TilePlace& place, int c,
+                             uint32_t label, Region* records) {
+  const auto px = static_cast<uint32_t>(place.x), py = static_cast<uint32_t>(place.y);
+  uint32_t pending = __ballot_sync(kAllLanes, label != 0);
+  while (pending) {
+    const int leader = __ffs(static_cast<int>(pending)) - 1;
+    const uint32_t common = __shfl_sync(kAllLanes, label, leader);
+    const bool joins = label == common;
+    pending &= ~__ballot_sync(kAllLanes, joins);
+    const uint64_t area = warp_sum(joins ? sums.area[c] : 0);
+    const uint32_t x = warp_sum(joins ? sums.x[c] : 0), y = warp_sum(joins ? sums.y[c] : 0);
+    const uint32_t left = warp_min(joins ? sums.left[c] : kNone);
+    const uint32_t right = warp_max(joins ? sums.right[c] : 0);
+    const uint32_t bottom = warp_max(joins ? sums.bottom[c] : 0);
+    uint32_t value[3];
+    for (int k = 0; k < 3; ++k) value[k] = warp_sum(joins ? sums.value[k][c] : 0);
+    if (static_cast<int>(threadIdx.x % 32) != leader) continue;
+    Region& record = records[common - 1];
+    atomicMin(&record.left, static_cast<int>(left + px));
+    atomicMax(&record.right, static_cast<int>(right + px));
+    atomicMax(&record.bottom, static_cast<int>(bottom + py));
+    add64(record.area, area);
+    add64(record.sum_x, x + area * px);
+    add64(record.sum_y, y + area * py);
+    for (int k = 0; k < 3; ++k) {
+      if (value[k]) add64(record.sum_value[k], value[k]);
+    }
   }
-  if (!is_border) {
-    record.left = left;
-    record.right = right;
-    record.bottom = bottom;
-    record.area = area;
-    record.sum_x = sum_x;
-    record.sum_y = sum_y;
-    for (int k = 0; k < 3; ++k) record.sum_value[k] = sums.value[k][c];
-    return;
-  }
-  atomicMin(&record.left, left);
-  atomicMax(&record.right, right);
-  atomicMax(&record.bottom, bottom);
-  add64(record.area, area);
-  add64(record.sum_x, sum_x);
-  add64(record.sum_y, sum_y);
-  for (int k = 0; k < 3; ++k) {
-    if (sums.value[k][c]) add64(record.sum_value[k], sums.value[k][c]);
+}
+
+// Brings the sums of components first..first + count - 1 to their regions' records.
+__device__ void flush(const ComponentSums& sums, const Tiles& tiles, const TilePlace& place,
+                      int first, int count, int border, Region* records) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
+    const int c = min(start + lane, count - 1);
+    const bool is_border = first + c < border;
+    const uint32_t label = start + lane < count ? sums.label[c] : 0;
+    if (label) {
+      Region& record = records[label - 1];
+      write_first(tiles, place, first + c, is_border, label, record);
+      if (!is_border) flush_inner(sums, place, c, record);
+    }
+    __syncwarp();
+    flush_border(sums, place, c, is_border ? label : 0, records);
   }
 }
 
@@ -283,10 +318,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
     __syncthreads();  // runs know their components
     sum_words(s, tiles, place, values);
     __syncthreads();  // the sums are complete
-    for (int c = me; c < count; c += kThreads) {
-      if (!s.sums.label[c]) continue;
-      flush(s.sums, tiles, place, c, first + c, first + c < all.border, records);
-    }
+    flush(s.sums, tiles, place, first, count, all.border, records);
     __syncthreads();  // the sums may be cleared again
   }
 }

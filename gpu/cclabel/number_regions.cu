@@ -11,45 +11,54 @@ namespace {
 
 constexpr int kThreads = NumberBlock::threads;
 
-// Blocks that number the rows of one row of tiles.
-REGIONS_HD int blocks_per_strip(const Tiles& tiles) { return tiles.height / NumberBlock::rows; }
+// First pixels in four words.
+struct FourWords {
+  uint32_t count[4];
 
-// Sum over the block, in every thread.
-__device__ uint32_t sum_of_block(uint32_t value, uint32_t (&warp_sums)[kThreads / 32]) {
-  uint32_t total;
-  sum_before<kThreads>(value, warp_sums, total);
-  __syncthreads();  // warp_sums may be used again
-  return total;
-}
+  __device__ FourWords(const uint32_t* firsts, size_t w, size_t end) {
+    uint4 bits = {};
+    if (w + 4 <= end) {
+      bits = *reinterpret_cast<const uint4*>(firsts + w);
+    } else {
+      if (w < end) bits.x = firsts[w];
+      if (w + 1 < end) bits.y = firsts[w + 1];
+      if (w + 2 < end) bits.z = firsts[w + 2];
+    }
+    const uint32_t words[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int k = 0; k < 4; ++k) count[k] = static_cast<uint32_t>(__popc(words[k]));
+  }
+  __device__ uint32_t sum() const { return count[0] + count[1] + count[2] + count[3]; }
+};
 
-__device__ void number_rows(const Tiles& tiles, Count count, int block) {
+// A block numbers a row of tiles. Tile heights are multiples of four, so that its words begin at
+// one that is, too.
+__device__ void number_rows(const Tiles& tiles, Count which, int tile_row) {
   __shared__ uint32_t warp_sums[kThreads / 32];
-  const int strip = block / blocks_per_strip(tiles);
-  const int first_row = strip * tiles.height;
-  const int row = first_row + block % blocks_per_strip(tiles) * NumberBlock::rows;
-  const int end_row = min(row + NumberBlock::rows, tiles.size.height);
-  if (row >= tiles.size.height) return;  // the whole block
+  const int end_row = min((tile_row + 1) * tiles.height, tiles.size.height);
   const size_t words = static_cast<size_t>(tiles.stride / 32);
+  const size_t begin = tile_row * tiles.height * words, end = end_row * words;
 
   uint32_t sum = 0;
-  const size_t earlier_tiles = static_cast<size_t>(strip) * tiles.columns;
+  const size_t earlier_tiles = static_cast<size_t>(tile_row) * tiles.columns;
   for (size_t t = threadIdx.x; t < earlier_tiles; t += kThreads) sum += tiles.regions[t];
-  for (size_t w = first_row * words + threadIdx.x; w < row * words; w += kThreads) {
-    sum += static_cast<uint32_t>(__popc(tiles.firsts[w]));
-  }
-  uint32_t before = sum_of_block(sum, warp_sums);
-  for (size_t start = row * words; start < end_row * words; start += kThreads) {
-    const size_t w = start + threadIdx.x;
-    const bool inside = w < end_row * words;
-    const uint32_t begun = inside ? static_cast<uint32_t>(__popc(tiles.firsts[w])) : 0;
-    uint32_t total;
-    const uint32_t within = sum_before<kThreads>(begun, warp_sums, total);
-    if (inside) tiles.before[w] = before + within;
-    before += total;
+  uint32_t before;
+  sum_before<kThreads>(sum, warp_sums, before);
+  for (size_t start = begin; start < end; start += 4 * kThreads) {
+    const size_t w = start + 4 * threadIdx.x;
+    const FourWords four(tiles.firsts, w, end);
     __syncthreads();  // warp_sums may be used again
+    uint32_t total;
+    uint32_t rank = before + sum_before<kThreads>(four.sum(), warp_sums, total);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (w + k < end) tiles.before[w + k] = rank;
+      rank += four.count[k];
+    }
+    before += total;
   }
   if (end_row != tiles.size.height || threadIdx.x != 0) return;
-  if (count == Count::all) tiles.total[0] = before;
+  if (which == Count::all) tiles.total[0] = before;
   tiles.total[1] = before;
 }
 
@@ -65,9 +74,7 @@ __device__ void flatten_borders(const Tiles& tiles, int block) {
   for (int start = 0; start < border; start += 32) {
     const bool exists = start + lane < border;
     const uint32_t id = place.id(tiles, first[exists ? start + lane : start]);
-    const uint32_t root = roots_of(tiles.parent, id);
-    // Only its own entry, and a root: other lanes may be walking through it.
-    if (exists) atomicExch(tiles.parent + id, root);
+    flatten(tiles.parent, id, exists);
   }
 }
 
@@ -97,7 +104,7 @@ __global__ __launch_bounds__(kThreads) void number_regions_kernel(Tiles tiles, C
 }  // namespace
 
 void number_regions(const Tiles& tiles, Count count, const Records& records, cudaStream_t stream) {
-  const auto number_blocks = static_cast<unsigned>(tiles.rows * blocks_per_strip(tiles));
+  const auto number_blocks = static_cast<unsigned>(tiles.rows);
   const unsigned flatten_blocks = blocks_for(tiles.tiles(), kThreads / 32);
   const unsigned clear_blocks = blocks_for(records.capacity, kThreads);
   launch(number_regions_kernel, number_blocks + flatten_blocks + clear_blocks, kThreads, 0, stream,

@@ -111,68 +111,83 @@ struct PixelReader {
   }
 };
 
-// What `equal` and `difference` compare, a pixel in 32 bits, and whether two of them are linked.
-class Linked {
- public:
-  explicit Linked(const Subject& subject)
-      : width_(subject.frame.width), height_(subject.frame.height), limit_(subject.level) {
-    const ConstFrame& frame = subject.frame;
-    const Layout& layout = frame.layout;
+// What `equal` and `difference` compare of a pixel, in 32 bits, and whether two of them are linked.
+
+// Where the values lie; `channels` of them from there on.
+struct Values {
+  const std::byte* start;
+  ptrdiff_t pitch;
+  int width, height;
+  int step;  // bytes from a pixel to the next
+  int channels;
+  int limit;  // linked when the distance is less
+
+  explicit Values(const Subject& subject)
+      : width(subject.frame.width), height(subject.frame.height), limit(subject.level) {
+    const Layout& layout = subject.frame.layout;
     const bool is_rgb = layout.model == ColorModel::rgb && subject.measure == Measure::value;
     const Component& component = layout.component[subject.measure == Measure::alpha ? 3 : 0];
-    start_ = frame.plane[component.plane] + (is_rgb ? 0 : component.offset);
-    pitch_ = frame.pitch[component.plane];
-    step_ = component.step;
-    low_bits_ = layout.low_bits;
-    if (is_rgb) {
-      kind_ = step_ == 4 && is_aligned(4) ? Kind::word : Kind::bytes;
-    } else {
-      kind_ = layout.sample_bytes == 4   ? Kind::name
-              : layout.sample_bytes == 2 ? Kind::number
-                                         : Kind::byte;
-    }
+    start = subject.frame.plane[component.plane] + (is_rgb ? 0 : component.offset);
+    pitch = subject.frame.pitch[component.plane];
+    step = component.step;
+    channels = is_rgb ? 3 : 1;
   }
+  __device__ const std::byte* at(int x, int y) const {
+    return start + y * pitch + static_cast<ptrdiff_t>(x) * step;
+  }
+};
 
-  __device__ bool contains(int x, int y) const { return x < width_ && y < height_; }
-
-  // The pixel's channels in the bytes of a word; or its number.
+// Channels of one byte: sum of |difference|.
+class ByteLinks {
+ public:
+  explicit ByteLinks(const Subject& subject) : values_(subject) {
+    const auto address = reinterpret_cast<uintptr_t>(values_.start);
+    const bool aligned = (address | static_cast<uintptr_t>(values_.pitch)) % 4 == 0;
+    in_a_word_ = values_.channels == 3 && values_.step == 4 && aligned;
+  }
+  __device__ int width() const { return values_.width; }
+  __device__ int height() const { return values_.height; }
+  // The channels, a byte each; their order does not matter.
   __device__ uint32_t color(int x, int y) const {
-    const std::byte* at = start_ + y * pitch_ + static_cast<ptrdiff_t>(x) * step_;
+    const std::byte* at = values_.at(x, y);
+    if (in_a_word_) return *reinterpret_cast<const uint32_t*>(at) & 0xffffffu;  // without alpha
     const auto* p = reinterpret_cast<const uint8_t*>(at);
-    switch (kind_) {
-      case Kind::word:
-        return *reinterpret_cast<const uint32_t*>(at) & 0xffffffu;  // the fourth byte is alpha
-      case Kind::bytes:
-        return p[0] | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16;
-      case Kind::byte:
-        return p[0];
-      case Kind::number:
-        return (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits_;
-      default:
-        return *reinterpret_cast<const uint32_t*>(at);
-    }
+    if (values_.channels == 1) return p[0];
+    return p[0] | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16;
   }
-
-  // Sum of |difference| below the limit; names have no distance.
   __device__ bool operator()(uint32_t a, uint32_t b) const {
-    if (kind_ == Kind::name) return a == b;
-    if (kind_ != Kind::number) return static_cast<int>(__vsadu4(a, b)) < limit_;
-    return abs(static_cast<int>(a) - static_cast<int>(b)) < limit_;
+    return static_cast<int>(__vsadu4(a, b)) < values_.limit;
   }
 
  private:
-  enum class Kind : uint8_t { word, bytes, byte, number, name };
-  bool is_aligned(uintptr_t bytes) const {
-    return (reinterpret_cast<uintptr_t>(start_) | static_cast<uintptr_t>(pitch_)) % bytes == 0;
+  Values values_;
+  bool in_a_word_;
+};
+
+// One number of two bytes: |difference|; or of four, a name: equal or not.
+class NumberLinks {
+ public:
+  explicit NumberLinks(const Subject& subject)
+      : values_(subject),
+        low_bits_(subject.frame.layout.low_bits),
+        is_name_(subject.frame.layout.sample_bytes == 4) {}
+  __device__ int width() const { return values_.width; }
+  __device__ int height() const { return values_.height; }
+  __device__ uint32_t color(int x, int y) const {
+    const std::byte* at = values_.at(x, y);
+    if (is_name_) return *reinterpret_cast<const uint32_t*>(at);
+    const auto* p = reinterpret_cast<const uint8_t*>(at);
+    return (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits_;
+  }
+  __device__ bool operator()(uint32_t a, uint32_t b) const {
+    if (is_name_) return a == b;
+    return abs(static_cast<int>(a) - static_cast<int>(b)) < values_.limit;
   }
 
-  const std::byte* start_;
-  ptrdiff_t pitch_;
-  int width_, height_;
-  int step_;  // bytes from a pixel to the next
-  int limit_;
+ private:
+  Values values_;
   int low_bits_;
-  Kind kind_;
+  bool is_name_;
 };
 
 #endif

@@ -81,14 +81,19 @@ __device__ inline TilePlace place_of_block(const Tiles& tiles) {
 // too, takes for intended) and read by volatile loads; a stale read only means a longer way. The
 // lanes of a warp go step by step together: left to themselves they would drift apart and stay so.
 
-// The roots of the trees of all lanes of a warp. Reads alone, so it may run beside stores that
-// shorten paths.
-__device__ inline uint32_t roots_of(const uint32_t* parent, uint32_t node) {
+// Hangs the node of each lane of a warp directly below its root, and returns that. A lane writes no
+// entry but its own, so that what it leaves there is the root, whatever other warps do; the entries
+// of others shorten its way, which makes this pointer jumping (logarithmic in the depth). With
+// `exists` false nothing is written. Must not run beside unite().
+__device__ inline uint32_t flatten(uint32_t* parent, uint32_t node, bool exists) {
   const volatile uint32_t* forest = parent;
+  uint32_t above = forest[node];
   while (true) {
-    const uint32_t next = forest[node];
-    if (!__any_sync(0xffffffffu, next != node)) return node;
-    node = next;
+    const uint32_t beyond = forest[above];
+    const bool moves = beyond != above;
+    if (!__any_sync(0xffffffffu, moves)) return above;
+    if (moves && exists) atomicExch(parent + node, beyond);
+    above = beyond;
   }
 }
 

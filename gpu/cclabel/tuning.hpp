@@ -24,10 +24,8 @@ struct SeamBlock {
   static constexpr int threads = 128;
 };
 
-// A block numbers `rows` picture rows.
 struct NumberBlock {
-  static constexpr int threads = 256;
-  static constexpr int rows = 8;
+  static constexpr int threads = 512;
 };
 
 // A block sums up to `components` of a tile's components at once.
