@@ -326,8 +326,8 @@ def gpu_parts(gpu):
         "CPU's labels.\n", gpu.peers(),
         "## Whole pipelines on the GPU\n",
         "1920x1080 NV12. The numbered columns are frames a second for so many frames in flight. "
-        "*system*: ready-made frames in pageable memory; *pinned*: in buffers of the pool that cclabel proposes; *cuda*: in CUDA "
-        "memory. The last column: a frame that no other follows, from the source to the sink.\n",
+        "*system*: ready-made frames in pageable memory; *pinned*: in buffers of the pool that "
+        "cclabel proposes; *cuda*: in CUDA memory. The last column: a frame that no other follows, from the source to the sink.\n",
         "![Frames a second over frames in flight](plots/pipelines.svg)\n",
         pipeline_table(gpu.figures)]
 
@@ -342,7 +342,8 @@ def cpu_parts(cpu):
     parts.append(cpu.labelling())
     if cpu.figures.select(what="pipeline") and "gpu" not in cpu.figures.record:
         parts += ["### Whole pipelines on this CPU\n",
-                  "1920x1080 NV12. The numbered columns are frames a second for so many frames in flight.\n",
+                  "1920x1080 NV12. The numbered columns are frames a second for so many frames in "
+                  "flight.\n",
                   pipeline_table(cpu.figures)]
     return parts
 
