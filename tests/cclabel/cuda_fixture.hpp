@@ -1,0 +1,41 @@
+// What the CUDA tests of cclabel share: they skip where there is no GPU, and compare with the
+// oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gpu/device.hpp"
+#include "tests/cclabel/cuda_case.hpp"
+#include "tests/cclabel/run.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+
+class CcLabelCuda : public testing::Test {
+ protected:
+  static constexpr Connectivity kBoth[] = {Connectivity::four, Connectivity::eight};
+
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+    gpu_ = std::make_unique<CudaCase>();
+  }
+
+  // Labels, total and records, bit for bit; the input and all surroundings untouched.
+  void expect_oracle(const ConstFrame& in, const ConstFrame& mask, const CcLabelParams& params,
+                     const std::string& picture, int padding = 0, uint32_t capacity = 4096) {
+    const std::string name = picture + " " + std::to_string(in.width) + "x" +
+                             std::to_string(in.height) + " " + to_text(params);
+    Labelling expected = label_slowly(in, mask, params);
+    const CudaResult result = gpu_->label(in, mask, params, padding, capacity);
+    EXPECT_TRUE(result.intact) << name;
+    EXPECT_EQ(result.total, expected.regions.size()) << name;
+    expected.regions.resize(std::min<size_t>(expected.regions.size(), capacity));
+    EXPECT_EQ(difference({result.labels, result.regions}, expected, in.width), "") << name;
+  }
+
+  std::unique_ptr<CudaCase> gpu_;
+};
+
+}  // namespace regions
