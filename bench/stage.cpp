@@ -174,8 +174,9 @@ class ReadyMade {
   GstContext* context() const { return context_; }
 
  private:
-  // The context that the uploading element made or was given.
+  // The context that the uploading element made or was given; its bins remember it.
   void keep_context(GstElement* pipeline) {
+    context_ = gst_element_get_context(pipeline, kCudaContext);
     GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline));
     gst_iterator_foreach(
         elements,
