@@ -13,8 +13,8 @@ import sys
 FOLDERS = ("core", "gpu", "plugin", "tests/gpu", "bench")
 BUILD_FILES = ("meson.build", "meson_options.txt")
 # These only describe figures that were taken before.
-REPORT_ONLY = ("bench/results/", "bench/report.py", "bench/plots.py", "bench/figures.py",
-               "bench/run", "bench/anchors.json", "bench/requirements.txt")
+REPORT_ONLY = ("bench/results/", "bench/report.py", "bench/report_test.py", "bench/plots.py",
+               "bench/figures.py", "bench/run", "bench/anchors.json", "bench/requirements.txt")
 MARK = b"gst-regions-sources:"
 
 
