@@ -75,32 +75,35 @@ class LinkedContacts {
 
   __device__ LinkedContacts(TileRuns<T>& runs, Bits& bits) : runs_(runs), bits_(bits) {}
 
-  // Fills all bits. A warp goes down a column of words and keeps the row above in registers, so
+  // Fills all bits. A warp goes down some rows of the tile and keeps the row above in registers, so
   // that a pixel is loaded once. Ends with a barrier.
   __device__ void read(const Links& links, int x, int y) {
-    constexpr int kRows = T::all_words / (T::threads / 32);  // of a warp
-    const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-    const int column = warp % T::words, first_row = warp / T::words * kRows;
-    Row above = row_of(links, x, y, column, first_row - 1);
+    constexpr int kRows = T::rows / (T::threads / 32);  // of a warp
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int first_row = static_cast<int>(threadIdx.x / 32) * kRows;
+    Row above(links, x, y, first_row - 1);
+#pragma unroll 2
     for (int row = first_row; row < first_row + kRows; ++row) {
-      const Row now = row_of(links, x, y, column, row);
-      const auto linked = [&](uint32_t other, uint32_t where) {
-        return __ballot_sync(0xffffffffu, links(now.here, other)) & where & now.inside;
-      };
-      const uint32_t continued = linked(now.left, now.has_left());
-      const uint32_t up = linked(above.here, above.inside);
-      uint32_t up_left = 0, up_right = 0;
-      if constexpr (connectivity == Connectivity::eight) {
-        up_left = linked(above.left, above.has_left());
-        up_right = linked(above.right, above.has_right());
-      }
-      if (lane == 0) {
-        const int w = row * T::words + column;
-        runs_.foreground[w] = now.inside;
-        runs_.starts[w] = now.inside & ~continued;
-        bits_.up[w] = up;
-        bits_.up_left[w] = up_left;
-        bits_.up_right[w] = up_right;
+      const Row now(links, x, y, row);
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        const auto linked = [&](uint32_t other, uint32_t where) {
+          return __ballot_sync(0xffffffffu, links(now.here[w], other)) & where & now.inside[w];
+        };
+        const uint32_t continued = linked(now.left[w], now.has_left(w));
+        const uint32_t up = linked(above.here[w], above.inside[w]);
+        uint32_t up_left = 0, up_right = 0;
+        if constexpr (connectivity == Connectivity::eight) {
+          up_left = linked(above.left[w], above.has_left(w));
+          up_right = linked(above.right[w], above.has_right(w));
+        }
+        if (lane != 0) continue;
+        const int word = row * T::words + w;
+        runs_.foreground[word] = now.inside[w];
+        runs_.starts[word] = now.inside[w] & ~continued;
+        bits_.up[word] = up;
+        bits_.up_left[word] = up_left;
+        bits_.up_right[word] = up_right;
       }
       above = now;
     }
@@ -181,35 +184,42 @@ class LinkedContacts {
     }
   };
 
-  // A lane's pixel of a row and its neighbours, and which lanes' lie in the tile and the picture.
+  // A row of the tile: a lane has the pixel of its place in each word, and that one's neighbours.
+  // `inside` says which lie in the tile and the picture.
   struct Row {
-    uint32_t left, here, right;
-    uint32_t inside;
-    bool inside_before, inside_behind;  // the pixels beside the word
+    uint32_t left[T::words], here[T::words], right[T::words];
+    uint32_t inside[T::words];
 
-    __device__ uint32_t has_left() const { return inside << 1 | (inside_before ? 1u : 0u); }
-    __device__ uint32_t has_right() const {
-      return inside >> 1 | (inside_behind ? 0x80000000u : 0u);
+    __device__ Row(const Links& links, int x, int y, int row) {
+      const int lane = static_cast<int>(threadIdx.x % 32);
+      const int width = row >= 0 && y + row < links.height() ? links.width() - x : 0;
+      uint32_t before[T::words], behind[T::words];  // turned round within the word
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        const int rest = width - w * 32;
+        inside[w] = rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : below(rest);
+        here[w] = lane < rest ? links.color(x + w * 32 + lane, y + row) : 0;
+      }
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        before[w] = __shfl_sync(0xffffffffu, here[w], (lane + 31) % 32);
+        behind[w] = __shfl_sync(0xffffffffu, here[w], (lane + 1) % 32);
+      }
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        left[w] = lane == 0 && w > 0 ? before[w > 0 ? w - 1 : 0] : before[w];
+        right[w] =
+            lane == 31 && w + 1 < T::words ? behind[w + 1 < T::words ? w + 1 : w] : behind[w];
+      }
+    }
+    // Whether the pixels' neighbours are inside.
+    __device__ uint32_t has_left(int w) const {
+      return inside[w] << 1 | (w > 0 ? inside[w > 0 ? w - 1 : 0] >> 31 : 0);
+    }
+    __device__ uint32_t has_right(int w) const {
+      return inside[w] >> 1 | (w + 1 < T::words ? inside[w + 1 < T::words ? w + 1 : w] << 31 : 0);
     }
   };
-  __device__ static Row row_of(const Links& links, int x, int y, int column, int row) {
-    const int lane = static_cast<int>(threadIdx.x % 32), word_x = x + column * 32;
-    const int width = row >= 0 && y + row < links.height() ? links.width() - word_x : 0;
-    Row result;
-    result.inside = width <= 0 ? 0 : width >= 32 ? 0xffffffffu : below(width);
-    result.inside_before = column > 0 && width > 0;
-    result.inside_behind = column + 1 < T::words && width > 32;
-    result.here = lane < width ? links.color(word_x + lane, y + row) : 0;
-    result.left = __shfl_up_sync(0xffffffffu, result.here, 1);
-    result.right = __shfl_down_sync(0xffffffffu, result.here, 1);
-    // The outermost lanes' neighbours are in other words.
-    if (lane == 0 ? result.inside_before : lane == 31 && result.inside_behind) {
-      const uint32_t beside = links.color(lane == 0 ? word_x - 1 : word_x + 32, y + row);
-      if (lane == 0) result.left = beside;
-      if (lane == 31) result.right = beside;
-    }
-    return result;
-  }
 
   TileRuns<T>& runs_;
   Bits& bits_;

@@ -15,6 +15,9 @@ struct TileShape {
   static_assert(runs <= width * rows && runs % 32 == 0 && width * rows <= 1 << 15);
 };
 
+// On an H200 128x64 with 512 threads, 128x32 with 256 and 64-pixel rows were within 1% of each
+// other at 1080p and 4096^2; 1024 threads lost 30% at 4096^2, since one block fills an SM.
+
 // `binary`: a run takes at least two pixels of a row, its own and the gap behind it.
 using BinaryTile = TileShape<4, 64, 512, 4096>;
 // `equal`, `difference`: every pixel may be a run.

@@ -1,0 +1,97 @@
+// Sums of colours over some of 32 pixels in a row. A reader's load() takes what it can of the 32
+// beforehand; sum() adds up those in a mask.
+#pragma once
+
+#include "core/frame.hpp"
+
+#ifdef __CUDACC__
+
+namespace regions::cclabel {
+
+// One byte a pixel, rows 16-byte aligned.
+struct ByteValues {
+  static constexpr int channels = 1;
+  Image<const uint8_t> image;
+
+  explicit ByteValues(const ConstFrame& frame)
+      : image(frame.plane_as<const uint8_t>(0, frame.width, frame.height)) {}
+  static bool can_read(const ConstFrame& frame) {
+    const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
+    return frame.layout.format == PixelFormat::gray8 &&
+           (address | static_cast<uintptr_t>(frame.pitch[0])) % 16 == 0;
+  }
+
+  struct Word {
+    uint32_t bytes[8];
+  };
+  __device__ Word load(int x, int y) const {
+    Word word = {};
+    const uint8_t* from = image.row(y) + x;
+    if (x + 32 <= image.width) {
+      const uint4 a = reinterpret_cast<const uint4*>(from)[0];
+      const uint4 b = reinterpret_cast<const uint4*>(from)[1];
+      return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
+    }
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      if (x + i < image.width) word.bytes[i / 4] |= static_cast<uint32_t>(from[i]) << i % 4 * 8;
+    }
+    return word;
+  }
+  __device__ void sum(const Word& word, int, int, uint32_t mask, uint32_t (&value)[3]) const {
+    uint32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      // Bit k of the four goes to bit 8 k: a byte each.
+      const uint32_t ones = (mask >> 4 * i & 15u) * 0x00204081u & 0x01010101u;
+      sum = __dp4a(word.bytes[i], ones, sum);
+    }
+    value[0] = sum;
+  }
+};
+
+// Any format. Each component has its own address arithmetic: the kernel looks nothing up in a
+// layout.
+struct SampleValues {
+  const uint8_t* start[3] = {};
+  ptrdiff_t pitch[3] = {};
+  int step[3] = {};
+  int x_shift[3] = {};
+  int y_shift[3] = {};
+  int channels;
+  int low_bits;
+  bool is_wide;  // two bytes a sample
+
+  explicit SampleValues(const ConstFrame& frame)
+      : channels(frame.layout.channels),
+        low_bits(frame.layout.low_bits),
+        is_wide(frame.layout.sample_bytes == 2) {
+    for (int k = 0; k < channels; ++k) {
+      const Component& c = frame.layout.component[k];
+      start[k] = reinterpret_cast<const uint8_t*>(frame.plane[c.plane]) + c.offset;
+      pitch[k] = frame.pitch[c.plane];
+      step[k] = c.step;
+      x_shift[k] = c.x_shift;
+      y_shift[k] = c.y_shift;
+    }
+  }
+  struct Word {};
+  __device__ Word load(int, int) const { return {}; }
+  __device__ void sum(const Word&, int x, int y, uint32_t mask, uint32_t (&value)[3]) const {
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      value[k] = 0;
+      if (k >= channels) continue;
+      const uint8_t* row = start[k] + (y >> y_shift[k]) * pitch[k];
+      for (uint32_t bits = mask; bits; bits &= bits - 1) {
+        const int at = x + __ffs(static_cast<int>(bits)) - 1;
+        const uint8_t* p = row + (at >> x_shift[k]) * step[k];
+        value[k] += is_wide ? (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits : p[0];
+      }
+    }
+  }
+};
+
+}  // namespace regions::cclabel
+
+#endif
