@@ -17,6 +17,8 @@ import time
 CLIP = "/usr/share/doc/opencv-doc/examples/data/vtest.avi"
 # Smaller regions are noise: 250 pixels at 768x576, found by eye on the clip, scaled with the size.
 LEAST_AREA = 250 / (768 * 576)
+# decodebin may lose the error of a file that is cut off (seen with GStreamer 1.22), and then waits.
+PATIENCE = 20  # seconds until the first frame of a file
 SMALLEST_SIDE = 16  # of what the encoder takes; it also wants even sides
 
 
@@ -88,7 +90,8 @@ class Job:
         self.interrupted = False
         self.frames = 0
         self.regions = 0
-        self.started = self.ended = 0.0
+        self.began = time.monotonic()
+        self.started = self.ended = 0.0  # first frame in, last frame out
         self.best = None  # (regions, number of the frame, sample)
         self.frame_time = 40_000_000  # nanoseconds; taken from the stream where it tells
         self.next_time = 0  # for frames that come without a timestamp
@@ -207,6 +210,9 @@ class Job:
 
     def show_progress(self, period=2.0):
         now = time.monotonic()
+        if not self.started and not is_live(self.source) and now - self.began > PATIENCE:
+            self.stop(f"{self.source}: holds no video that can be decoded here: no frame within"
+                      f" {PATIENCE} s")
         if self.frames and now - self.shown >= period:
             self.shown = now
             rate = self.frames / max(now - self.started, 1e-9)

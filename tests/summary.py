@@ -24,7 +24,9 @@ class Summary:
 
     def add_test(self, test):
         """One line of testlog.json."""
-        name, result, text = test["name"], test["result"], test.get("stdout") or ""
+        name = test["name"].rsplit(" / ", 1)[-1]
+        result = test["result"]
+        text = (test.get("stdout") or "") + (test.get("stderr") or "")
         cases = self.add_cases(name, text)
         if result in ("FAIL", "ERROR", "TIMEOUT", "INTERRUPT", "UNEXPECTEDPASS"):
             # A case that crashed or hung has no line of its own.
