@@ -104,6 +104,37 @@ uint32_t shorten(uint32_t* parent, uint32_t first, uint32_t end, uint32_t* birth
   return births;
 }
 
+// Moves the births without a pixel in `upper` behind the others; `below` is workspace.
+REGIONS_CLONES
+void order_births(uint32_t* birth, uint32_t count, uint32_t first_run, const Word* starts,
+                  const Word* upper, const Word* lower, int words, uint32_t* below) {
+  // Births are in order of columns; walk along the band and look at each one's pixels.
+  uint32_t later = 0, next = 0, before = first_run;
+  for (int w = 0; next < count; ++w) {
+    const uint32_t here = count_bits(starts[w]);
+    for (Word bits = starts[w]; next < count && birth[next] < before + here; ++next) {
+      const uint32_t rank = birth[next] - before - (here - count_bits(bits));
+      for (uint32_t k = 0; k < rank; ++k) bits &= bits - 1;
+      // Adding the first bit of a run carries to just behind its last one in this word.
+      const Word whole = upper[w] | lower[w];
+      Word run = whole & ~(whole + (bits & -bits));
+      bool has_upper = (run & upper[w]) != 0;
+      for (int v = w + 1; !has_upper && run >> (kWordBits - 1) && v < words; ++v) {
+        const Word rest = upper[v] | lower[v];
+        run = rest & ~(rest + 1);
+        has_upper = (run & upper[v]) != 0;
+      }
+      if (has_upper) {
+        birth[next - later] = birth[next];
+      } else {
+        below[later++] = birth[next];
+      }
+    }
+    before += here;
+  }
+  std::copy_n(below, later, birth + count - later);
+}
+
 REGIONS_CLONES
 void label_runs(const uint32_t* parent, uint32_t* label, uint32_t first, uint32_t end) {
   for (uint32_t node = first; node < end; ++node) label[node] = label[parent[node]];
@@ -158,35 +189,10 @@ void Forest::sort_births(Strip& strip, int band, uint32_t births_before, const W
                          const Word* lower) {
   uint32_t* birth = birth_ + strip.first_run + births_before;
   const uint32_t count = strip.births - births_before;
-  if (count < 2) return;
-  // Births are in order of columns; walk along the band and look at each one's pixels.
-  const Word* row = starts(band);
-  uint32_t later = 0, next = 0, before = first_run_[band];
-  uint32_t* below = label_ + strip.first_run + strip.runs;  // free until bands after this one
-  for (int w = 0; next < count; ++w) {
-    const uint32_t here = count_bits(row[w]);
-    for (Word bits = row[w]; next < count && birth[next] < before + here; ++next) {
-      const uint32_t rank = birth[next] - before - (here - count_bits(bits));
-      for (uint32_t k = 0; k < rank; ++k) bits &= bits - 1;
-      // Adding the first bit of a run carries to just behind its last one in this word.
-      const Word whole = upper[w] | lower[w];
-      Word run = whole & ~(whole + (bits & -bits)) & -(bits & -bits);
-      bool has_upper = (run & upper[w]) != 0;
-      for (int v = w; !has_upper && run >> (kWordBits - 1) && v + 1 < starts_.words;) {
-        ++v;
-        const Word rest = upper[v] | lower[v];
-        run = rest & ~(rest + 1);
-        has_upper = (run & upper[v]) != 0;
-      }
-      if (has_upper) {
-        birth[next - later] = birth[next];
-      } else {
-        below[later++] = birth[next];
-      }
-    }
-    before += here;
+  uint32_t* below = label_ + strip.first_run + strip.runs;  // free until later bands
+  if (count > 1) {
+    order_births(birth, count, first_run_[band], starts(band), upper, lower, starts_.words, below);
   }
-  std::copy_n(below, later, birth + count - later);
 }
 
 void Forest::join_seam(int s, const Contacts& contacts) {

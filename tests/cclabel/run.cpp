@@ -13,7 +13,8 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   auto backend = make_cpu_backend(threads);
   auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
   Setup setup{.in = in.layout, .size = in.size(), .color = in.color};
-  setup.max_regions = std::max(options.capacity, 1u);
+  const auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, in.size().area()));
+  setup.max_regions = std::max(capacity, 1u);
   if (options.out) {
     setup.has_output = true;
     setup.out = layout_of(*options.out);
@@ -26,12 +27,12 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
 
   RunResult result;
   GuardedFrame labels(PixelFormat::labels32, in.size(), 8);
-  std::vector<Region> records(options.capacity + 1);
+  std::vector<Region> records(capacity + 1);
   records.back().id = 0xA9A9A9A9;
   Job job{.in = in, .mask = mask};
   if (options.wants_labels) job.labels = labels.labels();
-  if (options.capacity > 0) job.table.regions = records.data();
-  job.table.capacity = options.capacity;
+  if (capacity > 0) job.table.regions = records.data();
+  job.table.capacity = capacity;
   job.table.total = &result.total;
   if (options.out) {
     result.out.emplace(*options.out, in.size(), options.padding, in.color);
@@ -48,7 +49,7 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
     const uint32_t* row = labels.labels().row(y);
     result.labelling.labels.insert(result.labelling.labels.end(), row, row + in.width);
   }
-  const auto known = std::min(result.total, options.capacity);
+  const auto known = std::min(result.total, capacity);
   result.labelling.regions.assign(records.begin(), records.begin() + known);
   return result;
 }
