@@ -53,37 +53,53 @@ __device__ void tell_heights(const Tile<kNeighbours>& tile, const Boxes& boxes, 
          tile.height[cell(lane.half ? kTileWidth - 1 : 0, lane.row)]);
 }
 
-// Takes the heights of those neighbours whose bit is set in `from` (bit = direction) into the
-// ring. Returns whether any differs from what was there.
+// What the neighbours have for the ring: where it goes, and what it is.
 template <int kNeighbours>
-__device__ bool hear_heights(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned turn,
-                             const Place& place, unsigned from, Lane lane) {
-  // One entry: `at` in the ring, as `word` of the neighbour towards `direction` has it.
-  bool changed = false;
-  struct Entry {
-    int at, height;
-  } entries[kNeighbours == 4 ? 3 : 4];
-  const auto ask = [&](int direction, int word, int at) {
-    Entry entry{at, tile.height[at]};
+struct RingHeights {
+  static constexpr int count = kNeighbours == 4 ? 3 : 4;
+  int at[count], height[count];
+};
+
+// Reads the boxes of those neighbours whose bit is set in `from` (bit = direction).
+template <int kNeighbours>
+__device__ RingHeights<kNeighbours> ask_heights(const Tile<kNeighbours>& tile, const Boxes& boxes,
+                                                unsigned turn, const Place& place, unsigned from,
+                                                Lane lane) {
+  RingHeights<kNeighbours> ring;
+  const auto ask = [&](int i, int direction, int word, int at) {
+    ring.at[i] = at;
+    ring.height[i] = -1;
     if (from >> direction & 1) {
       const int other = place.beside(boxes, step_x(direction), step_y(direction));
-      if (other >= 0) entry.height = __ldcg(height_box(boxes, turn, other) + word);
+      if (other >= 0) ring.height[i] = __ldcg(height_box(boxes, turn, other) + word);
     }
-    return entry;
   };
-  entries[0] = ask(3, kTileWidth + lane.index, cell(lane.index, -1));
-  entries[1] = ask(2, lane.index, cell(lane.index, kTileHeight));
-  entries[2] = ask(lane.half ? 0 : 1, 2 * kTileWidth + (lane.half ? 0 : kTileHeight) + lane.row,
-                   cell(lane.half ? kTileWidth : -1, lane.row));
+  ask(0, 3, kTileWidth + lane.index, cell(lane.index, -1));
+  ask(1, 2, lane.index, cell(lane.index, kTileHeight));
+  ask(2, lane.half ? 0 : 1, 2 * kTileWidth + (lane.half ? 0 : kTileHeight) + lane.row,
+      cell(lane.half ? kTileWidth : -1, lane.row));
   if constexpr (kNeighbours == 8) {
     // The four corners; further lanes ask for a corner again.
     const int direction = 4 + lane.index % 4, dx = step_x(direction), dy = step_y(direction);
-    entries[3] = ask(direction, (dy < 0 ? kTileWidth : 0) + (dx < 0 ? kTileWidth - 1 : 0),
-                     cell(dx < 0 ? -1 : kTileWidth, dy < 0 ? -1 : kTileHeight));
+    ask(3, direction, (dy < 0 ? kTileWidth : 0) + (dx < 0 ? kTileWidth - 1 : 0),
+        cell(dx < 0 ? -1 : kTileWidth, dy < 0 ? -1 : kTileHeight));
   }
-  for (const Entry& entry : entries) changed |= tile.height[entry.at] != entry.height;
+  return ring;
+}
+
+// Writes them into the ring. Returns whether any differs from what was there.
+template <int kNeighbours>
+__device__ bool take_heights(Tile<kNeighbours>& tile, const RingHeights<kNeighbours>& ring) {
+  bool changed = false;
+#pragma unroll
+  for (int i = 0; i < ring.count; ++i) {
+    changed |= ring.height[i] >= 0 && tile.height[ring.at[i]] != ring.height[i];
+  }
   __syncwarp();  // compared by all before any writes: corners are held by several lanes
-  for (const Entry& entry : entries) tile.height[entry.at] = static_cast<uint16_t>(entry.height);
+#pragma unroll
+  for (int i = 0; i < ring.count; ++i) {
+    if (ring.height[i] >= 0) tile.height[ring.at[i]] = static_cast<uint16_t>(ring.height[i]);
+  }
   __syncwarp();  // the ring is there for all lanes
   return __any_sync(~0u, changed);
 }
@@ -118,11 +134,22 @@ __device__ bool tell_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned
   return __any_sync(~0u, all != 0);
 }
 
-// Takes in what the neighbours with a bit in `from` pushed over. Returns whether there was any.
+// What neighbours pushed over the lane's edge pixels, by the arc it came along.
 template <int kNeighbours>
-__device__ bool hear_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned turn,
-                           const Place& place, unsigned from, Lane lane) {
-  constexpr int kArcs = kNeighbours == 4 ? 1 : 3;
+struct Inflow {
+  static constexpr int arcs = kNeighbours == 4 ? 1 : 3;
+  __device__ static constexpr int down(int a) { return a == 0 ? 2 : a == 1 ? 4 : 6; }
+  __device__ static constexpr int up(int a) { return opposite(down(a)); }
+  __device__ static constexpr int rightwards(int a) { return a == 0 ? 0 : a == 1 ? 4 : 7; }
+  __device__ static constexpr int leftwards(int a) { return opposite(rightwards(a)); }
+  int from_above[arcs], from_below[arcs], from_beside[arcs];
+};
+
+// Reads the boxes of the neighbours with a bit in `from`.
+template <int kNeighbours>
+__device__ Inflow<kNeighbours> ask_flows(const Boxes& boxes, unsigned turn, const Place& place,
+                                         unsigned from, Lane lane) {
+  using Arcs = Inflow<kNeighbours>;
   // Flow along `direction` that ends at (x, y) of this tile, which lies on the edge it came over;
   // `by_row` if it left its tile over the upper or lower edge, or a corner.
   const auto ask = [&](int direction, int x, int y, bool by_row) -> int {
@@ -141,32 +168,43 @@ __device__ bool hear_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned
     const int word = by_row ? (from_x & (kTileWidth - 1)) : kTileWidth + from_y;
     return __ldcg(flow_box<kNeighbours>(boxes, turn, other, direction) + word);
   };
-  constexpr int kDown[] = {2, 4, 6}, kUp[] = {3, 5, 7};
-  constexpr int kRightwards[] = {0, 4, 7}, kLeftwards[] = {1, 5, 6};
   const int side = lane.half ? kTileWidth - 1 : 0;
-  int down[kArcs], up[kArcs], across[kArcs], all = 0;
+  Inflow<kNeighbours> flow;
 #pragma unroll
-  for (int a = 0; a < kArcs; ++a) {
-    down[a] = ask(kDown[a], lane.index, 0, true);
-    up[a] = ask(kUp[a], lane.index, kTileHeight - 1, true);
-    across[a] = lane.half ? ask(kLeftwards[a], side, lane.row, false)
-                          : ask(kRightwards[a], side, lane.row, false);
-    all |= down[a] | up[a] | across[a];
+  for (int a = 0; a < Arcs::arcs; ++a) {
+    const int across = lane.half ? Arcs::leftwards(a) : Arcs::rightwards(a);
+    flow.from_above[a] = ask(Arcs::down(a), lane.index, 0, true);
+    flow.from_below[a] = ask(Arcs::up(a), lane.index, kTileHeight - 1, true);
+    flow.from_beside[a] = ask(across, side, lane.row, false);
+  }
+  return flow;
+}
+
+// Adds it to the tile. Returns whether there was any.
+template <int kNeighbours>
+__device__ bool take_flows(Tile<kNeighbours>& tile, const Inflow<kNeighbours>& flow, Lane lane) {
+  using Arcs = Inflow<kNeighbours>;
+  int all = 0;
+#pragma unroll
+  for (int a = 0; a < Arcs::arcs; ++a) {
+    all |= flow.from_above[a] | flow.from_below[a] | flow.from_beside[a];
   }
   if (!__any_sync(~0u, all != 0)) return false;
-  const auto take = [&](int direction, int at, int flow) {
-    tile.room[opposite(direction)][at] += flow;
-    tile.excess[at] += flow;
+  const auto take = [&](int direction, int at, int amount) {
+    tile.room[opposite(direction)][at] += amount;
+    tile.excess[at] += amount;
   };
 #pragma unroll
-  for (int a = 0; a < kArcs; ++a) {
-    take(kDown[a], cell(lane.index, 0), down[a]);
-    take(kUp[a], cell(lane.index, kTileHeight - 1), up[a]);
+  for (int a = 0; a < Arcs::arcs; ++a) {
+    take(Arcs::down(a), cell(lane.index, 0), flow.from_above[a]);
+    take(Arcs::up(a), cell(lane.index, kTileHeight - 1), flow.from_below[a]);
   }
   __syncwarp();  // corners have it from above and below before it comes from the side
+  const int side = lane.half ? kTileWidth - 1 : 0;
 #pragma unroll
-  for (int a = 0; a < kArcs; ++a) {
-    take(lane.half ? kLeftwards[a] : kRightwards[a], cell(side, lane.row), across[a]);
+  for (int a = 0; a < Arcs::arcs; ++a) {
+    take(lane.half ? Arcs::leftwards(a) : Arcs::rightwards(a), cell(side, lane.row),
+         flow.from_beside[a]);
   }
   __syncwarp();  // all is in place for the next wave
   return true;

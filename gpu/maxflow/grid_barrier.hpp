@@ -9,7 +9,8 @@ namespace regions::maxflow {
 
 class GridBarrier {
  public:
-  struct Words {  // in shared memory
+  static constexpr int kMostBlocks = 4095;  // as many as it can count
+  struct Words {                            // in shared memory
     unsigned spoken[2];
     unsigned answer;
   };
@@ -24,27 +25,16 @@ class GridBarrier {
   // Turns so far; the same in every thread of the grid.
   __device__ unsigned turn() const { return turn_; }
 
-  // Every thread's writes before are seen by every thread after. Returns all bits that any thread
-  // said. They are joined with `or`, so order does not matter.
+  // Every thread's writes before are seen by every thread after. Returns all bits, of the lowest
+  // kBits, that any thread said.
   __device__ unsigned meet(unsigned bits) {
     unsigned* spoken = &words_->spoken[turn_ % 2];
     const unsigned warp_bits = __reduce_or_sync(~0u, bits);
     if (threadIdx.x % 32 == 0 && warp_bits) atomicOr(spoken, warp_bits);
     __syncthreads();  // all of the block have written and spoken, and read the last answer
     if (threadIdx.x == 0) {
-      unsigned* said = meeting_->said;
-      if (*spoken) atomicOr(&said[turn_ % 3], *spoken);
+      words_->answer = meet_blocks(*spoken);
       *spoken = 0;
-      // The word of two turns ago: everybody read it before coming to the last turn.
-      if (blockIdx.x == 0) said[(turn_ + 1) % 3] = 0;
-      __threadfence();
-      using Counter = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
-      Counter arrived(meeting_->arrived);
-      arrived.fetch_add(1, cuda::memory_order_acq_rel);
-      const unsigned all = (turn_ + 1) * gridDim.x;
-      while (static_cast<int>(arrived.load(cuda::memory_order_acquire) - all) < 0) {
-      }
-      words_->answer = __ldcg(&said[turn_ % 3]);
     }
     ++turn_;
     __syncthreads();  // the answer is there
@@ -52,6 +42,35 @@ class GridBarrier {
   }
 
  private:
+  // A word counts the blocks that came, and for each bit those that said it, so that one atomic
+  // tells both and the last look at the word is the answer.
+  static constexpr int kBits = 4, kCountBits = 16, kBitCountBits = 12;
+  using Count = unsigned long long;
+
+  __device__ unsigned meet_blocks(unsigned bits) const {
+    Count say = 1;
+#pragma unroll
+    for (int bit = 0; bit < kBits; ++bit) {
+      if (bits >> bit & 1) say += Count{1} << (kCountBits + bit * kBitCountBits);
+    }
+    // The word of two turns ago: everybody had its answer before coming to the last turn.
+    if (blockIdx.x == 0) meeting_->words[(turn_ + 1) % 3] = 0;
+    const cuda::atomic_ref<Count, cuda::thread_scope_device> word(meeting_->words[turn_ % 3]);
+    word.fetch_add(say, cuda::memory_order_release);
+    Count seen;
+    do {
+      seen = word.load(cuda::memory_order_acquire);
+    } while (seen % (1 << kCountBits) != gridDim.x);
+    unsigned answer = 0;
+#pragma unroll
+    for (int bit = 0; bit < kBits; ++bit) {
+      if (seen >> (kCountBits + bit * kBitCountBits) & ((1 << kBitCountBits) - 1)) {
+        answer |= 1u << bit;
+      }
+    }
+    return answer;
+  }
+
   Progress::Meeting* meeting_;
   Words* words_;
   unsigned turn_ = 0;

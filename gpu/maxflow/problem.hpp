@@ -16,9 +16,9 @@ REGIONS_HD constexpr int step_y(int d) { return d < 2 ? 0 : d == 2 || d == 4 || 
 
 // Where a frame stands, on the device. Zero when its work begins.
 struct Progress {
-  struct Meeting {     // of one kernel's blocks
-    unsigned arrived;  // at the grid barrier, counted on and on
-    unsigned said[3];  // what blocks said there, by turns
+  struct Meeting {  // of one kernel's blocks
+    // By turns: how many blocks have come to the grid barrier, and how many of them said what.
+    unsigned long long words[3];
   } tiles, plain;
   long long started;         // when, if a solver handed over; nanoseconds
   int solved;                // the report is final

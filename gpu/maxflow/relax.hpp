@@ -116,17 +116,19 @@ __device__ void start_heights(Tile<kNeighbours>& tile, Lane lane) {
 // Sweeps until no height falls. False if it stopped before, at the bound on sweeps.
 template <int kNeighbours>
 __device__ bool relax_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane) {
-  constexpr int kMostSweeps = 64;
-  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
-    bool changed = relax_columns<kNeighbours, true>(tile, arcs, lane);
-    if constexpr (kNeighbours == 8) __syncwarp();  // the ring's readers and the rows' writers
-    changed |= relax_columns<kNeighbours, false>(tile, arcs, lane);
-    __syncwarp();  // columns are written before rows are read
-    changed |= relax_rows<kNeighbours, true>(tile, arcs, lane);
-    __syncwarp();  // one way after the other
-    changed |= relax_rows<kNeighbours, false>(tile, arcs, lane);
-    __syncwarp();  // rows are written before columns are read
-    if (!__any_sync(~0u, changed)) return true;
+  constexpr int kWays = 4, kMostSweeps = 256;
+  int quiet = 0;  // ways in a row that have nothing left to do
+  const auto settled = [&](bool changed, bool finishes) {
+    __syncwarp();  // what one way writes the next one reads
+    quiet = __any_sync(~0u, changed) ? finishes : quiet + 1;
+    return quiet == kWays;
+  };
+  for (int sweep = 0; sweep < kMostSweeps; sweep += kWays) {
+    // A sweep along columns leaves nothing to do for a second one; one along half rows may.
+    if (settled(relax_columns<kNeighbours, true>(tile, arcs, lane), true)) return true;
+    if (settled(relax_columns<kNeighbours, false>(tile, arcs, lane), true)) return true;
+    if (settled(relax_rows<kNeighbours, true>(tile, arcs, lane), false)) return true;
+    if (settled(relax_rows<kNeighbours, false>(tile, arcs, lane), false)) return true;
   }
   return false;
 }

@@ -19,14 +19,12 @@ struct Store {
   uint8_t* news;             // [2][tiles], nonzero: the neighbours should read the boxes
 };
 
-// What is said at the grid barrier.
+// What is said at the grid barrier, and what is known of a tile.
 enum Said : unsigned {
-  kFell = 1,       // heights at a tile's edge fell
-  kAgain = 2,      // a tile has not settled yet
-  kActive = 4,     // excess is on its way
-  kSaturated = 8,  // distances too long for 16 bits
-  kTooWide = 16,   // capacities too large for 16 bits
-  kStop = 32,      // time is up
+  kUnsettled = 1,  // heights are not final: a tile goes on, or its neighbours must
+  kActive = 2,     // excess is on its way
+  kSaturated = 4,  // distances too long for 16 bits
+  kHalt = 8,       // while loading: capacities too large for 16 bits; later: time is up
 };
 
 __device__ inline long long nanoseconds() {
@@ -60,7 +58,7 @@ class Solver {
     for (;;) {
       const unsigned found = relabel(say);
       say = 0;
-      if (found & kTooWide) return;
+      if (found & kHalt) return;
       const bool end = (found & kSaturated) || !(found & kActive) || stopped_;
       if (end) return finish(found);
       push();
@@ -83,7 +81,7 @@ class Solver {
       const Place place(boxes_, index);
       const bool fits = load_tile(tile_, problem_, place.x, place.y, lane_);
       put(index);
-      return fits ? 0 : kTooWide;
+      return fits ? 0 : kHalt;
     });
   }
 
@@ -95,9 +93,9 @@ class Solver {
       const bool first = relabel_rounds_++ == 0;
       const unsigned said = visit_tiles([&](int index) { return visit_heights(index, first); });
       answer = barrier_.meet(said | say);
-      all |= answer & kTooWide;
+      all |= answer & kHalt;
       say = 0;
-    } while (answer & (kFell | kAgain));
+    } while (answer & kUnsettled);
     flows_wait_ = false;
     return answer | all;
   }
@@ -107,17 +105,20 @@ class Solver {
     const Place place(boxes_, index);
     unsigned state = state_of(index);
     const unsigned from = first && !flows_wait_ ? 0 : news(place, turn - 1);
-    if (!kResident && !first && !from && !(state & kAgain)) {
+    if (!kResident && !first && !from && !(state & kUnsettled)) {
       tell_news(index, turn, false);
       return state;
     }
     bring(index);
     bool work = true;
     if (first) {
-      if (flows_wait_) hear_flows(tile_, boxes_, turn - 1, place, from, lane_);
+      if (flows_wait_) {
+        take_flows(tile_, ask_flows<kNeighbours>(boxes_, turn - 1, place, from, lane_), lane_);
+      }
       start_heights(tile_, lane_);
     } else {
-      work = hear_heights(tile_, boxes_, turn - 1, place, from, lane_) || (state & kAgain);
+      work = take_heights(tile_, ask_heights(tile_, boxes_, turn - 1, place, from, lane_)) ||
+             (state & kUnsettled);
     }
     bool fell = false;
     if (work) {
@@ -127,26 +128,25 @@ class Solver {
       fell = __any_sync(~0u, edge() != before);
       bool active, saturated;
       look_over(tile_, lane_, active, saturated);
-      state = (settled ? 0 : kAgain) | (active ? kActive : 0) | (saturated ? kSaturated : 0);
+      state = (settled ? 0 : kUnsettled) | (active ? kActive : 0) | (saturated ? kSaturated : 0);
       keep_state(index, state);
     }
     if (kResident || work) tell_heights(tile_, boxes_, turn, index, lane_);
     tell_news(index, turn, fell);
     if (work) put(index);
-    return state | (fell ? kFell : 0);
+    return state | (fell ? kUnsettled : 0);
   }
 
   // Rounds of pushes, until nothing moves or it is time for exact heights.
   __device__ void push() {
-    const int rounds =
-        max(Schedule::rounds, static_cast<int>(Schedule::per_relabel_round * relabel_rounds_));
+    const int rounds = Schedule::rounds + max(0, relabel_rounds_ - Schedule::long_relabel);
     for (int round = 0; round < rounds && !stopped_; ++round) {
       unsigned said = visit_tiles([&](int index) { return visit_excess(index, round == 0); });
-      if (blockIdx.x == 0 && time_is_up()) said |= kStop;
+      if (blockIdx.x == 0 && time_is_up()) said |= kHalt;
       const unsigned answer = barrier_.meet(said);
       flows_wait_ = true;
       ++iterations_;
-      stopped_ = (answer & kStop) || iterations_ == problem_.max_iterations;
+      stopped_ = (answer & kHalt) || iterations_ == problem_.max_iterations;
       if (!(answer & kActive)) break;
     }
   }
@@ -162,8 +162,11 @@ class Solver {
     }
     bring(index);
     if (!first) {
-      hear_heights(tile_, boxes_, turn - 1, place, from, lane_);
-      active |= hear_flows(tile_, boxes_, turn - 1, place, from, lane_);
+      // Both are asked for before either is taken in: one way to memory, not two.
+      const auto heights = ask_heights(tile_, boxes_, turn - 1, place, from, lane_);
+      const auto flows = ask_flows<kNeighbours>(boxes_, turn - 1, place, from, lane_);
+      take_heights(tile_, heights);
+      active |= take_flows(tile_, flows, lane_);
     }
     bool sent = false, stays = false;
     if (active) {
