@@ -29,7 +29,11 @@ class GridBarrier {
   // kBits, that any thread said.
   __device__ unsigned meet(unsigned bits) {
     unsigned* spoken = &words_->spoken[turn_ % 2];
-    const unsigned warp_bits = __reduce_or_sync(~0u, bits);
+    unsigned warp_bits = 0;
+#pragma unroll
+    for (int bit = 0; bit < kBits; ++bit) {
+      if (__any_sync(~0u, bits >> bit & 1)) warp_bits |= 1u << bit;
+    }
     if (threadIdx.x % 32 == 0 && warp_bits) atomicOr(spoken, warp_bits);
     __syncthreads();  // all of the block have written and spoken, and read the last answer
     if (threadIdx.x == 0) {
