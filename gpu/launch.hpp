@@ -34,6 +34,19 @@ void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_by
   }(std::forward<Given>(given)...);
 }
 
+// The same for a kernel whose blocks wait for each other: CUDA runs all of them at once, or, if
+// something else holds the device, none until it can; a grid too large for the device throws.
+template <class... Declared, class... Given>
+void launch_cooperative(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
+                        cudaStream_t stream, Given&&... given) {
+  [&](Declared... arguments) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,
+                                      shared_bytes, stream),
+          "launching a cooperative kernel");
+  }(std::forward<Given>(given)...);
+}
+
 // Blocks of `block` that cover `count`.
 inline unsigned blocks_for(size_t count, size_t block) {
   return static_cast<unsigned>((count + block - 1) / block);

@@ -1,0 +1,190 @@
+// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz):
+//
+//   maxflow [--solver TEXT] [--runs N] [--seconds S] FILE...
+//
+// prints a JSON object a line for 4 and 8 neighbours and each solver there is (or whose name holds
+// TEXT): flow, pixels on the source's side, iterations, and milliseconds from the weights in the
+// backend's memory to the mask there, with `expected` telling whether flow and pixels are the
+// file's.
+#include "bench/maxflow.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "bench/clock.hpp"
+#include "cpu/backend.hpp"
+
+namespace regions {
+namespace {
+
+constexpr int kArrays = 5;  // terminal, right, down, down_right, down_left
+
+// A file's instance: the header of 128 bytes, then int16 arrays.
+struct Instance {
+  std::string file;
+  Size size;
+  int64_t flow[2] = {};    // for 4 and 8 neighbours
+  int64_t pixels[2] = {};  // of the largest source side
+  std::array<std::vector<int32_t>, kArrays> weights;
+};
+
+std::string read_plain(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  expects(stream.good(), file + ": cannot be read");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string read_packed(const std::string& file) {
+  std::string quoted = "'";
+  for (const char c : file) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  FILE* pipe = popen(("xz -dc -- " + quoted + "'").c_str(), "r");
+  expects(pipe != nullptr, file + ": cannot run xz");
+  std::string bytes;
+  char piece[1 << 16];
+  for (size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) bytes.append(piece, got);
+  expects(pclose(pipe) == 0, file + ": xz failed");
+  return bytes;
+}
+
+Instance load(const std::string& file) {
+  const std::string bytes = file.ends_with(".xz") ? read_packed(file) : read_plain(file);
+  constexpr size_t kHeader = 128;
+  expects(bytes.size() >= kHeader && bytes.compare(0, 4, "GCG1") == 0, file + ": not an instance");
+  int32_t words[5];
+  int64_t facts[6];  // flow, smallest and largest source side, twice
+  std::memcpy(words, &bytes[4], sizeof words);
+  std::memcpy(facts, &bytes[4 + sizeof words], sizeof facts);
+  Instance instance{file, {words[0], words[1]}, {facts[0], facts[3]}, {facts[2], facts[5]}, {}};
+  const size_t area = instance.size.area();
+  expects(words[0] > 0 && words[1] > 0 && words[2] == 1 &&
+              bytes.size() == kHeader + kArrays * area * sizeof(int16_t),
+          file + ": not a whole instance of symmetric links");
+  const char* at = &bytes[kHeader];
+  for (auto& array : instance.weights) {
+    std::vector<int16_t> narrow(area);
+    std::memcpy(narrow.data(), at, area * sizeof(int16_t));
+    at += area * sizeof(int16_t);
+    array.assign(narrow.begin(), narrow.end());
+  }
+  return instance;
+}
+
+// The weights in a backend's memory.
+struct Weights {
+  Weights(const Instance& instance, Backend& backend, Queue& queue) {
+    for (size_t i = 0; i < kArrays; ++i) {
+      const size_t bytes = instance.size.area() * sizeof(int32_t);
+      blocks[i] = backend.allocate(bytes);
+      views[i] = {blocks[i].as<int32_t>(), instance.size.width, instance.size.height,
+                  static_cast<ptrdiff_t>(sizeof(int32_t)) * instance.size.width};
+      queue.copy_bytes(instance.weights[i].data(), blocks[i].data(), bytes);
+    }
+    queue.record();
+    queue.wait();
+  }
+  std::array<Block, kArrays> blocks;
+  std::array<Image<const int32_t>, kArrays> views;
+};
+
+void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
+              const Effort& effort) {
+  const auto backend = solver.make_backend();
+  const Backend::Entry entry(*backend);
+  const auto queue = backend->make_queue();
+  const auto cut = solver.make_cut(backend);
+  cut->configure(instance.size, neighbours, 1);
+  const Weights weights(instance, *backend, *queue);
+  const auto& v = weights.views;
+  const GridGraph graph{v[0], v[1], v[2], v[3], v[4], neighbours};
+  const size_t area = instance.size.area();
+  const Block mask = backend->allocate(area);
+  const Block copy = backend->allocate_pinned(area);
+  const Block report_block = backend->allocate_pinned(sizeof(CutReport));
+  auto* report = new (report_block.data()) CutReport;
+  const Image<uint8_t> foreground{mask.as<uint8_t>(), instance.size.width, instance.size.height,
+                                  instance.size.width};
+  const Timing time = time_calls(
+      1,
+      [&](int) {
+        cut->enqueue(graph, foreground, {}, report, 0, *queue);
+        queue->record();
+        queue->wait();
+      },
+      effort);
+  queue->copy_bytes(mask.data(), copy.data(), area);
+  queue->record();
+  queue->wait();
+  int64_t pixels = 0;
+  for (size_t i = 0; i < area; ++i) pixels += copy.as<uint8_t>()[i] != 0;
+  const int which = neighbours == Neighbours::eight;
+  const bool expected =
+      report->exact && report->flow == instance.flow[which] && pixels == instance.pixels[which];
+  const std::string name = instance.file.substr(instance.file.rfind('/') + 1);
+  std::printf(
+      "{\"file\": \"%s\", \"neighbours\": %d, \"solver\": \"%s\", \"flow\": %lld, "
+      "\"source_pixels\": %lld, \"iterations\": %d, \"ms\": %.3f, \"fastest_ms\": %.3f, "
+      "\"runs\": %d, \"exact\": %s, \"expected\": %s}\n",
+      name.c_str(), static_cast<int>(neighbours), solver.name.c_str(),
+      static_cast<long long>(report->flow), static_cast<long long>(pixels), report->iterations,
+      time.median / 1e3, time.fastest / 1e3, time.runs, report->exact ? "true" : "false",
+      expected ? "true" : "false");
+  std::fflush(stdout);
+}
+
+std::vector<CutSolver> solvers(const std::string& wanted) {
+  std::vector<CutSolver> all;
+  for (const int threads : {1, 2, 0}) {
+    const auto make_backend = [threads] { return make_cpu_backend(threads); };
+    if (threads == 0 && make_backend()->description() == make_cpu_backend(2)->description()) break;
+    all.push_back({make_backend()->description(), make_backend, make_grid_cut<BackendKind::cpu>});
+  }
+  for (CutSolver& solver : cuda_cut_solvers()) all.push_back(std::move(solver));
+  std::erase_if(all, [&](const CutSolver& s) { return s.name.find(wanted) == s.name.npos; });
+  return all;
+}
+
+int run(int count, char** words) {
+  std::string wanted;
+  Effort effort{20, 3};
+  std::vector<std::string> files;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const bool takes_value = word == "--solver" || word == "--runs" || word == "--seconds";
+    expects(!takes_value || i + 1 < count, word + " needs a value");
+    if (word == "--solver") {
+      wanted = words[++i];
+    } else if (word == "--runs") {
+      effort.least_runs = std::stoi(words[++i]);
+    } else if (word == "--seconds") {
+      effort.seconds = std::stod(words[++i]);
+    } else {
+      expects(!word.starts_with("-"), "unknown option " + word);
+      files.push_back(word);
+    }
+  }
+  expects(!files.empty(),
+          "usage: maxflow [--solver TEXT] [--runs N] [--seconds S] FILE.gcg[.xz]...");
+  for (const std::string& file : files) {
+    const Instance instance = load(file);
+    for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
+      for (const CutSolver& solver : solvers(wanted)) {
+        time_one(instance, neighbours, solver, effort);
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace regions
+
+int main(int count, char** words) {
+  try {
+    return regions::run(count, words);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "maxflow: %s\n", error.what());
+    return 2;
+  }
+}

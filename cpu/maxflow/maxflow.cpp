@@ -1,0 +1,212 @@
+// Minimum cuts on the CPU: chooses the narrowest numbers that hold the frame, keeps the last
+// solution for warm starts.
+#include "core/maxflow.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cpu/backend.hpp"
+#include "cpu/maxflow/mask.hpp"
+#include "cpu/maxflow/strips.hpp"
+#include "cpu/maxflow/weights.hpp"
+
+namespace regions {
+namespace {
+
+using maxflow::Lattice;
+using maxflow::WeightSums;
+
+// Sums over this many pixels of what an int32 holds stay far from the ends of an int64.
+constexpr size_t kMostPixels = size_t{1} << 29;
+
+constexpr int kWidths = 3;  // of numbers: int16, int32, int64
+
+// Node counts are those of int64, the widest.
+template <int kNeighbours>
+constexpr size_t kWidestNode = sizeof(maxflow::Node<maxflow::Numbers<int64_t>, kNeighbours>);
+
+class CpuGridCut final : public GridCut {
+ public:
+  explicit CpuGridCut(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
+
+  void configure(Size size, Neighbours neighbours, int slots) override {
+    expects(size.width > 0 && size.height > 0 && slots > 0, "a cut needs pixels and a slot");
+    expects(size.area() <= kMostPixels,
+            "pictures of more than " + std::to_string(kMostPixels) + " pixels have no exact cut");
+    const std::lock_guard lock(mutex_);
+    size_ = size;
+    neighbours_ = neighbours;
+    const bool eight = neighbours == Neighbours::eight;
+    const size_t nodes = Lattice<maxflow::Numbers<int16_t>, 4>::count(size);
+    // Frames of one object are solved one after the other, in one graph; the other is the last
+    // frame's. What the frames do not need of the memory is never touched.
+    for (Block& graph : graphs_) {
+      graph = backend_->allocate(nodes * (eight ? kWidestNode<8> : kWidestNode<4>));
+    }
+    lists_ =
+        backend_->allocate(maxflow::Forest<Lattice<maxflow::Numbers<int16_t>, 4>>::bytes(nodes));
+    const auto seams = static_cast<size_t>(maxflow::strips_of(size, workers_) - 1);
+    kept_.assign(seams * maxflow::seam_places(size), 0);
+    nothing_.assign(static_cast<size_t>(size.width), 0);
+    sums_.assign(static_cast<size_t>(size.height), {});
+    row_values_.assign(static_cast<size_t>(size.height), 0);
+    width_ = 0;
+    solved_width_ = kNothing;
+  }
+
+  void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
+               CutReport* report, int /*slot*/, Queue& queue) override {
+    expects(graph.neighbours == neighbours_, "neighbours differ from those configured");
+    expects_size(graph.terminal, "terminal weights");
+    expects_size(graph.right, "capacities to the right");
+    expects_size(graph.down, "capacities down");
+    if (neighbours_ == Neighbours::eight) {
+      expects_size(graph.down_right, "capacities down right");
+      expects_size(graph.down_left, "capacities down left");
+    }
+    expects_size(foreground, "the foreground mask");
+    queue_of(queue).submit([=, this] { *report = cut(graph, foreground, limits); });
+  }
+
+  void reset() override {
+    const std::lock_guard lock(mutex_);
+    solved_width_ = kNothing;
+  }
+
+ private:
+  static constexpr int kNothing = -1;
+
+  template <class T>
+  void expects_size(const Image<T>& image, const char* what) const {
+    expects(!image.empty() && image.size() == size_,
+            std::string(what) + " are missing or of another size");
+  }
+
+  CutReport cut(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits) {
+    const maxflow::Clock::time_point start = maxflow::Clock::now();
+    const std::lock_guard lock(mutex_);
+    maxflow::Deadline deadline;
+    if (limits.max_iterations > 0) deadline.passes = limits.max_iterations;
+    if (limits.time_budget_us > 0) {
+      deadline.time = start + std::chrono::microseconds(limits.time_budget_us);
+    }
+    const Task task{graph, foreground, limits.warm, deadline};
+    return neighbours_ == Neighbours::four ? cut_with<4>(task) : cut_with<8>(task);
+  }
+
+  struct Task {
+    const GridGraph& graph;
+    Image<uint8_t> foreground;
+    bool warm;
+    maxflow::Deadline deadline;
+  };
+
+  // Tries the numbers that held the last frame first, then wider ones.
+  template <int kNeighbours>
+  CutReport cut_with(const Task& task) {
+    CutReport report;
+    for (;; ++width_) {
+      bool held = false;
+      switch (width_) {
+        case 0:
+          held = cut_in<Lattice<maxflow::Numbers<int16_t>, kNeighbours>>(task, report);
+          break;
+        case 1:
+          held = cut_in<Lattice<maxflow::Numbers<int32_t>, kNeighbours>>(task, report);
+          break;
+        default:
+          held = cut_in<Lattice<maxflow::Numbers<int64_t>, kNeighbours>>(task, report);
+      }
+      if (held) return report;
+    }
+  }
+
+  // Returns false if the lattice's numbers are too narrow for the frame.
+  template <class L>
+  bool cut_in(const Task& task, CutReport& report) {
+    using Node = typename L::Node;
+    const bool warm = task.warm && solved_width_ == width_;
+    const int next = warm ? current_ ^ 1 : current_;
+    const L last(graphs_[current_].template as<Node>(), size_);
+    const L lattice(graphs_[next].template as<Node>(), size_);
+    if (!warm) solved_width_ = kNothing;
+    const WeightSums sums = read(task.graph, lattice, warm ? &last : nullptr);
+    expects(!sums.has_negative, "a capacity between pixels is negative");
+    if (sums.most > L::Numbers::most) return false;
+
+    maxflow::StripSolver<L> solver{lattice, lists_.template as<std::byte>(), kept_.data(), workers_,
+                                   task.deadline};
+    report.exact = solver.solve();
+    report.iterations = solver.passes;
+    report.flow = sums.from_source -
+                  sum_rows([&](int y) { return maxflow::write_row(lattice, y, task.foreground); });
+    maxflow::reach_sink(lattice, task.foreground, lists_.template as<int32_t>());
+    report.gap = report.exact ? 0 : sum_rows([&](int y) {
+      return maxflow::gap_of_row(lattice, y, Image<const uint8_t>(task.foreground));
+    });
+    current_ = next;
+    solved_width_ = width_;
+    width_ = sums.most <= maxflow::Numbers<int16_t>::most   ? 0
+             : sums.most <= maxflow::Numbers<int32_t>::most ? 1
+                                                            : 2;
+    return true;
+  }
+
+  template <class L>
+  WeightSums read(const GridGraph& graph, const L& lattice, const L* last) {
+    workers_.parallel_for(pieces(), [&](int i) {
+      const maxflow::Strip piece(size_, pieces(), i);
+      WeightSums& sums = sums_[static_cast<size_t>(i)];
+      sums = {};
+      for (int y = piece.first; y < piece.last; ++y) {
+        sums.add(maxflow::read_weights(graph, y, nothing_.data(), lattice, last));
+      }
+    });
+    WeightSums all;
+    for (int i = 0; i < pieces(); ++i) all.add(sums_[static_cast<size_t>(i)]);
+    return all;
+  }
+
+  template <class F>
+  int64_t sum_rows(F value_of) {
+    workers_.parallel_for(pieces(), [&](int i) {
+      const maxflow::Strip piece(size_, pieces(), i);
+      int64_t& sum = row_values_[static_cast<size_t>(i)];
+      sum = 0;
+      for (int y = piece.first; y < piece.last; ++y) sum += value_of(y);
+    });
+    int64_t all = 0;
+    for (int i = 0; i < pieces(); ++i) all += row_values_[static_cast<size_t>(i)];
+    return all;
+  }
+
+  // Rows are shared out in more pieces than threads, so that none waits long.
+  int pieces() const { return std::min(size_.height, workers_.threads() * 4); }
+
+  std::shared_ptr<Backend> backend_;
+  Workers workers_;
+  std::mutex mutex_;  // one frame at a time; guards what follows
+  Size size_;
+  Neighbours neighbours_ = Neighbours::four;
+  Block graphs_[2];  // the last frame's and the next one's
+  Block lists_;      // of the forest
+  std::vector<int64_t> kept_;
+  std::vector<int32_t> nothing_;  // [width], zeros
+  std::vector<WeightSums> sums_;
+  std::vector<int64_t> row_values_;
+  int current_ = 0;              // index of the last frame's graph
+  int width_ = 0;                // of the numbers to try first, 0..kWidths-1
+  int solved_width_ = kNothing;  // of the last frame's numbers
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<GridCut> make_grid_cut<BackendKind::cpu>(std::shared_ptr<Backend> backend) {
+  return std::make_unique<CpuGridCut>(std::move(backend));
+}
+
+}  // namespace regions

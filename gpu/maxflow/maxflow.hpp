@@ -1,0 +1,17 @@
+// Minimum cuts on CUDA with a choice that tests and benchmarks make; make_grid_cut() takes the
+// first.
+#pragma once
+
+#include "core/maxflow.hpp"
+
+namespace regions {
+
+// Where the residual graph lies: `resident`, in tiles that stay in shared memory, which falls back
+// to `streamed` where the frame does not fit, in tiles that come and go; `plain`, in arrays. All
+// but `plain` hold 16 bits a number and leave frames that need more to it. An iteration is a round
+// of pushes over the whole picture. Capacities below zero count as zero.
+enum class CutTier { resident, streamed, plain };
+
+std::unique_ptr<GridCut> make_cuda_grid_cut(std::shared_ptr<Backend> backend, CutTier tier);
+
+}  // namespace regions

@@ -1,0 +1,55 @@
+// What the kernels of a minimum cut share: the frame's graph, how far the solution is, and the
+// eight directions of the grid.
+#pragma once
+
+#include "core/maxflow.hpp"
+
+namespace regions::maxflow {
+
+// Directions come in opposite pairs, d and d ^ 1: E W, S N, SE NW, SW NE. The even one of a pair is
+// the way a link is stored; link d / 2 belongs to the pixel from which direction d leaves.
+REGIONS_HD constexpr int opposite(int d) { return d ^ 1; }
+REGIONS_HD constexpr int step_x(int d) {
+  return d == 0 || d == 4 || d == 7 ? 1 : d == 2 || d == 3 ? 0 : -1;
+}
+REGIONS_HD constexpr int step_y(int d) { return d < 2 ? 0 : d == 2 || d == 4 || d == 6 ? 1 : -1; }
+
+// Where a frame stands, on the device. Zero when its work begins.
+struct Progress {
+  struct Meeting {  // of one kernel's blocks
+    // By turns: how many blocks have come to the grid barrier, and how many of them said what.
+    unsigned long long words[3];
+  } tiles, plain;
+  long long started;         // when, if a solver handed over; nanoseconds
+  int solved;                // the report is final
+  int go_on;                 // the flows kept are this frame's: go on from there
+  int iterations;            // rounds of pushes so far
+  unsigned long long taken;  // by the sink
+  unsigned long long gap;    // excess that could still reach the sink
+  CutReport report;
+};
+
+struct Problem {
+  GridGraph graph;
+  Image<uint8_t> foreground;
+  int32_t* kept;        // [links][height][width], flow along each link at the end of the last frame
+  Progress* progress;   // [1]
+  int max_iterations;   // 0: until exact
+  long long budget_ns;  // 0: until exact
+  bool warm;            // start from `kept`
+
+  REGIONS_HD Size size() const { return graph.terminal.size(); }
+};
+
+// Capacity of link k that pixel (x, y) owns, 0 where it would leave the picture.
+REGIONS_HD inline int32_t capacity(const GridGraph& graph, int k, int x, int y) {
+  const Image<const int32_t>& links = k == 0   ? graph.right
+                                      : k == 1 ? graph.down
+                                      : k == 2 ? graph.down_right
+                                               : graph.down_left;
+  if (!links.contains(x, y) || !links.contains(x + step_x(2 * k), y + step_y(2 * k))) return 0;
+  const int32_t c = links(x, y);
+  return c > 0 ? c : 0;
+}
+
+}  // namespace regions::maxflow

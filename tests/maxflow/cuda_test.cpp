@@ -1,0 +1,279 @@
+// Minimum cuts on CUDA against the CPU's, bit for bit, and against a certificate of their own: the
+// mask's cut, computed from the weights, is worth the flow. Run one case alone with --gtest_filter.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "cpu/backend.hpp"
+#include "gpu/device.hpp"
+#include "gpu/maxflow/maxflow.hpp"
+
+namespace regions {
+namespace {
+
+constexpr int kStep[5][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {-1, 1}};  // of each array's links
+
+// Weights of a frame: terminal, right, down, down_right, down_left.
+struct Grid {
+  Size size;
+  std::array<std::vector<int32_t>, 5> weights;
+
+  explicit Grid(Size picture) : size(picture) {
+    for (auto& weight : weights) weight.resize(picture.area());
+  }
+  int32_t& at(int array, int x, int y) {
+    return weights[static_cast<size_t>(
+        array)][static_cast<size_t>(y) * static_cast<size_t>(size.width) + static_cast<size_t>(x)];
+  }
+  int32_t at(int array, int x, int y) const { return const_cast<Grid*>(this)->at(array, x, y); }
+};
+
+// Noise up to `most`, with ties, and with zeros everywhere.
+Grid random_grid(Size size, int32_t most, unsigned seed) {
+  Grid grid(size);
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int32_t> terminal(-most, most), link(0, most / 4 + 1), die(0, 3);
+  for (size_t i = 0; i < size.area(); ++i) {
+    grid.weights[0][i] = die(random) == 0 ? terminal(random) : 0;
+    for (size_t k = 1; k < 5; ++k) grid.weights[k][i] = die(random) != 0 ? link(random) : 0;
+  }
+  return grid;
+}
+
+// One corridor that runs to and fro through the whole picture from source to sink.
+Grid corridor(Size size) {
+  Grid grid(size);
+  const int last = (size.height - 1) / 2 * 2;
+  for (int y = 0; y <= last; y += 2) {
+    for (int x = 0; x + 1 < size.width; ++x) grid.at(1, x, y) = 50;
+    if (y == last) break;
+    const int turn = y / 2 % 2 ? 0 : size.width - 1;
+    grid.at(2, turn, y) = grid.at(2, turn, y + 1) = 50;
+  }
+  grid.at(0, 0, 0) = 70;
+  grid.at(0, last / 2 % 2 ? 0 : size.width - 1, last) = -40;
+  return grid;
+}
+
+int64_t cut_value(const Grid& grid, Neighbours neighbours, const std::vector<uint8_t>& mask) {
+  int64_t value = 0;
+  const auto foreground = [&](int x, int y) {
+    return mask[static_cast<size_t>(y) * static_cast<size_t>(grid.size.width) +
+                static_cast<size_t>(x)] != 0;
+  };
+  for (int y = 0; y < grid.size.height; ++y) {
+    for (int x = 0; x < grid.size.width; ++x) {
+      const int64_t terminal = grid.at(0, x, y);
+      if (foreground(x, y) ? terminal < 0 : terminal > 0) value += std::abs(terminal);
+      for (int k = 1; k <= static_cast<int>(neighbours) / 2; ++k) {
+        const int to_x = x + kStep[k][0], to_y = y + kStep[k][1];
+        if (to_x < 0 || to_x >= grid.size.width || to_y >= grid.size.height) continue;
+        if (foreground(x, y) != foreground(to_x, to_y)) value += grid.at(k, x, y);
+      }
+    }
+  }
+  return value;
+}
+
+// A solver with its queue, and the last frame that it was given.
+class Cutter {
+ public:
+  Cutter(std::shared_ptr<Backend> backend, std::unique_ptr<GridCut> cut, Size size,
+         Neighbours neighbours)
+      : backend_(std::move(backend)),
+        cut_(std::move(cut)),
+        size_(size),
+        neighbours_(neighbours),
+        pitch_(static_cast<size_t>(size.width) + kPadding) {
+    Backend::Entry entry(*backend_);
+    queue_ = backend_->make_queue();
+    for (Block& block : weights_) block = backend_->allocate(size.area() * sizeof(int32_t));
+    mask_ = backend_->allocate(pitch_ * static_cast<size_t>(size.height));
+    report_ = backend_->allocate_pinned(sizeof(CutReport));
+    cut_->configure(size, neighbours, 1);
+  }
+
+  void enqueue(const Grid& grid, const CutLimits& limits = {}) {
+    Backend::Entry entry(*backend_);
+    const auto view = [&](size_t k) {
+      queue_->copy_bytes(grid.weights[k].data(), weights_[k].data(),
+                         size_.area() * sizeof(int32_t));
+      return Image<const int32_t>{weights_[k].as<int32_t>(), size_.width, size_.height,
+                                  static_cast<ptrdiff_t>(sizeof(int32_t)) * size_.width};
+    };
+    GridGraph graph{view(0), view(1), view(2), {}, {}, neighbours_};
+    if (neighbours_ == Neighbours::eight) {
+      graph.down_right = view(3);
+      graph.down_left = view(4);
+    }
+    padded_.assign(mask_.bytes(), kUntouched);
+    queue_->copy_bytes(padded_.data(), mask_.data(), mask_.bytes());
+    cut_->enqueue(graph,
+                  {mask_.as<uint8_t>(), size_.width, size_.height, static_cast<ptrdiff_t>(pitch_)},
+                  limits, report_.as<CutReport>(), 0, *queue_);
+    queue_->copy_bytes(mask_.data(), padded_.data(), mask_.bytes());
+    queue_->record();
+  }
+  void wait() {
+    Backend::Entry entry(*backend_);
+    queue_->wait();
+    mask.clear();
+    for (size_t y = 0; y < static_cast<size_t>(size_.height); ++y) {
+      const auto row = padded_.begin() + static_cast<ptrdiff_t>(y * pitch_);
+      mask.insert(mask.end(), row, row + size_.width);
+      for (size_t x = pitch_ - kPadding; x < pitch_; ++x) {
+        EXPECT_EQ(row[static_cast<ptrdiff_t>(x)], kUntouched) << "written beside the mask";
+      }
+    }
+  }
+  void run(const Grid& grid, const CutLimits& limits = {}) {
+    enqueue(grid, limits);
+    wait();
+  }
+  const CutReport& report() const { return *report_.as<CutReport>(); }
+
+  std::vector<uint8_t> mask;
+
+ private:
+  static constexpr size_t kPadding = 5;
+  static constexpr uint8_t kUntouched = 0x5a;
+  std::shared_ptr<Backend> backend_;
+  std::unique_ptr<GridCut> cut_;
+  Size size_;
+  Neighbours neighbours_;
+  size_t pitch_;
+  std::unique_ptr<Queue> queue_;
+  std::array<Block, 5> weights_;
+  Block mask_, report_;
+  std::vector<uint8_t> padded_;
+};
+
+class MaxflowCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+    gpu_ = make_cuda_backend();
+    cpu_ = make_cpu_backend(1);
+  }
+  Cutter on_gpu(Size size, Neighbours neighbours, CutTier tier) {
+    return Cutter(gpu_, make_cuda_grid_cut(gpu_, tier), size, neighbours);
+  }
+  Cutter on_cpu(Size size, Neighbours neighbours) {
+    return Cutter(cpu_, make_grid_cut<BackendKind::cpu>(cpu_), size, neighbours);
+  }
+  static void expect_optimum(const Cutter& cutter, const Cutter& expected, const Grid& grid,
+                             Neighbours neighbours, const std::string& name) {
+    EXPECT_TRUE(cutter.report().exact) << name;
+    EXPECT_EQ(cutter.report().gap, 0) << name;
+    EXPECT_EQ(cutter.report().flow, expected.report().flow) << name;
+    EXPECT_EQ(cutter.report().flow, cut_value(grid, neighbours, cutter.mask)) << name;
+    EXPECT_TRUE(cutter.mask == expected.mask) << name << ": another mask than the CPU's";
+  }
+
+  std::shared_ptr<Backend> gpu_, cpu_;
+};
+
+constexpr Neighbours kBoth[] = {Neighbours::four, Neighbours::eight};
+constexpr CutTier kTiers[] = {CutTier::resident, CutTier::streamed, CutTier::plain};
+
+std::string named(Size size, int32_t most, Neighbours neighbours, CutTier tier) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height) + " up to " +
+         std::to_string(most) + ", " + std::to_string(static_cast<int>(neighbours)) +
+         " neighbours, tier " + std::to_string(static_cast<int>(tier));
+}
+
+// Cold, warm from another frame, stopped after a round and gone on from there.
+TEST_F(MaxflowCuda, RandomGridsOfAllWidthsOfNumbers) {
+  unsigned seed = 1;
+  for (const Size size :
+       {Size{1, 1}, {1, 40}, {67, 1}, {31, 15}, {32, 16}, {33, 17}, {65, 49}, {130, 75}}) {
+    for (const int32_t most : {2, 300, 3000, 20000, 100000, 2000000000}) {
+      const Grid first = random_grid(size, most, seed++), second = random_grid(size, most, seed++);
+      for (const Neighbours neighbours : kBoth) {
+        Cutter cpu = on_cpu(size, neighbours), cpu_second = on_cpu(size, neighbours);
+        cpu.run(first);
+        cpu_second.run(second);
+        for (const CutTier tier : kTiers) {
+          const std::string name = named(size, most, neighbours, tier);
+          Cutter gpu = on_gpu(size, neighbours, tier);
+          gpu.run(first);
+          expect_optimum(gpu, cpu, first, neighbours, name);
+          CutLimits limits;
+          limits.warm = true;
+          gpu.run(second, limits);
+          expect_optimum(gpu, cpu_second, second, neighbours, name + ", warm");
+          limits = {};
+          limits.max_iterations = 1;
+          gpu.run(first, limits);
+          EXPECT_EQ(gpu.report().gap, cut_value(first, neighbours, gpu.mask) - gpu.report().flow)
+              << name;
+          EXPECT_EQ(gpu.report().exact, gpu.report().gap == 0) << name;
+          limits = {};
+          limits.warm = true;
+          gpu.run(first, limits);
+          expect_optimum(gpu, cpu, first, neighbours, name + ", gone on");
+        }
+      }
+    }
+  }
+}
+
+TEST_F(MaxflowCuda, FramesLargerThanSharedMemory) {
+  for (const Neighbours neighbours : kBoth) {
+    const Size size = neighbours == Neighbours::four ? Size{2500, 1300} : Size{1500, 1000};
+    const Grid grid = random_grid(size, 200, 7);
+    Cutter cpu = on_cpu(size, neighbours), gpu = on_gpu(size, neighbours, CutTier::resident);
+    cpu.run(grid);
+    gpu.run(grid);
+    expect_optimum(gpu, cpu, grid, neighbours, "large");
+  }
+}
+
+// The shorter one fits 16-bit heights by a little, the longer one does not.
+TEST_F(MaxflowCuda, WaysLongerThanHeightsOf16Bits) {
+  for (const Size size : {Size{301, 399}, {401, 399}}) {
+    const Grid grid = corridor(size);
+    Cutter cpu = on_cpu(size, Neighbours::four);
+    Cutter gpu = on_gpu(size, Neighbours::four, CutTier::resident);
+    cpu.run(grid);
+    gpu.run(grid);
+    EXPECT_EQ(gpu.report().flow, 40);
+    expect_optimum(gpu, cpu, grid, Neighbours::four, "corridor");
+  }
+}
+
+TEST_F(MaxflowCuda, StopsWhenTimeIsUp) {
+  const Size size{1280, 720};
+  const Grid grid = random_grid(size, 3000, 5);
+  Cutter gpu = on_gpu(size, Neighbours::four, CutTier::resident);
+  CutLimits limits;
+  limits.time_budget_us = 1;
+  gpu.run(grid, limits);
+  EXPECT_EQ(gpu.report().iterations, 1);
+  EXPECT_FALSE(gpu.report().exact);
+  EXPECT_EQ(gpu.report().gap, cut_value(grid, Neighbours::four, gpu.mask) - gpu.report().flow);
+}
+
+// Each fills the device with a kernel whose blocks wait for each other.
+TEST_F(MaxflowCuda, SeveralAtOnce) {
+  const Size size{640, 480};
+  const Grid grid = random_grid(size, 300, 3);
+  Cutter cpu = on_cpu(size, Neighbours::eight);
+  cpu.run(grid);
+  std::vector<Cutter> cutters;
+  for (int i = 0; i < 4; ++i) {
+    cutters.push_back(
+        on_gpu(size, Neighbours::eight, i % 2 ? CutTier::streamed : CutTier::resident));
+  }
+  for (int frame = 0; frame < 20; ++frame) {
+    for (Cutter& cutter : cutters) cutter.enqueue(grid);
+    for (Cutter& cutter : cutters) {
+      cutter.wait();
+      expect_optimum(cutter, cpu, grid, Neighbours::eight, "frame " + std::to_string(frame));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regions
