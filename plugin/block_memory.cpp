@@ -40,12 +40,14 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
   auto* self = reinterpret_cast<RegionsBlockAllocator*>(allocator);
   try {
     const Backend::Entry entry(**self->backend);
+    const gsize whole = size + params->prefix + params->padding;
     Block block =
-        self->pinned ? (*self->backend)->allocate_pinned(size) : (*self->backend)->allocate(size);
+        self->pinned ? (*self->backend)->allocate_pinned(whole) : (*self->backend)->allocate(whole);
     auto* memory = g_new0(BlockMemory, 1);
     memory->block = new Block(std::move(block));
     memory->mutex = new std::mutex;
-    gst_memory_init(&memory->parent, params->flags, allocator, nullptr, size, 63, 0, size);
+    gst_memory_init(&memory->parent, params->flags, allocator, nullptr, whole, params->align,
+                    params->prefix, size);
     return &memory->parent;
   } catch (const std::exception& error) {
     GST_ERROR("%s", error.what());
@@ -84,7 +86,7 @@ void block_free(GstAllocator* allocator, GstMemory* memory) {
 
 // Device blocks are read-only to the CPU: what it sees is a copy. Mapped with GStreamer's CUDA flag
 // they show their device address.
-gpointer block_map(GstMemory* memory, gsize size, GstMapFlags flags) {
+gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
   if (!on_device(memory) || (flags & cuda_map_flags(static_cast<GstMapFlags>(0)))) {
     return self->block->data();
@@ -95,9 +97,9 @@ gpointer block_map(GstMemory* memory, gsize size, GstMapFlags flags) {
   try {
     Backend& backend = **owner(memory)->backend;
     const Backend::Entry entry(backend);
-    auto shadow = std::make_unique<Block>(backend.allocate_pinned(size));
+    auto shadow = std::make_unique<Block>(backend.allocate_pinned(self->block->bytes()));
     const auto queue = backend.make_queue();
-    queue->copy_bytes(self->block->data(), shadow->data(), size);
+    queue->copy_bytes(self->block->data(), shadow->data(), self->block->bytes());
     queue->record();
     queue->wait();
     self->shadow = shadow.release();

@@ -50,7 +50,7 @@ class MappedPicture {
 // A view of tightly packed planes at `data`, in the order of the layout.
 Frame packed_frame(const Layout& layout, Size size, const Colorimetry& color, Memory memory,
                    void* data);
-// Bytes that packed_frame spans. Rows and planes start at multiples of 256 bytes.
+// Bytes that packed_frame spans. Rows start at multiples of 16 bytes, planes of 256.
 size_t packed_bytes(const Layout& layout, Size size);
 
 // Copies rows between host frames of one layout and size.

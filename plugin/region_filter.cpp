@@ -112,6 +112,29 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
 
 // ---- allocation
 
+// Puts the pool (consumed) first in the answer, with its allocator: whoever takes the pool sets the
+// allocator of the answer on it, and without one would lose the pool's own.
+void offer_pool(GstQuery* query, GstBufferPool* pool, size_t bytes, unsigned min_buffers) {
+  GstAllocator* allocator = nullptr;
+  GstAllocationParams params;
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_get_allocator(config, &allocator, &params);
+  const auto size = static_cast<guint>(bytes);
+  // In GStreamer 1.22 the query may hold no pool.
+  if (gst_query_get_n_allocation_pools(query) > 0) {
+    gst_query_set_nth_allocation_pool(query, 0, pool, size, min_buffers, 0);
+  } else {
+    gst_query_add_allocation_pool(query, pool, size, min_buffers, 0);
+  }
+  if (allocator && gst_query_get_n_allocation_params(query) > 0) {
+    gst_query_set_nth_allocation_param(query, 0, allocator, &params);
+  } else if (allocator) {
+    gst_query_add_allocation_param(query, allocator, &params);
+  }
+  gst_structure_free(config);
+  gst_object_unref(pool);
+}
+
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
   const gboolean answered =
       GST_BASE_TRANSFORM_CLASS(parent_class)->propose_allocation(base, decide, query);
@@ -132,8 +155,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
     size_t bytes = 0;
     unsigned min_buffers = 0;
     if (GstBufferPool* pool = stream.propose_pool(caps, &bytes, &min_buffers)) {
-      gst_query_add_allocation_pool(query, pool, static_cast<guint>(bytes), min_buffers, 0);
-      gst_object_unref(pool);
+      offer_pool(query, pool, bytes, min_buffers);
     }
     return TRUE;
   } catch (const std::exception& error) {
@@ -148,13 +170,7 @@ gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
   gst_query_parse_allocation(query, &caps, nullptr);
   size_t bytes = 0;
   if (GstBufferPool* pool = stream_of(base).output_pool(caps, &bytes)) {
-    // In GStreamer 1.22 the query may hold no pool.
-    if (gst_query_get_n_allocation_pools(query) > 0) {
-      gst_query_set_nth_allocation_pool(query, 0, pool, static_cast<guint>(bytes), 2, 0);
-    } else {
-      gst_query_add_allocation_pool(query, pool, static_cast<guint>(bytes), 2, 0);
-    }
-    gst_object_unref(pool);
+    offer_pool(query, pool, bytes, 2);
   }
   return GST_BASE_TRANSFORM_CLASS(parent_class)->decide_allocation(base, query);
 }

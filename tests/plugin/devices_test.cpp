@@ -144,6 +144,24 @@ TEST(Cuda, ChainsStayOnTheDevice) {
                   "NV12", "video/x-raw"));
 }
 
+TEST(Cuda, UpstreamIsOfferedPinnedMemory) {
+  NEEDS_CUDA();
+  Harness h("cclabel device=cuda output=none");
+  h.video("NV12", kWidth, kHeight);
+  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_get_current_caps(h.get()->srcpad));
+  GstQuery* query = gst_query_new_allocation(caps.get(), TRUE);
+  ASSERT_TRUE(gst_pad_peer_query(h.get()->srcpad, query));
+  EXPECT_EQ(gst_query_get_n_allocation_pools(query), 1u);
+  // Base classes set this allocator on the pool; with none they would take its own away.
+  ASSERT_EQ(gst_query_get_n_allocation_params(query), 1u);
+  GstAllocator* allocator = nullptr;
+  gst_query_parse_nth_allocation_param(query, 0, &allocator, nullptr);
+  ASSERT_TRUE(allocator);
+  EXPECT_STREQ(allocator->mem_type, "RegionsPinnedMemory");
+  gst_object_unref(allocator);
+  gst_query_unref(query);
+}
+
 TEST(Cuda, ManyElementsAtOnce) {
   NEEDS_CUDA();
   GError* error = nullptr;
