@@ -95,11 +95,10 @@ class CcLabelCpu final : public Algorithm<Params> {
   void write_strip(const Job& job, const Params& params, Slot& slot, int s, Region* records,
                    uint32_t recorded) const;
 
-  int strips(int band_rows) const {
+  int strips() const {
     // More than threads, as content is uneven; one thread has no use for seams.
     const int wanted = workers_.threads() == 1 ? 1 : 4 * workers_.threads();
-    const int bands = (setup_.size.height + band_rows - 1) / band_rows;
-    return std::clamp(bands * band_rows / kLeastRows, 1, std::min(wanted, Forest::kMostStrips));
+    return std::clamp(setup_.size.height / kLeastRows, 1, std::min(wanted, Forest::kMostStrips));
   }
 
   std::shared_ptr<Backend> backend_;
@@ -133,7 +132,7 @@ void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) 
                     setup_.size.width, level, slot.pixels.row(y));
     }
   };
-  const int count = strips(picture.band_rows());
+  const int count = strips();
   Forest& forest = slot.forest;
   if (params.fill_holes > 0) {
     threshold(0, setup_.size.height, slot.rows[0].values[0][0]);
@@ -160,7 +159,7 @@ void CcLabelCpu::build_linked(const Job& job, const Params& params, Slot& slot) 
   }
   fill_rows(slot.pixels, setup_.size.width, setup_.size.height);  // all pixels are in a region
   Forest& forest = slot.forest;
-  forest.begin(setup_.size, 1, strips(1));
+  forest.begin(setup_.size, 1, strips());
   workers_.parallel_for(forest.strips(),
                         [&](int s) { add_strip(picture, forest, s, slot.rows[s]); });
   for (int s = 1; s < forest.strips(); ++s) join_seam(picture, forest, s, slot.rows[0]);
