@@ -85,7 +85,7 @@ REGIONS_INLINE void write_pixels(const Word* pixels, const Word* starts, const u
       } else {
         std::byte last[kLanes * kBytes];
         store<kBytes>(lanes, last);
-        std::memcpy(to + x * kBytes, last, static_cast<size_t>((count - x) * kBytes));
+        std::memcpy(to + x * kBytes, last, static_cast<size_t>(count - x) * kBytes);
       }
     }
   }
