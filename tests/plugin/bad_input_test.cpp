@@ -5,16 +5,7 @@ namespace regions::test {
 namespace {
 
 TEST(BadInput, CudaWithoutAGpuIsAClearError) {
-  start_gstreamer();
-  GstElement* probe = gst_element_factory_make("cclabel", nullptr);
-  gst_element_set_state(probe, GST_STATE_READY);
-  gchar* device = nullptr;
-  g_object_get(probe, "active-device", &device, nullptr);
-  const bool cuda = g_str_has_prefix(device, "cuda");
-  g_free(device);
-  gst_element_set_state(probe, GST_STATE_NULL);
-  gst_object_unref(probe);
-  if (cuda) GTEST_SKIP() << "this machine has a CUDA device";
+  if (have_cuda()) GTEST_SKIP() << "this machine has a CUDA device";
 
   GstElement* element = gst_element_factory_make("cclabel", nullptr);
   GstBus* bus = gst_bus_new();

@@ -14,19 +14,6 @@ bool have(const char* element) {
   return factory != nullptr;
 }
 
-bool have_cuda() {
-  start_gstreamer();
-  GstElement* probe = gst_element_factory_make("cclabel", nullptr);
-  gst_element_set_state(probe, GST_STATE_READY);
-  gchar* device = nullptr;
-  g_object_get(probe, "active-device", &device, nullptr);
-  const bool cuda = g_str_has_prefix(device, "cuda");
-  g_free(device);
-  gst_element_set_state(probe, GST_STATE_NULL);
-  gst_object_unref(probe);
-  return cuda;
-}
-
 #define NEEDS_CUDA() \
   if (!have_cuda()) GTEST_SKIP() << "no CUDA device here"
 

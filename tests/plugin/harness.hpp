@@ -92,6 +92,20 @@ class Harness {
   GstBus* bus_ = nullptr;
 };
 
+// Whether elements run on a CUDA device here.
+inline bool have_cuda() {
+  start_gstreamer();
+  GstElement* probe = gst_element_factory_make("cclabel", nullptr);
+  gst_element_set_state(probe, GST_STATE_READY);
+  gchar* device = nullptr;
+  g_object_get(probe, "active-device", &device, nullptr);
+  const bool cuda = g_str_has_prefix(device, "cuda");
+  g_free(device);
+  gst_element_set_state(probe, GST_STATE_NULL);
+  gst_object_unref(probe);
+  return cuda;
+}
+
 inline std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
   GstMapInfo map;
   EXPECT_TRUE(gst_buffer_map(buffer, &map, GST_MAP_READ));
