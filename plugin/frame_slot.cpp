@@ -76,7 +76,7 @@ void FrameSlot::bring_in(Job& job) {
     } else {
       const Frame staged = packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color,
                                         Memory::host, pinned_in_.data());
-      copy_rows(in_map_.frame(), staged);
+      copy_rows(in_map_.frame(), staged, setup_.workers);
       queue_->copy(staged, in);
     }
   }
@@ -149,7 +149,7 @@ GstBuffer* FrameSlot::finish() {
     if (copy_rows_back_) {
       const Frame staged = packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
                                         Memory::host, pinned_out_.data());
-      copy_rows(staged, setup_.replaces() ? out_map_.frame() : in_map_.frame());
+      copy_rows(staged, setup_.replaces() ? out_map_.frame() : in_map_.frame(), setup_.workers);
     }
     in_map_.unmap();
     out_map_.unmap();
@@ -177,7 +177,7 @@ GstBuffer* FrameSlot::describe(GstBuffer* buffer) {
   findings.layout = setup_.in.layout;
   findings.color = setup_.in.color;
   findings.labels = labels_;
-  structure_ = attach(buffer, findings);
+  structure_ = attach(buffer, findings, setup_.workers);
   return buffer;
 }
 

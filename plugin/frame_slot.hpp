@@ -1,6 +1,9 @@
 // One frame on its way through an element: mapped, brought to the backend, worked on, brought back.
 #pragma once
 
+#include <algorithm>
+#include <thread>
+
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
 #include "plugin/engine.hpp"
@@ -18,6 +21,8 @@ struct SlotSetup {
   Picture picture = Picture::untouched;
   GstBufferPool* label_pool = nullptr;  // borrowed; null if label maps are not attached
   const CudaContext* cuda = nullptr;    // borrowed
+  // For copying and describing frames. More than four gain nothing: memory is the limit.
+  Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U))};
 
   bool replaces() const { return picture > Picture::drawn_on; }
   bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }

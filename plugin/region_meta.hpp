@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/region.hpp"
+#include "cpu/workers.hpp"
 
 namespace regions {
 
@@ -40,7 +41,7 @@ struct Findings {
 // Puts the findings on the buffer, in place of what another element left there, and
 // region-of-interest metas with ids 1..n for the largest 256 regions beside them. Returns the
 // structure, which belongs to the buffer.
-const GstStructure* attach(GstBuffer* buffer, const Findings& findings);
+const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers);
 
 // Object detection and tracking entries of GStreamer's analytics library, in builds that have it.
 void attach_analytics(GstBuffer* buffer, std::span<const Region> regions);

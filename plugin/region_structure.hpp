@@ -1,0 +1,22 @@
+// Regions as GstStructures, the entries of the `regions` metadata and of region-of-interest metas.
+#pragma once
+
+#include "cpu/workers.hpp"
+#include "plugin/region_meta.hpp"
+
+namespace regions {
+
+// Name of the structures, and type of the region-of-interest metas.
+constexpr const char* kRegionName = "region";
+
+enum class RegionStructure : uint8_t {
+  whole,  // all that the metadata says of a region
+  roi     // what a region-of-interest meta says beside its box
+};
+
+// A structure for each region (the caller owns them), on several threads: with many regions they
+// are most of what a frame costs outside the GPU.
+std::vector<GstStructure*> make_structures(RegionStructure kind, std::span<const Region> regions,
+                                           const Findings& findings, const Workers& workers);
+
+}  // namespace regions
