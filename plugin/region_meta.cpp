@@ -111,6 +111,7 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
     gst_value_array_append_and_take_value(&array, &item);
   }
   gst_structure_take_value(s, "regions", &array);
+  for (const Fact& fact : findings.facts) add_fact(s, fact);
   if (findings.labels) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,
                       name_of(findings.labels_format).data(), nullptr);

@@ -19,4 +19,7 @@ enum class RegionStructure : uint8_t {
 std::vector<GstStructure*> make_structures(RegionStructure kind, std::span<const Region> regions,
                                            const Findings& findings, const Workers& workers);
 
+// A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
+void add_fact(GstStructure* structure, const Fact& fact);
+
 }  // namespace regions
