@@ -21,8 +21,8 @@ struct SlotSetup {
   Picture picture = Picture::untouched;
   GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached
   const CudaContext* cuda = nullptr;  // borrowed
-  // For copying and describing frames. More than four gain nothing: memory is the limit.
-  Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U))};
+  // For copying and describing frames. More than two gain little (H200 host, 1080p).
+  Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};
 
   bool describes() const { return engine->makes_regions() || engine->makes_mask(); }
   PixelFormat map_format() const {

@@ -74,25 +74,12 @@ const StructureMaker& region_maker() {
   return maker;
 }
 
-const StructureMaker& roi_maker() {
-  using R = const Region&;
-  using M = const MeanColor&;
-  static const FieldOfRegion fields[] = {
-      {"id", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.id); }},
-      {"track", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.track); }},
-      {"area", G_TYPE_UINT64, [](GValue* v, R r, M) { g_value_set_uint64(v, r.area); }},
-      {"cx", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_x()); }},
-      {"cy", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_y()); }}};
-  static const StructureMaker maker(kRegionName, fields);
-  return maker;
-}
-
 }  // namespace
 
-std::vector<GstStructure*> make_structures(RegionStructure kind, std::span<const Region> regions,
-                                           const Findings& findings, const Workers& workers) {
+std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers) {
   constexpr size_t kShare = 8;  // regions a thread takes at a time: about 4 us
-  const StructureMaker& maker = kind == RegionStructure::whole ? region_maker() : roi_maker();
+  const std::span<const Region> regions = findings.regions;
+  const StructureMaker& maker = region_maker();
   std::vector<GstStructure*> made(regions.size());
   const auto shares = static_cast<int>((regions.size() + kShare - 1) / kShare);
   workers.parallel_for(shares, [&](int share) {
