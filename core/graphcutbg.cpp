@@ -1,6 +1,12 @@
 // The parameter table of graphcutbg, and what it refuses.
 #include "core/graphcutbg.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "core/graphcutbg_energy.hpp"
+#include "core/graphcutbg_view.hpp"
+
 namespace regions {
 namespace {
 
@@ -43,17 +49,15 @@ std::vector<Field> table() {
                                   {1, 200}),
       field<P, &P::shadow>("shadow",
                            "Evidence taken from pixels that look like background in shadow "
-                           "(fraction; below 1 a shadow never decides alone)",
+                           "(fraction)",
                            {0, 1}),
       field<P, &P::shadow_darkest>(
           "shadow-darkest", "Darkest shadow (fraction of the background's brightness)", {0.05, 1}),
-      field<P, &P::foreground_colors>("foreground-colors",
-                                      "Learn the foreground's colours too (true or false)"),
       field<P, &P::learning_rate>(
           "learning-rate", "Weight of a frame in the background's colours (fraction)", {0, 1}),
       field<P, &P::history>("history",
                             "Foreground that stands still so long becomes background (frames)",
-                            {1, 30000}),
+                            {1, 18000}),
       field<P, &P::freeze>("freeze", "Keep the background model as it is (true or false)"),
       field<P, &P::model_location>("model-location",
                                    "File the model is read from at the start, if it exists, and "
@@ -72,8 +76,8 @@ std::vector<Field> table() {
       field<P, &P::height>("height", "Height of that rectangle; 0 goes to the lower side (pixels)",
                            {0, kMostPixels}),
       field<P, &P::exclusion_image>("exclusion-image",
-                                    "Picture whose pixels, where not black, are always background, "
-                                    "of the frames' size (path)",
+                                    "Picture whose bright pixels (128 of 255 or more) are always "
+                                    "background, of the frames' size (path)",
                                     {}, {}, Change::stopped),
       field<P, &P::mask_foreground>(
           "mask-foreground", "Attached mask: surely foreground from here on (of 255)", {1, 256}),
@@ -135,4 +139,84 @@ void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams
               std::to_string(params.top) + ", outside the frame");
 }
 
+namespace graphcut {
+
+ScenePlan scene_plan_of(const GraphCutBgParams& params) {
+  ScenePlan plan;
+  plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
+  plan.match = static_cast<uint32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
+  // After `history` frames at half speed a new mode's share is kUpperShare: 1 - exp(-a / 2) = 0.25.
+  plan.least_alpha = static_cast<uint32_t>(
+      std::max(2L, std::lround(0.575 * 65536 / static_cast<double>(params.history))));
+  plan.rate = static_cast<uint32_t>(std::lround(params.learning_rate * 4096));
+  if (params.sigma > 0) {
+    const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);
+    plan.contrast_scale = static_cast<uint32_t>(std::clamp(scale, 1.0, kMostContrastScale));
+  }
+  plan.freezes = params.freeze;
+  return plan;
+}
+
+EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size) {
+  EnergyPlan plan;
+  for (int i = 0; i < kLinkEntries; ++i) {
+    const double link = params.lambda * kNat * std::exp(-static_cast<double>(i) / kLinkSteps);
+    plan.link[i] = static_cast<uint16_t>(std::lround(link));
+  }
+  plan.shadow = static_cast<int>(std::lround(params.shadow * 256));
+  plan.darkest = static_cast<int>(std::lround(params.shadow_darkest * 256));
+  plan.left = params.left;
+  plan.top = params.top;
+  plan.right = params.width > 0 ? std::min(size.width, params.left + params.width) : size.width;
+  plan.bottom = params.height > 0 ? std::min(size.height, params.top + params.height) : size.height;
+  plan.mask_foreground = params.mask_foreground;
+  plan.mask_background = params.mask_background;
+  plan.uses_image = params.source != GraphCutSource::mask;
+  plan.uses_mask = params.source != GraphCutSource::image;
+  return plan;
+}
+
+ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup) {
+  const auto rgb = [](int64_t code) {
+    return Rgb{static_cast<uint8_t>(code >> 16), static_cast<uint8_t>(code >> 8),
+               static_cast<uint8_t>(code)};
+  };
+  ViewPlan plan;
+  plan.output = params.output;
+  plan.replacement = params.replace_with;
+  plan.feather = params.feather;
+  plan.opacity = static_cast<int>(std::lround(params.opacity * 256));
+  plan.cell = std::max(1, params.blur / 2);
+  const bool tints = params.output == GraphCutOutput::overlay;
+  encoder_of(setup.in, setup.color)
+      .encode(rgb(tints ? params.color : params.replace_color), plan.color);
+  return plan;
+}
+
+RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
+  constexpr double kOne = 1 << RgbDecoder::kShift;
+  RgbDecoder decoder;
+  const bool yuv = layout.model == ColorModel::yuv;
+  const double code = 1 << (layout.depth - 8);  // an 8-bit step in stored units
+  const bool limited = yuv && !color.full_range;
+  const double luma = 255 / (limited ? 219 * code : layout.max_value());
+  const double chroma = 255 / (limited ? 224 * code : layout.max_value());
+  const auto [kr, kb] = luma_weights(color.matrix);
+  const double kg = 1 - kr - kb;
+  // ITU-R BT.601-7, 2.5.1 the other way round.
+  const double u[3] = {0, -2 * (1 - kb) * kb / kg, 2 * (1 - kb)};
+  const double v[3] = {2 * (1 - kr), -2 * (1 - kr) * kr / kg, 0};
+  for (int i = 0; i < 3; ++i) {
+    decoder.weight[i][0] = static_cast<int32_t>(std::lround(luma * kOne));
+    decoder.weight[i][1] = yuv ? static_cast<int32_t>(std::lround(u[i] * chroma * kOne)) : 0;
+    decoder.weight[i][2] = yuv ? static_cast<int32_t>(std::lround(v[i] * chroma * kOne)) : 0;
+  }
+  decoder.black = limited ? static_cast<int>(16 * code) : 0;
+  decoder.middle = static_cast<int>(128 * code);
+  decoder.components = layout.channels;
+  decoder.is_rgb = layout.model == ColorModel::rgb;
+  return decoder;
+}
+
+}  // namespace graphcut
 }  // namespace regions

@@ -20,13 +20,12 @@ struct GraphCutBgParams {
   GraphCutSource source = GraphCutSource::image;
 
   // Energy.
-  double lambda = 6;
+  double lambda = 2.5;
   double sigma = 0;
   Neighbours neighbours = Neighbours::eight;
-  double var_threshold = 16;
+  double var_threshold = 8;
   double shadow = 0.75;
   double shadow_darkest = 0.5;
-  bool foreground_colors = false;
 
   // Background model.
   double learning_rate = 0.02;
@@ -63,7 +62,7 @@ std::span<const Field> fields_of(const GraphCutBgParams&);
 enum class GraphCutPicture : uint8_t {
   background,   // the model starts from it instead of from the first frames
   replacement,  // what replace-with=image shows behind the foreground
-  exclusion     // pixels that are not black are background and teach nothing
+  exclusion     // bright pixels (128 of 255 or more) are background and teach nothing
 };
 
 // What is known of a frame when its work is done.
