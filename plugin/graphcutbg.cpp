@@ -81,14 +81,13 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     expects(report.cut_value < 0 || !report.cut.exact || report.cut_value == report.cut.flow,
             "the cut is not the minimum: flow " + std::to_string(report.cut.flow) + ", cut " +
                 std::to_string(report.cut_value));
-    std::vector<Fact> facts = {{"exact", report.cut.exact},
-                               {"flow", report.cut.flow},
-                               {"gap", report.cut.gap},
-                               {"iterations", static_cast<int64_t>(report.cut.iterations)},
-                               {"foreground-pixels", static_cast<int64_t>(report.foreground)},
-                               {"restarted", report.restarted}};
-    if (report.cut_value >= 0) facts.push_back({"cut-value", report.cut_value});
-    return facts;
+    return {{"exact", report.cut.exact},
+            {"flow", report.cut.flow},
+            {"gap", report.cut.gap},
+            {"cut-value", report.cut_value},  // -1 unless `verify`
+            {"iterations", static_cast<int64_t>(report.cut.iterations)},
+            {"foreground-pixels", static_cast<int64_t>(report.foreground)},
+            {"restarted", report.restarted}};
   }
 
  private:

@@ -38,8 +38,9 @@ std::unique_ptr<GstSample, Drop> first_sample(GstElement* pipeline, const std::s
       bus, 30 * GST_SECOND,
       static_cast<GstMessageType>(GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS)));
   gst_object_unref(bus);
-  expects(message && GST_MESSAGE_TYPE(message.get()) != GST_MESSAGE_ERROR,
-          "cannot read the picture '" + path + "': " + reason_of(message.get()));
+  if (!message || GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
+    throw InputError("cannot read the picture '" + path + "': " + reason_of(message.get()));
+  }
   GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
   GstSample* sample = nullptr;
   g_object_get(sink, "last-sample", &sample, nullptr);
@@ -62,7 +63,8 @@ ConstFrame PictureFile::frame() const {
 
 PictureFile load_picture(const std::string& path, Size fit) {
   std::string line =
-      "filesrc name=file ! decodebin ! videoconvert ! videoscale ! video/x-raw,format=RGB";
+      "filesrc name=file ! decodebin ! videoconvert ! videoscale add-borders=false ! "
+      "video/x-raw,format=RGB";
   if (fit.area() > 0) {
     line += ",width=" + std::to_string(fit.width) + ",height=" + std::to_string(fit.height) +
             ",pixel-aspect-ratio=1/1";
