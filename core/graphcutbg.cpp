@@ -57,7 +57,7 @@ std::vector<Field> table() {
           "learning-rate", "Weight of a frame in the background's colours (fraction)", {0, 1}),
       field<P, &P::history>("history",
                             "Foreground that stands still so long becomes background (frames)",
-                            {1, 18000}),
+                            {1, 10000}),
       field<P, &P::freeze>("freeze", "Keep the background model as it is (true or false)"),
       field<P, &P::model_location>("model-location",
                                    "File the model is read from at the start, if it exists, and "
@@ -145,9 +145,10 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   ScenePlan plan;
   plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
   plan.match = static_cast<uint32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
-  // After `history` frames at half speed a new mode's share is kUpperShare: 1 - exp(-a / 2) = 0.25.
+  // After `history` frames at half speed the evidence against a new mode is gone: its share is
+  // halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
   plan.least_alpha = static_cast<uint32_t>(
-      std::max(2L, std::lround(0.575 * 65536 / static_cast<double>(params.history))));
+      std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
   plan.rate = static_cast<uint32_t>(std::lround(params.learning_rate * 4096));
   if (params.sigma > 0) {
     const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);

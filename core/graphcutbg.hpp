@@ -20,10 +20,10 @@ struct GraphCutBgParams {
   GraphCutSource source = GraphCutSource::image;
 
   // Energy.
-  double lambda = 2.5;
+  double lambda = 4;
   double sigma = 0;
   Neighbours neighbours = Neighbours::eight;
-  double var_threshold = 8;
+  double var_threshold = 12;
   double shadow = 0.75;
   double shadow_darkest = 0.5;
 
@@ -92,6 +92,7 @@ class GraphCutBg : public Algorithm<GraphCutBgParams> {
   virtual void set_picture(GraphCutPicture which, const ConstFrame& picture) = 0;
 
   // The model as bytes that restore() reads on any backend of any machine, with no frame under way.
+  // Empty before the first frame.
   virtual std::vector<std::byte> state() = 0;
   // After configure(). Throws InputError for bytes of another version or for frames of another
   // size; the model stays as it was then.

@@ -72,8 +72,8 @@ struct ModelPlan {
 
 // A mode is background from the upper share on, and no background up to the lower one; between them
 // the evidence fades.
-inline constexpr uint32_t kLowerShare = Mode::kWhole * 5 / 100;
-inline constexpr uint32_t kUpperShare = Mode::kWhole * 25 / 100;
+inline constexpr uint32_t kLowerShare = Mode::kWhole * 6 / 100;
+inline constexpr uint32_t kUpperShare = Mode::kWhole * 24 / 100;
 
 // Squared distance from a mode in its own variances, of 1/16.
 REGIONS_HD inline uint32_t distance2(const Mode& mode, const Color& color) {
@@ -154,8 +154,8 @@ REGIONS_HD inline int evidence(const Model& model, const Color& color, const Mod
   for (const Mode& mode : model.mode) {
     if (mode.weight == 0) continue;
     const uint32_t d2 = distance2(mode, color);
-    if (d2 >= static_cast<uint32_t>(plan.threshold)) continue;  // * kNat / 2 / 16 >= 2 * threshold
-    const int cost = static_cast<int>(d2) * (kNat / 32) + doubt(mode.weight, plan.threshold);
+    if (d2 >= static_cast<uint32_t>(plan.threshold)) continue;  // cost is at least 2 * threshold
+    const int cost = static_cast<int>(d2) * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold);
     if (cost < least) least = cost;
   }
   return least - plan.threshold;
@@ -179,7 +179,7 @@ REGIONS_HD inline uint32_t within(int32_t value, uint32_t least, uint32_t most) 
 REGIONS_HD inline void join(Mode& mode, const Color& color, uint32_t alpha, uint32_t least_rate,
                             uint32_t dither) {
   constexpr uint32_t kOne = 4096;
-  uint32_t rate = (alpha * (kOne >> 4)) / ((mode.weight >> 4) + 1) >> 4;  // 1 / visits
+  uint32_t rate = alpha * (kOne >> 4) / ((mode.weight >> 4) + 1);  // 1 / visits
   if (rate < least_rate) rate = least_rate;
   if (rate > kOne) rate = kOne;
   const uint32_t var_rate = rate > kOne / 16 ? kOne / 16 : rate;

@@ -15,10 +15,11 @@ struct Survey {
 
   // How often luma - background's luma is bin - kBins / 2.
   uint32_t change[kHalves][kBins] = {};
-  uint32_t luma[kHalves] = {};  // sum of the background's
-  uint32_t pairs = 0;           // of neighbours
-  uint32_t foreground = 0;      // pixels of the last frame's cut
-  uint32_t pixels = 0;          // of the last frame
+  uint32_t count[kHalves] = {};  // of those pixels
+  uint32_t luma[kHalves] = {};   // sum of the background's
+  uint32_t pairs = 0;            // of neighbours
+  uint32_t foreground = 0;       // pixels of the last frame's cut
+  uint32_t pixels = 0;           // of the last frame
   uint32_t reserved = 0;
   uint64_t contrast2 = 0;  // sum over the pairs
 
@@ -26,6 +27,7 @@ struct Survey {
   void add(const Survey& other) {
     for (int half = 0; half < kHalves; ++half) {
       for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
+      count[half] += other.count[half];
       luma[half] += other.luma[half];
     }
     pairs += other.pairs;
@@ -72,9 +74,9 @@ struct Median {
   static constexpr int kNear = 4;
 };
 
-REGIONS_HD inline Median median_of(const uint32_t* bins) {
+REGIONS_HD inline Median median_of(const uint32_t* bins, uint32_t count) {
   Median median;
-  for (int i = 0; i < Survey::kBins; ++i) median.count += bins[i];
+  median.count = count;
   if (median.count == 0) return median;
   const uint32_t half = median.count / 2;
   uint32_t below = 0;
@@ -97,8 +99,8 @@ REGIONS_HD inline Light light_of(const Survey& survey) {
   constexpr uint32_t kLeast = 64;  // pixels of a half worth a median
   constexpr int kStill = 384;      // a change below 1.5 levels is learnt, not applied
   Light light;
-  const Median dark = median_of(survey.change[0]);
-  const Median bright = median_of(survey.change[1]);
+  const Median dark = median_of(survey.change[0], survey.count[0]);
+  const Median bright = median_of(survey.change[1], survey.count[1]);
   if (dark.count + bright.count < kLeast) return light;
   const auto moved = [](const Median& m) { return m.value > kStill || m.value < -kStill; };
   if (!moved(dark) && !moved(bright)) return light;
@@ -133,6 +135,7 @@ REGIONS_HD void survey_light(Survey& survey, const Color& now, const Color& back
   if (clipped) return;
   const int half = background.y >= split ? 1 : 0;
   add(&survey.change[half][now.y - background.y + Survey::kBins / 2], 1u);
+  add(&survey.count[half], 1u);
   add(&survey.luma[half], static_cast<uint32_t>(background.y));
 }
 
@@ -156,16 +159,16 @@ REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Sce
   model.starts = scene.age == 0;
   model.learns = !plan.freezes || model.starts;
   model.rate = plan.rate;
-  const uint32_t average = 65536 / (scene.age + 1);  // every frame so far counts the same
+  // Every frame so far counts the same, the first some more: else what passes early on is learnt.
+  constexpr uint32_t kFirstCounts = 12;
+  const uint32_t average = 65536 / (scene.age + kFirstCounts);
   model.alpha = average > plan.least_alpha ? average : plan.least_alpha;
   model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
   model.alpha_fast = model.alpha * 4 < 65536 ? model.alpha * 4 : 65536;
   if (!model.starts) model.light = light_of(survey);
 
-  const uint32_t count[2] = {median_of(survey.change[0]).count, median_of(survey.change[1]).count};
-  if (count[0] + count[1] > 0) {
-    scene.split = (survey.luma[0] + survey.luma[1]) / (count[0] + count[1]);
-  }
+  const uint32_t count = survey.count[0] + survey.count[1];
+  if (count > 0) scene.split = (survey.luma[0] + survey.luma[1]) / count;
   frame.contrast_scale = plan.contrast_scale;
   if (plan.contrast_scale == 0) {
     const uint64_t top = static_cast<uint64_t>(survey.pairs) * (65536 * kLinkSteps / 2);

@@ -91,6 +91,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   }
 
   std::vector<std::byte> state() override {
+    if (resets_ || shared_.scene.age == 0) return {};
     StateHeader header;
     header.width = setup_.size.width;
     header.height = setup_.size.height;
