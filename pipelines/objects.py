@@ -94,8 +94,8 @@ class Job:
         self.objects = self.pipeline.get_by_name("objects")
         self.entry = self.pipeline.get_by_name("decoded").get_static_pad("sink")
         self.entry.add_probe(Gst.PadProbeType.BUFFER, self.give_time)
-        labelled = self.objects.get_static_pad("sink")
-        labelled.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.take_size)
+        decoded = self.pipeline.get_by_name("decoded").get_static_pad("src")
+        decoded.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.take_size)
         drawn = self.pipeline.get_by_name("drawn").get_static_pad("src")
         drawn.add_probe(Gst.PadProbeType.BUFFER, self.count)
 
@@ -127,7 +127,7 @@ class Job:
             self.stop(f"{self.source}: holds no video that can be decoded here")
 
     def take_size(self, _pad, info):
-        """Sets what depends on the size of the picture, before its first frame comes."""
+        """Sets what depends on the size of the picture, before anything is negotiated."""
         event = info.get_event()
         if event.type == self.gst.Gst.EventType.CAPS:
             caps = event.parse_caps().get_structure(0)
