@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "plugin/engine.hpp"
 #include "plugin/picture_file.hpp"
@@ -72,8 +73,10 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
   void finish() override {
     const std::string path = params_in_use().model_location;
-    if (!path.empty() && configured_) write_file(path, cut().state());
-    configured_ = false;
+    const bool learnt = std::exchange(configured_, false);
+    if (path.empty() || !learnt) return;
+    // Nothing where no frame came.
+    if (const auto model = cut().state(); !model.empty()) write_file(path, model);
   }
 
   std::vector<Fact> facts(int slot) override {
