@@ -32,8 +32,8 @@ class GraphCutBgCuda final : public GraphCutBg {
     setup_ = setup;
     cut_->configure(setup.size, neighbours_, setup.slots);
     shared_.allocate(*backend_, setup.size, neighbours_);
-    slots_ = std::vector<Slot>(static_cast<size_t>(setup.slots));
-    for (Slot& slot : slots_) slot.allocate(*backend_, setup.size);
+    slots_ = std::vector<SlotArrays>(static_cast<size_t>(setup.slots));
+    for (SlotArrays& slot : slots_) slot.allocate(*backend_, setup.size);
     known_ = Block();
     replacement_ = Block();
     excluded_ = Block();
@@ -45,7 +45,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     const ViewPlan view = view_plan_of(params, setup_);
     expects(!view.shows_image() || replacement_.data(),
             "replace-with=image, but there is no replace-image");
-    Slot& slot = slots_[static_cast<size_t>(job.slot)];
+    SlotArrays& slot = slots_[static_cast<size_t>(job.slot)];
     const cudaStream_t stream = stream_of(queue);
     const EnergyPlan energy = energy_plan_of(params, setup_.size);
     const Canvas canvas = shared_.canvas(excluded_.as<uint8_t>());
@@ -118,7 +118,7 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
   GraphCutReport report(int slot) const override {
-    const Slot& own = slots_.at(static_cast<size_t>(slot));
+    const SlotArrays& own = slots_.at(static_cast<size_t>(slot));
     const DeviceReport& found = *own.host_report();
     GraphCutReport report;
     report.cut = *own.host_cut();
@@ -130,7 +130,7 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
  private:
-  void show(const Job& job, const ViewPlan& plan, const Slot& slot, Queue& queue) const {
+  void show(const Job& job, const ViewPlan& plan, const SlotArrays& slot, Queue& queue) const {
     const cudaStream_t stream = stream_of(queue);
     const Image<const uint8_t> mask = slot.mask();
     if (!job.foreground.empty()) copy_mask(mask, job.foreground, stream);
@@ -187,8 +187,8 @@ class GraphCutBgCuda final : public GraphCutBg {
   cudaEvent_t taught_ = nullptr;  // the end of the last frame's update
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;
-  Shared shared_;
-  std::vector<Slot> slots_;
+  SharedArrays shared_;
+  std::vector<SlotArrays> slots_;
   Block known_;          // [height][width], the background a user gave; empty: none
   Block replacement_;    // [3][height][width], likewise
   Block excluded_;       // [height][width], likewise

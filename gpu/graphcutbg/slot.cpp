@@ -5,7 +5,7 @@
 
 namespace regions::graphcut {
 
-void Shared::allocate(Backend& backend, Size size, Neighbours neighbours) {
+void SharedArrays::allocate(Backend& backend, Size size, Neighbours neighbours) {
   size_ = size;
   neighbours_ = neighbours;
   arrays_ = {};
@@ -27,13 +27,13 @@ void Shared::allocate(Backend& backend, Size size, Neighbours neighbours) {
   memory_.allocate(backend);
 }
 
-Canvas Shared::canvas(const uint8_t* excluded) const {
+Canvas SharedArrays::canvas(const uint8_t* excluded) const {
   Canvas canvas = arrays_;
   canvas.excluded = excluded;
   return canvas;
 }
 
-GridGraph Shared::graph() const {
+GridGraph SharedArrays::graph() const {
   const auto image = [&](const int32_t* weights) {
     if (!weights) return Image<const int32_t>();
     return Image<const int32_t>{weights, size_.width, size_.height,
@@ -43,7 +43,7 @@ GridGraph Shared::graph() const {
           image(arrays_.down_right), image(arrays_.down_left), neighbours_};
 }
 
-void Slot::allocate(Backend& backend, Size size) {
+void SlotArrays::allocate(Backend& backend, Size size) {
   size_ = size;
   const size_t pixels = size.area();
   const size_t cells = Cells::count(size, 1);  // `blur` may make cells of a pixel

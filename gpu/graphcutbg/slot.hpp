@@ -7,7 +7,7 @@
 namespace regions::graphcut {
 
 // Frames use it one after the other.
-class Shared {
+class SharedArrays {
  public:
   void allocate(Backend& backend, Size size, Neighbours neighbours);
   Canvas canvas(const uint8_t* excluded) const;
@@ -22,7 +22,7 @@ class Shared {
   Workspace memory_;
 };
 
-class Slot {
+class SlotArrays {
  public:
   void allocate(Backend& backend, Size size);
   Image<uint8_t> mask() const { return picture_of(mask_); }
