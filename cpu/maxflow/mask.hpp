@@ -10,47 +10,50 @@ namespace regions::maxflow {
 // found no way to the sink.
 template <class L>
 int64_t write_row(const L& lattice, int y, Image<uint8_t> foreground) {
-  const typename L::Node* nodes = lattice.row(y);
+  const auto nodes = lattice.row(y);
   uint8_t* mask = foreground.row(y);
   int64_t excess = 0;
   for (int x = 0; x < foreground.width; ++x) {
     excess += std::max<int64_t>(nodes[x].excess, 0);
-    mask[x] = nodes[x].label == kSink ? GridCut::kBackground : GridCut::kForeground;
+    mask[x] = nodes[x].label < 0 ? GridCut::kBackground : GridCut::kForeground;
   }
   return excess;
 }
 
-// Pixels outside the forest from which flow could still reach the sink belong to the background:
-// so the foreground is the largest source side. `places` holds a node each.
+// Pixels in no tree from which flow could still reach the sink belong to the background: so the
+// foreground is the largest source side. `places` holds a node each.
 template <class L>
 void reach_sink(const L& lattice, Image<uint8_t> foreground, int32_t* places) {
-  using Node = typename L::Node;
+  struct Pixel {
+    int x;
+    int y;
+  };
   constexpr int kNeighbours = L::kNeighbours;
-  Node* const first = lattice.row(0);
-  const ptrdiff_t stride = lattice.step(2);
+  const int width = foreground.width;
   int32_t count = 0;
-  const auto take = [&](Node* node) {
-    node->label = kSink;
-    const ptrdiff_t at = node - first;
-    foreground(static_cast<int>(at % stride), static_cast<int>(at / stride)) = GridCut::kBackground;
-    places[count++] = static_cast<int32_t>(at);
+  const auto take = [&](int x, int y) {
+    lattice.row(y)[x].label = -1;
+    foreground(x, y) = GridCut::kBackground;
+    places[count++] = y * width + x;
   };
   const auto spread = [&] {
     while (count != 0) {
-      Node* node = first + places[--count];
+      const Pixel at{places[--count] % width, places[count] / width};
       for (int k = 0; k < kNeighbours; ++k) {
-        Node* other = lattice.neighbour(node, k);
-        if (other->label == kFree && other->residual[k ^ 1] != 0) take(other);
+        const Pixel next{at.x + kStepX[k], at.y + kStepY[k]};
+        const auto& node = lattice.row(next.y)[next.x];
+        if (node.label == 0 && node.residual[k ^ 1] != 0) take(next.x, next.y);
       }
     }
   };
   for (int y = 0; y < foreground.height; ++y) {
-    Node* nodes = lattice.row(y);
-    for (int x = 0; x < foreground.width; ++x) {
-      if (nodes[x].label != kFree) continue;
+    const auto nodes = lattice.row(y);
+    for (int x = 0; x < width; ++x) {
+      if (nodes[x].label != 0) continue;
+      const int32_t index = lattice.index(x, y);
       for (int k = 0; k < kNeighbours; ++k) {
-        if (nodes[x].residual[k] == 0 || lattice.neighbour(nodes + x, k)->label != kSink) continue;
-        take(nodes + x);
+        if (nodes[x].residual[k] == 0 || lattice[lattice.neighbour(index, k)].label >= 0) continue;
+        take(x, y);
         spread();
         break;
       }
@@ -62,7 +65,7 @@ void reach_sink(const L& lattice, Image<uint8_t> foreground, int32_t* places) {
 // background.
 template <class L>
 int64_t gap_of_row(const L& lattice, int y, Image<const uint8_t> foreground) {
-  const typename L::Node* nodes = lattice.row(y);
+  const auto nodes = lattice.row(y);
   int64_t gap = 0;
   for (int x = 0; x < foreground.width; ++x) {
     if (foreground(x, y) == GridCut::kBackground) continue;

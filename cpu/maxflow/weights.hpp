@@ -72,24 +72,33 @@ class WeightRow {
   const int32_t* up_right_ = nullptr;
 };
 
-// Nodes outside the picture beside row y: the one after it and, at the ends, the rows around.
+// Nodes outside the picture beside row y: those at its ends and, at the top and the bottom, the row
+// beyond.
 template <class L>
 void clear_border(const L& lattice, int y) {
-  using Node = typename L::Node;
-  const int width = lattice.size().width;
-  Node outside{};
+  const Size size = lattice.size();
+  typename L::Node outside{};
   outside.parent = kNone;
-  lattice.row(y)[width] = outside;
-  if (y == 0) std::fill(lattice.row(-1) - 1, lattice.row(0), outside);
-  if (y == lattice.size().height - 1) {
-    Node* below = lattice.row(y + 1);
-    std::fill(below - 1, below + width + 1, outside);
+  lattice.row(y)[-1] = lattice.row(y)[size.width] = outside;
+  for (const int beyond : {-1, size.height}) {
+    if (y != std::clamp(beyond, 0, size.height - 1)) continue;
+    for (int x = -1; x <= size.width; ++x) lattice.row(beyond)[x] = outside;
   }
 }
 
+// Flow from a node over its link k in the last frame, clamped to the link's new capacity.
+template <class L>
+int64_t flow_kept(const L& last, int32_t index, int k, int64_t capacity) {
+  // Both directions together have twice the capacity left.
+  const auto there = static_cast<int64_t>(last[index].residual[k]);
+  const auto back = static_cast<int64_t>(last[last.neighbour(index, k)].residual[k ^ 1]);
+  return std::clamp<int64_t>((back - there) / 2, -capacity, capacity);
+}
+
 // Reads row y of the weights into the lattice. With `last`, a lattice of the frame before, its flow
-// is kept, clamped to the new capacities: Kohli and Torr's re-parameterisation ("Dynamic graph cuts
-// for efficient inference in Markov random fields", 2007). Numbers too large are only reported.
+// is kept as far as the new capacities allow: Kohli and Torr's re-parameterisation ("Dynamic graph
+// cuts for efficient inference in Markov random fields", 2007). Numbers too large are only
+// reported.
 template <class L>
 WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, const L& lattice,
                         const L* last) {
@@ -97,8 +106,7 @@ WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, c
   using Excess = typename L::Numbers::Excess;
   constexpr int kNeighbours = L::kNeighbours;
   const WeightRow<kNeighbours> weights(graph, y, nothing);
-  typename L::Node* nodes = lattice.row(y);
-  const typename L::Node* old = last ? last->row(y) : nullptr;
+  const auto nodes = lattice.row(y);
   WeightSums sums;
   int32_t signs = 0;
   for (int x = 0; x < graph.terminal.width; ++x) {
@@ -107,26 +115,25 @@ WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, c
     int64_t excess = weights.terminal(x);
     int64_t sum = excess < 0 ? -excess : excess;
     sums.from_source += std::max<int64_t>(excess, 0);
-    auto& node = nodes[x];
+    typename L::Node node;
     for (int k = 0; k < kNeighbours; ++k) {
       signs |= capacity[k];
       sum += capacity[k];
-      int64_t flow = 0;
-      if (old) {
-        // Both directions together have twice the capacity left.
-        const auto there = static_cast<int64_t>(old[x].residual[k]);
-        const auto back = static_cast<int64_t>((old + x + last->step(k))->residual[k ^ 1]);
-        flow = std::clamp<int64_t>((back - there) / 2, -std::max(capacity[k], 0),
-                                   std::max(capacity[k], 0));
+      int64_t left = capacity[k];
+      if (last) {
+        const int64_t flow =
+            flow_kept(*last, last->index(x, y), k, std::max<int64_t>(capacity[k], 0));
+        left -= flow;
         excess -= flow;
       }
-      node.residual[k] = static_cast<Residual>(capacity[k] - flow);
+      node.residual[k] = static_cast<Residual>(left);
     }
     sums.most = std::max(sums.most, sum);
     node.excess = static_cast<Excess>(excess);
     node.marks = 0;
-    node.parent = excess > 0 ? kRoot : kNone;
-    node.label = excess > 0 ? 1 : excess < 0 ? kSink : kFree;
+    node.parent = excess != 0 ? kRoot : kNone;
+    node.label = excess > 0 ? 1 : excess < 0 ? -1 : 0;
+    nodes[x] = node;
   }
   sums.has_negative = signs < 0;
   clear_border(lattice, y);
