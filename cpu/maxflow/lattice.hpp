@@ -93,6 +93,21 @@ class Lattice {
   Size size() const { return size_; }
   Node& operator[](int32_t node) const { return nodes_[node]; }
   Row row(int y) const { return Row(nodes_ + index(-1, y)); }
+  // Calls f(x, node) for each pixel of row y. Only a few nodes of a tile are in a row: the CPU does
+  // not see by itself where the next ones are.
+  template <class F>
+  void for_each(int y, F f) const {
+    constexpr int kAhead = 8 * kTile;
+    const Row nodes = row(y);
+    for (int x = 0; x < size_.width;) {
+      const int end = std::min(x + kTile - (x + 1) % kTile, size_.width);
+      const auto* ahead = reinterpret_cast<const std::byte*>(&nodes[x + kAhead]);
+      for (size_t line = 0; line < sizeof(Node) * kTile; line += 64) {
+        __builtin_prefetch(ahead + line, 1);
+      }
+      for (Node* node = &nodes[x]; x < end; ++x, ++node) f(x, *node);
+    }
+  }
   int32_t index(int x, int y) const {
     return (y + 1) / kTile * row_of_tiles_ + (y + 1) % kTile * kTile + column(x);
   }

@@ -146,18 +146,19 @@ class CpuGridCut final : public GridCut {
     const L last(graphs_[current_].template as<Node>(), size_);
     const L lattice(graphs_[next].template as<Node>(), size_);
     if (!warm) solved_width_ = kNothing;
-    const WeightSums sums = read(task.graph, lattice, warm ? &last : nullptr);
+    const WeightSums sums =
+        warm ? read<true>(task, lattice, last) : read<false>(task, lattice, last);
     expects(!sums.has_negative, "a capacity between pixels is negative");
     if (sums.most > L::Numbers::most) return false;
 
-    maxflow::StripSolver<L> solver{lattice, lists_.template as<std::byte>(), kept_.data(), workers_,
-                                   task.deadline};
+    maxflow::StripSolver<L> solver{lattice,      task.foreground, lists_.template as<std::byte>(),
+                                   kept_.data(), workers_,        task.deadline};
     const maxflow::Growth growth = solver.solve();
     report.exact = growth.finished;
     report.iterations = growth.passes;
     report.flow = sums.from_source -
                   sum_rows([&](int y) { return maxflow::write_row(lattice, y, task.foreground); });
-    maxflow::reach_sink(lattice, task.foreground, lists_.template as<int32_t>());
+    maxflow::share_out_free(lattice, task.foreground, lists_.template as<int32_t>());
     report.gap = report.exact ? 0 : sum_rows([&](int y) {
       return maxflow::gap_of_row(lattice, y, Image<const uint8_t>(task.foreground));
     });
@@ -169,14 +170,15 @@ class CpuGridCut final : public GridCut {
     return true;
   }
 
-  template <class L>
-  WeightSums read(const GridGraph& graph, const L& lattice, const L* last) {
+  template <bool kWarm, class L>
+  WeightSums read(const Task& task, const L& lattice, const L& last) {
     workers_.parallel_for(pieces(), [&](int i) {
       const Piece piece(size_, pieces(), i);
       WeightSums& sums = sums_[static_cast<size_t>(i)];
       sums = {};
       for (int y = piece.first; y < piece.last; ++y) {
-        sums.add(maxflow::read_weights(graph, y, nothing_.data(), lattice, last));
+        sums.add(maxflow::read_weights<kWarm>(task.graph, y, nothing_.data(), lattice, last,
+                                              task.foreground.row(y)));
       }
     });
     WeightSums all;

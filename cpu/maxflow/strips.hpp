@@ -53,8 +53,9 @@ struct StripSolver {
   using Residual = typename L::Numbers::Residual;
 
   L lattice;
-  std::byte* memory;  // [Forest::bytes]
-  int64_t* kept;      // [strips - 1][seam_places]
+  Image<const uint8_t> mask;  // who is a root
+  std::byte* memory;          // [Forest::bytes]
+  int64_t* kept;              // [strips - 1][seam_places]
   const Workers& workers;
   Deadline deadline;
 
@@ -77,7 +78,7 @@ struct StripSolver {
   Grown grow(const Strip<L>& strip) {
     const int32_t first = lattice.nodes_before(strip.first_tiles);
     Forest<L> forest(lattice, first, lattice.nodes_before(strip.last_tiles) - first, memory);
-    for (int y = strip.first; y < strip.last; ++y) forest.activate_row(y);
+    for (int y = strip.first; y < strip.last; ++y) forest.activate_row(y, mask);
     const Growth growth = forest.run(deadline);
     return {growth, forest.leave()};
   }

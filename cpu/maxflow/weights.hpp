@@ -44,10 +44,11 @@ class WeightRow {
 
   int32_t terminal(int x) const { return terminal_[x]; }
 
-  // In the order of directions.
+  // In the order of directions. `kInside`: the pixel is not at either end of the row.
+  template <bool kInside = false>
   void capacities(int x, int32_t (&c)[kNeighbours]) const {
-    const bool has_left = x > 0;
-    const bool has_right = x + 1 < width_;
+    const bool has_left = kInside || x > 0;
+    const bool has_right = kInside || x + 1 < width_;
     c[0] = has_right ? right_[x] : 0;
     c[1] = has_left ? right_[x - 1] : 0;
     c[2] = down_[x];
@@ -60,7 +61,56 @@ class WeightRow {
     }
   }
 
+  WeightSums sums() const {
+    // Nine of them stay within an int32: most frames need not be counted in 64 bits.
+    constexpr uint32_t kSmall = uint32_t{1} << 27;
+    const Tally<int32_t> quick = tally<int32_t>();
+    if (quick.bits < kSmall) return {quick.from_source, quick.most, false};
+    const Tally<int64_t> sure = tally<int64_t>();
+    return {sure.from_source, sure.most, sure.signs < 0};
+  }
+
  private:
+  // Sums are wrong if Wide is too narrow.
+  template <class Wide>
+  struct Tally {
+    uint32_t bits = 0;  // that any weight has, without the signs of terminals
+    int32_t signs = 0;  // of capacities
+    Wide most = 0;
+    int64_t from_source = 0;
+  };
+
+  template <class Wide>
+  Tally<Wide> tally() const {
+    Tally<Wide> all;
+    add_to<false>(all, 0, 1);
+    add_to<true>(all, 1, width_ - 1);
+    add_to<false>(all, std::max(width_ - 1, 1), width_);
+    return all;
+  }
+
+  template <bool kInside, class Wide>
+  void add_to(Tally<Wide>& all, int first, int last) const {
+    using Sum = std::make_unsigned_t<Wide>;
+    Tally<Wide> here = all;
+    for (int x = first; x < last; ++x) {
+      int32_t capacity[kNeighbours];
+      capacities<kInside>(x, capacity);
+      const int32_t t = terminal_[x];
+      const uint32_t size = t < 0 ? 0 - static_cast<uint32_t>(t) : static_cast<uint32_t>(t);
+      Sum sum = size;
+      here.bits |= size;
+      for (const int32_t c : capacity) {
+        here.bits |= static_cast<uint32_t>(c);
+        here.signs |= c;
+        sum += static_cast<Sum>(c);
+      }
+      here.most = std::max(here.most, static_cast<Wide>(sum));
+      here.from_source += std::max(t, 0);
+    }
+    all = here;
+  }
+
   int width_;
   const int32_t* terminal_;
   const int32_t* right_;
@@ -95,49 +145,44 @@ int64_t flow_kept(const L& last, int32_t index, int k, int64_t capacity) {
   return std::clamp<int64_t>((back - there) / 2, -capacity, capacity);
 }
 
-// Reads row y of the weights into the lattice. With `last`, a lattice of the frame before, its flow
-// is kept as far as the new capacities allow: Kohli and Torr's re-parameterisation ("Dynamic graph
-// cuts for efficient inference in Markov random fields", 2007). Numbers too large are only
-// reported.
-template <class L>
+// Values of a mask while the frame is solved: whose tree a pixel is in.
+inline constexpr uint8_t kInSource = GridCut::kForeground;
+inline constexpr uint8_t kInSink = GridCut::kBackground;
+inline constexpr uint8_t kFree = 1;
+
+// Reads row y of the weights into the lattice, and which pixels are roots into the mask. With
+// `last`, a lattice of the frame before, its flow is kept as far as the new capacities allow: Kohli
+// and Torr's re-parameterisation ("Dynamic graph cuts for efficient inference in Markov random
+// fields", 2007). Numbers too large are only reported.
+template <bool kWarm, class L>
 WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, const L& lattice,
-                        const L* last) {
+                        const L& last, uint8_t* mask) {
   using Residual = typename L::Numbers::Residual;
   using Excess = typename L::Numbers::Excess;
   constexpr int kNeighbours = L::kNeighbours;
+  // Without an old flow the terminal weight is all there is.
+  using Wide = std::conditional_t<kWarm, int64_t, int32_t>;
   const WeightRow<kNeighbours> weights(graph, y, nothing);
-  const auto nodes = lattice.row(y);
-  WeightSums sums;
-  int32_t signs = 0;
-  for (int x = 0; x < graph.terminal.width; ++x) {
+  lattice.for_each(y, [&](int x, typename L::Node& node) {
     int32_t capacity[kNeighbours];
     weights.capacities(x, capacity);
-    int64_t excess = weights.terminal(x);
-    int64_t sum = excess < 0 ? -excess : excess;
-    sums.from_source += std::max<int64_t>(excess, 0);
-    typename L::Node node;
+    Wide excess = weights.terminal(x);
     for (int k = 0; k < kNeighbours; ++k) {
-      signs |= capacity[k];
-      sum += capacity[k];
-      int64_t left = capacity[k];
-      if (last) {
-        const int64_t flow =
-            flow_kept(*last, last->index(x, y), k, std::max<int64_t>(capacity[k], 0));
-        left -= flow;
+      Wide flow = 0;
+      if constexpr (kWarm) {
+        flow = flow_kept(last, last.index(x, y), k, std::max(capacity[k], 0));
         excess -= flow;
       }
-      node.residual[k] = static_cast<Residual>(left);
+      node.residual[k] = static_cast<Residual>(capacity[k] - flow);
     }
-    sums.most = std::max(sums.most, sum);
     node.excess = static_cast<Excess>(excess);
     node.marks = 0;
     node.parent = excess != 0 ? kRoot : kNone;
-    node.label = excess > 0 ? 1 : excess < 0 ? -1 : 0;
-    nodes[x] = node;
-  }
-  sums.has_negative = signs < 0;
+    node.label = (excess > 0) - (excess < 0);
+    mask[x] = excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
+  });
   clear_border(lattice, y);
-  return sums;
+  return weights.sums();
 }
 
 }  // namespace regions::maxflow
