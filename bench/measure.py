@@ -11,6 +11,9 @@ SMALL, HD, UHD, SQUARE = "512x512,1024x768", "1920x1080", "3840x2160", "4096x409
 LABELS = "cclabel output=labels frames-in-flight=%d{device} ! video/x-raw,format=GRAY16_LE"
 NOTHING = "cclabel output=none frames-in-flight=%d{device}"
 DRAWN = "cclabel output=none frames-in-flight=%d{device} ! regionoverlay frames-in-flight=%d{device}"
+CUT = "graphcutbg output=none frames-in-flight=%d{device}"
+FLAGSHIP = (CUT + " ! cclabel source=mask output=none frames-in-flight=%d{device} ! "
+            "regionoverlay frames-in-flight=%d{device}")
 
 
 class Programs:
@@ -139,7 +142,7 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
                f"difference {sizes[0]}", env=programs.env)
 
 
-def pipelines(runner, programs, cuda, clip=None, clip_frames=0, quick=False):
+def pipelines(runner, programs, cuda, clips=None, quick=False):
     """Whole pipelines; a rate below any expectation is a figure, a lost frame is a failure."""
     every = "1,4" if quick else "1,2,3,4,6,8" if cuda else "1,2,4,8"
     device = " device=cuda" if cuda else " device=cpu"
@@ -161,13 +164,17 @@ def pipelines(runner, programs, cuda, clip=None, clip_frames=0, quick=False):
         play("pinned, labels out", LABELS, every, "--source", "pinned")
         play("CUDA memory, no picture out", NOTHING, every, "--source", "cuda")
         play("CUDA memory, labels out", LABELS, "1,4", "--source", "cuda")
-        if clip:
-            before = len(runner.rows)
-            play("H.264 clip decoded, labelled, drawn on the GPU", DRAWN, "1,4", "--from",
-                 f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec")
-            for row in runner.rows[before:]:
-                if row["frames"] != clip_frames:
-                    runner.failures.append(f"{row['frames']} of the clip's {clip_frames} arrived")
+    for name, (clip, frames_of_clip) in (clips or {}).items():
+        before = len(runner.rows)
+        source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec"
+        play(f"{name} decoded, nothing more", "identity", "1", "--from", source)
+        play(f"{name} decoded, labelled, drawn on the GPU", DRAWN, "1,4", "--from", source)
+        play(f"{name} decoded, cut on the GPU", CUT, "1,4", "--from", source)
+        play(f"{name} decoded, cut, labelled, drawn on the GPU", FLAGSHIP, "1,4", "--from", source)
+        for row in runner.rows[before:]:
+            row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
+            if row["frames"] != frames_of_clip:
+                runner.failures.append(f"{row['frames']} of {name}'s {frames_of_clip} arrived")
 
 
 def write(record, path):
