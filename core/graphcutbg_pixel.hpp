@@ -11,7 +11,7 @@ struct Canvas {
   int width = 0, height = 0;
   uint32_t* now = nullptr;         // [height][width], Color::packed of the frame
   uint32_t* background = nullptr;  // the same of the model's heaviest modes
-  uint32_t* model = nullptr;       // [Model::kWords][height][width]
+  uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
   int32_t* terminal = nullptr;     // [height][width], and the links alike, see GridGraph
   int32_t* right = nullptr;
   int32_t* down = nullptr;
@@ -22,6 +22,12 @@ struct Canvas {
   REGIONS_HD size_t plane() const {
     return static_cast<size_t>(width) * static_cast<size_t>(height);
   }
+  // Words from one plane of the model to the next. Planes a multiple of 4096 bytes apart, as those
+  // of most pictures would be, share a few sets of a cache and drive each other out.
+  REGIONS_HD static size_t plane_stride(size_t pixels) {
+    return (pixels + 1023) / 1024 * 1024 + 144;
+  }
+  REGIONS_HD size_t model_plane() const { return plane_stride(plane()); }
   REGIONS_HD size_t at(int x, int y) const {
     return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
   }
@@ -67,7 +73,7 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
   }
   if (frame.model.starts) return -threshold;
   const size_t i = canvas.at(x, y);
-  Model model = Model::load(canvas.model + i, canvas.plane());
+  Model model = Model::load(canvas.model + i, canvas.model_plane());
   model.relight(frame.model.light);
   const Color now = Color::unpacked(canvas.now[i]);
   const int own = evidence(model, now, frame.model);
@@ -116,9 +122,9 @@ REGIONS_HD inline void teach(const Canvas& canvas, const FramePlan& frame, const
                              bool foreground, int x, int y) {
   if (!frame.model.learns || (!frame.model.starts && !is_open(canvas, plan, x, y))) return;
   const size_t i = canvas.at(x, y);
-  Model model = Model::load(canvas.model + i, canvas.plane());
+  Model model = Model::load(canvas.model + i, canvas.model_plane());
   learn(model, Color::unpacked(canvas.now[i]), foreground, frame.model, static_cast<uint32_t>(i));
-  model.store(canvas.model + i, canvas.plane());
+  model.store(canvas.model + i, canvas.model_plane());
   canvas.background[i] = model.mode[model.heaviest()].color().packed();
 }
 
@@ -145,7 +151,7 @@ inline constexpr uint32_t kKnownAge = 50;
 REGIONS_HD inline void start_from(const Canvas& canvas, const uint32_t* picture, size_t i) {
   Model model;
   model.mode[0] = new_mode(Color::unpacked(picture[i]), Mode::kWhole);
-  model.store(canvas.model + i, canvas.plane());
+  model.store(canvas.model + i, canvas.model_plane());
   canvas.background[i] = picture[i];
 }
 

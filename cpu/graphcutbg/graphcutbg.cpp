@@ -103,18 +103,22 @@ class GraphCutBgCpu final : public GraphCutBg {
       at += size;
     };
     add(&header, sizeof header);
-    add(shared_.model.data(), shared_.model.size() * sizeof(uint32_t));
-    add(shared_.background.data(), shared_.background.size() * sizeof(uint32_t));
+    const size_t plane = shared_.background.size() * sizeof(uint32_t);
+    const size_t stride = Canvas::plane_stride(shared_.background.size());
+    for (size_t k = 0; k < Model::kWords; ++k) add(shared_.model.data() + k * stride, plane);
+    add(shared_.background.data(), plane);
     return bytes;
   }
 
   void restore(std::span<const std::byte> state) override {
     const StateHeader header = checked_header(state, setup_.size);
     const std::byte* at = state.data() + sizeof header;
-    for (auto* words : {&shared_.model, &shared_.background}) {
-      std::memcpy(words->data(), at, words->size() * sizeof(uint32_t));
-      at += words->size() * sizeof(uint32_t);
+    const size_t plane = shared_.background.size() * sizeof(uint32_t);
+    const size_t stride = Canvas::plane_stride(shared_.background.size());
+    for (size_t k = 0; k < Model::kWords; ++k, at += plane) {
+      std::memcpy(shared_.model.data() + k * stride, at, plane);
     }
+    std::memcpy(shared_.background.data(), at, plane);
     shared_.scene = header.scene;
     shared_.last_foreground = shared_.last_pixels = 0;
     resets_ = false;

@@ -14,7 +14,7 @@ void Shared::allocate(Size picture, Neighbours wanted, int pieces) {
   const size_t pixels = picture.area();
   now.assign(pixels, 0);
   background.assign(pixels, 0);
-  model.assign(pixels * Model::kWords, 0);
+  model.assign(Canvas::plane_stride(pixels) * Model::kWords, 0);
   for (auto* weights : {&terminal, &right, &down}) weights->assign(pixels, 0);
   const bool eight = wanted == Neighbours::eight;
   for (auto* weights : {&down_right, &down_left}) weights->assign(eight ? pixels : 0, 0);

@@ -94,7 +94,9 @@ class GraphCutBgCuda final : public GraphCutBg {
     std::byte* words = bytes.data() + sizeof header;
     transfer([&](Queue& queue) {
       queue.copy_bytes(&shared_.scene()->scene, &header.scene, sizeof(Scene));
-      queue.copy_bytes(canvas.model, words, plane * Model::kWords);
+      for (size_t k = 0; k < Model::kWords; ++k) {
+        queue.copy_bytes(canvas.model + k * canvas.model_plane(), words + k * plane, plane);
+      }
       queue.copy_bytes(canvas.background, words + plane * Model::kWords, plane);
     });
     if (header.scene.age == 0) return {};
@@ -111,7 +113,9 @@ class GraphCutBgCuda final : public GraphCutBg {
     const std::byte* words = state.data() + sizeof header;
     transfer([&](Queue& queue) {
       queue.copy_bytes(&scene, shared_.scene(), sizeof scene);
-      queue.copy_bytes(words, canvas.model, plane * Model::kWords);
+      for (size_t k = 0; k < Model::kWords; ++k) {
+        queue.copy_bytes(words + k * plane, canvas.model + k * canvas.model_plane(), plane);
+      }
       queue.copy_bytes(words + plane * Model::kWords, canvas.background, plane);
     });
     resets_ = false;
