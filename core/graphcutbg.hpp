@@ -26,6 +26,7 @@ struct GraphCutBgParams {
   double var_threshold = 12;
   double shadow = 0.75;
   double shadow_darkest = 0.5;
+  bool foreground_colors = false;
 
   // Background model.
   double learning_rate = 0.02;

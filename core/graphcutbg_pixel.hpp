@@ -2,6 +2,7 @@
 // only loop over these.
 #pragma once
 
+#include "core/graphcutbg_colors.hpp"
 #include "core/graphcutbg_energy.hpp"
 
 namespace regions::graphcut {
@@ -17,6 +18,7 @@ struct Canvas {
   int32_t* down = nullptr;
   int32_t* down_right = nullptr;  // null for four neighbours
   int32_t* down_left = nullptr;
+  Colors* colors = nullptr;
   const uint8_t* excluded = nullptr;  // [height][width], nonzero: no foreground; null: none
 
   REGIONS_HD size_t plane() const {
@@ -76,7 +78,8 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
   Model model = Model::load(canvas.model + i, canvas.model_plane());
   model.relight(frame.model.light);
   const Color now = Color::unpacked(canvas.now[i]);
-  const int own = evidence(model, now, frame.model);
+  int own = evidence(model, now, frame.model);
+  if (plan.uses_colors) own += canvas.colors->bias[Colors::bin_of(now)];
   return without_shadow(own, now, model.mode[model.heaviest()], plan);
 }
 
@@ -117,15 +120,21 @@ REGIONS_HD inline void weigh(const Canvas& canvas, const ConstFrame& mask, const
   canvas.down_left[i] = link_at(canvas, frame, plan, x, y, x - 1, y + 1);
 }
 
-// Teaches the model what the cut made of pixel (x, y).
-REGIONS_HD inline void teach(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
-                             bool foreground, int x, int y) {
+// Teaches the model what the cut made of pixel (x, y). add() as in look().
+template <class Add>
+REGIONS_HD void teach(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+                      bool foreground, int x, int y, Add add) {
   if (!frame.model.learns || (!frame.model.starts && !is_open(canvas, plan, x, y))) return;
   const size_t i = canvas.at(x, y);
   Model model = Model::load(canvas.model + i, canvas.model_plane());
-  learn(model, Color::unpacked(canvas.now[i]), foreground, frame.model, static_cast<uint32_t>(i));
+  const Color now = Color::unpacked(canvas.now[i]);
+  learn(model, now, foreground, frame.model, static_cast<uint32_t>(i));
   model.store(canvas.model + i, canvas.model_plane());
   canvas.background[i] = model.mode[model.heaviest()].color().packed();
+  if (!plan.uses_colors || x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+  const int side = foreground ? 1 : 0;
+  add(&canvas.colors->fresh[side][Colors::bin_of(now)], 1u);
+  add(&canvas.colors->fresh_total[side], 1u);
 }
 
 // What pixel (x, y) adds to the value of the cut that `mask` makes.

@@ -162,6 +162,10 @@ class GraphCutBgCpu final : public GraphCutBg {
     survey.foreground = shared_.last_foreground;
     survey.pixels = shared_.last_pixels;
     shared_.frame = settle(shared_.scene, survey, task.scene);
+    if (task.energy.uses_colors) {
+      settle_totals(*canvas.colors);
+      for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);
+    }
     for_rows([&](int, int y) {
       for (int x = 0; x < width; ++x) {
         weigh(canvas, task.job.mask, shared_.frame, task.energy, x, y);
@@ -171,6 +175,7 @@ class GraphCutBgCpu final : public GraphCutBg {
 
   void start_again(const Canvas& canvas) {
     shared_.scene = {};
+    *canvas.colors = {};
     shared_.last_foreground = shared_.last_pixels = 0;
     if (known_.empty()) return;
     shared_.scene.age = kKnownAge;
@@ -186,13 +191,16 @@ class GraphCutBgCpu final : public GraphCutBg {
     const Image<uint8_t> mask = mask_of(slot);
     std::fill(shared_.foreground.begin(), shared_.foreground.end(), 0);
     std::fill(shared_.values.begin(), shared_.values.end(), 0);
+    const auto add = [](uint32_t* sum, uint32_t amount) {  // of integers: in any order
+      std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
+    };
     for_rows([&](int piece, int y) {
       const auto p = static_cast<size_t>(piece);
       for (int x = 0; x < setup_.size.width; ++x) {
         const bool foreground = mask(x, y) != 0;
         shared_.foreground[p] += foreground;
         if (task.verifies) shared_.values[p] += cut_value_at(canvas, mask, x, y);
-        teach(canvas, shared_.frame, task.energy, foreground, x, y);
+        teach(canvas, shared_.frame, task.energy, foreground, x, y, add);
       }
     });
     GraphCutReport& report = slot.report;

@@ -56,6 +56,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     check(cudaStreamWaitEvent(stream, taught_), "waiting for the last frame's model");
     if (resets) start_again(canvas, known_.as<uint32_t>(), scene, stream);
     look_at(canvas, job.in, scene_plan_of(params), scene, slot.report(), stream);
+    if (energy.uses_colors) settle_colors(canvas, stream);
     weigh_all(canvas, job.mask, energy, scene, stream);
     const CutLimits limits{params.max_iterations, params.time_budget, params.warm_start && !resets};
     cut_->enqueue(shared_.graph(), slot.mask(), limits, slot.host_cut(), job.slot, queue);

@@ -23,6 +23,7 @@ void SharedArrays::allocate(Backend& backend, Size size, Neighbours neighbours) 
     memory_.reserve(arrays_.down_right, pixels);
     memory_.reserve(arrays_.down_left, pixels);
   }
+  memory_.reserve(arrays_.colors, 1);
   memory_.reserve(scene_, 1);
   memory_.allocate(backend);
 }
