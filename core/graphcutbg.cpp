@@ -53,6 +53,9 @@ std::vector<Field> table() {
                            {0, 1}),
       field<P, &P::shadow_darkest>(
           "shadow-darkest", "Darkest shadow (fraction of the background's brightness)", {0.05, 1}),
+      field<P, &P::foreground_colors>(
+          "foreground-colors",
+          "Learn which colours are the foreground's over the whole picture (true or false)"),
       field<P, &P::learning_rate>(
           "learning-rate", "Weight of a frame in the background's colours (fraction)", {0, 1}),
       field<P, &P::history>("history",
@@ -173,6 +176,7 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size) {
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
   plan.uses_image = params.source != GraphCutSource::mask;
+  plan.uses_colors = params.foreground_colors && plan.uses_image;
   plan.uses_mask = params.source != GraphCutSource::image;
   return plan;
 }

@@ -20,12 +20,13 @@ struct GraphCutBgParams {
   GraphCutSource source = GraphCutSource::image;
 
   // Energy.
-  double lambda = 4;
+  double lambda = 9;
   double sigma = 0;
-  Neighbours neighbours = Neighbours::eight;
+  Neighbours neighbours = Neighbours::four;
   double var_threshold = 12;
   double shadow = 0.75;
   double shadow_darkest = 0.5;
+  bool foreground_colors = false;
 
   // Background model.
   double learning_rate = 0.02;

@@ -19,6 +19,7 @@ struct EnergyPlan {
   int mask_foreground = 256, mask_background = -1;
   bool uses_image = true;
   bool uses_mask = false;
+  bool uses_colors = false;
 
   // Boykov and Jolly 2001: links between alike neighbours are strong. `diagonal`: by distance.
   REGIONS_HD int link_for(int contrast2, uint32_t scale, bool diagonal) const {

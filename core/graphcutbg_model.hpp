@@ -75,14 +75,19 @@ struct ModelPlan {
 inline constexpr uint32_t kLowerShare = Mode::kWhole * 6 / 100;
 inline constexpr uint32_t kUpperShare = Mode::kWhole * 24 / 100;
 
-// Squared distance from a mode in its own variances, of 1/16.
-REGIONS_HD inline uint32_t distance2(const Mode& mode, const Color& color) {
+// Squared distance from a mode in its own variances, of 1/16; `limit` if it is that or more, which
+// is mostly seen without dividing.
+REGIONS_HD inline uint32_t distance2(const Mode& mode, const Color& color, uint32_t limit) {
   constexpr int kDrop = Mode::kMeanShift - 4;
   const int dy = ((color.y << Mode::kMeanShift) - mode.mean[0]) >> kDrop;  // of 1/16 levels
+  const auto luma = static_cast<uint32_t>(dy * dy);
+  if (luma >= static_cast<uint64_t>(limit) * mode.var_luma) return limit;
   const int du = ((color.u << Mode::kMeanShift) - mode.mean[1]) >> kDrop;
   const int dv = ((color.v << Mode::kMeanShift) - mode.mean[2]) >> kDrop;
-  return static_cast<uint32_t>(dy * dy) / mode.var_luma +
-         static_cast<uint32_t>(du * du + dv * dv) / mode.var_chroma;
+  const auto chroma = static_cast<uint32_t>(du * du + dv * dv);
+  if (chroma >= static_cast<uint64_t>(limit) * mode.var_chroma) return limit;
+  const uint32_t d2 = luma / mode.var_luma + chroma / mode.var_chroma;
+  return d2 < limit ? d2 : limit;
 }
 
 // What is missing to a background mode, in units, out of `most`.
@@ -153,8 +158,10 @@ REGIONS_HD inline int evidence(const Model& model, const Color& color, const Mod
   int least = 2 * plan.threshold;
   for (const Mode& mode : model.mode) {
     if (mode.weight == 0) continue;
-    const uint32_t d2 = distance2(mode, color);
-    if (d2 >= static_cast<uint32_t>(plan.threshold)) continue;  // cost is at least 2 * threshold
+    // From there on the cost is at least 2 * threshold.
+    const auto limit = static_cast<uint32_t>(plan.threshold);
+    const uint32_t d2 = distance2(mode, color, limit);
+    if (d2 >= limit) continue;
     const int cost = static_cast<int>(d2) * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold);
     if (cost < least) least = cost;
   }
@@ -211,7 +218,7 @@ REGIONS_HD inline void learn(Model& model, const Color& color, bool foreground,
   uint32_t least = plan.match;
   for (int k = 0; k < Model::kModes; ++k) {
     if (model.mode[k].weight == 0) continue;
-    const uint32_t d2 = distance2(model.mode[k], color);
+    const uint32_t d2 = distance2(model.mode[k], color, least);
     if (d2 < least) {
       least = d2;
       match = k;

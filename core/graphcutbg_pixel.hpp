@@ -2,6 +2,7 @@
 // only loop over these.
 #pragma once
 
+#include "core/graphcutbg_colors.hpp"
 #include "core/graphcutbg_energy.hpp"
 
 namespace regions::graphcut {
@@ -11,17 +12,24 @@ struct Canvas {
   int width = 0, height = 0;
   uint32_t* now = nullptr;         // [height][width], Color::packed of the frame
   uint32_t* background = nullptr;  // the same of the model's heaviest modes
-  uint32_t* model = nullptr;       // [Model::kWords][height][width]
+  uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
   int32_t* terminal = nullptr;     // [height][width], and the links alike, see GridGraph
   int32_t* right = nullptr;
   int32_t* down = nullptr;
   int32_t* down_right = nullptr;  // null for four neighbours
   int32_t* down_left = nullptr;
+  Colors* colors = nullptr;
   const uint8_t* excluded = nullptr;  // [height][width], nonzero: no foreground; null: none
 
   REGIONS_HD size_t plane() const {
     return static_cast<size_t>(width) * static_cast<size_t>(height);
   }
+  // Words from one plane of the model to the next. Planes a multiple of 4096 bytes apart, as those
+  // of most pictures would be, share a few sets of a cache and drive each other out.
+  REGIONS_HD static size_t plane_stride(size_t pixels) {
+    return (pixels + 1023) / 1024 * 1024 + 144;
+  }
+  REGIONS_HD size_t model_plane() const { return plane_stride(plane()); }
   REGIONS_HD size_t at(int x, int y) const {
     return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
   }
@@ -67,10 +75,11 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
   }
   if (frame.model.starts) return -threshold;
   const size_t i = canvas.at(x, y);
-  Model model = Model::load(canvas.model + i, canvas.plane());
+  Model model = Model::load(canvas.model + i, canvas.model_plane());
   model.relight(frame.model.light);
   const Color now = Color::unpacked(canvas.now[i]);
-  const int own = evidence(model, now, frame.model);
+  int own = evidence(model, now, frame.model);
+  if (plan.uses_colors) own += canvas.colors->bias[Colors::bin_of(now)];
   return without_shadow(own, now, model.mode[model.heaviest()], plan);
 }
 
@@ -111,15 +120,21 @@ REGIONS_HD inline void weigh(const Canvas& canvas, const ConstFrame& mask, const
   canvas.down_left[i] = link_at(canvas, frame, plan, x, y, x - 1, y + 1);
 }
 
-// Teaches the model what the cut made of pixel (x, y).
-REGIONS_HD inline void teach(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
-                             bool foreground, int x, int y) {
+// Teaches the model what the cut made of pixel (x, y). add() as in look().
+template <class Add>
+REGIONS_HD void teach(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+                      bool foreground, int x, int y, Add add) {
   if (!frame.model.learns || (!frame.model.starts && !is_open(canvas, plan, x, y))) return;
   const size_t i = canvas.at(x, y);
-  Model model = Model::load(canvas.model + i, canvas.plane());
-  learn(model, Color::unpacked(canvas.now[i]), foreground, frame.model, static_cast<uint32_t>(i));
-  model.store(canvas.model + i, canvas.plane());
+  Model model = Model::load(canvas.model + i, canvas.model_plane());
+  const Color now = Color::unpacked(canvas.now[i]);
+  learn(model, now, foreground, frame.model, static_cast<uint32_t>(i));
+  model.store(canvas.model + i, canvas.model_plane());
   canvas.background[i] = model.mode[model.heaviest()].color().packed();
+  if (!plan.uses_colors || x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+  const int side = foreground ? 1 : 0;
+  add(&canvas.colors->fresh[side][Colors::bin_of(now)], 1u);
+  add(&canvas.colors->fresh_total[side], 1u);
 }
 
 // What pixel (x, y) adds to the value of the cut that `mask` makes.
@@ -145,7 +160,7 @@ inline constexpr uint32_t kKnownAge = 50;
 REGIONS_HD inline void start_from(const Canvas& canvas, const uint32_t* picture, size_t i) {
   Model model;
   model.mode[0] = new_mode(Color::unpacked(picture[i]), Mode::kWhole);
-  model.store(canvas.model + i, canvas.plane());
+  model.store(canvas.model + i, canvas.model_plane());
   canvas.background[i] = picture[i];
 }
 

@@ -103,18 +103,22 @@ class GraphCutBgCpu final : public GraphCutBg {
       at += size;
     };
     add(&header, sizeof header);
-    add(shared_.model.data(), shared_.model.size() * sizeof(uint32_t));
-    add(shared_.background.data(), shared_.background.size() * sizeof(uint32_t));
+    const size_t plane = shared_.background.size() * sizeof(uint32_t);
+    const size_t stride = Canvas::plane_stride(shared_.background.size());
+    for (size_t k = 0; k < Model::kWords; ++k) add(shared_.model.data() + k * stride, plane);
+    add(shared_.background.data(), plane);
     return bytes;
   }
 
   void restore(std::span<const std::byte> state) override {
     const StateHeader header = checked_header(state, setup_.size);
     const std::byte* at = state.data() + sizeof header;
-    for (auto* words : {&shared_.model, &shared_.background}) {
-      std::memcpy(words->data(), at, words->size() * sizeof(uint32_t));
-      at += words->size() * sizeof(uint32_t);
+    const size_t plane = shared_.background.size() * sizeof(uint32_t);
+    const size_t stride = Canvas::plane_stride(shared_.background.size());
+    for (size_t k = 0; k < Model::kWords; ++k, at += plane) {
+      std::memcpy(shared_.model.data() + k * stride, at, plane);
     }
+    std::memcpy(shared_.background.data(), at, plane);
     shared_.scene = header.scene;
     shared_.last_foreground = shared_.last_pixels = 0;
     resets_ = false;
@@ -158,6 +162,10 @@ class GraphCutBgCpu final : public GraphCutBg {
     survey.foreground = shared_.last_foreground;
     survey.pixels = shared_.last_pixels;
     shared_.frame = settle(shared_.scene, survey, task.scene);
+    if (task.energy.uses_colors) {
+      settle_totals(*canvas.colors);
+      for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);
+    }
     for_rows([&](int, int y) {
       for (int x = 0; x < width; ++x) {
         weigh(canvas, task.job.mask, shared_.frame, task.energy, x, y);
@@ -167,6 +175,7 @@ class GraphCutBgCpu final : public GraphCutBg {
 
   void start_again(const Canvas& canvas) {
     shared_.scene = {};
+    *canvas.colors = {};
     shared_.last_foreground = shared_.last_pixels = 0;
     if (known_.empty()) return;
     shared_.scene.age = kKnownAge;
@@ -182,13 +191,16 @@ class GraphCutBgCpu final : public GraphCutBg {
     const Image<uint8_t> mask = mask_of(slot);
     std::fill(shared_.foreground.begin(), shared_.foreground.end(), 0);
     std::fill(shared_.values.begin(), shared_.values.end(), 0);
+    const auto add = [](uint32_t* sum, uint32_t amount) {  // of integers: in any order
+      std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
+    };
     for_rows([&](int piece, int y) {
       const auto p = static_cast<size_t>(piece);
       for (int x = 0; x < setup_.size.width; ++x) {
         const bool foreground = mask(x, y) != 0;
         shared_.foreground[p] += foreground;
         if (task.verifies) shared_.values[p] += cut_value_at(canvas, mask, x, y);
-        teach(canvas, shared_.frame, task.energy, foreground, x, y);
+        teach(canvas, shared_.frame, task.energy, foreground, x, y, add);
       }
     });
     GraphCutReport& report = slot.report;

@@ -14,10 +14,11 @@ void Shared::allocate(Size picture, Neighbours wanted, int pieces) {
   const size_t pixels = picture.area();
   now.assign(pixels, 0);
   background.assign(pixels, 0);
-  model.assign(pixels * Model::kWords, 0);
+  model.assign(Canvas::plane_stride(pixels) * Model::kWords, 0);
   for (auto* weights : {&terminal, &right, &down}) weights->assign(pixels, 0);
   const bool eight = wanted == Neighbours::eight;
   for (auto* weights : {&down_right, &down_left}) weights->assign(eight ? pixels : 0, 0);
+  colors.assign(1, Colors());
   const auto count = static_cast<size_t>(pieces);
   surveys.assign(count, Survey());
   foreground.assign(count, 0);
@@ -40,6 +41,7 @@ Canvas Shared::canvas(const uint8_t* excluded) {
     canvas.down_right = down_right.data();
     canvas.down_left = down_left.data();
   }
+  canvas.colors = colors.data();
   canvas.excluded = excluded;
   return canvas;
 }

@@ -14,6 +14,7 @@ struct Shared {
   Neighbours neighbours = Neighbours::eight;
   std::vector<uint32_t> now, background, model;
   std::vector<int32_t> terminal, right, down, down_right, down_left;
+  std::vector<Colors> colors;        // [1]
   std::vector<Survey> surveys;       // [pieces]
   std::vector<uint32_t> foreground;  // [pieces], pixels
   std::vector<int64_t> values;       // [pieces], of the cut

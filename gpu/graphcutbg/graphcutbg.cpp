@@ -56,6 +56,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     check(cudaStreamWaitEvent(stream, taught_), "waiting for the last frame's model");
     if (resets) start_again(canvas, known_.as<uint32_t>(), scene, stream);
     look_at(canvas, job.in, scene_plan_of(params), scene, slot.report(), stream);
+    if (energy.uses_colors) settle_colors(canvas, stream);
     weigh_all(canvas, job.mask, energy, scene, stream);
     const CutLimits limits{params.max_iterations, params.time_budget, params.warm_start && !resets};
     cut_->enqueue(shared_.graph(), slot.mask(), limits, slot.host_cut(), job.slot, queue);
@@ -94,7 +95,9 @@ class GraphCutBgCuda final : public GraphCutBg {
     std::byte* words = bytes.data() + sizeof header;
     transfer([&](Queue& queue) {
       queue.copy_bytes(&shared_.scene()->scene, &header.scene, sizeof(Scene));
-      queue.copy_bytes(canvas.model, words, plane * Model::kWords);
+      for (size_t k = 0; k < Model::kWords; ++k) {
+        queue.copy_bytes(canvas.model + k * canvas.model_plane(), words + k * plane, plane);
+      }
       queue.copy_bytes(canvas.background, words + plane * Model::kWords, plane);
     });
     if (header.scene.age == 0) return {};
@@ -111,7 +114,9 @@ class GraphCutBgCuda final : public GraphCutBg {
     const std::byte* words = state.data() + sizeof header;
     transfer([&](Queue& queue) {
       queue.copy_bytes(&scene, shared_.scene(), sizeof scene);
-      queue.copy_bytes(words, canvas.model, plane * Model::kWords);
+      for (size_t k = 0; k < Model::kWords; ++k) {
+        queue.copy_bytes(words + k * plane, canvas.model + k * canvas.model_plane(), plane);
+      }
       queue.copy_bytes(words + plane * Model::kWords, canvas.background, plane);
     });
     resets_ = false;

@@ -1,5 +1,6 @@
 // The first phase: the frame's colours as the model sees them, and the survey of the scene, whose
 // sums blocks gather in shared memory. Then one thread works out the frame's plan.
+#include "gpu/graphcutbg/atomic_add.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 
 namespace regions::graphcut {
@@ -8,24 +9,6 @@ namespace {
 struct LookBlock {
   static constexpr unsigned threads = 512;
   static constexpr unsigned most_blocks = 264;  // two an SM of an H200: few surveys to add up
-};
-
-// Sums are of integers: the order of adding does not matter.
-struct AtomicAdd {
-  REGIONS_HD void operator()(uint32_t* sum, uint32_t amount) const {
-#ifdef __CUDA_ARCH__
-    atomicAdd(sum, amount);
-#else
-    *sum += amount;
-#endif
-  }
-  REGIONS_HD void operator()(uint64_t* sum, uint64_t amount) const {
-#ifdef __CUDA_ARCH__
-    atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(amount));
-#else
-    *sum += amount;
-#endif
-  }
 };
 
 constexpr unsigned kSurveyWords = sizeof(Survey) / sizeof(uint32_t);
@@ -38,6 +21,9 @@ __global__ void start_kernel(Canvas canvas, const uint32_t* picture, DeviceScene
     scene->survey = Survey();
     if (picture) scene->scene.age = kKnownAge;
   }
+  const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
+  auto* colors = reinterpret_cast<uint32_t*>(canvas.colors);
+  for (size_t k = i; k < sizeof(Colors) / sizeof(uint32_t); k += threads) colors[k] = 0;
   if (picture && i < canvas.plane()) start_from(canvas, picture, i);
 }
 
@@ -78,7 +64,19 @@ __global__ void settle_kernel(DeviceScene* shared_scene, ScenePlan plan, uint32_
   *report = {0, 0, shared_scene->scene.restarted};
 }
 
+__global__ void totals_kernel(Colors* colors) { settle_totals(*colors); }
+
+__global__ void colors_kernel(Colors* colors) {
+  settle_bin(*colors, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x));
+}
+
 }  // namespace
+
+void settle_colors(const Canvas& canvas, cudaStream_t stream) {
+  constexpr unsigned kThreads = 256;
+  launch(totals_kernel, 1, 1, 0, stream, canvas.colors);
+  launch(colors_kernel, Colors::kBins / kThreads, kThreads, 0, stream, canvas.colors);
+}
 
 void start_again(const Canvas& canvas, const uint32_t* picture, DeviceScene* scene,
                  cudaStream_t stream) {

@@ -27,6 +27,8 @@ void start_again(const Canvas& canvas, const uint32_t* picture, DeviceScene* sce
 // Reads the frame's colours and surveys it, then works out the frame's plan.
 void look_at(const Canvas& canvas, const ConstFrame& in, const ScenePlan& plan, DeviceScene* scene,
              DeviceReport* report, cudaStream_t stream);
+// Works out what the colours seen so far say of foreground and background.
+void settle_colors(const Canvas& canvas, cudaStream_t stream);
 // Writes the weights of the cut.
 void weigh_all(const Canvas& canvas, const ConstFrame& mask, const EnergyPlan& plan,
                const DeviceScene* scene, cudaStream_t stream);

@@ -15,7 +15,7 @@ void SharedArrays::allocate(Backend& backend, Size size, Neighbours neighbours) 
   memory_ = {};
   memory_.reserve(arrays_.now, pixels);
   memory_.reserve(arrays_.background, pixels);
-  memory_.reserve(arrays_.model, pixels * Model::kWords);
+  memory_.reserve(arrays_.model, Canvas::plane_stride(pixels) * Model::kWords);
   for (int32_t** weights : {&arrays_.terminal, &arrays_.right, &arrays_.down}) {
     memory_.reserve(*weights, pixels);
   }
@@ -23,6 +23,7 @@ void SharedArrays::allocate(Backend& backend, Size size, Neighbours neighbours) 
     memory_.reserve(arrays_.down_right, pixels);
     memory_.reserve(arrays_.down_left, pixels);
   }
+  memory_.reserve(arrays_.colors, 1);
   memory_.reserve(scene_, 1);
   memory_.allocate(backend);
 }

@@ -1,4 +1,5 @@
 // The model learns what the cut made of the frame.
+#include "gpu/graphcutbg/atomic_add.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
 
@@ -10,7 +11,7 @@ __global__ void teach_kernel(Canvas canvas, Image<const uint8_t> mask, EnergyPla
   const auto [x, y] = place_of_thread();
   const bool inside = x < canvas.width && y < canvas.height;
   const bool foreground = inside && mask(x, y) != 0;
-  if (inside) teach(canvas, scene->frame, plan, foreground, x, y);
+  if (inside) teach(canvas, scene->frame, plan, foreground, x, y, AtomicAdd());
   const int count = __syncthreads_count(foreground);
   // Of integers: the order of adding does not matter.
   if (count > 0 && threadIdx.x == 0 && threadIdx.y == 0) {

@@ -140,6 +140,7 @@ TEST_F(GraphCutCuda, ParametersThatChangeWhilePlaying) {
               p.feather = i % 5;
               p.warm_start = i > 10;
               p.freeze = i == 20;
+              p.foreground_colors = i > 5;
               p.sigma = i > 15 ? 9 : 0;
               p.left = i % 7;
               p.width = i > 25 ? 60 : 0;
