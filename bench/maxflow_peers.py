@@ -5,10 +5,11 @@
     bench/maxflow_peers.py [--ours build/bench/maxflow] [--runs N] FILE.gcg[.xz]...
 
 PyMaxflow (Boykov and Kolmogorov's solver; for comparison only, never linked) gets the same graph;
-its milliseconds count building the graph, through NumPy, and solving; `solve_ms` the solving alone. OpenCV's grabCut builds energies
-of its own, so it gets a picture of the same size, and the figure is one further iteration. The
-floor reads the weights once and writes a mask. All are run file by file, so that they see the same
-machine. One JSON object a line; a missing peer is named and left out.
+its milliseconds count building the graph, through NumPy, and solving; `solve_ms` is the solving
+alone. OpenCV's grabCut builds energies of its own, so it gets a picture of the same size, and the
+figure is one further iteration. The floor reads the weights once and writes a mask. All are run
+file by file, so that they see the same machine. One JSON object a line; a missing peer is named and
+left out.
 """
 import argparse
 import json

@@ -13,7 +13,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "cpu/maxflow/trees.hpp"
+#include "cpu/maxflow/adoption.hpp"
 
 namespace regions::maxflow {
 
@@ -41,12 +41,12 @@ struct Growth {
 };
 
 template <class L>
-class Forest : private Trees<L> {
+class Forest : private Adoption<L> {
  public:
   using Trees = maxflow::Trees<L>;
   using Node = typename Trees::Node;
   using Trees::bytes;
-  using Trees::Trees;
+  using Adoption<L>::Adoption;
 
   // Lets the roots of row y look around that border on anything else. `mask` says who is a root.
   void activate_row(int y, Image<const uint8_t> mask) {
@@ -238,7 +238,7 @@ class Forest : private Trees<L> {
     }
     add_load<s>(lattice_[root], amount);
     if (lattice_[root].excess == 0) cut_off(root);
-    Trees::template adopt_orphans<s>();
+    this->template adopt_orphans<s>();
 
     add_load<other(s)>(lattice_[to], amount);
     pass_on<other(s)>(to);
@@ -248,7 +248,7 @@ class Forest : private Trees<L> {
   // Nodes that found new parents pass on their loads.
   template <Side s>
   void unload() {
-    for (Trees::template adopt_orphans<s>(); !loaded_.empty(); Trees::template adopt_orphans<s>()) {
+    for (this->template adopt_orphans<s>(); !loaded_.empty(); this->template adopt_orphans<s>()) {
       while (!loaded_.empty()) pass_on<s>(loaded_.pop());
     }
   }

@@ -47,14 +47,14 @@ class CpuGridCut final : public GridCut {
     expects(size.width > 0 && size.height > 0 && slots > 0, "a cut needs pixels and a slot");
     expects(size.area() <= kMostPixels,
             "pictures of more than " + std::to_string(kMostPixels) + " pixels have no exact cut");
-    const std::lock_guard lock(mutex_);
-    size_ = size;
-    neighbours_ = neighbours;
-    const bool eight = neighbours == Neighbours::eight;
     const size_t nodes = Narrow::count(size);
     expects(nodes <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
             "pictures of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
                 " pixels have no exact cut");
+    const std::lock_guard lock(mutex_);
+    size_ = size;
+    neighbours_ = neighbours;
+    const bool eight = neighbours == Neighbours::eight;
     // Frames of one object are solved one after the other, in one graph; the other is the last
     // frame's. What the frames do not need of the memory is never touched.
     for (Block& graph : graphs_) {

@@ -11,7 +11,8 @@
 
 namespace regions::maxflow {
 
-inline constexpr int kMostStrips = 64;
+// More strips than these leave more work to the one forest in the end than they save.
+inline constexpr int kMostStrips = 8;
 inline constexpr int kLeastRows = 16;  // of a strip: less is not worth a thread
 
 // Rows first..last-1 of strip i of `count`: whole rows of tiles, so that each strip has nodes of
@@ -29,8 +30,10 @@ struct Strip {
   int last;
 };
 
+// Two for each thread, since strips differ in what there is to do.
 inline int strips_of(Size size, const Workers& workers) {
-  return std::clamp(size.height / kLeastRows, 1, std::min(workers.threads(), kMostStrips));
+  if (workers.threads() == 1) return 1;
+  return std::clamp(size.height / kLeastRows, 1, std::min(2 * workers.threads(), kMostStrips));
 }
 
 // Places for the residual capacities of one seam.

@@ -220,6 +220,8 @@ TEST(CpuMaxflow, RefusesBadInput) {
                InputError);
   EXPECT_THROW(cutter.cut().configure({0, 4}, Neighbours::four, 1), InputError);
   EXPECT_THROW(cutter.cut().configure({65535, 65535}, Neighbours::four, 1), InputError);
+  // Few pixels, but more nodes than an int32 counts: tiles are wider than the picture.
+  EXPECT_THROW(cutter.cut().configure({1, 1 << 28}, Neighbours::four, 1), InputError);
   expect_certified(cutter, graph, Neighbours::eight);
 }
 
