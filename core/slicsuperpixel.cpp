@@ -82,22 +82,29 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
     const auto side = static_cast<int>(params.region_size);
     return grid_with(size, side, side);
   }
-  // Near squares of the wanted area: as many cells as wanted if there are such, the squarest first.
+  // Near squares of the wanted area, as many as wanted if that can be.
   const double area = static_cast<double>(size.area()) / static_cast<double>(params.superpixels);
-  const int side = std::clamp(static_cast<int>(std::lround(std::sqrt(area))), 2, kMostCell);
-  const int reach = side / 8;
-  SlicGrid best = grid_with(size, side, side);
-  const auto miss = [&](const SlicGrid& grid) {
-    const double ratio =
-        static_cast<double>(grid.cells()) / static_cast<double>(params.superpixels);
-    const double skew = std::abs(grid.width - grid.height) / static_cast<double>(side);
-    return std::abs(std::log(ratio)) + 0.05 * skew;
+  const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMostCell);
+  const auto sides_for = [](int length, int64_t cells) {
+    const int64_t shared = (length + std::max<int64_t>(cells, 1) - 1) / std::max<int64_t>(cells, 1);
+    return static_cast<int>(std::clamp<int64_t>(shared, 2, kMostCell));
   };
-  for (int width = std::max(2, side - reach); width <= std::min(kMostCell, side + reach); ++width) {
-    for (int height = std::max(2, side - reach); height <= std::min(kMostCell, side + reach);
-         ++height) {
-      const SlicGrid grid = grid_with(size, width, height);
-      if (miss(grid) < miss(best)) best = grid;
+  SlicGrid best;
+  double least = 1e9;
+  const auto end = static_cast<int64_t>(1.3 * size.width / side) + 1;
+  for (auto c = static_cast<int64_t>(size.width / side / 1.3); c <= end; ++c) {
+    const int width = sides_for(size.width, c);
+    const int64_t rows =
+        std::llround(static_cast<double>(params.superpixels) / ceil_div(size.width, width));
+    for (int64_t r = rows - 1; r <= rows + 1; ++r) {
+      const SlicGrid grid = grid_with(size, width, sides_for(size.height, r));
+      const double ratio =
+          static_cast<double>(grid.cells()) / static_cast<double>(params.superpixels);
+      const double skew = std::log(1.0 * grid.width / grid.height);
+      const double miss = std::abs(std::log(ratio)) + 0.1 * std::abs(skew);
+      if (miss >= least) continue;
+      least = miss;
+      best = grid;
     }
   }
   return best;
