@@ -103,16 +103,16 @@ REGIONS_HD inline int mean_of(uint32_t sum, uint32_t count) {
 
 // A cluster as candidates are made from it.
 struct Center {
-  int color[3] = {};  // coefficients, -2047..2047
-  int base = 0;       // the colour's share of the score
-  int x = 0;          // sixteenths of a pixel from the middle of its own cell
-  int y = 0;
-  bool alive = false;
+  int color[3];  // coefficients, -2047..2047
+  int base;      // the colour's share of the score
+  int x;         // sixteenths of a pixel from the middle of its own cell
+  int y;
+  bool alive;
 };
 
 REGIONS_HD inline Center center_of(const ClusterSums& sums, const SlicGrid& grid,
                                    const SlicScale& scale) {
-  Center center;
+  Center center = {};
   if (sums.count == 0) return center;
   center.alive = true;
   for (int c = 0; c < 3; ++c) {
