@@ -2,6 +2,7 @@
 // pixels and keeps the edges of small pieces; the later ones look at those edges. What a piece
 // chooses is the least of numbers, and trees are joined under their least label: no order matters.
 #include "gpu/cclabel/tiles.hpp"
+#include "gpu/maxflow/grid_barrier.hpp"
 #include "gpu/slicsuperpixel/columns.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 
@@ -17,8 +18,8 @@ struct Joining {
 
   // a and b are roots that touch. Returns whether one of them is small.
   __device__ bool touch(uint32_t a, uint32_t b) const {
+    if (pieces.piece[a].area >= least && pieces.piece[b].area >= least) return false;
     const Piece one = pieces.piece[a], other = pieces.piece[b];
-    if (one.area >= least && other.area >= least) return false;
     const uint32_t distance = piece_distance(one, other, scale);
     if (one.area < least) atomicMin(pieces.choice + a, choice_of(distance, b));
     if (other.area < least) atomicMin(pieces.choice + b, choice_of(distance, a));
@@ -54,76 +55,61 @@ struct Joining {
 };
 
 __global__ __launch_bounds__(ColumnWalk::threads) void find_edges_kernel(Joining joining) {
+  constexpr int kRows = ColumnWalk::edge_rows;
   const ConstLabelMap labels = joining.pieces.labels;
-  const Column column({labels.width, labels.height});
+  const Column column({labels.width, labels.height}, kRows);
   const int lane = static_cast<int>(threadIdx.x % 32);
   if (column.y >= column.end) return;  // all lanes alike
   const auto label_at = [&](int x, int y) {
-    return x < labels.width && y >= 0 ? labels(x, y) : cclabel::kNone;
+    return x < labels.width && y >= 0 && y < column.end ? labels(x, y) : cclabel::kNone;
   };
   const auto keep = [&](uint32_t a, uint32_t b) {
     if (!joining.touch(a, b)) return;
     joining.pieces.edges[atomicAdd(joining.pieces.edge_count, 1u)] = {a, b};
   };
-  uint32_t above = label_at(column.x, column.y - 1), last_right = cclabel::kNone;
-  for (int y = column.y; y < column.end; ++y) {
-    const uint32_t label = label_at(column.x, y);
+  uint32_t row[kRows + 1], beyond[kRows];  // `row` begins above; `beyond` is right of lane 31
+#pragma unroll
+  for (int k = 0; k <= kRows; ++k) row[k] = label_at(column.x, column.y + k - 1);
+#pragma unroll
+  for (int k = 0; k < kRows; ++k) {
+    beyond[k] = lane == 31 ? label_at(column.x + 1, column.y + k) : cclabel::kNone;
+  }
+  uint32_t last_right = cclabel::kNone;
+#pragma unroll
+  for (int k = 0; k < kRows; ++k) {
+    const uint32_t above = row[k], label = row[k + 1];
     uint32_t right = __shfl_down_sync(0xffffffffu, label, 1);
-    if (lane == 31) right = label_at(column.x + 1, y);
+    if (lane == 31) right = beyond[k];
     const uint32_t left = __shfl_up_sync(0xffffffffu, label, 1);
     const uint32_t left_above = __shfl_up_sync(0xffffffffu, above, 1);
     // The same two pieces mostly touch along several pixels.
-    const bool same_right = label == above && right == last_right;
+    const bool same_right = k > 0 && label == above && right == last_right;
     const bool same_above = lane > 0 && label == left && above == left_above;
-    if (column.inside) {
+    if (label != cclabel::kNone) {
       if (label != right && right != cclabel::kNone && !same_right) keep(label, right);
       if (label != above && above != cclabel::kNone && !same_above) keep(label, above);
     }
-    above = label;
     last_right = right;
   }
 }
 
-__global__ __launch_bounds__(kThreads) void look_kernel(Joining joining, int round) {
-  if (joining.pieces.changes[round - 1] == 0) return;
-  const uint32_t edges = *joining.pieces.edge_count;
-  for (uint32_t e = blockIdx.x * kThreads + threadIdx.x; e < edges; e += gridDim.x * kThreads) {
-    joining.touch_edge(e);
-  }
-}
-
-__global__ __launch_bounds__(kThreads) void unite_kernel(Joining joining, int round) {
-  const uint32_t n = *joining.pieces.count;
-  // Whole warps go round together.
-  for (uint32_t first = blockIdx.x * kThreads; first <= n; first += gridDim.x * kThreads) {
-    if (joining.unite(first + threadIdx.x, n)) joining.pieces.changes[round] = 1;
-  }
-}
-
-__global__ __launch_bounds__(kThreads) void fold_kernel(Joining joining, int round) {
-  if (joining.pieces.changes[round] == 0) return;
-  const uint32_t n = *joining.pieces.count;
-  for (uint32_t label = 1 + blockIdx.x * kThreads + threadIdx.x; label <= n;
-       label += gridDim.x * kThreads) {
-    joining.fold(label);
-  }
-}
-
-// What is left after the shared rounds, mostly nothing, by one block.
-__global__ __launch_bounds__(JoinRounds::last_threads) void finish_kernel(Joining joining) {
-  constexpr uint32_t kAll = JoinRounds::last_threads;
-  if (joining.pieces.changes[JoinRounds::shared - 1] == 0) return;
+// All rounds; the first choices are made. Blocks wait for each other, so they are few.
+__global__ __launch_bounds__(kThreads) void join_kernel(Joining joining) {
+  __shared__ maxflow::GridBarrier::Words words;
+  maxflow::GridBarrier barrier(joining.pieces.meeting, &words);
   const uint32_t n = *joining.pieces.count, edges = *joining.pieces.edge_count;
+  const uint32_t all = gridDim.x * kThreads, own = blockIdx.x * kThreads + threadIdx.x;
   while (true) {
-    for (uint32_t e = threadIdx.x; e < edges; e += kAll) joining.touch_edge(e);
-    __syncthreads();  // all have chosen
-    int changes = 0;
-    for (uint32_t first = 0; first <= n; first += kAll) {
+    unsigned changes = 0;
+    // Whole warps go round together.
+    for (uint32_t first = blockIdx.x * kThreads; first <= n; first += all) {
       changes |= joining.unite(first + threadIdx.x, n);
     }
-    if (!__syncthreads_or(changes)) return;  // also: all trees are joined
-    for (uint32_t label = 1 + threadIdx.x; label <= n; label += kAll) joining.fold(label);
-    __syncthreads();  // sums and trees are ready for the next round
+    if (!barrier.meet(changes)) return;
+    for (uint32_t label = 1 + own; label <= n; label += all) joining.fold(label);
+    barrier.meet(0);
+    for (uint32_t e = own; e < edges; e += all) joining.touch_edge(e);
+    barrier.meet(0);
   }
 }
 
@@ -132,14 +118,22 @@ __global__ __launch_bounds__(JoinRounds::last_threads) void finish_kernel(Joinin
 void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale,
                  cudaStream_t stream) {
   const Joining joining{pieces, scale, least};
-  launch(find_edges_kernel, column_grid(pieces.labels.size()), ColumnWalk::threads, 0, stream,
-         joining);
-  for (int round = 0; round < JoinRounds::shared; ++round) {
-    if (round > 0) launch(look_kernel, JoinRounds::blocks, kThreads, 0, stream, joining, round);
-    launch(unite_kernel, JoinRounds::blocks, kThreads, 0, stream, joining, round);
-    launch(fold_kernel, JoinRounds::blocks, kThreads, 0, stream, joining, round);
-  }
-  launch(finish_kernel, 1, JoinRounds::last_threads, 0, stream, joining);
+  launch(find_edges_kernel, column_grid(pieces.labels.size(), ColumnWalk::edge_rows),
+         ColumnWalk::threads, 0, stream, joining);
+  launch_cooperative(join_kernel, static_cast<unsigned>(pieces.join_blocks), kThreads, 0, stream,
+                     joining);
+}
+
+int join_blocks() {
+  int device = 0, processors = 0, each = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+        "asking for the GPU's processors");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &each, reinterpret_cast<const void*>(&join_kernel), kThreads, 0),
+        "asking how many blocks run at once");
+  const int most = processors * each;
+  return most < JoinRounds::most_blocks ? most : JoinRounds::most_blocks;
 }
 
 }  // namespace regions::slic

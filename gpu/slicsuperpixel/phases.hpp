@@ -4,6 +4,7 @@
 
 #include "core/pieces.hpp"
 #include "gpu/launch.hpp"
+#include "gpu/maxflow/problem.hpp"
 
 namespace regions::slic {
 
@@ -48,10 +49,11 @@ struct Pieces {
   unsigned long long* choice;  // [most + 1]
   uint2* edges;                // [2 * pixels] small pieces and their neighbours
   uint32_t* edge_count;
-  uint32_t* changes;      // [JoinRounds::shared] whether a small piece chose in that round
-  uint32_t* chunk_roots;  // [chunks]
-  uint32_t* dense;        // [most + 1], of roots
-  uint32_t* total;        // labels after joining
+  maxflow::Progress::Meeting* meeting;  // of the blocks that join
+  int join_blocks;                      // from join_blocks()
+  uint32_t* chunk_roots;                // [chunks]
+  uint32_t* dense;                      // [most + 1], of roots
+  uint32_t* total;                      // labels after joining
 
   REGIONS_HD uint32_t final_label(uint32_t label) const { return dense[parent[label]]; }
 };
@@ -59,6 +61,8 @@ struct Pieces {
 // Areas and colours of pieces.
 void measure_pieces(const Clusters& clusters, const Pieces& pieces, cudaStream_t stream);
 void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale, cudaStream_t stream);
+// How many blocks may join, on the current device.
+int join_blocks();
 // Final labels, in raster order, to `labels`.
 void number_labels(const Pieces& pieces, LabelMap labels, cudaStream_t stream);
 

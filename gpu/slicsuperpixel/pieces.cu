@@ -5,7 +5,8 @@
 namespace regions::slic {
 namespace {
 
-constexpr int kThreads = JoinRounds::threads;
+constexpr int kThreads = PixelBlock::threads;
+constexpr int kBlocks = 132;
 
 __global__ __launch_bounds__(kThreads) void clear_kernel(Pieces pieces) {
   const uint32_t n = *pieces.count;
@@ -16,7 +17,7 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(Pieces pieces) {
     pieces.choice[label] = kNoChoice;
   }
   if (first == 0) *pieces.edge_count = 0;
-  if (first < JoinRounds::shared) pieces.changes[first] = 0;
+  if (first < 3) pieces.meeting->words[first] = 0;
 }
 
 // A piece as two numbers: area and first component, second and third. Before joining a piece lies
@@ -27,9 +28,10 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(Image<cons
   uint32_t even = 0, odd = 0;  // components 0 and 2, 16 bits each: 32 rows of 255; component 1
   static_assert(ColumnWalk::rows * 255 < 1 << 16);
   walk(
-      pieces.labels, [&](uint32_t) { area = even = odd = 0; },
-      [&](int x, int y) {
-        const uint32_t biased = colors(x, y) ^ 0x00808080u;  // + 128
+      pieces.labels, [&](int x, int y) { return colors(x, y); },
+      [&](uint32_t) { area = even = odd = 0; },
+      [&](uint32_t color, int, int) {
+        const uint32_t biased = color ^ 0x00808080u;  // + 128
         ++area;
         even += biased & 0x00ff00ffu;
         odd += biased >> 8 & 0xffu;
@@ -44,7 +46,7 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(Image<cons
 }  // namespace
 
 void measure_pieces(const Clusters& clusters, const Pieces& pieces, cudaStream_t stream) {
-  launch(clear_kernel, JoinRounds::blocks, kThreads, 0, stream, pieces);
+  launch(clear_kernel, kBlocks, kThreads, 0, stream, pieces);
   launch(measure_kernel, column_grid(pieces.labels.size()), ColumnWalk::threads, 0, stream,
          clusters.colors, pieces);
 }

@@ -31,14 +31,22 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabel
   uint32_t sum[3] = {};
   const int channels = frame.layout.channels;
   walk(
-      labels, [&](uint32_t) { top = -1, sum[0] = sum[1] = sum[2] = 0; },
+      labels,
       [&](int x, int y) {
+        ushort4 value = {};
+        value.x = static_cast<uint16_t>(frame.sample(0, x, y));
+        if (channels > 1) value.y = static_cast<uint16_t>(frame.sample(1, x, y));
+        if (channels > 2) value.z = static_cast<uint16_t>(frame.sample(2, x, y));
+        return value;
+      },
+      [&](uint32_t) { top = -1, sum[0] = sum[1] = sum[2] = 0; },
+      [&](ushort4 value, int x, int y) {
         if (top < 0) top = y;
         bottom = y;
         column = x;
-        for (int c = 0; c < 3; ++c) {
-          if (c < channels) sum[c] += static_cast<uint32_t>(frame.sample(c, x, y));
-        }
+        sum[0] += value.x;
+        sum[1] += value.y;
+        sum[2] += value.z;
       },
       [&](uint32_t label) {
         if (label > records.capacity) return;

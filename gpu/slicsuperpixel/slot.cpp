@@ -18,6 +18,10 @@ size_t row_stride(int width) { return (static_cast<size_t>(width) + 31) / 32 * 3
 
 void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup) {
   size_ = setup.size;
+  {
+    const Backend::Entry entry(*backend);
+    join_blocks_ = join_blocks();
+  }
   const size_t pixels = size_.area(), cells = most_cells(size_);
   const auto rows = static_cast<size_t>(size_.height);
   memory_.reserve(colors_, color_stride(size_.width) * rows);
@@ -32,7 +36,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.reserve(dense_, pixels + 1);
   memory_.reserve(edges_, 2 * pixels);
   memory_.reserve(edge_count_, 1);
-  memory_.reserve(changes_, JoinRounds::shared);
+  memory_.reserve(meeting_, 1);
   memory_.reserve(chunk_roots_, pixels / NumberBlock::chunk + 1);
   memory_.reserve(total_, 1);
   memory_.reserve(records_, setup.max_regions);
@@ -78,7 +82,8 @@ Pieces Slot::pieces(const cclabel::Tiles& tiles) const {
           choice_,
           edges_,
           edge_count_,
-          changes_,
+          meeting_,
+          join_blocks_,
           chunk_roots_,
           dense_,
           total_};

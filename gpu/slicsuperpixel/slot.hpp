@@ -40,7 +40,8 @@ class Slot {
   uint32_t* dense_ = nullptr;
   uint2* edges_ = nullptr;
   uint32_t* edge_count_ = nullptr;
-  uint32_t* changes_ = nullptr;
+  maxflow::Progress::Meeting* meeting_ = nullptr;
+  int join_blocks_ = 0;
   uint32_t* chunk_roots_ = nullptr;
   uint32_t* total_ = nullptr;
   Region* records_ = nullptr;

@@ -36,14 +36,14 @@ struct PixelBlock {
 struct ColumnWalk {
   static constexpr int threads = 128;
   static constexpr int rows = 32;
+  static constexpr int batch = 8;      // rows fetched together
+  static constexpr int edge_rows = 8;  // fewer where each row may wait for memory several times
 };
 
-// Rounds of joining that many blocks share; one block does what is left.
+// Blocks that join wait for each other: more of them wait longer.
 struct JoinRounds {
-  static constexpr int shared = 2;
-  static constexpr int threads = 256;
-  static constexpr int blocks = 132;
-  static constexpr int last_threads = 1024;
+  static constexpr int threads = 512;
+  static constexpr int most_blocks = 132;
 };
 
 struct NumberBlock {
