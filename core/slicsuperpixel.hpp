@@ -21,7 +21,7 @@ struct SlicParams : DrawingParams {
   }
   int64_t region_size = 16;
   int64_t superpixels = 0;
-  double compactness = 10;
+  double compactness = 8;
   int64_t iterations = 10;
   int64_t row_step = 2;
   double tolerance = 0;

@@ -2,6 +2,7 @@
 // pixels and keeps the edges of small pieces; the later ones look at those edges. What a piece
 // chooses is the least of numbers, and trees are joined under their least label: no order matters.
 #include "gpu/cclabel/tiles.hpp"
+#include "gpu/cclabel/warp.hpp"
 #include "gpu/maxflow/grid_barrier.hpp"
 #include "gpu/slicsuperpixel/columns.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
@@ -16,14 +17,13 @@ struct Joining {
   SlicScale scale;
   uint32_t least;
 
-  // a and b are roots that touch. Returns whether one of them is small.
-  __device__ bool touch(uint32_t a, uint32_t b) const {
-    if (pieces.piece[a].area >= least && pieces.piece[b].area >= least) return false;
+  // a and b are roots that touch.
+  __device__ void touch(uint32_t a, uint32_t b) const {
     const Piece one = pieces.piece[a], other = pieces.piece[b];
+    if (one.area >= least && other.area >= least) return;
     const uint32_t distance = piece_distance(one, other, scale);
     if (one.area < least) atomicMin(pieces.choice + a, choice_of(distance, b));
     if (other.area < least) atomicMin(pieces.choice + b, choice_of(distance, a));
-    return true;
   }
   __device__ void touch_edge(uint32_t e) const {
     const uint2 edge = pieces.edges[e];
@@ -54,42 +54,74 @@ struct Joining {
   }
 };
 
+// The first round, and the edges that the later ones look at. A thread looks at one pixel of each
+// of a few rows: first all loads, then what few small pieces need.
 __global__ __launch_bounds__(ColumnWalk::threads) void find_edges_kernel(Joining joining) {
   constexpr int kRows = ColumnWalk::edge_rows;
-  const ConstLabelMap labels = joining.pieces.labels;
+  const Pieces& pieces = joining.pieces;
+  const ConstLabelMap labels = pieces.labels;
   const Column column({labels.width, labels.height}, kRows);
   const int lane = static_cast<int>(threadIdx.x % 32);
   if (column.y >= column.end) return;  // all lanes alike
+  // Label 0 is outside the picture; no piece has it.
   const auto label_at = [&](int x, int y) {
-    return x < labels.width && y >= 0 && y < column.end ? labels(x, y) : cclabel::kNone;
+    return x < labels.width && y >= 0 && y < column.end ? labels(x, y) : 0;
   };
-  const auto keep = [&](uint32_t a, uint32_t b) {
-    if (!joining.touch(a, b)) return;
-    joining.pieces.edges[atomicAdd(joining.pieces.edge_count, 1u)] = {a, b};
+  const auto is_small = [&](uint32_t label) {
+    return label != 0 && pieces.piece[label].area < joining.least;
   };
   uint32_t row[kRows + 1], beyond[kRows];  // `row` begins above; `beyond` is right of lane 31
 #pragma unroll
   for (int k = 0; k <= kRows; ++k) row[k] = label_at(column.x, column.y + k - 1);
 #pragma unroll
   for (int k = 0; k < kRows; ++k) {
-    beyond[k] = lane == 31 ? label_at(column.x + 1, column.y + k) : cclabel::kNone;
+    beyond[k] = lane == 31 ? label_at(column.x + 1, column.y + k) : 0;
   }
-  uint32_t last_right = cclabel::kNone;
+  unsigned small = 0, small_beyond = 0;  // bits as above
+#pragma unroll
+  for (int k = 0; k <= kRows; ++k) small |= static_cast<unsigned>(is_small(row[k])) << k;
+#pragma unroll
+  for (int k = 0; k < kRows; ++k) {
+    small_beyond |= static_cast<unsigned>(is_small(beyond[k])) << k;
+  }
+  uint32_t right[kRows];
+  unsigned edges = 0;  // bit k: to the right in row k; bit kRows + k: to the pixel above
+  unsigned small_right = __shfl_down_sync(0xffffffffu, small >> 1, 1);
+  if (lane == 31) small_right = small_beyond;
 #pragma unroll
   for (int k = 0; k < kRows; ++k) {
     const uint32_t above = row[k], label = row[k + 1];
-    uint32_t right = __shfl_down_sync(0xffffffffu, label, 1);
-    if (lane == 31) right = beyond[k];
+    right[k] = __shfl_down_sync(0xffffffffu, label, 1);
+    if (lane == 31) right[k] = beyond[k];
     const uint32_t left = __shfl_up_sync(0xffffffffu, label, 1);
     const uint32_t left_above = __shfl_up_sync(0xffffffffu, above, 1);
     // The same two pieces mostly touch along several pixels.
-    const bool same_right = k > 0 && label == above && right == last_right;
-    const bool same_above = lane > 0 && label == left && above == left_above;
-    if (label != cclabel::kNone) {
-      if (label != right && right != cclabel::kNone && !same_right) keep(label, right);
-      if (label != above && above != cclabel::kNone && !same_above) keep(label, above);
+    const bool new_right = k == 0 || label != above || right[k] != right[k - 1];
+    const bool new_above = lane == 0 || label != left || above != left_above;
+    const bool small_here = small >> (k + 1) & 1;
+    if (label != right[k] && label && right[k] && new_right &&
+        (small_here || (small_right >> k & 1))) {
+      edges |= 1u << k;
     }
-    last_right = right;
+    if (label != above && label && above && new_above && (small_here || (small >> k & 1))) {
+      edges |= 1u << (kRows + k);
+    }
+  }
+  const auto count = static_cast<uint32_t>(__popc(edges));
+  const uint32_t up_to_own = cclabel::warp_prefix_sum(count);
+  uint32_t place = 0;
+  if (lane == 31 && up_to_own > 0) place = atomicAdd(pieces.edge_count, up_to_own);
+  place = __shfl_sync(0xffffffffu, place, 31) + up_to_own - count;
+#pragma unroll
+  for (int k = 0; k < kRows; ++k) {
+    if (edges >> k & 1) {
+      pieces.edges[place++] = {row[k + 1], right[k]};
+      joining.touch(row[k + 1], right[k]);
+    }
+    if (edges >> (kRows + k) & 1) {
+      pieces.edges[place++] = {row[k + 1], row[k]};
+      joining.touch(row[k + 1], row[k]);
+    }
   }
 }
 

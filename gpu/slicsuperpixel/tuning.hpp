@@ -42,8 +42,8 @@ struct ColumnWalk {
 
 // Blocks that join wait for each other: more of them wait longer.
 struct JoinRounds {
-  static constexpr int threads = 512;
-  static constexpr int most_blocks = 132;
+  static constexpr int threads = 1024;
+  static constexpr int most_blocks = 33;
 };
 
 struct NumberBlock {
