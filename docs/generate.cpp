@@ -5,11 +5,14 @@
 #include <cstdio>
 #include <string>
 
-#include "core/cclabel.hpp"
-#include "core/regionoverlay.hpp"
+#include "plugin/engine.hpp"
 #include "plugin/settings.hpp"
 
 namespace regions {
+// As in plugin.cpp: the list stands in meson.build.
+#define X(name) const ElementSpec& name##_element();
+REGIONS_ALGORITHMS
+#undef X
 namespace {
 
 // A vertical bar would end a table's cell.
@@ -39,39 +42,40 @@ std::string values_of(const Field& field) {
   return number(field.min) + " … " + number(field.max);
 }
 
-void print_table(std::span<const Field> fields, const void* defaults) {
+// `value_of` gives a field's default.
+template <class ValueOf>
+void print_section(const std::string& title, const std::string& text, std::span<const Field> fields,
+                   ValueOf value_of) {
+  std::printf("\n## %s\n\n%s\n\n", title.c_str(), text.c_str());
   std::puts("| property | default | values | meaning | while playing |\n|---|---|---|---|---|");
   for (const Field& field : fields) {
     std::printf("| `%s` | `%s` | %s | %s | %s |\n", field.name,
-                to_text(field, field.get(defaults)).c_str(), escaped(values_of(field)).c_str(),
+                to_text(field, value_of(field)).c_str(), escaped(values_of(field)).c_str(),
                 escaped(field.blurb).c_str(), field.live ? "yes" : "no");
   }
 }
 
-template <class Params>
-void print_section(const char* title, const char* text) {
-  const Params defaults;
-  std::printf("\n## %s\n\n%s\n\n", title, text);
-  print_table(fields_of(defaults), &defaults);
+void print_element(const ElementSpec& spec) {
+  const auto engine = spec.make_engine();
+  print_section(spec.name, std::string(spec.description) + ".", engine->fields(),
+                [&](const Field& field) { return engine->get(field); });
 }
 
 void print_document() {
   std::puts(
       "# Elements and their properties\n\n"
       "Written by `docs/generate.cpp` from the tables that the elements themselves use; a test "
-      "fails "
-      "when it is out of date. \"While playing\" tells whether a property may be set in PLAYING; "
-      "the "
-      "others want READY or NULL. `gst-inspect-1.0 cclabel` shows the same.");
-  print_section<CcLabelParams>("cclabel",
-                               "Labels the connected components of each frame: regions of pixels "
-                               "that belong together by `criterion`.");
-  print_section<RegionOverlayParams>(
-      "regionoverlay", "Draws the regions that an element upstream left in the metadata.");
-  print_section<FilterSettings>(
+      "fails when it is out of date. \"While playing\" tells whether a property may be set in "
+      "PLAYING; the others want READY or NULL. `gst-inspect-1.0 cclabel` shows the same.");
+#define X(name) print_element(name##_element());
+  REGIONS_ALGORITHMS
+#undef X
+  const FilterSettings settings;
+  print_section(
       "Every element",
       "Besides these there is `active-device`, read-only: the device that does the work, such as "
-      "`cpu: 2 threads` or `cuda:0 NVIDIA H200`.");
+      "`cpu: 2 threads` or `cuda:0 NVIDIA H200`.",
+      fields_of(settings), [&](const Field& field) { return field.get(&settings); });
 }
 
 }  // namespace

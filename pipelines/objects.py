@@ -2,9 +2,8 @@
 """The main job: finds the moving objects of a video, and writes the video with boxes, outlines and
 ids on them (overlay.mp4) and its frame with the most objects (still.png).
 
-Foreground comes from GStreamer's `segmentation` (a mixture of Gaussians per pixel), closed over gaps
-of up to two pixels and freed of specks of up to two. It travels in the picture's alpha channel;
-`cclabel source=alpha` makes objects of it, `regionoverlay` draws them.
+`graphcutbg` learns the background and cuts the foreground out, `cclabel` makes objects of it,
+`regionoverlay` draws them.
 """
 
 import argparse
@@ -15,7 +14,8 @@ import sys
 import time
 
 CLIP = "/usr/share/doc/opencv-doc/examples/data/vtest.avi"
-# Smaller regions are noise: 250 pixels at 768x576, found by eye on the clip, scaled with the size.
+# Smaller regions are no people: 250 pixels at 768x576, found by eye on the clip, scaled with the
+# size.
 LEAST_AREA = 250 / (768 * 576)
 # decodebin may lose the error of a file that is cut off (seen with GStreamer 1.22), and then waits.
 PATIENCE = 20  # seconds until the first frame of a file
@@ -54,17 +54,8 @@ def description(source, part):
     encoder = "tune=zerolatency speed-preset=ultrafast" if live else "speed-preset=veryfast"
     queue = "queue leaky=downstream max-size-buffers=8" if live else "queue"
     return (
-        f"{queue} name=decoded ! videoconvert n-threads=2 ! video/x-raw,format=I420"
-        " ! tee name=both"
-        " both. ! queue ! joined.sink"
-        # `segmentation` leaves its mask only in place of the picture, hence the second branch.
-        " both. ! queue ! videoconvert ! video/x-raw,format=RGBA"
-        " ! segmentation method=mog2 test-mode=true qos=false"
-        " ! videoconvert ! video/x-raw,format=GRAY8 ! cvdilate iterations=1 qos=false"
-        " ! cverode iterations=2 qos=false ! cvdilate iterations=1 qos=false"
-        " ! videoconvert ! capsfilter name=like_picture ! queue ! joined.alpha"
-        " alphacombine name=joined ! videoconvert n-threads=2 ! video/x-raw,format=RGBA ! queue"
-        " ! cclabel name=objects source=alpha output=none"
+        f"{queue} name=decoded ! videoconvert n-threads=2 ! video/x-raw,format=I420 ! queue"
+        " ! graphcutbg output=none ! cclabel name=objects source=mask output=none"
         " ! regionoverlay name=drawn style=boxes+outlines+ids"
         # An added row or column, where needed, makes the sides even.
         " ! videobox name=evened fill=black ! videoconvert ! video/x-raw,format=I420 ! queue"
@@ -103,8 +94,8 @@ class Job:
         self.objects = self.pipeline.get_by_name("objects")
         self.entry = self.pipeline.get_by_name("decoded").get_static_pad("sink")
         self.entry.add_probe(Gst.PadProbeType.BUFFER, self.give_time)
-        both = self.pipeline.get_by_name("both").get_static_pad("sink")
-        both.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.take_size)
+        decoded = self.pipeline.get_by_name("decoded").get_static_pad("src")
+        decoded.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self.take_size)
         drawn = self.pipeline.get_by_name("drawn").get_static_pad("src")
         drawn.add_probe(Gst.PadProbeType.BUFFER, self.count)
 
@@ -136,7 +127,7 @@ class Job:
             self.stop(f"{self.source}: holds no video that can be decoded here")
 
     def take_size(self, _pad, info):
-        """Sets what depends on the size of the picture, before its first frame comes."""
+        """Sets what depends on the size of the picture, before anything is negotiated."""
         event = info.get_event()
         if event.type == self.gst.Gst.EventType.CAPS:
             caps = event.parse_caps().get_structure(0)
@@ -147,11 +138,6 @@ class Job:
             evened = self.pipeline.get_by_name("evened")
             evened.set_property("right", -(max(width + width % 2, SMALLEST_SIDE) - width))
             evened.set_property("bottom", -(max(height + height % 2, SMALLEST_SIDE) - height))
-            # alphacombine wants both of its inputs in the same colour space.
-            color = caps.get_string("colorimetry")
-            like = "video/x-raw,format=I420" + (f",colorimetry={color}" if color else "")
-            self.pipeline.get_by_name("like_picture").set_property(
-                "caps", self.gst.Gst.Caps.from_string(like))
             known, top, bottom = caps.get_fraction("framerate")
             self.frame_time = self.gst.Gst.SECOND * bottom // top if known and top else self.frame_time
         return self.gst.Gst.PadProbeReturn.OK

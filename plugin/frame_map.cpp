@@ -1,6 +1,7 @@
 // From caps and buffers to layouts and frames.
 #include "plugin/frame_map.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/error.hpp"
@@ -143,13 +144,16 @@ size_t packed_bytes(const Layout& layout, Size size) {
   return bytes;
 }
 
-void copy_rows(const ConstFrame& from, const Frame& to) {
+void copy_rows(const ConstFrame& from, const Frame& to, const Workers& workers) {
+  constexpr int kShare = 128;  // rows a thread takes at a time: about 20 us of 1080p
   for (int p = 0; p < from.layout.planes; ++p) {
     const size_t bytes = row_bytes(from.layout, p, from.size());
     const int rows = row_count(from.layout, p, from.size());
-    for (int y = 0; y < rows; ++y) {
-      std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
-    }
+    workers.parallel_for((rows + kShare - 1) / kShare, [&](int share) {
+      for (int y = share * kShare; y < std::min((share + 1) * kShare, rows); ++y) {
+        std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
+      }
+    });
   }
 }
 

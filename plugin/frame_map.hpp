@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 
 #include "core/frame.hpp"
+#include "cpu/workers.hpp"
 
 namespace regions {
 
@@ -53,7 +54,7 @@ Frame packed_frame(const Layout& layout, Size size, const Colorimetry& color, Me
 // Bytes that packed_frame spans. Rows start at multiples of 16 bytes, planes of 256.
 size_t packed_bytes(const Layout& layout, Size size);
 
-// Copies rows between host frames of one layout and size.
-void copy_rows(const ConstFrame& from, const Frame& to);
+// Copies rows between host frames of one layout and size, on several threads.
+void copy_rows(const ConstFrame& from, const Frame& to, const Workers& workers);
 
 }  // namespace regions

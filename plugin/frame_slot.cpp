@@ -44,13 +44,7 @@ void FrameSlot::begin(GstBuffer* input, GstBuffer* output) {
                    reinterpret_cast<uint32_t*>(table_.as<Region>() + most)};
       *job.table.total = 0;
     }
-    if (setup_.label_pool) {
-      expects(gst_buffer_pool_acquire_buffer(setup_.label_pool, &labels_, nullptr) == GST_FLOW_OK,
-              "no memory for a label map");
-      job.labels = {static_cast<uint32_t*>(device_data(labels_).data), setup_.in.size.width,
-                    setup_.in.size.height,
-                    static_cast<ptrdiff_t>(sizeof(uint32_t)) * setup_.in.size.width};
-    }
+    if (setup_.map_pool) take_map(job);
     setup_.engine->enqueue(job, *queue_);
     take_back(job);
     queue_->record();
@@ -76,7 +70,7 @@ void FrameSlot::bring_in(Job& job) {
     } else {
       const Frame staged = packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color,
                                         Memory::host, pinned_in_.data());
-      copy_rows(in_map_.frame(), staged);
+      copy_rows(in_map_.frame(), staged, setup_.workers);
       queue_->copy(staged, in);
     }
   }
@@ -131,6 +125,19 @@ void FrameSlot::bring_attached(Job& job) {
   job.mask.memory = backend.memory();
 }
 
+void FrameSlot::take_map(Job& job) {
+  expects(gst_buffer_pool_acquire_buffer(setup_.map_pool, &map_, nullptr) == GST_FLOW_OK,
+          "no memory for a label map or mask");
+  void* data = device_data(map_).data;
+  const auto [width, height] = setup_.in.size;
+  if (setup_.map_format() == PixelFormat::gray8) {
+    job.foreground = {static_cast<uint8_t*>(data), width, height, width};
+  } else {
+    job.labels = {static_cast<uint32_t*>(data), width, height,
+                  static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
+  }
+}
+
 void FrameSlot::take_back(const Job& job) {
   copy_rows_back_ = false;
   if (!setup_.downloads()) return;
@@ -149,11 +156,11 @@ GstBuffer* FrameSlot::finish() {
     if (copy_rows_back_) {
       const Frame staged = packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
                                         Memory::host, pinned_out_.data());
-      copy_rows(staged, setup_.replaces() ? out_map_.frame() : in_map_.frame());
+      copy_rows(staged, setup_.replaces() ? out_map_.frame() : in_map_.frame(), setup_.workers);
     }
     in_map_.unmap();
     out_map_.unmap();
-    GstBuffer* buffer = setup_.engine->makes_regions() ? describe(output_) : output_;
+    GstBuffer* buffer = setup_.describes() ? describe(output_) : output_;
     output_ = nullptr;
     release();
     return buffer;
@@ -166,7 +173,7 @@ GstBuffer* FrameSlot::finish() {
 GstBuffer* FrameSlot::describe(GstBuffer* buffer) {
   const uint32_t most = setup_.engine->max_regions();
   const Region* records = table_.as<Region>();
-  total_ = *reinterpret_cast<const uint32_t*>(records + most);
+  total_ = records ? *reinterpret_cast<const uint32_t*>(records + most) : 0;
   const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
   warning_ = verdict.warning;
   Findings findings;
@@ -176,8 +183,10 @@ GstBuffer* FrameSlot::describe(GstBuffer* buffer) {
   findings.regions = {records, std::min(verdict.kept, most)};
   findings.layout = setup_.in.layout;
   findings.color = setup_.in.color;
-  findings.labels = labels_;
-  structure_ = attach(buffer, findings);
+  findings.labels = map_;
+  findings.labels_format = setup_.map_format();
+  findings.facts = setup_.engine->facts(index_);
+  structure_ = attach(buffer, findings, setup_.workers);
   return buffer;
 }
 
@@ -196,7 +205,7 @@ void FrameSlot::release() {
   if (mask_map_.memory) gst_buffer_unmap(mask_, &mask_map_);
   mask_map_ = {};
   gst_clear_buffer(&mask_);
-  gst_clear_buffer(&labels_);
+  gst_clear_buffer(&map_);
   gst_clear_buffer(&input_);
   gst_clear_buffer(&output_);
 }

@@ -183,7 +183,8 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
 }
 
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
-  if (discont) stream_of(base).discontinue();
+  // Not `discont`: that stays set until generate_output gives a frame, which ours never does.
+  if (GST_BUFFER_IS_DISCONT(input)) stream_of(base).discontinue();
   return GST_BASE_TRANSFORM_CLASS(parent_class)->submit_input_buffer(base, discont, input);
 }
 

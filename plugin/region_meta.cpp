@@ -4,79 +4,13 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "plugin/region_structure.hpp"
 
 namespace regions {
 namespace {
 
 constexpr const char* kMeta = "regions";
-constexpr const char* kRoiType = "region";
 constexpr size_t kMostRois = 256;
-
-// Interned field names: building thousands of structures a frame must not hash their names anew.
-struct Names {
-  GQuark region = g_quark_from_static_string("region");
-  GQuark id = g_quark_from_static_string("id");
-  GQuark track = g_quark_from_static_string("track");
-  GQuark x = g_quark_from_static_string("x");
-  GQuark y = g_quark_from_static_string("y");
-  GQuark width = g_quark_from_static_string("width");
-  GQuark height = g_quark_from_static_string("height");
-  GQuark area = g_quark_from_static_string("area");
-  GQuark cx = g_quark_from_static_string("cx");
-  GQuark cy = g_quark_from_static_string("cy");
-  GQuark first_x = g_quark_from_static_string("first-x");
-  GQuark first_y = g_quark_from_static_string("first-y");
-  GQuark red = g_quark_from_static_string("red");
-  GQuark green = g_quark_from_static_string("green");
-  GQuark blue = g_quark_from_static_string("blue");
-};
-const Names& names() {
-  static const Names names;
-  return names;
-}
-
-void put_uint(GstStructure* s, GQuark name, guint value) {
-  GValue v = G_VALUE_INIT;
-  g_value_init(&v, G_TYPE_UINT);
-  g_value_set_uint(&v, value);
-  gst_structure_id_take_value(s, name, &v);
-}
-void put_int(GstStructure* s, GQuark name, int value) {
-  GValue v = G_VALUE_INIT;
-  g_value_init(&v, G_TYPE_INT);
-  g_value_set_int(&v, value);
-  gst_structure_id_take_value(s, name, &v);
-}
-void put_double(GstStructure* s, GQuark name, double value) {
-  GValue v = G_VALUE_INIT;
-  g_value_init(&v, G_TYPE_DOUBLE);
-  g_value_set_double(&v, value);
-  gst_structure_id_take_value(s, name, &v);
-}
-
-GstStructure* region_structure(const Region& region, const Findings& findings) {
-  const Names& n = names();
-  GstStructure* s = gst_structure_new_id_empty(n.region);
-  put_uint(s, n.id, region.id);
-  put_uint(s, n.track, region.track);
-  put_int(s, n.x, region.left);
-  put_int(s, n.y, region.top);
-  put_int(s, n.width, region.width());
-  put_int(s, n.height, region.height());
-  GValue area = G_VALUE_INIT;
-  g_value_init(&area, G_TYPE_UINT64);
-  g_value_set_uint64(&area, region.area);
-  gst_structure_id_take_value(s, n.area, &area);
-  put_double(s, n.cx, region.centroid_x());
-  put_double(s, n.cy, region.centroid_y());
-  put_int(s, n.first_x, region.first_x);
-  put_int(s, n.first_y, region.first_y);
-  const MeanColor mean = mean_color(region, findings.layout, findings.color);
-  put_double(s, n.red, mean.red);
-  put_double(s, n.green, mean.green);
-  put_double(s, n.blue, mean.blue);
-  return s;
-}
 
 int int_of(const GstStructure* s, const char* name) {
   gint value = 0;
@@ -110,29 +44,26 @@ Region region_of(const GstStructure* s, Size from, Size to) {
 
 // The largest regions first, as many as other elements can be expected to bear.
 std::vector<Region> largest(std::span<const Region> regions) {
-  std::vector<Region> sorted(regions.begin(), regions.end());
-  const size_t count = std::min(sorted.size(), kMostRois);
-  std::partial_sort(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(count), sorted.end(),
-                    [](const Region& a, const Region& b) {
-                      return a.area != b.area ? a.area > b.area : a.id < b.id;
-                    });
-  sorted.resize(count);
+  std::vector<std::pair<uint64_t, uint32_t>> order(regions.size());  // ~area, index
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = {~regions[i].area, i};
+  const size_t count = std::min(order.size(), kMostRois);
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end());
+  std::vector<Region> sorted(count);
+  for (size_t i = 0; i < count; ++i) sorted[i] = regions[order[i].second];
   return sorted;
 }
 
+// Boxes alone, no parameters: what more there is to say stands in the `regions` metadata, and
+// saying it twice would cost a third of it again.
 void attach_rois(GstBuffer* buffer, std::span<const Region> regions) {
+  const GQuark type = g_quark_from_static_string(kRegionName);
   gint id = 0;
   for (const Region& r : regions) {
-    auto* roi = gst_buffer_add_video_region_of_interest_meta(
-        buffer, kRoiType, static_cast<guint>(r.left), static_cast<guint>(r.top),
+    auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
+        buffer, type, static_cast<guint>(r.left), static_cast<guint>(r.top),
         static_cast<guint>(r.width()), static_cast<guint>(r.height()));
     roi->id = ++id;
     roi->parent_id = 0;
-    gst_video_region_of_interest_meta_add_param(
-        roi,
-        gst_structure_new(kRoiType, "id", G_TYPE_UINT, r.id, "track", G_TYPE_UINT, r.track, "area",
-                          G_TYPE_UINT64, static_cast<guint64>(r.area), "cx", G_TYPE_DOUBLE,
-                          r.centroid_x(), "cy", G_TYPE_DOUBLE, r.centroid_y(), nullptr));
   }
 }
 
@@ -141,7 +72,7 @@ void detach(GstBuffer* buffer) {
   if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kMeta)) {
     gst_buffer_remove_meta(buffer, &meta->meta);
   }
-  const GQuark ours = g_quark_from_static_string(kRoiType);
+  const GQuark ours = g_quark_from_static_string(kRegionName);
   gst_buffer_foreach_meta(
       buffer,
       [](GstBuffer*, GstMeta** meta, gpointer type) -> gboolean {
@@ -162,7 +93,7 @@ void register_region_meta() {
   }
 }
 
-const GstStructure* attach(GstBuffer* buffer, const Findings& findings) {
+const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers) {
   detach(buffer);
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kMeta));
   gst_structure_set(s, "algorithm", G_TYPE_STRING, findings.algorithm, "width", G_TYPE_INT,
@@ -170,13 +101,15 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings) {
                     "regions-total", G_TYPE_UINT, findings.total, nullptr);
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(findings.regions.size()));
-  for (const Region& region : findings.regions) {
+  const auto structures = make_structures(findings, workers);
+  for (GstStructure* structure : structures) {
     GValue item = G_VALUE_INIT;
     g_value_init(&item, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&item, region_structure(region, findings));
+    g_value_take_boxed(&item, structure);
     gst_value_array_append_and_take_value(&array, &item);
   }
   gst_structure_take_value(s, "regions", &array);
+  for (const Fact& fact : findings.facts) add_fact(s, fact);
   if (findings.labels) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,
                       name_of(findings.labels_format).data(), nullptr);

@@ -8,7 +8,10 @@
 //                      x, y, width, height=(int) box in pixels  area=(guint64) pixels
 //                      cx, cy=(double) centroid in pixels       first-x, first-y=(int) pixel
 //                      red, green, blue=(double) mean colour, 0..255
-//            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without padding
+//            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without
+//            padding;
+//                                                 GRAY8: a mask, 0 background to 255 foreground
+//            and what else an element says of the frame, see its page in docs/elements.md
 // It survives videoscale, videocrop and videoflip unchanged: scale by its width and height.
 #pragma once
 
@@ -19,6 +22,8 @@
 #include <vector>
 
 #include "core/region.hpp"
+#include "cpu/workers.hpp"
+#include "plugin/engine.hpp"
 
 namespace regions {
 
@@ -35,12 +40,13 @@ struct Findings {
   Colorimetry color;
   GstBuffer* labels = nullptr;  // borrowed; null if not attached
   PixelFormat labels_format = PixelFormat::labels32;
+  std::vector<Fact> facts;
 };
 
 // Puts the findings on the buffer, in place of what another element left there, and
 // region-of-interest metas with ids 1..n for the largest 256 regions beside them. Returns the
 // structure, which belongs to the buffer.
-const GstStructure* attach(GstBuffer* buffer, const Findings& findings);
+const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers);
 
 // Object detection and tracking entries of GStreamer's analytics library, in builds that have it.
 void attach_analytics(GstBuffer* buffer, std::span<const Region> regions);

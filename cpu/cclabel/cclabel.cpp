@@ -57,7 +57,7 @@ class CcLabelCpu final : public Algorithm<Params> {
     setup_ = setup;
     slots_.clear();
     slots_.resize(static_cast<size_t>(setup.slots));
-    for (Slot& slot : slots_) slot.allocate(*backend_, setup);
+    for (Slot& slot : slots_) slot.allocate(*backend_, setup, strips());
   }
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {

@@ -27,7 +27,7 @@ class Cutter {
 
 }  // namespace
 
-void Slot::allocate(Backend& backend, const Setup& setup) {
+void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
   const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(setup.size.height);
@@ -36,7 +36,7 @@ void Slot::allocate(Backend& backend, const Setup& setup) {
   const auto cut = [&](Cutter cutter) {
     pixels = {cutter.piece<Word>(bits), words};
     background = {cutter.piece<Word>(bits), words};
-    for (int s = 0; s < Forest::kMostStrips; ++s) {
+    for (int s = 0; s < strips; ++s) {
       for (auto& place : rows[s].values) {
         for (std::byte*& row : place) row = cutter.piece<std::byte>(width * sizeof(uint32_t));
       }

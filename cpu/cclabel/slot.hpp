@@ -11,7 +11,7 @@ struct Slot {
   Forest forest;
   BitImage pixels;      // the foreground
   BitImage background;  // while holes are filled
-  // Of each strip:
+  // Of each strip there is:
   LinkRows rows[Forest::kMostStrips];
   uint32_t* value[Forest::kMostStrips];  // [width], a run's value in the output
   Region* records[Forest::kMostStrips];  // [max_regions]
@@ -19,7 +19,8 @@ struct Slot {
   LabelMap labels;
   Ink ink;
 
-  void allocate(Backend& backend, const Setup& setup);
+  // For pictures cut into at most `strips`.
+  void allocate(Backend& backend, const Setup& setup, int strips);
 
   Region* table_of(const Job& job) const {
     return job.table.regions ? job.table.regions : records[0];

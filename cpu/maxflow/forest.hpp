@@ -1,20 +1,19 @@
-// Forest: finds a minimum cut of a lattice by growing trees from the pixels that hold excess.
+// Forest: finds a minimum cut of a lattice by growing trees from both ends until they meet.
 //
-// The search is that of Goldberg, Hed, Kaplan, Tarjan and Werneck, "Maximum flows by incremental
-// breadth-first search" (ESA 2011), with excesses as in Goldberg, Hed, Kaplan, Kohli, Tarjan and
-// Werneck, "Faster and more dynamic maximum flow by incremental breadth-first search" (ESA 2015),
-// from one side alone: the trees grow level by level towards the pixels that the sink still takes
-// flow from. Where a tree meets one, all that its path can carry is pushed across; what the pixel
-// cannot pass to the sink stays there and makes it a root. So the sink's side only ever shrinks,
-// and the search ends. Labels grow along each path from a root, which keeps the trees free of
-// cycles.
+// Incremental breadth-first search with excesses: Goldberg, Hed, Kaplan, Kohli, Tarjan and Werneck,
+// "Faster and more dynamic maximum flow by incremental breadth-first search" (ESA 2015). One side
+// grows at a time, level by level. Where it meets the other, all that its path carries is pushed
+// across and on towards the other's root; what finds a link full stays where it is, and if that
+// node finds no other parent, it becomes a root of the growing side. When one side has nothing left
+// to look at, no residual path leads from its trees to the other's, and the cut is minimal: a node
+// is only skipped for good once its links out of the trees are full, flow never runs back between
+// the sides, and who borders on a node that is set free looks again.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
+#include <cstring>
 
-#include "cpu/maxflow/lattice.hpp"
-#include "cpu/maxflow/node_queue.hpp"
+#include "cpu/maxflow/trees.hpp"
 
 namespace regions::maxflow {
 
@@ -25,270 +24,261 @@ struct Deadline {
   Clock::time_point time = Clock::time_point::max();
 };
 
+// How far a forest got. Its nodes that have yet to look around are those of one side alone if it
+// has finished.
+struct Growth {
+  int32_t source_level = 1;
+  int32_t sink_level = 1;
+  int passes = 0;
+  bool finished = true;
+
+  void add(const Growth& other) {
+    source_level = std::max(source_level, other.source_level);
+    sink_level = std::max(sink_level, other.sink_level);
+    passes = std::max(passes, other.passes);
+    finished &= other.finished;
+  }
+};
+
 template <class L>
-class Forest {
+class Forest : private Trees<L> {
  public:
-  using Node = typename L::Node;
+  using Trees = maxflow::Trees<L>;
+  using Node = typename Trees::Node;
+  using Trees::bytes;
+  using Trees::Trees;
 
-  // Bytes of working memory for a lattice of `nodes` nodes.
-  static size_t bytes(size_t nodes) { return nodes * (5 * sizeof(int32_t) + sizeof(Place)); }
-
-  // `first` and `count` name the nodes that may come up.
-  Forest(const L& lattice, int32_t first, int32_t count, std::byte* memory)
-      : lattice_(lattice), nodes_(lattice.nodes()) {
-    places_ = reinterpret_cast<Place*>(memory + static_cast<size_t>(first) * sizeof(Place));
-    memory += lattice.count(lattice.size()) * sizeof(Place);
-    auto* lists = reinterpret_cast<int32_t*>(memory) + static_cast<size_t>(first) * 5;
-    active_[0].use(lists, count);
-    active_[1].use(lists + count, count);
-    fifo_.use(lists + 2 * static_cast<size_t>(count), count);
-    broken_ = lists + 3 * static_cast<size_t>(count);
-    lost_ = lists + 4 * static_cast<size_t>(count);
-  }
-
-  int level() const { return level_; }
-  int passes() const { return passes_; }
-
-  // Goes on from trees made by others, whose levels are at most `level`.
-  void resume(int level, int passes) {
-    level_ = level;
-    limit_ = level + 1;
-    passes_ = passes;
-  }
-
-  // Lets `node`, which is in the forest, look for new neighbours in the next pass.
-  void activate(Node* node) { activate(node, current_); }
-
-  // Returns false if the deadline came first. The flow is valid either way.
-  bool run(const Deadline& deadline) {
-    while (!active_[current_].empty()) {
-      if (passes_ >= deadline.passes) return false;
-      ++passes_;
-      if (!grow(deadline)) return false;
+  // Lets the roots of row y look around that border on anything else. `mask` says who is a root.
+  void activate_row(int y, Image<const uint8_t> mask) {
+    constexpr int kStep = 8;  // pixels looked at together
+    const auto word = [&](int x, int row) {
+      uint64_t pixels;
+      std::memcpy(&pixels, mask.row(std::clamp(row, 0, mask.height - 1)) + x, sizeof pixels);
+      return pixels;
+    };
+    for (int x = 0; x < mask.width;) {
+      const bool inside = x > 0 && x + kStep < mask.width;
+      uint64_t others = !inside;
+      for (int k = 0; k < kNeighbours && inside; ++k) {
+        others |= word(x, y) ^ word(x + kStepX[k], y + kStepY[k]);
+      }
+      const int end = inside ? x + kStep : x + 1;
+      for (; x < end; ++x) {
+        if (others != 0 && borders_on_others(lattice_.index(x, y))) activate(lattice_.index(x, y));
+      }
     }
-    return true;
+  }
+
+  // Lets a node look around, whichever side it is on.
+  void activate(int32_t index) {
+    const int32_t label = lattice_[index].label;
+    if (label > 0) Trees::template activate<Side::source>(index);
+    if (label < 0) Trees::template activate<Side::sink>(index);
+  }
+
+  // Goes on from trees made by others.
+  void resume(const Growth& growth) {
+    source_.level = source_.limit = growth.source_level;
+    sink_.level = sink_.limit = growth.sink_level;
+    passes_ = growth.passes;
+  }
+
+  // Takes the nodes that have yet to look around out of the forest; returns where they are listed,
+  // until this memory's next forest runs.
+  NodeList leave() {
+    NodeList left = broken_;
+    while (!source_.active.empty()) left.push(Trees::template pop_active<Side::source>());
+    // One side alone if the forest has finished, so there are places enough.
+    while (!sink_.active.empty()) {
+      const int32_t index = Trees::template pop_active<Side::sink>();
+      if (finished_) left.push(index);
+    }
+    return left;
+  }
+
+  // The flow is valid even if the deadline came first.
+  Growth run(const Deadline& deadline) {
+    finished_ = grow_in_turn(deadline);
+    return {source_.level, sink_.level, passes_, finished_};
   }
 
  private:
-  static constexpr int kNeighbours = L::kNeighbours;
-  static constexpr uint8_t kLost = 4;      // a mark beside those of the two lists, 1 and 2
+  using State = typename Trees::State;
+  using Amount = typename Trees::Amount;
+  using Trees::broken_;
+  using Trees::cut_off;
+  using Trees::kNeighbours;
+  using Trees::lattice_;
+  using Trees::loaded_;
+  using Trees::sink_;
+  using Trees::source_;
+  using Trees::work_;
   static constexpr int kClockEvery = 512;  // nodes between looks at the clock
 
-  struct Place {
-    int32_t label;
-    int32_t node;
-    bool operator<(const Place& other) const {
-      return label != other.label ? label < other.label : node < other.node;
-    }
-  };
-
-  int32_t index(const Node* node) const { return static_cast<int32_t>(node - nodes_); }
-
-  void activate(Node* node, int list) {
-    const auto mark = static_cast<uint8_t>(1 << list);
-    if (node->marks & mark) return;
-    node->marks = static_cast<uint8_t>(node->marks | mark);
-    active_[list].push(index(node));
-  }
-
-  // One pass: the nodes at the frontier take in their free neighbours and push across to the sink.
-  bool grow(const Deadline& deadline) {
-    NodeQueue& frontier = active_[current_];
-    growing_ = true;
-    limit_ = level_ + 1;
-    int left = kClockEvery;
-    while (!frontier.empty()) {
-      if (--left == 0) {
-        if (Clock::now() >= deadline.time) return false;
-        left = kClockEvery;
-      }
-      Node* node = nodes_ + frontier.pop();
-      node->marks = static_cast<uint8_t>(node->marks & ~(1 << current_));
-      // A node moved to the next level meanwhile is in that list too.
-      if (node->label > 0 && node->label <= level_) look_around(node);
-    }
-    growing_ = false;
-    level_ = limit_;
-    current_ ^= 1;
-    return true;
-  }
-
-  void look_around(Node* node) {
-    // A push may cost the node its place; at the next level it is in a list again.
-    const auto here = [&] { return node->label > 0 && node->label <= level_; };
-    for (int k = 0; k < kNeighbours && here(); ++k) {
-      if (node->residual[k] == 0) continue;
-      Node* next = lattice_.neighbour(node, k);
-      while (next->label == kSink && node->residual[k] != 0 && here()) push_across(node, k, next);
-      if (next->label == kFree && node->residual[k] != 0 && here()) {
-        next->label = node->label + 1;
-        next->parent = static_cast<uint8_t>(k ^ 1);
-        activate(next, current_ ^ 1);
-      }
-    }
-  }
-
-  // Pushes all that the path from node's root carries over the link k to `to`.
-  void push_across(Node* node, int k, Node* to) {
-    auto amount = node->residual[k];
-    Node* root = node;
-    while (root->parent != kRoot) {
-      Node* parent = lattice_.neighbour(root, root->parent);
-      amount = std::min(amount, parent->residual[root->parent ^ 1]);
-      root = parent;
-    }
-    using Residual = typename L::Numbers::Residual;
-    using Excess = typename L::Numbers::Excess;
-    amount = std::min(amount, static_cast<Residual>(root->excess));
-
-    move(node, k, to, amount);
-    to->excess = static_cast<Excess>(to->excess + static_cast<Excess>(amount));
-    for (Node* child = node; child != root;) {
-      const int up = child->parent;
-      Node* parent = lattice_.neighbour(child, up);
-      move(parent, up ^ 1, child, amount);
-      if (parent->residual[up ^ 1] == 0) cut_off(child);
-      child = parent;
-    }
-    root->excess = static_cast<Excess>(root->excess - static_cast<Excess>(amount));
-    if (root->excess == 0) cut_off(root);
-
-    if (to->excess >= 0) to->label = kFree;
-    if (to->excess > 0) {
-      to->parent = kRoot;
-      settle(to, limit_);
-    }
-    adopt_orphans();
-  }
-
-  template <class Residual>
-  static void move(Node* from, int k, Node* to, Residual amount) {
-    from->residual[k] = static_cast<Residual>(from->residual[k] - amount);
-    to->residual[k ^ 1] = static_cast<Residual>(to->residual[k ^ 1] + amount);
-  }
-
-  void cut_off(Node* node) {
-    node->parent = kOrphan;
-    broken_[broken_count_++] = index(node);
-  }
-
-  // A node that gets a label at the frontier has yet to look around.
-  void settle(Node* node, int32_t label) {
-    node->label = label;
-    if (label == limit_) {
-      activate(node, growing_ ? current_ ^ 1 : current_);
-    } else if (growing_ && label == level_) {
-      activate(node, current_);
-    }
-  }
-
-  // Orphans find new parents on lower levels; the trees of those that cannot are taken apart, and
-  // what still can be reached from the rest of the forest is taken in again, breadth first, each
-  // node on its right level at once.
-  void adopt_orphans() {
-    lost_count_ = 0;
-    // A path breaks at falling labels, and children come up at rising ones: merging both keeps to
-    // rising labels, so that parents are settled before their children ask.
-    while (broken_count_ != 0 || !fifo_.empty()) {
-      Node* orphan;
-      if (fifo_.empty() || (broken_count_ != 0 && nodes_[broken_[broken_count_ - 1]].label <=
-                                                      nodes_[fifo_.front()].label)) {
-        orphan = nodes_ + broken_[--broken_count_];
-      } else {
-        orphan = nodes_ + fifo_.pop();
-      }
-      if (!find_parent(orphan)) lose(orphan);
-    }
-    if (lost_count_ != 0) take_in();
-  }
-
-  bool find_parent(Node* orphan) {
+  bool borders_on_others(int32_t index) const {
+    const Node& node = lattice_[index];
+    const int32_t label = node.label;
     for (int k = 0; k < kNeighbours; ++k) {
-      const Node* other = lattice_.neighbour(orphan, k);
-      if (other->label > 0 && other->label < orphan->label && other->parent != kOrphan &&
-          other->residual[k ^ 1] != 0) {
-        orphan->parent = static_cast<uint8_t>(k);
+      const Node& beside = lattice_[lattice_.neighbour(index, k)];
+      if ((label > 0 ? node.residual[k] : beside.residual[k ^ 1]) != 0 && beside.label != label) {
         return true;
       }
     }
     return false;
   }
 
-  void lose(Node* node) {
+  // The side that would have done less work after its pass is next: frames of small objects are cut
+  // from the objects alone, and long ways are gone half by each.
+  bool grow_in_turn(const Deadline& deadline) {
+    while (!source_.active.empty() && !sink_.active.empty()) {
+      if (passes_ >= deadline.passes || Clock::now() >= deadline.time) return false;
+      ++passes_;
+      const auto expected = [](const State& side) {
+        return side.work + int64_t{side.active.size()} * kNeighbours;
+      };
+      const bool in_time = expected(source_) <= expected(sink_) ? grow<Side::source>(deadline)
+                                                                : grow<Side::sink>(deadline);
+      if (!in_time) return false;
+    }
+    return true;
+  }
+
+  // One pass: the nodes at the frontier take in their free neighbours and push to the other side.
+  template <Side s>
+  bool grow(const Deadline& deadline) {
+    State& side = Trees::template state<s>();
+    side.limit = side.level + 1;
+    const int64_t work_before = work_;
+    int until_clock = kClockEvery;
+    for (int32_t left = side.active.size(); left != 0; --left) {
+      if (--until_clock == 0) {
+        if (Clock::now() >= deadline.time) return false;
+        until_clock = kClockEvery;
+      }
+      const int32_t index = Trees::template pop_active<s>();
+      look_around<s>(index);
+      if (Trees::template depth<s>(lattice_[index]) > side.level) {
+        Trees::template activate<s>(index);
+      }
+    }
+    side.level = side.limit;
+    side.work += work_ - work_before;
+    return true;
+  }
+
+  template <Side s>
+  void look_around(int32_t index) {
+    State& side = Trees::template state<s>();
+    Node& node = lattice_[index];
+    // A push may cost the node its place.
+    const auto here = [&] {
+      const int32_t depth = Trees::template depth<s>(node);
+      return depth > 0 && depth <= side.level;
+    };
+    if (!here()) return;
+    work_ += kNeighbours;
     for (int k = 0; k < kNeighbours; ++k) {
-      Node* child = lattice_.neighbour(node, k);
-      if (child->label <= 0 || child->parent != (k ^ 1)) continue;
-      child->parent = kOrphan;
-      fifo_.push(index(child));
-    }
-    node->label = kFree;
-    node->parent = kNone;
-    node->marks |= kLost;
-    lost_[lost_count_++] = index(node);
-  }
-
-  // The lost nodes beside the forest come first, by their level; the others through them.
-  void take_in() {
-    int32_t count = 0;
-    for (int32_t i = 0; i < lost_count_; ++i) {
-      const int32_t label = lowest_beside(nodes_ + lost_[i]) + 1;
-      if (label <= limit_) places_[count++] = {label, lost_[i]};
-    }
-    std::sort(places_, places_ + count);
-    int32_t next = 0;
-    while (next < count || !fifo_.empty()) {
-      if (fifo_.empty() || (next < count && places_[next].label <= nodes_[fifo_.front()].label)) {
-        Node* node = nodes_ + places_[next].node;
-        if (node->label == kFree) hang(node, places_[next].label);
-        ++next;
-        continue;
+      const int32_t beside = lattice_.neighbour(index, k);
+      Node& next = lattice_[beside];
+      const auto& capacity = Trees::template outward<s>(node, k, next);
+      while (capacity != 0 && Trees::template depth<s>(next) < 0) {
+        push_across<s>(index, k, beside);
+        if (!here()) return;
       }
-      Node* node = nodes_ + fifo_.pop();
-      if (node->label == limit_) continue;
-      for (int k = 0; k < kNeighbours; ++k) {
-        Node* other = lattice_.neighbour(node, k);
-        if (other->label == kFree && (other->marks & kLost) && node->residual[k] != 0) {
-          hang(other, node->label + 1);
-        }
+      if (capacity == 0 || next.label != 0) continue;
+      Trees::template set_depth<s>(next, Trees::template depth<s>(node) + 1);
+      next.parent = static_cast<uint8_t>(k ^ 1);
+      Trees::template activate<s>(beside);
+    }
+  }
+
+  // Moves flow over the link between a node of side s and its neighbour away from the root.
+  template <Side s>
+  static void move(Node& node, int k, Node& away, Amount amount) {
+    using Residual = typename L::Numbers::Residual;
+    Node& from = s == Side::source ? node : away;
+    Node& to = s == Side::source ? away : node;
+    const int way = s == Side::source ? k : k ^ 1;
+    from.residual[way] = static_cast<Residual>(from.residual[way] - static_cast<Residual>(amount));
+    to.residual[way ^ 1] =
+        static_cast<Residual>(to.residual[way ^ 1] + static_cast<Residual>(amount));
+  }
+
+  // Gives a node of side s a load, or takes one away.
+  template <Side s>
+  static void add_load(Node& node, Amount amount) {
+    using Excess = typename L::Numbers::Excess;
+    node.excess =
+        static_cast<Excess>(s == Side::source ? node.excess - amount : node.excess + amount);
+  }
+
+  // Pushes all that the path from the node's root carries over the link k to `to` and on from
+  // there.
+  template <Side s>
+  void push_across(int32_t node, int k, int32_t to) {
+    auto amount = static_cast<Amount>(Trees::template outward<s>(lattice_[node], k, lattice_[to]));
+    int32_t root = node;
+    while (lattice_[root].parent != kRoot) {
+      Node& child = lattice_[root];
+      root = lattice_.neighbour(root, child.parent);
+      amount = std::min(amount, static_cast<Amount>(Trees::template outward<s>(
+                                    lattice_[root], child.parent ^ 1, child)));
+      work_ += 2;
+    }
+    amount = std::min(amount, -Trees::template load<s>(lattice_[root]));
+
+    move<s>(lattice_[node], k, lattice_[to], amount);
+    for (int32_t at = node; at != root;) {
+      Node& child = lattice_[at];
+      const int32_t above = lattice_.neighbour(at, child.parent);
+      const int down = child.parent ^ 1;
+      move<s>(lattice_[above], down, child, amount);
+      if (Trees::template outward<s>(lattice_[above], down, child) == 0) cut_off(at);
+      at = above;
+    }
+    add_load<s>(lattice_[root], amount);
+    if (lattice_[root].excess == 0) cut_off(root);
+    Trees::template adopt_orphans<s>();
+
+    add_load<other(s)>(lattice_[to], amount);
+    pass_on<other(s)>(to);
+    unload<other(s)>();
+  }
+
+  // Nodes that found new parents pass on their loads.
+  template <Side s>
+  void unload() {
+    for (Trees::template adopt_orphans<s>(); !loaded_.empty(); Trees::template adopt_orphans<s>()) {
+      while (!loaded_.empty()) pass_on<s>(loaded_.pop());
+    }
+  }
+
+  // Moves a node's load towards its root, as far as links carry it.
+  template <Side s>
+  void pass_on(int32_t index) {
+    for (;;) {
+      Node& node = lattice_[index];
+      const Amount load = Trees::template load<s>(node);
+      if (node.parent == kRoot) {
+        if (load >= 0) cut_off(index);
+        return;
       }
-    }
-    for (int32_t i = 0; i < lost_count_; ++i) {
-      Node* node = nodes_ + lost_[i];
-      node->marks = static_cast<uint8_t>(node->marks & ~kLost);
+      if (load <= 0 || node.parent == kOrphan) return;
+      const int32_t above = lattice_.neighbour(index, node.parent);
+      const int down = node.parent ^ 1;
+      const auto& capacity = Trees::template outward<s>(lattice_[above], down, node);
+      const Amount amount = std::min(load, static_cast<Amount>(capacity));
+      move<s>(lattice_[above], down, node, amount);
+      add_load<s>(node, -amount);
+      add_load<s>(lattice_[above], amount);
+      if (capacity == 0) cut_off(index);
+      ++work_;
+      index = above;
     }
   }
 
-  int32_t lowest_beside(const Node* node) const {
-    int32_t lowest = limit_;
-    for (int k = 0; k < kNeighbours; ++k) {
-      const Node* other = node + lattice_.step(k);
-      if (other->label > 0 && other->label < lowest && other->residual[k ^ 1] != 0) {
-        lowest = other->label;
-      }
-    }
-    return lowest;
-  }
-
-  void hang(Node* node, int32_t label) {
-    settle(node, label);
-    [[maybe_unused]] const bool found = find_parent(node);
-    fifo_.push(index(node));
-  }
-
-  L lattice_;
-  Node* nodes_;
-  NodeQueue active_[2];  // the frontier and the next one; current_ says which
-  NodeQueue fifo_;       // orphans, then taken-in nodes
-  int32_t* broken_;      // of a path, from the sink's end
-  int32_t* lost_;
-  Place* places_;
-  int32_t broken_count_ = 0;
-  int32_t lost_count_ = 0;
-  int current_ = 0;
-  int32_t level_ = 1;
-  int32_t limit_ = 2;  // the highest label that may be given
   int passes_ = 0;
-  bool growing_ = false;
+  bool finished_ = true;
 };
 
 }  // namespace regions::maxflow

@@ -2,9 +2,11 @@
 // capacity towards each neighbour and finds the neighbours by fixed steps in memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "core/image.hpp"
 
@@ -20,6 +22,7 @@ template <class Signed>
 struct Numbers {
   using Excess = Signed;
   using Residual = std::make_unsigned_t<Signed>;
+  using Amount = std::conditional_t<sizeof(Signed) == 2, int32_t, int64_t>;  // holds either
   static constexpr int64_t most = std::numeric_limits<Signed>::max();
 };
 
@@ -28,49 +31,103 @@ inline constexpr uint8_t kRoot = 8;
 inline constexpr uint8_t kOrphan = 9;
 inline constexpr uint8_t kNone = 10;
 
-// Values of Node::label beside levels of the source's forest (1, 2, ...).
-inline constexpr int32_t kFree = 0;
-inline constexpr int32_t kSink = -1;  // can take flow, or reaches a node that can
-
 template <class N, int kDirections>
 struct Node {
   typename N::Residual residual[kDirections];  // towards each neighbour
   typename N::Excess excess;                   // > 0: came from the source and can go on; < 0: the
                                                // sink still takes that much
   uint8_t parent;                              // direction, or one of the above
-  uint8_t marks;                               // of Forest
-  int32_t label;
+  uint8_t marks;                               // of Trees
+  int32_t label;  // levels of the source's trees (1, 2, ...), of the sink's (-1, -2, ...); 0: free
 };
 
-// Rows lie one node apart, and a row of nodes lies above and below: so every pixel has all its
-// neighbours in memory. Those nodes have no residual capacity in or out, and label kFree.
+// Nodes lie in tiles, row by row in each and tile by tile: paths run in all directions, and so stay
+// longer in the same lines and pages of memory. A ring of nodes lies around the picture: so every
+// pixel has all its neighbours in memory. Those nodes have no residual capacity in or out.
 template <class N, int kDirections>
 class Lattice {
  public:
   using Numbers = N;
   using Node = maxflow::Node<N, kDirections>;
   static constexpr int kNeighbours = kDirections;
+  static constexpr int kTile = 8;
+
+  // The nodes of one row of pixels, from -1 to the width.
+  class Row {
+   public:
+    explicit Row(Node* first) : first_(first) {}
+    Node& operator[](int x) const { return first_[column(x)]; }
+
+   private:
+    Node* first_;
+  };
 
   Lattice() = default;
-  Lattice(Node* nodes, Size size) : nodes_(nodes), size_(size), stride_(size.width + 1) {
-    for (int k = 0; k < kDirections; ++k) step_[k] = kStepY[k] * stride_ + kStepX[k];
+  Lattice(Node* nodes, Size size) : nodes_(nodes), size_(size), row_of_tiles_(tiles(size.width)) {
+    row_of_tiles_ *= kTile * kTile;
+    for (int y = 0; y < kTile; ++y) {
+      for (int x = 0; x < kTile; ++x) {
+        // Seen from the second tile of the second row, so that no coordinate is negative.
+        const int32_t here = index(kTile + x, kTile + y);
+        for (int k = 0; k < kDirections; ++k) {
+          step_[here % (kTile * kTile)][k] =
+              index(kTile + x + kStepX[k], kTile + y + kStepY[k]) - here;
+        }
+      }
+    }
   }
 
   static size_t count(Size size) {
-    return (static_cast<size_t>(size.width) + 1) * (static_cast<size_t>(size.height) + 2) + 1;
+    return static_cast<size_t>(tiles(size.width)) * static_cast<size_t>(tiles(size.height)) *
+           (kTile * kTile);
   }
+  // Rows of tiles.
+  static int tile_rows(Size size) { return tiles(size.height); }
+  // The first row of pixels in a row of tiles, at most the height.
+  static int first_row(Size size, int tile_row) {
+    return tile_row == 0 ? 0 : std::min(tile_row * kTile - 1, size.height);
+  }
+  // The nodes before a row of tiles.
+  int32_t nodes_before(int tile_row) const { return tile_row * row_of_tiles_; }
 
   Size size() const { return size_; }
-  Node* nodes() const { return nodes_; }
-  Node* row(int y) const { return nodes_ + (y + 1) * stride_ + 1; }
-  ptrdiff_t step(int k) const { return step_[k]; }
-  Node* neighbour(Node* node, int k) const { return node + step_[k]; }
+  Node& operator[](int32_t node) const { return nodes_[node]; }
+  Row row(int y) const { return Row(nodes_ + index(-1, y)); }
+  // Calls f(x, node) for each pixel of row y. Only a few nodes of a tile are in a row: the CPU does
+  // not see by itself where the next ones are.
+  template <class F>
+  void for_each(int y, F f) const {
+    constexpr int kAhead = 8 * kTile;
+    const Row nodes = row(y);
+    for (int x = 0; x < size_.width;) {
+      const int end = std::min(x + kTile - (x + 1) % kTile, size_.width);
+      const auto* ahead = reinterpret_cast<const std::byte*>(&nodes[x + kAhead]);
+      for (size_t line = 0; line < sizeof(Node) * kTile; line += 64) {
+        __builtin_prefetch(ahead + line, 1);
+      }
+      for (Node* node = &nodes[x]; x < end; ++x, ++node) f(x, *node);
+    }
+  }
+  int32_t index(int x, int y) const {
+    return (y + 1) / kTile * row_of_tiles_ + (y + 1) % kTile * kTile + column(x);
+  }
+  int32_t neighbour(int32_t node, int k) const {
+    return node + step_[static_cast<uint32_t>(node) % (kTile * kTile)][k];
+  }
 
  private:
+  static int tiles(int pixels) {
+    return static_cast<int>((static_cast<int64_t>(pixels) + 2 + kTile - 1) / kTile);
+  }
+  static int32_t column(int x) {
+    const auto at = static_cast<uint32_t>(x + 1);
+    return static_cast<int32_t>(at / kTile * (kTile * kTile) + at % kTile);
+  }
+
   Node* nodes_ = nullptr;  // [count(size)]
   Size size_;
-  ptrdiff_t stride_ = 0;
-  ptrdiff_t step_[kDirections] = {};
+  int32_t row_of_tiles_ = 0;  // nodes
+  int32_t step_[kTile * kTile][kDirections] = {};
 };
 
 }  // namespace regions::maxflow

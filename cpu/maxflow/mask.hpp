@@ -1,8 +1,9 @@
 // Mask: reads the cut off a lattice whose forest has stopped growing.
 #pragma once
 
-#include "core/maxflow.hpp"
-#include "cpu/maxflow/lattice.hpp"
+#include <algorithm>
+
+#include "cpu/maxflow/weights.hpp"
 
 namespace regions::maxflow {
 
@@ -10,59 +11,68 @@ namespace regions::maxflow {
 // found no way to the sink.
 template <class L>
 int64_t write_row(const L& lattice, int y, Image<uint8_t> foreground) {
-  const typename L::Node* nodes = lattice.row(y);
   uint8_t* mask = foreground.row(y);
   int64_t excess = 0;
-  for (int x = 0; x < foreground.width; ++x) {
-    excess += std::max<int64_t>(nodes[x].excess, 0);
-    mask[x] = nodes[x].label == kSink ? GridCut::kBackground : GridCut::kForeground;
-  }
+  lattice.for_each(y, [&](int x, const typename L::Node& node) {
+    excess += std::max<int64_t>(node.excess, 0);
+    mask[x] = node.label > 0 ? kInSource : node.label < 0 ? kInSink : kFree;
+  });
   return excess;
 }
 
-// Pixels outside the forest from which flow could still reach the sink belong to the background:
-// so the foreground is the largest source side. `places` holds a node each.
+// Pixels in no tree from which flow could still reach the sink belong to the background, the others
+// to the foreground: so that is the largest source side. `places` holds a node each.
 template <class L>
-void reach_sink(const L& lattice, Image<uint8_t> foreground, int32_t* places) {
-  using Node = typename L::Node;
+void share_out_free(const L& lattice, Image<uint8_t> mask, int32_t* places) {
   constexpr int kNeighbours = L::kNeighbours;
-  Node* const first = lattice.row(0);
-  const ptrdiff_t stride = lattice.step(2);
   int32_t count = 0;
-  const auto take = [&](Node* node) {
-    node->label = kSink;
-    const ptrdiff_t at = node - first;
-    foreground(static_cast<int>(at % stride), static_cast<int>(at / stride)) = GridCut::kBackground;
-    places[count++] = static_cast<int32_t>(at);
+  const auto take = [&](int x, int y) {
+    mask(x, y) = kInSink;
+    places[count++] = y * mask.width + x;
+  };
+  const auto reaches_sink = [&](int x, int y) {
+    const auto& node = lattice.row(y)[x];
+    for (int k = 0; k < kNeighbours; ++k) {
+      if (node.residual[k] != 0 && mask(x + kStepX[k], y + kStepY[k]) == kInSink) return true;
+    }
+    return false;
   };
   const auto spread = [&] {
     while (count != 0) {
-      Node* node = first + places[--count];
+      const int32_t place = places[--count];
+      const int x = place % mask.width;
+      const int y = place / mask.width;
       for (int k = 0; k < kNeighbours; ++k) {
-        Node* other = lattice.neighbour(node, k);
-        if (other->label == kFree && other->residual[k ^ 1] != 0) take(other);
+        const int next_x = x + kStepX[k];
+        const int next_y = y + kStepY[k];
+        if (lattice.row(next_y)[next_x].residual[k ^ 1] != 0 && mask(next_x, next_y) == kFree) {
+          take(next_x, next_y);
+        }
       }
     }
   };
-  for (int y = 0; y < foreground.height; ++y) {
-    Node* nodes = lattice.row(y);
-    for (int x = 0; x < foreground.width; ++x) {
-      if (nodes[x].label != kFree) continue;
-      for (int k = 0; k < kNeighbours; ++k) {
-        if (nodes[x].residual[k] == 0 || lattice.neighbour(nodes + x, k)->label != kSink) continue;
-        take(nodes + x);
-        spread();
-        break;
+  const auto for_each_free = [&](auto f) {
+    for (int y = 0; y < mask.height; ++y) {
+      const uint8_t* row = mask.row(y);
+      for (int x = 0; x < mask.width; ++x) {
+        x = static_cast<int>(std::find(row + x, row + mask.width, kFree) - row);
+        if (x < mask.width) f(x, y);
       }
     }
-  }
+  };
+  for_each_free([&](int x, int y) {
+    if (!reaches_sink(x, y)) return;
+    take(x, y);
+    spread();
+  });
+  for_each_free([&](int x, int y) { mask(x, y) = kInSource; });
 }
 
 // What the mask's cut exceeds the flow by: the capacity left from row y's foreground to the
 // background.
 template <class L>
 int64_t gap_of_row(const L& lattice, int y, Image<const uint8_t> foreground) {
-  const typename L::Node* nodes = lattice.row(y);
+  const auto nodes = lattice.row(y);
   int64_t gap = 0;
   for (int x = 0; x < foreground.width; ++x) {
     if (foreground(x, y) == GridCut::kBackground) continue;

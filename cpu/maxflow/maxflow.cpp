@@ -3,6 +3,7 @@
 #include "core/maxflow.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -23,9 +24,19 @@ constexpr size_t kMostPixels = size_t{1} << 29;
 
 constexpr int kWidths = 3;  // of numbers: int16, int32, int64
 
-// Node counts are those of int64, the widest.
+using Narrow = Lattice<maxflow::Numbers<int16_t>, 4>;  // the number of nodes is every lattice's
+
 template <int kNeighbours>
 constexpr size_t kWidestNode = sizeof(maxflow::Node<maxflow::Numbers<int64_t>, kNeighbours>);
+
+// Rows first..last-1 of piece i of `count`.
+struct Piece {
+  Piece(Size size, int count, int i)
+      : first(static_cast<int>(static_cast<int64_t>(size.height) * i / count)),
+        last(static_cast<int>(static_cast<int64_t>(size.height) * (i + 1) / count)) {}
+  int first;
+  int last;
+};
 
 class CpuGridCut final : public GridCut {
  public:
@@ -40,14 +51,16 @@ class CpuGridCut final : public GridCut {
     size_ = size;
     neighbours_ = neighbours;
     const bool eight = neighbours == Neighbours::eight;
-    const size_t nodes = Lattice<maxflow::Numbers<int16_t>, 4>::count(size);
+    const size_t nodes = Narrow::count(size);
+    expects(nodes <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
+            "pictures of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
+                " pixels have no exact cut");
     // Frames of one object are solved one after the other, in one graph; the other is the last
     // frame's. What the frames do not need of the memory is never touched.
     for (Block& graph : graphs_) {
       graph = backend_->allocate(nodes * (eight ? kWidestNode<8> : kWidestNode<4>));
     }
-    lists_ =
-        backend_->allocate(maxflow::Forest<Lattice<maxflow::Numbers<int16_t>, 4>>::bytes(nodes));
+    lists_ = backend_->allocate(maxflow::Forest<Narrow>::bytes(nodes));
     const auto seams = static_cast<size_t>(maxflow::strips_of(size, workers_) - 1);
     kept_.assign(seams * maxflow::seam_places(size), 0);
     nothing_.assign(static_cast<size_t>(size.width), 0);
@@ -133,17 +146,19 @@ class CpuGridCut final : public GridCut {
     const L last(graphs_[current_].template as<Node>(), size_);
     const L lattice(graphs_[next].template as<Node>(), size_);
     if (!warm) solved_width_ = kNothing;
-    const WeightSums sums = read(task.graph, lattice, warm ? &last : nullptr);
+    const WeightSums sums =
+        warm ? read<true>(task, lattice, last) : read<false>(task, lattice, last);
     expects(!sums.has_negative, "a capacity between pixels is negative");
     if (sums.most > L::Numbers::most) return false;
 
-    maxflow::StripSolver<L> solver{lattice, lists_.template as<std::byte>(), kept_.data(), workers_,
-                                   task.deadline};
-    report.exact = solver.solve();
-    report.iterations = solver.passes;
+    maxflow::StripSolver<L> solver{lattice,      task.foreground, lists_.template as<std::byte>(),
+                                   kept_.data(), workers_,        task.deadline};
+    const maxflow::Growth growth = solver.solve();
+    report.exact = growth.finished;
+    report.iterations = growth.passes;
     report.flow = sums.from_source -
                   sum_rows([&](int y) { return maxflow::write_row(lattice, y, task.foreground); });
-    maxflow::reach_sink(lattice, task.foreground, lists_.template as<int32_t>());
+    maxflow::share_out_free(lattice, task.foreground, lists_.template as<int32_t>());
     report.gap = report.exact ? 0 : sum_rows([&](int y) {
       return maxflow::gap_of_row(lattice, y, Image<const uint8_t>(task.foreground));
     });
@@ -155,14 +170,15 @@ class CpuGridCut final : public GridCut {
     return true;
   }
 
-  template <class L>
-  WeightSums read(const GridGraph& graph, const L& lattice, const L* last) {
+  template <bool kWarm, class L>
+  WeightSums read(const Task& task, const L& lattice, const L& last) {
     workers_.parallel_for(pieces(), [&](int i) {
-      const maxflow::Strip piece(size_, pieces(), i);
+      const Piece piece(size_, pieces(), i);
       WeightSums& sums = sums_[static_cast<size_t>(i)];
       sums = {};
       for (int y = piece.first; y < piece.last; ++y) {
-        sums.add(maxflow::read_weights(graph, y, nothing_.data(), lattice, last));
+        sums.add(maxflow::read_weights<kWarm>(task.graph, y, nothing_.data(), lattice, last,
+                                              task.foreground.row(y)));
       }
     });
     WeightSums all;
@@ -173,7 +189,7 @@ class CpuGridCut final : public GridCut {
   template <class F>
   int64_t sum_rows(F value_of) {
     workers_.parallel_for(pieces(), [&](int i) {
-      const maxflow::Strip piece(size_, pieces(), i);
+      const Piece piece(size_, pieces(), i);
       int64_t& sum = row_values_[static_cast<size_t>(i)];
       sum = 0;
       for (int y = piece.first; y < piece.last; ++y) sum += value_of(y);

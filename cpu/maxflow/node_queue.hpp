@@ -1,12 +1,12 @@
-// A queue of nodes for searches in breadth-first order.
+// Lists of nodes in memory given to them. None ever holds more than it has places for, since a node
+// is in a list at most once.
 #pragma once
 
 #include <cstdint>
 
 namespace regions::maxflow {
 
-// A first-in-first-out queue in memory given to it; never holds more than it has places for, since
-// a node is in it at most once.
+// First in, first out.
 class NodeQueue {
  public:
   void use(int32_t* places, int32_t count) {
@@ -15,8 +15,7 @@ class NodeQueue {
     head_ = size_ = 0;
   }
   bool empty() const { return size_ == 0; }
-  void clear() { size_ = 0; }
-  int32_t front() const { return places_[head_]; }
+  int32_t size() const { return size_; }
   void push(int32_t node) {
     int32_t at = head_ + size_++;
     if (at >= capacity_) at -= capacity_;
@@ -33,6 +32,28 @@ class NodeQueue {
   int32_t* places_ = nullptr;
   int32_t capacity_ = 0;
   int32_t head_ = 0;
+  int32_t size_ = 0;
+};
+
+// In the order of their coming; taken from the end.
+class NodeList {
+ public:
+  void use(int32_t* places) {
+    places_ = places;
+    size_ = 0;
+  }
+  bool empty() const { return size_ == 0; }
+  int32_t size() const { return size_; }
+  int32_t operator[](int32_t i) const { return places_[i]; }
+  int32_t back() const { return places_[size_ - 1]; }
+  int32_t* begin() const { return places_; }
+  int32_t* end() const { return places_ + size_; }
+  void push(int32_t node) { places_[size_++] = node; }
+  int32_t pop() { return places_[--size_]; }
+  void clear() { size_ = 0; }
+
+ private:
+  int32_t* places_ = nullptr;
   int32_t size_ = 0;
 };
 

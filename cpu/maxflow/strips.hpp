@@ -14,11 +14,17 @@ namespace regions::maxflow {
 inline constexpr int kMostStrips = 64;
 inline constexpr int kLeastRows = 16;  // of a strip: less is not worth a thread
 
-// Rows first..last-1 of strip i of `count`.
+// Rows first..last-1 of strip i of `count`: whole rows of tiles, so that each strip has nodes of
+// its own.
+template <class L>
 struct Strip {
   Strip(Size size, int count, int i)
-      : first(static_cast<int>(static_cast<int64_t>(size.height) * i / count)),
-        last(static_cast<int>(static_cast<int64_t>(size.height) * (i + 1) / count)) {}
+      : first_tiles(static_cast<int>(int64_t{L::tile_rows(size)} * i / count)),
+        last_tiles(static_cast<int>(int64_t{L::tile_rows(size)} * (i + 1) / count)),
+        first(L::first_row(size, first_tiles)),
+        last(L::first_row(size, last_tiles)) {}
+  int first_tiles;
+  int last_tiles;
   int first;
   int last;
 };
@@ -35,88 +41,78 @@ template <class L, class F>
 void for_each_link(const L& lattice, int y, F f) {
   for (int k = 2; k < L::kNeighbours; k += 2) {
     for (int x = 0; x < lattice.size().width; ++x) {
-      auto* upper = lattice.row(y - 1) + x;
+      const int32_t upper = lattice.index(x, y - 1);
       f(upper, k, lattice.neighbour(upper, k));
     }
   }
 }
 
-// Grows the forest from the labelled roots until nothing is left to push or the deadline comes.
+// Grows the forests from the labelled roots until the cut is minimal or the deadline comes.
 template <class L>
 struct StripSolver {
   using Residual = typename L::Numbers::Residual;
 
   L lattice;
-  std::byte* memory;  // [Forest::bytes]
-  int64_t* kept;      // [strips - 1][seam_places]
+  Image<const uint8_t> mask;  // who is a root
+  std::byte* memory;          // [Forest::bytes]
+  int64_t* kept;              // [strips - 1][seam_places]
   const Workers& workers;
   Deadline deadline;
-  int passes = 0;
 
-  bool solve() {
+  Growth solve() {
     const int strips = strips_of(lattice.size(), workers);
-    for (int i = 1; i < strips; ++i) cut(i, Strip(lattice.size(), strips, i).first);
-    std::array<Growth, kMostStrips> grown;
+    for (int i = 1; i < strips; ++i) cut(i, Strip<L>(lattice.size(), strips, i).first);
+    std::array<Grown, kMostStrips> grown;
     workers.parallel_for(strips, [&](int i) {
-      grown[static_cast<size_t>(i)] = grow(Strip(lattice.size(), strips, i));
+      grown[static_cast<size_t>(i)] = grow(Strip<L>(lattice.size(), strips, i));
     });
-    Growth all = grown[0];
-    for (int i = 1; i < strips; ++i) {
-      const Growth& one = grown[static_cast<size_t>(i)];
-      all.level = std::max(all.level, one.level);
-      all.passes = std::max(all.passes, one.passes);
-      all.finished &= one.finished;
-    }
-    passes = all.passes;
-    return strips == 1 ? all.finished : join(strips, all);
+    return strips == 1 ? grown[0].growth : join(strips, grown);
   }
 
  private:
-  struct Growth {
-    int level = 1;
-    int passes = 0;
-    bool finished = false;
+  struct Grown {
+    Growth growth;
+    NodeList left;
   };
 
-  Growth grow(const Strip& strip) {
-    const auto first = lattice.row(strip.first) - 1 - lattice.nodes();
-    const auto end = lattice.row(strip.last) - 1 - lattice.nodes();
-    Forest<L> forest(lattice, static_cast<int32_t>(first), static_cast<int32_t>(end - first),
-                     memory);
-    for (int y = strip.first; y < strip.last; ++y) {
-      auto* nodes = lattice.row(y);
-      for (int x = 0; x < lattice.size().width; ++x) {
-        if (nodes[x].label > 0) forest.activate(nodes + x);
-      }
-    }
-    const bool finished = forest.run(deadline);
-    return {forest.level(), forest.passes(), finished};
+  Grown grow(const Strip<L>& strip) {
+    const int32_t first = lattice.nodes_before(strip.first_tiles);
+    Forest<L> forest(lattice, first, lattice.nodes_before(strip.last_tiles) - first, memory);
+    for (int y = strip.first; y < strip.last; ++y) forest.activate_row(y, mask);
+    const Growth growth = forest.run(deadline);
+    return {growth, forest.leave()};
   }
 
   void cut(int strip, int y) {
     int64_t* place = kept + static_cast<size_t>(strip - 1) * seam_places(lattice.size());
-    for_each_link(lattice, y, [&](auto* upper, int k, auto* lower) {
-      *place++ = static_cast<int64_t>(std::exchange(upper->residual[k], Residual{}));
-      *place++ = static_cast<int64_t>(std::exchange(lower->residual[k ^ 1], Residual{}));
+    for_each_link(lattice, y, [&](int32_t upper, int k, int32_t lower) {
+      *place++ = static_cast<int64_t>(std::exchange(lattice[upper].residual[k], Residual{}));
+      *place++ = static_cast<int64_t>(std::exchange(lattice[lower].residual[k ^ 1], Residual{}));
     });
   }
 
-  bool join(int strips, const Growth& all) {
+  // Who has yet to look around, and who has new links, goes on in one forest.
+  Growth join(int strips, const std::array<Grown, kMostStrips>& grown) {
+    Growth all;
+    for (int i = 0; i < strips; ++i) all.add(grown[static_cast<size_t>(i)].growth);
     Forest<L> forest(lattice, 0, static_cast<int32_t>(L::count(lattice.size())), memory);
-    forest.resume(all.level, all.passes);
+    forest.resume(all);
+    for (int i = 0; i < strips; ++i) {
+      for (const int32_t node : grown[static_cast<size_t>(i)].left) forest.activate(node);
+    }
     for (int i = 1; i < strips; ++i) {
       const int64_t* place = kept + static_cast<size_t>(i - 1) * seam_places(lattice.size());
-      for_each_link(lattice, Strip(lattice.size(), strips, i).first,
-                    [&](auto* upper, int k, auto* lower) {
-                      upper->residual[k] = static_cast<Residual>(*place++);
-                      lower->residual[k ^ 1] = static_cast<Residual>(*place++);
-                      if (upper->label > 0) forest.activate(upper);
-                      if (lower->label > 0) forest.activate(lower);
+      for_each_link(lattice, Strip<L>(lattice.size(), strips, i).first,
+                    [&](int32_t upper, int k, int32_t lower) {
+                      lattice[upper].residual[k] = static_cast<Residual>(*place++);
+                      lattice[lower].residual[k ^ 1] = static_cast<Residual>(*place++);
+                      forest.activate(upper);
+                      forest.activate(lower);
                     });
     }
-    const bool finished = forest.run(deadline) && all.finished;
-    passes = forest.passes();
-    return finished;
+    Growth growth = forest.run(deadline);
+    growth.finished &= all.finished;
+    return growth;
   }
 };
 

@@ -44,10 +44,11 @@ class WeightRow {
 
   int32_t terminal(int x) const { return terminal_[x]; }
 
-  // In the order of directions.
+  // In the order of directions. `kInside`: the pixel is not at either end of the row.
+  template <bool kInside = false>
   void capacities(int x, int32_t (&c)[kNeighbours]) const {
-    const bool has_left = x > 0;
-    const bool has_right = x + 1 < width_;
+    const bool has_left = kInside || x > 0;
+    const bool has_right = kInside || x + 1 < width_;
     c[0] = has_right ? right_[x] : 0;
     c[1] = has_left ? right_[x - 1] : 0;
     c[2] = down_[x];
@@ -60,7 +61,56 @@ class WeightRow {
     }
   }
 
+  WeightSums sums() const {
+    // Nine of them stay within an int32: most frames need not be counted in 64 bits.
+    constexpr uint32_t kSmall = uint32_t{1} << 27;
+    const Tally<int32_t> quick = tally<int32_t>();
+    if (quick.bits < kSmall) return {quick.from_source, quick.most, false};
+    const Tally<int64_t> sure = tally<int64_t>();
+    return {sure.from_source, sure.most, sure.signs < 0};
+  }
+
  private:
+  // Sums are wrong if Wide is too narrow.
+  template <class Wide>
+  struct Tally {
+    uint32_t bits = 0;  // that any weight has, without the signs of terminals
+    int32_t signs = 0;  // of capacities
+    Wide most = 0;
+    int64_t from_source = 0;
+  };
+
+  template <class Wide>
+  Tally<Wide> tally() const {
+    Tally<Wide> all;
+    add_to<false>(all, 0, 1);
+    add_to<true>(all, 1, width_ - 1);
+    add_to<false>(all, std::max(width_ - 1, 1), width_);
+    return all;
+  }
+
+  template <bool kInside, class Wide>
+  void add_to(Tally<Wide>& all, int first, int last) const {
+    using Sum = std::make_unsigned_t<Wide>;
+    Tally<Wide> here = all;
+    for (int x = first; x < last; ++x) {
+      int32_t capacity[kNeighbours];
+      capacities<kInside>(x, capacity);
+      const int32_t t = terminal_[x];
+      const uint32_t size = t < 0 ? 0 - static_cast<uint32_t>(t) : static_cast<uint32_t>(t);
+      Sum sum = size;
+      here.bits |= size;
+      for (const int32_t c : capacity) {
+        here.bits |= static_cast<uint32_t>(c);
+        here.signs |= c;
+        sum += static_cast<Sum>(c);
+      }
+      here.most = std::max(here.most, static_cast<Wide>(sum));
+      here.from_source += std::max(t, 0);
+    }
+    all = here;
+  }
+
   int width_;
   const int32_t* terminal_;
   const int32_t* right_;
@@ -72,65 +122,67 @@ class WeightRow {
   const int32_t* up_right_ = nullptr;
 };
 
-// Nodes outside the picture beside row y: the one after it and, at the ends, the rows around.
+// Nodes outside the picture beside row y: those at its ends and, at the top and the bottom, the row
+// beyond.
 template <class L>
 void clear_border(const L& lattice, int y) {
-  using Node = typename L::Node;
-  const int width = lattice.size().width;
-  Node outside{};
+  const Size size = lattice.size();
+  typename L::Node outside{};
   outside.parent = kNone;
-  lattice.row(y)[width] = outside;
-  if (y == 0) std::fill(lattice.row(-1) - 1, lattice.row(0), outside);
-  if (y == lattice.size().height - 1) {
-    Node* below = lattice.row(y + 1);
-    std::fill(below - 1, below + width + 1, outside);
+  lattice.row(y)[-1] = lattice.row(y)[size.width] = outside;
+  for (const int beyond : {-1, size.height}) {
+    if (y != std::clamp(beyond, 0, size.height - 1)) continue;
+    for (int x = -1; x <= size.width; ++x) lattice.row(beyond)[x] = outside;
   }
 }
 
-// Reads row y of the weights into the lattice. With `last`, a lattice of the frame before, its flow
-// is kept, clamped to the new capacities: Kohli and Torr's re-parameterisation ("Dynamic graph cuts
-// for efficient inference in Markov random fields", 2007). Numbers too large are only reported.
+// Flow from a node over its link k in the last frame, clamped to the link's new capacity.
 template <class L>
+int64_t flow_kept(const L& last, int32_t index, int k, int64_t capacity) {
+  // Both directions together have twice the capacity left.
+  const auto there = static_cast<int64_t>(last[index].residual[k]);
+  const auto back = static_cast<int64_t>(last[last.neighbour(index, k)].residual[k ^ 1]);
+  return std::clamp<int64_t>((back - there) / 2, -capacity, capacity);
+}
+
+// Values of a mask while the frame is solved: whose tree a pixel is in.
+inline constexpr uint8_t kInSource = GridCut::kForeground;
+inline constexpr uint8_t kInSink = GridCut::kBackground;
+inline constexpr uint8_t kFree = 1;
+
+// Reads row y of the weights into the lattice, and which pixels are roots into the mask. With
+// `last`, a lattice of the frame before, its flow is kept as far as the new capacities allow: Kohli
+// and Torr's re-parameterisation ("Dynamic graph cuts for efficient inference in Markov random
+// fields", 2007). Numbers too large are only reported.
+template <bool kWarm, class L>
 WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, const L& lattice,
-                        const L* last) {
+                        const L& last, uint8_t* mask) {
   using Residual = typename L::Numbers::Residual;
   using Excess = typename L::Numbers::Excess;
   constexpr int kNeighbours = L::kNeighbours;
+  // Without an old flow the terminal weight is all there is.
+  using Wide = std::conditional_t<kWarm, int64_t, int32_t>;
   const WeightRow<kNeighbours> weights(graph, y, nothing);
-  typename L::Node* nodes = lattice.row(y);
-  const typename L::Node* old = last ? last->row(y) : nullptr;
-  WeightSums sums;
-  int32_t signs = 0;
-  for (int x = 0; x < graph.terminal.width; ++x) {
+  lattice.for_each(y, [&](int x, typename L::Node& node) {
     int32_t capacity[kNeighbours];
     weights.capacities(x, capacity);
-    int64_t excess = weights.terminal(x);
-    int64_t sum = excess < 0 ? -excess : excess;
-    sums.from_source += std::max<int64_t>(excess, 0);
-    auto& node = nodes[x];
+    Wide excess = weights.terminal(x);
     for (int k = 0; k < kNeighbours; ++k) {
-      signs |= capacity[k];
-      sum += capacity[k];
-      int64_t flow = 0;
-      if (old) {
-        // Both directions together have twice the capacity left.
-        const auto there = static_cast<int64_t>(old[x].residual[k]);
-        const auto back = static_cast<int64_t>((old + x + last->step(k))->residual[k ^ 1]);
-        flow = std::clamp<int64_t>((back - there) / 2, -std::max(capacity[k], 0),
-                                   std::max(capacity[k], 0));
+      Wide flow = 0;
+      if constexpr (kWarm) {
+        flow = flow_kept(last, last.index(x, y), k, std::max(capacity[k], 0));
         excess -= flow;
       }
       node.residual[k] = static_cast<Residual>(capacity[k] - flow);
     }
-    sums.most = std::max(sums.most, sum);
     node.excess = static_cast<Excess>(excess);
     node.marks = 0;
-    node.parent = excess > 0 ? kRoot : kNone;
-    node.label = excess > 0 ? 1 : excess < 0 ? kSink : kFree;
-  }
-  sums.has_negative = signs < 0;
+    node.parent = excess != 0 ? kRoot : kNone;
+    node.label = (excess > 0) - (excess < 0);
+    mask[x] = excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
+  });
   clear_border(lattice, y);
-  return sums;
+  return weights.sums();
 }
 
 }  // namespace regions::maxflow

@@ -106,6 +106,22 @@ class Scripts(unittest.TestCase):
             self.assertGreater(numpy.median(edges), 20)
             self.assertLess((abs(new - old)[~inside] > 40).mean() if not inside.all() else 0, 1e-3)
 
+    def test_background(self):
+        # After a while a bright box appears and moves to the right.
+        scene = ("nullsrc=size=160x120:rate=25:duration=3,format=yuv420p,geq=lum='80+mod(X*7+Y*13\\,8)"
+                 "+140*between(X-4*N\\,-196\\,-157)*between(Y\\,40\\,79)*gt(N\\,49)':cb=128:cr=128")
+        clip = media.make(self.folder / "box.mkv", scene, "-c:v", "ffv1")
+        out = self.folder / "green.mp4"
+        media.run(media.script("background"), clip, out, "replace-with=color",
+                  f"replace-color={0x00FF00}")
+        self.assertEqual(media.times(out), media.times(clip))
+        colors = media.frames(out, "rgb24").astype(int)[-1]
+        left = 4 * 74 - 196  # of the box in the last frame
+        box = colors[48:72, left + 8:left + 32].reshape(-1, 3)
+        self.assertTrue((abs(box - 224) < 25).all(), box.mean(0))
+        rest = numpy.concatenate([colors[:28].reshape(-1, 3), colors[92:].reshape(-1, 3)])
+        self.assertTrue((abs(rest - (0, 255, 0)) < 25).all(), rest.mean(0))
+
     def test_difference(self):
         photo = self.folder / "photo.png"
         media.run("ffmpeg", "-v", "error", "-i", media.EXAMPLES / "smarties.png", "-vf",

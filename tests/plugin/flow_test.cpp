@@ -1,5 +1,6 @@
 // Frames through cclabel: all of them, in order, with what they carried, whatever happens between.
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "tests/plugin/harness.hpp"
@@ -48,6 +49,34 @@ TEST_P(InFlight, AFrameLeavesWithoutALaterOne) {
     ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
     ASSERT_TRUE(h.pull());
   }
+}
+
+// As many frames as there are slots are taken in while none of them can leave.
+TEST_P(InFlight, SlotsFillWhileDownstreamIsBusy) {
+  Harness h(line("output=none"));
+  h.video("GRAY8", kWidth, kHeight);
+  GstPad* pad = gst_element_get_static_pad(h.element(), "src");
+  const gulong probe = gst_pad_add_probe(
+      pad, static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
+      [](GstPad*, GstPadProbeInfo*, gpointer) { return GST_PAD_PROBE_OK; }, nullptr, nullptr);
+  std::future<int> taken = std::async(std::launch::async, [&] {
+    int count = 0;
+    GstFlowReturn flow = GST_FLOW_OK;
+    while (count < GetParam() && flow == GST_FLOW_OK) {
+      GstBuffer* b = Harness::buffer(gray_with_square(count), count);
+      // As the first buffer of every source: it must not count for those after it.
+      if (count == 0) GST_BUFFER_FLAG_SET(b, GST_BUFFER_FLAG_DISCONT);
+      flow = gst_harness_push(h.get(), b);
+      ++count;
+    }
+    return count;
+  });
+  EXPECT_EQ(taken.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(h.waiting(), 0u);
+  gst_pad_remove_probe(pad, probe);
+  EXPECT_EQ(taken.get(), GetParam());
+  for (int i = 0; i < GetParam(); ++i) EXPECT_TRUE(h.pull());
+  gst_object_unref(pad);
 }
 
 TEST_P(InFlight, EosComesAfterTheLastFrame) {

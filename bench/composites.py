@@ -1,0 +1,190 @@
+"""Clips with exact masks: cut-outs of photographs move over the background of a real recording,
+with that recording's own noise. A seed decides everything; each seed gives one clip a difficulty.
+
+Photographs and recording come from Debian's opencv-doc.
+"""
+import dataclasses
+import os
+
+import cv2
+import numpy as np
+
+DATA = "/usr/share/doc/opencv-doc/examples/data"
+PHOTOGRAPHS = ("messi5.jpg", "fruits.jpg", "baboon.jpg", "butterfly.jpg", "HappyFish.jpg",
+               "apple.jpg", "orange.jpg", "squirrel_cls.jpg", "home.jpg", "starry_night.jpg",
+               "board.jpg", "aero1.jpg")
+DIFFICULTIES = ("plain", "camouflage", "shadow", "light", "waving")
+MOVED = 18  # levels of change that are no noise
+
+
+@dataclasses.dataclass
+class Recording:
+    """A recording without its moving things: the median picture and the noise of each frame."""
+    background: np.ndarray  # [height][width][3]
+    noise: np.ndarray       # [frames][height][width][3], int8
+
+    @staticmethod
+    def read(path=os.path.join(DATA, "vtest.avi"), frames=160, spread=12):
+        clip = cv2.VideoCapture(path)
+        every = []
+        while True:
+            there, picture = clip.read()
+            if not there:
+                break
+            every.append(picture)
+        if not every:
+            raise SystemExit(f"{path} cannot be read: install opencv-doc")
+        background = np.median(np.stack(every[::spread]), axis=0)
+        some = np.stack(every[:frames]).astype(np.int16)
+        noise = some - np.round(background).astype(np.int16)
+        moved = np.abs(noise).max(axis=3) > MOVED
+        box = np.ones((7, 7), np.uint8)
+        for i in range(frames):
+            here = cv2.dilate(moved[i].astype(np.uint8), box).astype(bool)
+            # The noise of the same pixel in another frame where nothing moved there.
+            for other in range(i + 17, i + 17 * 8, 17):
+                there = here & ~moved[other % frames]
+                noise[i][there] = noise[other % frames][there]
+                here &= ~there
+                if not here.any():
+                    break
+            noise[i][here] = 0
+        return Recording(background.astype(np.float32), noise.clip(-MOVED, MOVED).astype(np.int8))
+
+
+def photographs():
+    pictures = [cv2.imread(os.path.join(DATA, name)) for name in PHOTOGRAPHS]
+    return [picture for picture in pictures if picture is not None]
+
+
+def silhouette(random, height, width):
+    """Coverage of a walking-figure-like union of ellipses, 0..1, with soft borders of a pixel."""
+    scale = 8
+    canvas = np.zeros((height * scale, width * scale), np.uint8)
+    middle = width * scale // 2
+    rows = height * scale
+
+    def ellipse(x, y, half_width, half_height, angle=0.0):
+        cv2.ellipse(canvas, (int(x), int(y)), (int(half_width), int(half_height)), angle, 0, 360,
+                    255, -1)
+
+    ellipse(middle, rows * 0.14, rows * 0.09, rows * 0.12)
+    ellipse(middle, rows * 0.42, width * scale * random.uniform(0.24, 0.36), rows * 0.24)
+    for side in (-1, 1):
+        lean = random.uniform(2, 16)
+        ellipse(middle + side * width * scale * 0.16, rows * 0.76, width * scale * 0.12,
+                rows * 0.23, -side * lean)
+        ellipse(middle + side * width * scale * 0.30, rows * 0.42, width * scale * 0.08,
+                rows * 0.2, -side * lean)
+    return cv2.resize(canvas, (width, height), interpolation=cv2.INTER_AREA) / np.float32(255)
+
+
+class Actor:
+    """One cut-out: what it looks like, and where it is in each frame."""
+
+    def __init__(self, random, pictures, size, background, frames, hides):
+        height, width = size
+        self.height = int(random.integers(height // 6, height // 2))
+        self.width = max(12, int(self.height * random.uniform(0.4, 0.8)))
+        self.cover = silhouette(random, self.height, self.width)
+        if random.random() < 0.3:  # something that is no figure
+            self.cover = np.zeros_like(self.cover)
+            cv2.ellipse(self.cover, (self.width // 2, self.height // 2),
+                        (self.width // 2 - 2, self.height // 3), 0, 0, 360, 1.0, -1, cv2.LINE_AA)
+        picture = pictures[random.integers(len(pictures))]
+        zoom = max(self.height / picture.shape[0], self.width / picture.shape[1])
+        zoom *= random.uniform(1.0, 2.5)
+        picture = cv2.resize(picture, None, fx=zoom * 1.01, fy=zoom * 1.01,
+                             interpolation=cv2.INTER_AREA if zoom < 1 else cv2.INTER_LINEAR)
+        top = random.integers(picture.shape[0] - self.height + 1)
+        left = random.integers(picture.shape[1] - self.width + 1)
+        self.look = picture[top:top + self.height, left:left + self.width].astype(np.float32)
+        if hides:  # its contrast to the scene is small
+            mean = background.reshape(-1, 3).mean(axis=0)
+            shift = random.uniform(-22, 22)
+            self.look = mean + shift + (self.look - self.look.mean(axis=(0, 1))) * 0.35
+        self.x0 = random.uniform(-self.width, width)
+        self.y0 = random.uniform(0, height - self.height)
+        self.dx = random.uniform(1.0, 3.5) * random.choice((-1, 1))
+        self.dy = random.uniform(-0.5, 0.5)
+        self.period = width + 2 * self.width
+        self.rest = sorted(random.integers(0, frames, 2)) if random.random() < 0.3 else (0, 0)
+        self.rest = (self.rest[0], min(self.rest[1], self.rest[0] + 25))
+
+    def place(self, frame, size):
+        moving = frame - max(0, min(frame, self.rest[1]) - self.rest[0])
+        x = (self.x0 + self.width + self.dx * moving) % self.period - self.width
+        y = self.y0 + self.dy * moving
+        span = size[0] - self.height
+        y = abs((y + 2 * span) % (2 * span) - span) if span > 0 else 0  # back and forth
+        return int(round(x)), int(round(y))
+
+
+def paste(target, look, cover, x, y):
+    """target = look where cover is 1; parts outside are cut."""
+    height, width = target.shape[:2]
+    left, top = max(x, 0), max(y, 0)
+    right, bottom = min(x + cover.shape[1], width), min(y + cover.shape[0], height)
+    if left >= right or top >= bottom:
+        return
+    part = cover[top - y:bottom - y, left - x:right - x]
+    value = look[top - y:bottom - y, left - x:right - x] if isinstance(look, np.ndarray) else look
+    place = target[top:bottom, left:right]
+    if target.ndim == 3:
+        part = part[..., None]
+    place += (value - place) * part
+
+
+def clip(seed, difficulty, recording, size=(300, 400), frames=300):
+    """Yields frames as (picture, mask): uint8 BGR, and 255 in the foreground, else 0."""
+    random = np.random.default_rng([seed, DIFFICULTIES.index(difficulty)])
+    height, width = size
+    top = random.integers(recording.background.shape[0] - height + 1)
+    left = random.integers(recording.background.shape[1] - width + 1)
+    still = recording.background[top:top + height, left:left + width]
+    noise = recording.noise[:, top:top + height, left:left + width]
+    first = random.integers(len(noise))
+    hides = difficulty == "camouflage"
+    actors = [Actor(random, photographs(), size, still, frames, hides and k < 3)
+              for k in range(4)]
+    ys, xs = np.mgrid[0:height, 0:width].astype(np.float32)
+    centre = random.uniform(0.25, 0.75, 2) * (width, height)
+    reach = np.clip(1.6 - 1.6 * np.hypot((xs - centre[0]) / width, (ys - centre[1]) / height) / 0.42,
+                    0, 1)
+    waves = random.uniform(0.15, 0.45, 4), random.uniform(0, 6.3, 4)
+    steps = [(int(frames * random.uniform(0.5, 0.75)), random.choice((0.68, 0.8, 1.25, 1.4)))]
+    drift = random.uniform(0.1, 0.18), random.uniform(0, 6.3)
+    slant, dark = random.uniform(-0.9, 0.9), random.uniform(0.5, 0.75)
+    for i in range(frames):
+        scene = still.copy()
+        if difficulty == "waving":
+            speed, phase = waves
+            dx = 2.6 * (np.sin(speed[0] * i + phase[0] + ys / 9) +
+                        0.5 * np.sin(speed[1] * i * 2.1 + phase[1] + xs / 13))
+            dy = 1.2 * np.sin(speed[2] * i + phase[2] + xs / 17 + ys / 23)
+            scene = cv2.remap(scene, np.float32(xs + dx * reach), np.float32(ys + dy * reach),
+                              cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+        places = [actor.place(i, size) for actor in actors]
+        if difficulty == "shadow":
+            shade = np.ones((height, width), np.float32)
+            for actor, (x, y) in zip(actors, places):
+                flat = cv2.warpAffine(
+                    actor.cover, np.float32([[1, slant, max(0, -slant) * actor.height],
+                                             [0, 0.45, actor.height * 0.55]]),
+                    (actor.width + int(abs(slant) * actor.height), actor.height))
+                paste(shade, dark, cv2.GaussianBlur(flat, (0, 0), 1.5),
+                      x - int(max(0, -slant) * actor.height * 0.45), y)
+            scene *= shade[..., None]
+        mask = np.zeros((height, width), np.float32)
+        for actor, (x, y) in zip(actors, places):
+            paste(scene, actor.look, actor.cover, x, y)
+            paste(mask, 1.0, actor.cover, x, y)
+        if difficulty == "light":
+            gain = 1 + drift[0] * np.sin(i * 0.05 + drift[1])
+            for start, factor in steps:
+                if i >= start:
+                    gain *= factor
+            scene = scene * gain
+        picture = scene + noise[(first + i) % len(noise)]
+        yield (np.clip(np.rint(picture), 0, 255).astype(np.uint8),
+               np.where(mask >= 0.5, 255, 0).astype(np.uint8))

@@ -1,0 +1,78 @@
+// The energy of a frame: what a pixel's evidence and a pair of neighbours are worth to the cut.
+#pragma once
+
+#include "core/graphcutbg.hpp"
+#include "core/graphcutbg_scene.hpp"
+
+namespace regions::graphcut {
+
+// More than all links of a pixel: its label is certain. With them it stays below 2^15, so that
+// solvers may hold 16 bits: 4 * 2048 + 4 * 1448 < kSure, and twice kSure < 32768.
+inline constexpr int kSure = 14000;
+
+// What the parameters say of the energy; small enough to travel by value.
+struct EnergyPlan {
+  uint16_t link[kLinkEntries] = {};              // lambda * exp(-i / kLinkSteps), units
+  int shadow = 0;                                // of 256
+  int darkest = 0;                               // of 256
+  int left = 0, top = 0, right = 0, bottom = 0;  // looked at; right and bottom not inside
+  int mask_foreground = 256, mask_background = -1;
+  bool uses_image = true;
+  bool uses_mask = false;
+
+  // Boykov and Jolly 2001: links between alike neighbours are strong. `diagonal`: by distance.
+  REGIONS_HD int link_for(int contrast2, uint32_t scale, bool diagonal) const {
+    const uint64_t step = static_cast<uint64_t>(contrast2) * scale >> 16;
+    const int straight = step < kLinkEntries ? link[step] : 0;
+    return diagonal ? straight * 181 >> 8 : straight;
+  }
+  REGIONS_HD bool looks_at(int x, int y) const {
+    return x >= left && x < right && y >= top && y < bottom;
+  }
+};
+
+// The contrast between two neighbours that the cut may follow: an edge that the background has at
+// the same place is none of the foreground's (Sun et al., Background Cut, 2006).
+REGIONS_HD inline int edge2(const Color& a, const Color& b, const Color& background_a,
+                            const Color& background_b) {
+  const int now = contrast2(a, b);
+  const int dy = (a.y - b.y) - (background_a.y - background_b.y);
+  const int du = (a.u - b.u) - (background_a.u - background_b.u);
+  const int dv = (a.v - b.v) - (background_a.v - background_b.v);
+  const int moved = dy * dy + du * du + dv * dv;
+  return moved < now ? moved : now;
+}
+
+// A shadow keeps the background's hue and loses brightness; its evidence shrinks towards what
+// chroma says, and down to kShadowMost against the foreground, which neighbours easily outweigh.
+inline constexpr int kShadowMost = kNat;
+REGIONS_HD inline int without_shadow(int evidence, const Color& now, const Mode& background,
+                                     const EnergyPlan& plan) {
+  if (evidence <= -kShadowMost || plan.shadow == 0) return evidence;
+  const int lit = background.mean[0] >> Mode::kMeanShift;
+  if (now.y >= lit || now.y * 256 < lit * plan.darkest || lit == 0) return evidence;
+  const int ratio = (now.y << 8) / lit;
+  int square = 0;
+  for (int c = 1; c < 3; ++c) {
+    const int expected = ((background.mean[c] - (128 << Mode::kMeanShift)) >> 4) * ratio >> 8;
+    const int d = ((now[c] - 128) << 4) - expected;  // of 1/16 levels
+    square += d * d;
+  }
+  const auto d2 = static_cast<uint32_t>(square) / background.var_chroma;  // of 1/16
+  if (d2 > 1u << 14) return evidence;
+  const int remains = static_cast<int>(d2) * (kNat / 32) - kShadowMost;
+  if (remains >= evidence) return evidence;
+  return evidence + (remains - evidence) * plan.shadow / 256;
+}
+
+// Evidence of an attached mask: sure at the ends, graded between.
+REGIONS_HD inline int mask_evidence(int value, int threshold, const EnergyPlan& plan) {
+  if (value >= plan.mask_foreground) return kSure;
+  if (value <= plan.mask_background) return -kSure;
+  return (2 * value - 255) * threshold / 255;
+}
+
+ScenePlan scene_plan_of(const GraphCutBgParams& params);
+EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size);
+
+}  // namespace regions::graphcut

@@ -1,0 +1,100 @@
+// Checking stored models, and turning a user's pictures into components of the frames.
+#include "core/graphcutbg_state.hpp"
+
+#include <cstring>
+
+#include "core/graphcutbg_view.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+std::string text_of(Size size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+// Calls use(pixel number, R, G, B) for each pixel.
+template <class Use>
+void for_each_rgb(const ConstFrame& picture, Use use) {
+  const RgbDecoder decoder = decoder_of(picture.layout, picture.color);
+  size_t i = 0;
+  for (int y = 0; y < picture.height; ++y) {
+    for (int x = 0; x < picture.width; ++x) {
+      int rgb[3];
+      decoder.decode(picture, x, y, rgb);
+      use(i++, Rgb{static_cast<uint8_t>(rgb[0]), static_cast<uint8_t>(rgb[1]),
+                   static_cast<uint8_t>(rgb[2])});
+    }
+  }
+}
+
+}  // namespace
+
+StateHeader checked_header(std::span<const std::byte> state, Size size) {
+  StateHeader header;
+  expects(state.size() >= sizeof header, "a stored background model is cut short");
+  std::memcpy(&header, state.data(), sizeof header);
+  expects(header.magic == StateHeader::kMagic, "this is no stored background model");
+  expects(header.version == StateHeader::kVersion,
+          "a stored background model of version " + std::to_string(header.version) +
+              ", this is version " + std::to_string(StateHeader::kVersion));
+  const Size stored{header.width, header.height};
+  expects(stored == size, "the stored background model is for " + text_of(stored) +
+                              " pixels, the frames are " + text_of(size));
+  expects(state.size() == state_bytes(size), "a stored background model is cut short");
+  // Variances are divided by.
+  const std::byte* words = state.data() + sizeof header;
+  const size_t plane = size.area();
+  for (int k = 0; k < Model::kModes; ++k) {
+    for (size_t i = 0; i < plane; ++i) {
+      uint32_t shares, variances;
+      const size_t mode = static_cast<size_t>(k * Mode::kWords);
+      std::memcpy(&shares, words + (mode * plane + i) * sizeof shares, sizeof shares);
+      std::memcpy(&variances, words + ((mode + 2) * plane + i) * sizeof shares, sizeof shares);
+      const bool possible = (variances & 0xFFFF) && variances >> 16;
+      expects(shares >> 16 == 0 || possible, "a stored background model is damaged");
+    }
+  }
+  return header;
+}
+
+void expects_picture(const ConstFrame& picture, const Setup& setup) {
+  expects(picture.layout.model != ColorModel::labels, "labels are no picture");
+  expects(picture.size() == setup.size,
+          "the picture is " + text_of(picture.size()) + ", the frames are " + text_of(setup.size));
+}
+
+std::vector<uint32_t> background_of(const ConstFrame& picture, const Setup& setup) {
+  expects_picture(picture, setup);
+  const ColorEncoder encoder = encoder_of(setup.in, setup.color);
+  std::vector<uint32_t> colors(setup.size.area());
+  for_each_rgb(picture, [&](size_t i, Rgb rgb) {
+    int component[3] = {};
+    encoder.encode(rgb, component);
+    colors[i] = color_of(setup.in, setup.color.full_range, component).packed();
+  });
+  return colors;
+}
+
+std::vector<uint16_t> replacement_of(const ConstFrame& picture, const Setup& setup) {
+  expects_picture(picture, setup);
+  const ColorEncoder encoder = encoder_of(setup.in, setup.color);
+  const size_t plane = setup.size.area();
+  std::vector<uint16_t> components(3 * plane);
+  for_each_rgb(picture, [&](size_t i, Rgb rgb) {
+    int component[3] = {};
+    encoder.encode(rgb, component);
+    for (size_t c = 0; c < 3; ++c) components[c * plane + i] = static_cast<uint16_t>(component[c]);
+  });
+  return components;
+}
+
+std::vector<uint8_t> exclusion_of(const ConstFrame& picture, const Setup& setup) {
+  expects_picture(picture, setup);
+  std::vector<uint8_t> excluded(setup.size.area());
+  for_each_rgb(picture, [&](size_t i, Rgb rgb) {
+    excluded[i] = luma_of(rgb.red, rgb.green, rgb.blue) >= 128;
+  });
+  return excluded;
+}
+
+}  // namespace regions::graphcut

@@ -1,0 +1,211 @@
+// From the cut's mask to what the output shows, pixel by pixel: a softer edge, a tint, a cut-out, a
+// new background. One function for all formats and both backends.
+#pragma once
+
+#include "core/graphcutbg.hpp"
+#include "core/graphcutbg_color.hpp"
+#include "core/paint.hpp"
+
+namespace regions::graphcut {
+
+// What the parameters say of the output; small enough to travel by value.
+struct ViewPlan {
+  GraphCutOutput output = GraphCutOutput::none;
+  Replacement replacement = Replacement::color;
+  int feather = 0;    // pixels
+  int opacity = 0;    // of 256
+  int cell = 1;       // pixels, a side of the cells that the background is averaged over
+  int color[3] = {};  // tint or new background, in the frame's components
+
+  REGIONS_HD bool shows_image() const {
+    return output == GraphCutOutput::replace && replacement == Replacement::image;
+  }
+  REGIONS_HD bool blurs() const {
+    return output == GraphCutOutput::replace && replacement == Replacement::blur;
+  }
+};
+
+// Stored components to R, G, B of 8 bits, in fixed point.
+struct RgbDecoder {
+  static constexpr int kShift = 14;
+  int32_t weight[3][3] = {};  // [red, green, blue][component], of 1 << kShift
+  int black = 0;
+  int middle = 0;  // of chroma
+  int components = 1;
+  bool is_rgb = false;
+
+  template <class Byte>
+  REGIONS_HD void decode(const BasicFrame<Byte>& frame, int x, int y, int (&rgb)[3]) const {
+    const int first = frame.sample(0, x, y);
+    if (is_rgb) {
+      rgb[0] = first;
+      rgb[1] = frame.sample(1, x, y);
+      rgb[2] = frame.sample(2, x, y);
+      return;
+    }
+    const bool colored = components == 3;
+    const int64_t u = colored ? frame.sample(1, x, y) - middle : 0;
+    const int64_t v = colored ? frame.sample(2, x, y) - middle : 0;
+    for (int i = 0; i < 3; ++i) {
+      const int64_t sum = weight[i][0] * static_cast<int64_t>(first - black) + weight[i][1] * u +
+                          weight[i][2] * v + (1 << (kShift - 1));
+      rgb[i] = clamp_byte(static_cast<int>(sum >> kShift));
+    }
+  }
+};
+
+// A soft edge: the mask averaged over a square, by rows (counts of foreground pixels, at most
+// 2 * 64 + 1) and then by columns. Beyond the picture it goes on as at its sides.
+REGIONS_HD inline int held(int n, int end) { return n < 0 ? 0 : n >= end ? end - 1 : n; }
+
+REGIONS_HD inline uint8_t count_across(const Image<const uint8_t>& mask, int radius, int x, int y) {
+  int count = 0;
+  const uint8_t* row = mask.row(y);
+  for (int d = -radius; d <= radius; ++d) count += row[held(x + d, mask.width)] != 0;
+  return static_cast<uint8_t>(count);
+}
+REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int radius, int x, int y) {
+  int sum = 0;
+  for (int d = -radius; d <= radius; ++d) sum += counts(x, held(y + d, counts.height));
+  const int all = (2 * radius + 1) * (2 * radius + 1);
+  return static_cast<uint8_t>((sum * 255 + all / 2) / all);
+}
+
+// Sums of the picture over square cells, for blurring. Foreground counts almost nothing, so that it
+// leaves no halo, but enough where a cell has nothing else.
+struct Cells {
+  static constexpr uint32_t kBackground = 256, kForeground = 1;
+  int columns = 0, rows = 0;
+  int side = 1;                // pixels
+  uint64_t* sum = nullptr;     // [3][rows][columns]
+  uint32_t* weight = nullptr;  // [rows][columns]
+
+  static size_t count(Size size, int side) {
+    const auto cells = [&](int pixels) { return static_cast<size_t>((pixels + side - 1) / side); };
+    return cells(size.width) * cells(size.height);
+  }
+  REGIONS_HD size_t cells() const {
+    return static_cast<size_t>(columns) * static_cast<size_t>(rows);
+  }
+};
+REGIONS_HD inline Cells cells_of(Size size, int side, uint64_t* sum, uint32_t* weight) {
+  return {(size.width + side - 1) / side, (size.height + side - 1) / side, side, sum, weight};
+}
+
+template <class Byte>
+REGIONS_HD void sum_cell(const Cells& cells, const BasicFrame<Byte>& frame,
+                         const Image<const uint8_t>& mask, int i, int j) {
+  uint64_t sum[3] = {};
+  uint32_t weight = 0;
+  const int right = (i + 1) * cells.side < frame.width ? (i + 1) * cells.side : frame.width;
+  const int bottom = (j + 1) * cells.side < frame.height ? (j + 1) * cells.side : frame.height;
+  for (int y = j * cells.side; y < bottom; ++y) {
+    for (int x = i * cells.side; x < right; ++x) {
+      const uint32_t w = mask(x, y) ? Cells::kForeground : Cells::kBackground;
+      weight += w;
+      for (int c = 0; c < frame.layout.channels; ++c) {
+        sum[c] += static_cast<uint64_t>(w) * static_cast<uint64_t>(frame.sample(c, x, y));
+      }
+    }
+  }
+  const size_t at =
+      static_cast<size_t>(j) * static_cast<size_t>(cells.columns) + static_cast<size_t>(i);
+  for (int c = 0; c < 3; ++c) cells.sum[static_cast<size_t>(c) * cells.cells() + at] = sum[c];
+  cells.weight[at] = weight;
+}
+
+// Component c of a cell and its eight neighbours together, the middle counting most.
+REGIONS_HD inline int smooth_cell(const Cells& cells, int c, int i, int j) {
+  uint64_t sum = 0, weight = 0;
+  for (int dj = -1; dj <= 1; ++dj) {
+    for (int di = -1; di <= 1; ++di) {
+      const size_t at =
+          static_cast<size_t>(held(j + dj, cells.rows)) * static_cast<size_t>(cells.columns) +
+          static_cast<size_t>(held(i + di, cells.columns));
+      const uint64_t part = (di ? 1 : 2) * (dj ? 1 : 2);
+      sum += part * cells.sum[static_cast<size_t>(c) * cells.cells() + at];
+      weight += part * cells.weight[at];
+    }
+  }
+  return static_cast<int>((sum + weight / 2) / weight);
+}
+
+// The blurred value at a pixel: between the four nearest cells.
+REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int x, int y) {
+  const int u = 2 * x + 1 - side,
+            v = 2 * y + 1 - side;  // from the first cell's middle, half pixels
+  const int i = u < 0 ? -1 : u / (2 * side), j = v < 0 ? -1 : v / (2 * side);
+  const int fu = u - i * 2 * side, fv = v - j * 2 * side;  // of 2 * side
+  const int whole = 2 * side;
+  const auto at = [&](int a, int b) {
+    return static_cast<int64_t>(smooth(held(a, smooth.width), held(b, smooth.height)));
+  };
+  const int64_t upper = at(i, j) * (whole - fu) + at(i + 1, j) * fu;
+  const int64_t lower = at(i, j + 1) * (whole - fu) + at(i + 1, j + 1) * fu;
+  const int64_t all = static_cast<int64_t>(whole) * whole;
+  return static_cast<int>((upper * (whole - fv) + lower * fv + all / 2) / all);
+}
+
+// What painting one frame needs.
+struct Painting {
+  ViewPlan plan;
+  Frame picture;                    // painted on in place
+  Image<const uint8_t> alpha;       // of the foreground
+  const uint16_t* image = nullptr;  // [3][height][width], components of the new background
+  Image<const uint16_t> smooth[3];  // [rows][columns] of cells, see Cells
+
+  // The component that comes into the picture at its sample (x, y).
+  REGIONS_HD int wanted(int c, int x, int y) const {
+    if (plan.output == GraphCutOutput::overlay || plan.replacement == Replacement::color) {
+      return plan.color[c];
+    }
+    if (plan.replacement == Replacement::blur) return blurred(smooth[c], plan.cell, x, y);
+    const size_t plane = picture.size().area();
+    return image[static_cast<size_t>(c) * plane +
+                 static_cast<size_t>(y) * static_cast<size_t>(picture.width) +
+                 static_cast<size_t>(x)];
+  }
+  REGIONS_HD int strength(int x, int y) const {  // of 255 * 256
+    return plan.output == GraphCutOutput::overlay ? alpha(x, y) * plan.opacity
+                                                  : (255 - alpha(x, y)) * 256;
+  }
+};
+
+// Mixes in the samples that begin at pixel (x, y): chroma of a cell by the mean strength of its
+// pixels.
+REGIONS_HD inline void paint_pixel(const Painting& canvas, int x, int y) {
+  const Frame& picture = canvas.picture;
+  for (int c = 0; c < picture.layout.channels; ++c) {
+    const int across = 1 << picture.layout.component[c].x_shift;
+    const int down = 1 << picture.layout.component[c].y_shift;
+    if (x % across != 0 || y % down != 0) continue;
+    int64_t strength = 0;
+    int pixels = 0;
+    for (int dy = 0; dy < down && y + dy < picture.height; ++dy) {
+      for (int dx = 0; dx < across && x + dx < picture.width; ++dx) {
+        strength += canvas.strength(x + dx, y + dy);
+        ++pixels;
+      }
+    }
+    if (strength == 0) continue;
+    const int64_t all = static_cast<int64_t>(pixels) * 255 * 256;
+    const int64_t old = picture.sample(c, x, y);
+    const int64_t wanted = canvas.wanted(c, x, y);
+    const int64_t mixed = (old * (all - strength) + wanted * strength + all / 2) / all;
+    picture.set_sample(c, x, y, static_cast<int>(mixed));
+  }
+}
+
+// Pixel (x, y) of a cut-out: RGB of `in`, the mask as alpha.
+REGIONS_HD inline void cut_out(const ConstFrame& in, const RgbDecoder& decoder,
+                               const Image<const uint8_t>& alpha, const Frame& out, int x, int y) {
+  int rgb[3];
+  decoder.decode(in, x, y, rgb);
+  for (int c = 0; c < 3; ++c) out.set_sample(c, x, y, rgb[c]);
+  out.set_sample(3, x, y, alpha(x, y));
+}
+
+ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup);
+RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color);
+
+}  // namespace regions::graphcut

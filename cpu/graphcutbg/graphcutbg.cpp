@@ -1,0 +1,228 @@
+// graphcutbg on the CPU: the list of phases.
+#include "core/graphcutbg.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "cpu/backend.hpp"
+#include "cpu/graphcutbg/slot.hpp"
+#include "cpu/graphcutbg/turns.hpp"
+#include "cpu/graphcutbg/view.hpp"
+
+namespace regions {
+namespace graphcut {
+namespace {
+
+// One frame as it travels to the queue's thread.
+struct Task {
+  Job job;
+  ScenePlan scene;
+  EnergyPlan energy;
+  ViewPlan view;
+  uint64_t turn = 0;
+  bool resets = false;  // forgets the frames before
+  bool verifies = false;
+};
+
+class GraphCutBgCpu final : public GraphCutBg {
+ public:
+  explicit GraphCutBgCpu(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)),
+        workers_(workers_of(*backend_)),
+        cut_(make_grid_cut<BackendKind::cpu>(backend_)) {}
+
+  void prepare(const GraphCutBgParams& params) override { neighbours_ = params.neighbours; }
+
+  void configure(const Setup& setup) override {
+    expects_cuttable(setup);
+    setup_ = setup;
+    cut_->configure(setup.size, neighbours_, setup.slots);
+    shared_.allocate(setup.size, neighbours_, pieces());
+    slots_.assign(static_cast<size_t>(setup.slots), {});
+    for (Slot& slot : slots_) slot.allocate(setup.size);
+    known_.clear();
+    replacement_.clear();
+    excluded_.clear();
+    resets_ = false;
+  }
+
+  void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
+    expects_cuttable(setup_, job, params);
+    Slot& slot = slots_[static_cast<size_t>(job.slot)];
+    Task task{job, scene_plan_of(params), energy_plan_of(params, setup_.size),
+              view_plan_of(params, setup_)};
+    expects(!task.view.shows_image() || !replacement_.empty(),
+            "replace-with=image, but there is no replace-image");
+    task.turn = turns_.take();
+    task.resets = std::exchange(resets_, false);
+    task.verifies = params.verify;
+    // Nothing between await() and pass() throws: weights are below 2^15 and links are not negative.
+    queue_of(queue).submit([this, task] {
+      turns_.await(task.turn);
+      weigh_frame(task);
+    });
+    const CutLimits limits{params.max_iterations, params.time_budget,
+                           params.warm_start && !task.resets};
+    cut_->enqueue(shared_.graph(), mask_of(slot), limits, &slot.report.cut, job.slot, queue);
+    queue_of(queue).submit([this, task] {
+      Slot& own = slots_[static_cast<size_t>(task.job.slot)];
+      teach_frame(task, own);
+      turns_.pass();
+      show(task.job, task.view, replacement_.data(), own, workers_);
+    });
+  }
+
+  void reset() override { resets_ = true; }
+
+  void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
+    const bool none = picture.empty();
+    switch (which) {
+      case GraphCutPicture::background:
+        known_ = none ? std::vector<uint32_t>() : background_of(picture, setup_);
+        resets_ = true;
+        return;
+      case GraphCutPicture::replacement:
+        replacement_ = none ? std::vector<uint16_t>() : replacement_of(picture, setup_);
+        return;
+      case GraphCutPicture::exclusion:
+        excluded_ = none ? std::vector<uint8_t>() : exclusion_of(picture, setup_);
+    }
+  }
+
+  std::vector<std::byte> state() override {
+    if (resets_ || shared_.scene.age == 0) return {};
+    StateHeader header;
+    header.width = setup_.size.width;
+    header.height = setup_.size.height;
+    header.scene = shared_.scene;
+    std::vector<std::byte> bytes(state_bytes(setup_.size));
+    std::byte* at = bytes.data();
+    const auto add = [&](const void* data, size_t size) {
+      std::memcpy(at, data, size);
+      at += size;
+    };
+    add(&header, sizeof header);
+    add(shared_.model.data(), shared_.model.size() * sizeof(uint32_t));
+    add(shared_.background.data(), shared_.background.size() * sizeof(uint32_t));
+    return bytes;
+  }
+
+  void restore(std::span<const std::byte> state) override {
+    const StateHeader header = checked_header(state, setup_.size);
+    const std::byte* at = state.data() + sizeof header;
+    for (auto* words : {&shared_.model, &shared_.background}) {
+      std::memcpy(words->data(), at, words->size() * sizeof(uint32_t));
+      at += words->size() * sizeof(uint32_t);
+    }
+    shared_.scene = header.scene;
+    shared_.last_foreground = shared_.last_pixels = 0;
+    resets_ = false;
+  }
+
+  GraphCutReport report(int slot) const override {
+    return slots_.at(static_cast<size_t>(slot)).report;
+  }
+
+ private:
+  // Rows are shared out in more pieces than threads, so that none waits long.
+  int pieces() const { return std::min(setup_.size.height, workers_.threads() * 4); }
+
+  // Calls body(piece, y) for each row of the frame.
+  template <class Body>
+  void for_rows(Body body) {
+    const int64_t rows = setup_.size.height;
+    workers_.parallel_for(pieces(), [&](int piece) {
+      const auto end = static_cast<int>(rows * (piece + 1) / pieces());
+      for (auto y = static_cast<int>(rows * piece / pieces()); y < end; ++y) body(piece, y);
+    });
+  }
+
+  Image<uint8_t> mask_of(Slot& slot) const {
+    return {slot.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
+  }
+  Canvas canvas() { return shared_.canvas(excluded_.empty() ? nullptr : excluded_.data()); }
+
+  void weigh_frame(const Task& task) {
+    const Canvas canvas = this->canvas();
+    const int width = setup_.size.width;
+    if (task.resets) start_again(canvas);
+    std::fill(shared_.surveys.begin(), shared_.surveys.end(), Survey());
+    const auto add = [](auto* sum, auto amount) { *sum += amount; };
+    for_rows([&](int piece, int y) {
+      Survey& survey = shared_.surveys[static_cast<size_t>(piece)];
+      for (int x = 0; x < width; ++x) look(canvas, task.job.in, shared_.scene, x, y, survey, add);
+    });
+    Survey& survey = shared_.surveys.front();
+    for (size_t i = 1; i < shared_.surveys.size(); ++i) survey.add(shared_.surveys[i]);
+    survey.foreground = shared_.last_foreground;
+    survey.pixels = shared_.last_pixels;
+    shared_.frame = settle(shared_.scene, survey, task.scene);
+    for_rows([&](int, int y) {
+      for (int x = 0; x < width; ++x) {
+        weigh(canvas, task.job.mask, shared_.frame, task.energy, x, y);
+      }
+    });
+  }
+
+  void start_again(const Canvas& canvas) {
+    shared_.scene = {};
+    shared_.last_foreground = shared_.last_pixels = 0;
+    if (known_.empty()) return;
+    shared_.scene.age = kKnownAge;
+    for_rows([&](int, int y) {
+      for (int x = 0; x < setup_.size.width; ++x) {
+        start_from(canvas, known_.data(), canvas.at(x, y));
+      }
+    });
+  }
+
+  void teach_frame(const Task& task, Slot& slot) {
+    const Canvas canvas = this->canvas();
+    const Image<uint8_t> mask = mask_of(slot);
+    std::fill(shared_.foreground.begin(), shared_.foreground.end(), 0);
+    std::fill(shared_.values.begin(), shared_.values.end(), 0);
+    for_rows([&](int piece, int y) {
+      const auto p = static_cast<size_t>(piece);
+      for (int x = 0; x < setup_.size.width; ++x) {
+        const bool foreground = mask(x, y) != 0;
+        shared_.foreground[p] += foreground;
+        if (task.verifies) shared_.values[p] += cut_value_at(canvas, mask, x, y);
+        teach(canvas, shared_.frame, task.energy, foreground, x, y);
+      }
+    });
+    GraphCutReport& report = slot.report;
+    report.foreground = 0;
+    report.cut_value = task.verifies ? 0 : -1;
+    for (const uint32_t pixels : shared_.foreground) report.foreground += pixels;
+    for (const int64_t value : shared_.values) report.cut_value += value;
+    report.pixels = static_cast<uint32_t>(setup_.size.area());
+    report.restarted = shared_.scene.restarted != 0;
+    shared_.last_foreground = report.foreground;
+    shared_.last_pixels = report.pixels;
+  }
+
+  std::shared_ptr<Backend> backend_;
+  Workers workers_;
+  std::unique_ptr<GridCut> cut_;
+  Neighbours neighbours_ = GraphCutBgParams().neighbours;
+  Setup setup_;
+  Shared shared_;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> known_;        // the background a user gave; empty: none
+  std::vector<uint16_t> replacement_;  // likewise
+  std::vector<uint8_t> excluded_;      // likewise
+  bool resets_ = false;                // the next frame starts anew
+  Turns turns_;
+};
+
+}  // namespace
+}  // namespace graphcut
+
+template <>
+std::unique_ptr<Algorithm<GraphCutBgParams>> make_algorithm<GraphCutBgParams, BackendKind::cpu>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<graphcut::GraphCutBgCpu>(std::move(backend));
+}
+
+}  // namespace regions

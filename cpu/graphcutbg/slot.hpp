@@ -1,0 +1,40 @@
+// What frames of the CPU work in: the model that all share, and a workspace a slot.
+#pragma once
+
+#include <vector>
+
+#include "core/graphcutbg_state.hpp"
+#include "core/graphcutbg_view.hpp"
+
+namespace regions::graphcut {
+
+// Frames use it one after the other.
+struct Shared {
+  Size size;
+  Neighbours neighbours = Neighbours::eight;
+  std::vector<uint32_t> now, background, model;
+  std::vector<int32_t> terminal, right, down, down_right, down_left;
+  std::vector<Survey> surveys;       // [pieces]
+  std::vector<uint32_t> foreground;  // [pieces], pixels
+  std::vector<int64_t> values;       // [pieces], of the cut
+  Scene scene;
+  FramePlan frame;
+  uint32_t last_foreground = 0;  // pixels of the last frame's cut
+  uint32_t last_pixels = 0;
+
+  void allocate(Size picture, Neighbours wanted, int pieces);
+  Canvas canvas(const uint8_t* excluded);
+  GridGraph graph() const;
+};
+
+struct Slot {
+  std::vector<uint8_t> mask, counts, alpha;  // [height][width]
+  std::vector<uint64_t> cell_sums;           // see Cells
+  std::vector<uint32_t> cell_weights;
+  std::vector<uint16_t> smooth[3];
+  GraphCutReport report;
+
+  void allocate(Size picture);
+};
+
+}  // namespace regions::graphcut

@@ -1,0 +1,207 @@
+// graphcutbg on CUDA: the list of phases.
+#include "core/graphcutbg.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "core/graphcutbg_state.hpp"
+#include "gpu/graphcutbg/slot.hpp"
+
+namespace regions {
+namespace graphcut {
+namespace {
+
+class GraphCutBgCuda final : public GraphCutBg {
+ public:
+  explicit GraphCutBgCuda(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)), cut_(make_grid_cut<BackendKind::cuda>(backend_)) {
+    Backend::Entry entry(*backend_);
+    check(cudaEventCreateWithFlags(&taught_, cudaEventDisableTiming), "creating an event");
+  }
+  ~GraphCutBgCuda() override {
+    Backend::Entry entry(*backend_);
+    cudaEventDestroy(taught_);
+  }
+  GraphCutBgCuda(const GraphCutBgCuda&) = delete;
+  GraphCutBgCuda& operator=(const GraphCutBgCuda&) = delete;
+
+  void prepare(const GraphCutBgParams& params) override { neighbours_ = params.neighbours; }
+
+  void configure(const Setup& setup) override {
+    expects_cuttable(setup);
+    setup_ = setup;
+    cut_->configure(setup.size, neighbours_, setup.slots);
+    shared_.allocate(*backend_, setup.size, neighbours_);
+    slots_ = std::vector<SlotArrays>(static_cast<size_t>(setup.slots));
+    for (SlotArrays& slot : slots_) slot.allocate(*backend_, setup.size);
+    known_ = Block();
+    replacement_ = Block();
+    excluded_ = Block();
+    resets_ = true;  // device memory is anything at first
+  }
+
+  void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
+    expects_cuttable(setup_, job, params);
+    const ViewPlan view = view_plan_of(params, setup_);
+    expects(!view.shows_image() || replacement_.data(),
+            "replace-with=image, but there is no replace-image");
+    SlotArrays& slot = slots_[static_cast<size_t>(job.slot)];
+    const cudaStream_t stream = stream_of(queue);
+    const EnergyPlan energy = energy_plan_of(params, setup_.size);
+    const Canvas canvas = shared_.canvas(excluded_.as<uint8_t>());
+    DeviceScene* scene = shared_.scene();
+    const bool resets = std::exchange(resets_, false);
+    slot.verified = params.verify;
+
+    check(cudaStreamWaitEvent(stream, taught_), "waiting for the last frame's model");
+    if (resets) start_again(canvas, known_.as<uint32_t>(), scene, stream);
+    look_at(canvas, job.in, scene_plan_of(params), scene, slot.report(), stream);
+    weigh_all(canvas, job.mask, energy, scene, stream);
+    const CutLimits limits{params.max_iterations, params.time_budget, params.warm_start && !resets};
+    cut_->enqueue(shared_.graph(), slot.mask(), limits, slot.host_cut(), job.slot, queue);
+    if (params.verify) value_cut(canvas, slot.mask(), slot.report(), stream);
+    teach_all(canvas, slot.mask(), energy, scene, slot.report(), stream);
+    check(cudaEventRecord(taught_, stream), "recording the end of a model's update");
+    show(job, view, slot, queue);
+    queue.copy_bytes(slot.report(), slot.host_report(), sizeof(DeviceReport));
+  }
+
+  void reset() override { resets_ = true; }
+
+  void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
+    const bool none = picture.empty();
+    switch (which) {
+      case GraphCutPicture::background:
+        known_ = none ? Block() : on_device(background_of(picture, setup_));
+        resets_ = true;
+        return;
+      case GraphCutPicture::replacement:
+        replacement_ = none ? Block() : on_device(replacement_of(picture, setup_));
+        return;
+      case GraphCutPicture::exclusion:
+        excluded_ = none ? Block() : on_device(exclusion_of(picture, setup_));
+    }
+  }
+
+  std::vector<std::byte> state() override {
+    if (resets_) return {};
+    StateHeader header;
+    header.width = setup_.size.width;
+    header.height = setup_.size.height;
+    std::vector<std::byte> bytes(state_bytes(setup_.size));
+    const Canvas canvas = shared_.canvas(nullptr);
+    const size_t plane = canvas.plane() * sizeof(uint32_t);
+    std::byte* words = bytes.data() + sizeof header;
+    transfer([&](Queue& queue) {
+      queue.copy_bytes(&shared_.scene()->scene, &header.scene, sizeof(Scene));
+      queue.copy_bytes(canvas.model, words, plane * Model::kWords);
+      queue.copy_bytes(canvas.background, words + plane * Model::kWords, plane);
+    });
+    if (header.scene.age == 0) return {};
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return bytes;
+  }
+
+  void restore(std::span<const std::byte> state) override {
+    const StateHeader header = checked_header(state, setup_.size);
+    DeviceScene scene{};
+    scene.scene = header.scene;
+    const Canvas canvas = shared_.canvas(nullptr);
+    const size_t plane = canvas.plane() * sizeof(uint32_t);
+    const std::byte* words = state.data() + sizeof header;
+    transfer([&](Queue& queue) {
+      queue.copy_bytes(&scene, shared_.scene(), sizeof scene);
+      queue.copy_bytes(words, canvas.model, plane * Model::kWords);
+      queue.copy_bytes(words + plane * Model::kWords, canvas.background, plane);
+    });
+    resets_ = false;
+  }
+
+  GraphCutReport report(int slot) const override {
+    const SlotArrays& own = slots_.at(static_cast<size_t>(slot));
+    const DeviceReport& found = *own.host_report();
+    GraphCutReport report;
+    report.cut = *own.host_cut();
+    report.cut_value = own.verified ? found.cut_value : -1;
+    report.foreground = found.foreground;
+    report.pixels = static_cast<uint32_t>(setup_.size.area());
+    report.restarted = found.restarted != 0;
+    return report;
+  }
+
+ private:
+  void show(const Job& job, const ViewPlan& plan, const SlotArrays& slot, Queue& queue) const {
+    const cudaStream_t stream = stream_of(queue);
+    const Image<const uint8_t> mask = slot.mask();
+    if (!job.foreground.empty()) copy_mask(mask, job.foreground, stream);
+    if (job.out.empty() || plan.output == GraphCutOutput::none) return;
+    Image<const uint8_t> alpha = mask;
+    if (plan.feather > 0) {
+      soften_mask(mask, plan.feather, slot.counts(), slot.alpha(), stream);
+      alpha = slot.alpha();
+    }
+    const auto out = job.out.plane_as<uint8_t>(0, job.in.width, job.in.height);
+    if (plan.output == GraphCutOutput::mask) return copy_mask(alpha, out, stream);
+    if (plan.output == GraphCutOutput::cutout) {
+      const RgbDecoder decoder = decoder_of(job.in.layout, job.in.color);
+      return cut_out_all(job.in, decoder, alpha, job.out, stream);
+    }
+    Painting painting{plan, job.out, alpha, replacement_.as<uint16_t>(), {}};
+    if (plan.blurs()) {
+      const Cells cells = slot.cells(plan.cell);
+      const Image<uint16_t> smooth[3] = {slot.smooth(0, cells), slot.smooth(1, cells),
+                                         slot.smooth(2, cells)};
+      blur_cells(cells, job.in, mask, smooth, stream);
+      for (int c = 0; c < 3; ++c) painting.smooth[c] = smooth[c];
+    }
+    if (job.in.plane[0] != job.out.plane[0]) queue.copy(job.in, job.out);
+    paint_all(painting, stream);
+  }
+
+  static void copy_mask(const Image<const uint8_t>& from, const Image<uint8_t>& to,
+                        cudaStream_t stream) {
+    check(cudaMemcpy2DAsync(to.data, static_cast<size_t>(to.pitch), from.data,
+                            static_cast<size_t>(from.pitch), static_cast<size_t>(from.width),
+                            static_cast<size_t>(from.height), cudaMemcpyDeviceToDevice, stream),
+          "copying a mask");
+  }
+
+  // Copies between host and device, and waits for them.
+  template <class Copies>
+  void transfer(Copies copies) const {
+    const std::unique_ptr<Queue> queue = backend_->make_queue();
+    check(cudaStreamWaitEvent(stream_of(*queue), taught_), "waiting for the last frame's model");
+    copies(*queue);
+    queue->record();
+    queue->wait();
+  }
+  template <class T>
+  Block on_device(const std::vector<T>& values) const {
+    Block block = backend_->allocate(values.size() * sizeof(T));
+    transfer([&](Queue& queue) { queue.copy_bytes(values.data(), block.data(), block.bytes()); });
+    return block;
+  }
+
+  std::shared_ptr<Backend> backend_;
+  std::unique_ptr<GridCut> cut_;
+  cudaEvent_t taught_ = nullptr;  // the end of the last frame's update
+  Neighbours neighbours_ = GraphCutBgParams().neighbours;
+  Setup setup_;
+  SharedArrays shared_;
+  std::vector<SlotArrays> slots_;
+  Block known_;          // [height][width], the background a user gave; empty: none
+  Block replacement_;    // [3][height][width], likewise
+  Block excluded_;       // [height][width], likewise
+  bool resets_ = false;  // the next frame starts anew
+};
+
+}  // namespace
+}  // namespace graphcut
+
+template <>
+std::unique_ptr<Algorithm<GraphCutBgParams>> make_algorithm<GraphCutBgParams, BackendKind::cuda>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<graphcut::GraphCutBgCuda>(std::move(backend));
+}
+
+}  // namespace regions

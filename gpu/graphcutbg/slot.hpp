@@ -1,0 +1,60 @@
+// What frames on CUDA work in: the model that all share, and a workspace a slot.
+#pragma once
+
+#include "gpu/graphcutbg/phases.hpp"
+#include "gpu/workspace.hpp"
+
+namespace regions::graphcut {
+
+// Frames use it one after the other.
+class SharedArrays {
+ public:
+  void allocate(Backend& backend, Size size, Neighbours neighbours);
+  Canvas canvas(const uint8_t* excluded) const;
+  GridGraph graph() const;
+  DeviceScene* scene() const { return scene_; }
+
+ private:
+  Size size_;
+  Neighbours neighbours_ = Neighbours::eight;
+  Canvas arrays_;
+  DeviceScene* scene_ = nullptr;
+  Workspace memory_;
+};
+
+class SlotArrays {
+ public:
+  void allocate(Backend& backend, Size size);
+  Image<uint8_t> mask() const { return picture_of(mask_); }
+  Image<uint8_t> counts() const { return picture_of(counts_); }
+  Image<uint8_t> alpha() const { return picture_of(alpha_); }
+  Cells cells(int side) const { return cells_of(size_, side, sums_, weights_); }
+  Image<uint16_t> smooth(int component, const Cells& cells) const {
+    return {smooth_[component], cells.columns, cells.rows,
+            static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
+  }
+  DeviceReport* report() const { return report_; }
+  // Pinned.
+  CutReport* host_cut() const { return host_.as<CutReport>(); }
+  DeviceReport* host_report() const {
+    return reinterpret_cast<DeviceReport*>(host_.as<std::byte>() + kReportStart);
+  }
+  bool verified = false;  // the last frame's cut
+
+ private:
+  static constexpr size_t kReportStart = 256;  // bytes
+  static_assert(sizeof(CutReport) <= kReportStart);
+  Image<uint8_t> picture_of(uint8_t* pixels) const {
+    return {pixels, size_.width, size_.height, size_.width};
+  }
+  Size size_;
+  uint8_t *mask_ = nullptr, *counts_ = nullptr, *alpha_ = nullptr;  // [height][width]
+  uint64_t* sums_ = nullptr;                                        // see Cells
+  uint32_t* weights_ = nullptr;
+  uint16_t* smooth_[3] = {};
+  DeviceReport* report_ = nullptr;
+  Workspace memory_;
+  Block host_;
+};
+
+}  // namespace regions::graphcut

@@ -1,0 +1,19 @@
+// Regions as GstStructures, the entries of the `regions` metadata.
+#pragma once
+
+#include "cpu/workers.hpp"
+#include "plugin/region_meta.hpp"
+
+namespace regions {
+
+// Name of the structures, and type of the region-of-interest metas.
+constexpr const char* kRegionName = "region";
+
+// A structure for each region found (the caller owns them), on several threads: with many regions
+// they are most of what a frame costs outside the GPU.
+std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers);
+
+// A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
+void add_fact(GstStructure* structure, const Fact& fact);
+
+}  // namespace regions

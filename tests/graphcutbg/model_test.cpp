@@ -1,0 +1,147 @@
+// The model and the energy of single pixels against the oracle.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/graphcutbg_energy.hpp"
+#include "core/graphcutbg_pixel.hpp"
+#include "tests/graphcutbg/oracle.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+// What the frames of a pixel look like: two colours that take turns, noise, a passing thing.
+Color color_of_frame(uint32_t pixel, uint32_t frame) {
+  const auto noise = [&](uint32_t c) {
+    return static_cast<int>(regions::hash(pixel, frame, c) % 7) - 3;
+  };
+  const bool second = regions::hash(pixel, frame, 50) % 3 == 0;
+  const bool passing = frame >= 60 && frame < 68;
+  const int y = passing ? 200 : second ? 120 : 60;
+  return {static_cast<uint8_t>(y + noise(1)), static_cast<uint8_t>(110 + noise(2)),
+          static_cast<uint8_t>(140 + noise(3))};
+}
+
+TEST(GraphCutModel, FollowsTheFormulas) {
+  const GraphCutBgParams params;
+  const ScenePlan scene_plan = scene_plan_of(params);
+  for (uint32_t pixel = 0; pixel < 40; ++pixel) {
+    Model model;
+    oracle::Mixture expected(params.var_threshold);
+    Scene scene;
+    for (uint32_t i = 0; i < 150; ++i) {
+      Survey survey;
+      const FramePlan frame = settle(scene, survey, scene_plan);
+      const Color color = color_of_frame(pixel, i);
+      const std::array<double, 3> plain = {double(color.y), double(color.u), double(color.v)};
+      if (i > 0) {
+        const double wanted = expected.evidence(plain) * kNat;
+        ASSERT_NEAR(evidence(model, color, frame.model), wanted, 8 + 0.03 * std::abs(wanted))
+            << "pixel " << pixel << ", frame " << i;
+      }
+      const bool foreground = i >= 60 && i < 68;
+      learn(model, color, foreground, frame.model, pixel);
+      expected.learn(plain, foreground, frame.model.alpha / 65536.0, params.learning_rate);
+      const Mode& heaviest = model.mode[model.heaviest()];
+      const oracle::Gaussian* most = &expected.modes()[0];
+      for (const auto& mode : expected.modes()) {
+        if (mode.share > most->share) most = &mode;
+      }
+      ASSERT_NEAR(heaviest.weight / 65535.0, most->share, 0.02) << pixel << ", frame " << i;
+    }
+  }
+}
+
+TEST(GraphCutModel, StoresWhatItLoads) {
+  Model model;
+  for (int k = 0; k < Model::kModes; ++k) {
+    model.mode[k].weight = 1000u + static_cast<uint32_t>(k);
+    for (int c = 0; c < 3; ++c) model.mode[k].mean[c] = 65535 - 100 * k - c;
+    model.mode[k].var_luma = 77;
+    model.mode[k].var_chroma = 65535;
+  }
+  constexpr size_t kPlane = 5;
+  std::vector<uint32_t> words(kPlane * Model::kWords, 0xA5A5A5A5);
+  model.store(words.data() + 2, kPlane);
+  const Model again = Model::load(words.data() + 2, kPlane);
+  for (int k = 0; k < Model::kModes; ++k) {
+    EXPECT_EQ(again.mode[k].weight, model.mode[k].weight);
+    for (int c = 0; c < 3; ++c) EXPECT_EQ(again.mode[k].mean[c], model.mode[k].mean[c]);
+    EXPECT_EQ(again.mode[k].var_luma, 77u);
+    EXPECT_EQ(again.mode[k].var_chroma, 65535u);
+  }
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i % kPlane != 2) {
+      EXPECT_EQ(words[i], 0xA5A5A5A5) << i;
+    }
+  }
+}
+
+TEST(GraphCutEnergy, LinksFollowTheFormula) {
+  GraphCutBgParams params;
+  params.lambda = 10;
+  params.sigma = 12;
+  const EnergyPlan plan = energy_plan_of(params, {8, 8});
+  const uint32_t scale = scene_plan_of(params).contrast_scale;
+  for (int contrast = 0; contrast < 1500; contrast += 7) {
+    for (const bool diagonal : {false, true}) {
+      const double wanted = oracle::link(10, 12, contrast, diagonal) * kNat;
+      // A step of the table is 1/16 of the exponent.
+      EXPECT_NEAR(plan.link_for(contrast, scale, diagonal), wanted, 2 + wanted / 15) << contrast;
+    }
+  }
+}
+
+TEST(GraphCutEnergy, FitsIntoSixteenBits) {
+  GraphCutBgParams params;
+  params.lambda = 32;
+  const EnergyPlan plan = energy_plan_of(params, {8, 8});
+  const int all = 4 * plan.link_for(0, 1, false) + 4 * plan.link_for(0, 1, true);
+  EXPECT_LT(all, kSure);
+  EXPECT_LT(all + kSure, 32768);
+  params.var_threshold = 200;
+  EXPECT_LT(all + scene_plan_of(params).threshold, 32768);
+}
+
+TEST(GraphCutEnergy, ShadowsLoseEvidenceButDarkThingsOfAnotherHueKeepIt) {
+  const GraphCutBgParams params;
+  const EnergyPlan plan = energy_plan_of(params, {8, 8});
+  Mode grass = new_mode({160, 108, 118}, Mode::kWhole);
+  grass.var_chroma = 16 * 6;
+  const int strong = 4 * kNat;
+  const Color shadow{112, 114, 121};  // 0.7 of it
+  EXPECT_LT(without_shadow(strong, shadow, grass, plan), strong / 2);
+  EXPECT_GE(without_shadow(strong, shadow, grass, plan), -kShadowMost);
+  EXPECT_EQ(without_shadow(strong, {112, 150, 150}, grass, plan), strong);  // another hue
+  EXPECT_EQ(without_shadow(strong, {200, 108, 118}, grass, plan), strong);  // lighter
+  EXPECT_EQ(without_shadow(strong, {30, 124, 126}, grass, plan), strong);   // too dark
+}
+
+TEST(GraphCutScene, FindsALineOfLight) {
+  Survey survey;
+  const auto add = [](auto* sum, auto amount) { *sum += amount; };
+  for (int i = 0; i < 4000; ++i) {
+    const int was = 20 + i % 150;
+    const bool covered = i % 7 == 0;
+    const int now = covered ? 90 : was * 5 / 4 + 6;
+    survey_light(survey, {static_cast<uint8_t>(now)}, {static_cast<uint8_t>(was)}, 95, add);
+  }
+  const Light light = light_of(survey);
+  EXPECT_NEAR(light.gain / double(Light::kOne), 1.25, 0.03);
+  EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
+}
+
+TEST(GraphCutScene, NoiseIsNoLight) {
+  Survey survey;
+  const auto add = [](auto* sum, auto amount) { *sum += amount; };
+  for (uint32_t i = 0; i < 4000; ++i) {
+    const auto was = static_cast<uint8_t>(20 + i % 150);
+    const auto now = static_cast<uint8_t>(was + regions::hash(i, 1) % 7 - 3);
+    survey_light(survey, {now}, {was}, 95, add);
+  }
+  EXPECT_TRUE(light_of(survey).same());
+}
+
+}  // namespace
+}  // namespace regions::graphcut

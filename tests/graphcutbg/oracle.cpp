@@ -1,0 +1,72 @@
+// The formulas.
+#include "tests/graphcutbg/oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace regions::oracle {
+namespace {
+
+constexpr double kLower = 0.06, kUpper = 0.24;
+
+}  // namespace
+
+double Mixture::distance2(const Gaussian& mode, const std::array<double, 3>& color) {
+  const double y = color[0] - mode.mean[0], u = color[1] - mode.mean[1],
+               v = color[2] - mode.mean[2];
+  return y * y / mode.luma + (u * u + v * v) / mode.chroma;
+}
+
+double Mixture::evidence(const std::array<double, 3>& color) const {
+  const double half = threshold_ / 2;
+  double least = 2 * half;
+  for (const Gaussian& mode : modes_) {
+    const double doubt = std::clamp((kUpper - mode.share) / (kUpper - kLower), 0.0, 1.0) * 2 * half;
+    least = std::min(least, distance2(mode, color) / 2 + doubt);
+  }
+  return least - half;
+}
+
+void Mixture::learn(const std::array<double, 3>& color, bool foreground, double alpha,
+                    double rate) {
+  if (modes_.empty()) {
+    modes_.push_back({1, color});
+    return;
+  }
+  Gaussian* match = nullptr;
+  for (Gaussian& mode : modes_) {
+    const double d2 = distance2(mode, color);
+    if (d2 < std::max(threshold_, 9.0) && (!match || d2 < distance2(*match, color))) match = &mode;
+  }
+  const bool known = match && match->share >= kUpper;
+  if (foreground && known) return;
+  const double weight = foreground ? alpha / 2 : known ? alpha : std::min(1.0, 4 * alpha);
+  for (Gaussian& mode : modes_) mode.share += ((&mode == match) - mode.share) * weight;
+  if (!match) {
+    const Gaussian fresh{weight, color};
+    if (modes_.size() < 3) {
+      modes_.push_back(fresh);
+    } else {
+      *std::min_element(modes_.begin(), modes_.end(), [](const Gaussian& a, const Gaussian& b) {
+        return a.share < b.share;
+      }) = fresh;
+    }
+    return;
+  }
+  const double pull = std::min(1.0, std::max(rate, weight / match->share));
+  const double var_pull = std::min(pull, 1.0 / 16);
+  std::array<double, 3> d;
+  for (size_t c = 0; c < 3; ++c) {
+    d[c] = color[c] - match->mean[c];
+    match->mean[c] += d[c] * pull;
+  }
+  const double chroma = (d[1] * d[1] + d[2] * d[2]) / 2;
+  match->luma = std::clamp(match->luma + (d[0] * d[0] - match->luma) * var_pull, 8.0, 600.0);
+  match->chroma = std::clamp(match->chroma + (chroma - match->chroma) * var_pull, 4.0, 600.0);
+}
+
+double link(double lambda, double sigma, double contrast2, bool diagonal) {
+  return lambda * std::exp(-contrast2 / (2 * sigma * sigma)) / (diagonal ? std::sqrt(2.0) : 1.0);
+}
+
+}  // namespace regions::oracle
