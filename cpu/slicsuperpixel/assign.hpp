@@ -1,0 +1,35 @@
+// One pass over the pixels of a row of cells: every pixel finds its cluster, and the clusters'
+// sums or the pixels' codes are written.
+#pragma once
+
+#include "core/slicsuperpixel.hpp"
+
+namespace regions {
+
+// The colours of a picture, a component a plane. Rows are readable kPlaneSlack pixels beyond the
+// width.
+inline constexpr int kPlaneSlack = 576;  // a cell that begins in the picture, and a vector
+struct ColorPlanes {
+  Image<int8_t> plane[3];
+
+  uint32_t at(int x, int y) const {
+    return packed_color(plane[0](x, y), plane[1](x, y), plane[2](x, y));
+  }
+};
+
+// What a pass reads.
+struct AssignInput {
+  ColorPlanes colors;
+  SlicGrid grid;
+  SlicScale scale;
+  const Center* centers = nullptr;  // [rows][columns]
+};
+
+// Adds the pixels of cell row `row` that take part to sums[place / 3][column + place % 3 - 1],
+// which has one entry more at either end.
+void sum_clusters(const AssignInput& input, int row, RowChoice choice, ClusterSums* const* sums);
+
+// Writes each pixel's cluster_code.
+void write_codes(const AssignInput& input, int row, Image<uint8_t> codes);
+
+}  // namespace regions

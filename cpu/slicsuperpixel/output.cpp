@@ -1,0 +1,91 @@
+// Records are exact sums; pictures are written a row at a time.
+#include "cpu/slicsuperpixel/output.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/cclabel/rows.hpp"
+
+namespace regions {
+
+void sum_values(const ConstFrame& frame, int y, const Run* runs, size_t count, std::byte* scratch,
+                RunValues* values) {
+  for (int c = 0; c < frame.layout.channels; ++c) {
+    const std::byte* row = channel_row(frame, c, y, scratch);
+    const auto sum = [&]<class Sample>(const Sample* samples) {
+      for (size_t r = 0; r < count; ++r) {
+        uint32_t total = 0;
+        for (uint32_t i = 0; i < runs[r].length; ++i) total += samples[runs[r].x + i];
+        values[r].value[c] = total;
+      }
+    };
+    if (frame.layout.sample_bytes == 1) {
+      sum(reinterpret_cast<const uint8_t*>(row));
+    } else {
+      sum(reinterpret_cast<const uint16_t*>(row));
+    }
+  }
+  for (int c = frame.layout.channels; c < 3; ++c) {
+    for (size_t r = 0; r < count; ++r) values[r].value[c] = 0;
+  }
+}
+
+void add_run(const Run& run, const RunValues& values, uint32_t label, std::span<Region> records) {
+  if (label > records.size()) return;
+  Region& r = records[label - 1];
+  const int end = run.x + static_cast<int>(run.length) - 1;
+  if (r.area == 0) {
+    r.first_x = r.left = run.x;
+    r.first_y = r.top = run.y;
+  }
+  r.left = std::min<int32_t>(r.left, run.x);
+  r.right = std::max(r.right, end);
+  r.bottom = run.y;
+  r.area += run.length;
+  r.sum_x += static_cast<uint64_t>(run.length) * static_cast<uint64_t>(run.x + end) / 2;
+  r.sum_y += static_cast<uint64_t>(run.length) * run.y;
+  for (int c = 0; c < 3; ++c) r.sum_value[c] += values.value[c];
+}
+
+void write_label_row(ConstLabelMap labels, int y, const Frame& out) {
+  const uint32_t* row = labels.row(y);
+  const auto copy = [&]<class T>(T* to) {
+    for (int x = 0; x < labels.width; ++x) to[x] = static_cast<T>(row[x]);
+  };
+  std::byte* to = out.at(0, 0, y);
+  if (out.layout.sample_bytes == 1) return copy(reinterpret_cast<uint8_t*>(to));
+  if (out.layout.sample_bytes == 2) return copy(reinterpret_cast<uint16_t*>(to));
+  copy(reinterpret_cast<uint32_t*>(to));
+}
+
+void write_boundary_row(ConstLabelMap labels, int y, const Frame& out) {
+  const uint32_t* row = labels.row(y);
+  const uint32_t* above = labels.row(std::max(0, y - 1));
+  auto* to = reinterpret_cast<uint8_t*>(out.at(0, 0, y));
+  to[0] = row[0] != above[0] ? 255 : 0;
+  for (int x = 1; x < labels.width; ++x) {
+    to[x] = (row[x] != row[x - 1]) | (row[x] != above[x]) ? 255 : 0;
+  }
+}
+
+void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records,
+                    const Frame& out) {
+  for (int c = 0; c < out.layout.channels; ++c) {
+    const Component& k = out.layout.component[c];
+    if (y & ((1 << k.y_shift) - 1)) continue;
+    const uint32_t* row = labels.row(y);
+    uint32_t last = 0;
+    int mean = 0;
+    for (int x = 0; x < out.width; x += 1 << k.x_shift) {
+      if (row[x] > records.size()) continue;
+      if (row[x] != last) {
+        last = row[x];
+        const Region& r = records[last - 1];
+        mean = static_cast<int>((r.sum_value[c] + r.area / 2) / r.area);
+      }
+      out.set_sample(c, x, y, mean);
+    }
+  }
+}
+
+}  // namespace regions

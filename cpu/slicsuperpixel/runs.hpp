@@ -1,0 +1,36 @@
+// Rows of labels as runs, and joining small pieces along them.
+#pragma once
+
+#include "core/pieces.hpp"
+#include "cpu/slicsuperpixel/assign.hpp"
+
+namespace regions {
+
+// Pixels of one label side by side.
+struct Run {
+  uint32_t label;
+  uint16_t x, y;
+  uint32_t length;
+  uint32_t color[3];  // sums of component + 128
+};
+
+// Writes the runs of row y; returns how many.
+size_t find_runs(ConstLabelMap labels, const ColorPlanes& colors, int y, Run* runs);
+
+// What joining works on. Labels are 1..n in raster order of first pixels.
+struct PieceGraph {
+  Piece* piece;          // [n + 1]
+  uint32_t* parent;      // [n + 1]
+  uint64_t* choice;      // [n + 1], zero where nobody chooses
+  uint32_t* chooser;     // [n + 1], labels that choose in this round
+  uint32_t* dense;       // [n + 1], the outcome: new labels 1..m
+  const Run** small;     // [runs], runs of small pieces
+  ConstLabelMap labels;  // before
+};
+
+// Joins small pieces; `strips` lists of runs lie at runs[strip], counts[strip] of them. Returns the
+// count of labels left.
+uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size_t* counts,
+                     int strips, uint32_t least, const SlicScale& scale);
+
+}  // namespace regions

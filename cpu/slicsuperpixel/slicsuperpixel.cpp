@@ -1,0 +1,253 @@
+// slicsuperpixel on the CPU: colours, iterations, pieces (labelled by cclabel), joining, output.
+#include "core/slicsuperpixel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "core/cclabel.hpp"
+#include "cpu/backend.hpp"
+#include "cpu/drawing.hpp"
+#include "cpu/slicsuperpixel/colors.hpp"
+#include "cpu/slicsuperpixel/output.hpp"
+
+namespace regions {
+namespace {
+
+using Params = SlicParams;
+
+// Touching pixels with the same code are in one piece.
+CcLabelParams piece_params() {
+  CcLabelParams params;
+  params.criterion = Criterion::equal;
+  params.connectivity = Connectivity::four;
+  params.output = CcOutput::none;
+  return params;
+}
+
+Frame frame_of(Image<uint8_t> image) {
+  Frame frame;
+  frame.layout = layout_of(PixelFormat::gray8);
+  frame.plane[0] = reinterpret_cast<std::byte*>(image.data);
+  frame.pitch[0] = image.pitch;
+  frame.width = image.width;
+  frame.height = image.height;
+  return frame;
+}
+
+class SlicCpu final : public Algorithm<Params> {
+ public:
+  explicit SlicCpu(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)),
+        workers_(workers_of(*backend_)),
+        labeller_(make_algorithm<CcLabelParams, BackendKind::cpu>(backend_)) {}
+
+  void configure(const Setup& setup) override {
+    expects_superpixels(setup);
+    setup_ = setup;
+    slots_.clear();
+    slots_.resize(static_cast<size_t>(setup.slots));
+    for (SuperpixelSlot& slot : slots_) slot.allocate(*backend_, setup);
+    labeller_->configure({.in = layout_of(PixelFormat::gray8),
+                          .size = setup.size,
+                          .slots = setup.slots,
+                          .max_regions = 1});
+  }
+
+  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+    expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
+            "the frame is not as configured");
+    expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    SuperpixelSlot& slot = slots_.at(static_cast<size_t>(job.slot));
+    queue_of(queue).submit([this, job, params] { cluster(job, params); });
+    Job pieces;
+    pieces.slot = job.slot;
+    pieces.in = frame_of(slot.codes);
+    pieces.labels = slot.pieces;
+    labeller_->enqueue(pieces, piece_params(), queue);
+    queue_of(queue).submit([this, job, params] { finish(job, params); });
+  }
+
+ private:
+  SuperpixelSlot& slot_of(const Job& job) { return slots_[static_cast<size_t>(job.slot)]; }
+
+  void cluster(const Job& job, const Params& params);
+  void seed(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale) const;
+  uint64_t average(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale,
+                   const Center* before, Center* after) const;
+  void finish(const Job& job, const Params& params);
+  void record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const;
+  void write(const Job& job, const Params& params, const SuperpixelSlot& slot, LabelMap labels,
+             std::span<Region> records) const;
+
+  // Strips of rows that threads share.
+  int strips() const {
+    const int wanted = workers_.threads() == 1 ? 1 : 4 * workers_.threads();
+    return std::clamp(setup_.size.height / 16, 1, std::min(wanted, SuperpixelSlot::kMostStrips));
+  }
+  int first_row(int strip) const {
+    return static_cast<int>(static_cast<int64_t>(setup_.size.height) * strip / strips());
+  }
+  template <class Body>
+  void for_rows(Body body) const {
+    workers_.parallel_for(strips(), [&](int s) {
+      for (int y = first_row(s); y < first_row(s + 1); ++y) body(y, s);
+    });
+  }
+
+  std::shared_ptr<Backend> backend_;
+  Workers workers_;
+  std::unique_ptr<Algorithm<CcLabelParams>> labeller_;
+  Setup setup_;
+  std::vector<SuperpixelSlot> slots_;
+};
+
+// The three rows of sums that the cells of row `row` fill, each with one entry before and after.
+ClusterSums* sums_row(const SuperpixelSlot& slot, const SlicGrid& grid, int row, int which) {
+  const auto stride = static_cast<size_t>(grid.columns) + 2;
+  return slot.sums + (static_cast<size_t>(row) * 3 + static_cast<size_t>(which)) * stride + 1;
+}
+
+void SlicCpu::seed(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale) const {
+  workers_.parallel_for(grid.rows, [&](int row) {
+    Center* centers =
+        slot.centers[0] + static_cast<size_t>(row) * static_cast<size_t>(grid.columns);
+    for (int column = 0; column < grid.columns; ++column) {
+      const auto color_at = [&](int x, int y) { return slot.colors.at(x, y); };
+      centers[column] = center_of(seed_of(column, row, grid, scale, color_at), grid, scale);
+    }
+  });
+}
+
+// Centres from sums; returns how far they moved, in sixteenths of a pixel.
+uint64_t SlicCpu::average(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale,
+                          const Center* before, Center* after) const {
+  std::atomic<uint64_t> moved = 0;
+  workers_.parallel_for(grid.rows, [&](int row) {
+    uint64_t moved_here = 0;
+    for (int column = 0; column < grid.columns; ++column) {
+      ClusterSums sums;
+      for (int dy = -1; dy <= 1; ++dy) {
+        if (row + dy < 0 || row + dy >= grid.rows) continue;
+        sums.add(sums_row(slot, grid, row + dy, 1 - dy)[column]);
+      }
+      const size_t at = static_cast<size_t>(row) * static_cast<size_t>(grid.columns) +
+                        static_cast<size_t>(column);
+      after[at] = center_of(sums, grid, scale);
+      moved_here += static_cast<uint64_t>(movement(before[at], after[at]));
+    }
+    moved += moved_here;
+  });
+  return moved;
+}
+
+void SlicCpu::cluster(const Job& job, const Params& params) {
+  SuperpixelSlot& slot = slot_of(job);
+  const SlicGrid grid = grid_of(setup_.size, params);
+  const SlicScale scale = scale_of(grid, params);
+  const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
+  workers_.parallel_for(strips(), [&](int s) {
+    read_colors(job.in, reader, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
+  });
+  seed(slot, grid, scale);
+  AssignInput input{slot.colors, grid, scale, slot.centers[0]};
+  const uint64_t limit = movement_limit(grid, params);
+  for (int i = 0; i < params.iterations; ++i) {
+    const RowChoice choice = rows_of(grid, params, i);
+    workers_.parallel_for(grid.rows, [&](int row) {
+      ClusterSums* sums[3];
+      for (int k = 0; k < 3; ++k) {
+        sums[k] = sums_row(slot, grid, row, k);
+        std::fill_n(sums[k] - 1, grid.columns + 2, ClusterSums{});
+      }
+      sum_clusters(input, row, choice, sums);
+    });
+    Center* after = slot.centers[(i + 1) % 2];
+    const uint64_t moved = average(slot, grid, scale, input.centers, after);
+    input.centers = after;
+    if (params.tolerance > 0 && moved <= limit) break;
+  }
+  workers_.parallel_for(grid.rows, [&](int row) { write_codes(input, row, slot.codes); });
+}
+
+void SlicCpu::finish(const Job& job, const Params& params) {
+  SuperpixelSlot& slot = slot_of(job);
+  const SlicGrid grid = grid_of(setup_.size, params);
+  std::fill_n(slot.counts, SuperpixelSlot::kMostStrips, 0);
+  for_rows([&](int y, int s) {
+    slot.counts[s] +=
+        find_runs(slot.pieces, slot.colors, y, slot.runs_from(first_row(s)) + slot.counts[s]);
+  });
+  const Run* runs[SuperpixelSlot::kMostStrips];
+  for (int s = 0; s < strips(); ++s) runs[s] = slot.runs_from(first_row(s));
+  slot.graph.labels = slot.pieces;
+  const uint32_t total = join_pieces(slot.graph, runs, slot.counts, strips(),
+                                     least_area(grid, params), scale_of(grid, params));
+  const LabelMap labels = job.labels.empty() ? slot.labels : job.labels;
+  for_rows([&](int y, int) {
+    const uint32_t* from = slot.pieces.row(y);
+    uint32_t* to = labels.row(y);
+    for (int x = 0; x < labels.width; ++x) to[x] = slot.graph.dense[from[x]];
+  });
+
+  const bool draws = !job.out.empty() &&
+                     (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
+  Region* table = job.table.regions ? job.table.regions : slot.records;
+  const uint32_t capacity = job.table.regions ? job.table.capacity : setup_.max_regions;
+  std::span<Region> records(table, std::min(total, capacity));
+  if (job.table.regions || draws) record(job, slot, records);
+  if (job.table.total) *job.table.total = total;
+  if (!job.out.empty()) write(job, params, slot, labels, records);
+}
+
+void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const {
+  workers_.parallel_for(strips(), [&](int s) {
+    const Run* run = slot.runs_from(first_row(s));
+    RunValues* values = slot.values_from(first_row(s));
+    const Run* end = run + slot.counts[s];
+    while (run != end) {
+      size_t count = 0;
+      while (run + count != end && run[count].y == run->y) ++count;
+      sum_values(job.in, run->y, run, count, slot.scratch[s], values);
+      run += count;
+      values += count;
+    }
+  });
+  std::fill(records.begin(), records.end(), Region{});
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].id = records[i].track = static_cast<uint32_t>(i + 1);
+  }
+  for (int s = 0; s < strips(); ++s) {
+    const Run* runs = slot.runs_from(first_row(s));
+    const RunValues* values = slot.values_from(first_row(s));
+    for (size_t r = 0; r < slot.counts[s]; ++r) {
+      add_run(runs[r], values[r], slot.graph.dense[runs[r].label], records);
+    }
+  }
+}
+
+void SlicCpu::write(const Job& job, const Params& params, const SuperpixelSlot& slot,
+                    LabelMap labels, std::span<Region> records) const {
+  switch (params.output) {
+    case SlicOutput::labels:
+      return for_rows([&](int y, int) { write_label_row(labels, y, job.out); });
+    case SlicOutput::boundaries:
+      return for_rows([&](int y, int) { write_boundary_row(labels, y, job.out); });
+    case SlicOutput::mean:
+      return for_rows([&](int y, int) { write_mean_row(labels, y, records, job.out); });
+    case SlicOutput::overlay:
+      return draw(job.in, job.out, labels, records, params, slot.ink, workers_);
+    case SlicOutput::none:
+      return;
+  }
+}
+
+}  // namespace
+
+template <>
+std::unique_ptr<Algorithm<SlicParams>> make_algorithm<SlicParams, BackendKind::cpu>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<SlicCpu>(std::move(backend));
+}
+
+}  // namespace regions

@@ -1,0 +1,49 @@
+// Memory for the largest grids and the most pieces there can be; pages nobody touches cost nothing.
+#include "cpu/slicsuperpixel/slot.hpp"
+
+#include <cstring>
+
+#include "cpu/slicsuperpixel/colors.hpp"
+
+namespace regions {
+
+void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
+  const Size size = setup.size;
+  const size_t pixels = size.area();
+  width_ = static_cast<size_t>(size.width);
+  memory_.clear();
+  const size_t pitch = (width_ + kPlaneSlack + 63) / 64 * 64;
+  for (auto& plane : colors.plane) {
+    const size_t bytes = pitch * static_cast<size_t>(size.height);
+    plane = {piece<int8_t>(backend, bytes), size.width, size.height, static_cast<ptrdiff_t>(pitch)};
+    // What lies beyond the width is computed with, if not used.
+    for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
+  }
+  const size_t cells = most_cells(size);
+  for (Center*& list : centers) list = piece<Center>(backend, cells);
+  sums = piece<ClusterSums>(backend, 3 * (cells + static_cast<size_t>(size.height) + 1));
+  codes = {piece<uint8_t>(backend, pixels), size.width, size.height,
+           static_cast<ptrdiff_t>(width_)};
+  const auto label_map = [&] {
+    return LabelMap{piece<uint32_t>(backend, pixels), size.width, size.height,
+                    static_cast<ptrdiff_t>(width_ * sizeof(uint32_t))};
+  };
+  pieces = label_map();
+  labels = label_map();
+  runs = piece<Run>(backend, pixels);
+  values = piece<RunValues>(backend, pixels);
+  graph.piece = piece<Piece>(backend, pixels + 1);
+  graph.parent = piece<uint32_t>(backend, pixels + 1);
+  graph.choice = piece<uint64_t>(backend, pixels + 1);
+  graph.chooser = piece<uint32_t>(backend, pixels + 1);
+  graph.dense = piece<uint32_t>(backend, pixels + 1);
+  graph.small = piece<const Run*>(backend, pixels);
+  records = piece<Region>(backend, setup.max_regions);
+  for (std::byte*& row : scratch) row = piece<std::byte>(backend, color_scratch_bytes(size.width));
+  const size_t ink_size = ink_bytes(size);
+  auto* memory = piece<std::byte>(backend, ink_size);
+  std::memset(memory, 0, ink_size);  // as drawing wants it
+  ink = ink_in(memory, size);
+}
+
+}  // namespace regions

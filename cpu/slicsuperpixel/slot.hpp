@@ -1,0 +1,48 @@
+// The workspace of one frame in flight.
+#pragma once
+
+#include <vector>
+
+#include "core/drawing.hpp"
+#include "cpu/slicsuperpixel/runs.hpp"
+#include "cpu/workers.hpp"
+
+namespace regions {
+
+// Sums of the stored components over a run, for the records.
+struct RunValues {
+  uint32_t value[3];
+};
+
+struct SuperpixelSlot {
+  static constexpr int kMostStrips = 64;
+
+  ColorPlanes colors;
+  Center* centers[2];  // [rows][columns]
+  ClusterSums* sums;   // [rows][3][columns + 2]
+  Image<uint8_t> codes;
+  LabelMap pieces;    // before small ones have joined
+  LabelMap labels;    // where nobody else wants them
+  Run* runs;          // [height][width]; strip s begins with its first row
+  RunValues* values;  // [height][width]
+  PieceGraph graph;
+  Region* records;  // [max_regions], where nobody else wants them
+  std::byte* scratch[kMostStrips];
+  size_t counts[kMostStrips];  // runs
+  Ink ink;
+
+  void allocate(Backend& backend, const Setup& setup);
+  Run* runs_from(int y) const { return runs + static_cast<size_t>(y) * width_; }
+  RunValues* values_from(int y) const { return values + static_cast<size_t>(y) * width_; }
+
+ private:
+  template <class T>
+  T* piece(Backend& backend, size_t count) {
+    memory_.push_back(backend.allocate(count * sizeof(T)));
+    return memory_.back().template as<T>();
+  }
+  size_t width_ = 0;
+  std::vector<Block> memory_;
+};
+
+}  // namespace regions

@@ -1,0 +1,85 @@
+// The phases of finding superpixels, in the order in which enqueue() calls them. Each puts its
+// kernels on the stream and returns.
+#pragma once
+
+#include "core/pieces.hpp"
+#include "gpu/launch.hpp"
+#include "gpu/maxflow/problem.hpp"
+
+namespace regions::slic {
+
+// Clusters of one frame. Colours are packed_color(), with the row in the patch in the uppermost
+// byte; rows and columns beyond the picture may be read, never used.
+struct Clusters {
+  SlicGrid grid;
+  SlicScale scale;
+  Image<uint32_t> colors;
+  // Iteration i reads [i % 3], adds to [(i + 1) % 3] and clears [(i + 2) % 3].
+  ClusterSums* sums[3];  // [rows][columns]
+  // How far centres moved in each iteration; null if nobody asks.
+  unsigned long long* moved = nullptr;  // [iterations]
+  unsigned long long limit = 0;
+
+  // Whether iterations before i have settled.
+  REGIONS_HD int executed(int i) const {
+    if (!moved) return i;
+    for (int j = 0; j < i; ++j) {
+      if (moved[j] <= limit) return j + 1;
+    }
+    return i;
+  }
+};
+
+void read_colors(const ConstFrame& frame, const ColorReader& reader, const LabTables* tables,
+                 const Clusters& clusters, cudaStream_t stream);
+// Fills sums[0], clears sums[1] and `moved`.
+void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
+void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+// After `iterations` of them, writes each pixel's cluster_code.
+void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
+                 cudaStream_t stream);
+
+// Pieces of one frame: labels 1..n before joining, n on the device.
+struct Pieces {
+  LabelMap labels;
+  const uint32_t* count;       // n
+  size_t most;                 // n is at most this
+  Piece* piece;                // [most + 1]
+  uint32_t* parent;            // [most + 1]
+  unsigned long long* choice;  // [most + 1]
+  uint2* edges;                // [2 * pixels] small pieces and their neighbours
+  uint32_t* edge_count;
+  maxflow::Progress::Meeting* meeting;  // of the blocks that join
+  int join_blocks;                      // from join_blocks()
+  uint32_t* chunk_roots;                // [chunks]
+  uint32_t* dense;                      // [most + 1], of roots
+  uint32_t* total;                      // labels after joining
+
+  REGIONS_HD uint32_t final_label(uint32_t label) const { return dense[parent[label]]; }
+};
+
+// Areas and colours of pieces.
+void measure_pieces(const Clusters& clusters, const Pieces& pieces, cudaStream_t stream);
+void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale, cudaStream_t stream);
+// How many blocks may join, on the current device.
+int join_blocks();
+// Final labels, in raster order, to `labels`.
+void number_labels(const Pieces& pieces, LabelMap labels, cudaStream_t stream);
+
+// Fills records[0..capacity) from final labels; `total` of them are known on the device.
+struct Records {
+  Region* region = nullptr;  // [capacity]
+  uint32_t capacity = 0;
+  const uint32_t* total = nullptr;
+};
+void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Records& records,
+                     cudaStream_t stream);
+// Brings the records there are to pinned memory.
+void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream);
+
+void write_label_picture(ConstLabelMap labels, const Frame& out, cudaStream_t stream);
+void write_boundaries(ConstLabelMap labels, const Frame& out, cudaStream_t stream);
+void write_means(ConstLabelMap labels, const Records& records, const Frame& out,
+                 cudaStream_t stream);
+
+}  // namespace regions::slic

@@ -1,0 +1,133 @@
+// slicsuperpixel on CUDA: colours, iterations, pieces (labelled as cclabel does), joining, output.
+#include "core/slicsuperpixel.hpp"
+
+#include <vector>
+
+#include "gpu/cclabel/phases.hpp"
+#include "gpu/drawing/drawing.hpp"
+#include "gpu/slicsuperpixel/slot.hpp"
+
+namespace regions {
+namespace slic {
+namespace {
+
+using Params = SlicParams;
+
+Frame frame_of(Image<uint8_t> image) {
+  Frame frame;
+  frame.layout = layout_of(PixelFormat::gray8);
+  frame.plane[0] = reinterpret_cast<std::byte*>(image.data);
+  frame.pitch[0] = image.pitch;
+  frame.width = image.width;
+  frame.height = image.height;
+  frame.memory = Memory::device;
+  return frame;
+}
+
+class SlicCuda final : public Algorithm<Params> {
+ public:
+  explicit SlicCuda(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+
+  void configure(const Setup& setup) override {
+    expects_superpixels(setup);
+    setup_ = setup;
+    slots_.clear();
+    slots_.resize(static_cast<size_t>(setup.slots));
+    for (Slot& slot : slots_) slot.allocate(backend_, setup);
+    if (!tables_.data()) upload_tables();
+  }
+
+  void enqueue(const Job& job, const Params& params, Queue& queue) override {
+    expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
+            "the frame is not as configured");
+    expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    const cudaStream_t stream = stream_of(queue);
+    const SlicGrid grid = grid_of(setup_.size, params);
+    const Clusters clusters = slot.clusters(grid, params);
+    cluster(job, params, clusters, slot, stream);
+    const Pieces pieces = find_pieces(slot, stream);
+    measure_pieces(clusters, pieces, stream);
+    join_pieces(pieces, least_area(grid, params), clusters.scale, stream);
+    const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
+    number_labels(pieces, labels, stream);
+    report(job, params, labels, slot, stream);
+  }
+
+ private:
+  void upload_tables() {
+    tables_ = backend_->allocate(sizeof(LabTables));
+    const std::unique_ptr<Queue> queue = backend_->make_queue();
+    queue->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
+    queue->record();
+    queue->wait();
+  }
+
+  void cluster(const Job& job, const Params& params, const Clusters& clusters, const Slot& slot,
+               cudaStream_t stream) const {
+    const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
+    const auto iterations = static_cast<int>(params.iterations);
+    read_colors(job.in, reader, tables_.as<LabTables>(), clusters, stream);
+    seed(clusters, iterations, stream);
+    for (int i = 0; i < iterations; ++i) {
+      iterate(clusters, i, rows_of(clusters.grid, params, i), stream);
+    }
+    write_codes(clusters, iterations, slot.codes(), stream);
+  }
+
+  // Labels pieces of touching pixels with the same code.
+  static Pieces find_pieces(const Slot& slot, cudaStream_t stream) {
+    cclabel::Subject codes;
+    codes.frame = frame_of(slot.codes());
+    codes.criterion = Criterion::equal;
+    codes.level = 1;
+    const cclabel::Tiles tiles = slot.labeller().tiles(Criterion::equal);
+    const Pieces pieces = slot.pieces(tiles);
+    cclabel::label_tiles(codes, tiles, Connectivity::four, stream);
+    cclabel::join_seams(codes, tiles, Connectivity::four, stream);
+    cclabel::number_regions(tiles, cclabel::Count::all, {}, stream);
+    cclabel::write_labels(tiles, pieces.labels, stream);
+    return pieces;
+  }
+
+  void report(const Job& job, const Params& params, LabelMap labels, const Slot& slot,
+              cudaStream_t stream) const {
+    const bool draws = !job.out.empty() &&
+                       (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
+    const Records records = slot.records(job.table.regions ? job.table.capacity
+                                         : draws           ? setup_.max_regions
+                                                           : 0);
+    if (records.capacity) measure_records(labels, job.in, records, stream);
+    if (job.table.total) publish_records(records, job.table, stream);
+    if (job.out.empty()) return;
+    switch (params.output) {
+      case SlicOutput::labels:
+        return write_label_picture(labels, job.out, stream);
+      case SlicOutput::boundaries:
+        return write_boundaries(labels, job.out, stream);
+      case SlicOutput::mean:
+        return write_means(labels, records, job.out, stream);
+      case SlicOutput::overlay:
+        return draw(job.in, job.out, labels, {records.region, records.total, records.capacity},
+                    params, slot.ink(), stream);
+      case SlicOutput::none:
+        return;
+    }
+  }
+
+  std::shared_ptr<Backend> backend_;
+  Setup setup_;
+  Block tables_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace
+}  // namespace slic
+
+template <>
+std::unique_ptr<Algorithm<SlicParams>> make_algorithm<SlicParams, BackendKind::cuda>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<slic::SlicCuda>(std::move(backend));
+}
+
+}  // namespace regions

@@ -1,0 +1,51 @@
+// The element slicsuperpixel: cuts each frame into superpixels.
+#include "core/slicsuperpixel.hpp"
+
+#include "core/cclabel.hpp"
+#include "plugin/engine.hpp"
+
+namespace regions {
+namespace {
+
+class SlicEngine final : public EngineOf<SlicParams> {
+ public:
+  const char* name() const override { return "slicsuperpixel"; }
+  Picture picture() override {
+    switch (params().output) {
+      case SlicOutput::labels:
+        return Picture::labels;
+      case SlicOutput::boundaries:
+        return Picture::mask;
+      case SlicOutput::none:
+        return Picture::untouched;
+      case SlicOutput::overlay:
+      case SlicOutput::mean:
+        break;
+    }
+    return Picture::drawn_on;
+  }
+  bool makes_regions() const override { return true; }
+  bool reads_regions() const override { return false; }
+  bool reads_mask() override { return false; }
+  bool needs_mask() override { return false; }
+  uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
+
+  Verdict judge(uint32_t total, const Layout& out) override {
+    expects(params_in_use().output != SlicOutput::labels || total <= label_limit(out),
+            std::to_string(total) + " superpixels, but " + std::string(name_of(out.format)) +
+                " holds labels up to " + std::to_string(label_limit(out)));
+    return {total, {}};
+  }
+};
+
+}  // namespace
+
+const ElementSpec& slicsuperpixel_element() {
+  static const ElementSpec spec = {
+      "slicsuperpixel", "Superpixels", "Filter/Analyzer/Effect/Video",
+      "Cuts each frame into connected superpixels and describes them in metadata",
+      []() -> std::unique_ptr<Engine> { return std::make_unique<SlicEngine>(); }};
+  return spec;
+}
+
+}  // namespace regions

@@ -1,0 +1,145 @@
+// slicsuperpixel on CUDA against the CPU, bit for bit. Run one case alone with --gtest_filter.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gpu/device.hpp"
+#include "tests/cclabel/cuda_case.hpp"
+#include "tests/slicsuperpixel/run.hpp"
+
+namespace regions {
+namespace {
+
+class SlicCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+    const auto device = make_cuda_backend();
+    entry_ = std::make_unique<Backend::Entry>(*device);
+    queue_ = device->make_queue();
+    backend_ = std::make_shared<PoisonedBackend>(device);
+    algorithm_ = make_algorithm<SlicParams, BackendKind::cuda>(backend_);
+  }
+  void TearDown() override {
+    algorithm_.reset();
+    queue_.reset();
+    entry_.reset();
+  }
+
+  SlicResult run(const ConstFrame& in, const SlicParams& params, const SlicOptions& options = {},
+                 int times = 1) {
+    DeviceFrame picture(*backend_, *queue_, in.layout.format, in.size(), 0, in.color);
+    picture.upload(in);
+    DeviceFrame labels(*backend_, *queue_, PixelFormat::labels32, in.size(), 12);
+    regions::Setup setup;
+    setup.in = in.layout;
+    setup.size = in.size();
+    setup.color = in.color;
+    setup.max_regions = std::max(options.capacity, 1u);
+    std::unique_ptr<DeviceFrame> out;
+    if (options.out) {
+      setup.has_output = true;
+      setup.out = layout_of(*options.out);
+      out = std::make_unique<DeviceFrame>(*backend_, *queue_, *options.out, in.size(),
+                                          4 * layout_of(*options.out).sample_bytes, in.color);
+    }
+    algorithm_->configure(setup);
+    const Block records = backend_->allocate_pinned(options.capacity * sizeof(Region) + 16);
+    std::fill_n(records.as<std::byte>(), records.bytes(), static_cast<std::byte>(0xA5));
+    auto* table = records.as<Region>();
+    auto* total = reinterpret_cast<uint32_t*>(table + options.capacity);
+    const Frame map = labels.frame();
+    Job job;
+    job.in = picture.frame();
+    if (out) job.out = out->frame();
+    job.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height, map.pitch[0]};
+    job.table = {options.capacity ? table : nullptr, options.capacity, total};
+    for (int i = 0; i < times; ++i) algorithm_->enqueue(job, params, *queue_);
+    queue_->record();
+    queue_->wait();
+
+    SlicResult result;
+    bool labels_intact = false, out_intact = true;
+    const GuardedFrame pixels = labels.download(&labels_intact);
+    const auto* first = reinterpret_cast<const uint32_t*>(pixels.frame().plane[0]);
+    result.superpixels.labels.assign(first, first + in.size().area());
+    result.total = *total;
+    result.superpixels.regions.assign(table, table + std::min(*total, options.capacity));
+    if (out) result.out.emplace(out->download(&out_intact));
+    result.intact = labels_intact && out_intact;
+    return result;
+  }
+
+  void expect_cpu(const SlicCase& task) {
+    SCOPED_TRACE(task.name());
+    const GuardedFrame picture = task.frame();
+    const SlicResult expected = run_slic_on_cpu(2, picture.frame(), task.params());
+    const SlicResult found = run(picture.frame(), task.params());
+    EXPECT_EQ(found.total, expected.total);
+    EXPECT_EQ(difference(found.superpixels, expected.superpixels, task.size.width), "");
+    EXPECT_TRUE(found.intact);
+  }
+
+  std::unique_ptr<Backend::Entry> entry_;
+  std::unique_ptr<Queue> queue_;
+  std::shared_ptr<Backend> backend_;
+  std::unique_ptr<Algorithm<SlicParams>> algorithm_;
+};
+
+TEST_F(SlicCuda, SmallCasesEqualTheCpu) {
+  for (const SlicCase& task : small_cases()) expect_cpu(task);
+}
+
+TEST_F(SlicCuda, LargeCasesEqualTheCpu) {
+  for (const SlicCase& task : large_cases()) expect_cpu(task);
+}
+
+TEST_F(SlicCuda, AgainAndAgainTheSame) {
+  for (const SlicCase& task : {large_cases()[0], large_cases()[4]}) {
+    const GuardedFrame picture = task.frame();
+    const SlicResult expected = run_slic_on_cpu(2, picture.frame(), task.params());
+    for (int i = 0; i < 20; ++i) {
+      const SlicResult found = run(picture.frame(), task.params(), {}, 3);
+      ASSERT_EQ(difference(found.superpixels, expected.superpixels, task.size.width), "") << i;
+    }
+  }
+}
+
+TEST_F(SlicCuda, OutputsEqualTheCpu) {
+  for (const auto& [output, format] : std::initializer_list<std::pair<SlicOutput, PixelFormat>>{
+           {SlicOutput::labels, PixelFormat::gray16},
+           {SlicOutput::labels, PixelFormat::labels32},
+           {SlicOutput::boundaries, PixelFormat::gray8},
+           {SlicOutput::mean, PixelFormat::nv12},
+           {SlicOutput::mean, PixelFormat::p010},
+           {SlicOutput::mean, PixelFormat::rgb},
+           {SlicOutput::overlay, PixelFormat::nv12},
+           {SlicOutput::overlay, PixelFormat::rgb}}) {
+    SlicCase task = {"scene", {333, 211}, {"region-size=20"}, PixelFormat::rgb};
+    const bool in_place = output == SlicOutput::mean || output == SlicOutput::overlay;
+    if (in_place) task.format = format;
+    const GuardedFrame picture = task.frame();
+    SlicParams params = task.params();
+    params.output = output;
+    const SlicResult expected = run_slic_on_cpu(1, picture.frame(), params, {.out = format});
+    const SlicResult found = run(picture.frame(), params, {.out = format});
+    EXPECT_TRUE(found.intact) << name_of(format);
+    EXPECT_TRUE(found.out->same_pixels(*expected.out))
+        << static_cast<int>(output) << " " << name_of(format);
+  }
+}
+
+TEST_F(SlicCuda, RecordsStopAtTheCapacity) {
+  const SlicCase task = {"scene", {333, 211}};
+  const GuardedFrame picture = task.frame();
+  const SlicResult all = run_slic_on_cpu(1, picture.frame(), task.params());
+  for (const uint32_t capacity : {1u, 40u}) {
+    const SlicResult some = run(picture.frame(), task.params(), {.capacity = capacity});
+    EXPECT_EQ(some.total, all.total);
+    EXPECT_EQ(some.superpixels.regions.size(), capacity);
+    EXPECT_EQ(difference(some.superpixels, all.superpixels, task.size.width), "");
+  }
+}
+
+}  // namespace
+}  // namespace regions

@@ -1,0 +1,74 @@
+// Running and comparing.
+#include "tests/slicsuperpixel/run.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/backend.hpp"
+
+namespace regions {
+
+SlicResult run_slic_on_cpu(int threads, const ConstFrame& in, const SlicParams& params,
+                           const SlicOptions& options) {
+  auto backend = make_cpu_backend(threads);
+  auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend);
+  Setup setup;
+  setup.in = in.layout;
+  setup.size = in.size();
+  setup.color = in.color;
+  setup.max_regions = std::max(options.capacity, 1u);
+  if (options.out) {
+    setup.has_output = true;
+    setup.out = layout_of(*options.out);
+  }
+  algorithm->configure(setup);
+
+  SlicResult result;
+  GuardedFrame labels(PixelFormat::labels32, in.size(), 8);
+  std::vector<Region> records(options.capacity + 1);
+  records.back().id = 0xA9A9A9A9;
+  Job job;
+  job.in = in;
+  job.labels = labels.labels();
+  if (options.capacity > 0) job.table.regions = records.data();
+  job.table.capacity = options.capacity;
+  job.table.total = &result.total;
+  if (options.out) {
+    result.out.emplace(*options.out, in.size(), options.padding, in.color);
+    job.out = result.out->frame();
+  }
+  const auto queue = backend->make_queue();
+  algorithm->enqueue(job, params, *queue);
+  queue->record();
+  queue->wait();
+
+  result.intact =
+      labels.intact() && records.back().id == 0xA9A9A9A9 && (!result.out || result.out->intact());
+  for (int y = 0; y < in.height; ++y) {
+    const uint32_t* row = labels.labels().row(y);
+    result.superpixels.labels.insert(result.superpixels.labels.end(), row, row + in.width);
+  }
+  const auto known = std::min(result.total, options.capacity);
+  result.superpixels.regions.assign(records.begin(), records.begin() + known);
+  return result;
+}
+
+std::string difference(const Superpixels& found, const Superpixels& expected, int width) {
+  if (found.labels.size() != expected.labels.size()) return "other sizes";
+  for (size_t i = 0; i < found.labels.size(); ++i) {
+    if (found.labels[i] == expected.labels[i]) continue;
+    const auto columns = static_cast<size_t>(width);
+    return "pixel (" + std::to_string(i % columns) + ", " + std::to_string(i / columns) +
+           ") has label " + std::to_string(found.labels[i]) + " instead of " +
+           std::to_string(expected.labels[i]);
+  }
+  for (size_t k = 0; k < found.regions.size(); ++k) {
+    if (k >= expected.regions.size()) return "too many records";
+    if (std::memcmp(&found.regions[k], &expected.regions[k], sizeof(Region)) != 0) {
+      return "the record of superpixel " + std::to_string(k + 1) + " differs";
+    }
+  }
+  return {};
+}
+
+}  // namespace regions

@@ -1,0 +1,132 @@
+// slicsuperpixel on the CPU against the oracle, bit for bit, and what must hold of any superpixels.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/slicsuperpixel/run.hpp"
+
+namespace regions {
+namespace {
+
+class SlicOracle : public testing::TestWithParam<SlicCase> {};
+
+TEST_P(SlicOracle, LabelsAndRecords) {
+  const SlicCase& task = GetParam();
+  SCOPED_TRACE(task.name());
+  const GuardedFrame picture = task.frame(3 * layout_of(task.format).sample_bytes);
+  const SlicParams params = task.params();
+  const Superpixels expected = superpixels_slowly(picture.frame(), params);
+  for (const int threads : {1, 3}) {
+    const SlicResult result = run_slic_on_cpu(threads, picture.frame(), params);
+    EXPECT_EQ(result.total, expected.regions.size());
+    EXPECT_EQ(difference(result.superpixels, expected, task.size.width), "") << threads;
+    EXPECT_TRUE(result.intact);
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<SlicCase>& info) {
+  std::string name = std::to_string(info.index) + "_" + info.param.name();
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Cases, SlicOracle, testing::ValuesIn(small_cases()), test_name);
+
+TEST(Slic, EveryLabelIsOnePieceAndLargeEnough) {
+  for (const SlicCase& task : small_cases()) {
+    SCOPED_TRACE(task.name());
+    const GuardedFrame picture = task.frame();
+    const SlicParams params = task.params();
+    const SlicResult result = run_slic_on_cpu(2, picture.frame(), params);
+    uint32_t pieces = 0;
+    const auto piece = pieces_of(result.superpixels.labels, task.size, &pieces);
+    EXPECT_EQ(pieces, result.total);
+    // Dense, in raster order of first pixels.
+    size_t wrong = 0;
+    for (size_t i = 0; i < piece.size(); ++i) wrong += piece[i] + 1 != result.superpixels.labels[i];
+    EXPECT_EQ(wrong, 0u);
+    const SlicGrid grid = grid_of(task.size, params);
+    const double least = std::round(params.min_size * grid.width * grid.height);
+    uint64_t area = 0;
+    for (const Region& r : result.superpixels.regions) {
+      area += r.area;
+      EXPECT_TRUE(result.total == 1 || static_cast<double>(r.area) >= least) << r.id;
+    }
+    if (result.total == result.superpixels.regions.size()) {
+      EXPECT_EQ(area, task.size.area());
+    }
+  }
+}
+
+TEST(Slic, CellsComeCloseToTheWantedCount) {
+  for (const Size size : {Size{481, 321}, {321, 481}, {1920, 1080}, {100, 100}}) {
+    for (const int wanted : {4, 50, 200, 500, 1000}) {
+      SlicParams params;
+      params.superpixels = wanted;
+      const SlicGrid grid = grid_of(size, params);
+      if (size.area() / static_cast<size_t>(wanted) > 400 * 400) continue;
+      EXPECT_NEAR(static_cast<double>(grid.cells()), wanted, 0.04 * wanted + 1)
+          << size.width << " " << wanted;
+      EXPECT_GE(grid.columns * grid.width, size.width);
+      EXPECT_LT((grid.columns - 1) * grid.width, size.width);
+    }
+  }
+}
+
+// Flat halves: the boundary between them is kept by whatever superpixels.
+TEST(Slic, BoundariesFollowEdges) {
+  GuardedFrame picture(PixelFormat::rgb, {200, 120});
+  for (int y = 0; y < 120; ++y) {
+    for (int x = 0; x < 200; ++x) {
+      const bool right = x + y / 3 > 117;
+      picture.frame().set_sample(0, x, y, right ? 200 : 30);
+      picture.frame().set_sample(1, x, y, right ? 60 : 90);
+      picture.frame().set_sample(2, x, y, 40);
+    }
+  }
+  const SlicResult result = run_slic_on_cpu(2, std::as_const(picture).frame(), {});
+  std::vector<int> left(result.total + 1), right(result.total + 1);
+  for (int y = 0; y < 120; ++y) {
+    for (int x = 0; x < 200; ++x) {
+      auto& side = x + y / 3 > 117 ? right : left;
+      ++side[result.superpixels.labels[static_cast<size_t>(y * 200 + x)]];
+    }
+  }
+  for (uint32_t k = 1; k <= result.total; ++k) EXPECT_EQ(std::min(left[k], right[k]), 0) << k;
+}
+
+TEST(Slic, LabIsCielab) {
+  double worst = 0;
+  for (int red = 0; red < 256; red += 5) {
+    for (int green = 0; green < 256; green += 5) {
+      for (int blue = 0; blue < 256; blue += 5) {
+        const auto linear = [](int level) {
+          const double v = level / 255.0;
+          return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+        };
+        const double r = linear(red), g = linear(green), b = linear(blue);
+        const auto f = [](double t) {
+          return t > 216.0 / 24389 ? std::cbrt(t) : (24389.0 / 27 * t + 16) / 116;
+        };
+        const double x = f((0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047);
+        const double y = f(0.2126729 * r + 0.7151522 * g + 0.0721750 * b);
+        const double z = f((0.0193339 * r + 0.1191920 * g + 0.9503041 * b) / 1.08883);
+        const uint32_t color = lab_of(lab_tables(), red, green, blue);
+        worst = std::max({worst, std::abs(color_component(color, 0) + 100 - 2 * (116 * y - 16)),
+                          std::abs(color_component(color, 1) - 500 * (x - y)),
+                          std::abs(color_component(color, 2) - 200 * (y - z))});
+      }
+    }
+  }
+  EXPECT_LT(worst, 1.1);  // half a unit of rounding, and the table's steps in the dark
+  for (int level = 0; level < 256; ++level) {
+    const uint32_t gray = lab_of(lab_tables(), level, level, level);
+    EXPECT_EQ(color_component(gray, 1), 0) << level;
+    EXPECT_EQ(color_component(gray, 2), 0) << level;
+  }
+}
+
+}  // namespace
+}  // namespace regions
