@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
@@ -16,13 +17,20 @@ enum class Picture : uint8_t {
   drawn_on,   // passes on, changed in place
   labels,     // replaced by a label picture
   mask,       // replaced by a GRAY8 mask
-  colors      // replaced by an RGB picture
+  colors,     // replaced by an RGB picture
+  cutout      // replaced by an RGBA picture whose alpha is the mask
 };
 
 // What is to be said of a finished frame.
 struct Verdict {
   uint32_t kept = 0;    // regions that have a label
   std::string warning;  // empty if all is well
+};
+
+// Something an algorithm says of a finished frame; goes into its metadata under that name.
+struct Fact {
+  const char* name;
+  Value value;
 };
 
 class Engine {
@@ -37,10 +45,11 @@ class Engine {
 
   // What the element does with the parameters of now.
   virtual Picture picture() = 0;
-  virtual bool makes_regions() const = 0;  // fills Job.table and Job.labels
-  virtual bool reads_regions() const = 0;  // reads Job.attached
-  virtual bool reads_mask() = 0;           // reads Job.mask if there is one
-  virtual bool needs_mask() = 0;           // and cannot do without
+  virtual bool makes_regions() const = 0;            // fills Job.table and Job.labels
+  virtual bool makes_mask() const { return false; }  // fills Job.foreground
+  virtual bool reads_regions() const = 0;            // reads Job.attached
+  virtual bool reads_mask() = 0;                     // reads Job.mask if there is one
+  virtual bool needs_mask() = 0;                     // and cannot do without
   virtual bool needs_alpha() { return false; }
   virtual uint32_t max_regions() = 0;
 
@@ -50,10 +59,14 @@ class Engine {
   virtual void configure(const Setup& setup) = 0;
   virtual void enqueue(const Job& job, Queue& queue) = 0;
   virtual void reset() = 0;
+  // The stream that configure() began ends; no frame is under way.
+  virtual void finish() {}
 
   // Looks at a finished frame's count of regions and its picture's layout. Throws InputError where
   // the parameters forbid such a frame.
   virtual Verdict judge(uint32_t total, const Layout& /*out*/) { return {total, {}}; }
+  // Of the slot's frame, which has just finished.
+  virtual std::vector<Fact> facts(int /*slot*/) { return {}; }
 };
 
 template <class P>
@@ -105,6 +118,7 @@ class EngineOf : public Engine {
     const std::lock_guard lock(mutex_);
     return used_;
   }
+  Algorithm<P>* algorithm() { return algorithm_.get(); }
 
  private:
   std::mutex mutex_;

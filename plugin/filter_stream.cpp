@@ -12,7 +12,7 @@ namespace {
 std::shared_ptr<GstBufferPool> active_pool(GstBufferPool* pool) {
   if (!gst_buffer_pool_set_active(pool, TRUE)) {
     gst_object_unref(pool);
-    throw MemoryError("no memory for label maps");
+    throw MemoryError("no memory for label maps or masks");
   }
   return {pool, [](GstBufferPool* p) {
             gst_buffer_pool_set_active(p, FALSE);
@@ -121,12 +121,13 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   }
 
   const AttachLabels attach = settings().attach_labels;
-  if (engine_->makes_regions() &&
+  if (setup.describes() &&
       (attach == AttachLabels::always ||
        (attach == AttachLabels::when_untouched && setup.picture == Picture::untouched))) {
-    label_pool_ = active_pool(make_device_pool(backend_, setup.in.size.area() * sizeof(uint32_t),
-                                               static_cast<unsigned>(slots)));
-    setup.label_pool = label_pool_.get();
+    const size_t map_bytes =
+        setup.in.size.area() * static_cast<size_t>(layout_of(setup.map_format()).sample_bytes);
+    map_pool_ = active_pool(make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots)));
+    setup.map_pool = map_pool_.get();
   }
   setup_ = setup;
   warned_ = false;
@@ -178,8 +179,16 @@ void FilterStream::stop() {
     const std::lock_guard lock(mutex_);
     old = std::exchange(ring_, nullptr);
   }
-  old.reset();
-  label_pool_.reset();
+  if (old) {
+    old.reset();
+    const Backend::Entry entry(*backend_);
+    try {
+      engine_->finish();
+    } catch (const std::exception& error) {
+      GST_ELEMENT_WARNING(element_, RESOURCE, WRITE, ("%s", error.what()), (nullptr));
+    }
+  }
+  map_pool_.reset();
 }
 
 GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t* bytes, unsigned* min_buffers) {

@@ -69,7 +69,7 @@ class FilterStream {
   std::string active_device_ = "none";
 
   SlotSetup setup_;
-  std::shared_ptr<GstBufferPool> label_pool_;
+  std::shared_ptr<GstBufferPool> map_pool_;
   std::atomic<gint64> latency_{0};       // µs
   std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known
   bool warned_ = false;

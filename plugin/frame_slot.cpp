@@ -44,13 +44,7 @@ void FrameSlot::begin(GstBuffer* input, GstBuffer* output) {
                    reinterpret_cast<uint32_t*>(table_.as<Region>() + most)};
       *job.table.total = 0;
     }
-    if (setup_.label_pool) {
-      expects(gst_buffer_pool_acquire_buffer(setup_.label_pool, &labels_, nullptr) == GST_FLOW_OK,
-              "no memory for a label map");
-      job.labels = {static_cast<uint32_t*>(device_data(labels_).data), setup_.in.size.width,
-                    setup_.in.size.height,
-                    static_cast<ptrdiff_t>(sizeof(uint32_t)) * setup_.in.size.width};
-    }
+    if (setup_.map_pool) take_map(job);
     setup_.engine->enqueue(job, *queue_);
     take_back(job);
     queue_->record();
@@ -131,6 +125,19 @@ void FrameSlot::bring_attached(Job& job) {
   job.mask.memory = backend.memory();
 }
 
+void FrameSlot::take_map(Job& job) {
+  expects(gst_buffer_pool_acquire_buffer(setup_.map_pool, &map_, nullptr) == GST_FLOW_OK,
+          "no memory for a label map or mask");
+  void* data = device_data(map_).data;
+  const auto [width, height] = setup_.in.size;
+  if (setup_.map_format() == PixelFormat::gray8) {
+    job.foreground = {static_cast<uint8_t*>(data), width, height, width};
+  } else {
+    job.labels = {static_cast<uint32_t*>(data), width, height,
+                  static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
+  }
+}
+
 void FrameSlot::take_back(const Job& job) {
   copy_rows_back_ = false;
   if (!setup_.downloads()) return;
@@ -153,7 +160,7 @@ GstBuffer* FrameSlot::finish() {
     }
     in_map_.unmap();
     out_map_.unmap();
-    GstBuffer* buffer = setup_.engine->makes_regions() ? describe(output_) : output_;
+    GstBuffer* buffer = setup_.describes() ? describe(output_) : output_;
     output_ = nullptr;
     release();
     return buffer;
@@ -166,7 +173,7 @@ GstBuffer* FrameSlot::finish() {
 GstBuffer* FrameSlot::describe(GstBuffer* buffer) {
   const uint32_t most = setup_.engine->max_regions();
   const Region* records = table_.as<Region>();
-  total_ = *reinterpret_cast<const uint32_t*>(records + most);
+  total_ = records ? *reinterpret_cast<const uint32_t*>(records + most) : 0;
   const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
   warning_ = verdict.warning;
   Findings findings;
@@ -176,7 +183,9 @@ GstBuffer* FrameSlot::describe(GstBuffer* buffer) {
   findings.regions = {records, std::min(verdict.kept, most)};
   findings.layout = setup_.in.layout;
   findings.color = setup_.in.color;
-  findings.labels = labels_;
+  findings.labels = map_;
+  findings.labels_format = setup_.map_format();
+  findings.facts = setup_.engine->facts(index_);
   structure_ = attach(buffer, findings, setup_.workers);
   return buffer;
 }
@@ -196,7 +205,7 @@ void FrameSlot::release() {
   if (mask_map_.memory) gst_buffer_unmap(mask_, &mask_map_);
   mask_map_ = {};
   gst_clear_buffer(&mask_);
-  gst_clear_buffer(&labels_);
+  gst_clear_buffer(&map_);
   gst_clear_buffer(&input_);
   gst_clear_buffer(&output_);
 }

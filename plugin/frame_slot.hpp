@@ -19,11 +19,15 @@ struct SlotSetup {
   PictureCaps in;
   PictureCaps out;  // as `in` unless the picture is replaced
   Picture picture = Picture::untouched;
-  GstBufferPool* label_pool = nullptr;  // borrowed; null if label maps are not attached
-  const CudaContext* cuda = nullptr;    // borrowed
-  // For copying and describing frames. More than four gain nothing: memory is the limit.
-  Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U))};
+  GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached
+  const CudaContext* cuda = nullptr;  // borrowed
+  // For copying and describing frames. More than two gain little (H200 host, 1080p).
+  Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};
 
+  bool describes() const { return engine->makes_regions() || engine->makes_mask(); }
+  PixelFormat map_format() const {
+    return engine->makes_mask() ? PixelFormat::gray8 : PixelFormat::labels32;
+  }
   bool replaces() const { return picture > Picture::drawn_on; }
   bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
   // Replaced pictures leave in system memory.
@@ -58,6 +62,7 @@ class FrameSlot {
  private:
   void bring_in(Job& job);
   void bring_attached(Job& job);
+  void take_map(Job& job);
   void take_back(const Job& job);
   GstBuffer* describe(GstBuffer* buffer);
   void release();
@@ -71,8 +76,8 @@ class FrameSlot {
 
   GstBuffer* input_ = nullptr;   // held while its memory is read; null when it is the output
   GstBuffer* output_ = nullptr;  // what leaves
-  GstBuffer* labels_ = nullptr;
-  GstBuffer* mask_ = nullptr;
+  GstBuffer* map_ = nullptr;     // the label map or mask to attach
+  GstBuffer* mask_ = nullptr;    // what came attached
   GstMapInfo mask_map_ = {};
   MappedPicture in_map_, out_map_;
   bool copy_rows_back_ = false;  // the result waits in pinned_out_ for finish()

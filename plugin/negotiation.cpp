@@ -46,6 +46,8 @@ GstCaps* replaced_caps(Picture picture) {
       return label_caps();
     case Picture::mask:
       return raw("GRAY8");
+    case Picture::cutout:
+      return raw("RGBA");
     default:
       return raw(kColors);
   }
@@ -101,7 +103,8 @@ GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture 
   GstCaps* result = nullptr;
   if (direction == GST_PAD_SINK) {
     // Colours are RGB: their colorimetry is their own.
-    result = reshaped(caps, replaced, picture != Picture::colors);
+    const bool rgb = picture == Picture::colors || picture == Picture::cutout;
+    result = reshaped(caps, replaced, !rgb);
   } else {
     GstCaps* possible = gst_caps_intersect(const_cast<GstCaps*>(caps), replaced);
     result = reshaped(possible, pictures, false);

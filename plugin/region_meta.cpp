@@ -53,18 +53,17 @@ std::vector<Region> largest(std::span<const Region> regions) {
   return sorted;
 }
 
-void attach_rois(GstBuffer* buffer, std::span<const Region> regions, const Findings& findings,
-                 const Workers& workers) {
+// Boxes alone, no parameters: what more there is to say stands in the `regions` metadata, and
+// saying it twice would cost a third of it again.
+void attach_rois(GstBuffer* buffer, std::span<const Region> regions) {
   const GQuark type = g_quark_from_static_string(kRegionName);
-  const auto params = make_structures(RegionStructure::roi, regions, findings, workers);
-  for (size_t i = 0; i < regions.size(); ++i) {
-    const Region& r = regions[i];
+  gint id = 0;
+  for (const Region& r : regions) {
     auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
         buffer, type, static_cast<guint>(r.left), static_cast<guint>(r.top),
         static_cast<guint>(r.width()), static_cast<guint>(r.height()));
-    roi->id = static_cast<gint>(i + 1);
+    roi->id = ++id;
     roi->parent_id = 0;
-    gst_video_region_of_interest_meta_add_param(roi, params[i]);
   }
 }
 
@@ -102,8 +101,7 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
                     "regions-total", G_TYPE_UINT, findings.total, nullptr);
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(findings.regions.size()));
-  const auto structures =
-      make_structures(RegionStructure::whole, findings.regions, findings, workers);
+  const auto structures = make_structures(findings, workers);
   for (GstStructure* structure : structures) {
     GValue item = G_VALUE_INIT;
     g_value_init(&item, GST_TYPE_STRUCTURE);
@@ -111,12 +109,13 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
     gst_value_array_append_and_take_value(&array, &item);
   }
   gst_structure_take_value(s, "regions", &array);
+  for (const Fact& fact : findings.facts) add_fact(s, fact);
   if (findings.labels) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,
                       name_of(findings.labels_format).data(), nullptr);
   }
   const std::vector<Region> for_others = largest(findings.regions);
-  attach_rois(buffer, for_others, findings, workers);
+  attach_rois(buffer, for_others);
 #if REGIONS_ANALYTICS
   attach_analytics(buffer, for_others);
 #endif

@@ -8,7 +8,10 @@
 //                      x, y, width, height=(int) box in pixels  area=(guint64) pixels
 //                      cx, cy=(double) centroid in pixels       first-x, first-y=(int) pixel
 //                      red, green, blue=(double) mean colour, 0..255
-//            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without padding
+//            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without
+//            padding;
+//                                                 GRAY8: a mask, 0 background to 255 foreground
+//            and what else an element says of the frame, see its page in docs/elements.md
 // It survives videoscale, videocrop and videoflip unchanged: scale by its width and height.
 #pragma once
 
@@ -20,6 +23,7 @@
 
 #include "core/region.hpp"
 #include "cpu/workers.hpp"
+#include "plugin/engine.hpp"
 
 namespace regions {
 
@@ -36,6 +40,7 @@ struct Findings {
   Colorimetry color;
   GstBuffer* labels = nullptr;  // borrowed; null if not attached
   PixelFormat labels_format = PixelFormat::labels32;
+  std::vector<Fact> facts;
 };
 
 // Puts the findings on the buffer, in place of what another element left there, and

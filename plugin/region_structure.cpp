@@ -74,25 +74,12 @@ const StructureMaker& region_maker() {
   return maker;
 }
 
-const StructureMaker& roi_maker() {
-  using R = const Region&;
-  using M = const MeanColor&;
-  static const FieldOfRegion fields[] = {
-      {"id", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.id); }},
-      {"track", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.track); }},
-      {"area", G_TYPE_UINT64, [](GValue* v, R r, M) { g_value_set_uint64(v, r.area); }},
-      {"cx", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_x()); }},
-      {"cy", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_y()); }}};
-  static const StructureMaker maker(kRegionName, fields);
-  return maker;
-}
-
 }  // namespace
 
-std::vector<GstStructure*> make_structures(RegionStructure kind, std::span<const Region> regions,
-                                           const Findings& findings, const Workers& workers) {
+std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers) {
   constexpr size_t kShare = 8;  // regions a thread takes at a time: about 4 us
-  const StructureMaker& maker = kind == RegionStructure::whole ? region_maker() : roi_maker();
+  const std::span<const Region> regions = findings.regions;
+  const StructureMaker& maker = region_maker();
   std::vector<GstStructure*> made(regions.size());
   const auto shares = static_cast<int>((regions.size() + kShare - 1) / kShare);
   workers.parallel_for(shares, [&](int share) {
@@ -102,6 +89,32 @@ std::vector<GstStructure*> make_structures(RegionStructure kind, std::span<const
     }
   });
   return made;
+}
+
+void add_fact(GstStructure* structure, const Fact& fact) {
+  GValue value = G_VALUE_INIT;
+  if (const auto* flag = std::get_if<bool>(&fact.value)) {
+    g_value_init(&value, G_TYPE_BOOLEAN);
+    g_value_set_boolean(&value, *flag);
+  } else if (const auto* whole = std::get_if<int64_t>(&fact.value)) {
+    g_value_init(&value, G_TYPE_INT64);
+    g_value_set_int64(&value, *whole);
+  } else if (const auto* real = std::get_if<double>(&fact.value)) {
+    g_value_init(&value, G_TYPE_DOUBLE);
+    g_value_set_double(&value, *real);
+  } else if (const auto* text = std::get_if<std::string>(&fact.value)) {
+    g_value_init(&value, G_TYPE_STRING);
+    g_value_set_string(&value, text->c_str());
+  } else {
+    g_value_init(&value, GST_TYPE_ARRAY);
+    for (const double number : std::get<std::vector<double>>(fact.value)) {
+      GValue item = G_VALUE_INIT;
+      g_value_init(&item, G_TYPE_DOUBLE);
+      g_value_set_double(&item, number);
+      gst_value_array_append_and_take_value(&value, &item);
+    }
+  }
+  gst_structure_take_value(structure, fact.name, &value);
 }
 
 }  // namespace regions

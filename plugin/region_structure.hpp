@@ -1,4 +1,4 @@
-// Regions as GstStructures, the entries of the `regions` metadata and of region-of-interest metas.
+// Regions as GstStructures, the entries of the `regions` metadata.
 #pragma once
 
 #include "cpu/workers.hpp"
@@ -9,14 +9,11 @@ namespace regions {
 // Name of the structures, and type of the region-of-interest metas.
 constexpr const char* kRegionName = "region";
 
-enum class RegionStructure : uint8_t {
-  whole,  // all that the metadata says of a region
-  roi     // what a region-of-interest meta says beside its box
-};
+// A structure for each region found (the caller owns them), on several threads: with many regions
+// they are most of what a frame costs outside the GPU.
+std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers);
 
-// A structure for each region (the caller owns them), on several threads: with many regions they
-// are most of what a frame costs outside the GPU.
-std::vector<GstStructure*> make_structures(RegionStructure kind, std::span<const Region> regions,
-                                           const Findings& findings, const Workers& workers);
+// A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
+void add_fact(GstStructure* structure, const Fact& fact);
 
 }  // namespace regions

@@ -1,0 +1,121 @@
+// The element graphcutbg: separates foreground from background by an exact graph cut.
+#include "core/graphcutbg.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "plugin/engine.hpp"
+#include "plugin/picture_file.hpp"
+
+namespace regions {
+namespace {
+
+std::vector<std::byte> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  expects(!file.bad(), "cannot read '" + path + "'");
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  return {bytes, bytes + text.size()};
+}
+
+// Under its name only when it is whole.
+void write_file(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code failed;
+  if (file) std::filesystem::rename(part, path, failed);
+  if (!file || failed) {
+    std::filesystem::remove(part, failed);
+    throw InputError("cannot write the background model to '" + path + "'");
+  }
+}
+
+class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
+ public:
+  const char* name() const override { return "graphcutbg"; }
+  Picture picture() override {
+    switch (params().output) {
+      case GraphCutOutput::mask:
+        return Picture::mask;
+      case GraphCutOutput::cutout:
+        return Picture::cutout;
+      case GraphCutOutput::none:
+        return Picture::untouched;
+      case GraphCutOutput::overlay:
+      case GraphCutOutput::replace:
+        break;
+    }
+    return Picture::drawn_on;
+  }
+  bool makes_regions() const override { return false; }
+  bool makes_mask() const override { return true; }
+  bool reads_regions() const override { return false; }
+  bool reads_mask() override { return params_in_use().source != GraphCutSource::image; }
+  bool needs_mask() override { return params_in_use().source == GraphCutSource::mask; }
+  uint32_t max_regions() override { return 0; }
+
+  void configure(const Setup& setup) override {
+    const GraphCutBgParams now = params();
+    cut().prepare(now);
+    EngineOf::configure(setup);
+    configured_ = true;
+    show(GraphCutPicture::background, now.background_image, {}, setup.size);
+    show(GraphCutPicture::exclusion, now.exclusion_image, {}, setup.size);
+    show(GraphCutPicture::replacement, now.replace_image, setup.size, setup.size);
+    if (!now.model_location.empty() && std::filesystem::exists(now.model_location)) {
+      cut().restore(read_file(now.model_location));
+    }
+  }
+  void finish() override {
+    const std::string path = params_in_use().model_location;
+    if (!path.empty() && configured_) write_file(path, cut().state());
+    configured_ = false;
+  }
+
+  std::vector<Fact> facts(int slot) override {
+    const GraphCutReport report = cut().report(slot);
+    expects(report.cut_value < 0 || !report.cut.exact || report.cut_value == report.cut.flow,
+            "the cut is not the minimum: flow " + std::to_string(report.cut.flow) + ", cut " +
+                std::to_string(report.cut_value));
+    std::vector<Fact> facts = {{"exact", report.cut.exact},
+                               {"flow", report.cut.flow},
+                               {"gap", report.cut.gap},
+                               {"iterations", static_cast<int64_t>(report.cut.iterations)},
+                               {"foreground-pixels", static_cast<int64_t>(report.foreground)},
+                               {"restarted", report.restarted}};
+    if (report.cut_value >= 0) facts.push_back({"cut-value", report.cut_value});
+    return facts;
+  }
+
+ private:
+  // What the backends' make_algorithm makes is one.
+  GraphCutBg& cut() { return static_cast<GraphCutBg&>(*algorithm()); }
+
+  void show(GraphCutPicture which, const std::string& path, Size fit, Size size) {
+    if (path.empty()) return;
+    const PictureFile picture = load_picture(path, fit);
+    expects(picture.size == size,
+            "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
+                std::to_string(picture.size.height) + " pixels, the video " +
+                std::to_string(size.width) + "x" + std::to_string(size.height));
+    cut().set_picture(which, picture.frame());
+  }
+
+  bool configured_ = false;  // and not yet finished
+};
+
+}  // namespace
+
+const ElementSpec& graphcutbg_element() {
+  static const ElementSpec spec = {
+      "graphcutbg", "Graph-cut background remover", "Filter/Effect/Video",
+      "Separates the foreground from the background by an exact minimum cut",
+      []() -> std::unique_ptr<Engine> { return std::make_unique<GraphCutBgEngine>(); }};
+  return spec;
+}
+
+}  // namespace regions
