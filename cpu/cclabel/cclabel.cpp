@@ -287,7 +287,9 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
       if (!wants_out || params.output == CcOutput::none) {
       } else if (params.output == CcOutput::colors) {
         convert([&](uint32_t id) {
-          return packed_color(id ? slot.tracks.of_label(id) : 0, job.out.layout);
+          const Tracks& t = slot.tracks;
+          if (params.track) id = track_value(t.regions, t.count, id, UINT32_MAX, params.overflow);
+          return packed_color(id, job.out.layout);
         });
       } else if (params.output == CcOutput::mask) {
         convert([](uint32_t id) { return id ? UINT32_MAX : 0; });
