@@ -19,6 +19,7 @@ struct Setup {
   bool has_mask = false;
   int slots = 1;                // frames in flight
   uint32_t max_regions = 4096;  // records wanted for a frame
+  bool tracks = false;          // regions are followed from frame to frame
 };
 
 // One frame's work. All views but `table` lie in the backend's memory and stay until the queue's

@@ -10,6 +10,7 @@ namespace {
 using P = CcLabelParams;
 
 constexpr double kMostArea = 65535.0 * 65535.0;
+constexpr double kMostTrackMemory = 1000;  // places are 32 bits: 1000 frames at 65535 pixels each
 
 constexpr Choice kCriteria[] = {
     {0, "binary", "Foreground is what is at least `threshold`; the rest is background, label 0"},
@@ -31,6 +32,8 @@ constexpr Choice kOverflows[] = {
     {0, "drop-smallest", "Only the largest regions that fit keep a label; ties go to the first"},
     {1, "saturate", "Labels that do not fit are written as the greatest one"},
     {2, "error", "Stop with an error"}};
+constexpr Choice kLabelValues[] = {{0, "dense", "1, 2, … in raster order of each frame's regions"},
+                                   {1, "track", "The id that stays with a region, with `track`"}};
 
 std::vector<Field> table() {
   std::vector<Field> fields = {
@@ -58,7 +61,12 @@ std::vector<Field> table() {
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
                            Change::stopped),
       field<P, &P::overflow>(
-          "overflow", "What happens to labels that the output format cannot hold", {}, kOverflows)};
+          "overflow", "What happens to labels that the output format cannot hold", {}, kOverflows),
+      field<P, &P::track>("track", "Follow regions from frame to frame (true or false)", {}, {},
+                          Change::stopped),
+      field<P, &P::track_memory>("track-memory", "How long a lost region is waited for (frames)",
+                                 {0, kMostTrackMemory}),
+      field<P, &P::label_values>("label-values", "Which numbers `labels` shows", {}, kLabelValues)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }
@@ -68,6 +76,18 @@ std::vector<Field> table() {
 std::span<const Field> fields_of(const CcLabelParams&) {
   static const std::vector<Field> fields = table();
   return fields;
+}
+
+void expects_trackable(const Setup& setup) {
+  expects(!setup.tracks || setup.max_regions <= TrackMemory::kMostRegions,
+          "track=true takes max-regions up to " + std::to_string(TrackMemory::kMostRegions) +
+              ", not " + std::to_string(setup.max_regions));
+}
+
+void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
+  expects(!params.track || setup.tracks, "track=true, but configured without");
+  expects(!params.track || !job.table.regions || job.table.capacity > 0,
+          "track=true needs a table with room");
 }
 
 int foreground_level(double threshold, const Layout& layout, const Colorimetry& color) {

@@ -3,6 +3,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/drawing.hpp"
+#include "core/tracking.hpp"
 
 namespace regions {
 
@@ -11,6 +12,7 @@ enum class Connectivity : uint8_t { four = 4, eight = 8 };
 enum class Source : uint8_t { image, alpha, mask };
 enum class CcOutput : uint8_t { overlay, labels, colors, mask, none };
 enum class Overflow : uint8_t { drop_smallest, saturate, error };
+enum class LabelValues : uint8_t { dense, track };
 
 struct CcLabelParams : DrawingParams {
   Criterion criterion = Criterion::binary;
@@ -24,9 +26,23 @@ struct CcLabelParams : DrawingParams {
   int64_t max_regions = 4096;
   CcOutput output = CcOutput::overlay;
   Overflow overflow = Overflow::drop_smallest;
+  bool track = false;
+  int64_t track_memory = 30;
+  LabelValues label_values = LabelValues::dense;
 };
 
 std::span<const Field> fields_of(const CcLabelParams&);
+
+// What make_algorithm<CcLabelParams, …>() makes.
+class CcLabel : public Algorithm<CcLabelParams> {
+ public:
+  // Of the slot's last frame, once its queue's wait() has returned; all zero without `track`.
+  virtual TrackReport track_report(int slot) const = 0;
+};
+
+// What both backends refuse: throws InputError.
+void expects_trackable(const Setup& setup);
+void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params);
 
 // A pixel is foreground when its value (gray, luma, alpha; for RGB luma_of) is >= this level.
 // Black of the colorimetry is 0, white is 1; 0 makes every pixel foreground.
@@ -60,6 +76,15 @@ REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, i
     sum += d < 0 ? -d : d;
   }
   return sum;
+}
+
+// The value that label-values=track shows of a label: `limit` is the greatest the picture holds.
+REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, uint32_t label,
+                                       uint32_t limit, Overflow overflow) {
+  if (label == 0 || label > count) return 0;  // a region beyond the table is not tracked
+  const uint32_t track = regions[label - 1].track;
+  if (track <= limit) return track;
+  return overflow == Overflow::saturate ? limit : 0;
 }
 
 // Greatest label that a label picture of this layout can hold.

@@ -31,9 +31,28 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool needs_alpha() override { return params_in_use().source == Source::alpha; }
   uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
 
+  void configure(const Setup& setup) override {
+    Setup wanted = setup;
+    wanted.tracks = params().track;
+    EngineOf<CcLabelParams>::configure(wanted);
+  }
+  std::vector<Fact> facts(int slot) override {
+    const CcLabelParams now = params_in_use();
+    if (!now.track) return {};
+    const TrackReport report = static_cast<CcLabel&>(*algorithm()).track_report(slot);
+    const bool shows_tracks =
+        now.output == CcOutput::labels && now.label_values == LabelValues::track;
+    expects(!shows_tracks || now.overflow != Overflow::error || report.last_id <= limit_,
+            "track " + std::to_string(report.last_id) + ", but the output holds ids up to " +
+                std::to_string(limit_));
+    return {{"births", int64_t{report.births}},    {"deaths", int64_t{report.deaths}},
+            {"splits", int64_t{report.splits}},    {"merges", int64_t{report.merges}},
+            {"tracks-lost", int64_t{report.lost}}, {"last-track", int64_t{report.last_id}}};
+  }
+
   Verdict judge(uint32_t total, const Layout& out) override {
     const CcLabelParams now = params_in_use();
-    const uint32_t limit = label_limit(out);
+    const uint32_t limit = limit_ = label_limit(out);
     if (now.output != CcOutput::labels || total <= limit) return {total, {}};
     const std::string what = std::to_string(total) + " regions, but " +
                              std::string(name_of(out.format)) + " holds labels up to " +
@@ -41,6 +60,9 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     expects(now.overflow != Overflow::error, what);
     return {now.overflow == Overflow::drop_smallest ? limit : total, what};
   }
+
+ private:
+  uint32_t limit_ = UINT32_MAX;  // of the output's labels, since the last judge()
 };
 
 }  // namespace

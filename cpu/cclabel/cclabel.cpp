@@ -9,9 +9,11 @@
 #include "cpu/cclabel/bands.hpp"
 #include "cpu/cclabel/measure.hpp"
 #include "cpu/cclabel/rows.hpp"
+#include "cpu/cclabel/share.hpp"
 #include "cpu/cclabel/slot.hpp"
 #include "cpu/cclabel/write.hpp"
 #include "cpu/drawing.hpp"
+#include "cpu/tracking.hpp"
 
 namespace regions {
 namespace {
@@ -48,35 +50,81 @@ uint32_t packed_color(uint32_t label, const Layout& layout) {
   return label == 0 ? 0 : pixel;
 }
 
-class CcLabelCpu final : public Algorithm<Params> {
+class CcLabelCpu final : public CcLabel {
  public:
   explicit CcLabelCpu(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
 
   void configure(const Setup& setup) override {
+    expects_trackable(setup);
     setup_ = setup;
     slots_.clear();
     slots_.resize(static_cast<size_t>(setup.slots));
     for (Slot& slot : slots_) slot.allocate(*backend_, setup, strips());
+    if (setup.tracks) tracker_.allocate(*backend_, setup);
   }
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     check(job, params);
-    queue_of(queue).submit([this, job, params] { label(job, params); });
+    if (params.track) {
+      const Tracker::Ticket ticket = tracker_.next();
+      queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
+    } else {
+      tracker_.forget();
+      queue_of(queue).submit([this, job, params] { label(job, params); });
+    }
+  }
+
+  void reset() override { tracker_.forget(); }
+  TrackReport track_report(int slot) const override {
+    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
   }
 
  private:
+  struct Counts {
+    uint32_t total;     // regions after the area filters
+    uint32_t recorded;  // of those kept
+  };
   void check(const Job& job, const Params& params) const;
 
   void label(const Job& job, const Params& params) {
     Slot& slot = slots_[static_cast<size_t>(job.slot)];
+    const Counts counts = build(job, params, slot);
+    write(job, params, slot, counts.recorded);
+    finish(job, params, slot, counts);
+  }
+
+  void label_and_track(const Job& job, const Params& params, const Tracker::Ticket& ticket) {
+    const Turns::Turn turn(tracker_.turns(), ticket.number);
+    Slot& slot = slots_[static_cast<size_t>(job.slot)];
+    const Counts counts = build(job, params, slot);
+    Job known = job;
+    known.out = {};  // shows tracks
+    write(known, params, slot, counts.recorded);
+    turn.wait();
+    tracker_.begin(ticket);
+    share(slot, counts.recorded);
+    const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
+                           .color_bits = setup_.in.depth};
+    tracker_.step(rules, slot.table_of(job), counts.recorded, job.slot);
+    slot.tracks = {slot.table_of(job), counts.recorded};
+    Job rest = job;
+    rest.labels = {};
+    write(rest, params, slot, 0);
+    finish(job, params, slot, counts);
+  }
+
+  Counts build(const Job& job, const Params& params, Slot& slot) const {
+    slot.tracks = {};
     if (params.criterion == Criterion::binary) {
       build_binary(job, params, slot);
     } else {
       build_linked(job, params, slot);
     }
-    const Counts counts = number(job, params, slot);
-    write(job, params, slot, counts.recorded);
+    return number(job, params, slot);
+  }
+
+  void finish(const Job& job, const Params& params, Slot& slot, const Counts& counts) const {
     if (params.output == CcOutput::overlay && !job.out.empty()) {
       draw(job.in, job.out, slot.labels_of(job), {slot.table_of(job), counts.recorded}, params,
            slot.ink, workers_);
@@ -86,14 +134,12 @@ class CcLabelCpu final : public Algorithm<Params> {
 
   void build_binary(const Job& job, const Params& params, Slot& slot) const;
   void build_linked(const Job& job, const Params& params, Slot& slot) const;
-  struct Counts {
-    uint32_t total;     // regions after the area filters
-    uint32_t recorded;  // of those kept
-  };
   Counts number(const Job& job, const Params& params, Slot& slot) const;
   void write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const;
   void write_strip(const Job& job, const Params& params, Slot& slot, int s, Region* records,
                    uint32_t recorded) const;
+
+  void share(Slot& slot, uint32_t recorded) const;
 
   int strips() const {
     // More than threads, as content is uneven; one thread has no use for seams.
@@ -105,6 +151,7 @@ class CcLabelCpu final : public Algorithm<Params> {
   Workers workers_;
   Setup setup_;
   std::vector<Slot> slots_;
+  Tracker tracker_;
 };
 
 void CcLabelCpu::check(const Job& job, const Params& params) const {
@@ -118,6 +165,7 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
       params.source != Source::alpha || setup_.in.alpha,
       "source is alpha, but the format " + std::string(name_of(setup_.in.format)) + " has none");
   expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+  expects_trackable(setup_, job, params);
 }
 
 void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) const {
@@ -198,6 +246,23 @@ void CcLabelCpu::write(const Job& job, const Params& params, Slot& slot, uint32_
   }
 }
 
+void CcLabelCpu::share(Slot& slot, uint32_t recorded) const {
+  const TrackMemory& memory = tracker_.memory();
+  workers_.parallel_for(slot.forest.strips(), [&](int s) {
+    const Strip& strip = slot.forest.strip(s);
+    const uint32_t* label = nullptr;
+    int band = -1;
+    for (int y = strip.begin; y < strip.end; ++y) {
+      if (slot.forest.band_of(y) != band) {
+        band = slot.forest.band_of(y);
+        label = slot.forest.resolve(strip, band);
+      }
+      share_row(slot.pixels.row(y), slot.forest.starts(band), label, setup_.size.width, recorded,
+                memory.pairs, memory.labels.row(y));
+    }
+  });
+}
+
 void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, int s,
                              Region* records, uint32_t recorded) const {
   const Strip& strip = slot.forest.strip(s);
@@ -221,9 +286,18 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
       };
       if (!wants_out || params.output == CcOutput::none) {
       } else if (params.output == CcOutput::colors) {
-        convert([&](uint32_t id) { return packed_color(id, job.out.layout); });
+        convert([&](uint32_t id) {
+          const Tracks& t = slot.tracks;
+          if (params.track) id = track_value(t.regions, t.count, id, UINT32_MAX, params.overflow);
+          return packed_color(id, job.out.layout);
+        });
       } else if (params.output == CcOutput::mask) {
         convert([](uint32_t id) { return id ? UINT32_MAX : 0; });
+      } else if (params.track && params.label_values == LabelValues::track) {
+        convert([&](uint32_t id) {
+          return track_value(slot.tracks.regions, slot.tracks.count, id,
+                             label_limit(job.out.layout), params.overflow);
+        });
       } else if (limit < UINT32_MAX) {
         convert([&](uint32_t id) { return std::min(id, limit); });
       }

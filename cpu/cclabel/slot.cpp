@@ -32,6 +32,7 @@ void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
   const int words = words_for(setup.size.width);
   const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(setup.size.height);
   draws_ = setup.has_output && setup.out.format == setup.in.format;
+  tracks_ = setup.tracks;
   max_regions_ = setup.max_regions;
   const auto cut = [&](Cutter cutter) {
     pixels = {cutter.piece<Word>(bits), words};

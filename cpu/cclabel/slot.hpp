@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/cclabel.hpp"
+#include "core/paint.hpp"
 #include "cpu/cclabel/contacts.hpp"
 #include "cpu/cclabel/forest.hpp"
 
@@ -18,6 +19,7 @@ struct Slot {
   // For drawing where nobody wants labels or a table: the first strip's records, and
   LabelMap labels;
   Ink ink;
+  Tracks tracks;  // of this frame's labels, once they are known
 
   // For pictures cut into at most `strips`.
   void allocate(Backend& backend, const Setup& setup, int strips);
@@ -27,12 +29,13 @@ struct Slot {
   }
   uint32_t capacity_of(const Job& job) const {
     if (job.table.regions) return job.table.capacity;
-    return draws_ ? max_regions_ : 0;
+    return draws_ || tracks_ ? max_regions_ : 0;
   }
   LabelMap labels_of(const Job& job) const { return job.labels.empty() ? labels : job.labels; }
 
  private:
   bool draws_ = false;
+  bool tracks_ = false;
   uint32_t max_regions_ = 0;
   Block memory_;
 };

@@ -7,6 +7,7 @@
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
+#include "gpu/tracking/tracker.hpp"
 
 namespace regions {
 namespace cclabel {
@@ -40,9 +41,10 @@ Subject subject_of(const Job& job, const Params& params) {
   return subject;
 }
 
-class CcLabelCuda final : public Algorithm<Params> {
+class CcLabelCuda final : public CcLabel {
  public:
-  explicit CcLabelCuda(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+  explicit CcLabelCuda(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)), tracker_(backend_) {}
 
   void configure(const Setup& setup) override {
     const auto within = [](int side) { return side >= 1 && side <= 65535; };
@@ -50,10 +52,12 @@ class CcLabelCuda final : public Algorithm<Params> {
             "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
                 std::to_string(setup.size.height));
     expects(setup.max_regions >= 1, "max-regions is 0");
+    expects_trackable(setup);
     slots_.clear();
     setup_ = setup;
     slots_.resize(static_cast<size_t>(setup.slots));
     for (Slot& slot : slots_) slot.allocate(backend_, setup);
+    if (setup.tracks) tracker_.allocate(setup);
   }
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
@@ -71,18 +75,43 @@ class CcLabelCuda final : public Algorithm<Params> {
     const Records records = wanted_records(job, params, slot);
     number_regions(tiles, Count::all, records, stream);
     if (drops_smallest(job, params)) keep_what_fits(tiles, slot, stream);
-    if (!records.capacity) return write(job, params, tiles, stream);
-    measure(job, tiles, records, slot.side().fork(stream));
-    write(job, params, tiles, stream);
+    if (params.track) return track(job, params, tiles, records, slot, stream);
+    tracker_.forget();
+    if (!records.capacity) return write(job, params, tiles, {}, stream);
+    const cudaStream_t side = slot.side().fork(stream);
+    measure_regions(tiles, job.in, records, side);
+    publish(job, tiles, records, side);
+    write(job, params, tiles, {}, stream);
     slot.side().join(stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
 
+  void reset() override { tracker_.forget(); }
+  TrackReport track_report(int slot) const override {
+    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
+  }
+
  private:
+  // Of neighbouring frames only what stands between begin() and step() is in each other's way.
+  void track(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
+             const Slot& slot, cudaStream_t stream) {
+    measure_regions(tiles, job.in, records, slot.side().fork(stream));
+    share_pixels(tiles, tracker_.begin(stream), records.capacity, stream);
+    slot.side().join(stream);
+    const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
+                           .color_bits = setup_.in.depth};
+    tracker_.step(rules, records.region, tiles.total + 1, records.capacity, job.slot, stream);
+    publish(job, tiles, records, slot.side().fork(stream));
+    write(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
+    if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
+    slot.side().join(stream);
+  }
+
   void check_inputs(const Job& job, const Params& params) const {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
             "the frame is not as configured");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    expects_trackable(setup_, job, params);
     if (params.source == Source::mask) {
       expects(!job.mask.empty(), "source=mask, but the frame has no mask");
       expects(job.mask.size() == setup_.size, "the mask is not of the picture's size");
@@ -134,29 +163,34 @@ class CcLabelCuda final : public Algorithm<Params> {
   static bool draws(const Job& job, const Params& params) {
     return params.output == CcOutput::overlay && !job.out.empty();
   }
-  // Drawing needs as many as there may be, whoever asks for a table.
+  // Drawing and tracking need as many as there may be, whoever asks for a table.
   Records wanted_records(const Job& job, const Params& params, const Slot& slot) const {
     if (draws(job, params)) return {slot.records(), setup_.max_regions};
     if (job.table.regions) return {slot.records(), job.table.capacity};
+    if (params.track) return {slot.records(), setup_.max_regions};
     return {};
   }
 
-  static void measure(const Job& job, const Tiles& tiles, const Records& records,
+  static void publish(const Job& job, const Tiles& tiles, const Records& records,
                       cudaStream_t stream) {
-    measure_regions(tiles, job.in, records, stream);
     if (job.table.regions) publish_table(tiles, records, job.table, stream);
   }
 
-  static void write(const Job& job, const Params& params, const Tiles& tiles, cudaStream_t stream) {
+  // With `tracks`, colours are those of tracks, and label pictures show them if asked to.
+  static void write(const Job& job, const Params& params, const Tiles& tiles, Shown tracks,
+                    cudaStream_t stream) {
     if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
     if (job.out.empty()) return;
     switch (params.output) {
       case CcOutput::labels:
-        return write_labels(tiles, job.out, label_limit(job.out.layout), stream);
+        if (params.label_values == LabelValues::dense) tracks = {};
+        tracks.limit = label_limit(job.out.layout);
+        tracks.overflow = params.overflow;
+        return write_labels(tiles, job.out, tracks.limit, tracks, stream);
       case CcOutput::mask:
         return write_mask(tiles, job.out, stream);
       case CcOutput::colors:
-        return write_colors(tiles, job.out, stream);
+        return write_colors(tiles, job.out, tracks, stream);
       default:
         return;  // drawn on when regions are known; or not touched
     }
@@ -178,6 +212,7 @@ class CcLabelCuda final : public Algorithm<Params> {
   std::shared_ptr<Backend> backend_;
   Setup setup_;
   std::vector<Slot> slots_;
+  Tracker tracker_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // stream and returns.
 #pragma once
 
+#include "core/cclabel.hpp"
 #include "gpu/cclabel/areas.hpp"
 #include "gpu/cclabel/subject.hpp"
 #include "gpu/launch.hpp"
@@ -42,10 +43,30 @@ void find_largest(const Tiles& tiles, const Areas& areas, Selection* selection,
 void keep_largest(const Tiles& tiles, const Areas& areas, const Selection* selection,
                   cudaStream_t stream);
 
+// Counts the pixels that the labels 1..capacity share with the last frame's in memory.pairs, and
+// leaves them in memory.labels.
+void share_pixels(const Tiles& tiles, const TrackMemory& memory, uint32_t capacity,
+                  cudaStream_t stream);
+
+// What a region shows: its label, or, with records, its track.
+struct Shown {
+  const Region* regions = nullptr;
+  const uint32_t* total = nullptr;  // of regions with a label
+  uint32_t capacity = 0;            // of the records
+  uint32_t limit = UINT32_MAX;      // greatest value
+  Overflow overflow = Overflow::saturate;
+
+  REGIONS_HD uint32_t of(uint32_t label) const {
+    if (!regions) return label;
+    return track_value(regions, capacity < *total ? capacity : *total, label, limit, overflow);
+  }
+};
+
 // Writes each pixel's label, at most `limit`; each region's colour; or the full value in regions.
 void write_labels(const Tiles& tiles, LabelMap labels, cudaStream_t stream);
-void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, cudaStream_t stream);
-void write_colors(const Tiles& tiles, const Frame& out, cudaStream_t stream);
+void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, const Shown& shown,
+                  cudaStream_t stream);
+void write_colors(const Tiles& tiles, const Frame& out, const Shown& shown, cudaStream_t stream);
 void write_mask(const Tiles& tiles, const Frame& out, cudaStream_t stream);
 
 // Fills the records, which number_regions has cleared.

@@ -60,7 +60,8 @@ struct TileLabels {
 };
 
 template <class T, class Writer>
-__global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, Writer writer) {
+__global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, Writer writer,
+                                                                  Shown shown) {
   __shared__ TileLabels<T> s;
   const TilePlace place = place_of_block(tiles);
   const TileCount count = tiles.count[place.tile];
@@ -71,7 +72,8 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
     s.rank[w] = tiles.rank[at];
   }
   for (int c = static_cast<int>(threadIdx.x); c < count.components; c += T::threads) {
-    s.of_component[c] = label_of_root(tiles, root_of_component(tiles, place, c, count.border));
+    const uint32_t root = root_of_component(tiles, place, c, count.border);
+    s.of_component[c] = shown.of(label_of_root(tiles, root));
   }
   __syncthreads();  // words and components' labels are there
   const uint16_t* component = tiles.component + static_cast<size_t>(place.tile) * T::runs;
@@ -96,55 +98,57 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
 }
 
 template <class Writer>
-void launch_writer(const Tiles& tiles, const Writer& writer, cudaStream_t stream) {
+void launch_writer(const Tiles& tiles, const Writer& writer, const Shown& shown,
+                   cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   if (tiles.width == BinaryTile::width) {
     launch(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream, tiles,
-           writer);
+           writer, shown);
   } else {
     launch(write_labels_kernel<LinkedTile, Writer>, grid, LinkedTile::threads, 0, stream, tiles,
-           writer);
+           writer, shown);
   }
 }
 
 template <class T>
 void write_values(const Tiles& tiles, Image<T> image, uint32_t least, uint32_t limit,
-                  cudaStream_t stream) {
+                  const Shown& shown, cudaStream_t stream) {
   const auto address = reinterpret_cast<uintptr_t>(image.data);
   const bool aligned = (address | static_cast<uintptr_t>(image.pitch)) % (4 * sizeof(T)) == 0;
-  launch_writer(tiles, LabelWriter<T>{image, least, limit, aligned}, stream);
+  launch_writer(tiles, LabelWriter<T>{image, least, limit, aligned}, shown, stream);
 }
 
 void write_values(const Tiles& tiles, const Frame& out, uint32_t least, uint32_t limit,
-                  cudaStream_t stream) {
+                  const Shown& shown, cudaStream_t stream) {
   const auto as = [&]<class T>(T) { return out.plane_as<T>(0, out.width, out.height); };
   switch (out.layout.sample_bytes) {
     case 1:
-      return write_values(tiles, as(uint8_t{}), least, limit, stream);
+      return write_values(tiles, as(uint8_t{}), least, limit, shown, stream);
     case 2:
-      return write_values(tiles, as(uint16_t{}), least, limit, stream);
+      return write_values(tiles, as(uint16_t{}), least, limit, shown, stream);
     default:
-      return write_values(tiles, as(uint32_t{}), least, limit, stream);
+      return write_values(tiles, as(uint32_t{}), least, limit, shown, stream);
   }
 }
 
 }  // namespace
 
 void write_labels(const Tiles& tiles, LabelMap labels, cudaStream_t stream) {
-  write_values(tiles, labels, 1, UINT32_MAX, stream);
+  write_values(tiles, labels, 1, UINT32_MAX, {}, stream);
 }
 
-void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, cudaStream_t stream) {
-  write_values(tiles, out, 1, limit, stream);
+void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, const Shown& shown,
+                  cudaStream_t stream) {
+  write_values(tiles, out, 1, limit, shown, stream);
 }
 
 void write_mask(const Tiles& tiles, const Frame& out, cudaStream_t stream) {
   const uint32_t full = label_limit(out.layout);
-  write_values(tiles, out, full, full, stream);
+  write_values(tiles, out, full, full, {}, stream);
 }
 
-void write_colors(const Tiles& tiles, const Frame& out, cudaStream_t stream) {
-  launch_writer(tiles, ColorWriter{out}, stream);
+void write_colors(const Tiles& tiles, const Frame& out, const Shown& shown, cudaStream_t stream) {
+  launch_writer(tiles, ColorWriter{out}, shown, stream);
 }
 
 }  // namespace regions::cclabel

@@ -1,0 +1,63 @@
+// Cutting the memory of tracking into its parts.
+#include "core/tracking.hpp"
+
+#include <bit>
+
+namespace regions {
+namespace {
+
+struct Cut {
+  TrackMemory memory;
+  size_t reset_bytes = 0;
+  size_t bytes = 0;
+};
+
+Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
+  Cut cut;
+  const auto piece = [&]<class T>(T*& at, size_t count) {
+    if (start) at = reinterpret_cast<T*>(start + cut.bytes);
+    cut.bytes += (count * sizeof(T) + 255) / 256 * 256;
+  };
+  TrackMemory& m = cut.memory;
+  const size_t capacity = m.capacity = max_regions;
+  m.pairs.most = 4 * max_regions;
+  m.pairs.slots = std::bit_ceil(2 * m.pairs.most);
+  // What a reset clears comes first.
+  piece(m.counts, 1);
+  piece(m.report, 1);
+  piece(m.pairs.used_count, 1);
+  piece(m.pairs.key, m.pairs.slots);
+  piece(m.pairs.count, m.pairs.slots);
+  const size_t pitch = (static_cast<size_t>(picture.width) * sizeof(uint16_t) + 255) / 256 * 256;
+  piece(m.labels.data, pitch / sizeof(uint16_t) * static_cast<size_t>(picture.height));
+  m.labels.width = picture.width;
+  m.labels.height = picture.height;
+  m.labels.pitch = static_cast<ptrdiff_t>(pitch);
+  cut.reset_bytes = cut.bytes;
+
+  piece(m.pairs.used, m.pairs.most);
+  for (Track*& tracks : m.visible) piece(tracks, capacity);
+  for (Track*& tracks : m.lost) piece(tracks, capacity);
+  piece(m.best_of_region, capacity);
+  piece(m.best_of_track, 2 * capacity);
+  for (uint32_t** list : {&m.origin, &m.track_of, &m.joins}) piece(*list, capacity);
+  for (uint32_t** list : {&m.region_of, &m.claims, &m.heir}) piece(*list, 2 * capacity);
+  for (uint32_t** list : {&m.free_regions, &m.free_tracks}) piece(*list, TrackMemory::kMostFree);
+  return cut;
+}
+
+}  // namespace
+
+size_t tracking_bytes(Size picture, uint32_t max_regions) {
+  return cut(nullptr, picture, max_regions).bytes;
+}
+
+size_t tracking_reset_bytes(Size picture, uint32_t max_regions) {
+  return cut(nullptr, picture, max_regions).reset_bytes;
+}
+
+TrackMemory tracking_in(void* memory, Size picture, uint32_t max_regions) {
+  return cut(static_cast<std::byte*>(memory), picture, max_regions).memory;
+}
+
+}  // namespace regions

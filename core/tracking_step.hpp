@@ -1,0 +1,291 @@
+// One step of tracking: gives this frame's regions the tracks of the last one. Run by a team, all
+// of whose members call it: one thread on the CPU, a block of threads on a GPU. Whatever a phase
+// writes that other members read is order-independent: maxima and minima of keys, sums, and places
+// by rank.
+//
+// First, a region and a track that share most pixels with each other belong together if they also
+// look alike. What that leaves is matched by predicted place, size and colour, best pairs first;
+// then by what pixels it shares. A track whose pixels went to a region that another track keeps is
+// that one's guest, and moves with it as predicted until the region parts.
+#pragma once
+
+#include "core/tracking_cost.hpp"
+
+#ifdef __CUDACC__
+#define REGIONS_TEAM __device__
+#else
+#define REGIONS_TEAM
+#endif
+
+namespace regions {
+
+// A team offers for_each(count, f(i)) and once(f), at whose ends all members meet;
+// compact(count, wanted(i), take(i, rank)), which gives how many were wanted and calls take() only
+// after the wanted() of the same i; and the atomics raise(), lower() and add().
+template <class Team>
+class TrackStep {
+ public:
+  // `regions` are the records of labels 1..count; their tracks are filled in.
+  REGIONS_TEAM TrackStep(const Team& team, const TrackMemory& memory, const TrackRules& rules,
+                         Region* regions, uint32_t count)
+      : team_(team), m_(memory), rules_(rules), regions_(regions), count_(count) {
+    const TrackCounts counts = *memory.counts;
+    visible_ = counts.visible;
+    tracks_ = counts.visible + counts.lost;
+    last_id_ = counts.last_id;
+    before_ = memory.visible[counts.front];
+    lost_before_ = memory.lost[counts.front];
+    now_ = memory.visible[1 - counts.front];
+    lost_now_ = memory.lost[1 - counts.front];
+    front_ = 1 - counts.front;
+  }
+
+  REGIONS_TEAM void run(TrackReport* report) {
+    begin();
+    read_pairs();
+    choose_by_pixels();
+    match_by_pixels();
+    match_by_motion();
+    match_in_doubt();
+    find_hosts();
+    const uint32_t born = name_regions();
+    const uint32_t lost = keep_lost();
+    team_.once([&] {
+      m_.report->lost = lost;
+      m_.report->last_id = last_id_ + born;
+      *report = *m_.report;
+      *m_.report = {};
+      *m_.counts = {front_, count_, lost, last_id_ + born};
+      *m_.pairs.used_count = 0;
+    });
+  }
+
+ private:
+  static constexpr uint32_t kNobody = UINT32_MAX;
+  static constexpr uint32_t kRounds = 16;  // of bids; what is left then is born anew
+  static constexpr uint32_t kDoubt = 128;  // misfit beyond which shared pixels are no proof
+  static constexpr uint32_t kFirm = 3;     // frames after which a track is worth hosting
+
+  REGIONS_TEAM Track& track(uint32_t t) const {
+    return t < visible_ ? before_[t] : lost_before_[t - visible_];
+  }
+  // Keys whose maximum has the most pixels, then the lowest place.
+  REGIONS_TEAM static uint64_t key_of(uint32_t value, uint32_t place) {
+    return uint64_t{value} << 32 | (kNobody - place);
+  }
+  REGIONS_TEAM static uint32_t place_in(uint64_t key) {
+    return key ? kNobody - static_cast<uint32_t>(key) : kNobody;
+  }
+  // Whether the region of visible track `a` parted, with guests in it.
+  REGIONS_TEAM bool is_parted(uint32_t a) const {
+    return a < visible_ && before_[a].guests > 0 && m_.claims[a] > 1;
+  }
+  REGIONS_TEAM void match(uint32_t t, uint32_t b) const {
+    m_.track_of[b] = t + 1;
+    m_.region_of[t] = b + 1;
+  }
+
+  REGIONS_TEAM void begin() const {
+    const uint32_t all = count_ > tracks_ ? count_ : tracks_;
+    team_.for_each(all, [&](uint32_t i) {
+      if (i < count_) {
+        now_[i] = sight_of(regions_[i], rules_);
+        m_.best_of_region[i] = 0;
+        m_.track_of[i] = 0;
+        m_.joins[i] = 0;
+      }
+      if (i < tracks_) {
+        Track& old = track(i);
+        old.x += old.vx;
+        old.y += old.vy;
+        m_.best_of_track[i] = 0;
+        m_.region_of[i] = 0;
+        m_.claims[i] = 0;
+      }
+    });
+  }
+
+  // Also empties the table.
+  REGIONS_TEAM void read_pairs() const {
+    const PairTable& pairs = m_.pairs;
+    const uint32_t used = *pairs.used_count;
+    if (used > pairs.most) {
+      team_.for_each(pairs.slots, [&](uint32_t slot) { pairs.key[slot] = pairs.count[slot] = 0; });
+      return;
+    }
+    team_.for_each(used, [&](uint32_t i) {
+      const uint32_t slot = pairs.used[i];
+      const uint32_t a = (pairs.key[slot] >> 16) - 1, b = (pairs.key[slot] & 0xffff) - 1;
+      const uint32_t pixels = pairs.count[slot];
+      pairs.key[slot] = pairs.count[slot] = 0;
+      if (a >= visible_ || b >= count_ || !is_plausible(before_[a], now_[b])) return;
+      team_.raise(m_.best_of_region + b, key_of(pixels, a));
+      team_.raise(m_.best_of_track + a, key_of(pixels, b));
+    });
+  }
+
+  REGIONS_TEAM void choose_by_pixels() const {
+    const uint32_t all = count_ > tracks_ ? count_ : tracks_;
+    team_.for_each(all, [&](uint32_t i) {
+      if (i < tracks_) m_.heir[i] = place_in(m_.best_of_track[i]) + 1;
+      if (i >= count_) return;
+      const uint32_t a = place_in(m_.best_of_region[i]);
+      m_.origin[i] = a + 1;
+      if (a != kNobody) team_.add(m_.claims + a, 1);
+    });
+  }
+
+  REGIONS_TEAM void match_by_pixels() const {
+    team_.for_each(count_, [&](uint32_t b) {
+      if (m_.origin[b] == 0) return;
+      const uint32_t a = m_.origin[b] - 1;
+      if (m_.heir[a] != b + 1 || is_parted(a)) return;
+      const Track& old = before_[a];  // with guests, its region never looked like it
+      if (old.guests > 0 || misfit(old, now_[b], false) <= kDoubt) match(a, b);
+    });
+  }
+
+  // Rounds of bids: whoever is each other's best is matched, which is what a sorted list of all
+  // pairs would give, best first.
+  REGIONS_TEAM void match_by_motion() const {
+    const uint32_t limit = TrackMemory::kMostFree;
+    const uint32_t free_regions = team_.compact(
+        count_, [&](uint32_t b) { return m_.track_of[b] == 0; },
+        [&](uint32_t b, uint32_t rank) {
+          if (rank < limit) m_.free_regions[rank] = b;
+        });
+    if (free_regions == 0) return;
+    const uint32_t free_tracks = team_.compact(
+        tracks_, [&](uint32_t t) { return m_.region_of[t] == 0; },
+        [&](uint32_t t, uint32_t rank) {
+          if (rank < limit) m_.free_tracks[rank] = t;
+        });
+    const uint32_t rows = free_tracks < limit ? free_tracks : limit;
+    const uint32_t columns = free_regions < limit ? free_regions : limit;
+    if (rows == 0) return;
+    for (uint32_t round = 0; round < kRounds; ++round) {
+      if (bid(rows, columns) == 0) return;
+    }
+  }
+
+  // Returns how many were matched.
+  REGIONS_TEAM uint32_t bid(uint32_t rows, uint32_t columns) const {
+    team_.for_each(rows > columns ? rows : columns, [&](uint32_t i) {
+      if (i < rows) m_.best_of_track[m_.free_tracks[i]] = UINT64_MAX;
+      if (i < columns) m_.best_of_region[m_.free_regions[i]] = UINT64_MAX;
+    });
+    team_.for_each(rows * columns, [&](uint32_t i) {
+      const uint32_t t = m_.free_tracks[i / columns], b = m_.free_regions[i % columns];
+      if (m_.region_of[t] != 0 || m_.track_of[b] != 0) return;
+      const uint32_t cost = misfit(track(t), now_[b], parted_from(t, b));
+      if (cost == kNoFit) return;
+      team_.lower(m_.best_of_track + t, uint64_t{cost} << 32 | b);
+      team_.lower(m_.best_of_region + b, uint64_t{cost} << 32 | t);
+    });
+    return team_.compact(
+        columns,
+        [&](uint32_t i) {
+          const uint32_t b = m_.free_regions[i];
+          const auto t = static_cast<uint32_t>(m_.best_of_region[b]);
+          return t != kNobody && static_cast<uint32_t>(m_.best_of_track[t]) == b;
+        },
+        [&](uint32_t i, uint32_t) {
+          const uint32_t b = m_.free_regions[i];
+          match(static_cast<uint32_t>(m_.best_of_region[b]), b);
+        });
+  }
+
+  // Whether `b` came out of the parted region in which track `t` was, seen or as a guest.
+  REGIONS_TEAM bool parted_from(uint32_t t, uint32_t b) const {
+    if (m_.origin[b] == 0) return false;
+    const uint32_t a = m_.origin[b] - 1;
+    return is_parted(a) && (t == a || track(t).host == a + 1);
+  }
+
+  // Also the owner of a parted region that fits none of its parts.
+  REGIONS_TEAM void match_in_doubt() const {
+    team_.for_each(visible_, [&](uint32_t a) {
+      if (m_.region_of[a] != 0 || m_.heir[a] == 0) return;
+      const uint32_t b = m_.heir[a] - 1;
+      if (m_.track_of[b] == 0 && m_.origin[b] == a + 1) match(a, b);
+    });
+  }
+
+  REGIONS_TEAM bool is_forgotten(uint32_t t) const {
+    const Track& old = track(t);
+    if (old.missed >= rules_.memory) return true;
+    return t < visible_ && m_.heir[t] != 0 && old.seen < kFirm;
+  }
+
+  // Where tracks without a region went: into the region with most of their pixels; guests with
+  // their host.
+  REGIONS_TEAM void find_hosts() const {
+    team_.for_each(tracks_ - visible_, [&](uint32_t i) {
+      const uint32_t t = visible_ + i, host = track(t).host;
+      m_.heir[t] = 0;
+      if (host == 0) return;
+      const uint32_t kept = m_.region_of[host - 1];
+      m_.heir[t] = kept ? kept : m_.heir[host - 1];
+    });
+    team_.for_each(tracks_, [&](uint32_t t) {
+      if (m_.region_of[t] != 0) return;
+      if (t < visible_ && m_.heir[t] != 0) team_.add(&m_.report->merges, 1);
+      if (is_forgotten(t)) {
+        team_.add(&m_.report->deaths, 1);
+      } else if (m_.heir[t] != 0) {
+        team_.add(m_.joins + m_.heir[t] - 1, 1);
+      }
+    });
+  }
+
+  // Returns how many ids are new.
+  REGIONS_TEAM uint32_t name_regions() const {
+    team_.for_each(count_, [&](uint32_t b) {
+      const bool hidden = m_.joins[b] > 0;
+      if (m_.track_of[b] != 0) now_[b] = followed(track(m_.track_of[b] - 1), now_[b], hidden);
+      now_[b].guests = m_.joins[b];
+      regions_[b].track = now_[b].id;
+      const uint32_t origin = m_.origin[b];
+      const bool parts = origin != 0 && m_.track_of[b] != origin && m_.region_of[origin - 1] != 0;
+      if (parts) team_.add(&m_.report->splits, 1);
+      if (!parts && m_.track_of[b] == 0) team_.add(&m_.report->births, 1);
+    });
+    return team_.compact(
+        count_, [&](uint32_t b) { return m_.track_of[b] == 0; },
+        [&](uint32_t b, uint32_t rank) { now_[b].id = regions_[b].track = last_id_ + rank + 1; });
+  }
+
+  // Returns how many tracks are waited for.
+  REGIONS_TEAM uint32_t keep_lost() const {
+    const uint32_t found = team_.compact(
+        tracks_, [&](uint32_t t) { return m_.region_of[t] == 0 && !is_forgotten(t); },
+        [&](uint32_t t, uint32_t rank) {
+          if (rank >= m_.capacity) return;
+          Track lost = track(t);
+          ++lost.missed;
+          lost.guests = 0;
+          lost.host = m_.heir[t];
+          if (lost.host) confine(lost, now_[lost.host - 1]);
+          lost_now_[rank] = lost;
+        });
+    if (found <= m_.capacity) return found;
+    team_.once([&] { m_.report->deaths += found - m_.capacity; });
+    return m_.capacity;
+  }
+
+  const Team& team_;
+  const TrackMemory& m_;
+  const TrackRules rules_;
+  Region* const regions_;
+  const uint32_t count_;  // regions now
+  uint32_t visible_;      // tracks before
+  uint32_t tracks_;       // those and the lost ones
+  uint32_t last_id_;
+  Track* before_;
+  Track* lost_before_;
+  Track* now_;
+  Track* lost_now_;
+  uint32_t front_;
+};
+
+}  // namespace regions

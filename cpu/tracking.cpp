@@ -1,0 +1,53 @@
+// Tracking on the CPU.
+#include "cpu/tracking.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/tracking_step.hpp"
+
+namespace regions {
+namespace {
+
+// A team of one: a step is far shorter than the labelling before it.
+struct TeamOfOne {
+  template <class F>
+  void for_each(uint32_t count, F f) const {
+    for (uint32_t i = 0; i < count; ++i) f(i);
+  }
+  template <class F>
+  void once(F f) const {
+    f();
+  }
+  template <class Wanted, class Take>
+  uint32_t compact(uint32_t count, Wanted wanted, Take take) const {
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (wanted(i)) take(i, rank++);
+    }
+    return rank;
+  }
+  static void raise(uint64_t* at, uint64_t value) { *at = std::max(*at, value); }
+  static void lower(uint64_t* at, uint64_t value) { *at = std::min(*at, value); }
+  static void add(uint32_t* at, uint32_t more) { *at += more; }
+};
+
+}  // namespace
+
+void Tracker::allocate(Backend& backend, const Setup& setup) {
+  reports_.assign(static_cast<size_t>(setup.slots), {});
+  reset_bytes_ = tracking_reset_bytes(setup.size, setup.max_regions);
+  block_ = backend.allocate(tracking_bytes(setup.size, setup.max_regions));
+  memory_ = tracking_in(block_.data(), setup.size, setup.max_regions);
+  forgets_ = true;
+}
+
+void Tracker::begin(const Ticket& ticket) const {
+  if (ticket.forgets) std::memset(block_.data(), 0, reset_bytes_);
+}
+
+void Tracker::step(const TrackRules& rules, Region* regions, uint32_t count, int slot) {
+  TrackStep(TeamOfOne(), memory_, rules, regions, count).run(&reports_[static_cast<size_t>(slot)]);
+}
+
+}  // namespace regions

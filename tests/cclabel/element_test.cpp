@@ -1,0 +1,105 @@
+// The element cclabel where it follows regions: metadata and pictures over several frames.
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+namespace {
+
+constexpr int kWidth = 64, kHeight = 40;
+
+// A square that goes right, and from frame 2 on one above it, which is first in raster order.
+std::vector<uint8_t> scene(int frame) {
+  std::vector<uint8_t> bytes(kWidth * kHeight);
+  const auto square = [&](int x0, int y0, int side) {
+    for (int y = y0; y < y0 + side; ++y) {
+      for (int x = x0; x < x0 + side; ++x) bytes[static_cast<size_t>(y * kWidth + x)] = 255;
+    }
+  };
+  square(5 + 4 * frame, 20, 8);
+  if (frame >= 2) square(40, 2, 6);
+  return bytes;
+}
+
+int64_t fact(GstBuffer* buffer, const char* name) {
+  gint64 value = -1;
+  gst_structure_get_int64(regions_of(buffer), name, &value);
+  return value;
+}
+
+TEST(CcLabelTracking, MetadataAndLabelsKeepIds) {
+  Harness h("cclabel track=true label-values=track output=labels", "video/x-raw,format=GRAY16_LE");
+  h.video("GRAY8", kWidth, kHeight);
+  for (int frame = 0; frame < 5; ++frame) {
+    ASSERT_EQ(h.push(scene(frame), frame), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out);
+    const GstStructure* regions = regions_of(out.get());
+    ASSERT_TRUE(regions);
+    const guint walker = frame < 2 ? 0 : 1;
+    ASSERT_EQ(region_count(regions), walker + 1) << frame;
+    EXPECT_EQ(region_field(regions, walker, "track"), "1") << frame;
+    EXPECT_EQ(region_field(regions, walker, "id"), frame < 2 ? "1" : "2");
+    EXPECT_EQ(fact(out.get(), "births"), frame == 0 || frame == 2) << frame;
+    EXPECT_EQ(fact(out.get(), "deaths"), 0);
+    EXPECT_EQ(fact(out.get(), "last-track"), frame < 2 ? 1 : 2);
+    const std::vector<uint8_t> labels = bytes_of(out.get());
+    const auto at = static_cast<size_t>((24 * kWidth + 9 + 4 * frame) * 2);
+    EXPECT_EQ(labels[at] + 256 * labels[at + 1], 1) << frame;
+  }
+}
+
+TEST(CcLabelTracking, AFlushForgets) {
+  Harness h("cclabel track=true output=none");
+  h.video("GRAY8", kWidth, kHeight);
+  for (int time = 0; time < 2; ++time) {
+    for (int frame = 0; frame < 3; ++frame) {
+      ASSERT_EQ(h.push(scene(frame + 2), frame), GST_FLOW_OK);
+      const BufferPtr out = h.pull();
+      ASSERT_TRUE(out);
+      EXPECT_EQ(fact(out.get(), "last-track"), 2);
+      EXPECT_EQ(fact(out.get(), "births"), frame == 0 ? 2 : 0);
+    }
+    gst_harness_push_event(h.get(), gst_event_new_flush_start());
+    gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  }
+}
+
+TEST(CcLabelTracking, WithoutItNothingIsSaid) {
+  Harness h("cclabel output=none");
+  h.video("GRAY8", kWidth, kHeight);
+  h.push(scene(0));
+  const BufferPtr out = h.pull();
+  ASSERT_TRUE(out);
+  EXPECT_FALSE(gst_structure_has_field(regions_of(out.get()), "births"));
+}
+
+// 300 ids do not fit into GRAY8: they are never shown as another's.
+TEST(CcLabelTracking, IdsThatDoNotFit) {
+  for (const std::string overflow : {"drop-smallest", "saturate", "error"}) {
+    Harness h(
+        "cclabel track=true track-memory=0 label-values=track output=labels overflow=" + overflow,
+        "video/x-raw,format=GRAY8");
+    h.video("GRAY8", kWidth, kHeight);
+    const auto one = [](int place) {
+      std::vector<uint8_t> bytes(kWidth * kHeight);
+      bytes[static_cast<size_t>(place)] = 255;
+      return bytes;
+    };
+    BufferPtr out;
+    for (int frame = 0; frame < 300; ++frame) {  // every frame's only pixel is far from the last's
+      if (h.push(one(frame % 2 ? 0 : kWidth * kHeight - 1), frame) != GST_FLOW_OK) break;
+      if (overflow != "error") out = h.pull();
+    }
+    if (overflow == "error") {
+      EXPECT_NE(h.error_text().find("256"), std::string::npos);
+    } else {
+      ASSERT_TRUE(out);
+      EXPECT_EQ(bytes_of(out.get())[0], overflow == "saturate" ? 255 : 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regions::test

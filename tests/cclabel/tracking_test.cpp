@@ -1,0 +1,289 @@
+// Tracking: ids stay with things whose way is known.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "cpu/backend.hpp"
+#include "tests/cclabel/tracking_run.hpp"
+#include "tests/cclabel/tracking_scene.hpp"
+
+namespace regions {
+namespace {
+
+using Scene = std::vector<std::vector<Disc>>;  // [frame][disc]
+
+constexpr Size kSize = {320, 180};
+
+TrackedRun on_cpu(PixelFormat format, Size size, int slots, int threads = 2,
+                  uint32_t capacity = 4096) {
+  auto backend = make_cpu_backend(threads);
+  auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
+  return TrackedRun(backend, std::move(algorithm), layout_of(format), size, slots, capacity);
+}
+
+CcLabelParams tracked() {
+  CcLabelParams params;
+  params.threshold = 0.2;
+  params.output = CcOutput::none;
+  params.track = true;
+  return params;
+}
+
+Scene crowd_scene(Size size, int discs, int frames, uint32_t seed) {
+  Scene scene = {crowd(size, discs, seed)};
+  while (static_cast<int>(scene.size()) < frames) scene.push_back(moved(size, scene.back()));
+  return scene;
+}
+
+// Two discs that move past each other: one behind the other for some frames.
+Scene crossing() {
+  Scene scene;
+  for (int t = 0; t < 60; ++t) {
+    scene.push_back({{.x = 30.0 + 4 * t, .y = 80, .radius = 14, .green = 60, .blue = 60},
+                     {.x = 280.0 - 4 * t, .y = 86, .radius = 14, .red = 60, .green = 60}});
+  }
+  return scene;
+}
+
+std::vector<TrackedFrame> run(const Scene& scene, const CcLabelParams& params, int slots = 1,
+                              int threads = 2, Size size = kSize, uint32_t capacity = 4096) {
+  std::vector<Picture> pictures;
+  for (const auto& discs : scene) pictures.push_back(paint_discs(size, discs));
+  std::vector<ConstFrame> frames;
+  for (const Picture& picture : pictures) frames.push_back(picture.frame());
+  TrackedRun run = on_cpu(PixelFormat::rgb, size, slots, threads, capacity);
+  return run.run(frames, params);
+}
+
+// The track of the region whose centre is the disc's; 0 if there is none.
+uint32_t track_of(const TrackedFrame& frame, const Disc& disc) {
+  for (const Region& region : frame.regions) {
+    if (std::abs(region.centroid_x() - disc.x) < 1.5 &&
+        std::abs(region.centroid_y() - disc.y) < 1.5) {
+      return region.track;
+    }
+  }
+  return 0;
+}
+
+struct Score {
+  int object_frames = 0;
+  int switches = 0;
+};
+
+Score score(const Scene& scene, const std::vector<TrackedFrame>& frames) {
+  Score score;
+  for (size_t disc = 0; disc < scene[0].size(); ++disc) {
+    uint32_t last = 0;
+    for (size_t t = 0; t < scene.size(); ++t) {
+      const uint32_t track = track_of(frames[t], scene[t][disc]);
+      EXPECT_NE(track, 0u) << "disc " << disc << " has no region in frame " << t;
+      ++score.object_frames;
+      score.switches += last != 0 && track != last;
+      last = track;
+    }
+  }
+  return score;
+}
+
+TEST(Tracking, IdsStayWithACrowdThatDoesNotTouch) {
+  Score all;
+  for (uint32_t seed = 0; seed < 5; ++seed) {
+    const Scene scene = crowd_scene(kSize, 25, 100, seed);
+    const Score one = score(scene, run(scene, tracked()));
+    all.object_frames += one.object_frames;
+    all.switches += one.switches;
+  }
+  EXPECT_GE(all.object_frames, 10000);
+  EXPECT_LE(all.switches, all.object_frames / 5000);
+  RecordProperty("switches", all.switches);
+}
+
+// Things that all move by the distance to their neighbour lie where the neighbour was before: only
+// motion tells.
+TEST(Tracking, AQueueThatMovesByItsOwnDistance) {
+  Scene scene;
+  for (int t = 0; t < 40; ++t) {
+    std::vector<Disc> queue;
+    // From a slow start on, so that speeds are known.
+    const double way = t < 10 ? 0.1 * t * t : 10 + 2.0 * (t - 10) + 0.2 * (t - 10) * (t - 10);
+    for (int i = 0; i < 8; ++i) queue.push_back({.x = 20.0 + 24 * i + way, .y = 90, .radius = 9});
+    for (Disc& disc : queue) {
+      if (disc.x < 300) continue;
+      disc.x = -100;  // gone
+    }
+    scene.push_back(queue);
+  }
+  const auto frames = run(scene, tracked());
+  for (size_t disc = 0; disc < 8; ++disc) {
+    const uint32_t first = track_of(frames[0], scene[0][disc]);
+    for (size_t t = 1; t < scene.size() && scene[t][disc].x > 0; ++t) {
+      EXPECT_EQ(track_of(frames[t], scene[t][disc]), first) << "disc " << disc << " frame " << t;
+    }
+  }
+}
+
+TEST(Tracking, IdsSurviveACrossing) {
+  const Scene scene = crossing();
+  const auto frames = run(scene, tracked());
+  for (size_t disc = 0; disc < 2; ++disc) {
+    EXPECT_EQ(track_of(frames.front(), scene.front()[disc]),
+              track_of(frames.back(), scene.back()[disc]))
+        << "disc " << disc;
+  }
+  uint32_t merges = 0, splits = 0, births = 0, deaths = 0;
+  for (const TrackedFrame& frame : frames) {
+    merges += frame.report.merges;
+    splits += frame.report.splits;
+    births += frame.report.births;
+    deaths += frame.report.deaths;
+  }
+  EXPECT_EQ(births, 2u);
+  EXPECT_EQ(merges, 1u);
+  EXPECT_EQ(splits, 1u);
+  EXPECT_EQ(deaths, 0u);
+  EXPECT_EQ(frames.back().report.last_id, 2u);
+}
+
+TEST(Tracking, AGapIsBridgedAsLongAsMemoryLasts) {
+  for (const int gap : {1, 5, 6}) {
+    Scene scene;
+    for (int t = 0; t < 30; ++t) {
+      const bool hidden = t >= 12 && t < 12 + gap;
+      scene.push_back(
+          {{.x = 40.0 + 6 * t, .y = 60 + 1.0 * t, .radius = 8}, {.x = 160, .y = 20, .radius = 6}});
+      if (hidden) scene.back()[0].x = -100;
+    }
+    CcLabelParams params = tracked();
+    params.track_memory = 5;
+    const auto frames = run(scene, params);
+    const uint32_t before = track_of(frames[11], scene[11][0]);
+    const uint32_t after = track_of(frames[29], scene[29][0]);
+    EXPECT_EQ(frames[12].report.lost, 1u);
+    EXPECT_EQ(frames[12].report.deaths, 0u);
+    if (gap <= 5) {
+      EXPECT_EQ(after, before) << "gap of " << gap;
+    } else {
+      EXPECT_NE(after, before);
+      EXPECT_EQ(frames[17].report.deaths, 1u);
+      EXPECT_EQ(frames[18].report.births, 1u);
+    }
+    EXPECT_EQ(track_of(frames[0], scene[0][1]), track_of(frames[29], scene[29][1]));
+  }
+}
+
+TEST(Tracking, WithoutMemoryLostIsGone) {
+  Scene scene(4, {{.x = 60, .y = 60, .radius = 8}});
+  scene[1][0].x = -100;
+  CcLabelParams params = tracked();
+  params.track_memory = 0;
+  const auto frames = run(scene, params);
+  EXPECT_EQ(frames[1].report.deaths, 1u);
+  EXPECT_EQ(frames[1].report.lost, 0u);
+  EXPECT_EQ(track_of(frames[2], scene[2][0]), 2u);
+  EXPECT_EQ(frames[2].report.births, 1u);
+  EXPECT_EQ(frames[3].report.births, 0u);
+}
+
+TEST(Tracking, ResetForgets) {
+  const Scene scene = crowd_scene(kSize, 10, 6, 7);
+  std::vector<Picture> pictures;
+  for (const auto& discs : scene) pictures.push_back(paint_discs(kSize, discs));
+  std::vector<ConstFrame> frames;
+  for (const Picture& picture : pictures) frames.push_back(picture.frame());
+  TrackedRun run = on_cpu(PixelFormat::rgb, kSize, 2);
+  const auto first = run.run(frames, tracked());
+  const auto second = run.run(frames, tracked());
+  run.reset();
+  const auto third = run.run(frames, tracked());
+  EXPECT_TRUE(first == third);
+  EXPECT_FALSE(first == second);
+  // A frame without tracking between two makes the second one a first one.
+  CcLabelParams untracked = tracked();
+  untracked.track = false;
+  run.run({frames[0]}, untracked);
+  EXPECT_TRUE(run.run(frames, tracked()) == first);
+}
+
+TEST(Tracking, FramesInFlightAndThreadsChangeNothing) {
+  const Scene scene = crowd_scene(kSize, 25, 40, 3);
+  const auto alone = run(scene, tracked(), 1, 1);
+  for (const int slots : {2, 4}) {
+    EXPECT_TRUE(run(scene, tracked(), slots, 3) == alone) << slots << " in flight";
+  }
+}
+
+// Whatever comes, every region has a track, none twice, and the counts add up.
+TEST(Tracking, NoiseKeepsTheBooks) {
+  for (const uint32_t capacity : {40u, 4096u}) {
+    std::vector<Picture> pictures;
+    for (int t = 0; t < 12; ++t) {
+      const int grain = 1 + t % 5;
+      pictures.push_back(make_picture("rand_g" + std::to_string(grain) + "_d40", {200, 120}));
+    }
+    std::vector<ConstFrame> frames;
+    for (const Picture& picture : pictures) frames.push_back(picture.frame());
+    TrackedRun run = on_cpu(PixelFormat::gray8, {200, 120}, 2, 2, capacity);
+    CcLabelParams params = tracked();
+    params.track_memory = 2;
+    uint64_t alive = 0;
+    for (const TrackedFrame& frame : run.run(frames, params)) {
+      std::map<uint32_t, int> uses;
+      uint32_t fresh = 0;
+      for (const Region& region : frame.regions) {
+        EXPECT_EQ(++uses[region.track], 1) << region.track;
+        EXPECT_GT(region.track, 0u);
+        EXPECT_LE(region.track, frame.report.last_id);
+        fresh += region.track > alive;
+      }
+      alive = frame.report.last_id;
+      EXPECT_GE(fresh, frame.report.births);
+      EXPECT_LE(fresh, frame.report.births + frame.report.splits);
+      EXPECT_LE(frame.report.lost, capacity);
+    }
+  }
+}
+
+TEST(Tracking, LabelsAndColoursShowTracks) {
+  const Size size = {64, 32};
+  auto backend = make_cpu_backend(2);
+  const auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
+  for (const CcOutput output : {CcOutput::labels, CcOutput::colors}) {
+    const PixelFormat format = output == CcOutput::labels ? PixelFormat::gray8 : PixelFormat::rgb;
+    algorithm->configure({.in = layout_of(PixelFormat::rgb),
+                          .size = size,
+                          .out = layout_of(format),
+                          .has_output = true,
+                          .tracks = true});
+    CcLabelParams params = tracked();
+    params.output = output;
+    params.label_values = LabelValues::track;
+    const auto queue = backend->make_queue();
+    std::vector<std::byte> out(size.area() * 3);
+    for (int t = 0; t < 3; ++t) {
+      // From the second frame on, a new disc comes first in raster order: label 1, track 2.
+      std::vector<Disc> discs = {{.x = 40, .y = 20, .radius = 5}};
+      if (t > 0) discs.push_back({.x = 10, .y = 8, .radius = 4});
+      const Picture picture = paint_discs(size, discs);
+      Job job{.in = picture.frame()};
+      job.out.layout = layout_of(format);
+      job.out.width = size.width;
+      job.out.height = size.height;
+      job.out.plane[0] = out.data();
+      job.out.pitch[0] = output == CcOutput::labels ? 64 : 192;
+      algorithm->enqueue(job, params, *queue);
+      queue->record();
+      queue->wait();
+      const auto value = [&](int x, int y) { return job.out.sample(0, x, y); };
+      const auto expected = [&](uint32_t track) {
+        return output == CcOutput::labels ? static_cast<int>(track) : track_color(track).red;
+      };
+      EXPECT_EQ(value(40, 20), expected(1)) << t;
+      EXPECT_EQ(value(10, 8), t > 0 ? expected(2) : 0) << t;
+      EXPECT_EQ(value(0, 0), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regions
