@@ -1,0 +1,58 @@
+"""What files regions-transcode can write: the container, and how picture and sound are coded in it."""
+
+from dataclasses import dataclass
+
+H264 = "x264enc pass=qual quantizer=20 bframes=0 key-int-max=100 speed-preset=veryfast ! h264parse"
+VP9 = "vp9enc deadline=1 cpu-used=6 row-mt=true threads=4 end-usage=cq cq-level=24"
+
+
+@dataclass(frozen=True)
+class Profile:
+    meaning: str
+    suffix: str
+    muxer: str
+    encoder: str  # as gst-launch takes it
+    formats: tuple  # of pictures that the encoder takes and players show
+    even: bool  # the encoder wants even sides: a black column or row is added where needed
+    least: int  # pixels of the smallest side
+    sound: frozenset | None  # ffmpeg's names of codecs that are copied; None: all
+    sound_encoder: tuple  # ffmpeg's options for the others
+
+
+PROFILES = {
+    "mp4": Profile(
+        "H.264 in MP4", ".mp4", "mp4mux", H264,
+        ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16,
+        frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus")), ("aac", "-b:a", "192k")),
+    "mkv": Profile(
+        "H.264 in Matroska", ".mkv", "matroskamux", H264,
+        ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None, ()),
+    "webm": Profile(
+        "VP9 in WebM", ".webm", "webmmux", VP9,
+        ("I420", "I420_10LE", "I422_10LE", "Y444", "Y444_10LE"), False, 16,
+        frozenset(("opus", "vorbis")), ("libopus", "-b:a", "128k")),
+    "lossless": Profile(
+        "FFV1 in Matroska, every pixel kept", ".mkv", "matroskamux", "avenc_ffv1",
+        ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE", "GRAY8", "GRAY16_LE", "BGRx",
+         "BGRA"), False, 1, None, ()),
+}
+
+# (is RGB, has alpha, horizontal and vertical chroma halvings, more than 8 bits) → format
+NEAREST = {
+    (False, 1, 1, False): "I420", (False, 1, 1, True): "I420_10LE",
+    (False, 1, 0, False): "Y42B", (False, 1, 0, True): "I422_10LE",
+    (False, 0, 0, False): "Y444", (False, 0, 0, True): "Y444_10LE",
+    (True, 0, 0, False): "BGRx",
+}
+
+
+def coded_format(info, profile):
+    """The profile's format nearest to that of a decoded picture (a GstVideoFormatInfo)."""
+    name = info.name
+    if name in profile.formats:
+        return name
+    is_rgb = name.startswith(("RGB", "BGR", "xRGB", "xBGR", "ARGB", "ABGR", "GBR"))
+    wide = info.depth[0] > 8
+    chroma = (info.w_sub[1], info.h_sub[1]) if info.n_components > 1 else (1, 1)
+    nearest = NEAREST.get((is_rgb, *chroma, wide), "I420")
+    return nearest if nearest in profile.formats else "I420_10LE" if wide else "I420"

@@ -1,0 +1,82 @@
+"""What regions-transcode writes beside a video: the regions as JSON, and the labels as a video."""
+
+import json
+
+import gstreamer
+import numpy
+from gstreamer import Gst
+
+
+class SidecarProblem(Exception):
+    """A frame that the sidecar cannot hold; the message says why."""
+
+
+class JsonLines:
+    """One JSON object a frame: its number, its time in seconds, and the `regions` metadata."""
+
+    def __init__(self, path):
+        self.file = open(path, "w", encoding="utf-8")
+
+    def write(self, number, time, buffer, _caps):
+        table = gstreamer.regions_table(buffer)
+        if table is None:
+            raise SidecarProblem(f"frame {number} has no regions: no element of the filter finds any")
+        table = {"frame": number, "time": time / Gst.SECOND} | table
+        self.file.write(json.dumps(table) + "\n")
+
+    def close(self):
+        self.file.close()
+
+
+class LabelVideo:
+    """The label of every pixel as a 16-bit gray video, lossless: FFV1 in Matroska."""
+
+    BRANCH = ("appsrc name=labels format=time block=true max-bytes=50000000 ! queue ! avenc_ffv1"
+              " ! matroskamux ! filesink sync=false location={}")
+
+    def __init__(self, pipeline):
+        self.source = pipeline.get_by_name("labels")
+        self.size = None
+
+    def write(self, number, time, buffer, caps):
+        labels = label_map(buffer, number)
+        height, width = labels.shape
+        if self.size is None:
+            self.size = labels.shape
+            rate = caps.get_structure(0).get_value("framerate")
+            self.source.set_property("caps", Gst.Caps.from_string(
+                f"video/x-raw,format=GRAY16_LE,width={width},height={height},"
+                f"framerate={rate.num}/{rate.denom},colorimetry=1:4:0:0"))
+        if labels.shape != self.size:
+            raise SidecarProblem(f"the picture's size changes at frame {number}:"
+                                 " a label video has one size")
+        most = labels.max(initial=0)
+        if most > 65535:
+            raise SidecarProblem(f"frame {number} has {most} regions: a label video holds 65535")
+        row = numpy.zeros((height, (width + 1) // 2 * 2), numpy.uint16)  # rows of whole words
+        row[:, :width] = labels
+        out = Gst.Buffer.new_wrapped(row.tobytes())
+        out.pts, out.duration = time, buffer.duration
+        if self.source.emit("push-buffer", out) == Gst.FlowReturn.ERROR:
+            raise SidecarProblem("the label video cannot be written")
+
+    def close(self):
+        self.source.emit("end-of-stream")
+
+
+def label_map(buffer, number):
+    """The label map attached to a frame, as an array [row][column]."""
+    meta = buffer.get_custom_meta("regions")
+    structure = meta.get_structure() if meta else None
+    if not structure or not structure.has_field("labels"):
+        raise SidecarProblem(f"frame {number} has no label map: no element of the filter attaches one")
+    kind = numpy.uint8 if structure.get_value("labels-format") == "GRAY8" else numpy.uint32
+    labels = structure.get_value("labels")
+    shape = structure.get_value("height"), structure.get_value("width")
+    mapped, view = labels.map(Gst.MapFlags.READ)
+    if not mapped:
+        raise SidecarProblem(f"the label map of frame {number} cannot be read")
+    try:
+        return numpy.frombuffer(view.data, kind).reshape(shape).astype(numpy.uint32)
+    finally:
+        labels.unmap(view)
