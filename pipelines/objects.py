@@ -2,8 +2,8 @@
 """The main job: finds the moving objects of a video, and writes the video with boxes, outlines and
 ids on them (overlay.mp4) and its frame with the most objects (still.png).
 
-`graphcutbg` learns the background and cuts the foreground out, `cclabel` makes objects of it,
-`regionoverlay` draws them.
+`graphcutbg` learns the background and cuts the foreground out, `cclabel` makes objects of it and
+follows them, `regionoverlay` draws them.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def description(source, part):
     queue = "queue leaky=downstream max-size-buffers=8" if live else "queue"
     return (
         f"{queue} name=decoded ! videoconvert n-threads=2 ! video/x-raw,format=I420 ! queue"
-        " ! graphcutbg output=none ! cclabel name=objects source=mask output=none"
+        " ! graphcutbg output=none ! cclabel name=objects source=mask track=true output=none"
         " ! regionoverlay name=drawn style=boxes+outlines+ids"
         # An added row or column, where needed, makes the sides even.
         " ! videobox name=evened fill=black ! videoconvert ! video/x-raw,format=I420 ! queue"
