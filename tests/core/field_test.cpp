@@ -2,11 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
-#include "core/cclabel.hpp"
 #include "core/error.hpp"
-#include "core/regionoverlay.hpp"
+#include "tests/core/table_test.hpp"
 
 namespace regions {
 namespace {
@@ -34,17 +32,6 @@ std::vector<Field> sample_fields() {
           field<Sample, &Sample::bits>("bits", "Some bits", {1, 7}, kBits),
           field<Sample, &Sample::text>("text", "A text"),
           field<Sample, &Sample::list>("list", "A list (pixels)", {0, 9})};
-}
-
-// Text of a field's value survives being read into fresh parameters.
-template <class P>
-void expect_round_trip(std::span<const Field> fields, const P& params) {
-  P copy;
-  for (const Field& field : fields) {
-    const std::string text = to_text(field, field.get(&params));
-    assign_text(field, &copy, text);
-    EXPECT_EQ(field.get(&copy), field.get(&params)) << field.name << "=" << text;
-  }
 }
 
 TEST(Fields, EveryKindSurvivesText) {
@@ -111,47 +98,6 @@ TEST(Fields, RefusesValuesOfAnotherType) {
   EXPECT_THROW(assign(find(sample_fields(), "number"), &sample, 3.0), InputError);
   EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, int64_t{0}), InputError);
   EXPECT_THROW(assign(find(sample_fields(), "real"), &sample, std::nan("")), InputError);
-}
-
-template <class P>
-class Tables : public testing::Test {};
-using AllParams = testing::Types<CcLabelParams, RegionOverlayParams>;
-TYPED_TEST_SUITE(Tables, AllParams);
-
-TYPED_TEST(Tables, NamesBlurbsAndDefaultsAreSound) {
-  const TypeParam params;
-  std::set<std::string> names;
-  for (const Field& field : fields_of(params)) {
-    const std::string name = field.name, blurb = field.blurb;
-    EXPECT_TRUE(names.insert(name).second) << name << " twice";
-    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string::npos) << name;
-    EXPECT_FALSE(blurb.empty()) << name;
-    if (field.kind == Kind::integer || field.kind == Kind::real) {
-      EXPECT_NE(blurb.find('('), std::string::npos) << name << ": the blurb names no unit";
-      EXPECT_LT(field.min, field.max) << name;
-    }
-    EXPECT_EQ(field.kind == Kind::choice || field.kind == Kind::flags, !field.choices.empty());
-    TypeParam copy;
-    EXPECT_NO_THROW(assign(field, &copy, field.get(&params))) << name << ": default refused";
-  }
-  expect_round_trip(fields_of(params), params);
-}
-
-TYPED_TEST(Tables, LimitsAndChoicesAreTaken) {
-  for (const Field& field : fields_of(TypeParam{})) {
-    TypeParam params;
-    for (const Choice& choice : field.choices) {
-      assign_text(field, &params, choice.name);
-      EXPECT_EQ(std::get<int64_t>(field.get(&params)), choice.value) << field.name;
-    }
-    for (const double limit : {field.min, field.max}) {
-      if (field.kind == Kind::real) assign(field, &params, limit);
-      if (field.kind == Kind::integer) {
-        assign(field, &params, static_cast<int64_t>(limit));
-        EXPECT_EQ(static_cast<double>(std::get<int64_t>(field.get(&params))), limit) << field.name;
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+// The parameter table of cclabel.
+#include "tests/core/table_test.hpp"
+
+#include "core/cclabel.hpp"
+
+namespace regions {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(CcLabel, Tables, CcLabelParams);
+
+}  // namespace regions
