@@ -60,6 +60,37 @@ REGIONS_HD inline bool is_open(const Canvas& canvas, const EnergyPlan& plan, int
   return plan.looks_at(x, y) && !(canvas.excluded && canvas.excluded[canvas.at(x, y)]);
 }
 
+REGIONS_HD inline Color lit(uint32_t packed, const Light& light) {
+  Color color = Color::unpacked(packed);
+  if (light.same()) return color;
+  color.y = clamp_byte(light.apply(0, color.y << 8) >> 8);
+  color.u = clamp_byte(light.apply(1, color.u << 8) >> 8);
+  color.v = clamp_byte(light.apply(2, color.v << 8) >> 8);
+  return color;
+}
+
+// Background that moved a little, like leaves, comes from pixels nearby (Elgammal et al. 2000):
+// where the background has this colour within kReach pixels, evidence shrinks, to nothing if it is
+// the same; it never turns.
+REGIONS_HD inline int without_sway(int evidence, const Canvas& canvas, const FramePlan& frame,
+                                   const Mode& mode, int x, int y) {
+  constexpr int kReach = 2;
+  const Color now = Color::unpacked(canvas.now[canvas.at(x, y)]);
+  Mode moved = mode;
+  for (int k = 0; k < 4 * kReach && evidence > 0; ++k) {
+    const int reach = k / 4 + 1;
+    const int x2 = x + (k % 4 == 0 ? reach : k % 4 == 1 ? -reach : 0);
+    const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
+    if (x2 < 0 || y2 < 0 || x2 >= canvas.width || y2 >= canvas.height) continue;
+    const Color there = lit(canvas.background[canvas.at(x2, y2)], frame.model.light);
+    for (int c = 0; c < 3; ++c) moved.mean[c] = there[c] << Mode::kMeanShift;
+    const auto limit = static_cast<uint32_t>(frame.model.threshold);
+    const int cost = static_cast<int>(distance2(moved, now, limit)) * (kNat / 32);
+    if (cost < evidence) evidence = cost;
+  }
+  return evidence;
+}
+
 // Evidence of pixel (x, y) for the foreground, units.
 REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
                                   const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
@@ -80,16 +111,9 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
   const Color now = Color::unpacked(canvas.now[i]);
   int own = evidence(model, now, frame.model);
   if (plan.uses_colors) own += canvas.colors->bias[Colors::bin_of(now)];
-  return without_shadow(own, now, model.mode[model.heaviest()], plan);
-}
-
-REGIONS_HD inline Color lit(uint32_t packed, const Light& light) {
-  Color color = Color::unpacked(packed);
-  if (light.same()) return color;
-  color.y = clamp_byte(light.apply(0, color.y << 8) >> 8);
-  color.u = clamp_byte(light.apply(1, color.u << 8) >> 8);
-  color.v = clamp_byte(light.apply(2, color.v << 8) >> 8);
-  return color;
+  const Mode& most = model.mode[model.heaviest()];
+  if (own > 0) own = without_sway(own, canvas, frame, most, x, y);
+  return without_shadow(own, now, most, plan);
 }
 
 // The link between pixels (x, y) and (x2, y2).

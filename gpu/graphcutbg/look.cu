@@ -8,7 +8,9 @@ namespace {
 
 struct LookBlock {
   static constexpr unsigned threads = 512;
-  static constexpr unsigned most_blocks = 264;  // two an SM of an H200: few surveys to add up
+  // Two an SM of an H200: few surveys to add up. Odd, so that the rows which are surveyed do not
+  // all fall to the same blocks.
+  static constexpr unsigned most_blocks = 263;
 };
 
 constexpr unsigned kSurveyWords = sizeof(Survey) / sizeof(uint32_t);
@@ -33,12 +35,11 @@ __global__ void look_kernel(Canvas canvas, ConstFrame in, DeviceScene* shared_sc
   for (unsigned i = threadIdx.x; i < kSurveyWords; i += blockDim.x) words[i] = 0;
   __syncthreads();  // the survey is empty
   const Scene scene = shared_scene->scene;
-  const size_t all = canvas.plane();
-  const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-  for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < all; i += step) {
-    const int y = static_cast<int>(i / static_cast<size_t>(canvas.width));
-    const int x = static_cast<int>(i - static_cast<size_t>(y) * static_cast<size_t>(canvas.width));
-    look(canvas, in, scene, x, y, survey, AtomicAdd());
+  for (int y = static_cast<int>(blockIdx.x); y < canvas.height; y += static_cast<int>(gridDim.x)) {
+    for (int x = static_cast<int>(threadIdx.x); x < canvas.width;
+         x += static_cast<int>(blockDim.x)) {
+      look(canvas, in, scene, x, y, survey, AtomicAdd());
+    }
   }
   __syncthreads();  // the survey is whole
   auto* sums = reinterpret_cast<uint32_t*>(&shared_scene->survey);
@@ -86,7 +87,7 @@ void start_again(const Canvas& canvas, const uint32_t* picture, DeviceScene* sce
 
 void look_at(const Canvas& canvas, const ConstFrame& in, const ScenePlan& plan, DeviceScene* scene,
              DeviceReport* report, cudaStream_t stream) {
-  const unsigned wanted = blocks_for(canvas.plane(), LookBlock::threads);
+  const auto wanted = static_cast<unsigned>(canvas.height);
   const unsigned blocks = wanted < LookBlock::most_blocks ? wanted : LookBlock::most_blocks;
   launch(look_kernel, blocks, LookBlock::threads, 0, stream, canvas, in, scene);
   launch(settle_kernel, 1, 256, 0, stream, scene, plan, static_cast<uint32_t>(canvas.plane()),

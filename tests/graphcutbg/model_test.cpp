@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "core/graphcutbg_energy.hpp"
 #include "core/graphcutbg_pixel.hpp"
@@ -116,6 +118,55 @@ TEST(GraphCutEnergy, ShadowsLoseEvidenceButDarkThingsOfAnotherHueKeepIt) {
   EXPECT_EQ(without_shadow(strong, {112, 150, 150}, grass, plan), strong);  // another hue
   EXPECT_EQ(without_shadow(strong, {200, 108, 118}, grass, plan), strong);  // lighter
   EXPECT_EQ(without_shadow(strong, {30, 124, 126}, grass, plan), strong);   // too dark
+}
+
+TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
+  constexpr int kWidth = 9, kHeight = 7;
+  const Color grass{90, 110, 120}, tape{220, 128, 128}, person{40, 160, 110};
+  std::vector<uint32_t> now(kWidth * kHeight, grass.packed()), background = now;
+  Canvas canvas;
+  canvas.width = kWidth;
+  canvas.height = kHeight;
+  canvas.now = now.data();
+  canvas.background = background.data();
+  for (int x = 0; x < kWidth; ++x) background[canvas.at(x, 2)] = tape.packed();
+  FramePlan frame;
+  frame.model.threshold = 6 * kNat;
+  const Mode mode = new_mode(grass, Mode::kWhole);
+  constexpr int kStrong = 5 * kNat;
+  const auto evidence_of = [&](const Color& color, int y) {
+    now[canvas.at(4, y)] = color.packed();
+    return without_sway(kStrong, canvas, frame, mode, 4, y);
+  };
+  EXPECT_EQ(evidence_of(tape, 3), 0);
+  EXPECT_EQ(evidence_of(tape, 4), 0);
+  EXPECT_EQ(evidence_of(tape, 5), kStrong) << "too far";
+  EXPECT_EQ(evidence_of(person, 3), kStrong) << "no background of that colour";
+}
+
+TEST(GraphCutColors, LogarithmsAreNearTheTrueOnes) {
+  for (const uint32_t x : {1u, 2u, 3u, 100u, 65535u, 1000000u, 0xFFFFFFFFu}) {
+    EXPECT_NEAR(log_units(x), std::log(double(x)) * kNat, 0.07 * kNat) << x;
+  }
+}
+
+TEST(GraphCutColors, ForegroundColoursGainAndFade) {
+  const auto colors = std::make_unique<Colors>();
+  const int red = Colors::bin_of({80, 110, 200}), green = Colors::bin_of({120, 100, 100});
+  ASSERT_NE(red, green);
+  const auto frame = [&](uint32_t reds, uint32_t greens) {
+    colors->fresh[1][red] = colors->fresh_total[1] = reds;
+    colors->fresh[0][green] = colors->fresh_total[0] = greens;
+    settle_totals(*colors);
+    for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*colors, bin);
+  };
+  frame(10, 1000);
+  EXPECT_EQ(colors->bias[red], 0) << "too little is known";
+  for (int i = 0; i < 20; ++i) frame(500, 5000);
+  EXPECT_EQ(colors->bias[red], Colors::kMost);
+  EXPECT_EQ(colors->bias[green], -Colors::kMost);
+  for (int i = 0; i < 300; ++i) frame(0, 5000);
+  EXPECT_EQ(colors->bias[red], 0) << "forgotten";
 }
 
 TEST(GraphCutScene, FindsALineOfLight) {
