@@ -48,6 +48,10 @@ struct SlicGrid {
   REGIONS_HD size_t cells() const {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
   }
+  REGIONS_HD size_t index(int column, int row) const {
+    return static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column);
+  }
+  bool operator==(const SlicGrid&) const = default;
 };
 SlicGrid grid_of(Size size, const SlicParams& params);
 // The greatest numbers of cells that a frame of this size can have, whatever the parameters.
@@ -208,6 +212,36 @@ REGIONS_HD ClusterSums seed_of(int column, int row, const SlicGrid& grid, const 
   return seed_at(best_x, best_y, color_at(best_x, best_y), column, row, grid);
 }
 
+// Warm start: clusters begin as the last frame left them.
+//
+// Whether a cluster may: it has pixels, and its centre is at most a cell away from its own cell's
+// middle, so that no place is left without a centre.
+REGIONS_HD inline bool may_stay(const Center& center, const SlicGrid& grid) {
+  const int reach_x = 16 * grid.width, reach_y = 16 * grid.height;
+  return center.alive && center.x >= -reach_x && center.x <= reach_x && center.y >= -reach_y &&
+         center.y <= reach_y;
+}
+// Whether the new frame shows something else where the cluster was: a cut, or fast motion.
+template <class ColorAt>
+REGIONS_HD bool has_changed(const ClusterSums& sums, int column, int row, const SlicGrid& grid,
+                            ColorAt color_at) {
+  constexpr int kChange = 40;  // summed over components: 20 of L alone
+  const auto clamped = [](int v, int end) { return v < 0 ? 0 : v >= end ? end - 1 : v; };
+  const int x = (column - 1) * grid.width + mean_of(sums.x, sums.count) / 16;
+  const int y = (row - 1) * grid.height + mean_of(sums.y, sums.count) / 16;
+  const uint32_t color = color_at(clamped(x, grid.size.width), clamped(y, grid.size.height));
+  int change = 0;
+  for (int c = 0; c < 3; ++c) {
+    const int d = color_component(color, c) + kColorBias - mean_of(sums.color[c], sums.count) / 16;
+    change += d < 0 ? -d : d;
+  }
+  return change > kChange;
+}
+// All begin afresh when more than a third cannot stay or have changed.
+REGIONS_HD inline bool is_cut(uint32_t unfit, const SlicGrid& grid) {
+  return static_cast<uint64_t>(unfit) * 3 > grid.cells();
+}
+
 // Which rows of a patch take part in an iteration: v % step == phase. All do in the last pass, and
 // in pictures lower than a patch.
 struct RowChoice {
@@ -234,6 +268,24 @@ uint64_t movement_limit(const SlicGrid& grid, const SlicParams& params);
 // bits tell the clusters of touching pixels apart.
 REGIONS_HD inline uint8_t cluster_code(int column, int row) {
   return static_cast<uint8_t>((column & 3) | (row & 3) << 2);
+}
+
+// The track of a superpixel under warm start is its cluster's number + 1. A cluster claims the
+// superpixel that holds its centre, if that pixel is its own; the lowest cluster has it. What
+// nobody claims gets a number beyond all clusters, for this frame alone.
+struct Claim {
+  int x, y;      // the centre's pixel
+  uint8_t code;  // which it must have
+};
+REGIONS_HD inline Claim claim_of(const Center& center, int column, int row, const SlicGrid& grid) {
+  const auto clamped = [](int v, int end) { return v < 0 ? 0 : v >= end ? end - 1 : v; };
+  return {clamped(column * grid.width + grid.width / 2 + (center.x >> 4), grid.size.width),
+          clamped(row * grid.height + grid.height / 2 + (center.y >> 4), grid.size.height),
+          cluster_code(column, row)};
+}
+inline constexpr uint32_t kNoTrack = UINT32_MAX;
+REGIONS_HD inline uint32_t track_of(uint32_t claimed, uint32_t id, const SlicGrid& grid) {
+  return claimed != kNoTrack ? claimed : static_cast<uint32_t>(grid.cells()) + id;
 }
 
 }  // namespace regions

@@ -2,12 +2,13 @@
 #include "core/slicsuperpixel.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
+#include <utility>
 
 #include "core/cclabel.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing.hpp"
+#include "cpu/graphcutbg/turns.hpp"
+#include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/colors.hpp"
 #include "cpu/slicsuperpixel/output.hpp"
 
@@ -48,6 +49,8 @@ class SlicCpu final : public Algorithm<Params> {
     slots_.clear();
     slots_.resize(static_cast<size_t>(setup.slots));
     for (SuperpixelSlot& slot : slots_) slot.allocate(*backend_, setup);
+    last_.sums.resize(most_cells(setup.size));
+    reset();
     labeller_->configure({.in = layout_of(PixelFormat::gray8),
                           .size = setup.size,
                           .slots = setup.slots,
@@ -59,7 +62,11 @@ class SlicCpu final : public Algorithm<Params> {
             "the frame is not as configured");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
     SuperpixelSlot& slot = slots_.at(static_cast<size_t>(job.slot));
-    queue_of(queue).submit([this, job, params] { cluster(job, params); });
+    WarmStart warm;
+    if (params.warm_start) {
+      warm = {true, std::exchange(forget_, false), turns_.take()};
+    }
+    queue_of(queue).submit([this, job, params, warm] { cluster(job, params, warm); });
     Job pieces;
     pieces.slot = job.slot;
     pieces.in = frame_of(slot.codes);
@@ -68,15 +75,23 @@ class SlicCpu final : public Algorithm<Params> {
     queue_of(queue).submit([this, job, params] { finish(job, params); });
   }
 
+  void reset() override { forget_ = true; }
+
  private:
+  // What a frame has to do with those before.
+  struct WarmStart {
+    bool wanted = false;
+    bool forgets = false;
+    uint64_t turn = 0;
+  };
+
   SuperpixelSlot& slot_of(const Job& job) { return slots_[static_cast<size_t>(job.slot)]; }
 
-  void cluster(const Job& job, const Params& params);
-  void seed(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale) const;
-  uint64_t average(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale,
-                   const Center* before, Center* after) const;
+  void cluster(const Job& job, const Params& params, const WarmStart& warm);
   void finish(const Job& job, const Params& params);
   void record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const;
+  void track(const SuperpixelSlot& slot, const SlicGrid& grid, ConstLabelMap labels,
+             std::span<Region> records) const;
   void write(const Job& job, const Params& params, const SuperpixelSlot& slot, LabelMap labels,
              std::span<Region> records) const;
 
@@ -100,48 +115,17 @@ class SlicCpu final : public Algorithm<Params> {
   std::unique_ptr<Algorithm<CcLabelParams>> labeller_;
   Setup setup_;
   std::vector<SuperpixelSlot> slots_;
+  // How the last frame ended, for the one that has its turn.
+  struct {
+    std::vector<ClusterSums> sums;  // [cells]
+    SlicGrid grid;
+    ColorSpace space = ColorSpace::lab;
+  } last_;
+  bool forget_ = true;  // by the thread that enqueues
+  graphcut::Turns turns_;
 };
 
-// The three rows of sums that the cells of row `row` fill, each with one entry before and after.
-ClusterSums* sums_row(const SuperpixelSlot& slot, const SlicGrid& grid, int row, int which) {
-  const auto stride = static_cast<size_t>(grid.columns) + 2;
-  return slot.sums + (static_cast<size_t>(row) * 3 + static_cast<size_t>(which)) * stride + 1;
-}
-
-void SlicCpu::seed(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale) const {
-  workers_.parallel_for(grid.rows, [&](int row) {
-    Center* centers =
-        slot.centers[0] + static_cast<size_t>(row) * static_cast<size_t>(grid.columns);
-    for (int column = 0; column < grid.columns; ++column) {
-      const auto color_at = [&](int x, int y) { return slot.colors.at(x, y); };
-      centers[column] = center_of(seed_of(column, row, grid, scale, color_at), grid, scale);
-    }
-  });
-}
-
-// Centres from sums; returns how far they moved, in sixteenths of a pixel.
-uint64_t SlicCpu::average(const SuperpixelSlot& slot, const SlicGrid& grid, const SlicScale& scale,
-                          const Center* before, Center* after) const {
-  std::atomic<uint64_t> moved = 0;
-  workers_.parallel_for(grid.rows, [&](int row) {
-    uint64_t moved_here = 0;
-    for (int column = 0; column < grid.columns; ++column) {
-      ClusterSums sums;
-      for (int dy = -1; dy <= 1; ++dy) {
-        if (row + dy < 0 || row + dy >= grid.rows) continue;
-        sums.add(sums_row(slot, grid, row + dy, 1 - dy)[column]);
-      }
-      const size_t at = static_cast<size_t>(row) * static_cast<size_t>(grid.columns) +
-                        static_cast<size_t>(column);
-      after[at] = center_of(sums, grid, scale);
-      moved_here += static_cast<uint64_t>(movement(before[at], after[at]));
-    }
-    moved += moved_here;
-  });
-  return moved;
-}
-
-void SlicCpu::cluster(const Job& job, const Params& params) {
+void SlicCpu::cluster(const Job& job, const Params& params, const WarmStart& warm) {
   SuperpixelSlot& slot = slot_of(job);
   const SlicGrid grid = grid_of(setup_.size, params);
   const SlicScale scale = scale_of(grid, params);
@@ -149,24 +133,18 @@ void SlicCpu::cluster(const Job& job, const Params& params) {
   workers_.parallel_for(strips(), [&](int s) {
     read_colors(job.in, reader, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
   });
-  seed(slot, grid, scale);
-  AssignInput input{slot.colors, grid, scale, slot.centers[0]};
-  const uint64_t limit = movement_limit(grid, params);
-  for (int i = 0; i < params.iterations; ++i) {
-    const RowChoice choice = rows_of(grid, params, i);
-    workers_.parallel_for(grid.rows, [&](int row) {
-      ClusterSums* sums[3];
-      for (int k = 0; k < 3; ++k) {
-        sums[k] = sums_row(slot, grid, row, k);
-        std::fill_n(sums[k] - 1, grid.columns + 2, ClusterSums{});
-      }
-      sum_clusters(input, row, choice, sums);
-    });
-    Center* after = slot.centers[(i + 1) % 2];
-    const uint64_t moved = average(slot, grid, scale, input.centers, after);
-    input.centers = after;
-    if (params.tolerance > 0 && moved <= limit) break;
+  const ClusterWork clusters{slot, grid, scale, workers_};
+  if (warm.wanted) {
+    turns_.await(warm.turn);
+    const bool same = !warm.forgets && last_.grid == grid && last_.space == params.color_space;
+    last_.grid = grid;
+    last_.space = params.color_space;
+    slot.found = clusters.find(params, last_.sums.data(), same);
+    turns_.pass();
+  } else {
+    slot.found = clusters.find(params, nullptr, false);
   }
+  const AssignInput input{slot.colors, grid, scale, slot.found};
   workers_.parallel_for(grid.rows, [&](int row) { write_codes(input, row, slot.codes); });
 }
 
@@ -195,7 +173,10 @@ void SlicCpu::finish(const Job& job, const Params& params) {
   Region* table = job.table.regions ? job.table.regions : slot.records;
   const uint32_t capacity = job.table.regions ? job.table.capacity : setup_.max_regions;
   std::span<Region> records(table, std::min(total, capacity));
-  if (job.table.regions || draws) record(job, slot, records);
+  if (job.table.regions || draws) {
+    record(job, slot, records);
+    if (params.warm_start) track(slot, grid, labels, records);
+  }
   if (job.table.total) *job.table.total = total;
   if (!job.out.empty()) write(job, params, slot, labels, records);
 }
@@ -224,6 +205,23 @@ void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> rec
       add_run(runs[r], values[r], slot.graph.dense[runs[r].label], records);
     }
   }
+}
+
+void SlicCpu::track(const SuperpixelSlot& slot, const SlicGrid& grid, ConstLabelMap labels,
+                    std::span<Region> records) const {
+  for (Region& r : records) r.track = kNoTrack;
+  for (int row = 0; row < grid.rows; ++row) {
+    for (int column = 0; column < grid.columns; ++column) {
+      const size_t at = grid.index(column, row);
+      if (!slot.found[at].alive) continue;
+      const Claim claim = claim_of(slot.found[at], column, row, grid);
+      const uint32_t label = labels(claim.x, claim.y);
+      if (slot.codes(claim.x, claim.y) != claim.code || label > records.size()) continue;
+      uint32_t& track = records[label - 1].track;
+      track = std::min(track, static_cast<uint32_t>(at) + 1);
+    }
+  }
+  for (Region& r : records) r.track = track_of(r.track, r.id, grid);
 }
 
 void SlicCpu::write(const Job& job, const Params& params, const SuperpixelSlot& slot,

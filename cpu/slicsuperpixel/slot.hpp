@@ -18,8 +18,9 @@ struct SuperpixelSlot {
   static constexpr int kMostStrips = 64;
 
   ColorPlanes colors;
-  Center* centers[2];  // [rows][columns]
-  ClusterSums* sums;   // [rows][3][columns + 2]
+  Center* centers[2];   // [rows][columns]
+  const Center* found;  // the last ones
+  ClusterSums* sums;    // [rows][3][columns + 2]
   Image<uint8_t> codes;
   LabelMap pieces;    // before small ones have joined
   LabelMap labels;    // where nobody else wants them
