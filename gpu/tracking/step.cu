@@ -1,5 +1,7 @@
-// One step of tracking by one block: some thousand tracks are too few to be worth the barriers of a
-// grid.
+// One step of tracking. Seeing and finishing are a thread's work for each region; in between one
+// block decides: some thousand tracks are too few to be worth the barriers of a grid.
+#include <algorithm>
+
 #include "core/tracking_step.hpp"
 #include "gpu/tracking/phases.hpp"
 
@@ -10,6 +12,22 @@ struct StepBlock {
   static constexpr unsigned threads = 1024;
 };
 
+// Small, so that a thousand regions are spread over many multiprocessors: records lie 80 bytes
+// apart, and how many lines one of those can ask for is the limit.
+struct SpreadBlock {
+  static constexpr unsigned threads = 64;
+  static constexpr unsigned most_blocks = 264;
+};
+
+// The threads of a grid, which do not meet.
+struct GridTeam {
+  template <class F>
+  __device__ void for_each(uint32_t count, F f) const {
+    const uint32_t step = gridDim.x * blockDim.x;
+    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) f(i);
+  }
+};
+
 // The threads of a block. Its atomics are on global memory and give maxima, minima and sums, which
 // no order changes.
 class BlockTeam {
@@ -18,6 +36,15 @@ class BlockTeam {
   __device__ void for_each(uint32_t count, F f) const {
     for (uint32_t i = threadIdx.x; i < count; i += StepBlock::threads) f(i);
     __syncthreads();  // what the phase wrote is read by the next one
+  }
+  // A warp has a row at a time.
+  template <class IsActive, class F>
+  __device__ void for_each_pair(uint32_t rows, uint32_t columns, IsActive is_active, F f) const {
+    for (uint32_t row = threadIdx.x / 32; row < rows; row += StepBlock::threads / 32) {
+      if (!is_active(row)) continue;
+      for (uint32_t column = threadIdx.x % 32; column < columns; column += 32) f(row, column);
+    }
+    __syncthreads();  // likewise
   }
   template <class F>
   __device__ void once(F f) const {
@@ -54,14 +81,29 @@ class BlockTeam {
   __device__ static void add(uint32_t* at, uint32_t more) { atomicAdd(at, more); }
 };
 
-__global__ __launch_bounds__(StepBlock::threads) void step_kernel(TrackMemory memory,
-                                                                  TrackRules rules, Region* regions,
-                                                                  const uint32_t* count,
-                                                                  uint32_t capacity,
-                                                                  TrackReport* report) {
+// The records of a frame that are tracked.
+struct Seen {
+  Region* regions;
+  const uint32_t* total;
+  uint32_t capacity;
+  __device__ uint32_t count() const { return min(*total, capacity); }
+};
+
+__global__ void see_kernel(TrackMemory memory, TrackRules rules, Seen seen) {
+  const GridTeam team;
+  TrackStep(team, memory, rules, seen.regions, seen.count(), *memory.counts).see();
+}
+
+__global__ __launch_bounds__(StepBlock::threads) void match_kernel(TrackMemory memory,
+                                                                   TrackRules rules, Seen seen,
+                                                                   TrackReport* report) {
   const BlockTeam team;
-  TrackStep step(team, memory, rules, regions, min(*count, capacity));
-  step.run(report);
+  TrackStep(team, memory, rules, seen.regions, seen.count(), *memory.counts).match(report);
+}
+
+__global__ void finish_kernel(TrackMemory memory, TrackRules rules, Seen seen) {
+  const GridTeam team;
+  TrackStep(team, memory, rules, seen.regions, seen.count(), *memory.counts_before).finish();
 }
 
 }  // namespace
@@ -69,8 +111,12 @@ __global__ __launch_bounds__(StepBlock::threads) void step_kernel(TrackMemory me
 void step_tracks(const TrackMemory& memory, const TrackRules& rules, Region* regions,
                  const uint32_t* count, uint32_t capacity, TrackReport* report,
                  cudaStream_t stream) {
-  launch(step_kernel, 1, StepBlock::threads, 0, stream, memory, rules, regions, count, capacity,
-         report);
+  const Seen seen{regions, count, capacity};
+  const unsigned blocks =
+      std::min(blocks_for(2 * size_t{capacity}, SpreadBlock::threads), SpreadBlock::most_blocks);
+  launch(see_kernel, blocks, SpreadBlock::threads, 0, stream, memory, rules, seen);
+  launch(match_kernel, 1, StepBlock::threads, 0, stream, memory, rules, seen, report);
+  launch(finish_kernel, blocks, SpreadBlock::threads, 0, stream, memory, rules, seen);
 }
 
 }  // namespace regions
