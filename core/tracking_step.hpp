@@ -87,8 +87,9 @@ class TrackStep {
     });
   }
 
-  // Brings the tracks up to now.
-  REGIONS_TEAM void finish() const {
+  // Brings the tracks up to now. `published` is a copy of the first records for whoever asked, or
+  // null.
+  REGIONS_TEAM void finish(const RegionTable& published) const {
     team_.for_each(count_, [&](uint32_t b) {
       const uint32_t joins = m_.joins[b], owner = m_.track_of[b];
       Track next = now_[b];
@@ -96,6 +97,7 @@ class TrackStep {
       next.guests = joins;
       now_[b] = next;
       regions_[b].track = next.id;
+      if (b < published.capacity) published.regions[b].track = next.id;
     });
     team_.for_each(m_.counts->lost, [&](uint32_t rank) {
       const uint32_t t = m_.kept[rank];

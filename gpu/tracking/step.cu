@@ -81,42 +81,49 @@ class BlockTeam {
   __device__ static void add(uint32_t* at, uint32_t more) { atomicAdd(at, more); }
 };
 
-// The records of a frame that are tracked.
-struct Seen {
-  Region* regions;
-  const uint32_t* total;
-  uint32_t capacity;
-  __device__ uint32_t count() const { return min(*total, capacity); }
-};
+__device__ uint32_t count_of(const TrackedRecords& records) {
+  return min(*records.total, records.capacity);
+}
 
-__global__ void see_kernel(TrackMemory memory, TrackRules rules, Seen seen) {
+__global__ void see_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
   const GridTeam team;
-  TrackStep(team, memory, rules, seen.regions, seen.count(), *memory.counts).see();
+  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).see();
 }
 
 __global__ __launch_bounds__(StepBlock::threads) void match_kernel(TrackMemory memory,
-                                                                   TrackRules rules, Seen seen,
+                                                                   TrackRules rules,
+                                                                   TrackedRecords records,
                                                                    TrackReport* report) {
   const BlockTeam team;
-  TrackStep(team, memory, rules, seen.regions, seen.count(), *memory.counts).match(report);
+  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).match(report);
 }
 
-__global__ void finish_kernel(TrackMemory memory, TrackRules rules, Seen seen) {
+__global__ void finish_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records,
+                              RegionTable published) {
   const GridTeam team;
-  TrackStep(team, memory, rules, seen.regions, seen.count(), *memory.counts_before).finish();
+  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts_before)
+      .finish(published);
+}
+
+// Enough for visible and lost tracks.
+unsigned blocks_of(const TrackedRecords& records) {
+  return std::min(blocks_for(2 * size_t{records.capacity}, SpreadBlock::threads),
+                  SpreadBlock::most_blocks);
 }
 
 }  // namespace
 
-void step_tracks(const TrackMemory& memory, const TrackRules& rules, Region* regions,
-                 const uint32_t* count, uint32_t capacity, TrackReport* report,
-                 cudaStream_t stream) {
-  const Seen seen{regions, count, capacity};
-  const unsigned blocks =
-      std::min(blocks_for(2 * size_t{capacity}, SpreadBlock::threads), SpreadBlock::most_blocks);
-  launch(see_kernel, blocks, SpreadBlock::threads, 0, stream, memory, rules, seen);
-  launch(match_kernel, 1, StepBlock::threads, 0, stream, memory, rules, seen, report);
-  launch(finish_kernel, blocks, SpreadBlock::threads, 0, stream, memory, rules, seen);
+void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
+                  TrackReport* report, cudaStream_t stream) {
+  launch(see_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records);
+  launch(match_kernel, 1, StepBlock::threads, 0, stream, memory, rules, records, report);
+}
+
+void finish_tracks(const TrackMemory& memory, const TrackRules& rules,
+                   const TrackedRecords& records, const RegionTable& published,
+                   cudaStream_t stream) {
+  launch(finish_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records,
+         published);
 }
 
 }  // namespace regions
