@@ -24,6 +24,7 @@ Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
   m.pairs.slots = std::bit_ceil(2 * m.pairs.most);
   // What a reset clears comes first.
   piece(m.counts, 1);
+  piece(m.counts_before, 1);
   piece(m.report, 1);
   piece(m.pairs.used_count, 1);
   piece(m.pairs.key, m.pairs.slots);
@@ -40,9 +41,12 @@ Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
   for (Track*& tracks : m.lost) piece(tracks, capacity);
   piece(m.best_of_region, capacity);
   piece(m.best_of_track, 2 * capacity);
-  for (uint32_t** list : {&m.origin, &m.track_of, &m.joins}) piece(*list, capacity);
+  for (uint32_t** list : {&m.origin, &m.track_of, &m.joins, &m.kept}) piece(*list, capacity);
   for (uint32_t** list : {&m.region_of, &m.claims, &m.heir}) piece(*list, 2 * capacity);
-  for (uint32_t** list : {&m.free_regions, &m.free_tracks}) piece(*list, TrackMemory::kMostFree);
+  constexpr size_t kFree = TrackMemory::kMostFree;
+  for (uint32_t** list : {&m.row, &m.column}) piece(*list, kFree);
+  for (Spot** list : {&m.row_spot, &m.column_spot}) piece(*list, kFree);
+  for (uint64_t** list : {&m.best_of_row, &m.best_of_column}) piece(*list, kFree);
   return cut;
 }
 

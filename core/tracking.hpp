@@ -16,22 +16,32 @@ struct TrackReport {
   uint32_t last_id = 0;
 };
 
-// A region over time. Places are in sixteenths of a pixel.
-struct Track {
+// A region over time. Places are in sixteenths of a pixel. Laid out in groups of 16 bytes that a
+// GPU reads at once.
+struct alignas(16) Track {
   uint32_t id = 0;
-  int32_t x = 0, y = 0;                              // centre
-  int32_t vx = 0, vy = 0;                            // of the centre, a frame
+  uint16_t seen = 0;    // frames with a region, counted up to 65535
+  uint16_t missed = 0;  // frames since
+  // 1 + index of the visible track in whose region this lost one is believed to be; 0: none.
+  uint32_t host = 0;
+  uint32_t guests = 0;     // lost tracks that are believed to be in this visible one's region
+  int32_t x = 0, y = 0;    // centre
+  int32_t vx = 0, vy = 0;  // of the centre, a frame
   int32_t left = 0, top = 0, right = 0, bottom = 0;  // last box, pixels, all four inside
   uint32_t area = 0;                                 // pixels
   int32_t color[3] = {};                             // mean, 1/16 of an 8-bit step
-  uint32_t seen = 0;                                 // frames with a region
-  uint32_t missed = 0;                               // frames since
-  // 1 + index of the visible track in whose region this lost one is believed to be; 0: none.
-  uint32_t host = 0;
-  uint32_t guests = 0;  // lost tracks that are believed to be in this visible one's region
 
   REGIONS_HD int width() const { return right - left + 1; }
   REGIONS_HD int height() const { return bottom - top + 1; }
+};
+
+// What of a track or region tells at a glance that two are far apart.
+struct alignas(16) Spot {
+  int32_t x = 0, y = 0;  // sixteenths of a pixel
+  uint32_t area = 0;     // pixels; 0: taken
+  // Of a track, how far it may be from where it is predicted, sixteenths of a pixel; of a region,
+  // whether it came out of a parted one.
+  uint32_t reach = 0;
 };
 
 // How many pixels each region of the last frame shares with each of this one: a hash table of
@@ -81,6 +91,7 @@ struct TrackMemory {
 
   uint32_t capacity = 0;  // regions of a frame, and as many lost tracks
   TrackCounts* counts = nullptr;
+  TrackCounts* counts_before = nullptr;  // what they were before this frame
   TrackReport* report = nullptr;
   Track* visible[2] = {};  // [capacity] of labels 1, 2, …
   Track* lost[2] = {};     // [capacity]
@@ -96,9 +107,15 @@ struct TrackMemory {
   uint32_t* claims = nullptr;          // [2 capacity] regions that originate in it
   uint32_t* heir = nullptr;   // [2 capacity] 1 + region that shares most pixels, or hosts it now
   uint32_t* joins = nullptr;  // [capacity] tracks that went into the region
-  uint32_t* free_regions = nullptr;            // [kMostFree]
-  uint32_t* free_tracks = nullptr;             // [kMostFree]
-  static constexpr uint32_t kMostFree = 1024;  // of each are matched by motion; the rest is not
+  uint32_t* kept = nullptr;   // [capacity] tracks that are lost now
+  // Rows are tracks, columns regions that are free to be matched by motion; others are not.
+  static constexpr uint32_t kMostFree = 1024;
+  uint32_t* row = nullptr;             // [kMostFree]
+  uint32_t* column = nullptr;          // [kMostFree]
+  Spot* row_spot = nullptr;            // [kMostFree]
+  Spot* column_spot = nullptr;         // [kMostFree]
+  uint64_t* best_of_row = nullptr;     // [kMostFree] keys
+  uint64_t* best_of_column = nullptr;  // [kMostFree]
 };
 
 // What the step needs of parameters and stream.

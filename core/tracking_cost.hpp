@@ -29,8 +29,9 @@ REGIONS_HD inline Track sight_of(const Region& region, const TrackRules& rules) 
   return now;
 }
 
-// Keeps the centre inside a box.
-REGIONS_HD inline void confine(Track& track, const Track& box) {
+// Keeps the centre inside the box of a region or track.
+template <class Box>
+REGIONS_HD inline void confine(Track& track, const Box& box) {
   const auto within = [](int32_t value, int32_t low, int32_t high) {
     return static_cast<int32_t>(
         larger_of(low * kTrackUnit, smaller_of(value, high * kTrackUnit + kTrackUnit - 1)));
@@ -49,6 +50,27 @@ REGIONS_HD inline bool is_plausible(const Track& track, const Track& region) {
          y <= region.bottom + dy;
 }
 
+// How far from its predicted centre a track may be found: about its own size, more after every
+// frame unseen. In a picture of 65535 pixels a side it stays below 2^28.
+REGIONS_HD inline uint32_t reach_of(const Track& track) {
+  const int64_t reach = kTrackUnit * (int64_t{track.width()} + track.height()) +
+                        distance_of(track.vx, 0) + distance_of(track.vy, 0);
+  return static_cast<uint32_t>(reach + reach * smaller_of(track.missed, 64) / 16);
+}
+
+REGIONS_HD inline Spot spot_of(const Track& track, uint32_t reach) {
+  return {track.x, track.y, track.area, reach};
+}
+
+// Whether misfit() may be anything but kNoFit; cheap.
+REGIONS_HD inline bool may_fit(const Spot& track, const Spot& region) {
+  if (region.area == 0 || uint64_t{region.area} * 4 < track.area) return false;
+  if (region.reach != 0) return true;
+  const int64_t reach = track.reach;
+  return uint64_t{track.area} * 4 >= region.area && distance_of(track.x, region.x) <= reach &&
+         distance_of(track.y, region.y) <= reach;
+}
+
 inline constexpr uint32_t kNoFit = UINT32_MAX;
 
 // How badly a region fits a track, whose place is predicted: 0 is perfect. `parted`: the region
@@ -58,10 +80,7 @@ REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool 
   // A fragment is not the track, whatever its place; nor is what is many times its size.
   if (uint64_t{region.area} * 4 < track.area) return kNoFit;
   if (!parted && region.area > uint64_t{track.area} * 4) return kNoFit;
-  // Prediction is trusted within about the track's own size, less after every frame unseen.
-  int64_t reach = kTrackUnit * (int64_t{track.width()} + track.height()) +
-                  distance_of(track.vx, 0) + distance_of(track.vy, 0);
-  reach += reach * smaller_of(track.missed, 64) / 16;
+  const int64_t reach = reach_of(track);
   const int64_t dx = region.x - track.x, dy = region.y - track.y;
   const int64_t away = (dx * dx + dy * dy) * 256 / (reach * reach);
   if (!parted && away > 256) return kNoFit;
@@ -78,7 +97,7 @@ REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool 
 REGIONS_HD inline Track followed(const Track& track, const Track& now, bool hidden) {
   Track next = now;
   next.id = track.id;
-  next.seen = track.seen + 1;
+  next.seen = static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
   next.vx = track.vx;
   next.vy = track.vy;
   if (hidden) {

@@ -19,44 +19,94 @@
 
 namespace regions {
 
-// A team offers for_each(count, f(i)) and once(f), at whose ends all members meet;
-// compact(count, wanted(i), take(i, rank)), which gives how many were wanted and calls take() only
-// after the wanted() of the same i; and the atomics raise(), lower() and add().
+// A team offers for_each(count, f(i)), for_each_pair(rows, columns, is_active(row), f(row, column))
+// and once(f), at whose ends all members meet; compact(count, wanted(i), take(i, rank)), which
+// gives how many were wanted and calls take() only after the wanted() of the same i; and the
+// atomics raise(), lower() and add(). A team for see() and finish() needs for_each() and no
+// meeting.
 template <class Team>
 class TrackStep {
  public:
-  // `regions` are the records of labels 1..count; their tracks are filled in.
+  // `regions` are the records of labels 1..count. `counts` are those of before the step:
+  // memory.counts for see() and match(), memory.counts_before for finish().
   REGIONS_TEAM TrackStep(const Team& team, const TrackMemory& memory, const TrackRules& rules,
-                         Region* regions, uint32_t count)
-      : team_(team), m_(memory), rules_(rules), regions_(regions), count_(count) {
-    const TrackCounts counts = *memory.counts;
-    visible_ = counts.visible;
-    tracks_ = counts.visible + counts.lost;
-    last_id_ = counts.last_id;
-    before_ = memory.visible[counts.front];
-    lost_before_ = memory.lost[counts.front];
-    now_ = memory.visible[1 - counts.front];
-    lost_now_ = memory.lost[1 - counts.front];
-    front_ = 1 - counts.front;
+                         Region* regions, uint32_t count, const TrackCounts& counts)
+      : team_(team),
+        m_(memory),
+        rules_(rules),
+        regions_(regions),
+        count_(count),
+        counts_(counts),
+        visible_(counts.visible),
+        tracks_(counts.visible + counts.lost),
+        before_(memory.visible[counts.front]),
+        lost_before_(memory.lost[counts.front]),
+        now_(memory.visible[1 - counts.front]),
+        lost_now_(memory.lost[1 - counts.front]) {}
+
+  // Looks at the regions and predicts where tracks are.
+  REGIONS_TEAM void see() const {
+    const uint32_t all = count_ > tracks_ ? count_ : tracks_;
+    team_.for_each(all, [&](uint32_t i) {
+      if (i < count_) {
+        now_[i] = sight_of(regions_[i], rules_);
+        m_.best_of_region[i] = 0;
+        m_.track_of[i] = 0;
+        m_.joins[i] = 0;
+      }
+      if (i < tracks_) {
+        Track& old = track(i);
+        old.x += old.vx;
+        old.y += old.vy;
+        m_.best_of_track[i] = 0;
+        m_.region_of[i] = 0;
+        m_.claims[i] = 0;
+      }
+    });
   }
 
-  REGIONS_TEAM void run(TrackReport* report) {
-    begin();
+  // Decides which regions and tracks belong together, and gives new ids.
+  REGIONS_TEAM void match(TrackReport* report) const {
     read_pairs();
     choose_by_pixels();
     match_by_pixels();
     match_by_motion();
     match_in_doubt();
     find_hosts();
+    count_arrivals();
     const uint32_t born = name_regions();
     const uint32_t lost = keep_lost();
     team_.once([&] {
       m_.report->lost = lost;
-      m_.report->last_id = last_id_ + born;
+      m_.report->last_id = counts_.last_id + born;
       *report = *m_.report;
       *m_.report = {};
-      *m_.counts = {front_, count_, lost, last_id_ + born};
+      *m_.counts_before = counts_;
+      *m_.counts = {1 - counts_.front, count_, lost, counts_.last_id + born};
       *m_.pairs.used_count = 0;
+    });
+  }
+
+  // Brings the tracks up to now. `published` is a copy of the first records for whoever asked, or
+  // null.
+  REGIONS_TEAM void finish(const RegionTable& published) const {
+    team_.for_each(count_, [&](uint32_t b) {
+      const uint32_t joins = m_.joins[b], owner = m_.track_of[b];
+      Track next = now_[b];
+      if (owner != 0) next = followed(track(owner - 1), next, joins > 0);
+      next.guests = joins;
+      now_[b] = next;
+      regions_[b].track = next.id;
+      if (b < published.capacity) published.regions[b].track = next.id;
+    });
+    team_.for_each(m_.counts->lost, [&](uint32_t rank) {
+      const uint32_t t = m_.kept[rank];
+      Track lost = track(t);
+      ++lost.missed;
+      lost.guests = 0;
+      lost.host = m_.heir[t];
+      if (lost.host) confine(lost, regions_[lost.host - 1]);
+      lost_now_[rank] = lost;
     });
   }
 
@@ -80,29 +130,9 @@ class TrackStep {
   REGIONS_TEAM bool is_parted(uint32_t a) const {
     return a < visible_ && before_[a].guests > 0 && m_.claims[a] > 1;
   }
-  REGIONS_TEAM void match(uint32_t t, uint32_t b) const {
+  REGIONS_TEAM void join(uint32_t t, uint32_t b) const {
     m_.track_of[b] = t + 1;
     m_.region_of[t] = b + 1;
-  }
-
-  REGIONS_TEAM void begin() const {
-    const uint32_t all = count_ > tracks_ ? count_ : tracks_;
-    team_.for_each(all, [&](uint32_t i) {
-      if (i < count_) {
-        now_[i] = sight_of(regions_[i], rules_);
-        m_.best_of_region[i] = 0;
-        m_.track_of[i] = 0;
-        m_.joins[i] = 0;
-      }
-      if (i < tracks_) {
-        Track& old = track(i);
-        old.x += old.vx;
-        old.y += old.vy;
-        m_.best_of_track[i] = 0;
-        m_.region_of[i] = 0;
-        m_.claims[i] = 0;
-      }
-    });
   }
 
   // Also empties the table.
@@ -141,7 +171,7 @@ class TrackStep {
       const uint32_t a = m_.origin[b] - 1;
       if (m_.heir[a] != b + 1 || is_parted(a)) return;
       const Track& old = before_[a];  // with guests, its region never looked like it
-      if (old.guests > 0 || misfit(old, now_[b], false) <= kDoubt) match(a, b);
+      if (old.guests > 0 || misfit(old, now_[b], false) <= kDoubt) join(a, b);
     });
   }
 
@@ -152,13 +182,18 @@ class TrackStep {
     const uint32_t free_regions = team_.compact(
         count_, [&](uint32_t b) { return m_.track_of[b] == 0; },
         [&](uint32_t b, uint32_t rank) {
-          if (rank < limit) m_.free_regions[rank] = b;
+          if (rank >= limit) return;
+          const uint32_t origin = m_.origin[b];
+          m_.column[rank] = b;
+          m_.column_spot[rank] = spot_of(now_[b], origin != 0 && is_parted(origin - 1));
         });
     if (free_regions == 0) return;
     const uint32_t free_tracks = team_.compact(
         tracks_, [&](uint32_t t) { return m_.region_of[t] == 0; },
         [&](uint32_t t, uint32_t rank) {
-          if (rank < limit) m_.free_tracks[rank] = t;
+          if (rank >= limit) return;
+          m_.row[rank] = t;
+          m_.row_spot[rank] = spot_of(track(t), reach_of(track(t)));
         });
     const uint32_t rows = free_tracks < limit ? free_tracks : limit;
     const uint32_t columns = free_regions < limit ? free_regions : limit;
@@ -171,27 +206,29 @@ class TrackStep {
   // Returns how many were matched.
   REGIONS_TEAM uint32_t bid(uint32_t rows, uint32_t columns) const {
     team_.for_each(rows > columns ? rows : columns, [&](uint32_t i) {
-      if (i < rows) m_.best_of_track[m_.free_tracks[i]] = UINT64_MAX;
-      if (i < columns) m_.best_of_region[m_.free_regions[i]] = UINT64_MAX;
+      if (i < rows) m_.best_of_row[i] = UINT64_MAX;
+      if (i < columns) m_.best_of_column[i] = UINT64_MAX;
     });
-    team_.for_each(rows * columns, [&](uint32_t i) {
-      const uint32_t t = m_.free_tracks[i / columns], b = m_.free_regions[i % columns];
-      if (m_.region_of[t] != 0 || m_.track_of[b] != 0) return;
-      const uint32_t cost = misfit(track(t), now_[b], parted_from(t, b));
-      if (cost == kNoFit) return;
-      team_.lower(m_.best_of_track + t, uint64_t{cost} << 32 | b);
-      team_.lower(m_.best_of_region + b, uint64_t{cost} << 32 | t);
-    });
+    team_.for_each_pair(
+        rows, columns, [&](uint32_t row) { return m_.row_spot[row].area != 0; },
+        [&](uint32_t row, uint32_t column) {
+          if (!may_fit(m_.row_spot[row], m_.column_spot[column])) return;
+          const uint32_t t = m_.row[row], b = m_.column[column];
+          const uint32_t cost = misfit(track(t), now_[b], parted_from(t, b));
+          if (cost == kNoFit) return;
+          team_.lower(m_.best_of_row + row, uint64_t{cost} << 32 | column);
+          team_.lower(m_.best_of_column + column, uint64_t{cost} << 32 | row);
+        });
     return team_.compact(
         columns,
-        [&](uint32_t i) {
-          const uint32_t b = m_.free_regions[i];
-          const auto t = static_cast<uint32_t>(m_.best_of_region[b]);
-          return t != kNobody && static_cast<uint32_t>(m_.best_of_track[t]) == b;
+        [&](uint32_t column) {
+          const auto row = static_cast<uint32_t>(m_.best_of_column[column]);
+          return row != kNobody && static_cast<uint32_t>(m_.best_of_row[row]) == column;
         },
-        [&](uint32_t i, uint32_t) {
-          const uint32_t b = m_.free_regions[i];
-          match(static_cast<uint32_t>(m_.best_of_region[b]), b);
+        [&](uint32_t column, uint32_t) {
+          const auto row = static_cast<uint32_t>(m_.best_of_column[column]);
+          join(m_.row[row], m_.column[column]);
+          m_.row_spot[row].area = m_.column_spot[column].area = 0;
         });
   }
 
@@ -207,7 +244,7 @@ class TrackStep {
     team_.for_each(visible_, [&](uint32_t a) {
       if (m_.region_of[a] != 0 || m_.heir[a] == 0) return;
       const uint32_t b = m_.heir[a] - 1;
-      if (m_.track_of[b] == 0 && m_.origin[b] == a + 1) match(a, b);
+      if (m_.track_of[b] == 0 && m_.origin[b] == a + 1) join(a, b);
     });
   }
 
@@ -238,21 +275,20 @@ class TrackStep {
     });
   }
 
-  // Returns how many ids are new.
-  REGIONS_TEAM uint32_t name_regions() const {
+  REGIONS_TEAM void count_arrivals() const {
     team_.for_each(count_, [&](uint32_t b) {
-      const bool hidden = m_.joins[b] > 0;
-      if (m_.track_of[b] != 0) now_[b] = followed(track(m_.track_of[b] - 1), now_[b], hidden);
-      now_[b].guests = m_.joins[b];
-      regions_[b].track = now_[b].id;
       const uint32_t origin = m_.origin[b];
       const bool parts = origin != 0 && m_.track_of[b] != origin && m_.region_of[origin - 1] != 0;
       if (parts) team_.add(&m_.report->splits, 1);
       if (!parts && m_.track_of[b] == 0) team_.add(&m_.report->births, 1);
     });
+  }
+
+  // Returns how many ids are new.
+  REGIONS_TEAM uint32_t name_regions() const {
     return team_.compact(
         count_, [&](uint32_t b) { return m_.track_of[b] == 0; },
-        [&](uint32_t b, uint32_t rank) { now_[b].id = regions_[b].track = last_id_ + rank + 1; });
+        [&](uint32_t b, uint32_t rank) { now_[b].id = counts_.last_id + rank + 1; });
   }
 
   // Returns how many tracks are waited for.
@@ -260,13 +296,7 @@ class TrackStep {
     const uint32_t found = team_.compact(
         tracks_, [&](uint32_t t) { return m_.region_of[t] == 0 && !is_forgotten(t); },
         [&](uint32_t t, uint32_t rank) {
-          if (rank >= m_.capacity) return;
-          Track lost = track(t);
-          ++lost.missed;
-          lost.guests = 0;
-          lost.host = m_.heir[t];
-          if (lost.host) confine(lost, now_[lost.host - 1]);
-          lost_now_[rank] = lost;
+          if (rank < m_.capacity) m_.kept[rank] = t;
         });
     if (found <= m_.capacity) return found;
     team_.once([&] { m_.report->deaths += found - m_.capacity; });
@@ -278,14 +308,13 @@ class TrackStep {
   const TrackRules rules_;
   Region* const regions_;
   const uint32_t count_;  // regions now
-  uint32_t visible_;      // tracks before
-  uint32_t tracks_;       // those and the lost ones
-  uint32_t last_id_;
-  Track* before_;
-  Track* lost_before_;
-  Track* now_;
-  Track* lost_now_;
-  uint32_t front_;
+  const TrackCounts counts_;
+  const uint32_t visible_;  // tracks before
+  const uint32_t tracks_;   // those and the lost ones
+  Track* const before_;
+  Track* const lost_before_;
+  Track* const now_;
+  Track* const lost_now_;
 };
 
 }  // namespace regions

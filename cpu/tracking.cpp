@@ -15,6 +15,13 @@ struct TeamOfOne {
   void for_each(uint32_t count, F f) const {
     for (uint32_t i = 0; i < count; ++i) f(i);
   }
+  template <class IsActive, class F>
+  void for_each_pair(uint32_t rows, uint32_t columns, IsActive is_active, F f) const {
+    for (uint32_t row = 0; row < rows; ++row) {
+      if (!is_active(row)) continue;
+      for (uint32_t column = 0; column < columns; ++column) f(row, column);
+    }
+  }
   template <class F>
   void once(F f) const {
     f();
@@ -47,7 +54,12 @@ void Tracker::begin(const Ticket& ticket) const {
 }
 
 void Tracker::step(const TrackRules& rules, Region* regions, uint32_t count, int slot) {
-  TrackStep(TeamOfOne(), memory_, rules, regions, count).run(&reports_[static_cast<size_t>(slot)]);
+  const TeamOfOne team;
+  const TrackCounts before = *memory_.counts;
+  const TrackStep step(team, memory_, rules, regions, count, before);
+  step.see();
+  step.match(&reports_[static_cast<size_t>(slot)]);
+  step.finish({});
 }
 
 }  // namespace regions

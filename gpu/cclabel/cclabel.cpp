@@ -77,11 +77,11 @@ class CcLabelCuda final : public CcLabel {
     if (drops_smallest(job, params)) keep_what_fits(tiles, slot, stream);
     if (params.track) return track(job, params, tiles, records, slot, stream);
     tracker_.forget();
-    if (!records.capacity) return write(job, params, tiles, {}, stream);
+    if (!records.capacity) return write(job, params, tiles, stream);
     const cudaStream_t side = slot.side().fork(stream);
     measure_regions(tiles, job.in, records, side);
     publish(job, tiles, records, side);
-    write(job, params, tiles, {}, stream);
+    write(job, params, tiles, stream);
     slot.side().join(stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
@@ -92,19 +92,26 @@ class CcLabelCuda final : public CcLabel {
   }
 
  private:
-  // Of neighbouring frames only what stands between begin() and step() is in each other's way.
+  // Of neighbouring frames only what stands between begin() and finish() is in each other's way.
+  // What shows no track is written while regions are measured, and records are published while
+  // tracks are decided.
   void track(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
              const Slot& slot, cudaStream_t stream) {
-    measure_regions(tiles, job.in, records, slot.side().fork(stream));
+    const cudaStream_t side = slot.side().fork(stream);
+    measure_regions(tiles, job.in, records, side);
     share_pixels(tiles, tracker_.begin(stream), records.capacity, stream);
+    if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
     slot.side().join(stream);
+    publish(job, tiles, records, side);
     const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
                            .color_bits = setup_.in.depth};
-    tracker_.step(rules, records.region, tiles.total + 1, records.capacity, job.slot, stream);
-    publish(job, tiles, records, slot.side().fork(stream));
-    write(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
+    const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
+    tracker_.match(rules, tracked, job.slot, stream);
+    slot.side().join(stream);  // the published records are there
+    const RegionTable published = job.table.regions ? job.table : RegionTable{};
+    tracker_.finish(rules, tracked, published, stream);
+    write_picture(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
-    slot.side().join(stream);
   }
 
   void check_inputs(const Job& job, const Params& params) const {
@@ -176,10 +183,14 @@ class CcLabelCuda final : public CcLabel {
     if (job.table.regions) publish_table(tiles, records, job.table, stream);
   }
 
-  // With `tracks`, colours are those of tracks, and label pictures show them if asked to.
-  static void write(const Job& job, const Params& params, const Tiles& tiles, Shown tracks,
-                    cudaStream_t stream) {
+  static void write(const Job& job, const Params& params, const Tiles& tiles, cudaStream_t stream) {
     if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
+    write_picture(job, params, tiles, {}, stream);
+  }
+
+  // With `tracks`, colours are those of tracks, and label pictures show them if asked to.
+  static void write_picture(const Job& job, const Params& params, const Tiles& tiles, Shown tracks,
+                            cudaStream_t stream) {
     if (job.out.empty()) return;
     switch (params.output) {
       case CcOutput::labels:

@@ -6,9 +6,18 @@
 
 namespace regions {
 
-// See core/tracking_step.hpp. `report` is pinned host memory.
-void step_tracks(const TrackMemory& memory, const TrackRules& rules, Region* regions,
-                 const uint32_t* count, uint32_t capacity, TrackReport* report,
-                 cudaStream_t stream);
+// The records of a frame that are tracked: of labels 1..min(*total, capacity). On the device.
+struct TrackedRecords {
+  Region* regions = nullptr;
+  const uint32_t* total = nullptr;
+  uint32_t capacity = 0;
+};
+
+// See core/tracking_step.hpp. `report` and `published` are pinned host memory.
+void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
+                  TrackReport* report, cudaStream_t stream);
+void finish_tracks(const TrackMemory& memory, const TrackRules& rules,
+                   const TrackedRecords& records, const RegionTable& published,
+                   cudaStream_t stream);
 
 }  // namespace regions

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 
-#include "gpu/tracking/phases.hpp"
-
 namespace regions {
 
 Tracker::~Tracker() {
-  if (!stepped_) return;
+  if (!finished_) return;
   Backend::Entry entry(*backend_);
-  cudaEventDestroy(stepped_);
+  cudaEventDestroy(finished_);
 }
 
 void Tracker::allocate(const Setup& setup) {
@@ -20,8 +18,8 @@ void Tracker::allocate(const Setup& setup) {
   reset_bytes_ = tracking_reset_bytes(setup.size, setup.max_regions);
   block_ = backend_->allocate(tracking_bytes(setup.size, setup.max_regions));
   memory_ = tracking_in(block_.data(), setup.size, setup.max_regions);
-  if (!stepped_) {
-    check(cudaEventCreateWithFlags(&stepped_, cudaEventDisableTiming), "creating an event");
+  if (!finished_) {
+    check(cudaEventCreateWithFlags(&finished_, cudaEventDisableTiming), "creating an event");
   }
   has_past_ = false;
   forgets_ = true;
@@ -30,7 +28,7 @@ void Tracker::allocate(const Setup& setup) {
 const TrackMemory& Tracker::begin(cudaStream_t stream) {
   // On one stream the order is there already.
   if (has_past_ && stream != last_) {
-    check(cudaStreamWaitEvent(stream, stepped_, 0), "waiting for the last frame's tracks");
+    check(cudaStreamWaitEvent(stream, finished_, 0), "waiting for the last frame's tracks");
   }
   if (std::exchange(forgets_, false)) {
     check(cudaMemsetAsync(block_.data(), 0, reset_bytes_, stream), "forgetting tracks");
@@ -38,10 +36,15 @@ const TrackMemory& Tracker::begin(cudaStream_t stream) {
   return memory_;
 }
 
-void Tracker::step(const TrackRules& rules, Region* regions, const uint32_t* count,
-                   uint32_t capacity, int slot, cudaStream_t stream) {
-  step_tracks(memory_, rules, regions, count, capacity, reports_.as<TrackReport>() + slot, stream);
-  check(cudaEventRecord(stepped_, stream), "recording an event");
+void Tracker::match(const TrackRules& rules, const TrackedRecords& records, int slot,
+                    cudaStream_t stream) {
+  match_tracks(memory_, rules, records, reports_.as<TrackReport>() + slot, stream);
+}
+
+void Tracker::finish(const TrackRules& rules, const TrackedRecords& records,
+                     const RegionTable& published, cudaStream_t stream) {
+  finish_tracks(memory_, rules, records, published, stream);
+  check(cudaEventRecord(finished_, stream), "recording an event");
   last_ = stream;
   has_past_ = true;
 }

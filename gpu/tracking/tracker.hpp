@@ -7,7 +7,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/tracking.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/tracking/phases.hpp"
 
 namespace regions {
 
@@ -23,12 +23,13 @@ class Tracker {
   // The next frame has no past.
   void forget() { forgets_ = true; }
 
-  // What is put on the stream next comes behind the last frame's step().
+  // What is put on the stream next comes behind the last frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
-  // Gives the records of labels 1..min(*count, capacity) their tracks, from the pixels that were
-  // counted in begin()'s memory. All pointers are the device's.
-  void step(const TrackRules& rules, Region* regions, const uint32_t* count, uint32_t capacity,
-            int slot, cudaStream_t stream);
+  // Decides from the records and the pixels that were counted in begin()'s memory.
+  void match(const TrackRules& rules, const TrackedRecords& records, int slot, cudaStream_t stream);
+  // Gives the records, and the copies of them that are published already, their tracks.
+  void finish(const TrackRules& rules, const TrackedRecords& records, const RegionTable& published,
+              cudaStream_t stream);
 
   // Once the frame is done.
   const TrackReport& report(int slot) const { return reports_.as<TrackReport>()[slot]; }
@@ -39,8 +40,8 @@ class Tracker {
   Block reports_;  // pinned, of slots
   size_t reset_bytes_ = 0;
   TrackMemory memory_;
-  cudaEvent_t stepped_ = nullptr;
-  cudaStream_t last_ = nullptr;  // where the last step went
+  cudaEvent_t finished_ = nullptr;
+  cudaStream_t last_ = nullptr;  // where the last frame went
   bool has_past_ = false;
   bool forgets_ = true;
 };
