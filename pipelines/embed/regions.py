@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""An application in Python that reads the regions and the label map of every frame, and changes a
+property while the pipeline plays. NumPy sees the label map without a copy.
+
+  pipelines/with-plugin /usr/bin/python3 pipelines/embed/regions.py FILE
+
+Prints a line a frame. From frame 10 on, only what is brighter than 0.8 of white counts.
+"""
+
+import contextlib
+import sys
+
+import gi
+import numpy
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstApp", "1.0")
+from gi.repository import Gst, GstApp  # noqa: E402,F401  (GstApp: its methods of appsink)
+
+CHANGE_AT = 10
+NEW_THRESHOLD = 0.8
+
+
+@contextlib.contextmanager
+def label_map(found):
+    """The label of every pixel, [row][column], 0 for background. It is the memory of the metadata
+    itself, good until the `with` ends; copy what you keep. From a GPU it is downloaded."""
+    buffer = found.get_value("labels")
+    shape = found.get_value("height"), found.get_value("width")
+    mapped, view = buffer.map(Gst.MapFlags.READ)
+    if not mapped:
+        raise RuntimeError("no label map")
+    try:
+        yield numpy.frombuffer(view.data, numpy.uint32).reshape(shape)
+    finally:
+        buffer.unmap(view)
+
+
+def print_frame(number, buffer):
+    found = buffer.get_custom_meta("regions").get_structure()
+    regions = found.get_value("regions")
+    largest, area = 0, 0
+    for region in regions:
+        if region.get_value("area") > area:
+            largest, area = region.get_value("id"), region.get_value("area")
+    with label_map(found) as labels:
+        counted = numpy.count_nonzero(labels == largest) if largest else 0
+    print(f"frame {number}: {len(regions)} regions, the largest is {largest} with {area} pixels,"
+          f" {counted} in the map")
+
+
+def main(path):
+    Gst.init(None)
+    pipeline = Gst.parse_launch(
+        "filesrc name=file ! decodebin ! videoconvert ! cclabel name=labeller output=none"
+        " ! appsink name=frames sync=false max-buffers=2"
+    )
+    pipeline.get_by_name("file").set_property("location", path)
+    labeller, frames = pipeline.get_by_name("labeller"), pipeline.get_by_name("frames")
+    pipeline.set_state(Gst.State.PLAYING)
+    bus = pipeline.get_bus()
+    number, failure = 0, None
+    # Not the pull that waits without end: after an error no frame comes.
+    while not (failure := bus.pop_filtered(Gst.MessageType.ERROR)) and not frames.is_eos():
+        sample = frames.try_pull_sample(Gst.SECOND // 10)
+        if not sample:
+            continue
+        print_frame(number, sample.get_buffer())
+        number += 1
+        if number == CHANGE_AT:
+            labeller.set_property("threshold", NEW_THRESHOLD)
+    pipeline.set_state(Gst.State.NULL)
+    if failure:
+        print(f"regions: {failure.parse_error()[0].message}", file=sys.stderr)
+    return 1 if failure else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        print("regions.py FILE", file=sys.stderr)
+        sys.exit(2)
+    sys.exit(main(sys.argv[1]))
