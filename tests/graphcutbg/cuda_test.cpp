@@ -155,7 +155,7 @@ TEST_F(GraphCutCuda, ACameraThatJumps) {
   compare({.size = {96, 64}, .empty = true}, params, 34, "jump",
           [](int i, Clip& clip, GraphCutBgParams&) {
             clip.other = i >= 16;
-            clip.gain = i >= 16 ? 0.5 : 1;
+            clip.gain = i >= 30 ? 0.5 : 1;
           });
 }
 
