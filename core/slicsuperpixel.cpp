@@ -46,10 +46,11 @@ std::vector<Field> table() {
           "Smaller pieces join their most similar neighbour (fraction of a cell's area)", {0, 1}),
       field<P, &P::warm_start>("warm-start",
                                "Begin with the last frame's centres, so that superpixels keep "
-                               "their track; a cut of the scene begins afresh"),
-      field<P, &P::max_regions>("max-regions",
-                                "Most superpixels recorded in a frame's metadata (count)",
-                                {1, 1 << 16}, {}, Change::stopped),
+                               "their track; a cut of the scene begins afresh (true or false)"),
+      field<P, &P::max_regions>(
+          "max-regions",
+          "Most superpixels recorded in a frame's metadata, drawn and painted (count)",
+          {1, 1 << 16}, {}, Change::stopped),
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
                            Change::stopped)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);

@@ -270,8 +270,8 @@ REGIONS_HD inline uint8_t cluster_code(int column, int row) {
   return static_cast<uint8_t>((column & 3) | (row & 3) << 2);
 }
 
-// The track of a superpixel under warm start is its cluster's number + 1. A cluster claims the
-// superpixel that holds its centre, if that pixel is its own; the lowest cluster has it. What
+// The track of a superpixel under warm start is the number of a cluster. Each cluster claims the
+// superpixel that holds its centre; those whose own pixel that is go first, then the lowest. What
 // nobody claims gets a number beyond all clusters, for this frame alone.
 struct Claim {
   int x, y;      // the centre's pixel
@@ -284,8 +284,13 @@ REGIONS_HD inline Claim claim_of(const Center& center, int column, int row, cons
           cluster_code(column, row)};
 }
 inline constexpr uint32_t kNoTrack = UINT32_MAX;
+inline constexpr uint32_t kForeign = 1u << 31;  // the centre's pixel is another cluster's
+// The least of these wins; `cell` is the cluster's index.
+REGIONS_HD inline uint32_t claimed_by(size_t cell, bool own) {
+  return (static_cast<uint32_t>(cell) + 1) | (own ? 0 : kForeign);
+}
 REGIONS_HD inline uint32_t track_of(uint32_t claimed, uint32_t id, const SlicGrid& grid) {
-  return claimed != kNoTrack ? claimed : static_cast<uint32_t>(grid.cells()) + id;
+  return claimed != kNoTrack ? claimed & ~kForeign : static_cast<uint32_t>(grid.cells()) + id;
 }
 
 }  // namespace regions

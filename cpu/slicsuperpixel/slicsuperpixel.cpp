@@ -216,9 +216,10 @@ void SlicCpu::track(const SuperpixelSlot& slot, const SlicGrid& grid, ConstLabel
       if (!slot.found[at].alive) continue;
       const Claim claim = claim_of(slot.found[at], column, row, grid);
       const uint32_t label = labels(claim.x, claim.y);
-      if (slot.codes(claim.x, claim.y) != claim.code || label > records.size()) continue;
+      if (label > records.size()) continue;
+      const bool own = slot.codes(claim.x, claim.y) == claim.code;
       uint32_t& track = records[label - 1].track;
-      track = std::min(track, static_cast<uint32_t>(at) + 1);
+      track = std::min(track, claimed_by(at, own));
     }
   }
   for (Region& r : records) r.track = track_of(r.track, r.id, grid);

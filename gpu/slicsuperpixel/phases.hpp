@@ -19,6 +19,10 @@ struct Clusters {
   // How far centres moved in each iteration; null if nobody asks.
   unsigned long long* moved = nullptr;  // [iterations]
   unsigned long long limit = 0;
+  // Warm start: sums of the last frame, or null; `same` if its cells and colours were like these.
+  ClusterSums* kept = nullptr;  // [rows][columns]
+  uint32_t* unfit = nullptr;    // how many of them cannot stay
+  bool same = false;
 
   // Whether iterations before i have settled.
   REGIONS_HD int executed(int i) const {
@@ -35,6 +39,8 @@ void read_colors(const ConstFrame& frame, const ColorReader& reader, const LabTa
 // Fills sums[0], clears sums[1] and `moved`.
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
 void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+// After `iterations` of them, keeps the sums for the next frame.
+void keep(const Clusters& clusters, int iterations, cudaStream_t stream);
 // After `iterations` of them, writes each pixel's cluster_code.
 void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                  cudaStream_t stream);
@@ -74,6 +80,9 @@ struct Records {
 };
 void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);
+// Gives records the tracks of the clusters that claim them.
+void track_records(const Clusters& clusters, int iterations, Image<const uint8_t> codes,
+                   ConstLabelMap labels, const Records& records, cudaStream_t stream);
 // Brings the records there are to pinned memory.
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream);
 

@@ -24,6 +24,34 @@ Frame frame_of(Image<uint8_t> image) {
   return frame;
 }
 
+// Frames of several streams pass a place one after another.
+class FrameOrder {
+ public:
+  explicit FrameOrder(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
+    const Backend::Entry entry(*backend_);
+    check(cudaEventCreateWithFlags(&passed_, cudaEventDisableTiming), "creating an event");
+  }
+  ~FrameOrder() {
+    const Backend::Entry entry(*backend_);
+    cudaEventDestroy(passed_);
+  }
+  FrameOrder(const FrameOrder&) = delete;
+  FrameOrder& operator=(const FrameOrder&) = delete;
+
+  void await(cudaStream_t stream) const {
+    if (used_) check(cudaStreamWaitEvent(stream, passed_, 0), "waiting for the last frame");
+  }
+  void pass(cudaStream_t stream) {
+    check(cudaEventRecord(passed_, stream), "recording an event");
+    used_ = true;
+  }
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  cudaEvent_t passed_ = nullptr;
+  bool used_ = false;
+};
+
 class SlicCuda final : public Algorithm<Params> {
  public:
   explicit SlicCuda(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
@@ -35,6 +63,10 @@ class SlicCuda final : public Algorithm<Params> {
     slots_.resize(static_cast<size_t>(setup.slots));
     for (Slot& slot : slots_) slot.allocate(backend_, setup);
     if (!tables_.data()) upload_tables();
+    kept_ = backend_->allocate(most_cells(setup.size) * sizeof(ClusterSums));
+    unfit_ = backend_->allocate(sizeof(uint32_t));
+    if (!order_) order_ = std::make_unique<FrameOrder>(backend_);
+    reset();
   }
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
@@ -44,17 +76,29 @@ class SlicCuda final : public Algorithm<Params> {
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     const cudaStream_t stream = stream_of(queue);
     const SlicGrid grid = grid_of(setup_.size, params);
-    const Clusters clusters = slot.clusters(grid, params);
+    Clusters clusters = slot.clusters(grid, params);
+    if (params.warm_start) begin_warm(params, clusters);
     cluster(job, params, clusters, slot, stream);
     const Pieces pieces = find_pieces(slot, stream);
     measure_pieces(clusters, pieces, stream);
     join_pieces(pieces, least_area(grid, params), clusters.scale, stream);
     const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
     number_labels(pieces, labels, stream);
-    report(job, params, labels, slot, stream);
+    report(job, params, clusters, labels, slot, stream);
   }
 
+  void reset() override { last_grid_ = {}; }
+
  private:
+  // What the frame has to do with the one before.
+  void begin_warm(const Params& params, Clusters& clusters) {
+    clusters.kept = kept_.as<ClusterSums>();
+    clusters.unfit = unfit_.as<uint32_t>();
+    clusters.same = last_grid_ == clusters.grid && last_space_ == params.color_space;
+    last_grid_ = clusters.grid;
+    last_space_ = params.color_space;
+  }
+
   void upload_tables() {
     tables_ = backend_->allocate(sizeof(LabTables));
     const std::unique_ptr<Queue> queue = backend_->make_queue();
@@ -68,9 +112,14 @@ class SlicCuda final : public Algorithm<Params> {
     const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
     const auto iterations = static_cast<int>(params.iterations);
     read_colors(job.in, reader, tables_.as<LabTables>(), clusters, stream);
+    if (params.warm_start) order_->await(stream);
     seed(clusters, iterations, stream);
     for (int i = 0; i < iterations; ++i) {
       iterate(clusters, i, rows_of(clusters.grid, params, i), stream);
+    }
+    if (params.warm_start) {
+      keep(clusters, iterations, stream);
+      order_->pass(stream);
     }
     write_codes(clusters, iterations, slot.codes(), stream);
   }
@@ -90,14 +139,20 @@ class SlicCuda final : public Algorithm<Params> {
     return pieces;
   }
 
-  void report(const Job& job, const Params& params, LabelMap labels, const Slot& slot,
-              cudaStream_t stream) const {
+  void report(const Job& job, const Params& params, const Clusters& clusters, LabelMap labels,
+              const Slot& slot, cudaStream_t stream) const {
     const bool draws = !job.out.empty() &&
                        (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
     const Records records = slot.records(job.table.regions ? job.table.capacity
                                          : draws           ? setup_.max_regions
                                                            : 0);
-    if (records.capacity) measure_records(labels, job.in, records, stream);
+    if (records.capacity) {
+      measure_records(labels, job.in, records, stream);
+      if (params.warm_start) {
+        track_records(clusters, static_cast<int>(params.iterations), slot.codes(), labels, records,
+                      stream);
+      }
+    }
     if (job.table.total) publish_records(records, job.table, stream);
     if (job.out.empty()) return;
     switch (params.output) {
@@ -118,6 +173,12 @@ class SlicCuda final : public Algorithm<Params> {
   std::shared_ptr<Backend> backend_;
   Setup setup_;
   Block tables_;
+  // Warm start: how the last frame ended, and who may look.
+  Block kept_;
+  Block unfit_;
+  SlicGrid last_grid_;
+  ColorSpace last_space_ = ColorSpace::lab;
+  std::unique_ptr<FrameOrder> order_;
   std::vector<Slot> slots_;
 };
 

@@ -141,6 +141,30 @@ class Scripts(unittest.TestCase):
         text = media.run("env", "FRAMES=20", "SINK=fakesink", media.script("live"), "test")
         self.assertIn("Got EOS", text)
 
+    def test_superpixels(self):
+        silent = media.make(self.folder / "silent.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
+        clip = self.folder / "sound.mkv"
+        media.run("ffmpeg", "-v", "error", "-i", silent, "-f", "lavfi", "-i",
+                  "sine=frequency=440:duration=1", "-c:v", "copy", "-c:a", "flac", clip)
+        for source in (silent, clip):
+            out = self.folder / "superpixels.mp4"
+            media.run(media.script("superpixels"), source, out, "region-size=12")
+            self.assertEqual(media.times(out), media.times(source))
+            streams = media.run("ffprobe", "-v", "error", "-show_entries", "stream=codec_name",
+                                "-of", "csv=p=0", out).split()
+            self.assertEqual(sorted(streams), ["aac", "h264"] if source == clip else ["h264"])
+            # Flat patches instead of noise, but the same picture.
+            before = media.frames(source, "gray").astype(int)
+            after = media.frames(out, "gray").astype(int)
+            self.assertLess(abs(before - after).mean(), 12)
+            smooth = [abs(numpy.diff(p, axis=2)).astype(bool).mean() for p in (before, after)]
+            self.assertLess(smooth[1], smooth[0])
+
+    def test_live_superpixels(self):
+        text = media.run("env", "FRAMES=20", "SINK=fakesink", media.script("live-superpixels"),
+                         "test")
+        self.assertIn("Got EOS", text)
+
     def test_readme(self):
         """The gst-launch lines of README.md, with a file in place of the window."""
         readme = (media.ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", "")

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
+#include "cpu/backend.hpp"
 #include "gpu/device.hpp"
 #include "tests/cclabel/cuda_case.hpp"
-#include "tests/slicsuperpixel/run.hpp"
+#include "tests/slicsuperpixel/video.hpp"
 
 namespace regions {
 namespace {
@@ -138,6 +139,26 @@ TEST_F(SlicCuda, RecordsStopAtTheCapacity) {
     EXPECT_EQ(some.total, all.total);
     EXPECT_EQ(some.superpixels.regions.size(), capacity);
     EXPECT_EQ(difference(some.superpixels, all.superpixels, task.size.width), "");
+  }
+}
+
+TEST_F(SlicCuda, WarmStartEqualsTheCpu) {
+  std::vector<GuardedFrame> frames;
+  for (int i = 0; i < 7; ++i) frames.push_back(panned_frame({320, 200}, 2 * i, i >= 5));
+  SlicParams params;
+  params.output = SlicOutput::none;
+  params.warm_start = true;
+  for (const int iterations : {0, 1, 3}) {
+    params.iterations = iterations;
+    const auto cpu = make_cpu_backend(2);
+    const auto on_cpu = make_algorithm<SlicParams, BackendKind::cpu>(cpu);
+    const auto expected = run_frames(cpu, *on_cpu, frames, params, 1);
+    for (const int slots : {1, 3}) {
+      const auto found = run_frames(backend_, *algorithm_, frames, params, slots);
+      for (size_t i = 0; i < frames.size(); ++i) {
+        EXPECT_EQ(difference(found[i], expected[i], 320), "") << iterations << " " << i;
+      }
+    }
   }
 }
 

@@ -1,0 +1,108 @@
+// Warm start: superpixels keep their tracks while the picture moves, and not beyond a cut.
+#include "tests/slicsuperpixel/video.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cpu/backend.hpp"
+
+namespace regions {
+namespace {
+
+constexpr Size kSize = {320, 200};
+
+std::vector<GuardedFrame> panned(int frames, int step) {
+  std::vector<GuardedFrame> list;
+  for (int i = 0; i < frames; ++i) list.push_back(panned_frame(kSize, i * step));
+  return list;
+}
+
+std::vector<Superpixels> run(const std::vector<GuardedFrame>& frames, const SlicParams& params,
+                             int slots = 1, int threads = 2) {
+  const auto backend = make_cpu_backend(threads);
+  const auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend);
+  return run_frames(backend, *algorithm, frames, params, slots);
+}
+
+SlicParams warm(int iterations) {
+  SlicParams params;
+  params.output = SlicOutput::none;
+  params.warm_start = true;
+  params.iterations = iterations;
+  return params;
+}
+
+// Share of pixels whose track is that of the same place of the scene in the frame before.
+double kept_tracks(const Superpixels& before, const Superpixels& after, int step) {
+  int kept = 0, all = 0;
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x + step < kSize.width; ++x, ++all) {
+      const auto row = static_cast<size_t>(y * kSize.width);
+      const uint32_t old = before.labels[row + static_cast<size_t>(x + step)];
+      const uint32_t now = after.labels[row + static_cast<size_t>(x)];
+      kept += before.regions[old - 1].track == after.regions[now - 1].track;
+    }
+  }
+  return static_cast<double>(kept) / all;
+}
+
+TEST(SlicVideo, TheFirstFrameIsAsWithoutWarmStart) {
+  const auto frames = panned(1, 0);
+  SlicParams cold = warm(10);
+  cold.warm_start = false;
+  EXPECT_EQ(run(frames, warm(10))[0].labels, run(frames, cold)[0].labels);
+}
+
+TEST(SlicVideo, TracksFollowTheMotion) {
+  const auto frames = panned(8, 1);
+  const auto results = run(frames, warm(2));
+  double kept = 0;
+  for (size_t i = 1; i < results.size(); ++i) kept += kept_tracks(results[i - 1], results[i], 1);
+  EXPECT_GT(kept / 7, 0.5);  // a third of this noisy scene is pieces that no centre lies in
+  // A cold start knows no tracks: it numbers by raster order.
+  SlicParams cold = warm(10);
+  cold.warm_start = false;
+  const auto again = run(frames, cold);
+  double kept_cold = 0;
+  for (size_t i = 1; i < again.size(); ++i) kept_cold += kept_tracks(again[i - 1], again[i], 1);
+  EXPECT_GT(kept, 2 * kept_cold);
+}
+
+TEST(SlicVideo, TracksAreUnique) {
+  for (const Superpixels& frame : run(panned(4, 2), warm(3))) {
+    std::vector<uint32_t> tracks;
+    for (const Region& r : frame.regions) tracks.push_back(r.track);
+    std::sort(tracks.begin(), tracks.end());
+    EXPECT_EQ(std::adjacent_find(tracks.begin(), tracks.end()), tracks.end());
+  }
+}
+
+TEST(SlicVideo, ACutBeginsAfresh) {
+  std::vector<GuardedFrame> frames = panned(2, 1);
+  frames.push_back(panned_frame(kSize, 3, true));
+  std::vector<GuardedFrame> alone;
+  alone.push_back(panned_frame(kSize, 3, true));
+  EXPECT_EQ(run(frames, warm(4))[2].labels, run(alone, warm(4))[0].labels);
+}
+
+TEST(SlicVideo, ResetForgets) {
+  const auto backend = make_cpu_backend(1);
+  const auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend);
+  const auto first = run_frames(backend, *algorithm, panned(3, 1), warm(2), 1);
+  algorithm->reset();
+  const auto second = run_frames(backend, *algorithm, panned(3, 1), warm(2), 1);
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].labels, second[i].labels) << i;
+}
+
+TEST(SlicVideo, FramesInFlightChangeNothing) {
+  const auto frames = panned(9, 2);
+  const auto one = run(frames, warm(2), 1, 1);
+  const auto four = run(frames, warm(2), 4, 3);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    EXPECT_EQ(difference(four[i], one[i], kSize.width), "") << i;
+  }
+}
+
+}  // namespace
+}  // namespace regions
