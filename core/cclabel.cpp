@@ -32,8 +32,11 @@ constexpr Choice kOverflows[] = {
     {0, "drop-smallest", "Only the largest regions that fit keep a label; ties go to the first"},
     {1, "saturate", "Labels that do not fit are written as the greatest one"},
     {2, "error", "Stop with an error"}};
-constexpr Choice kLabelValues[] = {{0, "dense", "1, 2, … in raster order of each frame's regions"},
-                                   {1, "track", "The id that stays with a region, with `track`"}};
+constexpr Choice kLabelValues[] = {
+    {0, "dense", "1, 2, … in raster order of each frame's regions"},
+    {1, "track",
+     "With `track`, the id that stays with a region; one that does not fit is 0 unless `overflow` "
+     "says otherwise"}};
 
 std::vector<Field> table() {
   std::vector<Field> fields = {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/graphcutbg_energy.hpp"
-#include "core/graphcutbg_view.hpp"
+#include "core/graphcutbg/energy.hpp"
+#include "core/graphcutbg/view.hpp"
 
 namespace regions {
 namespace {

@@ -1,5 +1,5 @@
 // Foreground by graph cuts: parameters, and what the algorithm offers beside frames. The arithmetic
-// both backends share stands in core/graphcutbg_*.hpp.
+// both backends share stands in core/graphcutbg/.
 #pragma once
 
 #include <string>

@@ -50,12 +50,13 @@ REGIONS_HD inline bool is_plausible(const Track& track, const Track& region) {
          y <= region.bottom + dy;
 }
 
-// How far from its predicted centre a track may be found: about its own size, more after every
-// frame unseen. In a picture of 65535 pixels a side it stays below 2^28.
+// How far from its predicted centre a track may be found, as it may turn back: twice its shorter
+// side and what it moves in a frame; more after every frame unseen. In a picture of 65535 pixels a
+// side it stays below 2^28.
 REGIONS_HD inline uint32_t reach_of(const Track& track) {
-  const int64_t reach = kTrackUnit * (int64_t{track.width()} + track.height()) +
-                        distance_of(track.vx, 0) + distance_of(track.vy, 0);
-  return static_cast<uint32_t>(reach + reach * smaller_of(track.missed, 64) / 16);
+  const int64_t side = smaller_of(track.width(), track.height());
+  const int64_t reach = 2 * kTrackUnit * side + distance_of(track.vx, 0) + distance_of(track.vy, 0);
+  return static_cast<uint32_t>(reach + reach * smaller_of(track.missed, 64) / 32);
 }
 
 REGIONS_HD inline Spot spot_of(const Track& track, uint32_t reach) {

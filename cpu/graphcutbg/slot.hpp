@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/graphcutbg_state.hpp"
-#include "core/graphcutbg_view.hpp"
+#include "core/graphcutbg/state.hpp"
+#include "core/graphcutbg/view.hpp"
 
 namespace regions::graphcut {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/graphcutbg_state.hpp"
+#include "core/graphcutbg/state.hpp"
 #include "gpu/graphcutbg/slot.hpp"
 
 namespace regions {

@@ -1,8 +1,8 @@
 // The phases of one frame on CUDA, as graphcutbg.cpp puts them on a stream.
 #pragma once
 
-#include "core/graphcutbg_pixel.hpp"
-#include "core/graphcutbg_view.hpp"
+#include "core/graphcutbg/pixel.hpp"
+#include "core/graphcutbg/view.hpp"
 #include "gpu/launch.hpp"
 
 namespace regions::graphcut {

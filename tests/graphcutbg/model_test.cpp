@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/graphcutbg_energy.hpp"
-#include "core/graphcutbg_pixel.hpp"
+#include "core/graphcutbg/energy.hpp"
+#include "core/graphcutbg/pixel.hpp"
 #include "tests/graphcutbg/oracle.hpp"
 #include "tests/pictures/pictures.hpp"
 

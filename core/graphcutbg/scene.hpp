@@ -3,7 +3,7 @@
 // any order of adding gives the same.
 #pragma once
 
-#include "core/graphcutbg_model.hpp"
+#include "core/graphcutbg/model.hpp"
 
 namespace regions::graphcut {
 

@@ -1,9 +1,9 @@
 // Checking stored models, and turning a user's pictures into components of the frames.
-#include "core/graphcutbg_state.hpp"
+#include "core/graphcutbg/state.hpp"
 
 #include <cstring>
 
-#include "core/graphcutbg_view.hpp"
+#include "core/graphcutbg/view.hpp"
 
 namespace regions::graphcut {
 namespace {

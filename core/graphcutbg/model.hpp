@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/graphcutbg_color.hpp"
+#include "core/graphcutbg/color.hpp"
 
 namespace regions::graphcut {
 

@@ -2,8 +2,8 @@
 // only loop over these.
 #pragma once
 
-#include "core/graphcutbg_colors.hpp"
-#include "core/graphcutbg_energy.hpp"
+#include "core/graphcutbg/colors.hpp"
+#include "core/graphcutbg/energy.hpp"
 
 namespace regions::graphcut {
 

@@ -3,7 +3,7 @@
 // bins for its mixtures.
 #pragma once
 
-#include "core/graphcutbg_model.hpp"
+#include "core/graphcutbg/model.hpp"
 
 namespace regions::graphcut {
 

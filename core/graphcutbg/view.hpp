@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/graphcutbg.hpp"
-#include "core/graphcutbg_color.hpp"
+#include "core/graphcutbg/color.hpp"
 #include "core/paint.hpp"
 
 namespace regions::graphcut {

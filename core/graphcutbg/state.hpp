@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/graphcutbg.hpp"
-#include "core/graphcutbg_pixel.hpp"
+#include "core/graphcutbg/pixel.hpp"
 
 namespace regions::graphcut {
 

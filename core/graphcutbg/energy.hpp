@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/graphcutbg.hpp"
-#include "core/graphcutbg_scene.hpp"
+#include "core/graphcutbg/scene.hpp"
 
 namespace regions::graphcut {
 
