@@ -145,7 +145,7 @@ def main():
         instance = Instance(path)
         for peer in peers:
             for row in peer.rows(instance, options.runs):
-                print(json.dumps({"file": instance.name, **row}), flush=True)
+                print(json.dumps({"what": "cut", "file": instance.name, **row}), flush=True)
 
 
 if __name__ == "__main__":

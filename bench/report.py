@@ -4,46 +4,12 @@ typed by hand."""
 import os
 import sys
 
+import cut_tables
+from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
+from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, table, times, verdict)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HD, SQUARE = "1920x1080", "4096x4096"
-MEASURED_NOT = "not measured"
-
-
-def number(value, unit=""):
-    if value is None:
-        return "–"
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{digits}f}{unit}"
-
-
-def times(value):
-    return number(value, "×")
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
-
-
-def verdict(holds):
-    return MEASURED_NOT if holds is None else "holds" if holds else "**does not hold**"
-
-
-def ratio(a, b):
-    return a / b if a is not None and b else None
-
-
-def on_threads(count):
-    return "1 thread" if count == 1 else f"{count} threads"
-
-
-def machine_of(figures):
-    facts = figures.record
-    gpu = f"{facts['gpu']}, driver {facts['driver']}; " if "gpu" in facts else ""
-    return (f"{gpu}{facts['cpu']}, {facts['cores']} cores, load {facts['load_before']:.1f} before; "
-            f"commit {facts['commit']}, {facts['date']}")
 
 
 class Gpu:
@@ -210,99 +176,42 @@ class Gpu:
                 if chain in row["chain"] and "regionoverlay" not in row["chain"]}
 
 
-def pipeline_table(figures):
-    groups = {}
-    for row in figures.select(what="pipeline"):
-        chain = " ! ".join(part.split(" frames-in-flight")[0]
-                           for part in row["chain"].split(" ! ") if "video/x-raw" not in part)
-        source = row["source"] if row["source"] != "launch" else "H.264 decoded by nvh264dec"
-        groups.setdefault((source, chain), {})[row["in_flight"]] = row
-    depths = sorted({depth for rows in groups.values() for depth in rows})
-    lines = []
-    for (source, chain), rows in groups.items():
-        latency = [rows[d]["latency_us"] for d in (1, *depths) if d in rows]
-        lines.append([source, f"`{chain}`"] +
-                     [number(rows[d]["frames_per_second"]) if d in rows else "–" for d in depths] +
-                     [number(latency[0] / 1000, " ms") if latency and latency[0] > 0 else "–"])
-    return table(["frames from", "elements"] + [str(d) for d in depths] + ["one frame alone"],
-                 lines)
-
-
-class Cpu:
-    """The tables of one CPU record, beside OpenCV and the packages in Python."""
-
-    def __init__(self, figures):
-        self.figures = figures
-
-    def mean(self, by, size, connectivity, task, threads):
-        return self.figures.mean(by=by, backend="cpu", size=size, criterion="binary",
-                                 connectivity=connectivity, task=task, threads=threads,
-                                 clock="wall")
-
-    def opencv(self):
-        names = [name for name in self.figures.makers(backend="cpu")
-                 if name.startswith("OpenCV") and "Python" not in name]
-        return names[0] if names else None
-
-    def thread_counts(self):
-        return sorted({row["threads"] for row in self.figures.select(what="time", backend="cpu")})
-
-    def labelling(self):
-        rows = []
-        for size in SIZES:
-            for task in ("labels", "table"):
-                for connectivity in (8, 4):
-                    for threads in self.thread_counts():
-                        means = {name: self.mean(name, size, connectivity, task, threads)
-                                 for name in self.figures.makers(backend="cpu", task=task)}
-                        ours = means.pop("cclabel", None)
-                        if ours is None:
-                            continue
-                        others = [f"{name} {number(mean / 1000)} ({times(mean / ours)})"
-                                  for name, mean in means.items() if mean]
-                        rows.append([size, task, str(connectivity), str(threads),
-                                     number(ours / 1000), "; ".join(others)])
-        return table(["size", "task", "neighbours", "threads", "cclabel, ms",
-                      "peers, ms (of cclabel's time)"], rows)
-
-    def musts(self):
-        rows = []
-        opencv = self.opencv()
-        for size in (HD, SQUARE):
-            for connectivity in (8, 4):
-                for threads in (1, 2):
-                    ours = self.mean("cclabel", size, connectivity, "labels", threads)
-                    theirs = self.mean(opencv, size, connectivity, "labels", threads)
-                    found = ours is not None and theirs is not None
-                    least = f"≤ {number(theirs / 1000)} ms" if theirs else "≤ OpenCV's"
-                    rows.append([f"CPU labels, {connectivity} neighbours, {size}, "
-                                 f"{on_threads(threads)}, geomean, OpenCV's at most", least,
-                                 number(ours and ours / 1000, " ms"),
-                                 verdict(ours <= theirs if found else None)])
-            for connectivity in (8, 4):
-                for threads in (1, 2):
-                    keys = dict(backend="cpu", size=size, criterion="binary", task="table",
-                                connectivity=connectivity, threads=threads, clock="wall")
-                    gain = ratio(self.figures.by_content(by=opencv, **keys).get("smooth"),
-                                 self.figures.by_content(by="cclabel", **keys).get("smooth"))
-                    rows.append([f"CPU labels and table, smooth, {connectivity} neighbours, "
-                                 f"{size}, {on_threads(threads)}, OpenCV's time of ours", "≥ 2×",
-                                 times(gain), verdict(None if gain is None else gain >= 2)])
-        return rows
-
-
-def document(gpu, cpu, cpus):
+def document(gpu, cpu, cpus, cuts):
     parts = ["# Performance\n",
              "Written by `bench/run` from the records in `bench/results`; do not edit.\n"]
     wanted = ["what", "wanted", "measured", ""]
     if gpu:
-        parts += ["## What was asked for, GPU\n", table(wanted, gpu.musts())]
+        parts += ["## What was asked for, GPU\n",
+                  table(wanted, gpu.musts() + cut_tables.musts(cuts[0], None, verdict) +
+                        cut_tables.element_must(gpu.figures, verdict))]
     if cpu:
-        parts += ["## What was asked for, CPU\n", table(wanted, cpu.musts())]
+        parts += ["## What was asked for, CPU\n", table(wanted, cpu.musts() + cut_tables.musts(None, cuts[1], verdict) +
+                        cut_tables.foreground_must(verdict))]
     if gpu:
         parts += gpu_parts(gpu)
     for each in cpus:
         parts += cpu_parts(each)
+    for each in cuts:
+        if each:
+            parts += ["## Minimum cuts: " + each.record["device"] + "\n",
+                      machine_of(each) + ".\n",
+                      "Milliseconds from the weights in the device's memory to the mask there, "
+                      "nothing built before; peers build their graphs within. *warm* starts from "
+                      "the solution of a frame whose terminal weights differ by noise in a "
+                      "quarter of the pixels. All equal the known optimum and its largest source "
+                      "side, or say **wrong**.\n", table(*each.table())]
+    quality = cut_tables.foreground()
+    if quality:
+        parts += ["## Foreground\n",
+                  "F-measure in CDnet's way on clips composed with exact masks "
+                  "(`bench/foreground-quality`): one setting for all of ours; of each of OpenCV "
+                  f"{quality[2]['opencv']}'s subtractors the median, opening or closing that is "
+                  "best for it.\n",
+                  table(*quality[:2]),
+                  "A frame of such a clip, its truth, then graphcutbg, MOG2, KNN and GSOC; and "
+                  "people walking, seen by the same:\n",
+                  "![Composites](../bench/results/foreground/composites.jpg)\n",
+                  "![People walking](../bench/results/foreground/vtest.jpg)\n"]
     return "\n".join(parts)
 
 
@@ -337,22 +246,6 @@ def gpu_parts(gpu):
         pipeline_table(gpu.figures)]
 
 
-def cpu_parts(cpu):
-    parts = [f"## On the CPU: {cpu.figures.record['cpu']}, {cpu.figures.record['cores']} cores\n",
-             machine_of(cpu.figures) + ".\n",
-             "Wall-clock time of a call, milliseconds, geometric mean over the 21 contents, four "
-             "mirrored inputs in turn; OpenCV ran content by content beside ours.\n"]
-    if cpu.opencv():
-        parts.append("![CPU times per content](plots/cpu.svg)\n")
-    parts.append(cpu.labelling())
-    if cpu.figures.select(what="pipeline") and "gpu" not in cpu.figures.record:
-        parts += ["### Whole pipelines on this CPU\n",
-                  "1920x1080 NV12. The numbered columns are frames a second for so many frames in "
-                  "flight.\n",
-                  pipeline_table(cpu.figures)]
-    return parts
-
-
 def write(docs=os.path.join(ROOT, "docs")):
     import plots  # here, since the text needs no matplotlib
     found = records()
@@ -367,7 +260,7 @@ def write(docs=os.path.join(ROOT, "docs")):
     plots.draw(os.path.join(docs, "plots"), gpu_figures, cpu and cpu.figures,
                anchors())
     with open(os.path.join(docs, "performance.md"), "w") as file:
-        file.write(document(gpu, cpu, cpus))
+        file.write(document(gpu, cpu, cpus, cut_tables.all_cuts(found)))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include "cpu/cclabel/rows.hpp"
 #include "cpu/cclabel/share.hpp"
 #include "cpu/cclabel/slot.hpp"
+#include "cpu/cclabel/values.hpp"
 #include "cpu/cclabel/write.hpp"
 #include "cpu/drawing.hpp"
 #include "cpu/tracking.hpp"
@@ -34,21 +35,6 @@ struct Subject {
     if (params.source == Source::alpha) component = 3;
   }
 };
-
-// How many labels the output picture can tell apart; the rest overflows.
-uint32_t limit_of(const Job& job, const Params& params) {
-  const bool writes_labels = params.output == CcOutput::labels && !job.out.empty();
-  return writes_labels ? label_limit(job.out.layout) : UINT32_MAX;
-}
-
-// A packed pixel of a label's colour, alpha (or what stands in its place) opaque.
-uint32_t packed_color(uint32_t label, const Layout& layout) {
-  const Rgb color = track_color(label);
-  const uint32_t channel[4] = {color.red, color.green, color.blue, 255};
-  uint32_t pixel = 0;
-  for (int c = 0; c < 4; ++c) pixel |= channel[c] << (8 * layout.component[c].offset);
-  return label == 0 ? 0 : pixel;
-}
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -269,7 +255,6 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
   const int width = setup_.size.width;
   const bool draws = params.output == CcOutput::overlay, wants_out = !job.out.empty() && !draws;
   const LabelMap labels = draws ? slot.labels_of(job) : job.labels;
-  const uint32_t limit = limit_of(job, params);
   ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;
@@ -278,29 +263,8 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
     if (slot.forest.band_of(y) != band) {
       band = slot.forest.band_of(y);
       label = slot.forest.resolve(strip, band);
-      value = label;
       const uint32_t runs = slot.forest.runs(strip, band);
-      const auto convert = [&](auto of) {
-        for (uint32_t r = 0; r < runs; ++r) slot.value[s][r] = of(label[r]);
-        value = slot.value[s];
-      };
-      if (!wants_out || params.output == CcOutput::none) {
-      } else if (params.output == CcOutput::colors) {
-        convert([&](uint32_t id) {
-          const Tracks& t = slot.tracks;
-          if (params.track) id = track_value(t.regions, t.count, id, UINT32_MAX, params.overflow);
-          return packed_color(id, job.out.layout);
-        });
-      } else if (params.output == CcOutput::mask) {
-        convert([](uint32_t id) { return id ? UINT32_MAX : 0; });
-      } else if (params.track && params.label_values == LabelValues::track) {
-        convert([&](uint32_t id) {
-          return track_value(slot.tracks.regions, slot.tracks.count, id,
-                             label_limit(job.out.layout), params.overflow);
-        });
-      } else if (limit < UINT32_MAX) {
-        convert([&](uint32_t id) { return std::min(id, limit); });
-      }
+      value = wants_out ? values_of(label, runs, slot.value[s], job, params, slot.tracks) : label;
     }
     const Word* pixels = slot.pixels.row(y);
     const Word* starts = slot.forest.starts(band);
