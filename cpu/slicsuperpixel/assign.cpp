@@ -1,5 +1,6 @@
-// Sixteen pixels at a time: scores are small integers in floats, so multiplications and additions
-// are exact in any order, fused or not, and the compiler may use whatever the machine has.
+// As many pixels at a time as fit a vector of the machine: scores are small integers in floats, so
+// multiplications and additions are exact in any order, fused or not, and the compiler may use
+// whatever the machine has.
 #include "cpu/slicsuperpixel/assign.hpp"
 
 #include <algorithm>
@@ -13,21 +14,59 @@
 namespace regions {
 namespace {
 
-constexpr int kLanes = 16;
 constexpr int kNobody = 15;  // place of a pixel beyond the picture
 
-using Scores = float __attribute__((vector_size(64)));
-using Numbers = int32_t __attribute__((vector_size(64)));
-using Places = uint8_t __attribute__((vector_size(16)));
-using Bytes = int8_t __attribute__((vector_size(16)));
+// Vectors of so many pixels. (g++ 12 takes no template argument for their size.)
+template <int kLanes>
+struct VectorTypes;
+template <>
+struct VectorTypes<4> {
+  typedef float Scores __attribute__((vector_size(16)));
+  typedef int32_t Numbers __attribute__((vector_size(16)));
+  typedef int8_t Bytes __attribute__((vector_size(4)));
+};
+template <>
+struct VectorTypes<8> {
+  typedef float Scores __attribute__((vector_size(32)));
+  typedef int32_t Numbers __attribute__((vector_size(32)));
+  typedef int8_t Bytes __attribute__((vector_size(8)));
+};
+template <>
+struct VectorTypes<16> {
+  typedef float Scores __attribute__((vector_size(64)));
+  typedef int32_t Numbers __attribute__((vector_size(64)));
+  typedef int8_t Bytes __attribute__((vector_size(16)));
+};
 
-constexpr Numbers kLane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+template <int kLanes>
+struct Vectors : VectorTypes<kLanes> {
+  using Numbers = typename VectorTypes<kLanes>::Numbers;
+  using Bytes = typename VectorTypes<kLanes>::Bytes;
 
-REGIONS_INLINE Numbers load(const int8_t* from) {
-  Bytes bytes;
-  std::memcpy(&bytes, from, sizeof bytes);
-  return __builtin_convertvector(bytes, Numbers);
-}
+  REGIONS_INLINE static Numbers lane() {
+    Numbers lane;
+    for (int i = 0; i < kLanes; ++i) lane[i] = i;
+    return lane;
+  }
+  REGIONS_INLINE static Numbers load(const int8_t* from) {
+    Bytes bytes;
+    std::memcpy(&bytes, from, sizeof bytes);
+    return __builtin_convertvector(bytes, Numbers);
+  }
+  REGIONS_INLINE static uint32_t sum_of(const Numbers& lanes) {
+    if constexpr (kLanes == 4) {
+      const Numbers two = lanes + __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1);
+      return static_cast<uint32_t>(two[0]) + static_cast<uint32_t>(two[1]);
+    } else if constexpr (kLanes == 8) {
+      return Vectors<4>::sum_of(__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3) +
+                                __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7));
+    } else {
+      return Vectors<8>::sum_of(
+          __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
+          __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15));
+    }
+  }
+};
 
 // The candidates of a cell, each part side by side.
 struct Neighbourhood {
@@ -56,15 +95,20 @@ struct Neighbourhood {
   }
 };
 
-// Sixteen columns of one patch.
+// Columns of one patch side by side.
+template <int kLanes>
 class Strip {
+  using Scores = typename Vectors<kLanes>::Scores;
+  using Numbers = typename Vectors<kLanes>::Numbers;
+
  public:
   REGIONS_INLINE Strip(const Neighbourhood& around, int u, int patch) : around_(around) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
       const int first =
           around.base[place] + kPatchRows * patch * around.down[place] + around.column[place] * u;
-      const Numbers start = ((first + around.column[place] * kLane) & ~15) | place;
+      const Numbers start =
+          ((first + around.column[place] * Vectors<kLanes>::lane()) & ~15) | place;
       start_[place] = __builtin_convertvector(start, Scores);
     }
   }
@@ -92,19 +136,10 @@ class Strip {
   Scores start_[kCandidates];
 };
 
-REGIONS_INLINE uint32_t sum_of(const Numbers& lanes) {
-  using Eight = int32_t __attribute__((vector_size(32)));
-  using Four = int32_t __attribute__((vector_size(16)));
-  const Eight eight = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
-                      __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
-  const Four four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
-                    __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
-  const Four two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
-  return static_cast<uint32_t>(two[0]) + static_cast<uint32_t>(two[1]);
-}
-
 // Sums of at most kPatchRows rows of a strip, packed into two numbers a lane.
+template <int kLanes>
 struct StripSums {
+  using Numbers = typename Vectors<kLanes>::Numbers;
   static constexpr int kCount = 12;  // 16 pixels of 255 are below 1 << 12
   static constexpr int kRow = 17;    // 16 pixels are below 1 << (17 - 12)
 
@@ -129,67 +164,74 @@ struct StripSums {
   REGIONS_INLINE void give(int place, int u, int top, const SlicGrid& grid,
                            ClusterSums& sums) const {
     const Numbers n = rest[place] >> kCount & ((1 << (kRow - kCount)) - 1);
-    const uint32_t counted = sum_of(n);
+    const uint32_t counted = Vectors<kLanes>::sum_of(n);
     if (counted == 0) return;
     // From the cell's own corner to that of the cluster's reach.
     const int left = u + (2 - place % 3) * grid.width, above = top + (2 - place / 3) * grid.height;
-    const uint32_t both = sum_of(first_second[place]);
-    sums.color[0] += both & 0xffff;  // 256 pixels of 255 are below 2^16
+    const uint32_t both = Vectors<kLanes>::sum_of(first_second[place]);
+    sums.color[0] += both & 0xffff;  // at most 256 pixels of 255: below 2^16
     sums.color[1] += both >> 16;
     const Numbers third_row = (rest[place] & ((1 << kCount) - 1)) | rest[place] >> kRow << 16;
-    const uint32_t others = sum_of(third_row);
+    const uint32_t others = Vectors<kLanes>::sum_of(third_row);
     sums.color[2] += others & 0xffff;
-    sums.x += sum_of(n * kLane) + counted * static_cast<uint32_t>(left);
+    sums.x += Vectors<kLanes>::sum_of(n * Vectors<kLanes>::lane()) +
+              counted * static_cast<uint32_t>(left);
     sums.y += (others >> 16) + counted * static_cast<uint32_t>(above);
     sums.count += counted;
   }
 };
 
 // Calls visit(strip, u, patch, first_row, end_row) for the strips of a cell.
-template <class Visit>
+template <int kLanes, class Visit>
 REGIONS_INLINE void for_each_strip(const Neighbourhood& around, const SlicGrid& grid, int column,
                                    int row, Visit visit) {
   const int width = std::min(grid.width, grid.size.width - column * grid.width);
   const int height = std::min(grid.height, grid.size.height - row * grid.height);
   for (int top = 0; top < height; top += kPatchRows) {
     for (int u = 0; u < width; u += kLanes) {
-      const Strip strip(around, u, top / kPatchRows);
+      const Strip<kLanes> strip(around, u, top / kPatchRows);
       visit(strip, u, top, std::min(kPatchRows, height - top), std::min(kLanes, width - u));
     }
   }
 }
 
-REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y, Numbers (&pixel)[3]) {
-  for (int c = 0; c < 3; ++c) pixel[c] = load(colors.plane[c].row(y) + x);
-}
-
-}  // namespace
-
-REGIONS_CLONES
-void sum_clusters(const AssignInput& input, int row, RowChoice choice, ClusterSums* const* sums) {
-  const SlicGrid& grid = input.grid;
-  for (int column = 0; column < grid.columns; ++column) {
-    const Neighbourhood around(input, column, row);
-    for_each_strip(
-        around, grid, column, row,
-        [&](const Strip& strip, int u, int top, int rows,
-            int columns) __attribute__((always_inline)) {
-          StripSums strip_sums;
-          const Numbers beyond = kLane >= columns;
-          for (int v = choice.phase; v < rows; v += choice.step) {
-            Numbers pixel[3];
-            read_pixels(input.colors, column * grid.width + u, row * grid.height + top + v, pixel);
-            strip_sums.add(strip.places(v, pixel) | (beyond & kNobody), pixel, v);
-          }
-          for (int place = 0; place < kCandidates; ++place) {
-            strip_sums.give(place, u, top, grid, sums[place / 3][column + place % 3 - 1]);
-          }
-        });
+template <int kLanes>
+REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y,
+                                typename Vectors<kLanes>::Numbers (&pixel)[3]) {
+  for (int c = 0; c < 3; ++c) {
+    pixel[c] = Vectors<kLanes>::load(colors.plane[c].row(y) + x);
   }
 }
 
-REGIONS_CLONES
-void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
+template <int kLanes>
+REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
+                           ClusterSums* const* sums) {
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  const SlicGrid& grid = input.grid;
+  for (int column = 0; column < grid.columns; ++column) {
+    const Neighbourhood around(input, column, row);
+    for_each_strip<kLanes>(
+        around, grid, column, row,
+        [&](const Strip<kLanes>& strip, int u, int top, int rows, int columns)
+            __attribute__((always_inline)) {
+              StripSums<kLanes> strip_sums;
+              const Numbers beyond = Vectors<kLanes>::lane() >= columns;
+              for (int v = choice.phase; v < rows; v += choice.step) {
+                Numbers pixel[3];
+                read_pixels<kLanes>(input.colors, column * grid.width + u,
+                                    row * grid.height + top + v, pixel);
+                strip_sums.add(strip.places(v, pixel) | (beyond & kNobody), pixel, v);
+              }
+              for (int place = 0; place < kCandidates; ++place) {
+                strip_sums.give(place, u, top, grid, sums[place / 3][column + place % 3 - 1]);
+              }
+            });
+  }
+}
+
+template <int kLanes>
+REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> codes) {
+  using Numbers = typename Vectors<kLanes>::Numbers;
   const SlicGrid& grid = input.grid;
   for (int column = 0; column < grid.columns; ++column) {
     const Neighbourhood around(input, column, row);
@@ -197,27 +239,75 @@ void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
     for (int place = 0; place < kCandidates; ++place) {
       code[place] = cluster_code(column + place % 3 - 1, row + place / 3 - 1);
     }
-    Places code_of;
-    std::memcpy(&code_of, code, sizeof code_of);
-    for_each_strip(
+    for_each_strip<kLanes>(
         around, grid, column, row,
-        [&](const Strip& strip, int u, int top, int rows, int columns)
+        [&](const Strip<kLanes>& strip, int u, int top, int rows, int columns)
             __attribute__((always_inline)) {
               for (int v = 0; v < rows; ++v) {
                 Numbers pixel[3];
                 const int y = row * grid.height + top + v, x = column * grid.width + u;
-                read_pixels(input.colors, x, y, pixel);
-                const Places places = __builtin_convertvector(strip.places(v, pixel), Places);
-#ifdef __clang__
-                Places found;
-                for (int i = 0; i < kLanes; ++i) found[i] = code_of[places[i]];
-#else
-                const Places found = __builtin_shuffle(code_of, places);
-#endif
-                std::memcpy(codes.row(y) + x, &found, static_cast<size_t>(columns));
+                read_pixels<kLanes>(input.colors, x, y, pixel);
+                const Numbers places = strip.places(v, pixel);
+                uint8_t* to = codes.row(y) + x;
+                for (int i = 0; i < columns; ++i) to[i] = code[places[i]];
               }
             });
   }
+}
+
+// The widest vectors of this machine, chosen when the program starts.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target("arch=x86-64-v4"))) void sum_by_16(const AssignInput& input, int row,
+                                                         RowChoice choice,
+                                                         ClusterSums* const* sums) {
+  sum_by<16>(input, row, choice, sums);
+}
+__attribute__((target("arch=x86-64-v3"))) void sum_by_8(const AssignInput& input, int row,
+                                                        RowChoice choice,
+                                                        ClusterSums* const* sums) {
+  sum_by<8>(input, row, choice, sums);
+}
+__attribute__((target("arch=x86-64-v4"))) void code_by_16(const AssignInput& input, int row,
+                                                          Image<uint8_t> codes) {
+  code_by<16>(input, row, codes);
+}
+__attribute__((target("arch=x86-64-v3"))) void code_by_8(const AssignInput& input, int row,
+                                                         Image<uint8_t> codes) {
+  code_by<8>(input, row, codes);
+}
+int widest() {
+  if (__builtin_cpu_supports("x86-64-v4")) return 16;
+  return __builtin_cpu_supports("x86-64-v3") ? 8 : 4;
+}
+#else
+constexpr auto sum_by_16 = sum_by<4>, sum_by_8 = sum_by<4>;
+constexpr auto code_by_16 = code_by<4>, code_by_8 = code_by<4>;
+int widest() { return 4; }
+#endif
+
+void sum_by_4(const AssignInput& input, int row, RowChoice choice, ClusterSums* const* sums) {
+  sum_by<4>(input, row, choice, sums);
+}
+void code_by_4(const AssignInput& input, int row, Image<uint8_t> codes) {
+  code_by<4>(input, row, codes);
+}
+
+template <class Function>
+Function* for_machine(Function* by_16, Function* by_8, Function* by_4) {
+  const int lanes = widest();
+  return lanes == 16 ? by_16 : lanes == 8 ? by_8 : by_4;
+}
+
+}  // namespace
+
+void sum_clusters(const AssignInput& input, int row, RowChoice choice, ClusterSums* const* sums) {
+  static const auto run = for_machine(sum_by_16, sum_by_8, sum_by_4);
+  run(input, row, choice, sums);
+}
+
+void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
+  static const auto run = for_machine(code_by_16, code_by_8, code_by_4);
+  run(input, row, codes);
 }
 
 }  // namespace regions

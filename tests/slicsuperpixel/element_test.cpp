@@ -1,0 +1,81 @@
+// The element slicsuperpixel: its outputs against the algorithm, caps that change, and labels that
+// do not fit.
+#include <cstring>
+
+#include "tests/plugin/harness.hpp"
+#include "tests/slicsuperpixel/run.hpp"
+
+namespace regions::test {
+namespace {
+
+const SlicCase kScene = {"scene", {160, 96}, {"region-size=12"}, PixelFormat::rgba};
+
+std::vector<uint8_t> bytes_of(const ConstFrame& frame) {
+  std::vector<uint8_t> bytes;
+  for (int y = 0; y < frame.height; ++y) {
+    const auto* row = reinterpret_cast<const uint8_t*>(frame.plane[0] + y * frame.pitch[0]);
+    bytes.insert(bytes.end(), row, row + row_bytes(frame.layout, 0, frame.size()));
+  }
+  return bytes;
+}
+
+std::vector<uint8_t> bytes_of(GstBuffer* buffer) {
+  std::vector<uint8_t> bytes(gst_buffer_get_size(buffer));
+  gst_buffer_extract(buffer, 0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+TEST(SlicElement, LabelsAreTheAlgorithms) {
+  const GuardedFrame picture = kScene.frame();
+  Harness h("slicsuperpixel device=cpu output=labels region-size=12",
+            "video/x-raw,format=GRAY16_LE");
+  h.video("RGBA", 160, 96);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(h.push(bytes_of(picture.frame()), i), GST_FLOW_OK) << h.error_text();
+    const BufferPtr out = h.pull();
+    ASSERT_NE(out, nullptr) << h.error_text();
+    EXPECT_EQ(GST_BUFFER_PTS(out.get()), static_cast<GstClockTime>(i) * 40 * GST_MSECOND);
+    const std::vector<uint8_t> bytes = bytes_of(out.get());
+    const SlicResult expected = run_slic_on_cpu(1, picture.frame(), kScene.params());
+    size_t wrong = 0;
+    for (size_t p = 0; p < expected.superpixels.labels.size(); ++p) {
+      uint16_t label;
+      std::memcpy(&label, &bytes[2 * p], 2);
+      wrong += label != expected.superpixels.labels[p];
+    }
+    EXPECT_EQ(wrong, 0u);
+  }
+}
+
+TEST(SlicElement, MeansReplaceThePictureAndSizesMayChange) {
+  Harness h("slicsuperpixel device=cpu output=mean region-size=12");
+  for (const Size size : {Size{160, 96}, {64, 48}, {1, 1}, {160, 96}}) {
+    SlicCase task = kScene;
+    task.size = size;
+    const GuardedFrame picture = task.frame();
+    h.video("RGBA", size.width, size.height);
+    ASSERT_EQ(h.push(bytes_of(picture.frame())), GST_FLOW_OK) << h.error_text();
+    const BufferPtr out = h.pull();
+    ASSERT_NE(out, nullptr) << h.error_text();
+    SlicParams params = task.params();
+    params.output = SlicOutput::mean;
+    const SlicResult expected =
+        run_slic_on_cpu(1, picture.frame(), params, {.out = PixelFormat::rgba});
+    const std::vector<uint8_t> want = bytes_of(std::as_const(*expected.out).frame());
+    const std::vector<uint8_t> got = bytes_of(out.get());
+    size_t wrong = 0;
+    for (size_t i = 0; i < got.size(); ++i) wrong += i % 4 != 3 && got[i] != want[i];
+    EXPECT_EQ(wrong, 0u) << size.width;
+  }
+}
+
+TEST(SlicElement, LabelsThatDoNotFitAreAnError) {
+  const GuardedFrame picture = kScene.frame();
+  Harness h("slicsuperpixel device=cpu output=labels region-size=4", "video/x-raw,format=GRAY8");
+  h.video("RGBA", 160, 96);
+  h.push(bytes_of(picture.frame()));
+  EXPECT_NE(h.error_text().find("GRAY8 holds labels up to 255"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace regions::test
