@@ -117,8 +117,8 @@ TEST_F(TrackingCuda, PicturesShowTracks) {
   const Size size = {150, 90};
   const auto pictures = crowd_pictures(size, 12, 6, 6, false);
   for (const auto& [output, format] : {std::pair(CcOutput::labels, PixelFormat::gray8),
-                                      std::pair(CcOutput::colors, PixelFormat::rgb),
-                                      std::pair(CcOutput::overlay, PixelFormat::rgb)}) {
+                                       std::pair(CcOutput::colors, PixelFormat::rgb),
+                                       std::pair(CcOutput::overlay, PixelFormat::rgb)}) {
     CcLabelParams params = tracked();
     params.output = output;
     params.label_values = LabelValues::track;
