@@ -39,13 +39,14 @@ class Runner:
         self.log.write(text + "\n")
         self.log.flush()
 
-    def run(self, command, name, timeout=300, env=None):
+    def run(self, command, name, timeout=300, env=None, stdin=None):
         """True if it ended well; its rows are kept in any case."""
         begin = time.monotonic()
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  timeout=timeout, env=env if env is not None else self.env)
-            out, err, status = done.stdout, done.stderr, done.returncode
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  timeout=timeout, env=env if env is not None else self.env,
+                                  input=stdin)
+            out, err, status = done.stdout.decode(), done.stderr.decode(), done.returncode
         except subprocess.TimeoutExpired as late:
             out, err = (late.stdout or b"").decode(), (late.stderr or b"").decode()
             status = f"no end after {timeout} s"
@@ -176,6 +177,36 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             decoded = runner.rows[before]["frames"]  # the decoder alone may keep one back
             if row["frames"] != decoded:
                 runner.failures.append(f"{row['frames']} of {name}'s {decoded} frames arrived")
+
+
+# Name, size and settings: the whole frame (Lab, iterations, joining) and the parts of it that have
+# targets. The last is the case of the ECE1782 report, "Superpixels" (2020).
+SUPERPIXELS = [
+    (f"{what}, region size {region}", size, [f"region-size={region}"] + settings)
+    for size in (HD, UHD) for region in (16, 32)
+    for what, settings in (("Lab, 5 iterations, joining", ["iterations=5"]),
+                           ("Lab, 5 iterations of all rows, joining", ["iterations=5", "row-step=1"]),
+                           ("no iteration, joining", ["iterations=0"]))]
+SUPERPIXELS += [(f"report's case, {rows}", "4096x2048",
+                 ["region-size=128", "iterations=10", "color-space=rgb", "min-size=0",
+                  f"row-step={step}"])
+                for rows, step in (("every second row", 2), ("all rows", 1))]
+
+
+def superpixels(runner, programs, program):
+    """slicsuperpixel on the GPU, one graph a frame, on a picture of flat patches with noise."""
+    pictures = {}
+    for case, size, settings in SUPERPIXELS:
+        if size not in pictures:
+            pictures[size] = subprocess.run([programs.picture, "blobs", *size.split("x")], check=True,
+                                            stdout=subprocess.PIPE, env=programs.env).stdout
+        before = len(runner.rows)
+        command = [program, *size.split("x"), "cuda", "time"]
+        for setting in settings:
+            command += ["--set", setting]
+        runner.run(command, f"superpixels {size} {case}", env=programs.env, stdin=pictures[size])
+        for row in runner.rows[before:]:
+            row.update({"case": case, "settings": settings})
 
 
 def write(record, path):
