@@ -253,9 +253,11 @@ void Stream::live(int64_t deadline) {
     } else {
       ended = true;
       GError* error = nullptr;
-      gst_message_parse_error(message, &error, nullptr);
-      problem(std::string("error: ") + error->message);
+      gchar* detail = nullptr;
+      gst_message_parse_error(message, &error, &detail);
+      problem(std::string("error: ") + error->message + ": " + (detail ? detail : ""));
       g_error_free(error);
+      g_free(detail);
     }
     gst_message_unref(message);
   }
