@@ -141,6 +141,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
           [this](const std::exception& error) { report(error); }});
   const std::lock_guard lock(mutex_);
   ring_ = std::move(fresh);
+  if (shut_) ring_->interrupt();
 }
 
 GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
@@ -160,8 +161,23 @@ void FilterStream::interrupt() {
   if (const auto frames = ring()) frames->interrupt();
 }
 
+void FilterStream::shut() {
+  const std::lock_guard lock(mutex_);
+  shut_ = true;
+  if (ring_) ring_->interrupt();
+}
+
+void FilterStream::reopen() {
+  const std::lock_guard lock(mutex_);
+  shut_ = false;
+}
+
 void FilterStream::flush() {
-  if (const auto frames = ring()) frames->flush();
+  if (const auto frames = ring()) {
+    frames->flush();
+    const std::lock_guard lock(mutex_);
+    if (shut_) frames->interrupt();
+  }
   if (!backend_) return;
   const Backend::Entry entry(*backend_);
   engine_->reset();

@@ -34,6 +34,9 @@ class FilterStream {
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   GstFlowReturn drain();
   void interrupt();  // safe from any thread
+  // From PAUSED to READY: until reopen(), nobody waits for a free slot, in whatever ring comes.
+  void shut();
+  void reopen();
   void flush();
   void stop();
   // Drains, then forgets what was learnt from earlier frames.
@@ -62,10 +65,11 @@ class FilterStream {
   const std::unique_ptr<Engine> engine_;
   CudaContext cuda_;
 
-  mutable std::mutex mutex_;  // guards what other threads ask for: the four below
+  mutable std::mutex mutex_;  // guards what other threads ask for: the five below
   FilterSettings settings_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<FrameRing> ring_;
+  bool shut_ = false;
   std::string active_device_ = "none";
 
   SlotSetup setup_;

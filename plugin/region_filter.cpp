@@ -48,8 +48,10 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
     GST_INFO_OBJECT(element, "runs on %s", stream.active_device().c_str());
     g_object_notify(G_OBJECT(element), "active-device");
   }
-  // A frame may be waiting for a free slot while its thread holds the pad.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.interrupt();
+  // A frame may be waiting for a free slot while its thread holds the pad; and until the pad is
+  // inactive, new caps or the end of a flush may still make a ring that waits again.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.shut();
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.reopen();
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(parent_class)->change_state(element, change);
   if (change == GST_STATE_CHANGE_READY_TO_NULL) stream.close();
