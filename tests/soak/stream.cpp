@@ -50,11 +50,13 @@ void Tally::add(const Tally& other) {
 
 Stream::Stream(std::string chain, uint64_t seed)
     : chain_(std::move(chain)), seed_(seed), dice_(seed) {
+  // Delayed: frames of the caps before, already on their way, are not refused.
   // Not pattern=ball: GStreamer 1.22 draws it past the end of rows narrower than the ball.
-  const std::string line =
-      std::string("videotestsrc pattern=") + (below(3) ? "checkers-8" : "snow") +
-      " num-buffers=" + std::to_string(1 + below(120)) + " ! capsfilter name=size ! " + chain_ +
-      " ! identity name=last ! fakesink sync=false";
+  const std::string line = std::string("videotestsrc pattern=") +
+                           (below(3) ? "checkers-8" : "snow") +
+                           " num-buffers=" + std::to_string(1 + below(120)) +
+                           " ! capsfilter name=size caps-change-mode=delayed ! " + chain_ +
+                           " ! identity name=last ! fakesink sync=false";
   GError* error = nullptr;
   pipeline_ = gst_parse_launch(line.c_str(), &error);
   if (error) throw std::invalid_argument(error->message);
