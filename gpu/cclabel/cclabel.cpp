@@ -223,7 +223,7 @@ class CcLabelCuda final : public CcLabel {
   std::shared_ptr<Backend> backend_;
   Setup setup_;
   std::vector<Slot> slots_;
-  Tracker tracker_;
+  tracking::Tracker tracker_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace regions {
+namespace regions::tracking {
 
 Tracker::~Tracker() {
   if (!finished_) return;
@@ -49,4 +49,4 @@ void Tracker::finish(const TrackRules& rules, const TrackedRecords& records,
   has_past_ = true;
 }
 
-}  // namespace regions
+}  // namespace regions::tracking

@@ -9,7 +9,7 @@
 #include "core/tracking.hpp"
 #include "gpu/tracking/phases.hpp"
 
-namespace regions {
+namespace regions::tracking {
 
 class Tracker {
  public:
@@ -46,4 +46,4 @@ class Tracker {
   bool forgets_ = true;
 };
 
-}  // namespace regions
+}  // namespace regions::tracking
