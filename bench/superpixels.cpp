@@ -132,7 +132,8 @@ class Stage {
     queue_->record();
     queue_->wait();
     std::printf(
-        "{\"what\": \"superpixels\", \"width\": %d, \"height\": %d, \"superpixels\": %u, \"us\": %.1f, "
+        "{\"what\": \"superpixels\", \"width\": %d, \"height\": %d, \"superpixels\": %u, \"us\": "
+        "%.1f, "
         "\"fastest_us\": %.1f, \"cpu_us\": %.1f}\n",
         task_.size.width, task_.size.height, *total_.as<uint32_t>(), median, fastest, cpu);
   }

@@ -47,7 +47,7 @@ StateHeader checked_header(std::span<const std::byte> state, Size size) {
   for (int k = 0; k < Model::kModes; ++k) {
     for (size_t i = 0; i < plane; ++i) {
       uint32_t shares, variances;
-      const size_t mode = static_cast<size_t>(k * Mode::kWords);
+      const size_t mode = static_cast<size_t>(k) * Mode::kWords;
       std::memcpy(&shares, words + (mode * plane + i) * sizeof shares, sizeof shares);
       std::memcpy(&variances, words + ((mode + 2) * plane + i) * sizeof shares, sizeof shares);
       const bool possible = (variances & 0xFFFF) && variances >> 16;

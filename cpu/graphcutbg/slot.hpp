@@ -28,7 +28,7 @@ struct Shared {
   GridGraph graph() const;
 };
 
-struct Slot {
+struct Slot {  // NOLINT(bugprone-reserved-identifier): of the copy that the compiler makes
   std::vector<uint8_t> mask, counts, alpha;  // [height][width]
   std::vector<uint64_t> cell_sums;           // see Cells
   std::vector<uint32_t> cell_weights;

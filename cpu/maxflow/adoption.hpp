@@ -54,6 +54,7 @@ class Adoption : protected Trees<L> {
       while (!broken_.empty() && Trees::template depth<s>(lattice_[broken_.back()]) == level) {
         now_.push(broken_.pop());
       }
+      // NOLINTNEXTLINE(bugprone-infinite-loop): pop_place() changes what is asked for
       while (place_count_ != 0 && places_[0].level == level) now_.push(pop_place());
       while (!now_.empty()) find_parent<s>(now_.pop(), level);
       std::swap(now_, next_);
