@@ -9,8 +9,8 @@ namespace {
 class CcLabelEngine final : public EngineOf<CcLabelParams> {
  public:
   const char* name() const override { return "cclabel"; }
-  Picture picture() override {
-    switch (params().output) {
+  Picture picture_of(const CcLabelParams& params) const override {
+    switch (params.output) {
       case CcOutput::labels:
         return Picture::labels;
       case CcOutput::colors:
@@ -33,7 +33,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
 
   void configure(const Setup& setup) override {
     Setup wanted = setup;
-    wanted.tracks = params().track;
+    wanted.tracks = params_in_use().track;
     EngineOf<CcLabelParams>::configure(wanted);
   }
   std::vector<Fact> facts(int slot) override {

@@ -43,8 +43,11 @@ class Engine {
   virtual Value get(const Field& field) = 0;
   virtual void set(const Field& field, const Value& value) = 0;
 
-  // What the element does with the parameters of now.
+  // What the next stream would do with pictures, by the parameters of now. Any thread may ask.
   virtual Picture picture() = 0;
+  // Takes over the parameters that change only between streams. All below speaks of those in use.
+  virtual void adopt() = 0;
+  virtual Picture picture_in_use() = 0;
   virtual bool makes_regions() const = 0;            // fills Job.table and Job.labels
   virtual bool makes_mask() const { return false; }  // fills Job.foreground
   virtual bool reads_regions() const = 0;            // reads Job.attached
@@ -92,10 +95,16 @@ class EngineOf : public Engine {
     algorithm_ = make_algorithm<P, BackendKind::cpu>(backend);
   }
   void drop() override { algorithm_.reset(); }
-  void configure(const Setup& setup) override {
-    params();
-    algorithm_->configure(setup);
+  Picture picture() override {
+    const std::lock_guard lock(mutex_);
+    return picture_of(wanted_);
   }
+  void adopt() override {
+    const std::lock_guard lock(mutex_);
+    used_ = wanted_;
+  }
+  Picture picture_in_use() override { return picture_of(params_in_use()); }
+  void configure(const Setup& setup) override { algorithm_->configure(setup); }
   void enqueue(const Job& job, Queue& queue) override {
     P params;
     {
@@ -109,11 +118,7 @@ class EngineOf : public Engine {
   }
 
  protected:
-  // The parameters of now, with those that change only between streams taken over.
-  P params() {
-    const std::lock_guard lock(mutex_);
-    return used_ = wanted_;
-  }
+  virtual Picture picture_of(const P& params) const = 0;
   P params_in_use() {
     const std::lock_guard lock(mutex_);
     return used_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plugin/device_choice.hpp"
+#include "plugin/negotiation.hpp"
 
 namespace regions {
 namespace {
@@ -18,6 +19,14 @@ std::shared_ptr<GstBufferPool> active_pool(GstBufferPool* pool) {
             gst_buffer_pool_set_active(p, FALSE);
             gst_object_unref(p);
           }};
+}
+
+// The parameters may have been set anew since the caps were agreed on.
+void expect_agreement(const GstCaps* in, const GstCaps* out, Picture picture) {
+  GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true);
+  const bool agree = gst_caps_can_intersect(possible, out);
+  gst_caps_unref(possible);
+  expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
 }
 
 }  // namespace
@@ -96,7 +105,9 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   SlotSetup setup;
   setup.backend = backend_;
   setup.engine = engine_.get();
-  setup.picture = engine_->picture();
+  engine_->adopt();
+  setup.picture = engine_->picture_in_use();
+  expect_agreement(in, out, setup.picture);
   setup.in = parse(in);
   setup.out = parse(out);
   setup.cuda = &cuda_;
@@ -184,7 +195,7 @@ void FilterStream::flush() {
 }
 
 void FilterStream::discontinue() {
-  drain();
+  if (drain() == GST_FLOW_FLUSHING) return;  // frames are still under way; flush() will reset
   const Backend::Entry entry(*backend_);
   engine_->reset();
 }
@@ -196,6 +207,7 @@ void FilterStream::stop() {
     old = std::exchange(ring_, nullptr);
   }
   if (old) {
+    old->flush();  // not left to the destructor: another thread may hold the ring a moment longer
     old.reset();
     const Backend::Entry entry(*backend_);
     try {

@@ -38,8 +38,8 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
 class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
  public:
   const char* name() const override { return "graphcutbg"; }
-  Picture picture() override {
-    switch (params().output) {
+  Picture picture_of(const GraphCutBgParams& params) const override {
+    switch (params.output) {
       case GraphCutOutput::mask:
         return Picture::mask;
       case GraphCutOutput::cutout:
@@ -60,7 +60,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   uint32_t max_regions() override { return 0; }
 
   void configure(const Setup& setup) override {
-    const GraphCutBgParams now = params();
+    const GraphCutBgParams now = params_in_use();
     cut().prepare(now);
     EngineOf::configure(setup);
     configured_ = true;

@@ -10,8 +10,8 @@ namespace {
 class SlicEngine final : public EngineOf<SlicParams> {
  public:
   const char* name() const override { return "slicsuperpixel"; }
-  Picture picture() override {
-    switch (params().output) {
+  Picture picture_of(const SlicParams& params) const override {
+    switch (params.output) {
       case SlicOutput::labels:
         return Picture::labels;
       case SlicOutput::boundaries:

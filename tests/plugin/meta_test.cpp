@@ -92,6 +92,25 @@ TEST(Meta, MaxRegionsBoundsRecordsNotTheTotal) {
   EXPECT_EQ(region_count(regions_of(out.get())), 1u);
 }
 
+// Asked for its caps meanwhile, an element still keeps to what its tables were made for.
+TEST(Meta, MaxRegionsSetWhilePlayingWaitsForNewCaps) {
+  Harness h("cclabel output=none connectivity=4 max-regions=1 device=cpu");
+  const auto first_kept = [&](int index) {
+    EXPECT_EQ(h.push(two_rectangles(), index), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    return region_count(regions_of(out.get()));
+  };
+  h.video("GRAY8", kWidth, kHeight);
+  EXPECT_EQ(first_kept(0), 1u);
+  g_object_set(h.element(), "max-regions", 1000, nullptr);
+  GstPad* sink = gst_element_get_static_pad(h.element(), "sink");
+  const std::unique_ptr<GstCaps, Unref> possible(gst_pad_query_caps(sink, nullptr));
+  gst_object_unref(sink);
+  EXPECT_EQ(first_kept(1), 1u);
+  h.video("GRAY8", kWidth, kHeight, ",pixel-aspect-ratio=2/1");
+  EXPECT_EQ(first_kept(2), 2u);
+}
+
 TEST(Meta, ASecondElementReplacesTheFirstOnes) {
   Harness h("cclabel name=first output=none ! cclabel name=cclabel output=none min-area=30");
   h.video("GRAY8", kWidth, kHeight);
