@@ -1,10 +1,13 @@
-// The frames in flight of one stream, in order. The streaming thread puts frames in; a task on the
-// source pad takes each out when its work is done and pushes it, never waiting for later input.
+// The frames in flight of one stream, in order. The streaming thread puts frames in; a thread of
+// the ring finishes each when its work is done (describing many regions takes as long as pushing
+// them); a task on the source pad pushes it, never waiting for later input.
 #pragma once
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "plugin/frame_slot.hpp"
@@ -30,28 +33,40 @@ class FrameRing {
   GstFlowReturn drain();
   // Makes waiting calls return GST_FLOW_FLUSHING; for FLUSH_START and shutting down.
   void interrupt();
-  // Stops the task and drops all frames. submit() works again afterwards.
+  // Stops the task and drops all frames. submit() works again afterwards. One thread at a time.
   void flush();
 
-  int slots() const { return static_cast<int>(slots_.size()); }
+  int slots() const { return static_cast<int>(places_.size()); }
 
  private:
+  // A slot and what became of its frame.
+  struct Place {
+    std::unique_ptr<FrameSlot> slot;
+    GstBuffer* buffer = nullptr;  // finished; null if dropped or failed
+    std::exception_ptr error;     // why it failed
+  };
   static void run(gpointer self);
-  void step();
-  FrameSlot& slot(size_t i) { return *slots_[(oldest_ + i) % slots_.size()]; }
+  void push_oldest();
+  void finish_all();
+  void finish(Place& place, bool dropping);
+  Place& place(size_t i) { return places_[(oldest_ + i) % places_.size()]; }
 
   GstPad* const pad_;
   const SlotSetup setup_;
   const Callbacks callbacks_;
-  std::vector<std::unique_ptr<FrameSlot>> slots_;
+  std::vector<Place> places_;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   size_t oldest_ = 0;
   size_t in_flight_ = 0;  // the oldest stays counted until it has been pushed
+  size_t finished_ = 0;   // of those in flight
+  bool finishing_ = false;
   bool interrupted_ = false;
   bool running_ = false;  // the task has been started
+  bool ending_ = false;
   GstFlowReturn flow_ = GST_FLOW_OK;
+  std::thread finisher_;
 };
 
 }  // namespace regions
