@@ -1,0 +1,261 @@
+"""The parts of the GPU suite: what is run on the host, and how it is judged."""
+import hashlib
+import json
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import measure
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Small pictures: partial tiles on both sides, an odd size, one row.
+SMALL_SIZES = "1x1,300x1,129x65,259x131"
+HARD_CONTENTS = "maze,rand_g1_d50,rand_g1_d60"
+ELEMENTS = ("cclabel track=true", "graphcutbg", "slicsuperpixel")  # that make something of a test picture
+FLAGSHIP = "graphcutbg output=none {d} ! cclabel source=mask output=none {d} ! regionoverlay {d}"
+
+
+def host_environment(folder):
+    """Programs find the bundled GStreamer and our plugin; the host's python keeps its own."""
+    bundle = os.path.join(HERE, "bundle")
+    env = dict(os.environ)
+    env.update({
+        "PATH": os.path.join(bundle, "bin") + ":" + env.get("PATH", ""),
+        "LD_LIBRARY_PATH": os.path.join(bundle, "lib") + ":" + env.get("LD_LIBRARY_PATH", ""),
+        "GST_PLUGIN_SYSTEM_PATH_1_0": os.path.join(bundle, "plugins"),
+        "GST_PLUGIN_SCANNER_1_0": os.path.join(bundle, "libexec", "gst-plugin-scanner"),
+        "GST_PLUGIN_PATH": os.path.join(HERE, "plugin"),
+        "GST_REGISTRY": os.path.join(folder, "gst-registry.bin")})
+    return env
+
+
+class Suite:
+    def __init__(self, runner, pack, env, folder, quick):
+        self.runner, self.pack, self.env = runner, pack, env
+        self.folder, self.quick = folder, quick
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        self.skips = []
+
+    def program(self, name):
+        return os.path.join(HERE, "bin", name)
+
+    def fail(self, text):
+        self.runner.failures.append(text)
+        self.runner.say("  FAILED " + text)
+
+    def call(self, command, name, timeout):
+        """(exit status or None after the timeout, output)."""
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=timeout, env=self.env)
+            status, out = done.returncode, done.stdout
+        except subprocess.TimeoutExpired as late:
+            status, out = None, late.stdout or b""
+        text = out.decode(errors="replace")
+        self.runner.log.write(f"$ {' '.join(command)}\n{text[-20000:]}\n")
+        self.runner.say(f"  {name}: {time.monotonic() - begin:.0f} s, "
+                        + ("status %d" % status if status is not None else "no end"))
+        return status, text
+
+    # The parts, in the order they run.
+
+    def tests(self):
+        for name in self.pack["tests"]:
+            report = os.path.join(self.folder, name + ".json")
+            status, text = self.call([self.program(name), "--gtest_output=json:" + report,
+                                      "--gtest_brief=1"], name, 200)
+            if not os.path.exists(report):
+                self.fail(f"{name}: no report, status {status}: {text.strip()[-200:]}")
+                continue
+            with open(report) as file:
+                self.count(name, json.load(file), status)
+
+    def count(self, name, report, status):
+        failed = 0
+        for group in report["testsuites"]:
+            for test in group["testsuite"]:
+                title = f"{name}: {test['classname']}.{test['name']}"
+                if test.get("failures"):
+                    failed += 1
+                    self.counts["failed"] += 1
+                    self.fail(title)
+                elif test.get("result") in ("SKIPPED", "SUPPRESSED"):
+                    self.counts["skipped"] += 1
+                    self.skips.append(title)
+                    if "cuda" in name and "WithoutDevice" not in test["classname"]:
+                        self.fail(title + " was skipped, although there is a GPU")
+                else:
+                    self.counts["passed"] += 1
+        if status != 0 and not failed:
+            self.fail(f"{name}: ended with status {status}")
+
+    def sanitizer(self):
+        tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+        if not os.path.exists(tool):
+            self.fail("compute-sanitizer is not installed")
+            return
+        walk = [self.program("algorithms"), "--backend", "cuda", "--check", "1",
+                "--criterion", "binary,equal,difference"]
+        few = "maze,spiral,smooth,rand_g1_d50,rand_g16_d50"
+        plans = {"memcheck": ["--size", SMALL_SIZES], "racecheck": ["--size", "129x65,259x131"]}
+        for check, options in plans.items():
+            commands = {"algorithms": walk + options + ["--content", few + ",clouds,blobs"]}
+            for element in ELEMENTS:
+                commands[element] = (
+                    "gst-launch-1.0 -q videotestsrc pattern=ball num-buffers=5 ! "
+                    f"video/x-raw,format=NV12,width=258,height=130 ! {element} device=cuda ! "
+                    "fakesink").split()
+            for name, command in commands.items():
+                status, text = self.call([tool, "--tool", check, "--error-exitcode", "9",
+                                          "--target-processes", "all"] + command,
+                                         f"{check} {name}", 150)
+                clean = re.search(r"ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards", text)
+                if status != 0 or not clean:
+                    tail = [line for line in text.splitlines() if line.startswith("=====")][-1:]
+                    self.fail(f"{check} {name}: status {status} {' '.join(tail)}")
+
+    def repeats(self):
+        # 4 frames a run.
+        runs = "5" if self.quick else "25"
+        status, text = self.call([self.program("algorithms"), "--backend", "cuda", "--check", runs,
+                                  "--size", measure.UHD, "--content", HARD_CONTENTS, "--criterion",
+                                  "binary", "--task", "table"], "repeats", 200)
+        if status != 0:
+            lines = text.strip().splitlines()
+            wrong = [line for line in lines if line.startswith("WRONG")] or lines[-1:]
+            self.fail(f"status {status}: " + "; ".join(wrong)[:500])
+
+    def whole(self):
+        """Bytes out of whole pipelines: the GPU's equal the CPU's."""
+        clip = os.path.join(HERE, self.pack["clips"]["ball"])
+        # A width without padding behind rows, whose bytes nobody sets.
+        pattern = ("videotestsrc pattern=ball num-buffers=30 ! "
+                   "video/x-raw,format={format},width=332,height=211 ! cclabel device={device} {rest}")
+        source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec ! "
+        decoded = source + "{between} cclabel "
+        cases = {}
+        for form in ("NV12", "I420", "BGRA", "RGB", "GRAY8", "GRAY16_LE"):
+            cases[f"labels of {form}"] = [
+                pattern.format(format=form, device=device, rest="output=labels")
+                for device in ("cpu", "cuda")]
+            cases[f"overlay on {form}"] = [
+                pattern.format(format=form, device=device, rest="output=overlay")
+                for device in ("cpu", "cuda")]
+        cases["labels of a decoded clip"] = [
+            decoded.format(between="cudadownload ! ") + "device=cpu output=labels",
+            decoded.format(between="") + "device=cuda output=labels"]
+        cases["regions drawn on a decoded clip"] = [
+            decoded.format(between="cudadownload ! ") +
+            "device=cpu output=none ! regionoverlay device=cpu",
+            decoded.format(between="") +
+            "device=cuda output=none ! regionoverlay device=cuda ! cudadownload ! video/x-raw"]
+        cases["the foreground's regions drawn on a decoded clip"] = [
+            source + "cudadownload ! " + FLAGSHIP.format(d="device=cpu"),
+            source + FLAGSHIP.format(d="device=cuda") + " ! cudadownload ! video/x-raw"]
+        for form in ("NV12", "I420", "BGRA", "GRAY8"):
+            for element, output in (("graphcutbg", "mask"), ("slicsuperpixel", "overlay")):
+                cases[f"{element} of {form}"] = [
+                    pattern.replace("cclabel", element).format(format=form, device=device,
+                                                               rest="output=" + output)
+                    for device in ("cpu", "cuda")]
+        for name, pair in cases.items():
+            digests = [self.digest(name, text) for text in pair]
+            if None in digests or digests[0] != digests[1]:
+                self.fail(f"{name}: the GPU's bytes differ from the CPU's")
+            else:
+                self.counts["passed"] += 1
+        self.several("four clips at once", decoded.format(between="") +
+                     "device=cuda output=none ! regionoverlay device=cuda ! fakesink")
+        self.several("four clips cut at once",
+                     source + FLAGSHIP.format(d="device=cuda") + " ! fakesink")
+
+    def digest(self, name, text):
+        """SHA-256 of the pictures that a pipeline gives, or None if it fails."""
+        reader, writer = os.pipe()
+        command = ["gst-launch-1.0", "-q"] + f"{text} ! fdsink fd={writer}".split()
+        begin = time.monotonic()
+        self.runner.log.flush()
+        process = subprocess.Popen(command, pass_fds=[writer], stdout=self.runner.log,
+                                   stderr=self.runner.log, env=self.env)
+        os.close(writer)
+        patience = threading.Timer(120, process.kill)
+        patience.start()
+        digest, count = hashlib.sha256(), 0
+        with open(reader, "rb", buffering=0) as pipe:
+            while block := pipe.read(1 << 20):
+                digest.update(block)
+                count += len(block)
+        status = process.wait()
+        patience.cancel()
+        self.runner.say(f"  {name}: {count} bytes, {time.monotonic() - begin:.0f} s, "
+                        f"status {status}")
+        return digest.hexdigest() if status == 0 and count else None
+
+    def several(self, name, text):
+        """Four pipelines in one process on one GPU end."""
+        status, _ = self.call(["gst-launch-1.0", "-q"] + " ".join([text] * 4).split(), name, 120)
+        if status != 0:
+            self.fail(name)
+        else:
+            self.counts["passed"] += 1
+
+    def programs(self):
+        return measure.Programs(
+            self.program("algorithms"), self.program("picture"), self.program("pipeline"), None,
+            os.path.join(HERE, "bench", "peers", "packages.py"), sys.executable, self.env)
+
+    def algorithms(self):
+        measure.gpu_algorithms(self.runner, self.programs(), self.quick)
+
+    def peers(self):
+        measure.gpu_peers(self.runner, self.programs(), self.quick)
+
+    def cpu(self):
+        measure.cpu_beside_peers(self.runner, self.programs(), [measure.HD, measure.SQUARE], "1,2",
+                                 0.05, "cv2")
+
+    def superpixels(self):
+        measure.superpixels(self.runner, self.programs(), self.program("superpixels"))
+
+    def cuts(self):
+        """The minimum cuts of real graphs, if the pack has them."""
+        folder = os.path.join(HERE, "instances")
+        if not os.path.isdir(folder):
+            self.runner.say("  no instances in this pack")
+            return
+        for name in sorted(os.listdir(folder)):
+            plain = os.path.join(self.folder, name.removesuffix(".xz"))
+            with lzma.open(os.path.join(folder, name)) as packed, open(plain, "wb") as file:
+                shutil.copyfileobj(packed, file)
+            self.runner.run([self.program("maxflow"), "--solver", "cuda", "--runs", "10",
+                             "--seconds", "1", plain], name, env=self.env)
+            os.remove(plain)
+
+    def soak(self):
+        report = os.path.join(self.folder, "soak.json")
+        status, text = self.call([self.program("soak"), "--streams", "8", "--seconds",
+                                  "20" if self.quick else "100", "--report", report], "soak", 300)
+        if not os.path.exists(report):
+            self.fail(f"soak: no report, status {status}: {text.strip()[-200:]}")
+            return
+        with open(report) as file:
+            row = json.load(file)
+        for problem in row["problems"]:
+            self.fail("soak: " + problem)
+        if status != 0 and not row["problems"]:
+            self.fail(f"soak: ended with status {status}")
+        self.runner.rows.append({"what": "soak", **row})
+
+    def pipelines(self):
+        clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()}
+        measure.pipelines(self.runner, self.programs(), True, clips, self.quick)
+
+
+PARTS = ("tests", "sanitizer", "repeats", "whole", "algorithms", "pipelines", "peers",
+         "superpixels", "cuts", "soak", "cpu")
