@@ -148,6 +148,8 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
     every = "1,4" if quick else "1,2,3,4,6,8" if cuda else "1,2,4,8"
     device = " device=cuda" if cuda else " device=cpu"
     frames = "100" if quick else "800" if cuda else "200"
+    # Without a copy on the CPU a second of frames, so that the first ones weigh little.
+    long_run = [] if quick else ["--frames", "10000"]
 
     def play(name, chain, in_flight, *more):
         before = len(runner.rows)
@@ -161,10 +163,10 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
     play("pageable, labels out", LABELS, every)
     play("pageable, regions drawn", DRAWN, "1,4")
     if cuda:
-        play("pinned, no picture out", NOTHING, every, "--source", "pinned")
-        play("pinned, labels out", LABELS, every, "--source", "pinned")
-        play("CUDA memory, no picture out", NOTHING, every, "--source", "cuda")
-        play("CUDA memory, labels out", LABELS, "1,4", "--source", "cuda")
+        play("pinned, no picture out", NOTHING, every, "--source", "pinned", *long_run)
+        play("pinned, labels out", LABELS, every, "--source", "pinned", *long_run)
+        play("CUDA memory, no picture out", NOTHING, every, "--source", "cuda", *long_run)
+        play("CUDA memory, labels out", LABELS, "1,4", "--source", "cuda", *long_run)
     for name, clip in (clips or {}).items():
         before = len(runner.rows)
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec"

@@ -101,7 +101,13 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
                     "regions-total", G_TYPE_UINT, findings.total, nullptr);
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(findings.regions.size()));
-  const auto structures = make_structures(findings, workers);
+  const auto structures = make_structures(findings, workers, [&] {
+    const std::vector<Region> for_others = largest(findings.regions);
+    attach_rois(buffer, for_others);
+#if REGIONS_ANALYTICS
+    attach_analytics(buffer, for_others);
+#endif
+  });
   for (GstStructure* structure : structures) {
     GValue item = G_VALUE_INIT;
     g_value_init(&item, GST_TYPE_STRUCTURE);
@@ -114,11 +120,6 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,
                       name_of(findings.labels_format).data(), nullptr);
   }
-  const std::vector<Region> for_others = largest(findings.regions);
-  attach_rois(buffer, for_others);
-#if REGIONS_ANALYTICS
-  attach_analytics(buffer, for_others);
-#endif
   return s;
 }
 

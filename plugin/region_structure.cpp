@@ -76,14 +76,16 @@ const StructureMaker& region_maker() {
 
 }  // namespace
 
-std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers) {
+std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers,
+                                           const std::function<void()>& meanwhile) {
   constexpr size_t kShare = 8;  // regions a thread takes at a time: about 4 us
   const std::span<const Region> regions = findings.regions;
   const StructureMaker& maker = region_maker();
   std::vector<GstStructure*> made(regions.size());
   const auto shares = static_cast<int>((regions.size() + kShare - 1) / kShare);
-  workers.parallel_for(shares, [&](int share) {
-    const size_t first = static_cast<size_t>(share) * kShare;
+  workers.parallel_for(1 + shares, [&](int turn) {
+    if (turn == 0) return meanwhile();
+    const size_t first = static_cast<size_t>(turn - 1) * kShare;
     for (size_t i = first; i < std::min(first + kShare, regions.size()); ++i) {
       made[i] = maker.make(regions[i], mean_color(regions[i], findings.layout, findings.color));
     }

@@ -1,6 +1,8 @@
 // Regions as GstStructures, the entries of the `regions` metadata.
 #pragma once
 
+#include <functional>
+
 #include "cpu/workers.hpp"
 #include "plugin/region_meta.hpp"
 
@@ -10,8 +12,9 @@ namespace regions {
 constexpr const char* kRegionName = "region";
 
 // A structure for each region found (the caller owns them), on several threads: with many regions
-// they are most of what a frame costs outside the GPU.
-std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers);
+// they are most of what a frame costs outside the GPU. `meanwhile` runs once beside them.
+std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers,
+                                           const std::function<void()>& meanwhile);
 
 // A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);
