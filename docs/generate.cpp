@@ -73,8 +73,10 @@ void print_document() {
   const FilterSettings settings;
   print_section(
       "Every element",
-      "Besides these there is `active-device`, read-only: the device that does the work, such as "
-      "`cpu: 2 threads` or `cuda:0 NVIDIA H200`.",
+      "Besides these two can be read: `active-device`, the device that does the work, such as "
+      "`cpu: 2 threads` or `cuda:0 NVIDIA H200`; `stats`, a structure that counts since READY "
+      "`frames-in`, `frames-out`, `frames-late` (left out by QoS), `frames-dropped` (by a flush, a "
+      "stop or an error), with the `latency` (ns).",
       fields_of(settings), [&](const Field& field) { return field.get(&settings); });
 }
 

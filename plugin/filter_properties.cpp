@@ -9,7 +9,8 @@ namespace regions {
 namespace {
 
 constexpr guint kActiveDevice = 1;
-constexpr guint kFirstField = 2;
+constexpr guint kStats = 2;
+constexpr guint kFirstField = 3;
 
 std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
 
@@ -21,6 +22,13 @@ void install_filter_properties(GObjectClass* klass, const ElementSpec& spec) {
       g_param_spec_string("active-device", "active-device",
                           "The device that does the work, known from READY on (name)", "none",
                           static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  g_object_class_install_property(
+      klass, kStats,
+      g_param_spec_boxed("stats", "stats",
+                         "Since READY: frames-in, frames-out, frames-late (left out by QoS) and "
+                         "frames-dropped (by a flush, stop or error) (frames), latency (ns)",
+                         GST_TYPE_STRUCTURE,
+                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   const auto settings = setting_fields();
   const FilterSettings setting_defaults;
   std::vector<Value> defaults;
@@ -52,6 +60,10 @@ void set_filter_property(FilterStream& stream, guint id, const GValue* value) {
 void get_filter_property(FilterStream& stream, guint id, GValue* value) {
   if (id == kActiveDevice) {
     g_value_set_string(value, stream.active_device().c_str());
+    return;
+  }
+  if (id == kStats) {
+    g_value_take_boxed(value, stream.stats());
     return;
   }
   const size_t index = id - kFirstField;

@@ -1,4 +1,5 @@
-// The properties of our elements: active-device, then the settings of all, then the engine's own.
+// The properties of our elements: active-device and stats, then the settings of all, then the
+// engine's own.
 #pragma once
 
 #include "plugin/filter_stream.hpp"

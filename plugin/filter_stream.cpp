@@ -149,7 +149,8 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
       FrameRing::Callbacks{
           [this](FrameSlot& slot, GstBuffer* buffer) { return push(slot, buffer); },
-          [this](const std::exception& error) { report(error); }});
+          [this](const std::exception& error) { report(error); },
+          [this](size_t frames) { counts_.dropped += frames; }});
   const std::lock_guard lock(mutex_);
   ring_ = std::move(fresh);
   if (shut_) ring_->interrupt();
@@ -157,7 +158,11 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
 
 GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
   const auto frames = ring();
-  if (frames) return frames->submit(input, output);
+  if (frames) {
+    const GstFlowReturn flow = frames->submit(input, output);
+    if (flow == GST_FLOW_OK) ++counts_.in;
+    return flow;
+  }
   gst_buffer_unref(input);
   if (output) gst_buffer_unref(output);
   return GST_FLOW_NOT_NEGOTIATED;
@@ -179,6 +184,7 @@ void FilterStream::shut() {
 }
 
 void FilterStream::reopen() {
+  counts_.in = counts_.out = counts_.late = counts_.dropped = 0;
   const std::lock_guard lock(mutex_);
   shut_ = false;
 }
@@ -242,6 +248,7 @@ GstFlowReturn FilterStream::push(FrameSlot& slot, GstBuffer* buffer) {
                         ("said once a stream; property overflow decides what becomes of them"));
   }
   if (slot.structure() && settings().post_messages) post_regions(slot, buffer);
+  ++counts_.out;
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), buffer);
 }
 
@@ -268,6 +275,14 @@ void FilterStream::measure(const FrameSlot& slot) {
   if (stated <= latency_) return;
   latency_ = stated;
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
+}
+
+GstStructure* FilterStream::stats() const {
+  return gst_structure_new("application/x-regions-stats", "frames-in", G_TYPE_UINT64,
+                           counts_.in.load(), "frames-out", G_TYPE_UINT64, counts_.out.load(),
+                           "frames-late", G_TYPE_UINT64, counts_.late.load(), "frames-dropped",
+                           G_TYPE_UINT64, counts_.dropped.load(), "latency", G_TYPE_UINT64,
+                           latency(), nullptr);
 }
 
 GstClockTime FilterStream::latency() const {

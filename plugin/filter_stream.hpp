@@ -51,6 +51,11 @@ class FilterStream {
   // durations.
   GstClockTime latency() const;
 
+  // Since READY: frames that came in, left, were late and left out (QoS), or came in and were
+  // dropped (flush, stop, error); and latency(). The caller owns it.
+  GstStructure* stats() const;
+  void count_late() { ++counts_.late; }
+
   // Posts an exception as the element error it is.
   void report(const std::exception& error);
 
@@ -77,6 +82,9 @@ class FilterStream {
   std::atomic<gint64> latency_{0};       // µs
   std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known
   bool warned_ = false;
+  struct Counts {
+    std::atomic<guint64> in{0}, out{0}, late{0}, dropped{0};
+  } counts_;
 };
 
 }  // namespace regions

@@ -106,6 +106,7 @@ void FrameRing::push_oldest() {
   lock.unlock();
 
   GstFlowReturn flow = GST_FLOW_OK;
+  if (!buffer) callbacks_.dropped(1);
   if (failure) {
     flow = GST_FLOW_ERROR;
     try {
@@ -149,6 +150,7 @@ void FrameRing::flush() {
     gst_clear_buffer(&dropped.buffer);
     dropped.error = nullptr;
   }
+  callbacks_.dropped(in_flight_);
   oldest_ = in_flight_ = finished_ = 0;
   running_ = interrupted_ = false;
   flow_ = GST_FLOW_OK;

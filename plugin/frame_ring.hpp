@@ -17,10 +17,12 @@ namespace regions {
 class FrameRing {
  public:
   // `finished` is called by the task for each frame that leaves; it pushes the buffer (consumed).
-  // `failed` reports an exception's text as an element error.
+  // `failed` reports an exception's text as an element error. `dropped` counts frames that went in
+  // and do not leave.
   struct Callbacks {
     std::function<GstFlowReturn(FrameSlot&, GstBuffer*)> finished;
     std::function<void(const std::exception&)> failed;
+    std::function<void(size_t frames)> dropped;
   };
   FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Callbacks callbacks);
   // The task must have stopped, or stop() been called.

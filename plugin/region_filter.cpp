@@ -187,7 +187,10 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
   // Not `discont`: that stays set until generate_output gives a frame, which ours never does.
   if (GST_BUFFER_IS_DISCONT(input)) stream_of(base).discontinue();
-  return GST_BASE_TRANSFORM_CLASS(parent_class)->submit_input_buffer(base, discont, input);
+  const GstFlowReturn flow =
+      GST_BASE_TRANSFORM_CLASS(parent_class)->submit_input_buffer(base, discont, input);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) stream_of(base).count_late();
+  return flow;
 }
 
 // GstBaseTransform must believe that both exist: without `transform` its output buffer would be the

@@ -20,6 +20,15 @@ std::vector<uint8_t> gray_with_square(int index = 0) {
   return bytes;
 }
 
+guint64 stat(Harness& h, const char* name) {
+  GstStructure* stats = nullptr;
+  g_object_get(h.element(), "stats", &stats, nullptr);
+  guint64 value = G_MAXUINT64;
+  EXPECT_TRUE(gst_structure_get_uint64(stats, name, &value)) << name;
+  gst_structure_free(stats);
+  return value;
+}
+
 class InFlight : public ::testing::TestWithParam<int> {
  protected:
   std::string line(const std::string& more) const {
@@ -122,6 +131,8 @@ TEST_P(InFlight, FlushDropsAndGoesOn) {
   h.eos();
   ASSERT_EQ(h.waiting(), 4u);
   EXPECT_EQ(GST_BUFFER_PTS(h.pull().get()), 4 * GST_SECOND);
+  EXPECT_EQ(stat(h, "frames-in"), 8u);
+  EXPECT_EQ(stat(h, "frames-out") + stat(h, "frames-dropped"), 8u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, InFlight, ::testing::Values(0, 1, 2, 3, 8));
@@ -240,6 +251,26 @@ TEST(Flow, DownstreamErrorReachesUpstream) {
   GstFlowReturn flow = GST_FLOW_OK;
   for (int i = 0; i < 50 && flow == GST_FLOW_OK; ++i) flow = h.push(gray_with_square(), i);
   EXPECT_EQ(flow, GST_FLOW_ERROR);
+}
+
+TEST(Flow, StatsCountEveryFrameOnce) {
+  Harness h("cclabel output=none frames-in-flight=2");
+  h.video("GRAY8", kWidth, kHeight);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(h.push(gray_with_square(), i), GST_FLOW_OK);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(h.pull());
+  // Downstream got the last frame 10 s late: what comes next is left out, and said to be.
+  gst_harness_push_upstream_event(
+      h.get(), gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 0.5, 10 * static_cast<gint64>(GST_SECOND),
+                                 80 * GST_MSECOND));
+  ASSERT_EQ(h.push(gray_with_square(), 3), GST_FLOW_OK);
+  ASSERT_EQ(h.push(gray_with_square(), 1000), GST_FLOW_OK);
+  ASSERT_TRUE(h.pull());
+  EXPECT_EQ(stat(h, "frames-in"), 4u);
+  EXPECT_EQ(stat(h, "frames-out"), 4u);
+  EXPECT_EQ(stat(h, "frames-late"), 1u);
+  EXPECT_EQ(stat(h, "frames-dropped"), 0u);
+  EXPECT_GT(stat(h, "latency"), 0u);
+  EXPECT_TRUE(h.message(GST_MESSAGE_QOS));
 }
 
 TEST(Flow, LatencyIsMeasuredAndReported) {
