@@ -41,6 +41,8 @@ template <class P>
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
+  // Before configure(), where that depends on parameters; without it the defaults hold.
+  virtual void prepare(const P& /*params*/) {}
   // The only place that allocates. Throws InputError for what it cannot do, MemoryError.
   virtual void configure(const Setup& setup) = 0;
   // Puts one frame's work on the queue. Neither allocates nor waits. P is copied.

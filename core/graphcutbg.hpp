@@ -83,10 +83,6 @@ struct GraphCutReport {
 // it is background. Until `history` frames are seen, what stays for most of them is background.
 class GraphCutBg : public Algorithm<GraphCutBgParams> {
  public:
-  // Before configure(): what it allocates depends on `neighbours`, which changes between streams
-  // only. Without it the defaults hold.
-  virtual void prepare(const GraphCutBgParams& params) = 0;
-
   // After configure(), with no frame under way: a picture in host memory, in any format but
   // labels32, of the frames' size. An empty one takes it away. Pictures outlive reset(), not
   // configure(). Throws InputError for another size.

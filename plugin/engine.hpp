@@ -104,7 +104,10 @@ class EngineOf : public Engine {
     used_ = wanted_;
   }
   Picture picture_in_use() override { return picture_of(params_in_use()); }
-  void configure(const Setup& setup) override { algorithm_->configure(setup); }
+  void configure(const Setup& setup) override {
+    algorithm_->prepare(params_in_use());
+    algorithm_->configure(setup);
+  }
   void enqueue(const Job& job, Queue& queue) override {
     P params;
     {

@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#include "core/frame.hpp"
+#include "core/packed.hpp"
 #include "cpu/workers.hpp"
 
 namespace regions {
@@ -47,12 +47,6 @@ class MappedPicture {
   bool mapped_ = false;
   Frame view_;
 };
-
-// A view of tightly packed planes at `data`, in the order of the layout.
-Frame packed_frame(const Layout& layout, Size size, const Colorimetry& color, Memory memory,
-                   void* data);
-// Bytes that packed_frame spans. Rows start at multiples of 16 bytes, planes of 256.
-size_t packed_bytes(const Layout& layout, Size size);
 
 // Copies rows between host frames of one layout and size, on several threads.
 void copy_rows(const ConstFrame& from, const Frame& to, const Workers& workers);

@@ -61,7 +61,6 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
 
   void configure(const Setup& setup) override {
     const GraphCutBgParams now = params_in_use();
-    cut().prepare(now);
     EngineOf::configure(setup);
     configured_ = true;
     show(GraphCutPicture::background, now.background_image, {}, setup.size);

@@ -26,7 +26,8 @@ def host_environment(folder):
     env = dict(os.environ)
     env.update({
         "PATH": os.path.join(bundle, "bin") + ":" + env.get("PATH", ""),
-        "LD_LIBRARY_PATH": os.path.join(bundle, "lib") + ":" + env.get("LD_LIBRARY_PATH", ""),
+        "LD_LIBRARY_PATH": ":".join([os.path.join(bundle, "lib"), os.path.join(HERE, "bin"),
+                                     env.get("LD_LIBRARY_PATH", "")]),
         "GST_PLUGIN_SYSTEM_PATH_1_0": os.path.join(bundle, "plugins"),
         "GST_PLUGIN_SCANNER_1_0": os.path.join(bundle, "libexec", "gst-plugin-scanner"),
         "GST_PLUGIN_PATH": os.path.join(HERE, "plugin"),

@@ -1,0 +1,13 @@
+// cclabel for the library.
+#include "core/cclabel.hpp"
+
+#include "library/runner.hpp"
+
+namespace regions {
+
+std::unique_ptr<Runner> make_cclabel_runner(const std::shared_ptr<Backend>& backend);
+std::unique_ptr<Runner> make_cclabel_runner(const std::shared_ptr<Backend>& backend) {
+  return make_runner_of<CcLabelParams>(backend, {.regions = true});
+}
+
+}  // namespace regions

@@ -1,0 +1,63 @@
+// What stands behind the C interface: one algorithm on one device, frame by frame.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "library/regions.h"
+#include "library/runner.hpp"
+
+namespace regions {
+
+// "auto", "cpu", "cuda" or "cuda:N". Throws InputError, DeviceError.
+std::shared_ptr<Backend> open_backend(const std::string& device, int threads);
+
+// Throws InputError for an unknown name.
+std::unique_ptr<Runner> make_runner(const std::string& algorithm,
+                                    const std::shared_ptr<Backend>& backend);
+
+class Filter {
+ public:
+  Filter(const std::string& algorithm, const std::string& device, int threads);
+  ~Filter();
+
+  const std::string& device() const { return device_; }
+  void set(const std::string& name, const std::string& value);
+  const std::string& get(const std::string& name);
+  void process(RegionsFrame& frame);
+  void reset();
+
+ private:
+  // What a frame must have in common with the one before, else configure() comes first.
+  struct Shape {
+    Size size;
+    Colorimetry color;
+    PixelFormat in = PixelFormat::gray8;
+    std::optional<PixelFormat> out, mask;
+    bool operator==(const Shape& other) const;
+  };
+  // Memory of the backend for a picture that lies elsewhere.
+  struct Place {
+    Block block;
+    Frame frame;
+  };
+  void configure(const Shape& shape);
+  Frame bring_in(const Frame& picture, Place& place);
+  Frame make_room(const Frame& picture, Place& place);
+  void bring_back(const Frame& from, const Frame& to);
+  bool within_reach(const Frame& picture) const { return picture.memory == backend_->memory(); }
+
+  const std::shared_ptr<Backend> backend_;
+  const std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Queue> queue_;
+  const std::string device_;
+  std::string text_;  // the last value asked for
+
+  std::optional<Shape> shape_;  // of the last configure(); none: it must be done again
+  Place in_, out_, mask_, labels_, foreground_;
+  Block table_;  // Region[max_regions_], then the total
+  uint32_t max_regions_ = 0;
+};
+
+}  // namespace regions

@@ -1,0 +1,13 @@
+// graphcutbg for the library.
+#include "core/graphcutbg.hpp"
+
+#include "library/runner.hpp"
+
+namespace regions {
+
+std::unique_ptr<Runner> make_graphcutbg_runner(const std::shared_ptr<Backend>& backend);
+std::unique_ptr<Runner> make_graphcutbg_runner(const std::shared_ptr<Backend>& backend) {
+  return make_runner_of<GraphCutBgParams>(backend, {.foreground = true});
+}
+
+}  // namespace regions

@@ -1,0 +1,129 @@
+/* Labels the bright regions of a picture and prints them:
+ *
+ *   label_image IN.pgm [OUT.pgm [PROPERTY=VALUE...]]
+ *
+ * IN is a binary PGM or PPM of 8 bits (P5, P6); OUT gets the labels as a PGM of 16 bits. Exit
+ * status 1 and a line on standard error if something is wrong.
+ *
+ *   cc label_image.c $(pkg-config --cflags --libs regions)
+ */
+#include <regions.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 4096 };
+
+static int fail(const char* what, const char* why) {
+  fprintf(stderr, "label_image: %s: %s\n", what, why);
+  return 1;
+}
+
+/* A number of a header, after white space and comments; -1 if there is none. */
+static int header_number(FILE* file) {
+  int c = fgetc(file), number = 0, digits = 0;
+  while (c == '#' || c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+    if (c == '#') {
+      while (c != '\n' && c != EOF) c = fgetc(file);
+    }
+    c = fgetc(file);
+  }
+  for (; c >= '0' && c <= '9' && digits < 9; ++digits, c = fgetc(file)) {
+    number = 10 * number + c - '0';
+  }
+  return digits ? number : -1;
+}
+
+/* The picture, its pixels in `*pixels` (to be freed); all zero on failure. */
+static RegionsPicture read_picture(const char* name) {
+  RegionsPicture none, picture;
+  memset(&none, 0, sizeof none);
+  picture = none;
+  FILE* file = fopen(name, "rb");
+  if (!file) return none;
+  const int p = fgetc(file), kind = fgetc(file);
+  const int width = header_number(file), height = header_number(file), most = header_number(file);
+  if (p == 'P' && (kind == '5' || kind == '6') && width > 0 && width <= 65535 && height > 0 &&
+      height <= 65535 && most == 255) {
+    const size_t row = (size_t)width * (kind == '5' ? 1 : 3);
+    void* pixels = malloc(row * (size_t)height);
+    if (pixels && fread(pixels, row, (size_t)height, file) == (size_t)height) {
+      picture.format = kind == '5' ? "GRAY8" : "RGB";
+      picture.width = width;
+      picture.height = height;
+      picture.plane[0] = pixels;
+      picture.pitch[0] = (ptrdiff_t)row;
+    } else {
+      free(pixels);
+    }
+  }
+  fclose(file);
+  return picture;
+}
+
+/* PGM keeps the high byte first. */
+static int write_labels(const char* name, const uint32_t* labels, int width, int height) {
+  FILE* file = fopen(name, "wb");
+  if (!file) return fail(name, "cannot be written");
+  fprintf(file, "P5\n%d %d\n65535\n", width, height);
+  for (long i = 0; i < (long)width * height; ++i) {
+    fputc((int)(labels[i] >> 8 & 255), file);
+    fputc((int)(labels[i] & 255), file);
+  }
+  return fclose(file) == 0 ? 0 : fail(name, "cannot be written");
+}
+
+static int label(RegionsFilter* filter, RegionsPicture in, const char* out) {
+  RegionsFrame frame;
+  memset(&frame, 0, sizeof frame);
+  RegionsRegion* regions = calloc(MOST, sizeof *regions);
+  uint32_t* labels = malloc(sizeof *labels * (size_t)in.width * (size_t)in.height);
+  frame.in = in;
+  frame.regions = regions;
+  frame.capacity = MOST;
+  frame.labels = in;
+  frame.labels.format = "U32_LE";
+  frame.labels.plane[0] = labels;
+  frame.labels.pitch[0] = (ptrdiff_t)sizeof *labels * in.width;
+  int status = 1;
+  if (!regions || !labels) {
+    fail("labels", "no memory");
+  } else if (regions_process(filter, &frame) != REGIONS_OK) {
+    fail("cclabel", regions_error());
+  } else {
+    printf("%u regions, on %s\n", frame.total, regions_device(filter));
+    for (uint32_t i = 0; i < frame.count; ++i) {
+      const RegionsRegion* r = &regions[i];
+      printf("%u: %dx%d at (%d, %d), %llu pixels, centre (%.2f, %.2f)\n", r->id,
+             r->right - r->left + 1, r->bottom - r->top + 1, r->left, r->top,
+             (unsigned long long)r->area, (double)r->sum_x / (double)r->area,
+             (double)r->sum_y / (double)r->area);
+    }
+    status = out ? write_labels(out, labels, in.width, in.height) : 0;
+  }
+  free(labels);
+  free(regions);
+  return status;
+}
+
+int main(int count, char** words) {
+  if (count < 2) return fail("usage", "label_image IN.pgm [OUT.pgm [PROPERTY=VALUE...]]");
+  RegionsPicture in = read_picture(words[1]);
+  if (!in.plane[0]) return fail(words[1], "no PGM or PPM of 8 bits that can be read");
+  RegionsFilter* filter = regions_open("cclabel", "auto", 0);
+  int status = 0;
+  if (!filter || regions_set(filter, "output", "none") != REGIONS_OK) {
+    status = fail("cclabel", regions_error());
+  }
+  for (int i = 3; i < count && !status; ++i) {
+    char* value = strchr(words[i], '=');
+    if (value) *value++ = '\0';
+    if (!value || regions_set(filter, words[i], value) != REGIONS_OK) {
+      status = fail(words[i], value ? regions_error() : "is not PROPERTY=VALUE");
+    }
+  }
+  if (!status) status = label(filter, in, count > 2 ? words[2] : NULL);
+  regions_close(filter);
+  free(in.plane[0]);
+  return status;
+}

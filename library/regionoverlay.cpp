@@ -1,0 +1,13 @@
+// regionoverlay for the library.
+#include "core/regionoverlay.hpp"
+
+#include "library/runner.hpp"
+
+namespace regions {
+
+std::unique_ptr<Runner> make_regionoverlay_runner(const std::shared_ptr<Backend>& backend);
+std::unique_ptr<Runner> make_regionoverlay_runner(const std::shared_ptr<Backend>& backend) {
+  return make_runner_of<RegionOverlayParams>(backend, {});
+}
+
+}  // namespace regions

@@ -1,0 +1,117 @@
+/* Regions of pictures without GStreamer: the algorithms behind the elements cclabel, graphcutbg,
+ * slicsuperpixel and regionoverlay, on the CPU or on a CUDA device.
+ *
+ *   RegionsFilter *f = regions_open("cclabel", "auto", 0);
+ *   regions_set(f, "threshold", "0.5");
+ *   RegionsFrame frame = {0};
+ *   frame.in = ...;  frame.labels = ...;  frame.regions = table;  frame.capacity = 1000;
+ *   if (regions_process(f, &frame) != REGIONS_OK) puts(regions_error());
+ *   regions_close(f);
+ *
+ * A filter is used by one thread at a time; different filters by as many as you like. Properties
+ * and their values are those of the elements (docs/elements.md), given as text as for gst-launch;
+ * those that name files are for the elements alone.
+ */
+#ifndef REGIONS_H
+#define REGIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define REGIONS_API __attribute__((visibility("default")))
+
+typedef enum {
+  REGIONS_OK = 0,
+  REGIONS_ERROR_INPUT,  /* a picture, a property or its value is at fault */
+  REGIONS_ERROR_MEMORY, /* host or device memory ran out */
+  REGIONS_ERROR_DEVICE, /* the device failed or is not there */
+  REGIONS_ERROR_OTHER
+} RegionsStatus;
+
+typedef enum { REGIONS_HOST = 0, REGIONS_CUDA = 1 } RegionsMemory;
+
+/* How YUV stands for colour. DEFAULT: BT.601 below 720 rows, else BT.709, both of limited range;
+ * grey and RGB always have the full range. */
+typedef enum {
+  REGIONS_COLOR_DEFAULT = 0,
+  REGIONS_COLOR_BT601,
+  REGIONS_COLOR_BT709,
+  REGIONS_COLOR_BT2020,
+  REGIONS_COLOR_BT601_FULL,
+  REGIONS_COLOR_BT709_FULL,
+  REGIONS_COLOR_BT2020_FULL
+} RegionsColor;
+
+/* A picture that the caller owns. All zero: none. */
+typedef struct {
+  const char* format;   /* as in GStreamer caps: "GRAY8", "NV12", "RGB", ...; "U32_LE" for labels */
+  int width, height;    /* pixels, 1..65535 */
+  void* plane[3];       /* first byte of each plane the format has */
+  ptrdiff_t pitch[3];   /* bytes from row to row */
+  RegionsMemory memory; /* REGIONS_CUDA: of the device that the filter runs on */
+  RegionsColor color;
+} RegionsPicture;
+
+/* What is known of a region. */
+typedef struct {
+  uint32_t id;                      /* its label, 1..n in raster order of the first pixel */
+  uint32_t track;                   /* stays from frame to frame; equals id where nothing tracks */
+  int32_t first_x, first_y;         /* first pixel in raster order */
+  int32_t left, top, right, bottom; /* box, all four inside */
+  uint64_t area;                    /* pixels */
+  uint64_t sum_x, sum_y;            /* over its pixels; divided by area: the centroid */
+  uint64_t sum_value[3];            /* of each colour component as stored */
+} RegionsRegion;
+
+/* One frame's work. Leave what you do not want zero. */
+typedef struct {
+  RegionsPicture in;         /* read */
+  RegionsPicture out;        /* written as the property `output` says; may be `in` itself */
+  RegionsPicture labels;     /* written, U32_LE: 0 is background (cclabel, slicsuperpixel) */
+  RegionsPicture foreground; /* written, GRAY8: 0..255 (graphcutbg) */
+  RegionsPicture mask;       /* read: labels or a mask for source=mask, tints and outlines */
+  RegionsRegion* regions;    /* written: the first `capacity` of them (cclabel, slicsuperpixel) */
+  uint32_t capacity;
+  uint32_t count;                /* written: how many of `regions` are set */
+  uint32_t total;                /* written: how many there are */
+  const RegionsRegion* attached; /* read: what regionoverlay draws */
+  uint32_t attached_count;
+} RegionsFrame;
+
+typedef struct RegionsFilter RegionsFilter;
+
+/* `algorithm`: "cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay". `device`: "auto" (a CUDA
+ * device that works, else the CPU), "cpu", "cuda" or "cuda:N". `threads` of the CPU, 0 for as many
+ * as the machine has. Null on failure, see regions_error(). */
+REGIONS_API RegionsFilter* regions_open(const char* algorithm, const char* device, int threads);
+REGIONS_API void regions_close(RegionsFilter* filter);
+
+/* The device that does the work, such as "cpu: 2 threads"; lives as long as the filter. */
+REGIONS_API const char* regions_device(const RegionsFilter* filter);
+
+REGIONS_API RegionsStatus regions_set(RegionsFilter* filter, const char* property,
+                                      const char* value);
+/* The value as text, until the filter's next call; null for an unknown property. */
+REGIONS_API const char* regions_get(RegionsFilter* filter, const char* property);
+
+/* Works on one frame and returns when all is written. The first frame of a size, format or new
+ * setting allocates; frames like the one before do not. */
+REGIONS_API RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame);
+
+/* Forgets what was learnt from earlier frames. */
+REGIONS_API RegionsStatus regions_reset(RegionsFilter* filter);
+
+/* What went wrong in the last call of this thread that failed; never null. */
+REGIONS_API const char* regions_error(void);
+
+/* "0.1.0" */
+REGIONS_API const char* regions_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

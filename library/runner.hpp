@@ -1,0 +1,98 @@
+// Runner: an algorithm with its parameters, seen without their types.
+#pragma once
+
+#include <utility>
+
+#include "core/algorithm.hpp"
+#include "core/field.hpp"
+
+namespace regions {
+
+// What an algorithm makes beside the output picture.
+struct Gives {
+  bool regions = false;     // Job.table and Job.labels
+  bool foreground = false;  // Job.foreground
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual Gives gives() const = 0;
+  virtual std::span<const Field> fields() const = 0;
+  virtual Value get(const Field& field) const = 0;
+  // Live fields take effect at the next enqueue(), others at the next configure().
+  virtual void set(const Field& field, std::string_view text) = 0;
+  // Fills in what the parameters say of `setup`, then configures.
+  virtual void configure(Setup& setup) = 0;
+  virtual void enqueue(const Job& job, Queue& queue) = 0;
+  // Throws InputError where the parameters forbid a frame with so many regions.
+  virtual void judge(uint32_t total) const = 0;
+  virtual void reset() = 0;
+};
+
+// A member that several algorithms' parameters have is taken to mean the same.
+template <class P>
+class RunnerOf final : public Runner {
+ public:
+  RunnerOf(std::unique_ptr<Algorithm<P>> algorithm, Gives gives)
+      : algorithm_(std::move(algorithm)), gives_(gives) {}
+  Gives gives() const override { return gives_; }
+  std::span<const Field> fields() const override { return fields_of(P{}); }
+  Value get(const Field& field) const override { return field.get(&wanted_); }
+  void set(const Field& field, std::string_view text) override {
+    expects(field.kind != Kind::text,
+            std::string(field.name) + " names a file, which the elements read, not the library");
+    assign_text(field, &wanted_, text);
+    if (field.live) field.set(&used_, field.get(&wanted_));
+  }
+  void configure(Setup& setup) override {
+    used_ = wanted_;
+    if constexpr (requires { used_.max_regions; }) {
+      setup.max_regions = static_cast<uint32_t>(used_.max_regions);
+    }
+    if constexpr (requires { used_.track; }) setup.tracks = used_.track;
+    bool wants_output = true;
+    if constexpr (requires { decltype(P::output)::none; }) {
+      wants_output = used_.output != decltype(P::output)::none;
+    }
+    expects(setup.has_output == wants_output,
+            wants_output ? "`output` asks for a picture, but there is no `out`; output=none does "
+                           "without"
+                         : "there is a picture `out`, but output=none writes none");
+    limit_ = setup.has_output ? max_label(setup.out) : UINT32_MAX;
+    algorithm_->prepare(used_);
+    algorithm_->configure(setup);
+  }
+  void enqueue(const Job& job, Queue& queue) override { algorithm_->enqueue(job, used_, queue); }
+  void judge(uint32_t total) const override {
+    if constexpr (requires { used_.overflow; }) {
+      expects(total <= limit_ || used_.overflow != decltype(P::overflow)::error ||
+                  used_.output != decltype(P::output)::labels,
+              std::to_string(total) + " regions, but the picture holds labels up to " +
+                  std::to_string(limit_));
+    }
+  }
+  void reset() override { algorithm_->reset(); }
+
+ private:
+  static uint32_t max_label(const Layout& layout) {
+    return layout.sample_bytes == 4 ? UINT32_MAX : (1u << layout.depth) - 1;
+  }
+
+  const std::unique_ptr<Algorithm<P>> algorithm_;
+  const Gives gives_;
+  P wanted_, used_;
+  uint32_t limit_ = UINT32_MAX;
+};
+
+template <class P>
+std::unique_ptr<Runner> make_runner_of(const std::shared_ptr<Backend>& backend, Gives gives) {
+#if REGIONS_CUDA
+  if (backend->kind() == BackendKind::cuda) {
+    return std::make_unique<RunnerOf<P>>(make_algorithm<P, BackendKind::cuda>(backend), gives);
+  }
+#endif
+  return std::make_unique<RunnerOf<P>>(make_algorithm<P, BackendKind::cpu>(backend), gives);
+}
+
+}  // namespace regions

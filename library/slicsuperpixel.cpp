@@ -1,0 +1,13 @@
+// slicsuperpixel for the library.
+#include "core/slicsuperpixel.hpp"
+
+#include "library/runner.hpp"
+
+namespace regions {
+
+std::unique_ptr<Runner> make_slicsuperpixel_runner(const std::shared_ptr<Backend>& backend);
+std::unique_ptr<Runner> make_slicsuperpixel_runner(const std::shared_ptr<Backend>& backend) {
+  return make_runner_of<SlicParams>(backend, {.regions = true});
+}
+
+}  // namespace regions

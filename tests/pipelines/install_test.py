@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+"""What is installed works where it is installed, and goes away again.
+
+  install_test.py BUILD
+
+Installs into temporary folders: nothing of the machine is touched.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import media
+import numpy
+from scipy import ndimage
+
+ELEMENTS = ("cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay")
+EXAMPLE = media.ROOT / "library" / "label_image.c"
+
+
+def output_of(*command, env=None):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=env, check=False)
+    if done.returncode:
+        raise AssertionError(f"{command}: {done.stderr.decode()}")
+    return done.stdout
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
+
+
+class Install(unittest.TestCase):
+    build = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def expect_working(self, root, prefix):
+        """Elements and library below root, as if root were /."""
+        plugin, = (root / prefix).rglob("libgstregions.so")
+        env = dict(os.environ, GST_PLUGIN_PATH=str(plugin.parent),
+                   LD_PRELOAD=os.environ.get("REGIONS_PRELOAD", ""),
+                   GST_REGISTRY=str(self.folder / "registry.bin"))
+        for element in ELEMENTS:
+            self.assertIn(element.encode(), output_of("gst-inspect-1.0", element, env=env))
+
+        pc, = (root / prefix).rglob("regions.pc")
+        flags = output_of("pkg-config", "--cflags", "--libs", "regions", env=dict(
+            os.environ, PKG_CONFIG_PATH=str(pc.parent), PKG_CONFIG_SYSROOT_DIR=str(root),
+            PKG_CONFIG_ALLOW_SYSTEM_CFLAGS="1", PKG_CONFIG_ALLOW_SYSTEM_LIBS="1")).decode().split()
+        program = self.folder / "label_image"
+        output_of("cc", EXAMPLE, "-o", program, *flags)
+        picture = numpy.random.default_rng(1).integers(0, 256, (61, 97), numpy.uint8)
+        (self.folder / "in.pgm").write_bytes(b"P5\n97 61\n255\n" + picture.tobytes())
+        env["LD_LIBRARY_PATH"] = str(pc.parent.parent)
+        text = output_of(program, self.folder / "in.pgm", self.folder / "out.pgm", "threshold=0.8",
+                         env=env).decode()
+        labels, count = ndimage.label(picture >= 204, numpy.ones((3, 3)))
+        self.assertTrue(text.startswith(f"{count} regions"), text[:100])
+        written = (self.folder / "out.pgm").read_bytes()[-2 * picture.size:]
+        self.assertTrue((numpy.frombuffer(written, ">u2").reshape(picture.shape) == labels).all())
+
+    def test_meson_installs_and_uninstalls(self):
+        stage = self.folder / "stage"
+        output_of("meson", "install", "-C", self.build, "--no-rebuild", "--destdir", stage)
+        prefix, = {path.parents[3].relative_to(stage) for path in stage.rglob("libgstregions.so")}
+        self.expect_working(stage, prefix)
+        output_of("ninja", "-C", self.build, "uninstall", env=dict(os.environ, DESTDIR=str(stage)))
+        self.assertEqual(files_below(stage), [])
+
+    def test_the_package_installs_and_goes(self):
+        for program in ("dpkg", "dpkg-deb", "dpkg-shlibdeps"):
+            if not shutil.which(program):
+                self.skipTest(f"{program} is missing: install dpkg-dev")
+        package = output_of(media.ROOT / "packaging" / "deb", "--build", self.build, "-o",
+                            self.folder).decode().strip()
+        root = self.folder / "root"
+        (root / "var/lib/dpkg").mkdir(parents=True)
+        (root / "var/lib/dpkg/status").touch()
+        # Its dependencies are met by the machine, which that root knows nothing of.
+        dpkg = ("dpkg", f"--root={root}", "--force-depends", "--force-not-root", "--log=/dev/null")
+        output_of(*dpkg, "--install", package)
+        self.expect_working(root, "usr")
+        self.assertIn("usr/share/doc/gst-regions/copyright", files_below(root))
+        output_of(*dpkg, "--purge", "gst-regions")
+        self.assertEqual([name for name in files_below(root) if name.startswith("usr")], [])
+
+    def test_what_cannot_be_packed_is_said(self):
+        media.run(media.ROOT / "packaging" / "deb", "--build", self.folder, status=1)
+        media.run(media.ROOT / "packaging" / "deb", "--bulid", status=1)
+
+
+if __name__ == "__main__":
+    Install.build = sys.argv.pop(1)
+    unittest.main()
