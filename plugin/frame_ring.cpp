@@ -9,7 +9,10 @@ FrameRing::FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Call
     : pad_(source_pad), setup_(setup), callbacks_(std::move(callbacks)) {
   {
     const Backend::Entry entry(*setup_.backend);
-    for (int i = 0; i < slots; ++i) places_.push_back({std::make_unique<FrameSlot>(setup_, i)});
+    places_.resize(static_cast<size_t>(slots));
+    for (int i = 0; i < slots; ++i) {
+      places_[static_cast<size_t>(i)].slot = std::make_unique<FrameSlot>(setup_, i);
+    }
   }
   finisher_ = std::thread([this] { finish_all(); });
 }
@@ -108,11 +111,11 @@ void FrameRing::push_oldest() {
   GstFlowReturn flow = GST_FLOW_OK;
   if (!buffer) callbacks_.dropped(1);
   if (failure) {
-    flow = GST_FLOW_ERROR;
     try {
       std::rethrow_exception(failure);
     } catch (const std::exception& error) {
       callbacks_.failed(error);
+      flow = GST_FLOW_ERROR;
     }
   } else if (buffer) {
     flow = callbacks_.finished(*oldest.slot, buffer);

@@ -16,12 +16,13 @@ except ImportError as missing:
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = pathlib.Path("/usr/share/doc/opencv-doc/examples/data")
 CLIP = EXAMPLES / "vtest.avi"
+PATIENCE = float(os.environ.get("REGIONS_PATIENCE", "1"))  # more under sanitizers
 
 
 def run(*command, status=0, **options):
     """Runs one of our scripts and returns what it printed; fails on another exit status."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          check=False, timeout=300, **options)
+                          check=False, timeout=300 * PATIENCE, **options)
     if done.returncode != status:
         raise AssertionError(f"{command} ended with {done.returncode}, not {status}\n"
                              f"{done.stdout}{done.stderr}")
