@@ -147,12 +147,12 @@ namespace graphcut {
 ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   ScenePlan plan;
   plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
-  plan.match = static_cast<uint32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
+  plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
   // After `history` frames at half speed the evidence against a new mode is gone: its share is
   // halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
   plan.least_alpha = static_cast<uint32_t>(
       std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
-  plan.rate = static_cast<uint32_t>(std::lround(params.learning_rate * 4096));
+  plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
   if (params.sigma > 0) {
     const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);
     plan.contrast_scale = static_cast<uint32_t>(std::clamp(scale, 1.0, kMostContrastScale));
