@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/graphcutbg.hpp"
+#include "core/graphcutbg/mask.hpp"
 #include "core/graphcutbg/scene.hpp"
 
 namespace regions::graphcut {
@@ -17,6 +18,7 @@ struct EnergyPlan {
   int darkest = 0;                               // of 256
   int left = 0, top = 0, right = 0, bottom = 0;  // looked at; right and bottom not inside
   int mask_foreground = 256, mask_background = -1;
+  MaskScale mask_scale;
   bool uses_image = true;
   bool uses_mask = false;
   bool uses_colors = false;
@@ -75,6 +77,7 @@ REGIONS_HD inline int mask_evidence(int value, int threshold, const EnergyPlan& 
 }
 
 ScenePlan scene_plan_of(const GraphCutBgParams& params);
-EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size);
+// `mask`: size of the mask that came with the frame.
+EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
 }  // namespace regions::graphcut

@@ -126,9 +126,7 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
                                   const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
   if (!is_open(canvas, plan, x, y)) return -kSure;
   if (plan.uses_mask && !mask.empty()) {
-    int value = mask.sample(0, x, y);
-    if (mask.layout.sample_bytes == 2) value >>= 8;
-    if (mask.layout.sample_bytes == 4) value = value ? 255 : 0;
+    const int value = mask_value(mask, plan.mask_scale, x, y);
     const int from_mask = mask_evidence(value, frame.model.threshold, plan);
     if (!plan.uses_image || from_mask == kSure || from_mask == -kSure) return from_mask;
   }

@@ -52,7 +52,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
     expects_cuttable(setup_, job, params);
     Slot& slot = slots_[static_cast<size_t>(job.slot)];
-    Task task{job, scene_plan_of(params), energy_plan_of(params, setup_.size),
+    Task task{job, scene_plan_of(params), energy_plan_of(params, setup_.size, job.mask.size()),
               view_plan_of(params, setup_)};
     expects(!task.view.shows_image() || !replacement_.empty(),
             "replace-with=image, but there is no replace-image");

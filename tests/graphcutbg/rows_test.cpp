@@ -118,7 +118,7 @@ TEST(GraphCutRows, AreAsTheirPixels) {
       Room single(size, number), rows(size, number);
       const Canvas one = single.canvas(round.excludes, round.eight);
       const Canvas all = rows.canvas(round.excludes, round.eight);
-      const EnergyPlan energy = energy_plan_of(round.params, size);
+      const EnergyPlan energy = energy_plan_of(round.params, size, size);
       GuardedFrame mask(PixelFormat::gray8, size);
       std::vector<uint8_t> foreground(size.area());
       for (int y = 0; y < size.height; ++y) {
