@@ -23,7 +23,7 @@ constexpr Choice kOutputs[] = {
     {4, "none", "The picture untouched, with the mask attached"}};
 constexpr Choice kSources[] = {
     {0, "image", "The picture against the background model"},
-    {1, "mask", "The mask attached upstream, refined along the picture's edges"},
+    {1, "mask", "The mask attached upstream, of any size, refined along the picture's edges"},
     {2, "both", "The background model; the attached mask, where there is one, pins sure pixels"}};
 constexpr Choice kNeighbours[] = {{4, "4", "Neighbours share an edge"},
                                   {8, "8", "Neighbours share an edge or a corner"}};
@@ -133,8 +133,11 @@ void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams
   expects(params.source != GraphCutSource::mask || !job.mask.empty(),
           "source=mask, but the frame has no mask");
   const bool reads_mask = params.source != GraphCutSource::image && !job.mask.empty();
-  expects(!reads_mask || job.mask.size() == setup.size,
-          "the mask is " + text_of(job.mask.size()) + ", the frame " + text_of(setup.size));
+  const Size mask = job.mask.size();
+  constexpr int kMost = static_cast<int>(kMostPixels);
+  expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMost &&
+                          mask.height <= kMost && job.mask.layout.channels == 1),
+          "the attached mask of " + text_of(mask) + " pixels is no mask");
   expects(job.foreground.empty() || job.foreground.size() == setup.size,
           "the attached mask has another size than the frame");
   expects(params.left < setup.size.width && params.top < setup.size.height,
@@ -147,12 +150,12 @@ namespace graphcut {
 ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   ScenePlan plan;
   plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
-  plan.match = static_cast<uint32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
+  plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
   // After `history` frames at half speed the evidence against a new mode is gone: its share is
   // halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
   plan.least_alpha = static_cast<uint32_t>(
       std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
-  plan.rate = static_cast<uint32_t>(std::lround(params.learning_rate * 4096));
+  plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
   if (params.sigma > 0) {
     const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);
     plan.contrast_scale = static_cast<uint32_t>(std::clamp(scale, 1.0, kMostContrastScale));
@@ -161,7 +164,7 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   return plan;
 }
 
-EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size) {
+EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
   EnergyPlan plan;
   for (int i = 0; i < kLinkEntries; ++i) {
     const double link = params.lambda * kNat * std::exp(-static_cast<double>(i) / kLinkSteps);
@@ -175,6 +178,7 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size) {
   plan.bottom = params.height > 0 ? std::min(size.height, params.top + params.height) : size.height;
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
+  plan.mask_scale = MaskScale::between(mask, size);
   plan.uses_image = params.source != GraphCutSource::mask;
   plan.uses_colors = params.foreground_colors && plan.uses_image;
   plan.uses_mask = params.source != GraphCutSource::image;

@@ -4,6 +4,7 @@
 
 #include "core/cclabel.hpp"
 #include "core/frame.hpp"
+#include "core/graphcutbg/lanes.hpp"
 
 namespace regions::graphcut {
 
@@ -11,19 +12,23 @@ REGIONS_HD constexpr uint8_t clamp_byte(int value) {
   return static_cast<uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-struct Color {
-  uint8_t y = 0, u = 128, v = 128;  // black is 0, no colour 128
+template <class Int>
+struct BasicColor {
+  Int y = 0, u = 128, v = 128;  // 0..255; black is 0, no colour 128
 
-  REGIONS_HD int operator[](int c) const { return c == 0 ? y : c == 1 ? u : v; }
+  REGIONS_LANES const Int& operator[](int c) const { return c == 0 ? y : c == 1 ? u : v; }
   // As one word, so that a picture of them is read at once.
-  REGIONS_HD uint32_t packed() const {
-    return y | static_cast<uint32_t>(u) << 8 | static_cast<uint32_t>(v) << 16;
+  REGIONS_LANES Int packed() const { return y | u << 8 | v << 16; }
+  REGIONS_LANES static BasicColor unpacked(const Int& word) {
+    return {word & 255, word >> 8 & 255, word >> 16 & 255};
   }
-  REGIONS_HD static Color unpacked(uint32_t word) {
-    return {static_cast<uint8_t>(word), static_cast<uint8_t>(word >> 8),
-            static_cast<uint8_t>(word >> 16)};
+  REGIONS_LANES static BasicColor load(const uint32_t* from) {
+    Int word;
+    read_words(from, word);
+    return unpacked(word);
   }
 };
+using Color = BasicColor<int32_t>;
 
 // Chroma of RGB by BT.601 at full range, in 8-bit fixed point.
 REGIONS_HD inline Color color_of_rgb(int r, int g, int b) {
@@ -52,28 +57,31 @@ REGIONS_HD Color color_at(const BasicFrame<Byte>& frame, int x, int y) {
   return color_of(frame.layout, frame.color.full_range, component);
 }
 
-REGIONS_HD inline int contrast2(const Color& a, const Color& b) {
-  const int dy = a.y - b.y;
-  const int du = a.u - b.u;
-  const int dv = a.v - b.v;
+template <class Int>
+REGIONS_LANES Int contrast2(const BasicColor<Int>& a, const BasicColor<Int>& b) {
+  const Int dy = a.y - b.y;
+  const Int du = a.u - b.u;
+  const Int dv = a.v - b.v;
   return dy * dy + du * du + dv * dv;
 }
 
 // new = old * gain + offset; chroma is scaled about its middle.
 struct Light {
-  static constexpr int kOne = 4096;
+  static constexpr int kGainBits = 12;
+  static constexpr int kOne = 1 << kGainBits;
   int gain = kOne;
   int offset = 0;  // luma, of 1/256 levels
 
   REGIONS_HD bool same() const { return gain == kOne && offset == 0; }
-  // A value with 8 fraction bits.
-  REGIONS_HD int apply(int component, int value) const {
+  // A value with 8 fraction bits. Differences from the base stay below 2^16, gains below 2^15.
+  template <class Int>
+  REGIONS_LANES Int apply(int component, const Int& value) const {
     constexpr int kMiddle = 128 << 8;
     const int base = component == 0 ? 0 : kMiddle;
     const int add = component == 0 ? offset : kMiddle;
-    const int lit =
-        static_cast<int>((static_cast<int64_t>(value - base) * gain + kOne / 2) / kOne) + add;
-    return lit < 0 ? 0 : lit > 65535 ? 65535 : lit;
+    const Int scaled = (value - base) * gain + kOne / 2;
+    const Int towards_zero = pick(scaled < 0, Int(kOne - 1), Int(0));
+    return within<Int>(((scaled + towards_zero) >> kGainBits) + add, 0, 65535);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/graphcutbg.hpp"
+#include "core/graphcutbg/mask.hpp"
 #include "core/graphcutbg/scene.hpp"
 
 namespace regions::graphcut {
@@ -12,20 +13,19 @@ inline constexpr int kSure = 14000;
 
 // What the parameters say of the energy; small enough to travel by value.
 struct EnergyPlan {
-  uint16_t link[kLinkEntries] = {};              // lambda * exp(-i / kLinkSteps), units
+  uint16_t link[kLinkEntries + 1] = {};          // lambda * exp(-i / kLinkSteps), units; 0 at last
   int shadow = 0;                                // of 256
   int darkest = 0;                               // of 256
   int left = 0, top = 0, right = 0, bottom = 0;  // looked at; right and bottom not inside
   int mask_foreground = 256, mask_background = -1;
+  MaskScale mask_scale;
   bool uses_image = true;
   bool uses_mask = false;
   bool uses_colors = false;
 
   // Boykov and Jolly 2001: links between alike neighbours are strong. `diagonal`: by distance.
-  REGIONS_HD int link_for(int contrast2, uint32_t scale, bool diagonal) const {
-    const uint64_t step = static_cast<uint64_t>(contrast2) * scale >> 16;
-    const int straight = step < kLinkEntries ? link[step] : 0;
-    return diagonal ? straight * 181 >> 8 : straight;
+  REGIONS_HD int link_for(int step, bool diagonal) const {
+    return diagonal ? link[step] * 181 >> 8 : link[step];
   }
   REGIONS_HD bool looks_at(int x, int y) const {
     return x >= left && x < right && y >= top && y < bottom;
@@ -34,22 +34,25 @@ struct EnergyPlan {
 
 // The contrast between two neighbours that the cut may follow: an edge that the background has at
 // the same place is none of the foreground's (Sun et al., Background Cut, 2006).
-REGIONS_HD inline int edge2(const Color& a, const Color& b, const Color& background_a,
-                            const Color& background_b) {
-  const int now = contrast2(a, b);
-  const int dy = (a.y - b.y) - (background_a.y - background_b.y);
-  const int du = (a.u - b.u) - (background_a.u - background_b.u);
-  const int dv = (a.v - b.v) - (background_a.v - background_b.v);
-  const int moved = dy * dy + du * du + dv * dv;
-  return moved < now ? moved : now;
+template <class Int>
+REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
+                        const BasicColor<Int>& background_a, const BasicColor<Int>& background_b) {
+  const Int now = contrast2(a, b);
+  const Int dy = (a.y - b.y) - (background_a.y - background_b.y);
+  const Int du = (a.u - b.u) - (background_a.u - background_b.u);
+  const Int dv = (a.v - b.v) - (background_a.v - background_b.v);
+  const Int moved = dy * dy + du * du + dv * dv;
+  return pick(moved < now, moved, now);
 }
 
 // A shadow keeps the background's hue and loses brightness; its evidence shrinks towards what
 // chroma says, and down to kShadowMost against the foreground, which neighbours easily outweigh.
 inline constexpr int kShadowMost = kNat;
+// Whether anything but the model has a say in this evidence.
+REGIONS_HD constexpr bool is_in_doubt(int evidence) { return evidence > -kShadowMost; }
 REGIONS_HD inline int without_shadow(int evidence, const Color& now, const Mode& background,
                                      const EnergyPlan& plan) {
-  if (evidence <= -kShadowMost || plan.shadow == 0) return evidence;
+  if (!is_in_doubt(evidence) || plan.shadow == 0) return evidence;
   const int lit = background.mean[0] >> Mode::kMeanShift;
   if (now.y >= lit || now.y * 256 < lit * plan.darkest || lit == 0) return evidence;
   const int ratio = (now.y << 8) / lit;
@@ -59,9 +62,9 @@ REGIONS_HD inline int without_shadow(int evidence, const Color& now, const Mode&
     const int d = ((now[c] - 128) << 4) - expected;  // of 1/16 levels
     square += d * d;
   }
-  const auto d2 = static_cast<uint32_t>(square) / background.var_chroma;  // of 1/16
-  if (d2 > 1u << 14) return evidence;
-  const int remains = static_cast<int>(d2) * (kNat / 32) - kShadowMost;
+  const int d2 = square / background.var_chroma;  // of 1/16
+  if (d2 > 1 << 14) return evidence;
+  const int remains = d2 * (kNat / 32) - kShadowMost;
   if (remains >= evidence) return evidence;
   return evidence + (remains - evidence) * plan.shadow / 256;
 }
@@ -74,6 +77,7 @@ REGIONS_HD inline int mask_evidence(int value, int threshold, const EnergyPlan& 
 }
 
 ScenePlan scene_plan_of(const GraphCutBgParams& params);
-EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size);
+// `mask`: size of the mask that came with the frame.
+EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
 }  // namespace regions::graphcut

@@ -4,66 +4,83 @@
 // is learnt.
 #pragma once
 
-#include <cstdint>
-
 #include "core/graphcutbg/color.hpp"
 
 namespace regions::graphcut {
 
 inline constexpr int kNat = 64;  // units of a log-likelihood ratio of 1, everywhere in the energy
 
-// One mode, and how it lies in memory: three words, each a plane of the model.
-struct Mode {
+// One mode, and how it lies in memory: three words, each a plane of the model. Where the weight is
+// 0 there is no mode, and the rest means nothing.
+struct ModeScale {
   static constexpr int kWords = 3;
-  static constexpr int kMeanShift = 8;       // means have so many fraction bits
-  static constexpr uint32_t kWhole = 65535;  // weight of a mode that is alone
+  static constexpr int kMeanShift = 8;      // means have so many fraction bits
+  static constexpr int32_t kWhole = 65535;  // weight of a mode that is alone
+};
 
-  uint32_t weight = 0;  // share of the frames, of kWhole; 0: no mode
-  int32_t mean[3] = {};
-  uint32_t var_luma = 0;  // of 1/16
-  uint32_t var_chroma = 0;
+template <class Int>
+struct BasicMode : ModeScale {
+  Int weight = 0;  // share of the frames, of kWhole
+  Int mean[3] = {0, 0, 0};
+  Int var_luma = 0;  // of 1/16
+  Int var_chroma = 0;
 
-  REGIONS_HD static Mode load(const uint32_t* words, size_t plane) {
-    Mode mode;
-    const uint32_t a = words[0];
-    const uint32_t b = words[plane];
-    const uint32_t c = words[2 * plane];
-    mode.weight = a >> 16;
-    mode.mean[0] = static_cast<int32_t>(a & 0xFFFF);
-    mode.mean[1] = static_cast<int32_t>(b & 0xFFFF);
-    mode.mean[2] = static_cast<int32_t>(b >> 16);
+  // Words that stand for no mode are not read.
+  REGIONS_LANES static BasicMode load(const uint32_t* words, size_t plane) {
+    BasicMode mode;
+    Int a, b, c;
+    read_words(words, a);
+    mode.weight = upper_bits(a, 16);
+    if (!any(mode.weight != 0)) return mode;
+    read_words(words + plane, b);
+    read_words(words + 2 * plane, c);
+    mode.mean[0] = a & 0xFFFF;
+    mode.mean[1] = b & 0xFFFF;
+    mode.mean[2] = upper_bits(b, 16);
     mode.var_luma = c & 0xFFFF;
-    mode.var_chroma = c >> 16;
+    mode.var_chroma = upper_bits(c, 16);
     return mode;
   }
-  REGIONS_HD void store(uint32_t* words, size_t plane) const {
-    words[0] = weight << 16 | static_cast<uint32_t>(mean[0]);
-    words[plane] = static_cast<uint32_t>(mean[2]) << 16 | static_cast<uint32_t>(mean[1]);
-    words[2 * plane] = var_chroma << 16 | var_luma;
+  REGIONS_LANES void store(uint32_t* words, size_t plane) const {
+    write_words(words, weight << 16 | mean[0]);
+    write_words(words + plane, mean[2] << 16 | mean[1]);
+    write_words(words + 2 * plane, var_chroma << 16 | var_luma);
   }
-  REGIONS_HD Color color() const {
+  REGIONS_LANES BasicColor<Int> color() const {
     constexpr int kHalf = 1 << (kMeanShift - 1);
-    return {clamp_byte((mean[0] + kHalf) >> kMeanShift),
-            clamp_byte((mean[1] + kHalf) >> kMeanShift),
-            clamp_byte((mean[2] + kHalf) >> kMeanShift)};
+    return {within<Int>((mean[0] + kHalf) >> kMeanShift, 0, 255),
+            within<Int>((mean[1] + kHalf) >> kMeanShift, 0, 255),
+            within<Int>((mean[2] + kHalf) >> kMeanShift, 0, 255)};
   }
 };
+using Mode = BasicMode<int32_t>;
+
+template <class Int>
+REGIONS_LANES BasicMode<Int> pick(const Truth<Int>& first, const BasicMode<Int>& a,
+                                  const BasicMode<Int>& b) {
+  BasicMode<Int> mode;
+  mode.weight = pick(first, a.weight, b.weight);
+  for (int c = 0; c < 3; ++c) mode.mean[c] = pick(first, a.mean[c], b.mean[c]);
+  mode.var_luma = pick(first, a.var_luma, b.var_luma);
+  mode.var_chroma = pick(first, a.var_chroma, b.var_chroma);
+  return mode;
+}
 
 // Variances, of 1/16 (levels squared).
 struct Variances {
-  static constexpr uint32_t kFirstLuma = 16 * 64, kFirstChroma = 16 * 24;  // of a new mode
-  static constexpr uint32_t kLeastLuma = 16 * 8, kLeastChroma = 16 * 4;    // a camera's noise
-  static constexpr uint32_t kMost = 16 * 600;
+  static constexpr int32_t kFirstLuma = 16 * 64, kFirstChroma = 16 * 24;  // of a new mode
+  static constexpr int32_t kLeastLuma = 16 * 8, kLeastChroma = 16 * 4;    // a camera's noise
+  static constexpr int32_t kMost = 16 * 600;
 };
 
 // What a frame's work needs of the parameters and of the scene, for all pixels.
 struct ModelPlan {
-  int threshold = 0;        // units: half of var-threshold
-  uint32_t match = 0;       // squared distance up to which a colour belongs to a mode, of 1/16
-  uint32_t alpha = 0;       // what a frame adds to the weight of its mode, of 65536
-  uint32_t alpha_slow = 0;  // the same in the foreground
-  uint32_t alpha_fast = 0;  // the same where the cut calls an unknown colour background
-  uint32_t rate = 0;        // least weight of a frame in a mode's colour, of 4096
+  int threshold = 0;       // units: half of var-threshold
+  int32_t match = 0;       // squared distance up to which a colour belongs to a mode, of 1/16
+  int32_t alpha = 0;       // what a frame adds to the weight of its mode, of 65536
+  int32_t alpha_slow = 0;  // the same in the foreground
+  int32_t alpha_fast = 0;  // the same where the cut calls an unknown colour background
+  int32_t rate = 0;        // least weight of a frame in a mode's colour, of 4096
   bool learns = true;
   bool starts = false;  // this frame is the first
   uint32_t frame = 0;   // numbers the frames, for dithering
@@ -72,104 +89,128 @@ struct ModelPlan {
 
 // A mode is background from the upper share on, and no background up to the lower one; between them
 // the evidence fades.
-inline constexpr uint32_t kLowerShare = Mode::kWhole * 6 / 100;
-inline constexpr uint32_t kUpperShare = Mode::kWhole * 24 / 100;
+inline constexpr int32_t kLowerShare = Mode::kWhole * 6 / 100;
+inline constexpr int32_t kUpperShare = Mode::kWhole * 24 / 100;
 
 // Squared distance from a mode in its own variances, of 1/16; `limit` if it is that or more, which
-// is mostly seen without dividing.
-REGIONS_HD inline uint32_t distance2(const Mode& mode, const Color& color, uint32_t limit) {
+// is mostly seen without dividing. Limits are below 2^13, variances below 2^16.
+template <class Int>
+REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& color,
+                            const Int& limit) {
   constexpr int kDrop = Mode::kMeanShift - 4;
-  const int dy = ((color.y << Mode::kMeanShift) - mode.mean[0]) >> kDrop;  // of 1/16 levels
-  const auto luma = static_cast<uint32_t>(dy * dy);
-  if (luma >= static_cast<uint64_t>(limit) * mode.var_luma) return limit;
-  const int du = ((color.u << Mode::kMeanShift) - mode.mean[1]) >> kDrop;
-  const int dv = ((color.v << Mode::kMeanShift) - mode.mean[2]) >> kDrop;
-  const auto chroma = static_cast<uint32_t>(du * du + dv * dv);
-  if (chroma >= static_cast<uint64_t>(limit) * mode.var_chroma) return limit;
-  const uint32_t d2 = luma / mode.var_luma + chroma / mode.var_chroma;
-  return d2 < limit ? d2 : limit;
+  Int d[3];  // of 1/16 levels
+  for (int c = 0; c < 3; ++c) d[c] = ((color[c] << Mode::kMeanShift) - mode.mean[c]) >> kDrop;
+  const Int luma = d[0] * d[0];
+  const Int chroma = d[1] * d[1] + d[2] * d[2];
+  const Truth<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
+  if (!any(near)) return limit;
+  const Int d2 = quotient(luma, mode.var_luma) + quotient(chroma, mode.var_chroma);
+  return pick(near & (d2 < limit), d2, limit);
 }
 
 // What is missing to a background mode, in units, out of `most`.
-REGIONS_HD inline int doubt(uint32_t weight, int most) {
-  if (weight >= kUpperShare) return 0;
-  if (weight <= kLowerShare) return most;
-  return static_cast<int>((kUpperShare - weight) * static_cast<uint32_t>(most) /
-                          (kUpperShare - kLowerShare));
+template <class Int>
+REGIONS_LANES Int doubt(const Int& weight, int most) {
+  constexpr int kFade = kUpperShare - kLowerShare;
+  const Int missing = within<Int>(Int(kUpperShare) - weight, 0, kFade);
+  if (!any(missing > 0)) return 0;
+  return quotient(missing * most, Int(kFade));
 }
 
-REGIONS_HD inline uint32_t hash(uint32_t a, uint32_t b) {
-  uint32_t h = a * 0x9E3779B1u ^ (b + 0x7F4A7C15u) * 0x85EBCA77u;
-  h = (h ^ h >> 15) * 0x2C1B3C6Du;  // finaliser of Ellis' "prospecting for hash functions", 2018
-  h = (h ^ h >> 12) * 0x297A2D39u;
-  return h ^ h >> 15;
+template <class Int>
+REGIONS_LANES Int hash(const Int& a, uint32_t b) {
+  // Finaliser of Ellis' "prospecting for hash functions", 2018.
+  const auto other = static_cast<int32_t>((b + 0x7F4A7C15u) * 0x85EBCA77u);
+  Int h = wrapped_product(a, static_cast<int32_t>(0x9E3779B1u)) ^ other;
+  h = wrapped_product(h ^ upper_bits(h, 15), static_cast<int32_t>(0x2C1B3C6Du));
+  h = wrapped_product(h ^ upper_bits(h, 12), static_cast<int32_t>(0x297A2D39u));
+  return h ^ upper_bits(h, 15);
 }
 
 // value + (target - value) * rate / 2^kShift, rounded by dither so that slow rates keep moving.
-template <int kShift>
-REGIONS_HD int32_t approach(int32_t value, int32_t target, uint32_t rate, uint32_t dither) {
-  const int64_t step = static_cast<int64_t>(target - value) * static_cast<int64_t>(rate);
-  return value + static_cast<int32_t>((step + (dither & ((1u << kShift) - 1))) >> kShift);
+// Differences are below 2^20 and rates at most 2^kShift; the rate's two bytes are multiplied one by
+// one, so that 32 bits hold it.
+template <int kShift, class Int>
+REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
+                           const Int& dither) {
+  const Int way = target - value;
+  const Int low = way * (rate & 255) + (dither & ((1 << kShift) - 1));
+  return value + ((way * (rate >> 8) + (low >> 8)) >> (kShift - 8));
 }
 
 // A pixel's modes.
-struct Model {
+template <class Int>
+struct BasicModel {
   static constexpr int kModes = 3;
   static constexpr int kWords = kModes * Mode::kWords;  // of a pixel
-  Mode mode[kModes];
+  BasicMode<Int> mode[kModes];
+  bool may_exist[kModes] = {true, true, true};  // in any lane, here or in memory
 
-  REGIONS_HD static Model load(const uint32_t* words, size_t plane) {
-    Model model;
+  REGIONS_LANES static BasicModel load(const uint32_t* words, size_t plane) {
+    BasicModel model;
     for (int k = 0; k < kModes; ++k) {
-      model.mode[k] = Mode::load(words + k * Mode::kWords * plane, plane);
+      model.mode[k] = BasicMode<Int>::load(words + k * Mode::kWords * plane, plane);
+      model.may_exist[k] = any(model.mode[k].weight != 0);
     }
     return model;
   }
-  REGIONS_HD void store(uint32_t* words, size_t plane) const {
-    for (int k = 0; k < kModes; ++k) mode[k].store(words + k * Mode::kWords * plane, plane);
+  REGIONS_LANES void store(uint32_t* words, size_t plane) const {
+    for (int k = 0; k < kModes; ++k) {
+      if (may_exist[k]) mode[k].store(words + k * Mode::kWords * plane, plane);
+    }
   }
 
-  REGIONS_HD int heaviest() const {
-    int best = 0;
+  REGIONS_LANES BasicMode<Int> heaviest() const {
+    BasicMode<Int> best = mode[0];
     for (int k = 1; k < kModes; ++k) {
-      if (mode[k].weight > mode[best].weight) best = k;
+      if (may_exist[k]) best = pick(mode[k].weight > best.weight, mode[k], best);
     }
     return best;
   }
-  REGIONS_HD int lightest() const {
-    int best = 0;
+  // Its number.
+  REGIONS_LANES Int lightest() const {
+    Int best = 0, least = mode[0].weight;
     for (int k = 1; k < kModes; ++k) {
-      if (mode[k].weight < mode[best].weight) best = k;
+      best = pick(mode[k].weight < least, Int(k), best);
+      least = pick(mode[k].weight < least, mode[k].weight, least);
     }
     return best;
   }
   // The whole scene became lighter or darker.
-  REGIONS_HD void relight(const Light& light) {
+  REGIONS_LANES void relight(const Light& light) {
     if (light.same()) return;
-    for (Mode& m : mode) {
-      for (int c = 0; c < 3; ++c) m.mean[c] = light.apply(c, m.mean[c]);
+    for (int k = 0; k < kModes; ++k) {
+      if (!may_exist[k]) continue;
+      const Truth<Int> exists = mode[k].weight != 0;
+      for (int c = 0; c < 3; ++c) {
+        mode[k].mean[c] = pick(exists, light.apply(c, mode[k].mean[c]), mode[k].mean[c]);
+      }
     }
   }
 };
+using Model = BasicModel<int32_t>;
 
 // Evidence for the foreground in units: the least over the modes of D^2 / 2 (a Gaussian's negative
 // log-likelihood) and its doubt, less the threshold; within -threshold..threshold.
-REGIONS_HD inline int evidence(const Model& model, const Color& color, const ModelPlan& plan) {
-  int least = 2 * plan.threshold;
-  for (const Mode& mode : model.mode) {
-    if (mode.weight == 0) continue;
-    // From there on the cost is at least 2 * threshold.
-    const auto limit = static_cast<uint32_t>(plan.threshold);
-    const uint32_t d2 = distance2(mode, color, limit);
-    if (d2 >= limit) continue;
-    const int cost = static_cast<int>(d2) * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold);
-    if (cost < least) least = cost;
+template <class Int>
+REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& color,
+                           const ModelPlan& plan) {
+  Int least = 2 * plan.threshold;
+  for (int k = 0; k < Model::kModes; ++k) {
+    if (!model.may_exist[k]) continue;
+    const BasicMode<Int>& mode = model.mode[k];
+    const Truth<Int> exists = mode.weight != 0;
+    // From this distance on the cost is at least 2 * threshold.
+    const Int d2 = distance2(mode, color, Int(plan.threshold));
+    const Int cost = d2 * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold);
+    least = pick(exists & (cost < least), cost, least);
   }
   return least - plan.threshold;
 }
 
-REGIONS_HD inline Mode new_mode(const Color& color, uint32_t weight) {
-  Mode mode;
+template <class Int>
+REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& weight) {
+  BasicMode<Int> mode;
   mode.weight = weight;
   for (int c = 0; c < 3; ++c) mode.mean[c] = color[c] << Mode::kMeanShift;
   mode.var_luma = Variances::kFirstLuma;
@@ -177,68 +218,78 @@ REGIONS_HD inline Mode new_mode(const Color& color, uint32_t weight) {
   return mode;
 }
 
-REGIONS_HD inline uint32_t within(int32_t value, uint32_t least, uint32_t most) {
-  if (value < static_cast<int32_t>(least)) return least;
-  return value > static_cast<int32_t>(most) ? most : static_cast<uint32_t>(value);
-}
-
-// A colour joins its mode. A variance starts from what is usual and counts for some frames.
-REGIONS_HD inline void join(Mode& mode, const Color& color, uint32_t alpha, uint32_t least_rate,
-                            uint32_t dither) {
-  constexpr uint32_t kOne = 4096;
-  uint32_t rate = alpha * (kOne >> 4) / ((mode.weight >> 4) + 1);  // 1 / visits
-  if (rate < least_rate) rate = least_rate;
-  if (rate > kOne) rate = kOne;
-  const uint32_t var_rate = rate > kOne / 16 ? kOne / 16 : rate;
-  int32_t square[3];
+// A colour joins its mode where it `visits` that. A variance starts from what is usual and counts
+// for some frames.
+template <class Int>
+REGIONS_LANES void join(BasicMode<Int>& mode, const Truth<Int>& visits,
+                        const BasicColor<Int>& color, const Int& alpha, int least_rate,
+                        const Int& dither) {
+  constexpr int kOne = 4096;
+  const Int per_visit = quotient(alpha * (kOne >> 4), (mode.weight >> 4) + 1);
+  const Int rate = within<Int>(per_visit, least_rate, kOne);
+  const Int var_rate = pick(rate > kOne / 16, Int(kOne / 16), rate);
+  Int square[3];
   for (int c = 0; c < 3; ++c) {
-    const int32_t value = color[c] << Mode::kMeanShift;
-    const int32_t d = (value - mode.mean[c]) >> (Mode::kMeanShift - 4);
+    const Int value = color[c] << Mode::kMeanShift;
+    const Int d = (value - mode.mean[c]) >> (Mode::kMeanShift - 4);
     square[c] = d * d >> 4;
-    mode.mean[c] = approach<12>(mode.mean[c], value, rate, dither >> c);
+    const Int mean = approach<12, Int>(mode.mean[c], value, rate, dither >> c);
+    mode.mean[c] = pick(visits, mean, mode.mean[c]);
   }
+  const Int luma = approach<12, Int>(mode.var_luma, square[0], var_rate, dither >> 4);
+  const Int chroma =
+      approach<12, Int>(mode.var_chroma, (square[1] + square[2]) >> 1, var_rate, dither >> 6);
   mode.var_luma =
-      within(approach<12>(static_cast<int32_t>(mode.var_luma), square[0], var_rate, dither >> 4),
-             Variances::kLeastLuma, Variances::kMost);
-  mode.var_chroma = within(approach<12>(static_cast<int32_t>(mode.var_chroma),
-                                        (square[1] + square[2]) / 2, var_rate, dither >> 6),
-                           Variances::kLeastChroma, Variances::kMost);
+      pick(visits, within<Int>(luma, Variances::kLeastLuma, Variances::kMost), mode.var_luma);
+  mode.var_chroma =
+      pick(visits, within<Int>(chroma, Variances::kLeastChroma, Variances::kMost), mode.var_chroma);
 }
 
 // Learns one frame's colour. `foreground`: what the cut made of the pixel; `pixel` numbers it.
-REGIONS_HD inline void learn(Model& model, const Color& color, bool foreground,
-                             const ModelPlan& plan, uint32_t pixel) {
+template <class Int>
+REGIONS_LANES void learn(BasicModel<Int>& model, const BasicColor<Int>& color,
+                         const Truth<Int>& foreground, const ModelPlan& plan, const Int& pixel) {
   if (plan.starts) {
-    model = Model();
-    model.mode[0] = new_mode(color, Mode::kWhole);
+    model = BasicModel<Int>();
+    model.mode[0] = new_mode(color, Int(Mode::kWhole));
     return;
   }
   model.relight(plan.light);
-  int match = -1;
-  uint32_t least = plan.match;
+  Int match = -1, least = plan.match, weight = 0;
   for (int k = 0; k < Model::kModes; ++k) {
-    if (model.mode[k].weight == 0) continue;
-    const uint32_t d2 = distance2(model.mode[k], color, least);
-    if (d2 < least) {
-      least = d2;
-      match = k;
-    }
+    if (!model.may_exist[k]) continue;
+    const BasicMode<Int>& mode = model.mode[k];
+    const Truth<Int> exists = mode.weight != 0;
+    const Int d2 = distance2(mode, color, least);
+    const Truth<Int> nearest = exists & (d2 < least);
+    match = pick(nearest, Int(k), match);
+    weight = pick(nearest, mode.weight, weight);
+    least = pick(nearest, d2, least);
   }
-  const bool known = match >= 0 && model.mode[match].weight >= kUpperShare;
+  const Truth<Int> known = weight >= kUpperShare;
   // Something that looks like the background passes before it: nothing is learnt of either.
-  if (foreground && known) return;
-  const uint32_t alpha = foreground ? plan.alpha_slow : known ? plan.alpha : plan.alpha_fast;
-  const uint32_t dither = hash(pixel, plan.frame);
+  const Truth<Int> learns = !(foreground & known);
+  if (!any(learns)) return;
+  const Int alpha =
+      pick(foreground, Int(plan.alpha_slow), pick(known, Int(plan.alpha), Int(plan.alpha_fast)));
+  const Int dither = hash(pixel, plan.frame);
   for (int k = 0; k < Model::kModes; ++k) {
-    const auto weight = static_cast<int32_t>(model.mode[k].weight);
-    const int32_t target = k == match ? static_cast<int32_t>(Mode::kWhole) : 0;
-    model.mode[k].weight =
-        static_cast<uint32_t>(approach<16>(weight, target, alpha, dither >> (4 * k)));
+    if (!model.may_exist[k]) continue;
+    BasicMode<Int>& mode = model.mode[k];
+    const Truth<Int> visits = match == k;
+    const Int target = pick(visits, Int(Mode::kWhole), Int(0));
+    const Int share = approach<16, Int>(mode.weight, target, alpha, dither >> (4 * k));
+    mode.weight = pick(learns, share, mode.weight);
+    if (any(visits & learns)) join(mode, visits & learns, color, alpha, plan.rate, dither);
   }
-  if (match >= 0) {
-    join(model.mode[match], color, alpha, plan.rate, dither);
-  } else {
-    model.mode[model.lightest()] = new_mode(color, alpha > 65535 ? 65535 : alpha);
+  const Truth<Int> is_new = learns & (match < 0);
+  if (!any(is_new)) return;
+  const BasicMode<Int> fresh = new_mode(color, within<Int>(alpha, 0, 65535));
+  const Int place = model.lightest();
+  for (int k = 0; k < Model::kModes; ++k) {
+    const Truth<Int> here = is_new & (place == k);
+    model.mode[k] = pick<Int>(here, fresh, model.mode[k]);
+    model.may_exist[k] = model.may_exist[k] | any(here);
   }
 }
 

@@ -35,16 +35,15 @@ struct Canvas {
   }
 };
 
-// Reads the frame's colour; every kStep-th pixel both ways is surveyed.
+// What every kStep-th pixel both ways tells of the scene, once its colour is read.
 template <class Add>
-REGIONS_HD void look(const Canvas& canvas, const ConstFrame& frame, const Scene& scene, int x,
-                     int y, Survey& survey, Add add) {
-  const size_t i = canvas.at(x, y);
-  const Color color = color_at(frame, x, y);
-  canvas.now[i] = color.packed();
+REGIONS_HD void survey_pixel(const Canvas& canvas, const ConstFrame& frame, const Scene& scene,
+                             int x, int y, Survey& survey, Add add) {
   if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+  const size_t i = canvas.at(x, y);
+  const Color color = Color::load(canvas.now + i);
   if (scene.age > 0) {
-    survey_light(survey, color, Color::unpacked(canvas.background[i]), scene.split, add);
+    survey_light(survey, color, Color::load(canvas.background + i), scene.split, add);
   }
   if (x + 1 < canvas.width) {
     add(&survey.contrast2, static_cast<uint64_t>(contrast2(color, color_at(frame, x + 1, y))));
@@ -56,16 +55,24 @@ REGIONS_HD void look(const Canvas& canvas, const ConstFrame& frame, const Scene&
   }
 }
 
+// Reads the frame's colour.
+template <class Add>
+REGIONS_HD void look(const Canvas& canvas, const ConstFrame& frame, const Scene& scene, int x,
+                     int y, Survey& survey, Add add) {
+  write_words(canvas.now + canvas.at(x, y), color_at(frame, x, y).packed());
+  survey_pixel(canvas, frame, scene, x, y, survey, add);
+}
+
 REGIONS_HD inline bool is_open(const Canvas& canvas, const EnergyPlan& plan, int x, int y) {
   return plan.looks_at(x, y) && !(canvas.excluded && canvas.excluded[canvas.at(x, y)]);
 }
 
-REGIONS_HD inline Color lit(uint32_t packed, const Light& light) {
-  Color color = Color::unpacked(packed);
+template <class Int>
+REGIONS_LANES BasicColor<Int> lit(BasicColor<Int> color, const Light& light) {
   if (light.same()) return color;
-  color.y = clamp_byte(light.apply(0, color.y << 8) >> 8);
-  color.u = clamp_byte(light.apply(1, color.u << 8) >> 8);
-  color.v = clamp_byte(light.apply(2, color.v << 8) >> 8);
+  color.y = light.apply<Int>(0, color.y << 8) >> 8;
+  color.u = light.apply<Int>(1, color.u << 8) >> 8;
+  color.v = light.apply<Int>(2, color.v << 8) >> 8;
   return color;
 }
 
@@ -75,61 +82,77 @@ REGIONS_HD inline Color lit(uint32_t packed, const Light& light) {
 REGIONS_HD inline int without_sway(int evidence, const Canvas& canvas, const FramePlan& frame,
                                    const Mode& mode, int x, int y) {
   constexpr int kReach = 2;
-  const Color now = Color::unpacked(canvas.now[canvas.at(x, y)]);
+  const Color now = Color::load(canvas.now + canvas.at(x, y));
   Mode moved = mode;
   for (int k = 0; k < 4 * kReach && evidence > 0; ++k) {
     const int reach = k / 4 + 1;
     const int x2 = x + (k % 4 == 0 ? reach : k % 4 == 1 ? -reach : 0);
     const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
     if (x2 < 0 || y2 < 0 || x2 >= canvas.width || y2 >= canvas.height) continue;
-    const Color there = lit(canvas.background[canvas.at(x2, y2)], frame.model.light);
+    const Color there = lit(Color::load(canvas.background + canvas.at(x2, y2)), frame.model.light);
     for (int c = 0; c < 3; ++c) moved.mean[c] = there[c] << Mode::kMeanShift;
-    const auto limit = static_cast<uint32_t>(frame.model.threshold);
-    const int cost = static_cast<int>(distance2(moved, now, limit)) * (kNat / 32);
+    const int cost = distance2(moved, now, frame.model.threshold) * (kNat / 32);
     if (cost < evidence) evidence = cost;
   }
   return evidence;
+}
+
+// What the model says of the pixels from number i on, units.
+template <class Int>
+REGIONS_LANES Int model_evidence(const Canvas& canvas, const ModelPlan& plan, size_t i) {
+  if (plan.starts) return -plan.threshold;
+  auto model = BasicModel<Int>::load(canvas.model + i, canvas.model_plane());
+  model.relight(plan.light);
+  return evidence(model, BasicColor<Int>::load(canvas.now + i), plan);
+}
+
+// What else is known of pixel (x, y) whose model gives this evidence.
+REGIONS_HD inline int judged(int own, const Canvas& canvas, const FramePlan& frame,
+                             const EnergyPlan& plan, int x, int y) {
+  if (frame.model.starts) return own;
+  const size_t i = canvas.at(x, y);
+  const Color now = Color::load(canvas.now + i);
+  if (plan.uses_colors) own += canvas.colors->bias[Colors::bin_of(now)];
+  if (!is_in_doubt(own)) return own;
+  Model model = Model::load(canvas.model + i, canvas.model_plane());
+  model.relight(frame.model.light);
+  const Mode most = model.heaviest();
+  if (own > 0) own = without_sway(own, canvas, frame, most, x, y);
+  return without_shadow(own, now, most, plan);
 }
 
 // Evidence of pixel (x, y) for the foreground, units.
 REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
                                   const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
   if (!is_open(canvas, plan, x, y)) return -kSure;
-  const int threshold = frame.model.threshold;
-  int from_mask = 0;
   if (plan.uses_mask && !mask.empty()) {
-    int value = mask.sample(0, x, y);
-    if (mask.layout.sample_bytes == 2) value >>= 8;
-    if (mask.layout.sample_bytes == 4) value = value ? 255 : 0;
-    from_mask = mask_evidence(value, threshold, plan);
+    const int value = mask_value(mask, plan.mask_scale, x, y);
+    const int from_mask = mask_evidence(value, frame.model.threshold, plan);
     if (!plan.uses_image || from_mask == kSure || from_mask == -kSure) return from_mask;
   }
-  if (frame.model.starts) return -threshold;
-  const size_t i = canvas.at(x, y);
-  Model model = Model::load(canvas.model + i, canvas.model_plane());
-  model.relight(frame.model.light);
-  const Color now = Color::unpacked(canvas.now[i]);
-  int own = evidence(model, now, frame.model);
-  if (plan.uses_colors) own += canvas.colors->bias[Colors::bin_of(now)];
-  const Mode& most = model.mode[model.heaviest()];
-  if (own > 0) own = without_sway(own, canvas, frame, most, x, y);
-  return without_shadow(own, now, most, plan);
+  const auto own = model_evidence<int32_t>(canvas, frame.model, canvas.at(x, y));
+  return judged(own, canvas, frame, plan, x, y);
+}
+
+// The step in the link table between the pixels from number i on and those from number j on.
+template <class Int>
+REGIONS_LANES Int link_step(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+                            size_t i, size_t j) {
+  const auto a = BasicColor<Int>::load(canvas.now + i);
+  const auto b = BasicColor<Int>::load(canvas.now + j);
+  if (!plan.uses_image || frame.model.starts) return frame.contrasts.step_of(contrast2(a, b));
+  const Light& light = frame.model.light;
+  const auto background_a = lit(BasicColor<Int>::load(canvas.background + i), light);
+  const auto background_b = lit(BasicColor<Int>::load(canvas.background + j), light);
+  return frame.contrasts.step_of(edge2(a, b, background_a, background_b));
 }
 
 // The link between pixels (x, y) and (x2, y2).
 REGIONS_HD inline int link_at(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
                               int x, int y, int x2, int y2) {
   if (x2 < 0 || x2 >= canvas.width || y2 >= canvas.height) return 0;
-  const size_t i = canvas.at(x, y);
-  const size_t j = canvas.at(x2, y2);
-  const Color a = Color::unpacked(canvas.now[i]);
-  const Color b = Color::unpacked(canvas.now[j]);
-  int contrast = contrast2(a, b);
-  if (plan.uses_image && !frame.model.starts) {
-    contrast = edge2(a, b, lit(canvas.background[i], frame.model.light),
-                     lit(canvas.background[j], frame.model.light));
-  }
-  return plan.link_for(contrast, frame.contrast_scale, x != x2 && y != y2);
+  const auto step = link_step<int32_t>(canvas, frame, plan, canvas.at(x, y), canvas.at(x2, y2));
+  return plan.link_for(step, x != x2 && y != y2);
 }
 
 // Writes pixel (x, y)'s weights.
@@ -144,21 +167,40 @@ REGIONS_HD inline void weigh(const Canvas& canvas, const ConstFrame& mask, const
   canvas.down_left[i] = link_at(canvas, frame, plan, x, y, x - 1, y + 1);
 }
 
-// Teaches the model what the cut made of pixel (x, y). add() as in look().
+// Teaches the model what the cut made of the pixels from number i on.
+template <class Int>
+REGIONS_LANES void teach_model(const Canvas& canvas, const ModelPlan& plan,
+                               const Truth<Int>& foreground, size_t i) {
+  auto model = BasicModel<Int>::load(canvas.model + i, canvas.model_plane());
+  Int pixel;
+  count_up(static_cast<int32_t>(i), pixel);
+  learn(model, BasicColor<Int>::load(canvas.now + i), foreground, plan, pixel);
+  model.store(canvas.model + i, canvas.model_plane());
+  write_words(canvas.background + i, model.heaviest().color().packed());
+}
+
+// Counts what the cut made of pixel (x, y)'s colour. add() as in look().
+template <class Add>
+REGIONS_HD void count_color(const Canvas& canvas, bool foreground, int x, int y, Add add) {
+  if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+  const int bin = Colors::bin_of(Color::load(canvas.now + canvas.at(x, y)));
+  add(&canvas.colors->fresh[foreground][bin], 1u);
+  add(&canvas.colors->fresh_total[foreground], 1u);
+}
+
+// Whether the model learns of pixel (x, y).
+REGIONS_HD inline bool is_taught(const Canvas& canvas, const FramePlan& frame,
+                                 const EnergyPlan& plan, int x, int y) {
+  return frame.model.learns && (frame.model.starts || is_open(canvas, plan, x, y));
+}
+
+// All that is learnt of pixel (x, y).
 template <class Add>
 REGIONS_HD void teach(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
                       bool foreground, int x, int y, Add add) {
-  if (!frame.model.learns || (!frame.model.starts && !is_open(canvas, plan, x, y))) return;
-  const size_t i = canvas.at(x, y);
-  Model model = Model::load(canvas.model + i, canvas.model_plane());
-  const Color now = Color::unpacked(canvas.now[i]);
-  learn(model, now, foreground, frame.model, static_cast<uint32_t>(i));
-  model.store(canvas.model + i, canvas.model_plane());
-  canvas.background[i] = model.mode[model.heaviest()].color().packed();
-  if (!plan.uses_colors || x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
-  const int side = foreground ? 1 : 0;
-  add(&canvas.colors->fresh[side][Colors::bin_of(now)], 1u);
-  add(&canvas.colors->fresh_total[side], 1u);
+  if (!is_taught(canvas, frame, plan, x, y)) return;
+  teach_model<int32_t>(canvas, frame.model, foreground, canvas.at(x, y));
+  if (plan.uses_colors) count_color(canvas, foreground, x, y, add);
 }
 
 // What pixel (x, y) adds to the value of the cut that `mask` makes.
@@ -183,7 +225,7 @@ REGIONS_HD inline int64_t cut_value_at(const Canvas& canvas, const Image<const u
 inline constexpr uint32_t kKnownAge = 50;
 REGIONS_HD inline void start_from(const Canvas& canvas, const uint32_t* picture, size_t i) {
   Model model;
-  model.mode[0] = new_mode(Color::unpacked(picture[i]), Mode::kWhole);
+  model.mode[0] = new_mode(Color::load(picture + i), int32_t{Mode::kWhole});
   model.store(canvas.model + i, canvas.model_plane());
   canvas.background[i] = picture[i];
 }

@@ -47,23 +47,40 @@ struct Scene {
 // What the parameters say, worked out on the host.
 struct ScenePlan {
   int threshold = 0;            // units, see ModelPlan
-  uint32_t match = 0;           // of 1/16
+  int32_t match = 0;            // of 1/16
   uint32_t least_alpha = 0;     // of 65536
-  uint32_t rate = 0;            // of 4096
-  uint32_t contrast_scale = 0;  // see FramePlan; 0: from the frame
+  int32_t rate = 0;             // of 4096
+  uint32_t contrast_scale = 0;  // see Contrasts; 0: from the frame
   bool freezes = false;
-};
-
-// What one frame's pixels need; worked out on the backend's side, from the survey.
-struct FramePlan {
-  ModelPlan model;
-  // Steps of the link table a unit of squared contrast, of 65536.
-  uint32_t contrast_scale = 0;
 };
 
 inline constexpr int kLinkSteps = 16;  // of the table a unit of the exponent
 inline constexpr int kLinkEntries = 128;
 inline constexpr double kMostContrastScale = 65536.0 * kLinkSteps;
+
+// From squared contrasts to steps of the link table.
+struct Contrasts {
+  int32_t scale = 0;  // steps a unit, of 65536
+  int32_t end = 0;    // from here on a contrast is beyond the table
+
+  REGIONS_HD static Contrasts scaled(uint32_t scale) {
+    constexpr uint32_t kEnd = kLinkEntries << 16;
+    const uint32_t end = scale == 0 ? kEnd : (kEnd + scale - 1) / scale;
+    return {static_cast<int32_t>(scale), static_cast<int32_t>(end)};
+  }
+  // 0..kLinkEntries. Products stay below 2^24.
+  template <class Int>
+  REGIONS_LANES Int step_of(const Int& contrast2) const {
+    const Int step = pick(contrast2 < end, contrast2, Int(end)) * scale >> 16;
+    return pick(step < kLinkEntries, step, Int(kLinkEntries));
+  }
+};
+
+// What one frame's pixels need; worked out on the backend's side, from the survey.
+struct FramePlan {
+  ModelPlan model;
+  Contrasts contrasts;
+};
 
 // A median with 8 fraction bits, of the bins' values from -kBins / 2 up.
 struct Median {
@@ -133,7 +150,7 @@ REGIONS_HD void survey_light(Survey& survey, const Color& now, const Color& back
                              uint32_t split, Add add) {
   const bool clipped = background.y < 4 || background.y > 250 || now.y < 2 || now.y > 253;
   if (clipped) return;
-  const int half = background.y >= split ? 1 : 0;
+  const int half = background.y >= static_cast<int>(split) ? 1 : 0;
   add(&survey.change[half][now.y - background.y + Survey::kBins / 2], 1u);
   add(&survey.count[half], 1u);
   add(&survey.luma[half], static_cast<uint32_t>(background.y));
@@ -162,20 +179,20 @@ REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Sce
   // Every frame so far counts the same, the first some more: else what passes early on is learnt.
   constexpr uint32_t kFirstCounts = 12;
   const uint32_t average = 65536 / (scene.age + kFirstCounts);
-  model.alpha = average > plan.least_alpha ? average : plan.least_alpha;
+  model.alpha = static_cast<int32_t>(average > plan.least_alpha ? average : plan.least_alpha);
   model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
   model.alpha_fast = model.alpha * 4 < 65536 ? model.alpha * 4 : 65536;
   if (!model.starts) model.light = light_of(survey);
 
   const uint32_t count = survey.count[0] + survey.count[1];
   if (count > 0) scene.split = (survey.luma[0] + survey.luma[1]) / count;
-  frame.contrast_scale = plan.contrast_scale;
-  if (plan.contrast_scale == 0) {
+  uint32_t contrast_scale = plan.contrast_scale;
+  if (contrast_scale == 0) {
     const uint64_t top = static_cast<uint64_t>(survey.pairs) * (65536 * kLinkSteps / 2);
     const uint64_t scale = survey.contrast2 ? top / survey.contrast2 : top;
-    frame.contrast_scale =
-        scale > 65536 * kLinkSteps ? 65536 * kLinkSteps : static_cast<uint32_t>(scale);
+    contrast_scale = scale > 65536 * kLinkSteps ? 65536 * kLinkSteps : static_cast<uint32_t>(scale);
   }
+  frame.contrasts = Contrasts::scaled(contrast_scale);
   if (model.learns && scene.age < (1u << 20)) ++scene.age;
   return frame;
 }

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "cpu/backend.hpp"
+#include "cpu/graphcutbg/read_row.hpp"
+#include "cpu/graphcutbg/rows.hpp"
 #include "cpu/graphcutbg/slot.hpp"
 #include "cpu/graphcutbg/turns.hpp"
 #include "cpu/graphcutbg/view.hpp"
@@ -50,7 +52,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
     expects_cuttable(setup_, job, params);
     Slot& slot = slots_[static_cast<size_t>(job.slot)];
-    Task task{job, scene_plan_of(params), energy_plan_of(params, setup_.size),
+    Task task{job, scene_plan_of(params), energy_plan_of(params, setup_.size, job.mask.size()),
               view_plan_of(params, setup_)};
     expects(!task.view.shows_image() || !replacement_.empty(),
             "replace-with=image, but there is no replace-image");
@@ -155,7 +157,11 @@ class GraphCutBgCpu final : public GraphCutBg {
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
     for_rows([&](int piece, int y) {
       Survey& survey = shared_.surveys[static_cast<size_t>(piece)];
-      for (int x = 0; x < width; ++x) look(canvas, task.job.in, shared_.scene, x, y, survey, add);
+      read_row(task.job.in, y, canvas.now + canvas.at(0, y));
+      if (y % Survey::kStep != 0) return;
+      for (int x = 0; x < width; x += Survey::kStep) {
+        survey_pixel(canvas, task.job.in, shared_.scene, x, y, survey, add);
+      }
     });
     Survey& survey = shared_.surveys.front();
     for (size_t i = 1; i < shared_.surveys.size(); ++i) survey.add(shared_.surveys[i]);
@@ -166,11 +172,8 @@ class GraphCutBgCpu final : public GraphCutBg {
       settle_totals(*canvas.colors);
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);
     }
-    for_rows([&](int, int y) {
-      for (int x = 0; x < width; ++x) {
-        weigh(canvas, task.job.mask, shared_.frame, task.energy, x, y);
-      }
-    });
+    for_rows(
+        [&](int, int y) { passes_.weigh(canvas, task.job.mask, shared_.frame, task.energy, y); });
   }
 
   void start_again(const Canvas& canvas) {
@@ -189,6 +192,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   void teach_frame(const Task& task, Slot& slot) {
     const Canvas canvas = this->canvas();
     const Image<uint8_t> mask = mask_of(slot);
+    const int width = setup_.size.width;
     std::fill(shared_.foreground.begin(), shared_.foreground.end(), 0);
     std::fill(shared_.values.begin(), shared_.values.end(), 0);
     const auto add = [](uint32_t* sum, uint32_t amount) {  // of integers: in any order
@@ -196,11 +200,15 @@ class GraphCutBgCpu final : public GraphCutBg {
     };
     for_rows([&](int piece, int y) {
       const auto p = static_cast<size_t>(piece);
-      for (int x = 0; x < setup_.size.width; ++x) {
-        const bool foreground = mask(x, y) != 0;
-        shared_.foreground[p] += foreground;
-        if (task.verifies) shared_.values[p] += cut_value_at(canvas, mask, x, y);
-        teach(canvas, shared_.frame, task.energy, foreground, x, y, add);
+      const uint8_t* foreground = mask.row(y);
+      for (int x = 0; x < width; ++x) shared_.foreground[p] += foreground[x] != 0;
+      for (int x = 0; task.verifies && x < width; ++x) {
+        shared_.values[p] += cut_value_at(canvas, mask, x, y);
+      }
+      passes_.teach(canvas, shared_.frame, task.energy, foreground, y);
+      for (int x = 0; task.energy.uses_colors && x < width; ++x) {
+        if (!is_taught(canvas, shared_.frame, task.energy, x, y)) continue;
+        count_color(canvas, foreground[x] != 0, x, y, add);
       }
     });
     GraphCutReport& report = slot.report;
@@ -216,6 +224,7 @@ class GraphCutBgCpu final : public GraphCutBg {
 
   std::shared_ptr<Backend> backend_;
   Workers workers_;
+  const RowPasses passes_ = row_passes().back();
   std::unique_ptr<GridCut> cut_;
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;

@@ -47,7 +47,7 @@ class GraphCutBgCuda final : public GraphCutBg {
             "replace-with=image, but there is no replace-image");
     SlotArrays& slot = slots_[static_cast<size_t>(job.slot)];
     const cudaStream_t stream = stream_of(queue);
-    const EnergyPlan energy = energy_plan_of(params, setup_.size);
+    const EnergyPlan energy = energy_plan_of(params, setup_.size, job.mask.size());
     const Canvas canvas = shared_.canvas(excluded_.as<uint8_t>());
     DeviceScene* scene = shared_.scene();
     const bool resets = std::exchange(resets_, false);

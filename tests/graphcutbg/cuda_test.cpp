@@ -39,7 +39,8 @@ class GraphCutCuda : public testing::Test {
     DeviceFrame out(*backend_, *queue_, output_format(params, clip.format), clip.size, 5,
                     clip.color);
     DeviceFrame found(*backend_, *queue_, PixelFormat::gray8, clip.size, 3);
-    DeviceFrame given(*backend_, *queue_, PixelFormat::gray8, clip.size, 1);
+    const Size mask_size = mask.empty() ? clip.size : mask.size();
+    DeviceFrame given(*backend_, *queue_, PixelFormat::gray8, mask_size, 1);
     picture.upload(in.frame());
     const DeviceFrame& shown = in_place ? picture : out;
     Job job;
@@ -161,17 +162,20 @@ TEST_F(GraphCutCuda, ACameraThatJumps) {
 
 TEST_F(GraphCutCuda, MasksPicturesAndStoredModels) {
   const Clip clip{.size = {80, 60}};
-  GuardedFrame mask(PixelFormat::gray8, clip.size);
-  for (int y = 0; y < clip.size.height; ++y) {
-    for (int x = 0; x < clip.size.width; ++x) {
-      mask.frame().set_sample(0, x, y, (7 * x + 3 * y) % 256);
+  for (const Size size : {clip.size, Size{1, 1}, Size{13, 9}, Size{160, 45}}) {
+    GuardedFrame mask(PixelFormat::gray8, size);
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        mask.frame().set_sample(0, x, y, (7 * x + 3 * y) % 256);
+      }
     }
-  }
-  for (const GraphCutSource source : {GraphCutSource::mask, GraphCutSource::both}) {
-    GraphCutBgParams params;
-    params.source = source;
-    compare(
-        clip, params, 5, "mask", [](int, Clip&, GraphCutBgParams&) {}, mask.frame());
+    for (const GraphCutSource source : {GraphCutSource::mask, GraphCutSource::both}) {
+      GraphCutBgParams params;
+      params.source = source;
+      compare(
+          clip, params, 5, "mask " + std::to_string(size.width),
+          [](int, Clip&, GraphCutBgParams&) {}, mask.frame());
+    }
   }
 
   GraphCutBgParams params;

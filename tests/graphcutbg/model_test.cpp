@@ -43,9 +43,9 @@ TEST(GraphCutModel, FollowsTheFormulas) {
             << "pixel " << pixel << ", frame " << i;
       }
       const bool foreground = i >= 60 && i < 68;
-      learn(model, color, foreground, frame.model, pixel);
+      learn(model, color, foreground, frame.model, static_cast<int32_t>(pixel));
       expected.learn(plain, foreground, frame.model.alpha / 65536.0, params.learning_rate);
-      const Mode& heaviest = model.mode[model.heaviest()];
+      const Mode heaviest = model.heaviest();
       const oracle::Gaussian* most = &expected.modes()[0];
       for (const auto& mode : expected.modes()) {
         if (mode.share > most->share) most = &mode;
@@ -58,7 +58,7 @@ TEST(GraphCutModel, FollowsTheFormulas) {
 TEST(GraphCutModel, StoresWhatItLoads) {
   Model model;
   for (int k = 0; k < Model::kModes; ++k) {
-    model.mode[k].weight = 1000u + static_cast<uint32_t>(k);
+    model.mode[k].weight = 1000 + k;
     for (int c = 0; c < 3; ++c) model.mode[k].mean[c] = 65535 - 100 * k - c;
     model.mode[k].var_luma = 77;
     model.mode[k].var_chroma = 65535;
@@ -70,8 +70,8 @@ TEST(GraphCutModel, StoresWhatItLoads) {
   for (int k = 0; k < Model::kModes; ++k) {
     EXPECT_EQ(again.mode[k].weight, model.mode[k].weight);
     for (int c = 0; c < 3; ++c) EXPECT_EQ(again.mode[k].mean[c], model.mode[k].mean[c]);
-    EXPECT_EQ(again.mode[k].var_luma, 77u);
-    EXPECT_EQ(again.mode[k].var_chroma, 65535u);
+    EXPECT_EQ(again.mode[k].var_luma, 77);
+    EXPECT_EQ(again.mode[k].var_chroma, 65535);
   }
   for (size_t i = 0; i < words.size(); ++i) {
     if (i % kPlane != 2) {
@@ -90,7 +90,8 @@ TEST(GraphCutEnergy, LinksFollowTheFormula) {
     for (const bool diagonal : {false, true}) {
       const double wanted = oracle::link(10, 12, contrast, diagonal) * kNat;
       // A step of the table is 1/16 of the exponent.
-      EXPECT_NEAR(plan.link_for(contrast, scale, diagonal), wanted, 2 + wanted / 15) << contrast;
+      const int step = Contrasts::scaled(scale).step_of(contrast);
+      EXPECT_NEAR(plan.link_for(step, diagonal), wanted, 2 + wanted / 15) << contrast;
     }
   }
 }
@@ -99,7 +100,7 @@ TEST(GraphCutEnergy, FitsIntoSixteenBits) {
   GraphCutBgParams params;
   params.lambda = 32;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
-  const int all = 4 * plan.link_for(0, 1, false) + 4 * plan.link_for(0, 1, true);
+  const int all = 4 * plan.link_for(0, false) + 4 * plan.link_for(0, true);
   EXPECT_LT(all, kSure);
   EXPECT_LT(all + kSure, 32768);
   params.var_threshold = 200;
@@ -176,7 +177,7 @@ TEST(GraphCutScene, FindsALineOfLight) {
     const int was = 20 + i % 150;
     const bool covered = i % 7 == 0;
     const int now = covered ? 90 : was * 5 / 4 + 6;
-    survey_light(survey, {static_cast<uint8_t>(now)}, {static_cast<uint8_t>(was)}, 95, add);
+    survey_light(survey, {now}, {was}, 95, add);
   }
   const Light light = light_of(survey);
   EXPECT_NEAR(light.gain / double(Light::kOne), 1.25, 0.03);

@@ -114,6 +114,28 @@ TEST(GraphCutBg, AMaskIsRefined) {
   EXPECT_LT(foreground_share(bytes_of(out.get()), false), 0.01);
 }
 
+TEST(GraphCutBg, AMaskOfAnotherSizeIsRefined) {
+  // The metadata goes through videoscale as it is: a mask of half the size.
+  Harness h(
+      "cclabel threshold=0.5 output=none ! videoscale ! video/x-raw,width=192,height=128"
+      " ! graphcutbg source=mask output=mask");
+  h.video("GRAY8", kWidth, kHeight);
+  ASSERT_EQ(h.push(room(true)), GST_FLOW_OK);
+  const BufferPtr out = h.pull();
+  ASSERT_TRUE(out);
+  const auto mask = bytes_of(out.get());
+  ASSERT_EQ(mask.size(), size_t{4} * kWidth * kHeight);
+  int wrong = 0;
+  for (int y = 0; y < 2 * kHeight; ++y) {
+    for (int x = 0; x < 2 * kWidth; ++x) {
+      const bool inside =
+          x >= 2 * kLeft && x < 2 * (kLeft + kSide) && y >= 2 * kTop && y < 2 * (kTop + kSide);
+      wrong += (mask[static_cast<size_t>(y * 2 * kWidth + x)] != 0) != inside;
+    }
+  }
+  EXPECT_LE(wrong, 200) << "of the square's border of 192 pixels, one pixel either way";
+}
+
 TEST(GraphCutBg, AMissingMaskIsAClearErrorWhereItIsNeeded) {
   Harness needs("graphcutbg source=mask output=mask");
   needs.video("GRAY8", kWidth, kHeight);

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""bench/foreground-quality on a small folder in CDnet's layout, against figures counted by hand.
+
+    foreground_quality_test.py FOREGROUND_MASKS
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+from PIL import Image
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOL = None
+
+# Frames 3 and 4 of five are scored, but for the last column. Found (#) and true (grey values):
+FOUND = {3: ("#.#.##", "##.###", "#.....", ".....#"), 4: ("......", ".##...", ".###.#", "#.....")}
+TRUTH = {3: ((255, 255, 0, 0, 50, 255),   # 1 right, 1 missed, 2 false: one of them a shadow
+             (255, 255, 0, 50, 85, 0),    # 2 right, 1 false in a shadow, 85 is not scored
+             (170, 170, 0, 0, 0, 0),      # 170 is not scored
+             (0, 0, 0, 0, 0, 0)),
+         4: ((0, 0, 0, 0, 0, 0),
+             (0, 255, 255, 255, 0, 255),  # 2 right, 1 missed
+             (0, 255, 255, 255, 50, 255), # 3 right
+             (0, 0, 0, 0, 0, 0))}         # 1 false
+RIGHT, FALSE, MISSED = 1 + 2 + 2 + 3, 2 + 1 + 1, 1 + 1
+
+# Stands for foreground_masks: bright is foreground.
+BRIGHT = """#!{python}
+import sys
+pixels = sys.stdin.buffer.read()
+sys.stdout.buffer.write(bytes(255 if g > 127 else 0 for g in pixels[1::3]))
+"""
+
+
+class Folder:
+    """A folder in CDnet's layout that goes away with the test."""
+
+    def __init__(self, test, span, size):
+        holder = tempfile.TemporaryDirectory()
+        test.addCleanup(holder.cleanup)
+        self.path = holder.name
+        self.size = size
+        self.number = 0
+        for name in ("input", "groundtruth"):
+            os.mkdir(os.path.join(self.path, name))
+        with open(os.path.join(self.path, "temporalROI.txt"), "w", encoding="ascii") as file:
+            file.write(f"{span[0]} {span[1]}\n")
+
+    def add(self, picture, truth):
+        self.number += 1
+        for name, pixels in ((f"input/in{self.number:06d}.png", picture),
+                             (f"groundtruth/gt{self.number:06d}.png", truth)):
+            Image.fromarray(np.asarray(pixels, np.uint8)).save(os.path.join(self.path, name))
+
+    def region(self, name):
+        """All but the last column."""
+        inside = np.full(self.size, 255, np.uint8)
+        inside[:, -1] = 0
+        Image.fromarray(inside).save(os.path.join(self.path, name))
+
+    def figures(self, tool):
+        out = os.path.join(self.path, "figures.json")
+        run = subprocess.run([sys.executable, os.path.join(HERE, "foreground-quality"), self.path,
+                              "--tool", tool, "--no-peers", "--json", out],
+                             capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise AssertionError(run.stderr)
+        with open(out, encoding="utf-8") as file:
+            return json.load(file)["clips"][self.path]["graphcutbg"]["none"]
+
+
+class CountedByHand(unittest.TestCase):
+    def check_region(self, region):
+        folder = Folder(self, (3, 4), (4, 6))
+        tool = os.path.join(folder.path, "bright")
+        with open(tool, "w", encoding="ascii") as file:
+            file.write(BRIGHT.format(python=sys.executable))
+        os.chmod(tool, 0o755)
+        for number in range(1, 6):
+            # Others are all wrong, and not to be counted.
+            found = FOUND.get(number, ("######",) * 4)
+            grey = np.array([[200 if mark == "#" else 50 for mark in row] for row in found])
+            folder.add(np.repeat(grey[:, :, None], 3, axis=2), TRUTH.get(number, np.zeros((4, 6))))
+        folder.region(region)
+        precision, recall = RIGHT / (RIGHT + FALSE), RIGHT / (RIGHT + MISSED)
+        wanted = {"precision": precision, "recall": recall,
+                  "f": 2 * precision * recall / (precision + recall)}
+        self.assertEqual((RIGHT, FALSE, MISSED), (8, 4, 2))
+        for name, value in folder.figures(tool).items():
+            self.assertAlmostEqual(value, wanted[name], places=4, msg=f"{name} with {region}")
+
+    def test_bitmap(self):
+        self.check_region("ROI.bmp")
+
+    def test_photograph(self):
+        self.check_region("ROI.jpg")
+
+    def test_graphcutbg_finds_a_square(self):
+        folder = Folder(self, (8, 9), (32, 40))
+        room = (90 + np.arange(40)[None, :] % 5 * 4 + np.arange(32)[:, None] % 3 * 6)
+        for number in range(1, 10):
+            picture, truth = room.copy(), np.zeros((32, 40))
+            if number >= 8:
+                picture[10:22, 12:28] = 230
+                truth[10:22, 12:28] = 255
+            folder.add(np.repeat(picture[:, :, None], 3, axis=2), truth)
+        self.assertEqual(folder.figures(TOOL), {"precision": 1, "recall": 1, "f": 1})
+
+    def test_an_empty_folder_is_named(self):
+        folder = Folder(self, (1, 2), (4, 6))
+        with self.assertRaisesRegex(AssertionError, "in000001"):
+            folder.figures(TOOL)
+
+
+if __name__ == "__main__":
+    TOOL = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

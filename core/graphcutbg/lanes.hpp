@@ -1,0 +1,51 @@
+// What arithmetic on one pixel and on several side by side spell differently. Functions over pixels
+// are templates over Int: an int32_t where a thread has one pixel, a vector's lanes elsewhere, with
+// the same operators and with overloads of the functions below. All give the same numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "core/image.hpp"
+
+// Functions over lanes are inlined wherever they are called: so they are compiled for the machine
+// that their caller is for, and no calling convention for vectors is concerned.
+#ifdef __CUDACC__
+#define REGIONS_LANES __host__ __device__ inline
+#else
+#define REGIONS_LANES [[gnu::always_inline]] inline
+#endif
+
+namespace regions::graphcut {
+
+// What comparing Ints gives.
+template <class Int>
+using Truth = decltype(Int() < Int());
+
+REGIONS_HD constexpr bool any(bool truth) { return truth; }
+REGIONS_HD constexpr int32_t pick(bool first, int32_t a, int32_t b) { return first ? a : b; }
+// a / b, for 0 <= a, 0 < b and a quotient below 2^22; else any number, and of vectors no trap.
+REGIONS_HD constexpr int32_t quotient(int32_t a, int32_t b) { return a / b; }
+// Modulo 2^32.
+REGIONS_HD constexpr int32_t wrapped_product(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
+}
+// The bits from `first` up, with zeros above.
+REGIONS_HD constexpr int32_t upper_bits(int32_t a, int first) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) >> first);
+}
+REGIONS_HD inline void read_words(const uint32_t* from, int32_t& value) {
+  value = static_cast<int32_t>(*from);
+}
+REGIONS_HD inline void write_words(uint32_t* to, int32_t value) {
+  *to = static_cast<uint32_t>(value);
+}
+// first, first + 1, ... in as many lanes as there are.
+REGIONS_HD inline void count_up(int32_t first, int32_t& value) { value = first; }
+
+template <class Int>
+REGIONS_LANES Int within(Int value, Int least, Int most) {
+  value = pick(value < least, least, value);
+  return pick(value > most, most, value);
+}
+
+}  // namespace regions::graphcut

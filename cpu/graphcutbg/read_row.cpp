@@ -1,0 +1,82 @@
+// Rows of every format there is, by how far their samples lie apart.
+#include "cpu/graphcutbg/read_row.hpp"
+
+#include "cpu/cclabel/bits.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+// The first row's byte of each component that holds its upper eight bits.
+struct Samples {
+  const uint8_t* first[3] = {};
+  int black = 0;  // of luma
+};
+
+REGIONS_INLINE uint32_t luma(uint8_t sample, int black) {
+  return static_cast<uint32_t>(sample > black ? sample - black : 0);
+}
+
+template <int kStep>
+REGIONS_INLINE void read_gray(const Samples& samples, int width, uint32_t* colors) {
+  for (int x = 0; x < width; ++x) colors[x] = samples.first[0][x * kStep] | 128u << 8 | 128u << 16;
+}
+
+template <int kStep>
+REGIONS_INLINE void read_rgb(const Samples& samples, int width, uint32_t* colors) {
+  for (int x = 0; x < width; ++x) {
+    const Color color = color_of_rgb(samples.first[0][x * kStep], samples.first[1][x * kStep],
+                                     samples.first[2][x * kStep]);
+    colors[x] = static_cast<uint32_t>(color.packed());
+  }
+}
+
+// Two pixels have one sample of chroma.
+template <int kStep, int kChromaStep>
+REGIONS_INLINE void read_yuv(const Samples& samples, int width, uint32_t* colors) {
+  const auto chroma = [&](int x) __attribute__((always_inline)) {
+    return static_cast<uint32_t>(samples.first[1][x / 2 * kChromaStep]) << 8 |
+           static_cast<uint32_t>(samples.first[2][x / 2 * kChromaStep]) << 16;
+  };
+  const uint8_t* first = samples.first[0];
+  for (int x = 0; x + 1 < width; x += 2) {
+    const uint32_t both = chroma(x);
+    colors[x] = luma(first[x * kStep], samples.black) | both;
+    colors[x + 1] = luma(first[(x + 1) * kStep], samples.black) | both;
+  }
+  if (width % 2) {
+    colors[width - 1] = luma(first[(width - 1) * kStep], samples.black) | chroma(width - 1);
+  }
+}
+
+REGIONS_CLONES void read(const Layout& layout, const Samples& samples, int width,
+                         uint32_t* colors) {
+  const int step = layout.component[0].step, chroma_step = layout.component[1].step;
+  switch (layout.model) {
+    case ColorModel::gray:
+      return step == 1 ? read_gray<1>(samples, width, colors)
+                       : read_gray<2>(samples, width, colors);
+    case ColorModel::rgb:
+      return step == 3 ? read_rgb<3>(samples, width, colors) : read_rgb<4>(samples, width, colors);
+    case ColorModel::yuv:
+      if (step == 2) return read_yuv<2, 4>(samples, width, colors);
+      return chroma_step == 1 ? read_yuv<1, 1>(samples, width, colors)
+                              : read_yuv<1, 2>(samples, width, colors);
+    case ColorModel::labels:
+      break;  // refused
+  }
+}
+
+}  // namespace
+
+void read_row(const ConstFrame& frame, int y, uint32_t* colors) {
+  Samples samples;
+  for (int c = 0; c < frame.layout.channels; ++c) {
+    // Samples are little endian: of two bytes the second has the upper bits.
+    samples.first[c] =
+        reinterpret_cast<const uint8_t*>(frame.at(c, 0, y)) + (frame.layout.sample_bytes - 1);
+  }
+  if (frame.layout.model == ColorModel::yuv && !frame.color.full_range) samples.black = 16;
+  read(frame.layout, samples, frame.width, colors);
+}
+
+}  // namespace regions::graphcut

@@ -1,0 +1,159 @@
+// Rows of pixels in vectors, and what is left of a row one by one.
+#include "cpu/graphcutbg/rows.hpp"
+
+#include <algorithm>
+
+#include "cpu/graphcutbg/lanes.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+// Calls run(first, last) for each run of pixels of row y that are looked at, rest(first, last) for
+// what lies between them.
+template <class Run, class Rest>
+REGIONS_INLINE void split_row(const Canvas& canvas, const EnergyPlan& plan, int y, Run run,
+                              Rest rest) {
+  const bool inside = y >= plan.top && y < plan.bottom;
+  const int left = inside ? plan.left : canvas.width;
+  const int right = inside ? plan.right : canvas.width;
+  const uint8_t* excluded = canvas.excluded ? canvas.excluded + canvas.at(0, y) : nullptr;
+  if (left > 0) rest(0, left);
+  for (int x = left; x < right;) {
+    int end = right;
+    if (excluded)
+      end = static_cast<int>(
+          std::find_if(excluded + x, excluded + right, [](uint8_t e) { return e != 0; }) -
+          excluded);
+    if (end > x) run(x, end);
+    x = end;
+    if (excluded) end = static_cast<int>(std::find(excluded + x, excluded + right, 0) - excluded);
+    if (end > x) rest(x, end);
+    x = end;
+  }
+  if (right < canvas.width) rest(right, canvas.width);
+}
+
+// Calls body.operator()<Int>(x, lanes) along first..last-1.
+template <int kLanes, class Body>
+REGIONS_INLINE void along(int first, int last, Body body) {
+  int x = first;
+  for (; x + kLanes <= last; x += kLanes) body.template operator()<Lanes<kLanes>>(x, kLanes);
+  for (; x < last; ++x) body.template operator()<int32_t>(x, 1);
+}
+
+REGIONS_INLINE void put(int32_t* to, int32_t value) { *to = value; }
+template <int kLanes>
+REGIONS_INLINE void put(int32_t* to, Lanes<kLanes> value) {
+  write_words(reinterpret_cast<uint32_t*>(to), value);
+}
+
+template <int kLanes>
+REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
+                             const EnergyPlan& plan, int y) {
+  const size_t row = canvas.at(0, y);
+  int32_t* terminal = canvas.terminal + row;
+  const bool has_mask = plan.uses_mask && !mask.empty();
+  split_row(
+      canvas, plan, y,
+      [&](int first, int last) __attribute__((always_inline)) {
+        if (has_mask) {
+          for (int x = first; x < last; ++x) {
+            terminal[x] = terminal_at(canvas, mask, frame, plan, x, y);
+          }
+          return;
+        }
+        along<kLanes>(
+            first, last, [&]<class Int>(int x, int lanes) __attribute__((always_inline)) {
+              const Int own =
+                  model_evidence<Int>(canvas, frame.model, row + static_cast<size_t>(x));
+              put(terminal + x, own);
+              if (!plan.uses_colors && !any(own > -kShadowMost)) return;
+              for (int i = x; i < x + lanes; ++i) {
+                terminal[i] = judged(terminal[i], canvas, frame, plan, i, y);
+              }
+            });
+      },
+      [&](int first, int last) { std::fill(terminal + first, terminal + last, -kSure); });
+
+  const auto link_row = [&](int32_t * links, int dx, int dy) __attribute__((always_inline)) {
+    links += row;
+    const int first = dx < 0 ? 1 : 0;
+    const int last = dx > 0 ? canvas.width - 1 : canvas.width;
+    if (y + dy >= canvas.height) {
+      std::fill(links, links + canvas.width, 0);
+      return;
+    }
+    if (first > 0) links[0] = 0;
+    if (last < canvas.width) links[last] = 0;
+    const size_t beside = canvas.at(0, y + dy) + static_cast<size_t>(dx);
+    along<kLanes>(
+        first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
+          const auto at = static_cast<size_t>(x);
+          put(links + x, link_step<Int>(canvas, frame, plan, row + at, beside + at));
+        });
+    const bool diagonal = dx != 0 && dy != 0;
+    for (int x = first; x < last; ++x) links[x] = plan.link_for(links[x], diagonal);
+  };
+  link_row(canvas.right, 1, 0);
+  link_row(canvas.down, 0, 1);
+  if (!canvas.down_right) return;
+  link_row(canvas.down_right, 1, 1);
+  link_row(canvas.down_left, -1, 1);
+}
+
+template <int kLanes>
+REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+                             const uint8_t* foreground, int y) {
+  if (!frame.model.learns) return;
+  const auto teach_run = [&](int first, int last) __attribute__((always_inline)) {
+    along<kLanes>(
+        first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
+          Truth<Int> is_foreground;
+          if constexpr (std::is_same_v<Int, int32_t>) {
+            is_foreground = foreground[x] != 0;
+          } else {
+            is_foreground = Int::of_bytes(foreground + x) != 0;
+          }
+          teach_model<Int>(canvas, frame.model, is_foreground, canvas.at(x, y));
+        });
+  };
+  if (frame.model.starts) {
+    teach_run(0, canvas.width);
+  } else {
+    split_row(canvas, plan, y, teach_run, [](int, int) {});
+  }
+}
+
+void weigh_4(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
+             const EnergyPlan& plan, int y) {
+  weigh_by<4>(canvas, mask, frame, plan, y);
+}
+void teach_4(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+             const uint8_t* foreground, int y) {
+  teach_by<4>(canvas, frame, plan, foreground, y);
+}
+
+// (Sixteen at a time were slower: g++ 12 moves each comparison from mask to vector and back.)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target("arch=x86-64-v3"))) void weigh_8(const Canvas& canvas, const ConstFrame& mask,
+                                                       const FramePlan& frame,
+                                                       const EnergyPlan& plan, int y) {
+  weigh_by<8>(canvas, mask, frame, plan, y);
+}
+__attribute__((target("arch=x86-64-v3"))) void teach_8(const Canvas& canvas, const FramePlan& frame,
+                                                       const EnergyPlan& plan,
+                                                       const uint8_t* foreground, int y) {
+  teach_by<8>(canvas, frame, plan, foreground, y);
+}
+constexpr RowPasses kPasses[] = {{4, weigh_4, teach_4}, {8, weigh_8, teach_8}};
+size_t usable() { return __builtin_cpu_supports("x86-64-v3") ? 2 : 1; }
+#else
+constexpr RowPasses kPasses[] = {{4, weigh_4, teach_4}};
+size_t usable() { return 1; }
+#endif
+
+}  // namespace
+
+std::span<const RowPasses> row_passes() { return {kPasses, usable()}; }
+
+}  // namespace regions::graphcut

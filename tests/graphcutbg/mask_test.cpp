@@ -1,0 +1,147 @@
+// Masks of other sizes than the frame's: where they lie, and what becomes of them.
+#include "core/graphcutbg/mask.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tests/graphcutbg/scene.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+GuardedFrame noise(PixelFormat format, Size size, uint32_t seed) {
+  GuardedFrame picture(format, size, 3);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const uint32_t value = hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), seed);
+      const auto level = static_cast<int>(value % (format == PixelFormat::gray16 ? 65536 : 256));
+      picture.frame().set_sample(0, x, y, level);
+    }
+  }
+  return picture;
+}
+
+// Bilinear, in floating point: middles of pixels coincide at the pictures' sides.
+double between(const std::vector<double>& mask, Size size, double x, double y) {
+  const double u = std::clamp(x * size.width - 0.5, 0.0, size.width - 1.0);
+  const double v = std::clamp(y * size.height - 0.5, 0.0, size.height - 1.0);
+  const auto at = [&](double a, double b) {
+    const auto i = static_cast<size_t>(std::min(a, size.width - 1.0));
+    const auto j = static_cast<size_t>(std::min(b, size.height - 1.0));
+    return mask[j * static_cast<size_t>(size.width) + i];
+  };
+  const double i = std::floor(u), j = std::floor(v), s = u - i, t = v - j;
+  return (at(i, j) * (1 - s) + at(i + 1, j) * s) * (1 - t) +
+         (at(i, j + 1) * (1 - s) + at(i + 1, j + 1) * s) * t;
+}
+
+TEST(GraphCutMaskSizes, LieAsTheFormulaSays) {
+  const Size frames[] = {{1, 1}, {64, 48}, {37, 29}, {5, 90}};
+  const Size masks[] = {{1, 1}, {2, 1}, {16, 12}, {7, 31}, {129, 95}, {64, 48}};
+  for (const Size frame : frames) {
+    for (const Size size : masks) {
+      for (const PixelFormat format :
+           {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::labels32}) {
+        GuardedFrame mask = noise(PixelFormat::gray8, size, 5);
+        std::vector<double> values;
+        std::vector<uint32_t> labels;
+        if (format == PixelFormat::gray16) mask = noise(format, size, 5);
+        ConstFrame view = mask.frame();
+        for (int y = 0; y < size.height; ++y) {
+          for (int x = 0; x < size.width; ++x) {
+            const int sample = mask.frame().sample(0, x, y);
+            // Labels whose lower half is zero are labels too.
+            labels.push_back(sample < 99 ? 0 : static_cast<uint32_t>(sample) << 16);
+            values.push_back(format == PixelFormat::gray8    ? sample
+                             : format == PixelFormat::gray16 ? sample >> 8
+                             : sample < 99                   ? 0
+                                                             : 255);
+          }
+        }
+        if (format == PixelFormat::labels32) {
+          view.layout = layout_of(format);
+          view.plane[0] = reinterpret_cast<const std::byte*>(labels.data());
+          view.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * size.width;
+        }
+        const auto scale = graphcut::MaskScale::between(size, frame);
+        for (int y = 0; y < frame.height; ++y) {
+          for (int x = 0; x < frame.width; ++x) {
+            const double wanted =
+                between(values, size, (x + 0.5) / frame.width, (y + 0.5) / frame.height);
+            const int value = graphcut::mask_value(view, scale, x, y);
+            // Places are of 1/256 pixels, both ways.
+            ASSERT_NEAR(value, wanted, size == frame ? 0 : 2.6)
+                << name_of(format) << " " << size.width << "x" << size.height << " at " << x << ", "
+                << y << " of " << frame.width << "x" << frame.height;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GraphCutMaskSizes, TheLargestSidesStayInside) {
+  for (const int count : {1, 2, 65535}) {
+    for (const int frame : {1, 3, 65535}) {
+      const uint64_t step = graphcut::MaskScale::between({count, 1}, {frame, 1}).across;
+      for (const int n : {0, frame / 2, frame - 1}) {
+        const graphcut::MaskPlace place(n, step, count);
+        EXPECT_GE(place.first, 0);
+        EXPECT_LT(place.first, count);
+        EXPECT_GE(place.second, place.first);
+        EXPECT_LT(place.second, count);
+        EXPECT_NEAR(place.first, (n + 0.5) * count / frame, 1.01);
+      }
+    }
+  }
+}
+
+// A network's mask, a sixteenth of the picture: its corners round, its border three pixels off.
+TEST(GraphCutMaskSizes, ACoarseMaskIsRefinedAlongThePicturesEdges) {
+  const Clip clip{.size = {128, 96}};
+  GraphCutBgParams params;
+  params.output = GraphCutOutput::mask;
+  params.source = GraphCutSource::mask;
+  params.sigma = 6;
+  params.lambda = 8;
+  constexpr int kCell = 4;
+  Camera camera(clip, params);
+  GuardedFrame coarse(PixelFormat::gray8, {clip.size.width / kCell, clip.size.height / kCell});
+  std::vector<uint8_t> nearest(clip.size.area());
+  for (int y = 0; y < clip.size.height; ++y) {
+    for (int x = 0; x < clip.size.width; ++x) {
+      int covered = 0;
+      for (int i = 0; i < kCell * kCell; ++i) {
+        covered += clip.covers(4, x / kCell * kCell + i % kCell, y / kCell * kCell + i / kCell);
+      }
+      coarse.frame().set_sample(0, x / kCell, y / kCell, covered * 255 / (kCell * kCell));
+      nearest[static_cast<size_t>(y * clip.size.width + x)] = covered >= 8 ? 255 : 0;
+    }
+  }
+  const Shot shot = camera.shoot(clip.frame(4).frame(), coarse.frame());
+  ASSERT_TRUE(shot.intact);
+  const int before = wrong_pixels(clip, 4, nearest);
+  EXPECT_GT(before, 40);
+  EXPECT_LE(wrong_pixels(clip, 4, shot.mask), before / 4);
+}
+
+TEST(GraphCutMaskSizes, OnePixelSpeaksForAll) {
+  const Clip clip{.size = {33, 21}};
+  GraphCutBgParams params;
+  params.output = GraphCutOutput::mask;
+  params.source = GraphCutSource::mask;
+  Camera camera(clip, params);
+  for (const int value : {0, 255}) {
+    GuardedFrame mask(PixelFormat::gray8, {1, 1});
+    mask.frame().set_sample(0, 0, 0, value);
+    const Shot shot = camera.shoot(clip.frame(2).frame(), mask.frame());
+    for (const uint8_t pixel : shot.mask) ASSERT_EQ(pixel, value);
+  }
+}
+
+}  // namespace
+}  // namespace regions

@@ -1,0 +1,206 @@
+// Rows of pixels in vectors against single pixels, as every backend computes them: bit for bit.
+#include "cpu/graphcutbg/rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cpu/graphcutbg/lanes.hpp"
+#include "cpu/graphcutbg/read_row.hpp"
+#include "tests/pictures/guarded.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+// A canvas of its own memory with a model of any values that frames or a stored model can give.
+struct Room {
+  Size size;
+  std::vector<uint32_t> now, background, model;
+  std::vector<int32_t> weights[5];
+  std::vector<uint8_t> excluded;
+  std::vector<Colors> colors = std::vector<Colors>(1);
+
+  Room(Size picture, uint32_t seed) : size(picture), colors(1) {
+    const size_t pixels = picture.area();
+    const auto any_of = [&](uint32_t i, uint32_t plane) { return regions::hash(i, plane, seed); };
+    model.assign(Canvas::plane_stride(pixels) * Model::kWords, 0);
+    for (uint32_t i = 0; i < pixels; ++i) {
+      background.push_back(any_of(i, 1) & 0xFFFFFF);
+      // Near the background's colour mostly.
+      const uint32_t near = background.back() ^ (any_of(i, 2) & 0x030307);
+      now.push_back(any_of(i, 3) % 4 == 0 ? any_of(i, 4) & 0xFFFFFF : near);
+      excluded.push_back(any_of(i / 3, 5) % 5 == 0);
+      for (int k = 0; k < Model::kModes; ++k) {
+        if (any_of(i, 10 + static_cast<uint32_t>(k)) % 3 == 0) continue;  // no such mode
+        Mode mode = new_mode(Color::load(&background.back()), 0);
+        const auto part = [&](uint32_t n) {
+          return static_cast<int32_t>(any_of(i, 20 + 10 * static_cast<uint32_t>(k) + n));
+        };
+        mode.weight = 1 + (part(0) & 0x7FFF) * (part(1) & 1 ? 2 : 1) / 2 * 2;
+        for (int c = 0; c < 3; ++c) {
+          const bool far = any_of(i, 90) % 7 == 0;
+          mode.mean[c] = far ? part(2 + static_cast<uint32_t>(c)) & 0xFFFF
+                             : within(mode.mean[c] + part(2) % 1024, 0, 65535);
+        }
+        mode.var_luma = 1 + (part(5) & (part(6) % 5 == 0 ? 0xFFFE : 0x7FF));
+        mode.var_chroma = 1 + (part(7) & (part(8) % 5 == 0 ? 0xFFFE : 0x3FF));
+        mode.store(&model[static_cast<size_t>(k) * Mode::kWords * Canvas::plane_stride(pixels) + i],
+                   Canvas::plane_stride(pixels));
+      }
+    }
+    for (auto& links : weights) links.assign(pixels, -1);
+    for (uint32_t bin = 0; bin < Colors::kBins; ++bin) {
+      colors[0].bias[bin] = static_cast<int32_t>(any_of(bin, 6) % 200) - 100;
+    }
+  }
+  Canvas canvas(bool excludes, bool eight) {
+    Canvas canvas;
+    canvas.width = size.width;
+    canvas.height = size.height;
+    canvas.now = now.data();
+    canvas.background = background.data();
+    canvas.model = model.data();
+    canvas.terminal = weights[0].data();
+    canvas.right = weights[1].data();
+    canvas.down = weights[2].data();
+    if (eight) canvas.down_right = weights[3].data();
+    if (eight) canvas.down_left = weights[4].data();
+    canvas.colors = colors.data();
+    if (excludes) canvas.excluded = excluded.data();
+    return canvas;
+  }
+};
+
+// What a round of one size tries; chosen by its number.
+struct Round {
+  GraphCutBgParams params;
+  FramePlan frame;
+  bool excludes, eight, has_mask;
+
+  Round(uint32_t number, Size size) {
+    const auto one_in = [&](uint32_t n, uint32_t what) {
+      return regions::hash(number, what, 3) % n == 0;
+    };
+    excludes = one_in(3, 1);
+    eight = one_in(2, 2);
+    has_mask = one_in(3, 3);
+    params.foreground_colors = one_in(3, 4);
+    params.var_threshold = one_in(3, 5) ? 200 : 12;
+    params.learning_rate = one_in(3, 6) ? 1 : 0.02;
+    params.history = one_in(3, 7) ? 1 : 500;
+    params.sigma = one_in(2, 8) ? 3 : 200;
+    params.lambda = 32;
+    if (has_mask) params.source = one_in(2, 9) ? GraphCutSource::mask : GraphCutSource::both;
+    if (one_in(2, 10)) {
+      params.left = size.width / 3;
+      params.width = 1 + size.width / 2;
+      params.top = 1 % size.height;
+    }
+    Scene scene;
+    scene.age = one_in(5, 11) ? 0 : 200;
+    scene.frame = number;
+    frame = settle(scene, Survey(), scene_plan_of(params));
+    if (one_in(3, 12)) frame.model.light = {5000, -3000};
+    if (one_in(3, 13)) frame.model.light = {2500, 9000};
+    if (frame.model.starts) frame.model.light = {};
+    if (one_in(9, 14)) frame.model.learns = frame.model.starts;
+  }
+};
+
+TEST(GraphCutRows, AreAsTheirPixels) {
+  const Size sizes[] = {{1, 1}, {3, 5}, {8, 3}, {9, 4}, {40, 6}, {67, 9}};
+  for (const RowPasses& passes : row_passes()) {
+    for (uint32_t number = 0; number < 240; ++number) {
+      const Size size = sizes[number % 6];
+      Round round(number, size);
+      Room single(size, number), rows(size, number);
+      const Canvas one = single.canvas(round.excludes, round.eight);
+      const Canvas all = rows.canvas(round.excludes, round.eight);
+      const EnergyPlan energy = energy_plan_of(round.params, size, size);
+      GuardedFrame mask(PixelFormat::gray8, size);
+      std::vector<uint8_t> foreground(size.area());
+      for (int y = 0; y < size.height; ++y) {
+        for (int x = 0; x < size.width; ++x) {
+          const uint32_t value = regions::hash(number, static_cast<uint32_t>(all.at(x, y)));
+          mask.frame().set_sample(0, x, y, value % 256);
+          foreground[all.at(x, y)] = value % 1024 < 300 ? 255 : 0;
+        }
+      }
+      const ConstFrame given = round.has_mask ? ConstFrame(mask.frame()) : ConstFrame();
+      const auto add = [](uint32_t*, uint32_t) {};
+      for (int y = 0; y < size.height; ++y) {
+        for (int x = 0; x < size.width; ++x) weigh(one, given, round.frame, energy, x, y);
+        passes.weigh(all, given, round.frame, energy, y);
+      }
+      for (int y = 0; y < size.height; ++y) {
+        for (int x = 0; x < size.width; ++x) {
+          teach(one, round.frame, energy, foreground[one.at(x, y)] != 0, x, y, add);
+        }
+        passes.teach(all, round.frame, energy, &foreground[all.at(0, y)], y);
+      }
+      const std::string name =
+          "round " + std::to_string(number) + ", " + std::to_string(passes.lanes) + " lanes";
+      for (int k = 0; k < 5; ++k)
+        ASSERT_EQ(single.weights[k], rows.weights[k]) << k << ", " << name;
+      ASSERT_EQ(single.model, rows.model) << name;
+      ASSERT_EQ(single.background, rows.background) << name;
+    }
+  }
+}
+
+// Floats hold neither all dividends nor all ratios.
+TEST(GraphCutRows, QuotientsAreExact) {
+  for (uint32_t i = 0; i < 200000; ++i) {
+    uint32_t a[4], b[4], ratio[4];
+    for (uint32_t lane = 0; lane < 4; ++lane) {
+      const uint32_t bits = regions::hash(i, lane, 1) % 16;
+      b[lane] = 1 + (regions::hash(i, lane, 2) & ((2u << bits) - 1)) % 65535;
+      const uint32_t most = std::min(0x7FFFFFFFu / b[lane], (1u << 22) - 1);
+      const uint32_t about = regions::hash(i, lane, 3) % most;
+      a[lane] = about * b[lane] + (lane % 2 ? b[lane] - 1 : 0);  // just below a step, or on it
+    }
+    Lanes<4> top, bottom;
+    read_words(a, top);
+    read_words(b, bottom);
+    write_words(ratio, quotient(top, bottom));
+    for (size_t lane = 0; lane < 4; ++lane) {
+      ASSERT_EQ(ratio[lane], a[lane] / b[lane]) << a[lane] << " / " << b[lane];
+    }
+  }
+}
+
+TEST(GraphCutRows, ReadEveryFormat) {
+  for (int f = 0; f < kPixelFormats; ++f) {
+    const auto format = static_cast<PixelFormat>(f);
+    if (format == PixelFormat::labels32) continue;
+    for (const bool full : {true, false}) {
+      for (const Size size : {Size{1, 1}, Size{2, 2}, Size{33, 5}}) {
+        GuardedFrame picture(format, size, 3, {YuvMatrix::bt601, full});
+        const Frame frame = picture.frame();
+        for (int y = 0; y < size.height; ++y) {
+          for (int x = 0; x < size.width; ++x) {
+            for (int c = 0; c < frame.layout.channels; ++c) {
+              const uint32_t value = regions::hash(
+                  static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(c));
+              frame.set_sample(c, x, y, static_cast<int>(value) & frame.layout.max_value());
+            }
+          }
+        }
+        std::vector<uint32_t> row(static_cast<size_t>(size.width));
+        for (int y = 0; y < size.height; ++y) {
+          read_row(frame, y, row.data());
+          for (int x = 0; x < size.width; ++x) {
+            ASSERT_EQ(row[static_cast<size_t>(x)],
+                      static_cast<uint32_t>(color_at(frame, x, y).packed()))
+                << name_of(format) << " " << x << ", " << y;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regions::graphcut
