@@ -52,6 +52,9 @@ class Engine {
   virtual bool needs_mask() = 0;                     // and cannot do without
   virtual bool needs_alpha() { return false; }
   virtual uint32_t max_regions() = 0;
+  // Known once picture() was asked.
+  virtual int depth() { return 1; }   // frames that are worked on as one volume
+  virtual int layers() { return 1; }  // pictures that come out of each frame, one below another
 
   // Called with a Backend::Entry alive.
   virtual void make(const std::shared_ptr<Backend>& backend) = 0;

@@ -88,7 +88,8 @@ int FilterStream::slots_wanted() const {
     gst_query_parse_latency(query, &live, nullptr, nullptr);
   }
   gst_query_unref(query);
-  return live ? 1 : 4;
+  if (live) return 1;
+  return engine_->depth() > 1 ? 2 : 4;  // volumes are large
 }
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
@@ -99,6 +100,8 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   setup.picture = engine_->picture();
   setup.in = parse(in);
   setup.out = parse(out);
+  setup.depth = engine_->depth();
+  setup.layers = engine_->layers();
   setup.cuda = &cuda_;
   expects(
       !engine_->needs_alpha() || setup.in.layout.alpha,
@@ -114,6 +117,8 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   algorithm.has_mask = engine_->reads_mask();
   algorithm.mask = layout_of(PixelFormat::labels32);
   algorithm.slots = slots;
+  algorithm.depth = setup.depth;
+  algorithm.layers = setup.layers;
   algorithm.max_regions = engine_->max_regions();
   {
     const Backend::Entry entry(*backend_);
@@ -124,16 +129,19 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   if (setup.describes() &&
       (attach == AttachLabels::always ||
        (attach == AttachLabels::when_untouched && setup.picture == Picture::untouched))) {
-    const size_t map_bytes =
-        setup.in.size.area() * static_cast<size_t>(layout_of(setup.map_format()).sample_bytes);
-    map_pool_ = active_pool(make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots)));
+    const size_t map_bytes = setup.in.size.area() *
+                             static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
+                             static_cast<size_t>(setup.layers);
+    map_pool_ = active_pool(
+        make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots * setup.depth)));
     setup.map_pool = map_pool_.get();
   }
   setup_ = setup;
   warned_ = false;
   latency_ = 0;
   const int fps_n = setup.in.info.fps_n, fps_d = setup.in.info.fps_d;
-  most_latency_ = fps_n > 0 ? gst_util_uint64_scale_int(G_USEC_PER_SEC, fps_d, fps_n) * slots : 0;
+  most_latency_ =
+      fps_n > 0 ? gst_util_uint64_scale_int(G_USEC_PER_SEC, fps_d, fps_n) * slots * setup.depth : 0;
   auto fresh = std::make_shared<FrameRing>(
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
       FrameRing::Callbacks{
@@ -155,6 +163,19 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
 GstFlowReturn FilterStream::drain() {
   const auto frames = ring();
   return frames ? frames->drain() : GST_FLOW_OK;
+}
+
+bool FilterStream::passes_frames(const GstEvent* event) {
+  if (engine_->depth() == 1) return false;
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_TAG:
+    case GST_EVENT_TOC:
+    case GST_EVENT_SINK_MESSAGE:
+    case GST_EVENT_CUSTOM_DOWNSTREAM:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void FilterStream::interrupt() {
@@ -211,7 +232,7 @@ GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t* bytes, unsigned
   if (!backend_ || backend_->kind() != BackendKind::cuda) return nullptr;
   const PictureCaps picture = parse(caps);
   *bytes = picture.bytes;
-  *min_buffers = static_cast<unsigned>(slots_wanted()) + 1;
+  *min_buffers = static_cast<unsigned>(slots_wanted() * engine_->depth()) + 1;
   return picture.cuda ? cuda_.make_pool(caps, *bytes, *min_buffers)
                       : make_pinned_pool(backend_, caps, *bytes, *min_buffers);
 }

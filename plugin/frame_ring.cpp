@@ -27,9 +27,27 @@ GstFlowReturn FrameRing::submit(GstBuffer* input, GstBuffer* output) {
   FrameSlot& free = slot(in_flight_);
   lock.unlock();
 
+  bool is_full = false;
   try {
     const Backend::Entry entry(*setup_.backend);
-    free.begin(input, output);
+    is_full = free.add(input, output);
+  } catch (const std::exception& error) {
+    callbacks_.failed(error);
+    lock.lock();
+    filling_ = false;
+    return GST_FLOW_ERROR;
+  }
+  lock.lock();
+  filling_ = true;
+  return is_full ? begin(free, lock) : GST_FLOW_OK;
+}
+
+GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock) {
+  filling_ = false;
+  lock.unlock();
+  try {
+    const Backend::Entry entry(*setup_.backend);
+    filled.begin();
   } catch (const std::exception& error) {
     callbacks_.failed(error);
     return GST_FLOW_ERROR;
@@ -61,16 +79,20 @@ void FrameRing::step() {
 
   GstFlowReturn flow = GST_FLOW_OK;
   try {
-    GstBuffer* buffer = nullptr;
-    {
+    const auto next = [&](bool is_first) -> GstBuffer* {
       const Backend::Entry entry(*setup_.backend);
-      if (dropping) {
+      if (dropping || flow != GST_FLOW_OK) {
         oldest.discard();
-      } else {
-        buffer = oldest.finish();
+        return nullptr;
       }
+      if (is_first) oldest.finish();
+      return oldest.take();
+    };
+    GstBuffer* buffer = next(true);
+    while (buffer) {
+      flow = callbacks_.finished(oldest, buffer);
+      buffer = next(false);
     }
-    if (buffer) flow = callbacks_.finished(oldest, buffer);
   } catch (const std::exception& error) {
     callbacks_.failed(error);
     flow = GST_FLOW_ERROR;
@@ -85,6 +107,11 @@ void FrameRing::step() {
 
 GstFlowReturn FrameRing::drain() {
   std::unique_lock lock(mutex_);
+  if (filling_ && !interrupted_ && flow_ == GST_FLOW_OK) {
+    const GstFlowReturn begun = begin(slot(in_flight_), lock);
+    if (begun != GST_FLOW_OK) return begun;
+    if (!lock.owns_lock()) lock.lock();
+  }
   changed_.wait(lock, [&] { return in_flight_ == 0 || interrupted_; });
   return interrupted_ ? GST_FLOW_FLUSHING : flow_;
 }
@@ -99,10 +126,10 @@ void FrameRing::flush() {
   interrupt();
   if (running_) gst_pad_stop_task(pad_);
   const Backend::Entry entry(*setup_.backend);
-  for (size_t i = 0; i < in_flight_; ++i) slot(i).discard();
+  for (size_t i = 0; i < in_flight_ + (filling_ ? 1 : 0); ++i) slot(i).discard();
   const std::lock_guard lock(mutex_);
   oldest_ = in_flight_ = 0;
-  running_ = interrupted_ = false;
+  running_ = interrupted_ = filling_ = false;
   flow_ = GST_FLOW_OK;
 }
 

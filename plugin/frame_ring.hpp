@@ -23,10 +23,11 @@ class FrameRing {
   // The task must have stopped, or stop() been called.
   ~FrameRing();
 
-  // Puts a frame in (buffers consumed; see FrameSlot::begin), waiting for a free slot. Returns the
+  // Puts a frame in (buffers consumed; see FrameSlot::add), waiting for a free slot. Returns the
   // flow of earlier pushes where that is not OK.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
-  // Waits until every frame has left, or the flow has ended. Returns the flow.
+  // Waits until every frame has left, those of a part-filled volume too, or the flow has ended.
+  // Returns the flow.
   GstFlowReturn drain();
   // Makes waiting calls return GST_FLOW_FLUSHING; for FLUSH_START and shutting down.
   void interrupt();
@@ -38,6 +39,7 @@ class FrameRing {
  private:
   static void run(gpointer self);
   void step();
+  GstFlowReturn begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock);
   FrameSlot& slot(size_t i) { return *slots_[(oldest_ + i) % slots_.size()]; }
 
   GstPad* const pad_;
@@ -51,6 +53,7 @@ class FrameRing {
   size_t in_flight_ = 0;  // the oldest stays counted until it has been pushed
   bool interrupted_ = false;
   bool running_ = false;  // the task has been started
+  bool filling_ = false;  // the slot behind those in flight has frames of a volume
   GstFlowReturn flow_ = GST_FLOW_OK;
 };
 
