@@ -17,7 +17,9 @@ struct Setup {
   bool has_output = false;
   Layout mask;  // of the attached mask, if `has_mask`: gray8, gray16 or labels32
   bool has_mask = false;
-  int slots = 1;                // frames in flight
+  int slots = 1;                // frames in flight, or, with `depth`, volumes
+  int depth = 1;                // frames of a volume
+  int layers = 1;               // pictures that come out of each frame, see Stack
   uint32_t max_regions = 4096;  // records wanted for a frame
   bool tracks = false;          // regions are followed from frame to frame
 };
@@ -26,6 +28,8 @@ struct Setup {
 // wait() returns.
 struct Job {
   int slot = 0;  // 0..slots-1; a slot is not reused before its frame is done
+  // Frames of a volume: 1..Setup::depth. `in` and all outputs are stacks of so many, see Stack.
+  int slices = 1;
   ConstFrame in;
   ConstFrame mask;            // attached upstream; empty if none
   Frame out;                  // where the output picture goes, may be `in` itself; empty if none

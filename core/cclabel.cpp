@@ -1,6 +1,7 @@
 // The parameter table of cclabel and its thresholds as integers.
 #include "core/cclabel.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -18,7 +19,10 @@ constexpr Choice kCriteria[] = {
     {2, "difference",
      "Neighbours whose channels differ by less than `tolerance` in sum are linked"}};
 constexpr Choice kConnectivities[] = {{4, "4", "Neighbours share an edge"},
-                                      {8, "8", "Neighbours share an edge or a corner"}};
+                                      {8, "8", "Neighbours share an edge or a corner"},
+                                      {6, "6", "Voxels share a face"},
+                                      {18, "18", "Voxels share a face or an edge"},
+                                      {26, "26", "Voxels share a face, an edge or a corner"}};
 constexpr Choice kSources[] = {
     {0, "image", "The picture's gray value, luma or colour"},
     {1, "alpha", "The picture's alpha channel"},
@@ -47,8 +51,10 @@ std::vector<Field> table() {
       field<P, &P::tolerance>(
           "tolerance",
           "Linked neighbours differ by less, summed over channels (1 = full scale of one)", {0, 3}),
-      field<P, &P::connectivity>("connectivity", "Which pixels are neighbours (count)", {},
-                                 kConnectivities),
+      field<P, &P::connectivity>(
+          "connectivity",
+          "Which pixels are neighbours: 4 or 8; with `depth`, which voxels: 6, 18 or 26 (count)",
+          {}, kConnectivities),
       field<P, &P::source>("source", "What is labelled", {}, kSources),
       field<P, &P::min_area>("min-area", "Smaller regions become background (pixels)",
                              {0, kMostArea}),
@@ -69,7 +75,19 @@ std::vector<Field> table() {
                           Change::stopped),
       field<P, &P::track_memory>("track-memory", "How long a lost region is waited for (frames)",
                                  {0, kMostTrackMemory}),
-      field<P, &P::label_values>("label-values", "Which numbers `labels` shows", {}, kLabelValues)};
+      field<P, &P::label_values>("label-values", "Which numbers `labels` shows", {}, kLabelValues),
+      field<P, &P::depth>("depth",
+                          "So many successive frames are the slices of a volume that is labelled "
+                          "as one; they leave when it is full or the stream ends (frames)",
+                          {1, 65535}, {}, Change::stopped),
+      field<P, &P::thresholds>(
+          "thresholds",
+          "Label at each of these in place of `threshold`; outputs have a layer for each, one "
+          "below another, in this order; empty takes `threshold` (fractions)",
+          {0, 1}, {}, Change::stopped),
+      field<P, &P::label_background>(
+          "label-background",
+          "Background has regions too, connected as foreground is, binary only (true or false)")};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }
@@ -79,6 +97,60 @@ std::vector<Field> table() {
 std::span<const Field> fields_of(const CcLabelParams&) {
   static const std::vector<Field> fields = table();
   return fields;
+}
+
+int layers_of(const CcLabelParams& params) { return std::max(params.thresholds.count, 1); }
+
+double threshold_of(const CcLabelParams& params, int layer) {
+  return params.thresholds.count > 0 ? params.thresholds.number[layer] : params.threshold;
+}
+
+Stack stack_of(const Setup& setup, const Job& job) {
+  return {setup.size, job.slices, setup.layers};
+}
+
+void expects_stackable(const Setup& setup) {
+  const std::string what = std::to_string(setup.size.width) + "x" +
+                           std::to_string(setup.size.height) + ", depth " +
+                           std::to_string(setup.depth);
+  expects(setup.depth >= 1 && setup.layers >= 1, "depth and layers count from 1");
+  // Both counts are below 2^32, their product fits.
+  const uint64_t slices = static_cast<uint64_t>(setup.depth) * static_cast<uint64_t>(setup.layers);
+  expects(slices <= UINT32_MAX / setup.size.area() &&
+              slices * static_cast<uint64_t>(setup.size.height) <= INT32_MAX,
+          what + " and " + std::to_string(setup.layers) +
+              " thresholds are more voxels than labels can count (2^32)");
+  const bool halves = setup.in.component[1].y_shift > 0;
+  expects(!halves || setup.depth == 1 || setup.size.height % 2 == 0,
+          std::string(name_of(setup.in.format)) +
+              " pictures of odd height have no volumes: their rows of chroma would be shared");
+  expects(!setup.tracks || (setup.depth == 1 && setup.layers == 1),
+          "track=true follows regions of pictures: it takes no depth and no thresholds");
+}
+
+void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
+  const bool is_volume = setup.depth > 1;
+  const std::string connectivity = std::to_string(static_cast<int>(params.connectivity));
+  expects(is_spatial(params.connectivity) == is_volume,
+          is_volume
+              ? "connectivity " + connectivity + " is one of pictures; with depth it is 6, 18 or 26"
+              : "connectivity " + connectivity + " is one of volumes; without depth it is 4 or 8");
+  expects(job.slices >= 1 && job.slices <= setup.depth,
+          "a volume of " + std::to_string(job.slices) + " slices, configured for " +
+              std::to_string(setup.depth));
+  expects(job.in.width == setup.size.width && job.in.height == setup.size.height * job.slices &&
+              job.in.layout.format == setup.in.format,
+          "the frame is not as configured");
+  expects(layers_of(params) == setup.layers, "thresholds are not as configured");
+  expects(params.fill_holes == 0 || !params.label_background,
+          "with label-background, holes are regions: fill-holes is of no use");
+  if (!is_volume && setup.layers == 1) return;
+  expects(setup.layers == 1 || params.criterion == Criterion::binary,
+          "thresholds are of criterion=binary");
+  expects(params.source != Source::mask, "source=mask takes pictures: no depth, no thresholds");
+  expects(params.fill_holes == 0, "fill-holes takes pictures: no depth, no thresholds");
+  expects(params.output != CcOutput::overlay || job.out.empty(),
+          "output=overlay draws on pictures; with depth or thresholds choose another");
 }
 
 void expects_trackable(const Setup& setup) {

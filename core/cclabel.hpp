@@ -3,12 +3,14 @@
 
 #include "core/algorithm.hpp"
 #include "core/drawing.hpp"
+#include "core/stack.hpp"
 #include "core/tracking.hpp"
 
 namespace regions {
 
 enum class Criterion : uint8_t { binary, equal, difference };
-enum class Connectivity : uint8_t { four = 4, eight = 8 };
+// By edges and corners of a picture's pixels; by faces, edges and corners of a volume's voxels.
+enum class Connectivity : uint8_t { four = 4, six = 6, eight = 8, eighteen = 18, twenty_six = 26 };
 enum class Source : uint8_t { image, alpha, mask };
 enum class CcOutput : uint8_t { overlay, labels, colors, mask, none };
 enum class Overflow : uint8_t { drop_smallest, saturate, error };
@@ -29,7 +31,26 @@ struct CcLabelParams : DrawingParams {
   bool track = false;
   int64_t track_memory = 30;
   LabelValues label_values = LabelValues::dense;
+  int64_t depth = 1;
+  NumberList<128> thresholds;
+  bool label_background = false;
 };
+
+// Whether the setting of connectivity is one of volumes.
+REGIONS_HD constexpr bool is_spatial(Connectivity connectivity) {
+  return connectivity != Connectivity::four && connectivity != Connectivity::eight;
+}
+// How pixels of a slice are neighbours where the volume's voxels are connected so.
+REGIONS_HD constexpr Connectivity within_slice(Connectivity connectivity) {
+  if (!is_spatial(connectivity)) return connectivity;
+  return connectivity == Connectivity::six ? Connectivity::four : Connectivity::eight;
+}
+
+// How many volumes come out of one: a threshold's each.
+int layers_of(const CcLabelParams& params);
+double threshold_of(const CcLabelParams& params, int layer);
+// What the job's outputs are.
+Stack stack_of(const Setup& setup, const Job& job);
 
 std::span<const Field> fields_of(const CcLabelParams&);
 
@@ -41,6 +62,8 @@ class CcLabel : public Algorithm<CcLabelParams> {
 };
 
 // What both backends refuse: throws InputError.
+void expects_stackable(const Setup& setup);
+void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params);
 void expects_trackable(const Setup& setup);
 void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params);
 

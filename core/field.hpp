@@ -2,6 +2,7 @@
 // options and fuzz ranges are all read from the table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,6 +10,8 @@
 #include <type_traits>
 #include <variant>
 #include <vector>
+
+#include "core/error.hpp"
 
 namespace regions {
 
@@ -34,6 +37,22 @@ struct Field {
   bool live = true;  // may change while playing
   Value (*get)(const void* params);
   void (*set)(void* params, const Value& value);  // stores; limits are checked by assign()
+};
+
+// Numbers kept in place, so that parameters that hold them are copied without allocating.
+template <int most>
+struct NumberList {
+  double number[most] = {};
+  int count = 0;
+
+  NumberList() = default;
+  NumberList(const std::vector<double>& numbers) {
+    expects(numbers.size() <= most, "a list holds up to " + std::to_string(most) +
+                                        " numbers, not " + std::to_string(numbers.size()));
+    count = static_cast<int>(numbers.size());
+    std::copy(numbers.begin(), numbers.end(), number);
+  }
+  operator std::vector<double>() const { return {number, number + count}; }
 };
 
 namespace field_detail {
@@ -86,6 +105,8 @@ Field field(const char* name, const char* blurb, Limits limits = {},
               return static_cast<int64_t>(member);
             } else if constexpr (kind == Kind::real) {
               return static_cast<double>(member);
+            } else if constexpr (kind == Kind::list) {
+              return std::vector<double>(member);
             } else {
               return member;
             }
@@ -96,6 +117,8 @@ Field field(const char* name, const char* blurb, Limits limits = {},
               member = static_cast<T>(std::get<int64_t>(value));
             } else if constexpr (kind == Kind::real) {
               member = static_cast<T>(std::get<double>(value));
+            } else if constexpr (kind == Kind::list) {
+              member = std::get<std::vector<double>>(value);
             } else {
               member = std::get<T>(value);
             }

@@ -17,18 +17,24 @@ struct Region {
   int32_t top = 0;
   int32_t right = 0;
   int32_t bottom = 0;
-  uint64_t area = 0;   // pixels
+  int32_t first_z = 0;  // of a volume: slice of the first voxel, and the first and last one's;
+  int32_t front = 0;    // of a picture 0
+  int32_t back = 0;
+  uint32_t layer = 0;  // index of the threshold that it is a region of
+  uint64_t area = 0;   // pixels, or voxels of a volume
   uint64_t sum_x = 0;  // sums over the region's pixels
   uint64_t sum_y = 0;
+  uint64_t sum_z = 0;
   uint64_t sum_value[3] = {};  // of each colour component as stored (chroma at its nearest sample)
 
   REGIONS_HD int width() const { return right - left + 1; }
   REGIONS_HD int height() const { return bottom - top + 1; }
-  double centroid_x() const {
-    return area ? static_cast<double>(sum_x) / static_cast<double>(area) : 0;
-  }
-  double centroid_y() const {
-    return area ? static_cast<double>(sum_y) / static_cast<double>(area) : 0;
+  REGIONS_HD int depth() const { return back - front + 1; }
+  double centroid_x() const { return mean(sum_x); }
+  double centroid_y() const { return mean(sum_y); }
+  double centroid_z() const { return mean(sum_z); }
+  double mean(uint64_t sum) const {
+    return area ? static_cast<double>(sum) / static_cast<double>(area) : 0;
   }
 };
 

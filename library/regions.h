@@ -62,8 +62,10 @@ typedef struct {
   uint32_t track;                   /* stays from frame to frame; equals id where nothing tracks */
   int32_t first_x, first_y;         /* first pixel in raster order */
   int32_t left, top, right, bottom; /* box, all four inside */
+  int32_t first_z, front, back;     /* of volumes; here 0 */
+  uint32_t layer;                   /* index of the threshold that it is a region of */
   uint64_t area;                    /* pixels */
-  uint64_t sum_x, sum_y;            /* over its pixels; divided by area: the centroid */
+  uint64_t sum_x, sum_y, sum_z;     /* over its pixels; divided by area: the centroid */
   uint64_t sum_value[3];            /* of each colour component as stored */
 } RegionsRegion;
 

@@ -51,6 +51,12 @@ class RunnerOf final : public Runner {
       setup.max_regions = static_cast<uint32_t>(used_.max_regions);
     }
     if constexpr (requires { used_.track; }) setup.tracks = used_.track;
+    if constexpr (requires { used_.depth; }) {
+      expects(used_.depth == 1, "volumes are for the element, the library takes single pictures");
+    }
+    if constexpr (requires { used_.thresholds; }) {
+      expects(used_.thresholds.count == 0, "lists of thresholds are for the element");
+    }
     bool wants_output = true;
     if constexpr (requires { decltype(P::output)::none; }) {
       wants_output = used_.output != decltype(P::output)::none;

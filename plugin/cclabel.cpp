@@ -31,9 +31,20 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool needs_alpha() override { return params_in_use().source == Source::alpha; }
   uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
 
+  int depth() override { return static_cast<int>(params_in_use().depth); }
+  int layers_for(const CcLabelParams& params) const override { return layers_of(params); }
+
   void configure(const Setup& setup) override {
+    const CcLabelParams now = params_in_use();
+    expects(
+        now.output != CcOutput::overlay || (setup.depth == 1 && setup.layers == 1),
+        "output=overlay draws on pictures: with depth or thresholds choose labels, colors, mask "
+        "or none");
+    expects(is_spatial(now.connectivity) == (setup.depth > 1),
+            setup.depth > 1 ? "depth makes volumes, whose connectivity is 6, 18 or 26"
+                            : "connectivity 6, 18 and 26 are of volumes, which depth makes");
     Setup wanted = setup;
-    wanted.tracks = params_in_use().track;
+    wanted.tracks = now.track;
     EngineOf<CcLabelParams>::configure(wanted);
   }
   std::vector<Fact> facts(int slot) override {

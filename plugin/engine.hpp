@@ -43,11 +43,14 @@ class Engine {
   virtual Value get(const Field& field) = 0;
   virtual void set(const Field& field, const Value& value) = 0;
 
-  // What the next stream would do with pictures, by the parameters of now. Any thread may ask.
+  // What the next stream would do with pictures, by the parameters of now, and how many would come
+  // out of each frame, one below another. Any thread may ask.
   virtual Picture picture() = 0;
+  virtual int layers() = 0;
   // Takes over the parameters that change only between streams. All below speaks of those in use.
   virtual void adopt() = 0;
   virtual Picture picture_in_use() = 0;
+  virtual int layers_in_use() = 0;
   virtual bool makes_regions() const = 0;            // fills Job.table and Job.labels
   virtual bool makes_mask() const { return false; }  // fills Job.foreground
   virtual bool reads_regions() const = 0;            // reads Job.attached
@@ -55,6 +58,7 @@ class Engine {
   virtual bool needs_mask() = 0;                     // and cannot do without
   virtual bool needs_alpha() { return false; }
   virtual uint32_t max_regions() = 0;
+  virtual int depth() { return 1; }  // frames that are worked on as one volume
 
   // Called with a Backend::Entry alive.
   virtual void make(const std::shared_ptr<Backend>& backend) = 0;
@@ -103,7 +107,12 @@ class EngineOf : public Engine {
     const std::lock_guard lock(mutex_);
     used_ = wanted_;
   }
+  int layers() override {
+    const std::lock_guard lock(mutex_);
+    return layers_for(wanted_);
+  }
   Picture picture_in_use() override { return picture_of(params_in_use()); }
+  int layers_in_use() override { return layers_for(params_in_use()); }
   void configure(const Setup& setup) override {
     algorithm_->prepare(params_in_use());
     algorithm_->configure(setup);
@@ -122,6 +131,7 @@ class EngineOf : public Engine {
 
  protected:
   virtual Picture picture_of(const P& params) const = 0;
+  virtual int layers_for(const P& /*params*/) const { return 1; }
   P params_in_use() {
     const std::lock_guard lock(mutex_);
     return used_;

@@ -22,8 +22,8 @@ std::shared_ptr<GstBufferPool> active_pool(GstBufferPool* pool) {
 }
 
 // The parameters may have been set anew since the caps were agreed on.
-void expect_agreement(const GstCaps* in, const GstCaps* out, Picture picture) {
-  GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true);
+void expect_agreement(const GstCaps* in, const GstCaps* out, Picture picture, int layers) {
+  GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true, layers);
   const bool agree = gst_caps_can_intersect(possible, out);
   gst_caps_unref(possible);
   expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
@@ -97,7 +97,8 @@ int FilterStream::slots_wanted() const {
     gst_query_parse_latency(query, &live, nullptr, nullptr);
   }
   gst_query_unref(query);
-  return live ? 1 : 4;
+  if (live) return 1;
+  return engine_->depth() > 1 ? 2 : 4;  // volumes are large
 }
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
@@ -107,9 +108,11 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   setup.engine = engine_.get();
   engine_->adopt();
   setup.picture = engine_->picture_in_use();
-  expect_agreement(in, out, setup.picture);
+  expect_agreement(in, out, setup.picture, engine_->layers_in_use());
   setup.in = parse(in);
   setup.out = parse(out);
+  setup.depth = engine_->depth();
+  setup.layers = engine_->layers_in_use();
   setup.cuda = &cuda_;
   expects(
       !engine_->needs_alpha() || setup.in.layout.alpha,
@@ -125,6 +128,8 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   algorithm.has_mask = engine_->reads_mask();
   algorithm.mask = layout_of(PixelFormat::labels32);
   algorithm.slots = slots;
+  algorithm.depth = setup.depth;
+  algorithm.layers = setup.layers;
   algorithm.max_regions = engine_->max_regions();
   {
     const Backend::Entry entry(*backend_);
@@ -135,20 +140,23 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   if (setup.describes() &&
       (attach == AttachLabels::always ||
        (attach == AttachLabels::when_untouched && setup.picture == Picture::untouched))) {
-    const size_t map_bytes =
-        setup.in.size.area() * static_cast<size_t>(layout_of(setup.map_format()).sample_bytes);
-    map_pool_ = active_pool(make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots)));
+    const size_t map_bytes = setup.in.size.area() *
+                             static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
+                             static_cast<size_t>(setup.layers);
+    map_pool_ = active_pool(
+        make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots * setup.depth)));
     setup.map_pool = map_pool_.get();
   }
   setup_ = setup;
   warned_ = false;
   latency_ = 0;
   const int fps_n = setup.in.info.fps_n, fps_d = setup.in.info.fps_d;
-  most_latency_ = fps_n > 0 ? gst_util_uint64_scale_int(G_USEC_PER_SEC, fps_d, fps_n) * slots : 0;
+  most_latency_ =
+      fps_n > 0 ? gst_util_uint64_scale_int(G_USEC_PER_SEC, fps_d, fps_n) * slots * setup.depth : 0;
   auto fresh = std::make_shared<FrameRing>(
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
       FrameRing::Callbacks{
-          [this](FrameSlot& slot, GstBuffer* buffer) { return push(slot, buffer); },
+          [this](FrameSlot& slot, const Finished& finished) { return push(slot, finished); },
           [this](const std::exception& error) { report(error); },
           [this](size_t frames) { counts_.dropped += frames; }});
   const std::lock_guard lock(mutex_);
@@ -171,6 +179,19 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
 GstFlowReturn FilterStream::drain() {
   const auto frames = ring();
   return frames ? frames->drain() : GST_FLOW_OK;
+}
+
+bool FilterStream::passes_frames(const GstEvent* event) {
+  if (engine_->depth() == 1) return false;
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_TAG:
+    case GST_EVENT_TOC:
+    case GST_EVENT_SINK_MESSAGE:
+    case GST_EVENT_CUSTOM_DOWNSTREAM:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void FilterStream::interrupt() {
@@ -229,7 +250,7 @@ GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t* bytes, unsigned
   if (!backend_ || backend_->kind() != BackendKind::cuda) return nullptr;
   const PictureCaps picture = parse(caps);
   *bytes = picture.bytes;
-  *min_buffers = static_cast<unsigned>(slots_wanted()) + 1;
+  *min_buffers = static_cast<unsigned>(slots_wanted() * engine_->depth()) + 1;
   return picture.cuda ? cuda_.make_pool(caps, *bytes, *min_buffers)
                       : make_pinned_pool(backend_, caps, *bytes, *min_buffers);
 }
@@ -240,20 +261,21 @@ GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
   return make_pinned_pool(backend_, caps, *bytes, 2);
 }
 
-GstFlowReturn FilterStream::push(FrameSlot& slot, GstBuffer* buffer) {
+GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished) {
   measure(slot);
   if (!slot.warning().empty() && !warned_) {
     warned_ = true;
     GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),
                         ("said once a stream; property overflow decides what becomes of them"));
   }
-  if (slot.structure() && settings().post_messages) post_regions(slot, buffer);
+  if (finished.structure && settings().post_messages) post_regions(finished);
   ++counts_.out;
-  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), buffer);
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), finished.buffer);
 }
 
-void FilterStream::post_regions(const FrameSlot& slot, GstBuffer* buffer) {
-  GstStructure* structure = gst_structure_copy(slot.structure());
+void FilterStream::post_regions(const Finished& finished) {
+  GstBuffer* buffer = finished.buffer;
+  GstStructure* structure = gst_structure_copy(finished.structure);
   gst_structure_set_name(structure, engine_->name());
   gst_structure_remove_fields(structure, "labels", "labels-format", nullptr);
   const GstSegment* segment = &element_->segment;

@@ -33,6 +33,9 @@ class FilterStream {
   // One frame in (both consumed; see FrameSlot::begin).
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   GstFlowReturn drain();
+  // Whether the event may go by frames that are held until their volume is full: it says nothing of
+  // the frames themselves.
+  bool passes_frames(const GstEvent* event);
   void interrupt();  // safe from any thread
   // From PAUSED to READY: until reopen(), nobody waits for a free slot, in whatever ring comes.
   void shut();
@@ -61,8 +64,8 @@ class FilterStream {
 
  private:
   std::shared_ptr<FrameRing> ring() const;
-  GstFlowReturn push(FrameSlot& slot, GstBuffer* buffer);
-  void post_regions(const FrameSlot& slot, GstBuffer* buffer);
+  GstFlowReturn push(const FrameSlot& slot, const Finished& finished);
+  void post_regions(const Finished& finished);
   void measure(const FrameSlot& slot);
   int slots_wanted() const;
 

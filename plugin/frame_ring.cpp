@@ -10,8 +10,11 @@ FrameRing::FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Call
   {
     const Backend::Entry entry(*setup_.backend);
     places_.resize(static_cast<size_t>(slots));
+    leaving_.reserve(static_cast<size_t>(setup_.depth));
     for (int i = 0; i < slots; ++i) {
-      places_[static_cast<size_t>(i)].slot = std::make_unique<FrameSlot>(setup_, i);
+      Place& place = places_[static_cast<size_t>(i)];
+      place.slot = std::make_unique<FrameSlot>(setup_, i);
+      place.finished.reserve(static_cast<size_t>(setup_.depth));
     }
   }
   finisher_ = std::thread([this] { finish_all(); });
@@ -41,9 +44,27 @@ GstFlowReturn FrameRing::submit(GstBuffer* input, GstBuffer* output) {
   FrameSlot& free = *place(in_flight_).slot;
   lock.unlock();
 
+  bool is_full = false;
   try {
     const Backend::Entry entry(*setup_.backend);
-    free.begin(input, output);
+    is_full = free.add(input, output);
+  } catch (const std::exception& error) {
+    callbacks_.failed(error);
+    lock.lock();
+    filling_ = false;
+    return GST_FLOW_ERROR;
+  }
+  lock.lock();
+  filling_ = true;
+  return is_full ? begin(free, lock) : GST_FLOW_OK;
+}
+
+GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock) {
+  filling_ = false;
+  lock.unlock();
+  try {
+    const Backend::Entry entry(*setup_.backend);
+    filled.begin();
   } catch (const std::exception& error) {
     callbacks_.failed(error);
     return GST_FLOW_ERROR;
@@ -78,12 +99,11 @@ void FrameRing::finish_all() {
 
 void FrameRing::finish(Place& place, bool dropping) {
   const Backend::Entry entry(*setup_.backend);
+  place.frames = place.slot->frames();
   try {
-    if (dropping) {
-      place.slot->discard();
-    } else {
-      place.buffer = place.slot->finish();
-    }
+    if (dropping) return place.slot->discard();
+    place.slot->finish();
+    for (Finished next; (next = place.slot->take()).buffer;) place.finished.push_back(next);
   } catch (...) {
     place.error = std::current_exception();
   }
@@ -100,25 +120,30 @@ void FrameRing::push_oldest() {
     return;
   }
   Place& oldest = place(0);
-  GstBuffer* buffer = std::exchange(oldest.buffer, nullptr);
-  std::exception_ptr failure = std::exchange(oldest.error, nullptr);
-  if (flow_ != GST_FLOW_OK) {
-    gst_clear_buffer(&buffer);
-    failure = nullptr;
-  }
+  std::swap(leaving_, oldest.finished);
+  const std::exception_ptr failure = std::exchange(oldest.error, nullptr);
+  const GstFlowReturn before = flow_;
   lock.unlock();
 
-  GstFlowReturn flow = GST_FLOW_OK;
-  if (!buffer) callbacks_.dropped(1);
-  if (failure) {
+  GstFlowReturn flow = before;
+  size_t left = 0;
+  for (const Finished& next : leaving_) {
+    if (flow == GST_FLOW_OK) {
+      flow = callbacks_.finished(*oldest.slot, next);
+      ++left;
+    } else {
+      gst_buffer_unref(next.buffer);
+    }
+  }
+  leaving_.clear();
+  callbacks_.dropped(oldest.frames - left);
+  if (failure && flow == GST_FLOW_OK) {
     try {
       std::rethrow_exception(failure);
     } catch (const std::exception& error) {
       callbacks_.failed(error);
       flow = GST_FLOW_ERROR;
     }
-  } else if (buffer) {
-    flow = callbacks_.finished(*oldest.slot, buffer);
   }
 
   lock.lock();
@@ -131,6 +156,11 @@ void FrameRing::push_oldest() {
 
 GstFlowReturn FrameRing::drain() {
   std::unique_lock lock(mutex_);
+  if (filling_ && !interrupted_ && flow_ == GST_FLOW_OK) {
+    const GstFlowReturn begun = begin(*place(in_flight_).slot, lock);
+    if (begun != GST_FLOW_OK) return begun;
+    if (!lock.owns_lock()) lock.lock();
+  }
   changed_.wait(lock, [&] { return in_flight_ == 0 || interrupted_; });
   return interrupted_ ? GST_FLOW_FLUSHING : flow_;
 }
@@ -147,15 +177,21 @@ void FrameRing::flush() {
   const Backend::Entry entry(*setup_.backend);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !finishing_; });
-  for (size_t i = 0; i < in_flight_; ++i) {
+  size_t frames = 0;
+  for (size_t i = 0; i < in_flight_ + (filling_ ? 1 : 0); ++i) {
     Place& dropped = place(i);
-    if (i >= finished_) dropped.slot->discard();
-    gst_clear_buffer(&dropped.buffer);
+    if (i >= finished_) {
+      dropped.frames = dropped.slot->frames();
+      dropped.slot->discard();
+    }
+    frames += dropped.frames;
+    for (const Finished& next : dropped.finished) gst_buffer_unref(next.buffer);
+    dropped.finished.clear();
     dropped.error = nullptr;
   }
-  callbacks_.dropped(in_flight_);
+  callbacks_.dropped(frames);
   oldest_ = in_flight_ = finished_ = 0;
-  running_ = interrupted_ = false;
+  running_ = interrupted_ = filling_ = false;
   flow_ = GST_FLOW_OK;
 }
 

@@ -20,7 +20,7 @@ class FrameRing {
   // `failed` reports an exception's text as an element error. `dropped` counts frames that went in
   // and do not leave.
   struct Callbacks {
-    std::function<GstFlowReturn(FrameSlot&, GstBuffer*)> finished;
+    std::function<GstFlowReturn(FrameSlot&, const Finished&)> finished;
     std::function<void(const std::exception&)> failed;
     std::function<void(size_t frames)> dropped;
   };
@@ -28,10 +28,11 @@ class FrameRing {
   // The task must have stopped, or stop() been called.
   ~FrameRing();
 
-  // Puts a frame in (buffers consumed; see FrameSlot::begin), waiting for a free slot. Returns the
+  // Puts a frame in (buffers consumed; see FrameSlot::add), waiting for a free slot. Returns the
   // flow of earlier pushes where that is not OK.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
-  // Waits until every frame has left, or the flow has ended. Returns the flow.
+  // Waits until every frame has left, those of a part-filled volume too, or the flow has ended.
+  // Returns the flow.
   GstFlowReturn drain();
   // Makes waiting calls return GST_FLOW_FLUSHING; for FLUSH_START and shutting down.
   void interrupt();
@@ -44,10 +45,12 @@ class FrameRing {
   // A slot and what became of its frame.
   struct Place {
     std::unique_ptr<FrameSlot> slot;
-    GstBuffer* buffer = nullptr;  // finished; null if dropped or failed
-    std::exception_ptr error;     // why it failed
+    size_t frames = 0;               // of the volume, or 1
+    std::vector<Finished> finished;  // those that leave
+    std::exception_ptr error;        // why the others do not
   };
   static void run(gpointer self);
+  GstFlowReturn begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock);
   void push_oldest();
   void finish_all();
   void finish(Place& place, bool dropping);
@@ -57,6 +60,7 @@ class FrameRing {
   const SlotSetup setup_;
   const Callbacks callbacks_;
   std::vector<Place> places_;
+  std::vector<Finished> leaving_;  // the task's own
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -66,6 +70,7 @@ class FrameRing {
   bool finishing_ = false;
   bool interrupted_ = false;
   bool running_ = false;  // the task has been started
+  bool filling_ = false;  // the slot behind those in flight has frames of a volume
   bool ending_ = false;
   GstFlowReturn flow_ = GST_FLOW_OK;
   std::thread finisher_;

@@ -13,6 +13,10 @@ FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     table_ =
         backend.allocate_pinned(setup.engine->max_regions() * sizeof(Region) + sizeof(uint32_t));
   }
+  if (setup.depth > 1) {
+    stack_ = std::make_unique<SliceStack>(setup, *queue_);
+    return;
+  }
   const size_t in_bytes = packed_bytes(setup.in.layout, setup.in.size);
   if (setup.uploads()) {
     pinned_in_ = backend.allocate_pinned(in_bytes);
@@ -27,33 +31,55 @@ FrameSlot::FrameSlot(const SlotSetup& setup, int index)
 
 FrameSlot::~FrameSlot() { discard(); }
 
-void FrameSlot::begin(GstBuffer* input, GstBuffer* output) {
-  started_ = g_get_monotonic_time();
-  structure_ = nullptr;
-  warning_.clear();
-  output_ = output ? output : input;
-  input_ = output ? input : nullptr;
+// Part of the work may be running when something is thrown: discard() waits for it.
+template <class Work>
+void FrameSlot::guarded(Work work) {
   try {
+    work();
+  } catch (...) {
+    const std::exception_ptr cause = std::current_exception();
+    discard();
+    std::rethrow_exception(cause);
+  }
+}
+
+bool FrameSlot::add(GstBuffer* input, GstBuffer* output) {
+  if (!stack_ || stack_->slices() == 0) started_ = g_get_monotonic_time();
+  warning_.clear();
+  if (!stack_) {
+    output_ = output ? output : input;
+    input_ = output ? input : nullptr;
+    return true;
+  }
+  guarded([&] { stack_->add(input, output); });
+  return stack_->slices() == setup_.depth;
+}
+
+void FrameSlot::begin() {
+  guarded([&] {
     Job job;
     job.slot = index_;
-    bring_in(job);
-    bring_attached(job);
+    if (stack_) {
+      stack_->fill(job);
+    } else {
+      bring_in(job);
+      bring_attached(job);
+      if (setup_.map_pool) take_map(job);
+    }
     if (table_.data()) {
       const uint32_t most = setup_.engine->max_regions();
       job.table = {table_.as<Region>(), most,
                    reinterpret_cast<uint32_t*>(table_.as<Region>() + most)};
       *job.table.total = 0;
     }
-    if (setup_.map_pool) take_map(job);
     setup_.engine->enqueue(job, *queue_);
-    take_back(job);
+    if (stack_) {
+      stack_->take_back(job);
+    } else {
+      take_back(job);
+    }
     queue_->record();
-  } catch (...) {
-    const std::exception_ptr cause = std::current_exception();
-    queue_->record();  // part of the work may be running: discard() waits for it
-    discard();
-    std::rethrow_exception(cause);
-  }
+  });
 }
 
 void FrameSlot::bring_in(Job& job) {
@@ -129,7 +155,7 @@ void FrameSlot::take_map(Job& job) {
   expects(gst_buffer_pool_acquire_buffer(setup_.map_pool, &map_, nullptr) == GST_FLOW_OK,
           "no memory for a label map or mask");
   void* data = device_data(map_).data;
-  const auto [width, height] = setup_.in.size;
+  const int width = setup_.in.size.width, height = setup_.in.size.height * setup_.layers;
   if (setup_.map_format() == PixelFormat::gray8) {
     job.foreground = {static_cast<uint8_t*>(data), width, height, width};
   } else {
@@ -150,48 +176,84 @@ void FrameSlot::take_back(const Job& job) {
                             : target);
 }
 
-GstBuffer* FrameSlot::finish() {
+void FrameSlot::finish() {
   try {
     queue_->wait();
-    if (copy_rows_back_) {
+    if (stack_) {
+      stack_->spread();
+    } else if (copy_rows_back_) {
       const Frame staged = packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
                                         Memory::host, pinned_out_.data());
       copy_rows(staged, setup_.replaces() ? out_map_.frame() : in_map_.frame(), setup_.workers);
     }
     in_map_.unmap();
     out_map_.unmap();
-    GstBuffer* buffer = setup_.describes() ? describe(output_) : output_;
-    output_ = nullptr;
-    release();
-    return buffer;
+    if (setup_.describes()) judge();
   } catch (...) {
     release();
     throw;
   }
 }
 
-GstBuffer* FrameSlot::describe(GstBuffer* buffer) {
+Finished FrameSlot::take() {
+  try {
+    const std::span<const Region> known = {table_.as<Region>(), kept_};
+    if (!stack_) {
+      Finished finished = {output_};
+      if (output_ && setup_.describes()) finished = describe(output_, map_, known, 0, 0);
+      output_ = nullptr;
+      release();
+      return finished;
+    }
+    const int slices = stack_->slices();
+    const SliceStack::Slice slice = stack_->take();
+    if (!slice.buffer) {
+      release();
+      return {};
+    }
+    std::vector<Region> here;  // a frame tells of the regions whose boxes it crosses
+    for (const Region& r : known) {
+      if (r.front <= slice.z && slice.z <= r.back) here.push_back(r);
+    }
+    const Finished finished = describe(slice.buffer, slice.map, here, slice.z, slices);
+    if (slice.map) gst_buffer_unref(slice.map);
+    return finished;
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+void FrameSlot::judge() {
   const uint32_t most = setup_.engine->max_regions();
   const Region* records = table_.as<Region>();
   total_ = records ? *reinterpret_cast<const uint32_t*>(records + most) : 0;
   const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
   warning_ = verdict.warning;
+  kept_ = records ? std::min(verdict.kept, most) : 0;
+}
+
+Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions,
+                             int slice, int slices) {
   Findings findings;
   findings.algorithm = setup_.engine->name();
   findings.size = setup_.in.size;
   findings.total = total_;
-  findings.regions = {records, std::min(verdict.kept, most)};
+  findings.regions = regions;
+  findings.slice = slice;
+  findings.slices = setup_.depth > 1 ? slices : 0;
+  findings.layers = setup_.layers;
   findings.layout = setup_.in.layout;
   findings.color = setup_.in.color;
-  findings.labels = map_;
+  findings.labels = map;
   findings.labels_format = setup_.map_format();
-  findings.facts = setup_.engine->facts(index_);
-  structure_ = attach(buffer, findings, setup_.workers);
-  return buffer;
+  if (!stack_) findings.facts = setup_.engine->facts(index_);
+  return {buffer, attach(buffer, findings, setup_.workers)};
 }
 
 void FrameSlot::discard() {
   try {
+    queue_->record();  // there may be work behind the last one
     queue_->wait();
   } catch (const std::exception&) {
     // What is dropped may have failed; the next frame will tell if the device is lost.
@@ -200,6 +262,7 @@ void FrameSlot::discard() {
 }
 
 void FrameSlot::release() {
+  if (stack_) stack_->release();
   in_map_.unmap();
   out_map_.unmap();
   if (mask_map_.memory) gst_buffer_unmap(mask_, &mask_map_);

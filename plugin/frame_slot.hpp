@@ -1,40 +1,18 @@
-// One frame on its way through an element: mapped, brought to the backend, worked on, brought back.
+// One frame, or the frames of one volume, on their way through an element: mapped, brought to the
+// backend, worked on, brought back.
 #pragma once
-
-#include <algorithm>
-#include <thread>
 
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
-#include "plugin/engine.hpp"
-#include "plugin/frame_map.hpp"
 #include "plugin/region_meta.hpp"
+#include "plugin/slice_stack.hpp"
 
 namespace regions {
 
-// What all slots of a stream have in common, fixed by the caps.
-struct SlotSetup {
-  std::shared_ptr<Backend> backend;
-  Engine* engine = nullptr;
-  PictureCaps in;
-  PictureCaps out;  // as `in` unless the picture is replaced
-  Picture picture = Picture::untouched;
-  GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached
-  const CudaContext* cuda = nullptr;  // borrowed
-  // For copying and describing frames. More than two gain little (H200 host, 1080p).
-  Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};
-
-  bool describes() const { return engine->makes_regions() || engine->makes_mask(); }
-  PixelFormat map_format() const {
-    return engine->makes_mask() ? PixelFormat::gray8 : PixelFormat::labels32;
-  }
-  bool replaces() const { return picture > Picture::drawn_on; }
-  bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
-  // Replaced pictures leave in system memory.
-  bool downloads() const {
-    return backend->memory() == Memory::device &&
-           (replaces() || (!in.cuda && picture == Picture::drawn_on));
-  }
+// A frame that is ready to leave.
+struct Finished {
+  GstBuffer* buffer = nullptr;              // the receiver's
+  const GstStructure* structure = nullptr;  // its `regions` metadata, if it has any
 };
 
 class FrameSlot {
@@ -45,26 +23,36 @@ class FrameSlot {
   FrameSlot(const FrameSlot&) = delete;
   FrameSlot& operator=(const FrameSlot&) = delete;
 
-  // Puts the work for `input` (consumed) on the queue; `output` (consumed) is the buffer to fill
-  // where the picture is replaced, else null. If it throws, the slot is free again.
-  void begin(GstBuffer* input, GstBuffer* output);
-  // Waits for the work and gives the finished buffer, with metadata. Throws what went wrong.
-  GstBuffer* finish();
+  // Takes `input` (consumed); `output` (consumed) is the buffer to fill where the picture is
+  // replaced, else null. Returns whether the slot is full. If it throws, the slot is free again.
+  bool add(GstBuffer* input, GstBuffer* output);
+  // Puts the work for what was added on the queue. If it throws, the slot is free again.
+  void begin();
+  // Waits for the work. Throws what went wrong.
+  void finish();
+  // The finished frames in order; a null buffer after the last.
+  Finished take();
   // Waits for the work and drops it.
   void discard();
 
-  // Known between finish() and the next begin().
+  // Of what was added: 1, or a volume's.
+  size_t frames() const { return stack_ ? static_cast<size_t>(stack_->slices()) : 1; }
+
+  // Known between finish() and the next add().
   uint32_t total_regions() const { return total_; }
-  const GstStructure* structure() const { return structure_; }  // belongs to the finished buffer
-  const std::string& warning() const { return warning_; }       // empty if all is well
-  gint64 started() const { return started_; }                   // monotonic time of begin(), µs
+  const std::string& warning() const { return warning_; }  // empty if all is well
+  gint64 started() const { return started_; }              // monotonic time of the first add(), µs
 
  private:
   void bring_in(Job& job);
   void bring_attached(Job& job);
   void take_map(Job& job);
   void take_back(const Job& job);
-  GstBuffer* describe(GstBuffer* buffer);
+  template <class Work>
+  void guarded(Work work);
+  void judge();
+  Finished describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions, int slice,
+                    int slices);
   void release();
 
   const SlotSetup& setup_;
@@ -82,8 +70,9 @@ class FrameSlot {
   MappedPicture in_map_, out_map_;
   bool copy_rows_back_ = false;  // the result waits in pinned_out_ for finish()
   Attached attached_;
+  std::unique_ptr<SliceStack> stack_;  // of volumes, in place of all that
+  uint32_t kept_ = 0;                  // regions that have a label
   uint32_t total_ = 0;
-  const GstStructure* structure_ = nullptr;
   std::string warning_;
   gint64 started_ = 0;
 };

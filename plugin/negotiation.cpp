@@ -1,6 +1,7 @@
 // Which caps go in and out of an element.
 #include "plugin/negotiation.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "plugin/cuda_memory.hpp"
@@ -75,6 +76,47 @@ GstCaps* reshaped(const GstCaps* caps, const GstCaps* kinds, bool keep_colorimet
   return result;
 }
 
+// Heights of pictures become those of so many, one below another, which the field `layers` counts.
+void stack_heights(GstCaps* caps, int layers) {
+  for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+    GstStructure* s = gst_caps_get_structure(caps, i);
+    gst_structure_set(s, "layers", G_TYPE_INT, layers, nullptr);
+    const GValue* height = gst_structure_get_value(s, "height");
+    gint pixels = 0;
+    if (gst_structure_get_int(s, "height", &pixels)) {
+      const gint64 all = gint64{pixels} * layers;
+      gst_structure_set(s, "height", G_TYPE_INT, static_cast<gint>(std::min<gint64>(all, G_MAXINT)),
+                        nullptr);
+    } else if (height && GST_VALUE_HOLDS_INT_RANGE(height)) {
+      const gint64 low = gint64{gst_value_get_int_range_min(height)} * layers;
+      const gint64 high = gint64{gst_value_get_int_range_max(height)} * layers;
+      gst_structure_set(s, "height", GST_TYPE_INT_RANGE,
+                        static_cast<gint>(std::min<gint64>(low, G_MAXINT - 1)),
+                        static_cast<gint>(std::min<gint64>(high, G_MAXINT)), nullptr);
+    }
+  }
+}
+
+// The way back: heights that are no whole number of layers have none.
+GstCaps* single_heights(const GstCaps* caps, int layers) {
+  GstCaps* result = gst_caps_copy(caps);
+  for (guint i = gst_caps_get_size(result); i-- > 0;) {
+    GstStructure* s = gst_caps_get_structure(result, i);
+    gst_structure_remove_field(s, "layers");
+    gint pixels = 0;
+    if (gst_structure_get_int(s, "height", &pixels)) {
+      if (pixels % layers != 0) {
+        gst_caps_remove_structure(result, i);
+        continue;
+      }
+      gst_structure_set(s, "height", G_TYPE_INT, pixels / layers, nullptr);
+    } else {
+      gst_structure_set(s, "height", GST_TYPE_INT_RANGE, 1, 65535, nullptr);
+    }
+  }
+  return result;
+}
+
 // The structures that are not in CUDA memory.
 GstCaps* without_cuda(const GstCaps* caps) {
   GstCaps* result = gst_caps_new_empty();
@@ -93,8 +135,8 @@ GstCaps* sink_template_caps() { return picture_caps(true); }
 
 GstCaps* source_template_caps() { return gst_caps_merge(picture_caps(true), label_caps()); }
 
-GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture picture,
-                        bool cuda) {
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture picture, bool cuda,
+                        int layers) {
   if (picture <= Picture::drawn_on) {
     return cuda ? gst_caps_copy(caps) : without_cuda(caps);
   }
@@ -105,8 +147,14 @@ GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture 
     // Colours are RGB: their colorimetry is their own.
     const bool rgb = picture == Picture::colors || picture == Picture::cutout;
     result = reshaped(caps, replaced, !rgb);
+    if (layers > 1) stack_heights(result, layers);
   } else {
     GstCaps* possible = gst_caps_intersect(const_cast<GstCaps*>(caps), replaced);
+    if (layers > 1) {
+      GstCaps* single = single_heights(possible, layers);
+      gst_caps_unref(possible);
+      possible = single;
+    }
     result = reshaped(possible, pictures, false);
     gst_caps_unref(possible);
   }

@@ -74,7 +74,9 @@ void set_context(GstElement* element, GstContext* context) {
 GstCaps* on_transform_caps(GstBaseTransform* base, GstPadDirection direction, GstCaps* caps,
                            GstCaps* filter) {
   FilterStream& stream = stream_of(base);
-  GstCaps* result = transform_caps(direction, caps, stream.engine().picture(), stream.uses_cuda());
+  const Picture picture = stream.engine().picture();
+  GstCaps* result =
+      transform_caps(direction, caps, picture, stream.uses_cuda(), stream.engine().layers());
   if (filter) {
     GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
     gst_caps_unref(result);
@@ -208,7 +210,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     stream.interrupt();
   } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
     stream.flush();
-  } else if (GST_EVENT_IS_SERIALIZED(event)) {
+  } else if (GST_EVENT_IS_SERIALIZED(event) && !stream.passes_frames(event)) {
     const GstFlowReturn flow = stream.drain();
     // No later input will carry the news upstream.
     if (GST_EVENT_TYPE(event) == GST_EVENT_EOS &&

@@ -115,6 +115,11 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
     gst_value_array_append_and_take_value(&array, &item);
   }
   gst_structure_take_value(s, "regions", &array);
+  if (findings.slices > 0) {
+    gst_structure_set(s, "slice", G_TYPE_INT, findings.slice, "slices", G_TYPE_INT, findings.slices,
+                      nullptr);
+  }
+  if (findings.layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, findings.layers, nullptr);
   for (const Fact& fact : findings.facts) add_fact(s, fact);
   if (findings.labels) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,

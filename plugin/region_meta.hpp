@@ -8,6 +8,12 @@
 //                      x, y, width, height=(int) box in pixels  area=(guint64) pixels
 //                      cx, cy=(double) centroid in pixels       first-x, first-y=(int) pixel
 //                      red, green, blue=(double) mean colour, 0..255
+//                      of volumes and lists of thresholds also:
+//                      z, depth=(int) box in slices   cz=(double)   first-z=(int)
+//                      layer=(uint) index of the threshold
+//            slice, slices=(int) this frame's place in its volume; its regions are those whose
+//                                   boxes it crosses, regions-total and area are the volume's
+//            layers=(int) thresholds; pictures and label map are so many, one below another
 //            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without
 //            padding;
 //                                                 GRAY8: a mask, 0 background to 255 foreground
@@ -36,6 +42,10 @@ struct Findings {
   Size size;
   uint32_t total = 0;
   std::span<const Region> regions;
+  int slice = 0;   // this frame's in its volume
+  int slices = 0;  // of the volume; 0: no volume
+  int layers = 1;  // thresholds
+  bool is_stacked() const { return slices > 0 || layers > 1; }
   Layout layout;  // of the picture the colour sums come from
   Colorimetry color;
   GstBuffer* labels = nullptr;  // borrowed; null if not attached

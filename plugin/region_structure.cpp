@@ -52,7 +52,7 @@ class StructureMaker {
   GstStructure* const example_;
 };
 
-const StructureMaker& region_maker() {
+const StructureMaker& region_maker(bool is_stacked) {
   using R = const Region&;
   using M = const MeanColor&;
   static const FieldOfRegion fields[] = {
@@ -70,8 +70,19 @@ const StructureMaker& region_maker() {
       {"red", G_TYPE_DOUBLE, [](GValue* v, R, M mean) { g_value_set_double(v, mean.red); }},
       {"green", G_TYPE_DOUBLE, [](GValue* v, R, M mean) { g_value_set_double(v, mean.green); }},
       {"blue", G_TYPE_DOUBLE, [](GValue* v, R, M mean) { g_value_set_double(v, mean.blue); }}};
-  static const StructureMaker maker(kRegionName, fields);
-  return maker;
+  static const FieldOfRegion more[] = {
+      {"z", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.front); }},
+      {"depth", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.depth()); }},
+      {"cz", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_z()); }},
+      {"first-z", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.first_z); }},
+      {"layer", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.layer); }}};
+  static const std::vector<FieldOfRegion> all = [] {
+    std::vector<FieldOfRegion> joined(std::begin(fields), std::end(fields));
+    joined.insert(joined.end(), std::begin(more), std::end(more));
+    return joined;
+  }();
+  static const StructureMaker flat(kRegionName, fields), stacked(kRegionName, all);
+  return is_stacked ? stacked : flat;
 }
 
 }  // namespace
@@ -80,7 +91,7 @@ std::vector<GstStructure*> make_structures(const Findings& findings, const Worke
                                            const std::function<void()>& meanwhile) {
   constexpr size_t kShare = 8;  // regions a thread takes at a time: about 4 us
   const std::span<const Region> regions = findings.regions;
-  const StructureMaker& maker = region_maker();
+  const StructureMaker& maker = region_maker(findings.is_stacked());
   std::vector<GstStructure*> made(regions.size());
   const auto shares = static_cast<int>((regions.size() + kShare - 1) / kShare);
   workers.parallel_for(1 + shares, [&](int turn) {

@@ -22,8 +22,8 @@ std::span<const Field> fields_of(const FilterSettings&) {
                                    {}, Change::stopped),
       field<S, &S::frames_in_flight>(
           "frames-in-flight",
-          "Frames worked on at once; 0 takes 1 for live input, 4 otherwise (frames)", {0, 64}, {},
-          Change::stopped),
+          "Frames worked on at once; 0 takes 1 for live input, 4 otherwise, of volumes 2 (frames)",
+          {0, 64}, {}, Change::stopped),
       field<S, &S::post_messages>("post-messages",
                                   "Post an element message with the regions of each frame (flag)"),
       field<S, &S::attach_labels>("attach-labels",

@@ -5,52 +5,168 @@
 
 namespace regions {
 
+namespace {
+
+Reach reach_of(Connectivity connectivity) {
+  return within_slice(connectivity) == Connectivity::eight ? Reach::slanted : Reach::straight;
+}
+
+// The neighbours that voxels have in the slice before, by how many rows they lie above or below.
+// Those of three steps have 26-connectivity alone, of two 18- as well.
+Reach reach_across(Connectivity connectivity, int rows) {
+  const bool corners = connectivity == Connectivity::twenty_six;
+  const bool edges = corners || connectivity == Connectivity::eighteen;
+  return corners || (edges && rows == 0) ? Reach::slanted : Reach::straight;
+}
+
+// Calls join(earlier band, contacts) for the bands of the slice before that touch the one that
+// begins with `row`.
+template <class Join>
+void for_slice_before(const BinaryPicture& picture, const Forest& forest, int row, LinkRows& rows,
+                      Join join) {
+  const int height = picture.stack.slice.height, y = row % height, words = picture.pixels.words;
+  const int band = forest.band_of(row);
+  const bool is_spread = picture.connectivity != Connectivity::six;
+  const auto touch = [&](int mine, int step) {  // my row, and a row of the slice before
+    const int there = y + mine + step;
+    if (there < 0 || there >= height) return;
+    const int other = row - y - height + there, earlier = forest.band_of(other);
+    find_contacts(reach_across(picture.connectivity, step), picture.pixels.row(row + mine),
+                  picture.pixels.row(other), forest.starts(band), forest.starts(earlier), words,
+                  rows.contacts[0]);
+    join(earlier, Contacts{.up = rows.contacts[0]});
+  };
+  const int last = picture.lower_row(row) ? 1 : 0;
+  if (last == 1 && picture.connectivity == Connectivity::twenty_six) {
+    // Any two voxels of two rows by two slices are neighbours if their columns are.
+    const int other = row - height, earlier = forest.band_of(other);
+    for (int w = 0; w < words; ++w) {
+      rows.contacts[1][w] = picture.pixels.row(row)[w] | picture.pixels.row(row + 1)[w];
+      rows.contacts[2][w] = picture.pixels.row(other)[w] | picture.pixels.row(other + 1)[w];
+    }
+    find_contacts(Reach::slanted, rows.contacts[1], rows.contacts[2], forest.starts(band),
+                  forest.starts(earlier), words, rows.contacts[0]);
+    join(earlier, Contacts{.up = rows.contacts[0]});
+    touch(0, -1);
+    touch(1, 1);
+    return;
+  }
+  for (int mine = 0; mine <= last; ++mine) {
+    touch(mine, 0);
+    if (!is_spread) continue;
+    touch(mine, -1);
+    touch(mine, 1);
+  }
+}
+
+// The same of a picture whose row is in that place.
+template <class Join>
+void for_slice_before(const LinkedPicture& picture, const Forest& forest, int row, int place,
+                      LinkRows& rows, Join join) {
+  constexpr int kOther = 2;
+  const int height = picture.stack.slice.height, y = row % height;
+  for (int step = -1; step <= 1; ++step) {
+    if (step != 0 && picture.connectivity == Connectivity::six) continue;
+    if (y + step < 0 || y + step >= height) continue;
+    const int other = row - height + step;
+    read_link_row(picture.rule, other, kOther, rows);
+    join(other, find_link_contacts(picture.rule, reach_across(picture.connectivity, step), place,
+                                   kOther, forest.starts(row), forest.starts(other), rows));
+  }
+}
+
+// Whether the strip before has a slice that the first one of this strip touches.
+bool has_slice_seam(Forest& forest, int s) {
+  const Stack& stack = forest.stack();
+  return !stack.begins_volume(forest.strip(s).begin / stack.slice.height);
+}
+
+}  // namespace
+
 void add_strip(const BinaryPicture& picture, Forest& forest, int s, LinkRows& rows) {
   Strip& strip = forest.strip(s);
   const BitImage& pixels = picture.pixels;
-  for (int y = strip.begin; y < strip.end; y += picture.band_rows()) {
-    const int band = forest.band_of(y);
-    const Word* upper = pixels.row(y);
-    const Word* lower = picture.lower_row(y);
+  const int height = picture.stack.slice.height;
+  for (int row = strip.begin, next; row < strip.end; row = next) {
+    const int y = row % height, band = forest.band_of(row);
+    const Word* upper = pixels.row(row);
+    const Word* lower = picture.lower_row(row);
+    next = row + (lower ? 2 : 1);
     const uint32_t births = strip.births;
     find_starts(upper, lower, pixels.words, forest.starts(band));
-    if (y > strip.begin) {
-      find_contacts(picture.connectivity, upper, pixels.row(y - 1), forest.starts(band),
+    forest.begin_band(strip, band);
+    if (y > 0 && row > strip.begin) {
+      find_contacts(reach_of(picture.connectivity), upper, pixels.row(row - 1), forest.starts(band),
                     forest.starts(band - 1), pixels.words, rows.contacts[0]);
+      forest.unite(band, band - 1, {.up = rows.contacts[0]});
     }
-    forest.add_band(strip, band, {.up = y > strip.begin ? rows.contacts[0] : nullptr});
+    if (row - y > strip.begin && !picture.stack.begins_volume(row / height)) {
+      for_slice_before(picture, forest, row, rows, [&](int earlier, const Contacts& contacts) {
+        forest.unite(band, earlier, contacts);
+      });
+    }
+    forest.end_band(strip, band);
     if (lower) forest.sort_births(strip, band, births, upper, lower);
   }
 }
 
 void join_seam(const BinaryPicture& picture, Forest& forest, int s, LinkRows& rows) {
-  const int y = forest.strip(s).begin, band = forest.band_of(y);
-  find_contacts(picture.connectivity, picture.pixels.row(y), picture.pixels.row(y - 1),
-                forest.starts(band), forest.starts(band - 1), picture.pixels.words,
-                rows.contacts[0]);
-  forest.join_seam(s, {.up = rows.contacts[0]});
+  const int begin = forest.strip(s).begin, height = picture.stack.slice.height;
+  if (picture.stack.depth() == 1) {
+    const int band = forest.band_of(begin);
+    find_contacts(reach_of(picture.connectivity), picture.pixels.row(begin),
+                  picture.pixels.row(begin - 1), forest.starts(band), forest.starts(band - 1),
+                  picture.pixels.words, rows.contacts[0]);
+    return forest.join_seam(band, band - 1, {.up = rows.contacts[0]});
+  }
+  if (!has_slice_seam(forest, s)) return;
+  for (int y = 0; y < height; y += picture.band_rows()) {
+    const int band = forest.band_of(begin + y);
+    for_slice_before(picture, forest, begin + y, rows, [&](int earlier, const Contacts& contacts) {
+      forest.join_seam(band, earlier, contacts);
+    });
+  }
 }
 
 void add_strip(const LinkedPicture& picture, Forest& forest, int s, LinkRows& rows) {
   Strip& strip = forest.strip(s);
-  for (int y = strip.begin; y < strip.end; ++y) {
-    read_link_row(picture.rule, y, rows);
-    find_link_starts(picture.rule, y, rows, forest.starts(y));
-    Contacts contacts;
-    if (y > strip.begin) {
-      contacts = find_link_contacts(picture.rule, picture.connectivity, y, forest.starts(y),
-                                    forest.starts(y - 1), rows);
+  const int height = picture.stack.slice.height;
+  for (int row = strip.begin; row < strip.end; ++row) {
+    const int y = row % height, place = y % 2;
+    read_link_row(picture.rule, row, place, rows);
+    find_link_starts(picture.rule, place, rows, forest.starts(row));
+    forest.begin_band(strip, row);
+    if (y > 0 && row > strip.begin) {
+      forest.unite(row, row - 1,
+                   find_link_contacts(picture.rule, reach_of(picture.connectivity), place,
+                                      1 - place, forest.starts(row), forest.starts(row - 1), rows));
     }
-    forest.add_band(strip, y, contacts);
+    if (row - y > strip.begin && !picture.stack.begins_volume(row / height)) {
+      for_slice_before(
+          picture, forest, row, place, rows,
+          [&](int earlier, const Contacts& contacts) { forest.unite(row, earlier, contacts); });
+    }
+    forest.end_band(strip, row);
   }
 }
 
 void join_seam(const LinkedPicture& picture, Forest& forest, int s, LinkRows& rows) {
-  const int y = forest.strip(s).begin;
-  read_link_row(picture.rule, y - 1, rows);
-  read_link_row(picture.rule, y, rows);
-  forest.join_seam(s, find_link_contacts(picture.rule, picture.connectivity, y, forest.starts(y),
-                                         forest.starts(y - 1), rows));
+  const int begin = forest.strip(s).begin, height = picture.stack.slice.height;
+  if (picture.stack.depth() == 1) {
+    read_link_row(picture.rule, begin - 1, 0, rows);
+    read_link_row(picture.rule, begin, 1, rows);
+    return forest.join_seam(
+        begin, begin - 1,
+        find_link_contacts(picture.rule, reach_of(picture.connectivity), 1, 0, forest.starts(begin),
+                           forest.starts(begin - 1), rows));
+  }
+  if (!has_slice_seam(forest, s)) return;
+  for (int row = begin; row < begin + height; ++row) {
+    read_link_row(picture.rule, row, 0, rows);
+    for_slice_before(picture, forest, row, 0, rows, [&](int earlier, const Contacts& contacts) {
+      forest.join_seam(row, earlier, contacts);
+    });
+  }
 }
 
 void find_areas(Forest& forest, const BitImage& pixels, Size size, uint64_t border,
@@ -75,12 +191,12 @@ void find_areas(Forest& forest, const BitImage& pixels, Size size, uint64_t bord
 
 void fill_holes(const BinaryPicture& picture, uint64_t area, Forest& forest,
                 const BitImage& background, int strips, LinkRows* rows, const Workers& workers) {
-  const Size size = picture.size;
+  const Size size = picture.stack.slice;
   const int words = background.words, rest = size.width % kWordBits;
   const Word last = rest ? (Word{1} << rest) - 1 : ~Word{0};
-  BinaryPicture holes{background, size, Connectivity::four};
+  BinaryPicture holes{background, picture.stack, Connectivity::four};
   if (picture.connectivity == Connectivity::four) holes.connectivity = Connectivity::eight;
-  forest.begin(size, holes.band_rows(), strips);
+  forest.begin(picture.stack, holes.band_rows(), strips);
   workers.parallel_for(forest.strips(), [&](int s) {
     for (int y = forest.strip(s).begin; y < forest.strip(s).end; ++y) {
       for (int w = 0; w < words; ++w) {

@@ -9,18 +9,20 @@ namespace regions {
 
 struct BinaryPicture {
   BitImage pixels;
-  Size size;
+  Stack stack;
   Connectivity connectivity = Connectivity::eight;
 
-  int band_rows() const { return connectivity == Connectivity::eight ? 2 : 1; }
-  // Second row of the band that begins with row y; null if there is none.
-  const Word* lower_row(int y) const {
-    return band_rows() == 2 && y + 1 < size.height ? pixels.row(y + 1) : nullptr;
+  int band_rows() const { return within_slice(connectivity) == Connectivity::eight ? 2 : 1; }
+  // Second row of the band that begins with this row; null if there is none.
+  const Word* lower_row(int row) const {
+    const bool has_two = band_rows() == 2 && row % stack.slice.height + 1 < stack.slice.height;
+    return has_two ? pixels.row(row + 1) : nullptr;
   }
 };
 
 struct LinkedPicture {
   LinkRule rule;
+  Stack stack;
   Connectivity connectivity = Connectivity::eight;
 
   int band_rows() const { return 1; }

@@ -42,6 +42,7 @@ class CcLabelCpu final : public CcLabel {
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
 
   void configure(const Setup& setup) override {
+    expects_stackable(setup);
     expects_trackable(setup);
     setup_ = setup;
     slots_.clear();
@@ -102,7 +103,7 @@ class CcLabelCpu final : public CcLabel {
 
   Counts build(const Job& job, const Params& params, Slot& slot) const {
     slot.tracks = {};
-    if (params.criterion == Criterion::binary) {
+    if (params.criterion == Criterion::binary && !params.label_background) {
       build_binary(job, params, slot);
     } else {
       build_linked(job, params, slot);
@@ -118,6 +119,8 @@ class CcLabelCpu final : public CcLabel {
     if (job.table.total) *job.table.total = counts.total;
   }
 
+  void threshold(const Job& job, const Params& params, const BitImage& bits, int begin, int end,
+                 std::byte* scratch) const;
   void build_binary(const Job& job, const Params& params, Slot& slot) const;
   void build_linked(const Job& job, const Params& params, Slot& slot) const;
   Counts number(const Job& job, const Params& params, Slot& slot) const;
@@ -130,7 +133,9 @@ class CcLabelCpu final : public CcLabel {
   int strips() const {
     // More than threads, as content is uneven; one thread has no use for seams.
     const int wanted = workers_.threads() == 1 ? 1 : 4 * workers_.threads();
-    return std::clamp(setup_.size.height / kLeastRows, 1, std::min(wanted, Forest::kMostStrips));
+    const int slices = setup_.depth * setup_.layers;
+    const int pieces = slices > 1 ? slices : setup_.size.height / kLeastRows;
+    return std::clamp(pieces, 1, std::min(wanted, Forest::kMostStrips));
   }
 
   std::shared_ptr<Backend> backend_;
@@ -142,8 +147,7 @@ class CcLabelCpu final : public CcLabel {
 
 void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects(job.slot >= 0 && job.slot < setup_.slots, "no slot " + std::to_string(job.slot));
-  expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
-          "the frame is not as configured");
+  expects_stackable(setup_, job, params);
   const bool is_mask = params.source == Source::mask;
   expects(!is_mask || !job.mask.empty(), "source is mask, but the frame has none");
   expects(!is_mask || job.mask.size() == setup_.size, "the mask has another size than the frame");
@@ -154,29 +158,40 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects_trackable(setup_, job, params);
 }
 
-void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) const {
+// Sets the bits of the foreground in rows begin..end - 1 of the stack.
+void CcLabelCpu::threshold(const Job& job, const Params& params, const BitImage& bits, int begin,
+                           int end, std::byte* scratch) const {
   const Subject subject(job, params);
   const Layout& layout = subject.frame.layout;
-  const int level =
-      subject.is_mask ? 1 : foreground_level(params.threshold, layout, subject.frame.color);
-  const BinaryPicture picture{slot.pixels, setup_.size, params.connectivity};
-  const auto threshold = [&](int begin, int end, std::byte* scratch) {
-    for (int y = begin; y < end; ++y) {
-      pack_at_least(value_row(subject.frame, subject.component, y, scratch), layout.sample_bytes,
-                    setup_.size.width, level, slot.pixels.row(y));
+  const int rows = stack_of(setup_, job).volume_rows();
+  for (int row = begin, layer = -1, level = 1; row < end; ++row) {
+    if (row / rows != layer) {
+      layer = row / rows;
+      if (!subject.is_mask) {
+        level = foreground_level(threshold_of(params, layer), layout, subject.frame.color);
+      }
     }
-  };
+    pack_at_least(value_row(subject.frame, subject.component, row % rows, scratch),
+                  layout.sample_bytes, setup_.size.width, level, bits.row(row));
+  }
+}
+
+void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) const {
+  const Stack stack = stack_of(setup_, job);
+  const BinaryPicture picture{slot.pixels, stack, params.connectivity};
   const int count = strips();
   Forest& forest = slot.forest;
   if (params.fill_holes > 0) {
-    threshold(0, setup_.size.height, slot.rows[0].values[0][0]);
+    threshold(job, params, slot.pixels, 0, stack.rows(), slot.rows[0].values[0][0]);
     fill_holes(picture, static_cast<uint64_t>(params.fill_holes), forest, slot.background, count,
                slot.rows, workers_);
   }
-  forest.begin(setup_.size, picture.band_rows(), count);
+  forest.begin(stack, picture.band_rows(), count);
   workers_.parallel_for(forest.strips(), [&](int s) {
     const Strip& strip = forest.strip(s);
-    if (params.fill_holes == 0) threshold(strip.begin, strip.end, slot.rows[s].values[0][0]);
+    if (params.fill_holes == 0) {
+      threshold(job, params, slot.pixels, strip.begin, strip.end, slot.rows[s].values[0][0]);
+    }
     add_strip(picture, forest, s, slot.rows[s]);
   });
   for (int s = 1; s < forest.strips(); ++s) join_seam(picture, forest, s, slot.rows[0]);
@@ -184,18 +199,26 @@ void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) 
 
 void CcLabelCpu::build_linked(const Job& job, const Params& params, Slot& slot) const {
   const Subject subject(job, params);
-  LinkedPicture picture{{subject.frame, subject.component}, params.connectivity};
+  const Stack stack = stack_of(setup_, job);
+  LinkedPicture picture{{subject.frame, subject.component}, stack, params.connectivity};
+  const bool both_classes = params.criterion == Criterion::binary;
+  if (both_classes) picture.rule.classes = slot.background;
   const bool is_rgb =
       subject.frame.layout.model == ColorModel::rgb && params.source == Source::image;
   if (is_rgb) picture.rule.channels = 3;
   if (params.criterion == Criterion::difference && subject.frame.layout.sample_bytes < 4) {
     picture.rule.level = difference_level(params.tolerance, subject.frame.layout);
   }
-  fill_rows(slot.pixels, setup_.size.width, setup_.size.height);  // all pixels are in a region
+  fill_rows(slot.pixels, setup_.size.width, stack.rows());  // all pixels are in a region
   Forest& forest = slot.forest;
-  forest.begin(setup_.size, 1, strips());
-  workers_.parallel_for(forest.strips(),
-                        [&](int s) { add_strip(picture, forest, s, slot.rows[s]); });
+  forest.begin(stack, 1, strips());
+  workers_.parallel_for(forest.strips(), [&](int s) {
+    const Strip& strip = forest.strip(s);
+    if (both_classes) {
+      threshold(job, params, slot.background, strip.begin, strip.end, slot.rows[s].values[0][0]);
+    }
+    add_strip(picture, forest, s, slot.rows[s]);
+  });
   for (int s = 1; s < forest.strips(); ++s) join_seam(picture, forest, s, slot.rows[0]);
 }
 
@@ -205,13 +228,13 @@ CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot
   kept.min = static_cast<uint64_t>(params.min_area);
   if (params.max_area > 0) kept.max = static_cast<uint64_t>(params.max_area);
   const bool filters = kept.min > 1 || params.max_area > 0;
-  if (filters) find_areas(forest, slot.pixels, setup_.size, 0, workers_);
+  if (filters) find_areas(forest, slot.pixels, forest.stack().size(), 0, workers_);
   Counts counts{};
   counts.total = forest.number(workers_, filters ? &kept : nullptr);
   counts.recorded = std::min(counts.total, slot.capacity_of(job));
   const uint32_t limit = limit_of(job, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
-    if (!filters) find_areas(forest, slot.pixels, setup_.size, 0, workers_);
+    if (!filters) find_areas(forest, slot.pixels, forest.stack().size(), 0, workers_);
     forest.drop_smallest(limit);
     counts.recorded = std::min(counts.recorded, limit);
   }
@@ -252,6 +275,7 @@ void CcLabelCpu::share(Slot& slot, uint32_t recorded) const {
 void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, int s,
                              Region* records, uint32_t recorded) const {
   const Strip& strip = slot.forest.strip(s);
+  const Stack& stack = slot.forest.stack();
   const int width = setup_.size.width;
   const bool draws = params.output == CcOutput::overlay, wants_out = !job.out.empty() && !draws;
   const LabelMap labels = draws ? slot.labels_of(job) : job.labels;
@@ -270,9 +294,9 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
     const Word* starts = slot.forest.starts(band);
     if (recorded > 0) {
       for (int c = 0; c < values.channels; ++c) {
-        values.row[c] = channel_row(job.in, c, y, slot.rows[s].values[0][c]);
+        values.row[c] = channel_row(job.in, c, y % stack.volume_rows(), slot.rows[s].values[0][c]);
       }
-      measure_row(pixels, starts, label, width, y, values, records, recorded);
+      measure_row(pixels, starts, label, width, stack.place(y), values, records, recorded);
     }
     if (!labels.empty()) {
       write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));

@@ -23,10 +23,10 @@ void find_starts(const Word* upper, const Word* lower, int words, Word* starts) 
 // of which one suffices: the first, where the column before is no contact or one of the runs
 // starts.
 REGIONS_CLONES
-void find_contacts(Connectivity connectivity, const Word* row, const Word* above,
-                   const Word* starts, const Word* starts_above, int words, Word* up) {
+void find_contacts(Reach reach, const Word* row, const Word* above, const Word* starts,
+                   const Word* starts_above, int words, Word* up) {
   Word row_before = 0, above_before = 0, before = 0;
-  const bool corners = connectivity == Connectivity::eight;
+  const bool corners = reach == Reach::slanted;
   for (int w = 0; w < words; ++w) {
     const Word r = corners ? row[w] | row[w] << 1 | row_before >> (kWordBits - 1) : row[w];
     const Word a = corners ? above[w] | above[w] << 1 | above_before >> (kWordBits - 1) : above[w];
@@ -82,16 +82,34 @@ void flag_links(Values a, Values b, int bytes, int channels, int count, int leve
 
 namespace {
 
-// Bits of the pixels x of row y linked to x + shift of the other row.
-void link_bits(const LinkRule& rule, const LinkRows& rows, int y, int other, int shift,
+// Bits of the pixels x of one row whose class is that of x + shift of the other.
+void class_bits(const LinkRule& rule, const Word* row, const Word* other, int shift, Word* bits) {
+  const int width = rule.frame.width, words = words_for(width);
+  for (int w = 0; w < words; ++w) {
+    Word beside = other[w];
+    if (shift < 0) beside = shifted(other, w);
+    if (shift > 0) beside = other[w] >> 1 | (w + 1 < words ? other[w + 1] << (kWordBits - 1) : 0);
+    bits[w] = ~(row[w] ^ beside);
+  }
+  if (const int rest = width % kWordBits) bits[words - 1] &= (Word{1} << rest) - 1;
+  if (shift < 0) bits[0] &= ~Word{1};
+  if (shift > 0) bits[words - 1] &= ~(Word{1} << (width - 1) % kWordBits);
+}
+
+// Bits of the pixels x of the row in one place linked to x + shift of the other.
+void link_bits(const LinkRule& rule, const LinkRows& rows, int place, int other, int shift,
                Word* bits) {
   const int bytes = rule.frame.layout.sample_bytes, width = rule.frame.width;
+  if (rule.classes.data) {
+    return class_bits(rule, reinterpret_cast<const Word*>(rows.row[place][0]),
+                      reinterpret_cast<const Word*>(rows.row[other][0]), shift, bits);
+  }
   const int here = shift < 0 ? 1 : 0, there = shift > 0 ? 1 : 0;
   const std::byte* a[3] = {};
   const std::byte* b[3] = {};
   for (int c = 0; c < rule.channels; ++c) {
-    a[c] = rows.row[y % 2][c] + here * bytes;
-    b[c] = rows.row[other % 2][c] + there * bytes;
+    a[c] = rows.row[place][c] + here * bytes;
+    b[c] = rows.row[other][c] + there * bytes;
   }
   rows.flags[0] = rows.flags[width - 1] = 0;
   flag_links(a, b, bytes, rule.channels, width - std::abs(shift), rule.level, rows.flags + here);
@@ -100,30 +118,34 @@ void link_bits(const LinkRule& rule, const LinkRows& rows, int y, int other, int
 
 }  // namespace
 
-void read_link_row(const LinkRule& rule, int y, LinkRows& rows) {
+void read_link_row(const LinkRule& rule, int y, int place, LinkRows& rows) {
+  if (rule.classes.data) {
+    rows.row[place][0] = reinterpret_cast<const std::byte*>(rule.classes.row(y));
+    return;
+  }
   for (int c = 0; c < rule.channels; ++c) {
-    rows.row[y % 2][c] = channel_row(rule.frame, rule.first_channel + c, y, rows.values[y % 2][c]);
+    rows.row[place][c] = channel_row(rule.frame, rule.first_channel + c, y, rows.values[place][c]);
   }
 }
 
-void find_link_starts(const LinkRule& rule, int y, const LinkRows& rows, Word* starts) {
+void find_link_starts(const LinkRule& rule, int place, const LinkRows& rows, Word* starts) {
   const int width = rule.frame.width;
-  link_bits(rule, rows, y, y, -1, starts);
+  link_bits(rule, rows, place, place, -1, starts);
   for (int w = 0; w < words_for(width); ++w) starts[w] = ~starts[w];
   if (const int rest = width % kWordBits) starts[width / kWordBits] &= (Word{1} << rest) - 1;
 }
 
-Contacts find_link_contacts(const LinkRule& rule, Connectivity connectivity, int y,
+Contacts find_link_contacts(const LinkRule& rule, Reach reach, int place, int above,
                             const Word* starts, const Word* starts_above, const LinkRows& rows) {
   Word* up = rows.contacts[0];
   Word* up_left = rows.contacts[1];
   Word* up_right = rows.contacts[2];
   const int words = words_for(rule.frame.width);
-  const bool diagonals = connectivity == Connectivity::eight;
-  link_bits(rule, rows, y, y - 1, 0, up);
+  const bool diagonals = reach == Reach::slanted;
+  link_bits(rule, rows, place, above, 0, up);
   if (diagonals) {
-    link_bits(rule, rows, y, y - 1, -1, up_left);
-    link_bits(rule, rows, y, y - 1, 1, up_right);
+    link_bits(rule, rows, place, above, -1, up_left);
+    link_bits(rule, rows, place, above, 1, up_right);
   }
   const auto next = [words](const Word* bits, int w) {
     return bits[w] >> 1 | (w + 1 < words ? bits[w + 1] << (kWordBits - 1) : 0);

@@ -140,11 +140,14 @@ void label_runs(const uint32_t* parent, uint32_t* label, uint32_t first, uint32_
   for (uint32_t node = first; node < end; ++node) label[node] = label[parent[node]];
 }
 
-void Forest::allocate(Backend& backend, Size size) {
+void Forest::allocate(Backend& backend, const Stack& most) {
   // Runs are at most the pixels; memory that is never touched costs nothing.
+  const Size size = most.size();
   const size_t nodes = size.area() + 2 * kValueSlack, bands = static_cast<size_t>(size.height) + 1;
   const size_t words = static_cast<size_t>(words_for(size.width)) * bands;
-  const size_t lost = static_cast<size_t>(size.width) * kMostStrips;
+  // A join takes a root from the seam's row or slice; there are no more than nodes.
+  const size_t seam = most.depth() > 1 ? most.slice.area() : static_cast<size_t>(size.width);
+  const size_t lost = std::min(seam * kMostStrips, nodes);
   memory_ = backend.allocate(nodes * (3 * sizeof(uint32_t) + sizeof(uint64_t)) +
                              words * sizeof(Word) + (bands + lost) * sizeof(uint32_t) + 7 * 64);
   auto* memory = memory_.as<std::byte>();
@@ -157,32 +160,44 @@ void Forest::allocate(Backend& backend, Size size) {
   lost_ = cut<uint32_t>(memory, lost);
 }
 
-void Forest::begin(Size size, int band_rows, int strips) {
+void Forest::begin(const Stack& stack, int band_rows, int strips) {
+  stack_ = stack;
   band_rows_ = band_rows;
-  starts_.words = words_for(size.width);
+  starts_.words = words_for(stack.slice.width);
   lost_count_ = 0;
-  const int bands = (size.height + band_rows - 1) / band_rows;
-  const int each = (bands + strips - 1) / strips;
-  strip_count_ = (bands + each - 1) / each;
+  bands_ = (stack.slice.height + band_rows - 1) / band_rows;
+  // A strip is so many of these: bands of the only slice, or slices.
+  const bool is_flat = stack.depth() == 1;
+  const int pieces = is_flat ? bands_ : stack.depth();
+  const int rows_of_piece = is_flat ? band_rows : stack.slice.height;
+  const int each = (pieces + strips - 1) / strips;
+  strip_count_ = (pieces + each - 1) / each;
   for (int s = 0; s < strip_count_; ++s) {
-    const int first_row = s * each * band_rows;
-    strip_[s] = {.begin = first_row, .end = std::min(size.height, (s + 1) * each * band_rows)};
-    strip_[s].first_run =
-        static_cast<uint32_t>(static_cast<size_t>(first_row) * static_cast<size_t>(size.width));
+    const int end = std::min(pieces, (s + 1) * each);
+    strip_[s] = {.begin = s * each * rows_of_piece,
+                 .end = std::min(stack.rows(), end * rows_of_piece),
+                 .end_band = is_flat ? end : end * bands_};
+    strip_[s].first_run = static_cast<uint32_t>(static_cast<size_t>(strip_[s].begin) *
+                                                static_cast<size_t>(stack.slice.width));
   }
 }
 
-void Forest::add_band(Strip& strip, int band, const Contacts& contacts) {
+void Forest::begin_band(Strip& strip, int band) {
   const uint32_t first = strip.first_run + strip.runs;
   const uint32_t end = first + count_row(starts(band), starts_.words);
   first_run_[band] = first;
   for (uint32_t node = first; node < end; ++node) parent_[node] = node;
-  if (contacts.up) {
-    unite_band(parent_, contacts, starts(band), starts(band - 1), first, first_run_[band - 1],
-               starts_.words);
-  }
-  strip.births += shorten(parent_, first, end, birth_ + strip.first_run + strip.births);
   strip.runs = end - strip.first_run;
+}
+
+void Forest::unite(int band, int earlier, const Contacts& contacts) {
+  unite_band(parent_, contacts, starts(band), starts(earlier), first_run_[band],
+             first_run_[earlier], starts_.words);
+}
+
+void Forest::end_band(Strip& strip, int band) {
+  strip.births += shorten(parent_, first_run_[band], strip.first_run + strip.runs,
+                          birth_ + strip.first_run + strip.births);
 }
 
 void Forest::sort_births(Strip& strip, int band, uint32_t births_before, const Word* upper,
@@ -195,8 +210,7 @@ void Forest::sort_births(Strip& strip, int band, uint32_t births_before, const W
   }
 }
 
-void Forest::join_seam(int s, const Contacts& contacts) {
-  const int band = band_of(strip_[s].begin);
+void Forest::join_seam(int band, int earlier, const Contacts& contacts) {
   // Nothing but roots is changed, so each strip's own trees stay as they are.
   const auto join = [&](uint32_t node, uint32_t other) {
     const uint32_t a = find(node), b = find(other);
@@ -204,7 +218,7 @@ void Forest::join_seam(int s, const Contacts& contacts) {
     parent_[std::max(a, b)] = std::min(a, b);
     lost_[lost_count_++] = std::max(a, b);
   };
-  for_all_contacts(contacts, starts(band), starts(band - 1), first_run_[band], first_run_[band - 1],
+  for_all_contacts(contacts, starts(band), starts(earlier), first_run_[band], first_run_[earlier],
                    starts_.words, join);
 }
 

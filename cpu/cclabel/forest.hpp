@@ -6,16 +6,20 @@
 //
 // Rows are taken in bands. With 8-connectivity a binary picture has bands of two rows, because the
 // pixels of two rows that lie in one run of (upper | lower) are connected anyway; else of one row.
+// A volume is the rows of its slices one after another: bands are counted through, none reaches
+// into the next slice, and strips are whole slices.
 #pragma once
 
 #include "core/backend.hpp"
+#include "core/stack.hpp"
 #include "cpu/cclabel/bits.hpp"
 #include "cpu/workers.hpp"
 
 namespace regions {
 
-// Where the runs of a band touch those of the band above: bit x of `up` joins the runs that hold
-// column x in both; `up_left` the run at x and the upper one at x - 1; `up_right` likewise.
+// Where the runs of a band touch those of an earlier one, say the band above: bit x of `up` joins
+// the runs that hold column x in both; `up_left` the run at x and the other's at x - 1; `up_right`
+// likewise.
 struct Contacts {
   const Word* up = nullptr;
   const Word* up_left = nullptr;   // may be null
@@ -25,6 +29,7 @@ struct Contacts {
 struct Strip {
   int begin = 0;  // rows
   int end = 0;
+  int end_band = 0;
   uint32_t first_run = 0;
   uint32_t runs = 0;
   uint32_t births = 0;   // runs that touched none above
@@ -42,26 +47,34 @@ class Forest {
  public:
   static constexpr int kMostStrips = 64;
 
-  // Workspace for pictures up to this size.
-  void allocate(Backend& backend, Size size);
+  // Workspace for stacks up to this one.
+  void allocate(Backend& backend, const Stack& most);
 
-  // Starts anew. Strips are whole bands; there are at most `strips`.
-  void begin(Size size, int band_rows, int strips);
+  // Starts anew. Strips are whole bands, or, of several slices, whole slices; there are at most
+  // `strips`.
+  void begin(const Stack& stack, int band_rows, int strips);
   int strips() const { return strip_count_; }
   Strip& strip(int s) { return strip_[s]; }
-  int band_of(int y) const { return y / band_rows_; }
-  int band_rows() const { return band_rows_; }
-  // First pixels of the runs of a band; to be filled before add_band(band).
+  const Stack& stack() const { return stack_; }
+  int band_of(int row) const {
+    if (stack_.depth() == 1) return row / band_rows_;
+    const int k = row / stack_.slice.height;
+    return k * bands_ + (row - k * stack_.slice.height) / band_rows_;
+  }
+  int bands_of_slice() const { return bands_; }
+  // First pixels of the runs of a band; to be filled before begin_band(band).
   Word* starts(int band) const { return starts_.row(band); }
 
-  // Adds the next band of a strip. The first one of each strip has no contacts.
-  void add_band(Strip& strip, int band, const Contacts& contacts);
+  // Adds the next band of a strip: begins it, unites it with earlier ones of the strip, ends it.
+  void begin_band(Strip& strip, int band);
+  void unite(int band, int earlier, const Contacts& contacts);
+  void end_band(Strip& strip, int band);
   // Regions begin in raster order of their first pixels: births of a band of two rows are sorted
   // so that those with a pixel in the upper row come first.
   void sort_births(Strip& strip, int band, uint32_t births_before, const Word* upper,
                    const Word* lower);
-  // Joins the first band of strip s to the last one of the strip before. One call at a time.
-  void join_seam(int s, const Contacts& contacts);
+  // Joins a band to one of an earlier strip. One call at a time.
+  void join_seam(int band, int earlier, const Contacts& contacts);
 
   // Areas, where filters want them: clear them, add each run's pixels, then (all seams being
   // joined) fold those of joined strips.
@@ -83,7 +96,7 @@ class Forest {
   // Labels of the runs of a band, in order; bands of a strip are resolved from top to bottom.
   const uint32_t* resolve(const Strip& strip, int band);
   uint32_t runs(const Strip& strip, int band) const {
-    const bool last = (band + 1) * band_rows_ >= strip.end;
+    const bool last = band + 1 == strip.end_band;
     return (last ? strip.first_run + strip.runs : first_run_[band + 1]) - first_run_[band];
   }
 
@@ -101,7 +114,9 @@ class Forest {
     return birth_[strip.first_run + region];
   }
 
+  Stack stack_;
   int band_rows_ = 1;
+  int bands_ = 1;  // of a slice
   int strip_count_ = 0;
   Strip strip_[kMostStrips];
   BitImage starts_;      // [bands]

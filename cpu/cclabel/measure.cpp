@@ -51,8 +51,8 @@ REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int) {
 
 template <class T>
 REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32_t* label,
-                            int width, int y, const ChannelRows& values, Region* records,
-                            uint32_t count) {
+                            int width, const Stack::Place& place, const ChannelRows& values,
+                            Region* records, uint32_t count) {
   for_each_segment(
       pixels, starts, width, [&](int begin, int end, int64_t run) __attribute__((always_inline)) {
         const uint32_t id = run < 0 ? 0 : label[run];
@@ -61,15 +61,20 @@ REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32
         if (r.area == 0) {
           r.id = r.track = id;
           r.first_x = r.left = begin;
-          r.first_y = r.top = y;
+          r.first_y = r.top = place.y;
+          r.first_z = r.front = place.z;
+          r.layer = static_cast<uint32_t>(place.layer);
         }
         const auto pixels_here = static_cast<uint64_t>(end - begin);
         r.area += pixels_here;
         r.left = std::min(r.left, begin);
         r.right = std::max(r.right, end - 1);
-        r.bottom = y;
+        r.top = std::min(r.top, place.y);
+        r.bottom = std::max(r.bottom, place.y);
+        r.back = place.z;
         r.sum_x += pixels_here * static_cast<uint64_t>(begin + end - 1) / 2;
-        r.sum_y += pixels_here * static_cast<uint64_t>(y);
+        r.sum_y += pixels_here * static_cast<uint64_t>(place.y);
+        r.sum_z += pixels_here * static_cast<uint64_t>(place.z);
         for (int c = 0; c < values.channels; ++c) {
           const T* row = reinterpret_cast<const T*>(values.row[c]);
           r.sum_value[c] += sum_values(row + begin, end - begin, width - begin);
@@ -80,12 +85,13 @@ REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32
 }  // namespace
 
 REGIONS_CLONES
-void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width, int y,
-                 const ChannelRows& values, Region* records, uint32_t count) {
+void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
+                 const Stack::Place& place, const ChannelRows& values, Region* records,
+                 uint32_t count) {
   if (values.bytes == 1) {
-    measure<uint8_t>(pixels, starts, label, width, y, values, records, count);
+    measure<uint8_t>(pixels, starts, label, width, place, values, records, count);
   } else {
-    measure<uint16_t>(pixels, starts, label, width, y, values, records, count);
+    measure<uint16_t>(pixels, starts, label, width, place, values, records, count);
   }
 }
 
@@ -97,10 +103,13 @@ void add_record(const Region& more, Region& record) {
   }
   record.left = std::min(record.left, more.left);
   record.right = std::max(record.right, more.right);
-  record.bottom = more.bottom;
+  record.top = std::min(record.top, more.top);
+  record.bottom = std::max(record.bottom, more.bottom);
+  record.back = more.back;
   record.area += more.area;
   record.sum_x += more.sum_x;
   record.sum_y += more.sum_y;
+  record.sum_z += more.sum_z;
   for (int c = 0; c < 3; ++c) record.sum_value[c] += more.sum_value[c];
 }
 

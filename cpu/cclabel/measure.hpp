@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/region.hpp"
+#include "core/stack.hpp"
 #include "cpu/cclabel/bits.hpp"
 
 namespace regions {
@@ -13,11 +14,12 @@ struct ChannelRows {
   int bytes = 1;  // of a value: 1 or 2
 };
 
-// Adds row y to the records of labels 1..count; a record of area 0 is new.
-void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width, int y,
-                 const ChannelRows& values, Region* records, uint32_t count);
+// Adds a row to the records of labels 1..count; a record of area 0 is new.
+void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
+                 const Stack::Place& place, const ChannelRows& values, Region* records,
+                 uint32_t count);
 
-// Adds what another strip, lower in the picture, knows of the same region.
+// Adds what another strip, lower in the picture or volume, knows of the same region.
 void add_record(const Region& more, Region& record);
 
 }  // namespace regions

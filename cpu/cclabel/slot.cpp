@@ -28,10 +28,11 @@ class Cutter {
 }  // namespace
 
 void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
+  const Stack most{setup.size, setup.depth, setup.layers};
   const auto width = static_cast<size_t>(setup.size.width);
   const int words = words_for(setup.size.width);
-  const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(setup.size.height);
-  draws_ = setup.has_output && setup.out.format == setup.in.format;
+  const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(most.rows());
+  draws_ = setup.has_output && setup.out.format == setup.in.format && most.depth() == 1;
   tracks_ = setup.tracks;
   max_regions_ = setup.max_regions;
   const auto cut = [&](Cutter cutter) {
@@ -61,7 +62,7 @@ void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
   };
   memory_ = backend.allocate(cut(Cutter(nullptr)));
   cut(Cutter(memory_.as<std::byte>()));
-  forest.allocate(backend, setup.size);
+  forest.allocate(backend, most);
 }
 
 }  // namespace regions

@@ -11,7 +11,7 @@ namespace regions {
 struct Slot {
   Forest forest;
   BitImage pixels;      // the foreground
-  BitImage background;  // while holes are filled
+  BitImage background;  // while holes are filled; the foreground where background has regions too
   // Of each strip there is:
   LinkRows rows[Forest::kMostStrips];
   uint32_t* value[Forest::kMostStrips];  // [width], a run's value in the output

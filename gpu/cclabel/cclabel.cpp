@@ -52,7 +52,9 @@ class CcLabelCuda final : public CcLabel {
             "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
                 std::to_string(setup.size.height));
     expects(setup.max_regions >= 1, "max-regions is 0");
+    expects_stackable(setup);
     expects_trackable(setup);
+    expects(setup.depth == 1 && setup.layers == 1, "depth and thresholds take device=cpu");
     slots_.clear();
     setup_ = setup;
     slots_.resize(static_cast<size_t>(setup.slots));
@@ -115,8 +117,8 @@ class CcLabelCuda final : public CcLabel {
   }
 
   void check_inputs(const Job& job, const Params& params) const {
-    expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
-            "the frame is not as configured");
+    expects_stackable(setup_, job, params);
+    expects(!params.label_background, "label-background takes device=cpu");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
     expects_trackable(setup_, job, params);
     if (params.source == Source::mask) {

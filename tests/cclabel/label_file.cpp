@@ -1,7 +1,8 @@
-// label_file WIDTH HEIGHT CONNECTIVITY IN OUT: labels raw gray8 pictures lying one after another in
-// file IN. Writes to OUT, for each: width * height labels (uint32), the number of regions (uint32),
-// and for each region ten doubles: left, top, right, bottom, area, centroid x, centroid y, mean
-// gray, first x, first y. All little endian. For checks by other programs.
+// label_file WIDTH HEIGHT DEPTH CONNECTIVITY IN OUT: labels raw gray8 volumes of DEPTH slices (or
+// pictures, of depth 1) lying one after another in file IN. Writes to OUT, for each: its labels
+// (uint32), the number of regions (uint32), and for each region 14 doubles: left, top, right,
+// bottom, area, centroid x, centroid y, mean gray, first x, first y, front, back, centroid z,
+// first z. All little endian. For checks by other programs.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -26,16 +27,21 @@ void put_table(std::ostream& out, const std::vector<Region>& regions, uint32_t t
                            double(r.right),   double(r.bottom),
                            double(r.area),    r.centroid_x(),
                            r.centroid_y(),    double(r.sum_value[0]) / double(r.area),
-                           double(r.first_x), double(r.first_y)};
+                           double(r.first_x), double(r.first_y),
+                           double(r.front),   double(r.back),
+                           r.centroid_z(),    double(r.first_z)};
     put(out, line, std::size(line));
   }
 }
 
-void label_file(Size size, Connectivity connectivity, std::istream& in, std::ostream& out) {
+void label_file(Size slice, int depth, Connectivity connectivity, std::istream& in,
+                std::ostream& out) {
   const auto backend = make_cpu_backend();
   const auto queue = backend->make_queue();
   const auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
-  Setup setup{.in = layout_of(PixelFormat::gray8), .size = size};
+  const Size size = {slice.width, slice.height * depth};
+  Setup setup{.in = layout_of(PixelFormat::gray8), .size = slice};
+  setup.depth = depth;
   setup.max_regions = static_cast<uint32_t>(size.area());
   algorithm->configure(setup);
   std::vector<std::byte> picture(size.area());
@@ -47,6 +53,7 @@ void label_file(Size size, Connectivity connectivity, std::istream& in, std::ost
                  static_cast<std::streamsize>(picture.size()))) {
     uint32_t total = 0;
     Job job;
+    job.slices = depth;
     job.in = {.plane = {picture.data()},
               .pitch = {size.width},
               .width = size.width,
@@ -67,12 +74,12 @@ void label_file(Size size, Connectivity connectivity, std::istream& in, std::ost
 
 int main(int argc, char** argv) {
   try {
-    regions::expects(argc == 6, "usage: label_file WIDTH HEIGHT CONNECTIVITY IN OUT");
-    std::ifstream in(argv[4], std::ios::binary);
-    std::ofstream out(argv[5], std::ios::binary);
+    regions::expects(argc == 7, "usage: label_file WIDTH HEIGHT DEPTH CONNECTIVITY IN OUT");
+    std::ifstream in(argv[5], std::ios::binary);
+    std::ofstream out(argv[6], std::ios::binary);
     regions::expects(in && out, "cannot open the files");
-    regions::label_file({std::stoi(argv[1]), std::stoi(argv[2])},
-                        static_cast<regions::Connectivity>(std::stoi(argv[3])), in, out);
+    regions::label_file({std::stoi(argv[1]), std::stoi(argv[2])}, std::stoi(argv[3]),
+                        static_cast<regions::Connectivity>(std::stoi(argv[4])), in, out);
     regions::expects(static_cast<bool>(out.flush()), "cannot write the labels");
     return 0;
   } catch (const std::exception& error) {

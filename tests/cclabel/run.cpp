@@ -12,8 +12,11 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
                      const CcLabelParams& params, const RunOptions& options) {
   auto backend = make_cpu_backend(threads);
   auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
-  Setup setup{.in = in.layout, .size = in.size(), .color = in.color};
-  const auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, in.size().area()));
+  Setup setup{.in = in.layout, .size = {in.width, in.height / options.slices}, .color = in.color};
+  setup.depth = options.depth;
+  setup.layers = layers_of(params);
+  const Size outcome = {in.width, in.height * setup.layers};
+  const auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, outcome.area()));
   setup.max_regions = std::max(capacity, 1u);
   if (options.out) {
     setup.has_output = true;
@@ -26,16 +29,16 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   algorithm->configure(setup);
 
   RunResult result;
-  GuardedFrame labels(PixelFormat::labels32, in.size(), 8);
+  GuardedFrame labels(PixelFormat::labels32, outcome, 8);
   std::vector<Region> records(capacity + 1);
   records.back().id = 0xA9A9A9A9;
-  Job job{.in = in, .mask = mask};
+  Job job{.slices = options.slices, .in = in, .mask = mask};
   if (options.wants_labels) job.labels = labels.labels();
   if (capacity > 0) job.table.regions = records.data();
   job.table.capacity = capacity;
   job.table.total = &result.total;
   if (options.out) {
-    result.out.emplace(*options.out, in.size(), options.padding, in.color);
+    result.out.emplace(*options.out, outcome, options.padding, in.color);
     job.out = result.out->frame();
   }
   const auto queue = backend->make_queue();
@@ -45,7 +48,7 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
 
   result.intact =
       labels.intact() && records.back().id == 0xA9A9A9A9 && (!result.out || result.out->intact());
-  for (int y = 0; y < in.height && options.wants_labels; ++y) {
+  for (int y = 0; y < outcome.height && options.wants_labels; ++y) {
     const uint32_t* row = labels.labels().row(y);
     result.labelling.labels.insert(result.labelling.labels.end(), row, row + in.width);
   }
@@ -95,8 +98,11 @@ std::string difference(const Labelling& found, const Labelling& expected, int wi
           check("first_x", a.first_x, b.first_x), check("first_y", a.first_y, b.first_y),
           check("left", a.left, b.left), check("top", a.top, b.top),
           check("right", a.right, b.right), check("bottom", a.bottom, b.bottom),
-          check("area", a.area, b.area), check("sum_x", a.sum_x, b.sum_x),
-          check("sum_y", a.sum_y, b.sum_y), check("sum_value[0]", a.sum_value[0], b.sum_value[0]),
+          check("first_z", a.first_z, b.first_z), check("front", a.front, b.front),
+          check("back", a.back, b.back), check("layer", a.layer, b.layer),
+          check("sum_z", a.sum_z, b.sum_z), check("area", a.area, b.area),
+          check("sum_x", a.sum_x, b.sum_x), check("sum_y", a.sum_y, b.sum_y),
+          check("sum_value[0]", a.sum_value[0], b.sum_value[0]),
           check("sum_value[1]", a.sum_value[1], b.sum_value[1]),
           check("sum_value[2]", a.sum_value[2], b.sum_value[2])}) {
       if (!wrong.empty()) return wrong;

@@ -16,6 +16,8 @@ struct RunOptions {
   int padding = 0;                 // bytes after the output's rows
   bool wants_labels = true;
   uint32_t capacity = 1 << 17;  // records wanted
+  int slices = 1;               // the frame is a stack of so many
+  int depth = 1;                // configured, at least as many
 };
 
 struct RunResult {

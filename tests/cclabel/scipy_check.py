@@ -3,8 +3,8 @@
 
 usage: scipy_check.py LABEL_FILE
 
-Random pictures and photographs (Debian's opencv-doc), by edges and by corners. SciPy's labels are
-renumbered by the regions' first pixels; ours are taken as they are. Exits 77, saying why, when a
+Random pictures and photographs (Debian's opencv-doc), by edges and by corners; random volumes by
+faces, edges and corners, which SciPy alone can do. SciPy's labels are renumbered by the regions' first pixels; ours are taken as they are. Exits 77, saying why, when a
 package is missing.
 """
 import pathlib
@@ -22,7 +22,8 @@ except ImportError as missing:
 
 PHOTOGRAPHS = pathlib.Path("/usr/share/doc/opencv-doc/examples/data")
 LINE = np.dtype([(name, "<f8") for name in (
-    "left", "top", "right", "bottom", "area", "x", "y", "mean", "first_x", "first_y")])
+    "left", "top", "right", "bottom", "area", "x", "y", "mean", "first_x", "first_y", "front",
+    "back", "z", "first_z")])
 
 
 def random_pictures(count):
@@ -52,13 +53,14 @@ def photographs():
 
 
 def ours(program, picture, connectivity, folder):
-    """Labels and table as label_file writes them."""
-    height, width = picture.shape
+    """Labels and table as label_file writes them, of a picture or volume."""
+    height, width = picture.shape[-2:]
+    depth = picture.size // (height * width)
     (folder / "in").write_bytes(picture.tobytes())
-    subprocess.run([program, str(width), str(height), str(connectivity), folder / "in",
+    subprocess.run([program, str(width), str(height), str(depth), str(connectivity), folder / "in",
                     folder / "out"], check=True)
     data = (folder / "out").read_bytes()
-    labels = np.frombuffer(data, "<u4", width * height).reshape(height, width)
+    labels = np.frombuffer(data, "<u4", picture.size).reshape(picture.shape)
     total = int(np.frombuffer(data, "<u4", 1, labels.nbytes)[0])
     table = np.frombuffer(data, LINE, total, labels.nbytes + 4)
     assert len(data) == labels.nbytes + 4 + table.nbytes, "label_file wrote another length"
@@ -103,20 +105,57 @@ def check(program, name, picture, connectivity, folder):
     assert np.allclose(table["mean"], means, rtol=0, atol=1e-9), "mean gray differs from SciPy's"
 
 
+def random_volumes(count):
+    """Gray noise, plain or blurred to blobs, in four sizes."""
+    generator = np.random.default_rng(30)
+    for k in range(count):
+        shape = [(20, 31, 65), (33, 16, 128), (9, 50, 40), (64, 7, 131)][k % 4]  # z, y, x
+        volume = generator.integers(0, 256, shape, dtype=np.uint8)
+        if k % 3:
+            blurred = ndimage.gaussian_filter(volume.astype(float), 0.4 + 0.4 * (k % 4))
+            lift = generator.integers(-40, 5)
+            volume = np.clip((blurred - blurred.mean()) * 5 + 128 + lift, 0, 255).astype(np.uint8)
+        yield f"volume {k}", volume
+
+
+def check_volume(program, name, volume, connectivity, folder):
+    """Raises AssertionError unless SciPy agrees with us."""
+    labels, table = ours(program, volume, connectivity, folder)
+    structure = ndimage.generate_binary_structure(3, {6: 1, 18: 2, 26: 3}[connectivity])
+    expected, count = ndimage.label(volume >= 128, structure)
+    assert np.array_equal(labels, in_raster_order(expected)), "labels differ from SciPy's"
+    assert len(table) == count, f"{len(table)} regions, SciPy finds {count}"
+    if count == 0:
+        return
+    index = np.arange(1, count + 1)
+    assert np.array_equal(table["area"], ndimage.sum_labels(labels > 0, labels, index)), "area"
+    boxes = ndimage.find_objects(labels.astype(np.int32))
+    for axis, (low, high) in enumerate((("front", "back"), ("top", "bottom"), ("left", "right"))):
+        assert np.array_equal(table[low], [box[axis].start for box in boxes]), f"{low} differs"
+        assert np.array_equal(table[high], [box[axis].stop - 1 for box in boxes]), f"{high} differs"
+    centres = np.array(ndimage.center_of_mass(labels > 0, labels, index))
+    for axis, field in enumerate("zyx"):
+        assert np.allclose(table[field], centres[:, axis], rtol=0, atol=1e-9), f"centroid {field}"
+    means = ndimage.mean(volume, labels, index)
+    assert np.allclose(table["mean"], means, rtol=0, atol=1e-9), "mean gray differs from SciPy's"
+
+
 def main():
     program = sys.argv[1]
-    cases = [*random_pictures(150), *photographs()]
-    failed = 0
+    cases = [(check, (4, 8), *case) for case in (*random_pictures(150), *photographs())]
+    cases += [(check_volume, (6, 18, 26), *case) for case in random_volumes(60)]
+    tried = failed = 0
     with tempfile.TemporaryDirectory() as name:
-        for title, picture in cases:
-            for connectivity in (4, 8):
+        for compare, connectivities, title, picture in cases:
+            for connectivity in connectivities:
+                tried += 1
                 try:
-                    check(program, title, picture, connectivity, pathlib.Path(name))
+                    compare(program, title, picture, connectivity, pathlib.Path(name))
                 except AssertionError as wrong:
                     failed += 1
-                    print(f"FAIL: {title}, {picture.shape[1]}x{picture.shape[0]}, "
+                    print(f"FAIL: {title}, {'x'.join(map(str, picture.shape[::-1]))}, "
                           f"{connectivity}-connected: {wrong}")
-    print(f"{2 * len(cases)} cases, {failed} failed")
+    print(f"{tried} cases, {failed} failed")
     if not any(PHOTOGRAPHS.glob("*.jpg")):
         print("no photographs: opencv-doc is not installed")
     sys.exit(1 if failed else 0)

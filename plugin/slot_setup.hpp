@@ -1,0 +1,41 @@
+// What all slots of a stream have in common, fixed by the caps.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "plugin/engine.hpp"
+#include "plugin/frame_map.hpp"
+
+namespace regions {
+
+class CudaContext;
+
+struct SlotSetup {
+  std::shared_ptr<Backend> backend;
+  Engine* engine = nullptr;
+  PictureCaps in;
+  PictureCaps out;  // as `in` unless the picture is replaced
+  Picture picture = Picture::untouched;
+  int depth = 1;                      // frames of a volume
+  int layers = 1;                     // pictures that come out of each, one below another
+  GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached
+  const CudaContext* cuda = nullptr;  // borrowed
+  // For copying and describing frames. More than two gain little (H200 host, 1080p).
+  Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};
+
+  bool describes() const { return engine->makes_regions() || engine->makes_mask(); }
+  PixelFormat map_format() const {
+    return engine->makes_mask() ? PixelFormat::gray8 : PixelFormat::labels32;
+  }
+  bool replaces() const { return picture > Picture::drawn_on; }
+  bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
+  // Replaced pictures leave in system memory.
+  bool downloads() const {
+    return backend->memory() == Memory::device &&
+           (replaces() || (!in.cuda && picture == Picture::drawn_on));
+  }
+};
+
+}  // namespace regions

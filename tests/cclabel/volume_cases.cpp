@@ -1,0 +1,100 @@
+// Making volumes.
+#include "tests/cclabel/volume_cases.hpp"
+
+#include <cmath>
+
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+// 0..255 of a voxel.
+int gray_at(const std::string& content, Size size, int slices, int x, int y, int z, uint32_t seed) {
+  const auto noise = [&](int cx, int cy, int cz) {
+    const auto key = static_cast<uint32_t>(cz * 4099 + cy * 65 + 7);
+    return static_cast<int>(hash(static_cast<uint32_t>(cx), key, seed + 3) & 255);
+  };
+  if (content == "noise") return noise(x, y, z);
+  if (content == "sparse") return noise(x, y, z) < 15 ? 255 : 0;
+  if (content == "full") return 255;
+  if (content == "corners") return (x + y) % 2 == 0 && (y + z) % 2 == 0 ? 255 : 0;
+  if (content == "comb" || content == "broom") {
+    const int joined = content == "comb" ? slices - 1 : 0;
+    return z == joined || (x % 2 == 0 && y % 2 == 0) ? 255 : 0;
+  }
+  if (content == "helix") {  // along x, then y, then z, always back and forth
+    if (y % 2 == 0 && z % 2 == 0) return 255;
+    const bool turns_y = z % 2 == 0 && x == (y % 4 == 1 ? size.width - 1 : 0);
+    const int last_y = (size.height - 1) / 2 * 2;
+    const bool turns_z = z % 2 == 1 && x == 0 && y == (z % 4 == 1 ? last_y : 0);
+    return turns_y || turns_z ? 255 : 0;
+  }
+  if (content == "clouds") {  // trilinear between noise every 6 voxels
+    double sum = 0;
+    for (int k = 0; k < 8; ++k) {
+      const int cx = x / 6 + k % 2, cy = y / 6 + k / 2 % 2, cz = z / 6 + k / 4;
+      const double wx = 1 - std::abs(x / 6.0 - cx), wy = 1 - std::abs(y / 6.0 - cy);
+      const double wz = 1 - std::abs(z / 6.0 - cz);
+      sum += wx * wy * wz * noise(cx, cy, cz);
+    }
+    return static_cast<int>(sum);
+  }
+  return 0;
+}
+
+}  // namespace
+
+ConstFrame Volume::frame() const {
+  const Layout& layout = layout_of(format);
+  ConstFrame frame;
+  frame.plane[0] = reinterpret_cast<const std::byte*>(voxels.data());
+  frame.pitch[0] = static_cast<ptrdiff_t>(size.width) * layout.component[0].step;
+  frame.width = size.width;
+  frame.height = size.height * slices;
+  frame.layout = layout;
+  return frame;
+}
+
+std::string Volume::name() const {
+  return content + " " + std::to_string(size.width) + "x" + std::to_string(size.height) + "x" +
+         std::to_string(slices) + " " + std::string(name_of(format));
+}
+
+Volume make_volume(const std::string& content, Size size, int slices, PixelFormat format,
+                   uint32_t seed) {
+  Volume volume{content, size, slices, format, {}};
+  const Layout& layout = layout_of(format);
+  for (int z = 0; z < slices; ++z) {
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const int gray = gray_at(content, size, slices, x, y, z, seed);
+        for (int b = 0; b < layout.component[0].step; ++b) {
+          // Bytes that differ, so that channels are told apart.
+          const int value = layout.model == ColorModel::gray ? gray : (gray + 40 * b) & 255;
+          volume.voxels.push_back(static_cast<uint8_t>(value));
+        }
+      }
+    }
+  }
+  return volume;
+}
+
+std::vector<Volume> volume_cases() {
+  std::vector<Volume> cases;
+  struct Extent {
+    Size size;
+    int slices;
+  };
+  for (const auto& [size, slices] :
+       {Extent{{1, 1}, 1}, Extent{{1, 1}, 9}, Extent{{1, 19}, 9}, Extent{{67, 1}, 5},
+        Extent{{2, 2}, 2}, Extent{{31, 7}, 8}, Extent{{64, 8}, 8}, Extent{{65, 9}, 9},
+        Extent{{127, 15}, 7}, Extent{{129, 17}, 17}, Extent{{40, 33}, 34}}) {
+    for (const char* content :
+         {"noise", "clouds", "sparse", "corners", "comb", "broom", "helix", "full", "empty"}) {
+      cases.push_back(make_volume(content, size, slices));
+    }
+  }
+  return cases;
+}
+
+}  // namespace regions

@@ -1,0 +1,34 @@
+// The volumes that the tests of cclabel share, as stacks of pictures.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cclabel.hpp"
+
+namespace regions {
+
+inline constexpr Connectivity kSpatial[] = {Connectivity::six, Connectivity::eighteen,
+                                            Connectivity::twenty_six};
+
+struct Volume {
+  std::string content;
+  Size size;  // of a slice
+  int slices = 1;
+  PixelFormat format = PixelFormat::gray8;
+  std::vector<uint8_t> voxels;  // rows without padding
+
+  ConstFrame frame() const;  // the stack
+  std::string name() const;  // "noise 61x17x5"
+};
+
+// noise: every value at random; clouds: smooth blobs; sparse: 6 % at random; corners: voxels that
+// touch by corners or edges alone; helix: a line one voxel thick that visits every other row and
+// slice; comb: teeth along z that meet in the last slice, broom: in the first one; full; empty.
+Volume make_volume(const std::string& content, Size size, int slices,
+                   PixelFormat format = PixelFormat::gray8, uint32_t seed = 0);
+
+// All contents at sizes around those of words and tiles.
+std::vector<Volume> volume_cases();
+
+}  // namespace regions

@@ -1,0 +1,182 @@
+// cclabel on volumes and at many thresholds, on the CPU, against the oracle.
+#include <gtest/gtest.h>
+
+#include "cpu/backend.hpp"
+#include "tests/cclabel/run.hpp"
+#include "tests/cclabel/volume_cases.hpp"
+#include "tests/cclabel/volume_oracle.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+void expect_oracle(int threads, const Volume& volume, const CcLabelParams& params, int depth = 0) {
+  const ConstFrame in = volume.frame();
+  SCOPED_TRACE(volume.name() + " " + to_text(params) + " threads=" + std::to_string(threads));
+  RunOptions options;
+  options.slices = volume.slices;
+  options.depth = depth > 0 ? depth : is_spatial(params.connectivity) ? volume.slices : 1;
+  if (is_spatial(params.connectivity) && options.depth == 1) options.depth = 2;  // part-filled
+  const RunResult result = run_on_cpu(threads, in, {}, params, options);
+  const Labelling expected = label_volumes_slowly(in, volume.slices, params);
+  EXPECT_EQ(difference(result.labelling, expected, in.width), "");
+  EXPECT_EQ(result.total, expected.regions.size());
+  EXPECT_TRUE(result.intact);
+}
+
+TEST(CcLabelVolume, EveryContentSizeAndConnectivity) {
+  for (const Volume& volume : volume_cases()) {
+    for (const Connectivity connectivity : kSpatial) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      expect_oracle(1, volume, params);
+      expect_oracle(2, volume, params);
+    }
+  }
+}
+
+TEST(CcLabelVolume, EveryCriterion) {
+  for (const Volume& volume : volume_cases()) {
+    if (volume.size.area() * static_cast<size_t>(volume.slices) > 40000) continue;
+    for (const Connectivity connectivity : kSpatial) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      params.tolerance = 0.2;
+      params.criterion = Criterion::difference;
+      expect_oracle(3, volume, params);
+      params.criterion = Criterion::equal;
+      expect_oracle(2, volume, params);
+      params.criterion = Criterion::binary;
+      params.label_background = true;
+      expect_oracle(2, volume, params);
+    }
+  }
+}
+
+TEST(CcLabelVolume, ManySmallNoiseVolumes) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const auto draw = [&](uint32_t what, uint32_t limit) {
+      return static_cast<int>(hash(seed, what) % limit);
+    };
+    const Volume volume = make_volume("noise", {1 + draw(1, 90), 1 + draw(2, 12)}, 1 + draw(3, 12),
+                                      PixelFormat::gray8, seed);
+    CcLabelParams params;
+    params.connectivity = kSpatial[draw(4, 3)];
+    params.threshold = 0.1 + 0.01 * draw(5, 85);
+    params.min_area = draw(6, 3) == 0 ? draw(7, 9) : 0;
+    params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
+    params.label_background = draw(10, 4) == 0;
+    if (draw(11, 3) == 0) params.thresholds = std::vector<double>{0.7, 0.2, 0.55};
+    expect_oracle(1 + draw(12, 5), volume, params);
+  }
+}
+
+TEST(CcLabelVolume, ThresholdsOfAPictureAndOfAVolume) {
+  const std::vector<double> lists[] = {{0.5}, {0.1, 0.2, 0.3}, {0.9, 0.1, 0.5}, {0.4, 0.4}, {0, 1}};
+  for (const auto& list : lists) {
+    CcLabelParams params;
+    params.thresholds = list;
+    for (const bool background : {false, true}) {
+      params.label_background = background;
+      params.connectivity = Connectivity::eight;
+      expect_oracle(2, make_volume("noise", {70, 33}, 1), params);
+      params.connectivity = Connectivity::twenty_six;
+      expect_oracle(2, make_volume("clouds", {70, 21}, 9), params);
+    }
+  }
+  CcLabelParams params;
+  std::vector<double> many;
+  for (int k = 0; k < 64; ++k) many.push_back((4 * k + 2) / 255.0);
+  params.thresholds = many;
+  params.connectivity = Connectivity::twenty_six;
+  expect_oracle(2, make_volume("clouds", {33, 20}, 12), params);
+}
+
+// A picture's regions are those of a volume of one slice.
+TEST(CcLabelVolume, PartFilled) {
+  for (const int depth : {2, 7, 40}) {
+    CcLabelParams params;
+    params.connectivity = Connectivity::eighteen;
+    expect_oracle(2, make_volume("noise", {61, 17}, 1), params, depth);
+    if (depth > 5) expect_oracle(2, make_volume("noise", {61, 17}, 5), params, depth);
+  }
+}
+
+TEST(CcLabelVolume, FormatsGiveColours) {
+  for (const PixelFormat format : {PixelFormat::gray16, PixelFormat::rgb, PixelFormat::bgrx}) {
+    CcLabelParams params;
+    params.connectivity = Connectivity::twenty_six;
+    expect_oracle(2, make_volume("noise", {45, 11}, 8, format), params);
+  }
+}
+
+TEST(CcLabelVolume, LabelPicturesAreStacked) {
+  const Volume volume = make_volume("noise", {50, 14}, 6);
+  CcLabelParams params;
+  params.connectivity = Connectivity::six;
+  params.output = CcOutput::labels;
+  params.thresholds = std::vector<double>{0.8, 0.9};
+  RunOptions options;
+  options.slices = options.depth = volume.slices;
+  for (const uint32_t limit : {255u, 65535u}) {
+    options.out = limit == 255 ? PixelFormat::gray8 : PixelFormat::gray16;
+    const RunResult result = run_on_cpu(2, volume.frame(), {}, params, options);
+    Labelling expected = label_volumes_slowly(volume.frame(), volume.slices, params);
+    ASSERT_GT(expected.regions.size(), 255u);  // so that GRAY8 overflows
+    keep_largest(expected, limit);
+    ASSERT_TRUE(result.intact);
+    for (size_t i = 0; i < expected.labels.size(); ++i) {
+      const auto x = static_cast<int>(i % 50), y = static_cast<int>(i / 50);
+      ASSERT_EQ(static_cast<uint32_t>(result.out->frame().sample(0, x, y)), expected.labels[i]);
+    }
+  }
+}
+
+std::string refusal(const Setup& setup, const CcLabelParams& params, int slices) {
+  try {
+    const auto backend = make_cpu_backend(1);
+    const auto queue = backend->make_queue();
+    const auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
+    algorithm->configure(setup);
+    const Volume volume = make_volume("noise", setup.size, slices, setup.in.format);
+    Job job{.slices = slices, .in = volume.frame()};
+    algorithm->enqueue(job, params, *queue);
+    queue->record();
+    queue->wait();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CcLabelVolume, RefusesWhatDoesNotGoTogether) {
+  const Layout& gray = layout_of(PixelFormat::gray8);
+  const regions::Setup flat{.in = gray, .size = {8, 8}},
+      deep{.in = gray, .size = {8, 8}, .depth = 4};
+  CcLabelParams params;
+  EXPECT_EQ(refusal(flat, params, 1), "");
+  EXPECT_NE(refusal(deep, params, 4).find("connectivity 8 is one of pictures"), std::string::npos);
+  params.connectivity = Connectivity::six;
+  EXPECT_EQ(refusal(deep, params, 4), "");
+  EXPECT_NE(refusal(deep, params, 5).find("5 slices"), std::string::npos);
+  EXPECT_NE(refusal(flat, params, 1).find("connectivity 6 is one of volumes"), std::string::npos);
+  params.fill_holes = 3;
+  EXPECT_NE(refusal(deep, params, 4).find("fill-holes"), std::string::npos);
+  params.fill_holes = 0;
+  params.criterion = Criterion::equal;
+  params.thresholds = std::vector<double>{0.1, 0.2};
+  regions::Setup layered = deep;
+  layered.layers = 2;
+  EXPECT_NE(refusal(layered, params, 4).find("criterion=binary"), std::string::npos);
+  EXPECT_NE(refusal(deep, params, 4).find("not as configured"), std::string::npos);
+  regions::Setup followed = deep;
+  followed.tracks = true;
+  EXPECT_NE(refusal(followed, {}, 4).find("track=true"), std::string::npos);
+  regions::Setup huge = deep;
+  huge.size = {65535, 65535};
+  EXPECT_NE(refusal(huge, {}, 1).find("more voxels than labels"), std::string::npos);
+  EXPECT_THROW(params.thresholds = std::vector<double>(129, 0.5), InputError);
+}
+
+}  // namespace
+}  // namespace regions
