@@ -1,0 +1,59 @@
+// What an element's stream tells the application: regions, latency, counts, errors.
+#include <algorithm>
+
+#include "plugin/filter_stream.hpp"
+
+namespace regions {
+
+void FilterStream::post_regions(const Finished& finished) {
+  GstBuffer* buffer = finished.buffer;
+  GstStructure* structure = gst_structure_copy(finished.structure);
+  gst_structure_set_name(structure, engine_->name());
+  gst_structure_remove_fields(structure, "labels", "labels-format", nullptr);
+  const GstSegment* segment = &element_->segment;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  gst_structure_set(structure, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+                    gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), "running-time",
+                    G_TYPE_UINT64, gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
+                    "duration", G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), nullptr);
+  gst_element_post_message(GST_ELEMENT(element_),
+                           gst_message_new_element(GST_OBJECT(element_), structure));
+}
+
+GstStructure* FilterStream::stats() const {
+  return gst_structure_new("application/x-regions-stats", "frames-in", G_TYPE_UINT64,
+                           counts_.in.load(), "frames-out", G_TYPE_UINT64, counts_.out.load(),
+                           "frames-late", G_TYPE_UINT64, counts_.late.load(), "frames-dropped",
+                           G_TYPE_UINT64, counts_.dropped.load(), "latency", G_TYPE_UINT64,
+                           latency(), nullptr);
+}
+
+void FilterStream::measure(const FrameSlot& slot) {
+  const gint64 took = g_get_monotonic_time() - slot.started();
+  if (took <= latency_) return;
+  // A quarter more than seen, so that the report settles after a few frames.
+  gint64 stated = took + took / 4;
+  if (most_latency_ > 0) stated = std::min<gint64>(stated, most_latency_);
+  if (stated <= latency_) return;
+  latency_ = stated;
+  gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
+}
+
+GstClockTime FilterStream::latency() const {
+  return static_cast<GstClockTime>(latency_.load()) * GST_USECOND;
+}
+
+void FilterStream::report(const std::exception& error) {
+  const char* what = error.what();
+  if (dynamic_cast<const MemoryError*>(&error)) {
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT, ("%s", what), (nullptr));
+  } else if (dynamic_cast<const DeviceError*>(&error)) {
+    GST_ELEMENT_ERROR(element_, RESOURCE, FAILED, ("%s", what), (nullptr));
+  } else if (dynamic_cast<const InputError*>(&error)) {
+    GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("%s", what), (nullptr));
+  } else {
+    GST_ELEMENT_ERROR(element_, LIBRARY, FAILED, ("%s", what), (nullptr));
+  }
+}
+
+}  // namespace regions
