@@ -127,15 +127,22 @@ REGIONS_LANES Int hash(const Int& a, uint32_t b) {
   return h ^ upper_bits(h, 15);
 }
 
-// value + (target - value) * rate / 2^kShift, rounded by dither so that slow rates keep moving.
-// Differences are below 2^20 and rates at most 2^kShift; the rate's two bytes are multiplied one by
-// one, so that 32 bits hold it.
-template <int kShift, class Int>
+// value + (target - value) * rate / 2^12, rounded by dither so that slow rates keep moving. The
+// product stays below 2^31.
+template <class Int>
 REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
                            const Int& dither) {
+  return value + (((target - value) * rate + (dither & 0xFFF)) >> 12);
+}
+
+// The same of a share, with a rate of 2^16, whose two bytes are multiplied one by one, so that 32
+// bits hold it.
+template <class Int>
+REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int& rate,
+                                 const Int& dither) {
   const Int way = target - value;
-  const Int low = way * (rate & 255) + (dither & ((1 << kShift) - 1));
-  return value + ((way * (rate >> 8) + (low >> 8)) >> (kShift - 8));
+  const Int low = way * (rate & 255) + (dither & 0xFFFF);
+  return value + ((way * (rate >> 8) + (low >> 8)) >> 8);
 }
 
 // A pixel's modes.
@@ -202,8 +209,10 @@ REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& 
     const Truth<Int> exists = mode.weight != 0;
     // From this distance on the cost is at least 2 * threshold.
     const Int d2 = distance2(mode, color, Int(plan.threshold));
+    const Truth<Int> near = exists & (d2 < plan.threshold);
+    if (!any(near)) continue;
     const Int cost = d2 * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold);
-    least = pick(exists & (cost < least), cost, least);
+    least = pick(near & (cost < least), cost, least);
   }
   return least - plan.threshold;
 }
@@ -233,12 +242,12 @@ REGIONS_LANES void join(BasicMode<Int>& mode, const Truth<Int>& visits,
     const Int value = color[c] << Mode::kMeanShift;
     const Int d = (value - mode.mean[c]) >> (Mode::kMeanShift - 4);
     square[c] = d * d >> 4;
-    const Int mean = approach<12, Int>(mode.mean[c], value, rate, dither >> c);
+    const Int mean = approach<Int>(mode.mean[c], value, rate, dither >> c);
     mode.mean[c] = pick(visits, mean, mode.mean[c]);
   }
-  const Int luma = approach<12, Int>(mode.var_luma, square[0], var_rate, dither >> 4);
+  const Int luma = approach<Int>(mode.var_luma, square[0], var_rate, dither >> 4);
   const Int chroma =
-      approach<12, Int>(mode.var_chroma, (square[1] + square[2]) >> 1, var_rate, dither >> 6);
+      approach<Int>(mode.var_chroma, (square[1] + square[2]) >> 1, var_rate, dither >> 6);
   mode.var_luma =
       pick(visits, within<Int>(luma, Variances::kLeastLuma, Variances::kMost), mode.var_luma);
   mode.var_chroma =
@@ -278,7 +287,7 @@ REGIONS_LANES void learn(BasicModel<Int>& model, const BasicColor<Int>& color,
     BasicMode<Int>& mode = model.mode[k];
     const Truth<Int> visits = match == k;
     const Int target = pick(visits, Int(Mode::kWhole), Int(0));
-    const Int share = approach<16, Int>(mode.weight, target, alpha, dither >> (4 * k));
+    const Int share = approach_share<Int>(mode.weight, target, alpha, dither >> (4 * k));
     mode.weight = pick(learns, share, mode.weight);
     if (any(visits & learns)) join(mode, visits & learns, color, alpha, plan.rate, dither);
   }

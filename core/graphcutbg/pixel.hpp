@@ -134,25 +134,31 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
   return judged(own, canvas, frame, plan, x, y);
 }
 
-// The step in the link table between the pixels from number i on and those from number j on.
+// What links are made of: the pixels from number i on, and the background there.
 template <class Int>
-REGIONS_LANES Int link_step(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
-                            size_t i, size_t j) {
-  const auto a = BasicColor<Int>::load(canvas.now + i);
-  const auto b = BasicColor<Int>::load(canvas.now + j);
-  if (!plan.uses_image || frame.model.starts) return frame.contrasts.step_of(contrast2(a, b));
-  const Light& light = frame.model.light;
-  const auto background_a = lit(BasicColor<Int>::load(canvas.background + i), light);
-  const auto background_b = lit(BasicColor<Int>::load(canvas.background + j), light);
-  return frame.contrasts.step_of(edge2(a, b, background_a, background_b));
-}
+struct Spot {
+  BasicColor<Int> now, background;
+
+  REGIONS_LANES static Spot at(const Canvas& canvas, const FramePlan& frame, size_t i) {
+    return {BasicColor<Int>::load(canvas.now + i),
+            lit(BasicColor<Int>::load(canvas.background + i), frame.model.light)};
+  }
+  // The step in the link table between two.
+  REGIONS_LANES friend Int link_step(const Spot& a, const Spot& b, const FramePlan& frame,
+                                     const EnergyPlan& plan) {
+    const bool has_background = plan.uses_image && !frame.model.starts;
+    return frame.contrasts.step_of(has_background ? edge2(a.now, b.now, a.background, b.background)
+                                                  : contrast2(a.now, b.now));
+  }
+};
 
 // The link between pixels (x, y) and (x2, y2).
 REGIONS_HD inline int link_at(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
                               int x, int y, int x2, int y2) {
   if (x2 < 0 || x2 >= canvas.width || y2 >= canvas.height) return 0;
-  const auto step = link_step<int32_t>(canvas, frame, plan, canvas.at(x, y), canvas.at(x2, y2));
-  return plan.link_for(step, x != x2 && y != y2);
+  const auto a = Spot<int32_t>::at(canvas, frame, canvas.at(x, y));
+  const auto b = Spot<int32_t>::at(canvas, frame, canvas.at(x2, y2));
+  return plan.link_for(link_step(a, b, frame, plan), x != x2 && y != y2);
 }
 
 // Writes pixel (x, y)'s weights.

@@ -20,7 +20,6 @@ struct VectorsOf<4> {
   typedef uint32_t Unsigned __attribute__((vector_size(16)));
   typedef uint64_t Words __attribute__((vector_size(16)));
   typedef float Floats __attribute__((vector_size(16)));
-  typedef uint8_t Bytes __attribute__((vector_size(4)));
 };
 template <>
 struct VectorsOf<8> {
@@ -28,14 +27,12 @@ struct VectorsOf<8> {
   typedef uint32_t Unsigned __attribute__((vector_size(32)));
   typedef uint64_t Words __attribute__((vector_size(32)));
   typedef float Floats __attribute__((vector_size(32)));
-  typedef uint8_t Bytes __attribute__((vector_size(8)));
 };
 template <int kLanes>
 class Lanes {
   using Signed = typename VectorsOf<kLanes>::Signed;
   using Unsigned = typename VectorsOf<kLanes>::Unsigned;
   using Floats = typename VectorsOf<kLanes>::Floats;
-  using Bytes = typename VectorsOf<kLanes>::Bytes;
 
  public:
   // A truth value a lane.
@@ -66,10 +63,15 @@ class Lanes {
   REGIONS_INLINE Lanes(int32_t all) : v_(Signed{} + all) {}
   REGIONS_INLINE explicit Lanes(Signed v) : v_(v) {}
   REGIONS_INLINE int32_t operator[](int lane) const { return v_[lane]; }
-  REGIONS_INLINE static Lanes of_bytes(const uint8_t* from) {
-    Bytes bytes;
-    std::memcpy(&bytes, from, sizeof bytes);
-    return Lanes(__builtin_convertvector(bytes, Signed));
+  // Which of so many bytes are not zero.
+  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) {
+    uint32_t four[kLanes / 4];
+    std::memcpy(four, bytes, sizeof four);
+    Unsigned at{};
+    for (int i = 0; i < kLanes; ++i) at[i] = 255u << (8 * (i % 4));
+    Unsigned words{};
+    for (int i = 0; i < kLanes; ++i) words[i] = four[i / 4];
+    return {(words & at) != 0};
   }
 
   // Sums and products wrap.
@@ -96,7 +98,7 @@ class Lanes {
   REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return {a.v_ != b.v_}; }
 
   REGIONS_INLINE friend Lanes pick(Mask first, Lanes a, Lanes b) {
-    return Lanes(first.bits ? a.v_ : b.v_);
+    return Lanes(first.bits < 0 ? a.v_ : b.v_);  // the sign tells, as machines like it
   }
   REGIONS_INLINE friend Lanes wrapped_product(Lanes a, Lanes b) { return a * b; }
   REGIONS_INLINE friend Lanes upper_bits(Lanes a, int first) {
@@ -117,7 +119,9 @@ class Lanes {
     std::memcpy(to, &lanes.v_, sizeof lanes.v_);
   }
   REGIONS_INLINE friend void count_up(int32_t first, Lanes& lanes) {
-    for (int i = 0; i < kLanes; ++i) lanes.v_[i] = first + i;
+    Signed steps{};
+    for (int i = 0; i < kLanes; ++i) steps[i] = i;
+    lanes.v_ = steps + first;
   }
 
  private:

@@ -47,6 +47,57 @@ REGIONS_INLINE void put(int32_t* to, Lanes<kLanes> value) {
   write_words(reinterpret_cast<uint32_t*>(to), value);
 }
 
+// The links of row y: steps first, all of a pixel's at once, then what the table has for them.
+template <int kLanes>
+REGIONS_INLINE void link_by(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+                            int y) {
+  const size_t row = canvas.at(0, y);
+  const auto width = static_cast<size_t>(canvas.width);
+  const bool has_below = y + 1 < canvas.height;
+  int32_t* right = canvas.right + row;
+  int32_t* down = canvas.down + row;
+  const auto map = [&](int32_t * links, size_t first, size_t last, bool diagonal)
+      __attribute__((always_inline)) {
+    std::fill(links, links + first, 0);
+    std::fill(links + last, links + width, 0);
+    for (size_t x = first; x < last; ++x) {
+      links[x] = plan.link_for(links[x], diagonal);
+    }
+  };
+  along<kLanes>(
+      0, canvas.width - 1, [&]<class Int>(int x, int) __attribute__((always_inline)) {
+        const size_t i = row + static_cast<size_t>(x);
+        const auto here = Spot<Int>::at(canvas, frame, i);
+        put(right + x, link_step(here, Spot<Int>::at(canvas, frame, i + 1), frame, plan));
+        if (!has_below) return;
+        put(down + x, link_step(here, Spot<Int>::at(canvas, frame, i + width), frame, plan));
+      });
+  if (has_below) {
+    const size_t last = row + width - 1;
+    down[width - 1] = link_step(Spot<int32_t>::at(canvas, frame, last),
+                                Spot<int32_t>::at(canvas, frame, last + width), frame, plan);
+  }
+  map(right, 0, width - 1, false);
+  map(down, 0, has_below ? width : 0, false);
+  if (!canvas.down_right) return;
+
+  int32_t* down_right = canvas.down_right + row;
+  int32_t* down_left = canvas.down_left + row;
+  along<kLanes>(
+      0,
+      has_below ? canvas.width - 1 : 0, [&]<class Int>(int x, int) __attribute__((always_inline)) {
+        const size_t i = row + static_cast<size_t>(x);
+        const auto here = Spot<Int>::at(canvas, frame, i);
+        const auto beside = Spot<Int>::at(canvas, frame, i + 1);
+        const auto below = Spot<Int>::at(canvas, frame, i + width);
+        const auto across = Spot<Int>::at(canvas, frame, i + width + 1);
+        put(down_right + x, link_step(here, across, frame, plan));
+        put(down_left + x + 1, link_step(beside, below, frame, plan));
+      });
+  map(down_right, 0, has_below ? width - 1 : 0, true);
+  map(down_left, has_below ? 1 : width, width, true);
+}
+
 template <int kLanes>
 REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
                              const EnergyPlan& plan, int y) {
@@ -69,36 +120,14 @@ REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const
               put(terminal + x, own);
               if (!plan.uses_colors && !any(own > -kShadowMost)) return;
               for (int i = x; i < x + lanes; ++i) {
+                if (!plan.uses_colors && !is_in_doubt(terminal[i])) continue;
                 terminal[i] = judged(terminal[i], canvas, frame, plan, i, y);
               }
             });
       },
       [&](int first, int last) { std::fill(terminal + first, terminal + last, -kSure); });
 
-  const auto link_row = [&](int32_t * links, int dx, int dy) __attribute__((always_inline)) {
-    links += row;
-    const int first = dx < 0 ? 1 : 0;
-    const int last = dx > 0 ? canvas.width - 1 : canvas.width;
-    if (y + dy >= canvas.height) {
-      std::fill(links, links + canvas.width, 0);
-      return;
-    }
-    if (first > 0) links[0] = 0;
-    if (last < canvas.width) links[last] = 0;
-    const size_t beside = canvas.at(0, y + dy) + static_cast<size_t>(dx);
-    along<kLanes>(
-        first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
-          const auto at = static_cast<size_t>(x);
-          put(links + x, link_step<Int>(canvas, frame, plan, row + at, beside + at));
-        });
-    const bool diagonal = dx != 0 && dy != 0;
-    for (int x = first; x < last; ++x) links[x] = plan.link_for(links[x], diagonal);
-  };
-  link_row(canvas.right, 1, 0);
-  link_row(canvas.down, 0, 1);
-  if (!canvas.down_right) return;
-  link_row(canvas.down_right, 1, 1);
-  link_row(canvas.down_left, -1, 1);
+  link_by<kLanes>(canvas, frame, plan, y);
 }
 
 template <int kLanes>
@@ -112,7 +141,7 @@ REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame, const
           if constexpr (std::is_same_v<Int, int32_t>) {
             is_foreground = foreground[x] != 0;
           } else {
-            is_foreground = Int::of_bytes(foreground + x) != 0;
+            is_foreground = Int::nonzero(foreground + x);
           }
           teach_model<Int>(canvas, frame.model, is_foreground, canvas.at(x, y));
         });

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/maxflow.hpp"
+#include "cpu/cclabel/bits.hpp"
 #include "cpu/maxflow/lattice.hpp"
 
 namespace regions::maxflow {
@@ -46,7 +47,7 @@ class WeightRow {
 
   // In the order of directions. `kInside`: the pixel is not at either end of the row.
   template <bool kInside = false>
-  void capacities(int x, int32_t (&c)[kNeighbours]) const {
+  REGIONS_INLINE void capacities(int x, int32_t (&c)[kNeighbours]) const {
     const bool has_left = kInside || x > 0;
     const bool has_right = kInside || x + 1 < width_;
     c[0] = has_right ? right_[x] : 0;
@@ -61,7 +62,7 @@ class WeightRow {
     }
   }
 
-  WeightSums sums() const {
+  REGIONS_INLINE WeightSums sums() const {
     // Nine of them stay within an int32: most frames need not be counted in 64 bits.
     constexpr uint32_t kSmall = uint32_t{1} << 27;
     const Tally<int32_t> quick = tally<int32_t>();
@@ -81,7 +82,7 @@ class WeightRow {
   };
 
   template <class Wide>
-  Tally<Wide> tally() const {
+  REGIONS_INLINE Tally<Wide> tally() const {
     Tally<Wide> all;
     add_to<false>(all, 0, 1);
     add_to<true>(all, 1, width_ - 1);
@@ -90,7 +91,7 @@ class WeightRow {
   }
 
   template <bool kInside, class Wide>
-  void add_to(Tally<Wide>& all, int first, int last) const {
+  REGIONS_INLINE void add_to(Tally<Wide>& all, int first, int last) const {
     using Sum = std::make_unsigned_t<Wide>;
     Tally<Wide> here = all;
     for (int x = first; x < last; ++x) {
@@ -121,6 +122,10 @@ class WeightRow {
   const int32_t* down_left_ = nullptr;
   const int32_t* up_right_ = nullptr;
 };
+
+// What is known of a row's weights.
+WeightSums sums_of(const WeightRow<4>& row);
+WeightSums sums_of(const WeightRow<8>& row);
 
 // Nodes outside the picture beside row y: those at its ends and, at the top and the bottom, the row
 // beyond.
@@ -182,7 +187,7 @@ WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, c
     mask[x] = excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
   });
   clear_border(lattice, y);
-  return weights.sums();
+  return sums_of(weights);
 }
 
 }  // namespace regions::maxflow
