@@ -67,9 +67,17 @@ struct Records {
 };
 void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);
-// Gives records the tracks of the clusters that claim them.
-void track_records(const Clusters& clusters, int iterations, Image<const uint8_t> codes,
-                   ConstLabelMap labels, const Records& records, cudaStream_t stream);
+// Warm start: which superpixel continues which cluster.
+struct Tracks {
+  unsigned long long* largest = nullptr;  // [rows][columns] piece_claim()
+  uint32_t* spares = nullptr;             // [rows][columns] ids of superpixels
+};
+// Between join_seams() and join_pieces().
+void find_largest(const SlicGrid& grid, Image<const uint8_t> codes, const Pieces& pieces,
+                  const Tracks& tracks, cudaStream_t stream);
+void track_records(const SlicGrid& grid, uint32_t least, Image<const uint8_t> codes,
+                   const Pieces& pieces, ConstLabelMap labels, const Tracks& tracks,
+                   const Records& records, cudaStream_t stream);
 // Brings the records there are to pinned memory.
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream);
 

@@ -70,6 +70,8 @@ class SlicCuda final : public Algorithm<Params> {
     const Pieces& pieces = slot.pieces();
     find_components(slot.codes(), clusters, pieces, stream);
     join_seams(slot.codes(), pieces, stream);
+    const bool tracks = params.warm_start && records_wanted(job, params) > 0;
+    if (tracks) find_largest(grid, slot.codes(), pieces, slot.tracks(), stream);
     join_pieces(pieces, least_area(grid, params), clusters.scale, stream);
     const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
     number_labels(pieces, labels, stream);
@@ -113,18 +115,21 @@ class SlicCuda final : public Algorithm<Params> {
     write_codes(clusters, iterations, slot.codes(), slot.pieces().counts, stream);
   }
 
+  // How many superpixels somebody wants to know of.
+  uint32_t records_wanted(const Job& job, const Params& params) const {
+    if (job.table.regions) return job.table.capacity;
+    const bool draws = params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
+    return !job.out.empty() && draws ? setup_.max_regions : 0;
+  }
+
   void report(const Job& job, const Params& params, const Clusters& clusters, LabelMap labels,
               const Slot& slot, cudaStream_t stream) const {
-    const bool draws = !job.out.empty() &&
-                       (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
-    const Records records = slot.records(job.table.regions ? job.table.capacity
-                                         : draws           ? setup_.max_regions
-                                                           : 0);
+    const Records records = slot.records(records_wanted(job, params));
     if (records.capacity) {
       measure_records(labels, job.in, records, stream);
       if (params.warm_start) {
-        track_records(clusters, static_cast<int>(params.iterations), slot.codes(), labels, records,
-                      stream);
+        track_records(clusters.grid, least_area(clusters.grid, params), slot.codes(), slot.pieces(),
+                      labels, slot.tracks(), records, stream);
       }
     }
     if (job.table.total) publish_records(records, job.table, stream);

@@ -30,6 +30,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.reserve(codes_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
   reserve_pieces();
+  memory_.reserve(tracks_.largest, cells);
+  memory_.reserve(tracks_.spares, cells);
   memory_.reserve(records_, setup.max_regions);
   memory_.allocate(*backend);
   if (setup.has_output && setup.out.format == setup.in.format) {

@@ -15,6 +15,7 @@ class Slot {
   // The workspace as the phases see it, for cells like these.
   Clusters clusters(const SlicGrid& grid, const SlicParams& params) const;
   const Pieces& pieces() const { return pieces_; }
+  const Tracks& tracks() const { return tracks_; }
   Image<uint8_t> codes() const;
   Records records(uint32_t capacity) const { return {records_, capacity, pieces_.total}; }
   LabelMap labels() const { return map_of(labels_); }  // where nobody else wants them
@@ -32,6 +33,7 @@ class Slot {
   uint8_t* codes_ = nullptr;
   uint32_t* labels_ = nullptr;
   Pieces pieces_ = {};
+  Tracks tracks_;
   Region* records_ = nullptr;
   Block ink_;
 };
