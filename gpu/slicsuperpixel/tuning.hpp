@@ -68,9 +68,9 @@ struct SeamBlock {
 // The first rounds of joining are wide; in the later ones blocks wait for each other.
 struct JoinRounds {
   static constexpr int wide_blocks = 264;
-  static constexpr int threads = 1024;
+  static constexpr int threads = 512;  // leaves room for other frames' kernels beside them
   static constexpr int most_blocks = 132;
-  static constexpr int each_block = 1024;  // edges that are worth one more block
+  static constexpr int each_block = 512;  // edges that are worth one more block
 };
 
 struct NumberBlock {
