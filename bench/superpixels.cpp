@@ -1,9 +1,10 @@
 // slicsuperpixel on pictures from standard input, RGB side by side, one after another.
 //
-//   superpixels WIDTH HEIGHT [cpu|cuda] [time] [--threads N] [--set NAME=VALUE]…
+//   superpixels WIDTH HEIGHT [cpu|cuda] [tracks|time] [--threads N] [--set NAME=VALUE]…
 //
-// Writes each picture's labels (uint32) to standard output; with `time` one line instead: the count
-// of superpixels, the median time of one frame, and the CPU's time over all threads.
+// Writes each picture's labels (uint32) to standard output, or, with `tracks`, each superpixel's
+// track in their place; with `time` one line instead: the count of superpixels, the median time of
+// one frame, and the CPU's time over all threads.
 #include "bench/superpixels.hpp"
 
 #include <cstdio>
@@ -21,13 +22,14 @@ struct Task {
   Size size;
   SlicParams params;
   bool cuda = false;
+  bool tracks = false;
   bool time = false;
   int threads = 0;
 };
 
 Task parse(int count, char** words) {
   expects(count >= 3,
-          "usage: superpixels WIDTH HEIGHT [cpu|cuda] [time] [--threads N] "
+          "usage: superpixels WIDTH HEIGHT [cpu|cuda] [tracks|time] [--threads N] "
           "[--set NAME=VALUE]…");
   Task task;
   task.size = {std::atoi(words[1]), std::atoi(words[2])};
@@ -36,6 +38,8 @@ Task parse(int count, char** words) {
     const std::string word = words[i];
     if (word == "cuda" || word == "cpu") {
       task.cuda = word == "cuda";
+    } else if (word == "tracks") {
+      task.tracks = true;
     } else if (word == "time") {
       task.time = true;
     } else if (word == "--threads" && i + 1 < count) {
@@ -76,14 +80,20 @@ class Stage {
         in_(backend_->allocate(task.size.area() * 4)),
         labels_(backend_->allocate(task.size.area() * 4)),
         host_(backend_->allocate_pinned(task.size.area() * 4)),
-        total_(backend_->allocate_pinned(4)) {
+        total_(backend_->allocate_pinned(4)),
+        records_(backend_->allocate_pinned(kMostRecords * sizeof(Region))) {
     Setup setup;
     setup.in = layout_of(PixelFormat::rgbx);
     setup.size = task.size;
+    setup.max_regions = kMostRecords;
     algorithm_->configure(setup);
     job_.in = packed(PixelFormat::rgbx, task.size, in_.data(), backend_->memory());
     job_.labels = {labels_.as<uint32_t>(), task.size.width, task.size.height, task.size.width * 4};
     job_.table.total = total_.as<uint32_t>();
+    if (task.tracks) {
+      job_.table.regions = records_.as<Region>();
+      job_.table.capacity = kMostRecords;
+    }
   }
   bool read() {
     const size_t pixels = task_.size.area();
@@ -104,6 +114,7 @@ class Stage {
     queue_->copy_bytes(labels_.data(), host_.data(), labels_.bytes());
     queue_->record();
     queue_->wait();
+    if (task_.tracks) put_tracks();
     expects(std::fwrite(host_.data(), 1, host_.bytes(), stdout) == host_.bytes(),
             "standard output is closed");
   }
@@ -139,12 +150,23 @@ class Stage {
   }
 
  private:
+  static constexpr uint32_t kMostRecords = 1 << 16;
+
+  void put_tracks() {
+    const uint32_t total = *total_.as<uint32_t>();
+    expects(total <= kMostRecords, "too many superpixels to record: " + std::to_string(total));
+    auto* label = host_.as<uint32_t>();
+    for (size_t i = 0; i < task_.size.area(); ++i) {
+      label[i] = records_.as<Region>()[label[i] - 1].track;
+    }
+  }
+
   Task task_;
   std::shared_ptr<Backend> backend_;
   Backend::Entry entry_;
   std::unique_ptr<Queue> queue_;
   std::unique_ptr<Algorithm<SlicParams>> algorithm_;
-  Block in_, labels_, host_, total_;
+  Block in_, labels_, host_, total_, records_;
   Job job_;
 };
 

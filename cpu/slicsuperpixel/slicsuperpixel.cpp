@@ -11,6 +11,7 @@
 #include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/colors.hpp"
 #include "cpu/slicsuperpixel/output.hpp"
+#include "cpu/slicsuperpixel/tracks.hpp"
 
 namespace regions {
 namespace {
@@ -90,8 +91,6 @@ class SlicCpu final : public Algorithm<Params> {
   void cluster(const Job& job, const Params& params, const WarmStart& warm);
   void finish(const Job& job, const Params& params);
   void record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const;
-  void track(const SuperpixelSlot& slot, const SlicGrid& grid, ConstLabelMap labels,
-             std::span<Region> records) const;
   void write(const Job& job, const Params& params, const SuperpixelSlot& slot, LabelMap labels,
              std::span<Region> records) const;
 
@@ -175,7 +174,10 @@ void SlicCpu::finish(const Job& job, const Params& params) {
   std::span<Region> records(table, std::min(total, capacity));
   if (job.table.regions || draws) {
     record(job, slot, records);
-    if (params.warm_start) track(slot, grid, labels, records);
+    if (params.warm_start) {
+      const PieceRuns pieces = {runs, slot.counts, strips()};
+      track_superpixels(slot, pieces, grid, least_area(grid, params), labels, records);
+    }
   }
   if (job.table.total) *job.table.total = total;
   if (!job.out.empty()) write(job, params, slot, labels, records);
@@ -205,24 +207,6 @@ void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> rec
       add_run(runs[r], values[r], slot.graph.dense[runs[r].label], records);
     }
   }
-}
-
-void SlicCpu::track(const SuperpixelSlot& slot, const SlicGrid& grid, ConstLabelMap labels,
-                    std::span<Region> records) const {
-  for (Region& r : records) r.track = kNoTrack;
-  for (int row = 0; row < grid.rows; ++row) {
-    for (int column = 0; column < grid.columns; ++column) {
-      const size_t at = grid.index(column, row);
-      if (!slot.found[at].alive) continue;
-      const Claim claim = claim_of(slot.found[at], column, row, grid);
-      const uint32_t label = labels(claim.x, claim.y);
-      if (label > records.size()) continue;
-      const bool own = slot.codes(claim.x, claim.y) == claim.code;
-      uint32_t& track = records[label - 1].track;
-      track = std::min(track, claimed_by(at, own));
-    }
-  }
-  for (Region& r : records) r.track = track_of(r.track, r.id, grid);
 }
 
 void SlicCpu::write(const Job& job, const Params& params, const SuperpixelSlot& slot,

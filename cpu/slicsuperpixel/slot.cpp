@@ -38,6 +38,8 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   graph.chooser = piece<uint32_t>(backend, pixels + 1);
   graph.dense = piece<uint32_t>(backend, pixels + 1);
   graph.small = piece<const Run*>(backend, pixels);
+  largest = piece<uint64_t>(backend, cells);
+  spares = piece<uint32_t>(backend, cells);
   records = piece<Region>(backend, setup.max_regions);
   for (std::byte*& row : scratch) row = piece<std::byte>(backend, color_scratch_bytes(size.width));
   const size_t ink_size = ink_bytes(size);

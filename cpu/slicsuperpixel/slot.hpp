@@ -27,7 +27,9 @@ struct SuperpixelSlot {
   Run* runs;          // [height][width]; strip s begins with its first row
   RunValues* values;  // [height][width]
   PieceGraph graph;
-  Region* records;  // [max_regions], where nobody else wants them
+  uint64_t* largest;  // [rows][columns] piece_claim(), for tracks
+  uint32_t* spares;   // [rows][columns] ids of superpixels, for tracks
+  Region* records;    // [max_regions], where nobody else wants them
   std::byte* scratch[kMostStrips];
   size_t counts[kMostStrips];  // runs
   Ink ink;

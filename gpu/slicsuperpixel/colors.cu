@@ -5,8 +5,8 @@
 namespace regions::slic {
 namespace {
 
-constexpr int kThreads = 2 * PixelBlock::threads;  // the tables are loaded once a block
-constexpr int kBlocks = 4 * 132;
+constexpr int kThreads = 1024;  // the tables are loaded once a block
+constexpr int kBlocks = 2 * 132;
 
 // Any format.
 struct AnyPixels {
@@ -58,8 +58,9 @@ struct WordPixels {
 };
 
 template <class Pixels>
-__global__ __launch_bounds__(kThreads) void colors_kernel(Pixels pixels, const LabTables* tables,
-                                                          Image<uint32_t> colors, int cell_height) {
+__global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, const LabTables* tables,
+                                                             Image<uint32_t> colors,
+                                                             int cell_height) {
   __shared__ LabTables shared;
   static_assert(sizeof(LabTables) % sizeof(uint4) == 0);
   for (int i = static_cast<int>(threadIdx.x); i < static_cast<int>(sizeof shared / sizeof(uint4));
@@ -79,8 +80,9 @@ __global__ __launch_bounds__(kThreads) void colors_kernel(Pixels pixels, const L
     uint32_t color[4];
     pixels.read(shared, 4 * group, y, color);
     const auto row = static_cast<uint32_t>(y % cell_height % kPatchRows) << 24;
-    *reinterpret_cast<uint4*>(colors.row(y) + 4 * group) = {color[0] | row, color[1] | row,
-                                                            color[2] | row, color[3] | row};
+    const uint32_t flip = row | Clusters::kBiasBits;
+    *reinterpret_cast<uint4*>(colors.row(y) + 4 * group) = {color[0] ^ flip, color[1] ^ flip,
+                                                            color[2] ^ flip, color[3] ^ flip};
   }
 }
 

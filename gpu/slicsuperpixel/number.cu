@@ -1,5 +1,6 @@
-// Final labels: the roots of joined pieces, counted in order. No block waits for another: each adds
-// up the chunks before its own.
+// Final labels: pieces that are left, counted by their first pixels in raster order. No block waits
+// for another: each adds up the rows of tiles before its own.
+#include "gpu/cclabel/tiles.hpp"
 #include "gpu/cclabel/warp.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
@@ -7,89 +8,134 @@
 namespace regions::slic {
 namespace {
 
+using cclabel::below;
 using cclabel::kAllLanes;
-using cclabel::warp_prefix_sum;
-using cclabel::warp_sum;
+using T = PieceTile;
+constexpr int kThreads = SeamBlock::threads;
 
-constexpr int kThreads = NumberBlock::threads;
-constexpr int kChunk = NumberBlock::chunk;
-constexpr int kBlocks = 264;
-constexpr int kWarps = kThreads / 32;
-
-// Sum over the block, for all of its threads. `sums` may be used again after a barrier.
-__device__ uint32_t block_sum(uint32_t value, uint32_t (&sums)[kWarps]) {
-  const uint32_t own = warp_sum(value);
-  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = own;
-  __syncthreads();  // all warps have left their sums
-  uint32_t sum = 0;
-  for (const uint32_t s : sums) sum += s;
-  return sum;
-}
-
-__device__ uint32_t is_root(const Pieces& pieces, uint32_t label, uint32_t n) {
-  return label <= n && pieces.parent[label] == label ? 1 : 0;
-}
-
-// Labels of chunk c are c * kChunk + 1 and on; a thread has four side by side.
-__global__ __launch_bounds__(kThreads) void count_kernel(Pieces pieces) {
-  __shared__ uint32_t sums[kWarps];
-  const uint32_t n = *pieces.count;
-  const uint32_t chunks = (n + kChunk - 1) / kChunk;
-  for (uint32_t c = blockIdx.x; c < chunks; c += gridDim.x) {
-    uint32_t roots = 0;
-    for (int k = 0; k < 4; ++k) roots += is_root(pieces, c * kChunk + 4 * threadIdx.x + k + 1, n);
-    const uint32_t sum = block_sum(roots, sums);
-    if (threadIdx.x == 0) pieces.chunk_roots[c] = sum;
-    __syncthreads();  // `sums` is read
-  }
-}
-
-__global__ __launch_bounds__(kThreads) void rank_kernel(Pieces pieces) {
-  __shared__ uint32_t sums[kWarps];
-  const uint32_t n = *pieces.count;
-  const uint32_t chunks = (n + kChunk - 1) / kChunk;
-  for (uint32_t c = blockIdx.x; c < chunks; c += gridDim.x) {
-    uint32_t earlier = 0;
-    for (uint32_t i = threadIdx.x; i < c; i += kThreads) earlier += pieces.chunk_roots[i];
-    const uint32_t before_chunk = block_sum(earlier, sums);
-    __syncthreads();  // `sums` is read
-    const uint32_t first = c * kChunk + 4 * threadIdx.x + 1;
-    uint32_t root[4], own = 0;
-    for (int k = 0; k < 4; ++k) own += root[k] = is_root(pieces, first + k, n);
-    const uint32_t up_to_own = warp_prefix_sum(own);
-    if (threadIdx.x % 32 == 31) sums[threadIdx.x / 32] = up_to_own;
-    __syncthreads();  // all warps have left their sums
-    uint32_t rank = before_chunk + up_to_own - own;
-    for (uint32_t w = 0; w < threadIdx.x / 32; ++w) rank += sums[w];
-    for (int k = 0; k < 4; ++k) {
-      rank += root[k];
-      if (root[k]) pieces.dense[first + k] = rank;
-      if (first + k == n) *pieces.total = rank;
+// Hangs components below their representatives, and marks first pixels.
+__global__ __launch_bounds__(kThreads) void mark_kernel(Pieces pieces) {
+  const uint32_t count = pieces.counts->components, lane = threadIdx.x % 32;
+  const uint32_t own = blockIdx.x * kThreads + threadIdx.x;
+  for (uint32_t start = own - lane; start < count; start += gridDim.x * kThreads) {
+    const uint32_t id = start + lane;
+    int row = -1;  // of tiles, that the piece of this lane begins in
+    if (id < count) {
+      const uint32_t root = pieces.find(id);
+      if (root == id) {
+        const uint32_t first = pieces.first[id];
+        atomicOr(pieces.firsts + first / 32, 1u << first % 32);
+        row = static_cast<int>(first / static_cast<uint32_t>(pieces.stride)) / T::rows;
+      } else {
+        pieces.parent[id] = root;  // others only come to the same end sooner
+      }
     }
-    __syncthreads();  // `sums` is read
+    // Components side by side mostly begin in the same row.
+    const unsigned begin = __ballot_sync(kAllLanes, row >= 0);
+    if (begin == 0) continue;
+    const int leader = __ffs(static_cast<int>(begin)) - 1;
+    const int common = __shfl_sync(kAllLanes, row, leader);
+    const unsigned same = __ballot_sync(kAllLanes, row == common);
+    if (static_cast<int>(lane) == leader) {
+      atomicAdd(pieces.row_firsts + row, static_cast<uint32_t>(__popc(same)));
+    } else if (row >= 0 && row != common) {
+      atomicAdd(pieces.row_firsts + row, 1u);
+    }
   }
 }
 
-__global__ __launch_bounds__(PixelBlock::threads) void write_kernel(Pieces pieces, LabelMap to) {
-  const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
-  const int first = static_cast<int>(blockIdx.y * 32 + threadIdx.x / 32 * 4);
-  if (x >= to.width) return;
+// A block numbers the first pixels in a row of tiles.
+__global__ __launch_bounds__(NumberBlock::threads) void rank_kernel(Pieces pieces) {
+  constexpr int kAll = NumberBlock::threads, kWarps = kAll / 32;
+  __shared__ uint32_t sums[kWarps];
+  const int tile_row = static_cast<int>(blockIdx.x);
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  // Sum over earlier threads of the block; `all` of all.
+  const auto sum_before = [&](uint32_t value, uint32_t& all) {
+    const uint32_t up_to_own = cclabel::warp_prefix_sum(value);
+    __syncthreads();  // the last sums are read
+    if (lane == 31) sums[warp] = up_to_own;
+    __syncthreads();  // all warps have left theirs
+    uint32_t before = up_to_own - value;
+    all = 0;
 #pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    if (first + k < to.height) to(x, first + k) = pieces.final_label(pieces.labels(x, first + k));
+    for (int w = 0; w < kWarps; ++w) {
+      if (w < warp) before += sums[w];
+      all += sums[w];
+    }
+    return before;
+  };
+  uint32_t earlier = 0;
+  for (int r = static_cast<int>(threadIdx.x); r < tile_row; r += kAll) {
+    earlier += pieces.row_firsts[r];
+  }
+  uint32_t before;
+  sum_before(earlier, before);
+  const size_t words = static_cast<size_t>(pieces.stride / 32);
+  const int end_row = min((tile_row + 1) * T::rows, pieces.size.height);
+  const size_t end = static_cast<size_t>(end_row) * words;
+  constexpr int kEach = NumberBlock::words;
+  for (size_t start = static_cast<size_t>(tile_row) * T::rows * words; start < end;
+       start += kEach * kAll) {
+    const size_t w = start + kEach * threadIdx.x;
+    uint32_t count[kEach], own = 0;
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      count[k] = w + k < end ? static_cast<uint32_t>(__popc(pieces.firsts[w + k])) : 0;
+      own += count[k];
+    }
+    uint32_t all;
+    uint32_t rank = before + sum_before(own, all);
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      if (w + k < end) pieces.before[w + k] = rank;
+      rank += count[k];
+    }
+    before += all;
+  }
+  if (end_row == pieces.size.height && threadIdx.x == 0) *pieces.total = before;
+}
+
+__global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelMap to,
+                                                           bool aligned) {
+  __shared__ uint32_t label[T::pixels];  // of components
+  const int left = static_cast<int>(blockIdx.x) * T::width;
+  const int top = static_cast<int>(blockIdx.y) * T::rows;
+  const int tile = static_cast<int>(blockIdx.y) * pieces.columns + static_cast<int>(blockIdx.x);
+  const uint32_t count = pieces.count[tile], start = pieces.start[tile];
+  for (uint32_t i = threadIdx.x; i < count; i += T::threads) {
+    const uint32_t first = pieces.first[pieces.parent[start + i]];
+    const uint32_t firsts = pieces.firsts[first / 32];
+    label[i] = pieces.before[first / 32] +
+               static_cast<uint32_t>(__popc(firsts & below(static_cast<int>(first % 32)))) + 1;
+  }
+  __syncthreads();  // all components have their labels
+  // Four pixels a thread; rows begin at multiples of 64, so the components are aligned.
+  for (int i = static_cast<int>(threadIdx.x); i < T::pixels / 4; i += T::threads) {
+    const int x = left + i % (T::width / 4) * 4, y = top + i / (T::width / 4);
+    if (x >= to.width || y >= to.height) continue;
+    const ushort4 four =
+        *reinterpret_cast<const ushort4*>(pieces.component + pieces.pixel_at(x, y));
+    if (aligned && x + 4 <= to.width) {
+      *reinterpret_cast<uint4*>(to.row(y) + x) = {label[four.x], label[four.y], label[four.z],
+                                                  label[four.w]};
+      continue;
+    }
+    const uint16_t component[4] = {four.x, four.y, four.z, four.w};
+    for (int k = 0; k < 4 && x + k < to.width; ++k) to(x + k, y) = label[component[k]];
   }
 }
 
 }  // namespace
 
 void number_labels(const Pieces& pieces, LabelMap labels, cudaStream_t stream) {
-  launch(count_kernel, kBlocks, kThreads, 0, stream, pieces);
-  launch(rank_kernel, kBlocks, kThreads, 0, stream, pieces);
-  static_assert(PixelBlock::threads == 256);  // eight warps of four rows
+  launch(mark_kernel, SeamBlock::gatherers, kThreads, 0, stream, pieces);
+  launch(rank_kernel, static_cast<unsigned>(pieces.rows), NumberBlock::threads, 0, stream, pieces);
+  const auto address = reinterpret_cast<uintptr_t>(labels.data);
+  const bool aligned = (address | static_cast<uintptr_t>(labels.pitch)) % 16 == 0;
   launch(write_kernel,
-         dim3(blocks_for(static_cast<size_t>(labels.width), 32),
-              blocks_for(static_cast<size_t>(labels.height), 32)),
-         PixelBlock::threads, 0, stream, pieces, labels);
+         dim3(static_cast<unsigned>(pieces.columns), static_cast<unsigned>(pieces.rows)),
+         T::threads, 0, stream, pieces, labels, aligned);
 }
 
 }  // namespace regions::slic

@@ -2,15 +2,15 @@
 // kernels on the stream and returns.
 #pragma once
 
-#include "core/pieces.hpp"
 #include "gpu/launch.hpp"
-#include "gpu/maxflow/problem.hpp"
+#include "gpu/slicsuperpixel/pieces.hpp"
 
 namespace regions::slic {
 
-// Clusters of one frame. Colours are packed_color(), with the row in the patch in the uppermost
-// byte; rows and columns beyond the picture may be read, never used.
+// Clusters of one frame. Colours are packed_color() with 128 added to each component, and the row
+// in the patch in the uppermost byte; columns beyond the picture may be read, never used.
 struct Clusters {
+  static constexpr uint32_t kBiasBits = 0x00808080u;
   SlicGrid grid;
   SlicScale scale;
   Image<uint32_t> colors;
@@ -24,6 +24,7 @@ struct Clusters {
   uint32_t* unfit = nullptr;    // how many of them cannot stay
   bool same = false;
 
+  REGIONS_HD uint32_t color_at(int x, int y) const { return colors(x, y) ^ kBiasBits; }
   // Whether iterations before i have settled.
   REGIONS_HD int executed(int i) const {
     if (!moved) return i;
@@ -41,31 +42,17 @@ void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
 void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
 // After `iterations` of them, keeps the sums for the next frame.
 void keep(const Clusters& clusters, int iterations, cudaStream_t stream);
-// After `iterations` of them, writes each pixel's cluster_code.
-void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
+// After `iterations` of them, writes each pixel's cluster_code; clears the counts of what comes
+// next.
+void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes, JoinCounts* counts,
                  cudaStream_t stream);
 
-// Pieces of one frame: labels 1..n before joining, n on the device.
-struct Pieces {
-  LabelMap labels;
-  const uint32_t* count;       // n
-  size_t most;                 // n is at most this
-  Piece* piece;                // [most + 1]
-  uint32_t* parent;            // [most + 1]
-  unsigned long long* choice;  // [most + 1]
-  uint2* edges;                // [2 * pixels] small pieces and their neighbours
-  uint32_t* edge_count;
-  maxflow::Progress::Meeting* meeting;  // of the blocks that join
-  int join_blocks;                      // from join_blocks()
-  uint32_t* chunk_roots;                // [chunks]
-  uint32_t* dense;                      // [most + 1], of roots
-  uint32_t* total;                      // labels after joining
-
-  REGIONS_HD uint32_t final_label(uint32_t label) const { return dense[parent[label]]; }
-};
-
-// Areas and colours of pieces.
-void measure_pieces(const Clusters& clusters, const Pieces& pieces, cudaStream_t stream);
+// Components of touching pixels with the same code, with their areas and colours.
+void find_components(Image<const uint8_t> codes, const Clusters& clusters, const Pieces& pieces,
+                     cudaStream_t stream);
+// Makes pieces of them.
+void join_seams(Image<const uint8_t> codes, const Pieces& pieces, cudaStream_t stream);
+// Small pieces join others.
 void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale, cudaStream_t stream);
 // How many blocks may join, on the current device.
 int join_blocks();
@@ -80,9 +67,17 @@ struct Records {
 };
 void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);
-// Gives records the tracks of the clusters that claim them.
-void track_records(const Clusters& clusters, int iterations, Image<const uint8_t> codes,
-                   ConstLabelMap labels, const Records& records, cudaStream_t stream);
+// Warm start: which superpixel continues which cluster.
+struct Tracks {
+  unsigned long long* largest = nullptr;  // [rows][columns] piece_claim()
+  uint32_t* spares = nullptr;             // [rows][columns] ids of superpixels
+};
+// Between join_seams() and join_pieces().
+void find_largest(const SlicGrid& grid, Image<const uint8_t> codes, const Pieces& pieces,
+                  const Tracks& tracks, cudaStream_t stream);
+void track_records(const SlicGrid& grid, uint32_t least, Image<const uint8_t> codes,
+                   const Pieces& pieces, ConstLabelMap labels, const Tracks& tracks,
+                   const Records& records, cudaStream_t stream);
 // Brings the records there are to pinned memory.
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream);
 

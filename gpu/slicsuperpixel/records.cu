@@ -81,47 +81,7 @@ __global__ __launch_bounds__(kThreads) void publish_kernel(Records records, Regi
   if (first == 0 && table.total) *table.total = total;
 }
 
-__global__ __launch_bounds__(kThreads) void clear_tracks_kernel(Records records) {
-  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  if (i < records.capacity) records.region[i].track = kNoTrack;
-}
-
-// The least of the clusters has it: order does not matter.
-__global__ __launch_bounds__(kThreads) void claim_kernel(Clusters clusters, int iterations,
-                                                         Image<const uint8_t> codes,
-                                                         ConstLabelMap labels, Records records) {
-  const SlicGrid& grid = clusters.grid;
-  const size_t k = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (k >= grid.cells()) return;
-  const Center center =
-      center_of(clusters.sums[clusters.executed(iterations) % 3][k], grid, clusters.scale);
-  if (!center.alive) return;
-  const auto columns = static_cast<size_t>(grid.columns);
-  const Claim claim =
-      claim_of(center, static_cast<int>(k % columns), static_cast<int>(k / columns), grid);
-  const uint32_t label = labels(claim.x, claim.y);
-  if (label > records.capacity) return;
-  const bool own = codes(claim.x, claim.y) == claim.code;
-  atomicMin(&records.region[label - 1].track, claimed_by(k, own));
-}
-
-__global__ __launch_bounds__(kThreads) void finish_tracks_kernel(SlicGrid grid, Records records) {
-  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
-  if (i < records.capacity) {
-    records.region[i].track = track_of(records.region[i].track, i + 1, grid);
-  }
-}
-
 }  // namespace
-
-void track_records(const Clusters& clusters, int iterations, Image<const uint8_t> codes,
-                   ConstLabelMap labels, const Records& records, cudaStream_t stream) {
-  const unsigned blocks = blocks_for(records.capacity, kThreads);
-  launch(clear_tracks_kernel, blocks, kThreads, 0, stream, records);
-  launch(claim_kernel, blocks_for(clusters.grid.cells(), kThreads), kThreads, 0, stream, clusters,
-         iterations, codes, labels, records);
-  launch(finish_tracks_kernel, blocks, kThreads, 0, stream, clusters.grid, records);
-}
 
 void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream) {

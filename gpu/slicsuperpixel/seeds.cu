@@ -5,7 +5,7 @@
 namespace regions::slic {
 namespace {
 
-constexpr int kThreads = PixelBlock::threads;
+constexpr int kThreads = SeedBlock::threads;
 
 __device__ inline size_t own_cell() {
   return static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -20,7 +20,7 @@ __global__ __launch_bounds__(kThreads) void count_unfit_kernel(Clusters clusters
     const ClusterSums sums = clusters.kept[k];
     unfit = !may_stay(center_of(sums, grid, clusters.scale), grid) ||
             has_changed(sums, static_cast<int>(k % columns), static_cast<int>(k / columns), grid,
-                        [&](int x, int y) { return clusters.colors(x, y); });
+                        [&](int x, int y) { return clusters.color_at(x, y); });
   }
   const unsigned all = __ballot_sync(0xffffffffu, unfit);
   if (threadIdx.x % 32 == 0 && all) atomicAdd(clusters.unfit, static_cast<uint32_t>(__popc(all)));
@@ -42,7 +42,7 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   const auto columns = static_cast<size_t>(grid.columns);
   clusters.sums[0][k] =
       seed_of(static_cast<int>(k % columns), static_cast<int>(k / columns), grid, clusters.scale,
-              [&](int x, int y) { return clusters.colors(x, y); });
+              [&](int x, int y) { return clusters.color_at(x, y); });
 }
 
 __global__ __launch_bounds__(kThreads) void keep_kernel(Clusters clusters, int iterations) {

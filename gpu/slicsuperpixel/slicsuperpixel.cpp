@@ -1,9 +1,8 @@
-// slicsuperpixel on CUDA: colours, iterations, pieces (labelled as cclabel does), joining, output.
+// slicsuperpixel on CUDA: colours, iterations, pieces, joining, output.
 #include "core/slicsuperpixel.hpp"
 
 #include <vector>
 
-#include "gpu/cclabel/phases.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/slicsuperpixel/slot.hpp"
 
@@ -12,17 +11,6 @@ namespace slic {
 namespace {
 
 using Params = SlicParams;
-
-Frame frame_of(Image<uint8_t> image) {
-  Frame frame;
-  frame.layout = layout_of(PixelFormat::gray8);
-  frame.plane[0] = reinterpret_cast<std::byte*>(image.data);
-  frame.pitch[0] = image.pitch;
-  frame.width = image.width;
-  frame.height = image.height;
-  frame.memory = Memory::device;
-  return frame;
-}
 
 // Frames of several streams pass a place one after another.
 class FrameOrder {
@@ -79,8 +67,11 @@ class SlicCuda final : public Algorithm<Params> {
     Clusters clusters = slot.clusters(grid, params);
     if (params.warm_start) begin_warm(params, clusters);
     cluster(job, params, clusters, slot, stream);
-    const Pieces pieces = find_pieces(slot, stream);
-    measure_pieces(clusters, pieces, stream);
+    const Pieces& pieces = slot.pieces();
+    find_components(slot.codes(), clusters, pieces, stream);
+    join_seams(slot.codes(), pieces, stream);
+    const bool tracks = params.warm_start && records_wanted(job, params) > 0;
+    if (tracks) find_largest(grid, slot.codes(), pieces, slot.tracks(), stream);
     join_pieces(pieces, least_area(grid, params), clusters.scale, stream);
     const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
     number_labels(pieces, labels, stream);
@@ -121,36 +112,24 @@ class SlicCuda final : public Algorithm<Params> {
       keep(clusters, iterations, stream);
       order_->pass(stream);
     }
-    write_codes(clusters, iterations, slot.codes(), stream);
+    write_codes(clusters, iterations, slot.codes(), slot.pieces().counts, stream);
   }
 
-  // Labels pieces of touching pixels with the same code.
-  static Pieces find_pieces(const Slot& slot, cudaStream_t stream) {
-    cclabel::Subject codes;
-    codes.frame = frame_of(slot.codes());
-    codes.criterion = Criterion::equal;
-    codes.level = 1;
-    const cclabel::Tiles tiles = slot.labeller().tiles(Criterion::equal);
-    const Pieces pieces = slot.pieces(tiles);
-    cclabel::label_tiles(codes, tiles, Connectivity::four, stream);
-    cclabel::join_seams(codes, tiles, Connectivity::four, stream);
-    cclabel::number_regions(tiles, cclabel::Count::all, {}, stream);
-    cclabel::write_labels(tiles, pieces.labels, stream);
-    return pieces;
+  // How many superpixels somebody wants to know of.
+  uint32_t records_wanted(const Job& job, const Params& params) const {
+    if (job.table.regions) return job.table.capacity;
+    const bool draws = params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
+    return !job.out.empty() && draws ? setup_.max_regions : 0;
   }
 
   void report(const Job& job, const Params& params, const Clusters& clusters, LabelMap labels,
               const Slot& slot, cudaStream_t stream) const {
-    const bool draws = !job.out.empty() &&
-                       (params.output == SlicOutput::overlay || params.output == SlicOutput::mean);
-    const Records records = slot.records(job.table.regions ? job.table.capacity
-                                         : draws           ? setup_.max_regions
-                                                           : 0);
+    const Records records = slot.records(records_wanted(job, params));
     if (records.capacity) {
       measure_records(labels, job.in, records, stream);
       if (params.warm_start) {
-        track_records(clusters, static_cast<int>(params.iterations), slot.codes(), labels, records,
-                      stream);
+        track_records(clusters.grid, least_area(clusters.grid, params), slot.codes(), slot.pieces(),
+                      labels, slot.tracks(), records, stream);
       }
     }
     if (job.table.total) publish_records(records, job.table, stream);

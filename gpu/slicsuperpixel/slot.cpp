@@ -20,35 +20,52 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   size_ = setup.size;
   {
     const Backend::Entry entry(*backend);
-    join_blocks_ = join_blocks();
+    pieces_.join_blocks = join_blocks();
   }
-  const size_t pixels = size_.area(), cells = most_cells(size_);
+  const size_t cells = most_cells(size_);
   const auto rows = static_cast<size_t>(size_.height);
   memory_.reserve(colors_, color_stride(size_.width) * rows);
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
   memory_.reserve(moved_, kMostIterations);
   memory_.reserve(codes_, row_stride(size_.width) * rows);
-  memory_.reserve(pieces_labels_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
-  memory_.reserve(piece_, pixels + 1);
-  memory_.reserve(parent_, pixels + 1);
-  memory_.reserve(choice_, pixels + 1);
-  memory_.reserve(dense_, pixels + 1);
-  memory_.reserve(edges_, 2 * pixels);
-  memory_.reserve(edge_count_, 1);
-  memory_.reserve(meeting_, 1);
-  memory_.reserve(chunk_roots_, pixels / NumberBlock::chunk + 1);
-  memory_.reserve(total_, 1);
+  reserve_pieces();
+  memory_.reserve(tracks_.largest, cells);
+  memory_.reserve(tracks_.spares, cells);
   memory_.reserve(records_, setup.max_regions);
   memory_.allocate(*backend);
   if (setup.has_output && setup.out.format == setup.in.format) {
     ink_ = blank_device_ink(*backend, size_);
   }
-  Setup codes;
-  codes.in = layout_of(PixelFormat::gray8);
-  codes.size = size_;
-  codes.max_regions = 1;
-  labeller_.allocate(backend, codes);
+}
+
+// In the worst case every pixel is a piece.
+void Slot::reserve_pieces() {
+  using T = PieceTile;
+  Pieces& p = pieces_;
+  p.size = size_;
+  p.columns = (size_.width + T::width - 1) / T::width;
+  p.rows = (size_.height + T::rows - 1) / T::rows;
+  p.stride = p.columns * T::width;
+  const size_t pixels = size_.area();
+  const size_t ids = static_cast<size_t>(p.stride) * static_cast<size_t>(size_.height);
+  memory_.reserve(p.component, ids);
+  memory_.reserve(p.start, p.tiles());
+  memory_.reserve(p.count, p.tiles());
+  memory_.reserve(p.parent, pixels);
+  memory_.reserve(p.first, pixels);
+  memory_.reserve(p.piece, pixels);
+  for (auto& choice : p.choice) memory_.reserve(choice, pixels);
+  memory_.reserve(p.counts, 1);
+  memory_.reserve(p.edges, 2 * pixels);
+  p.later_capacity = static_cast<uint32_t>(pixels / 4);
+  memory_.reserve(p.later_edges, p.later_capacity);
+  memory_.reserve(p.small, pixels);
+  memory_.reserve(p.later_small, pixels);
+  memory_.reserve(p.firsts, ids / 32);
+  memory_.reserve(p.before, ids / 32);
+  memory_.reserve(p.row_firsts, static_cast<size_t>(p.rows));
+  memory_.reserve(p.total, 1);
 }
 
 Clusters Slot::clusters(const SlicGrid& grid, const SlicParams& params) const {
@@ -71,22 +88,6 @@ LabelMap Slot::map_of(uint32_t* labels) const {
 
 Image<uint8_t> Slot::codes() const {
   return {codes_, size_.width, size_.height, static_cast<ptrdiff_t>(row_stride(size_.width))};
-}
-
-Pieces Slot::pieces(const cclabel::Tiles& tiles) const {
-  return {map_of(pieces_labels_),
-          tiles.total,
-          size_.area(),
-          piece_,
-          parent_,
-          choice_,
-          edges_,
-          edge_count_,
-          meeting_,
-          join_blocks_,
-          chunk_roots_,
-          dense_,
-          total_};
 }
 
 }  // namespace regions::slic

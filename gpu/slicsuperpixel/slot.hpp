@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/drawing.hpp"
-#include "gpu/cclabel/slot.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/workspace.hpp"
 
@@ -15,35 +14,26 @@ class Slot {
 
   // The workspace as the phases see it, for cells like these.
   Clusters clusters(const SlicGrid& grid, const SlicParams& params) const;
-  Pieces pieces(const cclabel::Tiles& tiles) const;
+  const Pieces& pieces() const { return pieces_; }
+  const Tracks& tracks() const { return tracks_; }
   Image<uint8_t> codes() const;
-  Records records(uint32_t capacity) const { return {records_, capacity, total_}; }
+  Records records(uint32_t capacity) const { return {records_, capacity, pieces_.total}; }
   LabelMap labels() const { return map_of(labels_); }  // where nobody else wants them
-  const cclabel::Slot& labeller() const { return labeller_; }
   Ink ink() const { return ink_in(ink_.data(), size_); }
 
  private:
   LabelMap map_of(uint32_t* labels) const;
+  void reserve_pieces();
 
   Size size_;
   Workspace memory_;
-  cclabel::Slot labeller_;
   uint32_t* colors_ = nullptr;
   ClusterSums* sums_[3] = {};
   unsigned long long* moved_ = nullptr;
   uint8_t* codes_ = nullptr;
-  uint32_t* pieces_labels_ = nullptr;
   uint32_t* labels_ = nullptr;
-  Piece* piece_ = nullptr;
-  uint32_t* parent_ = nullptr;
-  unsigned long long* choice_ = nullptr;
-  uint32_t* dense_ = nullptr;
-  uint2* edges_ = nullptr;
-  uint32_t* edge_count_ = nullptr;
-  maxflow::Progress::Meeting* meeting_ = nullptr;
-  int join_blocks_ = 0;
-  uint32_t* chunk_roots_ = nullptr;
-  uint32_t* total_ = nullptr;
+  Pieces pieces_ = {};
+  Tracks tracks_;
   Region* records_ = nullptr;
   Block ink_;
 };

@@ -1,10 +1,13 @@
 // Block shapes, as types because kernels take them as template arguments.
 #pragma once
 
+#include "core/slicsuperpixel.hpp"
+
 namespace regions::slic {
 
-// A block holds cells_x x cells_y cells; a warp takes strips of `lanes` columns and 256 / lanes
-// rows of one cell at a time. `side`: the cells' width and height if known when compiling, else 0.
+// A block holds cells_x x cells_y cells; a warp takes strips of `lanes` columns and as many rows as
+// a patch of one cell at a time. `side`: the cells' width and height if known when compiling, else
+// 0.
 template <int side_, int lanes_, int cells_x_, int cells_y_, int warps_>
 struct BlockShape {
   static constexpr int side = side_;
@@ -13,7 +16,8 @@ struct BlockShape {
   static constexpr int cells_y = cells_y_;
   static constexpr int warps = warps_;
   static constexpr int threads = 32 * warps;
-  static constexpr int rows = 256 / lanes;         // of a strip
+  static constexpr int blocks = 1024 / threads;    // at least, on an SM: leaves 64 registers
+  static constexpr int rows = kPatchRows;          // of a strip
   static constexpr int rows_at_once = 32 / lanes;  // of a strip
   static constexpr int halo_x = cells_x + 2;
   static constexpr int halo = halo_x * (cells_y + 2);  // clusters that a block's pixels may choose
@@ -32,23 +36,46 @@ struct PixelBlock {
   static constexpr int threads = 256;
 };
 
+// Few threads in all, which wait for memory most of the time.
+struct SeedBlock {
+  static constexpr int threads = 64;
+};
+
 // Walks down columns: long enough that most of a superpixel's column is summed in registers.
 struct ColumnWalk {
   static constexpr int threads = 128;
   static constexpr int rows = 32;
-  static constexpr int batch = 8;      // rows fetched together
-  static constexpr int edge_rows = 8;  // fewer where each row may wait for memory several times
+  static constexpr int batch = 8;  // rows fetched together
 };
 
-// Blocks that join wait for each other: more of them wait longer.
+// A tile of pieces: a block. When it measures, a warp has a strip of 32 columns.
+struct PieceTile {
+  static constexpr int width = 64;
+  static constexpr int rows = 64;
+  static constexpr int pixels = width * rows;
+  static constexpr int threads = 256;
+  static constexpr int strip_rows = 16;
+  static constexpr int batch = 8;       // rows fetched together
+  static constexpr int measured = 512;  // components summed in shared memory
+  static constexpr int joined = 4;      // of them as a warp at the end of a strip
+};
+
+struct SeamBlock {
+  static constexpr int threads = 128;
+  static constexpr int gatherers = 528;  // blocks that go over all components
+};
+
+// The first rounds of joining are wide; in the later ones blocks wait for each other.
 struct JoinRounds {
-  static constexpr int threads = 1024;
-  static constexpr int most_blocks = 33;
+  static constexpr int wide_blocks = 264;
+  static constexpr int threads = 512;  // leaves room for other frames' kernels beside them
+  static constexpr int most_blocks = 132;
+  static constexpr int each_block = 512;  // edges that are worth one more block
 };
 
 struct NumberBlock {
-  static constexpr int threads = 256;
-  static constexpr int chunk = 4 * threads;  // labels a block numbers
+  static constexpr int threads = 1024;
+  static constexpr int words = 4;  // a thread's
 };
 
 }  // namespace regions::slic

@@ -59,7 +59,7 @@ TEST(SlicVideo, TracksFollowTheMotion) {
   const auto results = run(frames, warm(2));
   double kept = 0;
   for (size_t i = 1; i < results.size(); ++i) kept += kept_tracks(results[i - 1], results[i], 1);
-  EXPECT_GT(kept / 7, 0.5);  // a third of this noisy scene is pieces that no centre lies in
+  EXPECT_GT(kept / 7, 0.7);  // a quarter of this noisy scene is second pieces of clusters
   // A cold start knows no tracks: it numbers by raster order.
   SlicParams cold = warm(10);
   cold.warm_start = false;

@@ -1,0 +1,79 @@
+// How small pieces choose, and where they go: the rounds that core/pieces.hpp describes.
+//
+// A round's choices make chains that end in a piece which is not small, or in two that chose each
+// other (distances are the same from both sides and ties go to the first pixel, so a longer ring
+// cannot be). Every piece walks down its chain by reading alone and gives what it has to the end.
+// Others may give what they have, and hang themselves below the end, at the same time: a walk that
+// sees it is only shorter. No order of work changes who joins whom.
+#pragma once
+
+#include "gpu/cclabel/warp.hpp"
+#include "gpu/slicsuperpixel/phases.hpp"
+
+namespace regions::slic {
+
+#ifdef __CUDACC__
+// Where this lane may put its `mine` entries in a list of *count; all lanes of a warp.
+__device__ inline uint32_t room_for(uint32_t mine, uint32_t* count) {
+  const uint32_t up_to_own = cclabel::warp_prefix_sum(mine);
+  uint32_t start = 0;
+  if (threadIdx.x % 32 == 31 && up_to_own > 0) start = atomicAdd(count, up_to_own);
+  return __shfl_sync(cclabel::kAllLanes, start, 31) + up_to_own - mine;
+}
+#endif
+
+struct Joining {
+  Pieces pieces;
+  SlicScale scale;
+  uint32_t least;
+
+#ifdef __CUDACC__
+  // Representatives a and b touch: small ones consider each other for the choices of turn `turn`.
+  // If both are small and not `for_both`, nothing is done. Returns whether something was.
+  __device__ bool touch(uint32_t a, uint32_t b, int turn, bool for_both) const {
+    const Piece one = pieces.piece_of(a), other = pieces.piece_of(b);
+    const bool small = one.area < least, small_other = other.area < least;
+    if (!(small || small_other) || (small && small_other && !for_both)) return false;
+    const uint32_t distance = piece_distance(one, other, scale);
+    unsigned long long* const choice = pieces.choice[turn];
+    if (small) atomicMin(choice + a, choice_of(distance, __ldcg(pieces.first + b)));
+    if (small_other) atomicMin(choice + b, choice_of(distance, __ldcg(pieces.first + a)));
+    return true;
+  }
+
+  // The representative that `a` chose; `a` if none, or if that hangs below it by now.
+  __device__ uint32_t chosen_by(uint32_t a, int turn) const {
+    const unsigned long long choice = __ldcg(pieces.choice[turn] + a);
+    if (choice == kNoChoice) return a;
+    const auto first = static_cast<uint32_t>(choice), stride = static_cast<uint32_t>(pieces.stride);
+    return pieces.find(
+        pieces.component_at(static_cast<int>(first % stride), static_cast<int>(first / stride)));
+  }
+  __device__ uint32_t end_of_chain(uint32_t a, int turn) const {
+    uint32_t next = chosen_by(a, turn);
+    while (next != a) {
+      const uint32_t beyond = chosen_by(next, turn);
+      if (beyond == next) return next;
+      if (beyond == a) return a < next ? a : next;
+      a = next;
+      next = beyond;
+    }
+    return a;
+  }
+  // Hangs the representative `a` below the end of its chain.
+  __device__ void follow(uint32_t a, int turn) const {
+    const uint32_t end = end_of_chain(a, turn);
+    if (end == a) return;
+    *static_cast<volatile uint32_t*>(pieces.parent + a) = end;
+    pieces.give(end, pieces.piece_of(a));
+    atomicMin(pieces.first + end, __ldcg(pieces.first + a));
+  }
+#endif
+};
+
+// The phases of joining, in the order in which join_pieces() calls them.
+void find_edges(const Joining& joining, cudaStream_t stream);
+void follow_first_choices(const Joining& joining, cudaStream_t stream);
+void join_the_rest(const Joining& joining, cudaStream_t stream);
+
+}  // namespace regions::slic
