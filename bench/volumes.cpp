@@ -1,4 +1,5 @@
-// volumes [--json] [--cpu|--cuda] [--sizes 128,256] [--thresholds]: times cclabel on cubes of gray
+// volumes [--json] [--cpu|--cuda] [--sizes 128,256] [--contents smooth,…] [--connectivity 6,18,26]
+// [--thresholds]: times cclabel on cubes of gray
 // values, 6-, 18- and 26-connected, and at 64 thresholds at once. On the GPU every answer is
 // compared with the CPU's first.
 // volumes --raw CONTENT SIZE: the cube's bytes, for other programs.
@@ -18,8 +19,18 @@ namespace {
 
 struct Options {
   bool json = false, cpu = true, cuda = true, thresholds = false;
-  std::vector<int> sizes = {128, 256};
+  std::vector<std::string> sizes = {"128", "256"}, contents, connectivity = {"6", "18", "26"};
 };
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    parts.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
 
 // rand_g<granularity>_d<density>: 0 or 255; uniform: any value; smooth: four octaves of noise.
 std::vector<uint8_t> make_cube(const std::string& content, int side) {
@@ -219,20 +230,19 @@ int walk(const Options& options) {
     gpu = make_cuda();
     entry = std::make_unique<Backend::Entry>(*gpu);
   }
+  std::vector<std::string> contents = {"rand_g1_d5",  "rand_g1_d10", "rand_g1_d20", "rand_g1_d30",
+                                       "rand_g1_d50", "rand_g1_d70", "rand_g1_d90", "rand_g8_d10",
+                                       "rand_g8_d30", "rand_g8_d50", "smooth"};
+  if (options.thresholds) contents = {"smooth", "uniform"};
+  if (!options.contents.empty()) contents = options.contents;
   bool right = true;
-  for (const int side : options.sizes) {
-    if (options.thresholds) {
-      for (const char* content : {"smooth", "uniform"}) {
-        right &= measure(options, gpu, content, side, Connectivity::twenty_six, 64);
-      }
-      continue;
-    }
-    for (const char* content :
-         {"rand_g1_d5", "rand_g1_d10", "rand_g1_d20", "rand_g1_d30", "rand_g1_d50", "rand_g1_d70",
-          "rand_g1_d90", "rand_g8_d10", "rand_g8_d30", "rand_g8_d50", "smooth"}) {
-      for (const Connectivity connectivity :
-           {Connectivity::six, Connectivity::eighteen, Connectivity::twenty_six}) {
-        right &= measure(options, gpu, content, side, connectivity, 1);
+  for (const std::string& side : options.sizes) {
+    for (const std::string& content : contents) {
+      for (const std::string& connectivity : options.connectivity) {
+        if (options.thresholds && connectivity != "26") continue;
+        right &= measure(options, gpu, content, std::stoi(side),
+                         static_cast<Connectivity>(std::stoi(connectivity)),
+                         options.thresholds ? 64 : 1);
       }
     }
   }
@@ -256,12 +266,11 @@ int run(int count, char** words) {
     } else if (word == "--thresholds") {
       options.thresholds = true;
     } else if (word == "--sizes" && i + 1 < count) {
-      options.sizes.clear();
-      const std::string list = words[++i];
-      for (size_t at = 0; at < list.size(); at = list.find(',', at) + 1) {
-        options.sizes.push_back(std::stoi(list.substr(at)));
-        if (list.find(',', at) == std::string::npos) break;
-      }
+      options.sizes = split(words[++i]);
+    } else if (word == "--contents" && i + 1 < count) {
+      options.contents = split(words[++i]);
+    } else if (word == "--connectivity" && i + 1 < count) {
+      options.connectivity = split(words[++i]);
     } else {
       throw InputError("unknown option '" + word + "'");
     }
