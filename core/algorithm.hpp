@@ -20,6 +20,7 @@ struct Setup {
   int slots = 1;                // frames in flight, or, with `depth`, volumes
   int depth = 1;                // frames of a volume
   int layers = 1;               // pictures that come out of each frame, see Stack
+  bool has_background = false;  // background has regions too
   uint32_t max_regions = 4096;  // records wanted for a frame
   bool tracks = false;          // regions are followed from frame to frame
 };

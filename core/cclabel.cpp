@@ -87,7 +87,8 @@ std::vector<Field> table() {
           {0, 1}, {}, Change::stopped),
       field<P, &P::label_background>(
           "label-background",
-          "Background has regions too, connected as foreground is, binary only (true or false)")};
+          "Background has regions too, connected as foreground is, binary only (true or false)", {},
+          {}, Change::stopped)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }
@@ -124,8 +125,9 @@ void expects_stackable(const Setup& setup) {
   expects(!halves || setup.depth == 1 || setup.size.height % 2 == 0,
           std::string(name_of(setup.in.format)) +
               " pictures of odd height have no volumes: their rows of chroma would be shared");
-  expects(!setup.tracks || (setup.depth == 1 && setup.layers == 1),
-          "track=true follows regions of pictures: it takes no depth and no thresholds");
+  expects(!setup.tracks || (setup.depth == 1 && setup.layers == 1 && !setup.has_background),
+          "track=true follows regions of pictures: it takes no depth, no thresholds and no "
+          "label-background");
 }
 
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
@@ -142,6 +144,7 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
               job.in.layout.format == setup.in.format,
           "the frame is not as configured");
   expects(layers_of(params) == setup.layers, "thresholds are not as configured");
+  expects(params.label_background == setup.has_background, "label-background is not as configured");
   expects(params.fill_holes == 0 || !params.label_background,
           "with label-background, holes are regions: fill-holes is of no use");
   if (!is_volume && setup.layers == 1) return;

@@ -42,6 +42,7 @@ struct Field {
 // Numbers kept in place, so that parameters that hold them are copied without allocating.
 template <int most>
 struct NumberList {
+  static constexpr int kMost = most;
   double number[most] = {};
   int count = 0;
 

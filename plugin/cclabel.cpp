@@ -45,6 +45,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
                             : "connectivity 6, 18 and 26 are of volumes, which depth makes");
     Setup wanted = setup;
     wanted.tracks = now.track;
+    wanted.has_background = now.label_background;
     EngineOf<CcLabelParams>::configure(wanted);
   }
   std::vector<Fact> facts(int slot) override {

@@ -8,6 +8,7 @@
 #include "gpu/cclabel/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/tracking/tracker.hpp"
+#include "gpu/volumes/slot.hpp"
 
 namespace regions {
 namespace cclabel {
@@ -54,9 +55,14 @@ class CcLabelCuda final : public CcLabel {
     expects(setup.max_regions >= 1, "max-regions is 0");
     expects_stackable(setup);
     expects_trackable(setup);
-    expects(setup.depth == 1 && setup.layers == 1, "depth and thresholds take device=cpu");
     slots_.clear();
+    volume_slots_.clear();
     setup_ = setup;
+    if (volumes::Slot::serves(setup)) {
+      volume_slots_.resize(static_cast<size_t>(setup.slots));
+      for (volumes::Slot& slot : volume_slots_) slot.allocate(backend_, setup);
+      return;
+    }
     slots_.resize(static_cast<size_t>(setup.slots));
     for (Slot& slot : slots_) slot.allocate(backend_, setup);
     if (setup.tracks) tracker_.allocate(setup);
@@ -64,8 +70,12 @@ class CcLabelCuda final : public CcLabel {
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     check_inputs(job, params);
-    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     const cudaStream_t stream = stream_of(queue);
+    if (volumes::Slot::serves(setup_)) {
+      const volumes::Slot& slot = volume_slots_.at(static_cast<size_t>(job.slot));
+      return slot.enqueue(job, subject_of(job, params), params, stream);
+    }
+    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     const Tiles tiles = slot.tiles(params.criterion);
     Subject subject = subject_of(job, params);
     if (params.fill_holes > 0 && params.criterion == Criterion::binary) {
@@ -118,7 +128,6 @@ class CcLabelCuda final : public CcLabel {
 
   void check_inputs(const Job& job, const Params& params) const {
     expects_stackable(setup_, job, params);
-    expects(!params.label_background, "label-background takes device=cpu");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
     expects_trackable(setup_, job, params);
     if (params.source == Source::mask) {
@@ -225,6 +234,7 @@ class CcLabelCuda final : public CcLabel {
   std::shared_ptr<Backend> backend_;
   Setup setup_;
   std::vector<Slot> slots_;
+  std::vector<volumes::Slot> volume_slots_;  // in their place where they serve the stream
   tracking::Tracker tracker_;
 };
 

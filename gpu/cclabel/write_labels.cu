@@ -3,52 +3,10 @@
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/runs.hpp"
 #include "gpu/cclabel/tuning.hpp"
+#include "gpu/cclabel/writers.hpp"
 
 namespace regions::cclabel {
 namespace {
-
-// One label a pixel as a number of type T; four at once where the rows are aligned for it.
-template <class T>
-struct LabelWriter {
-  Image<T> image;
-  uint32_t least;  // value of label 1, and
-  uint32_t limit;  // greatest value: a mask has both the same
-  bool aligned;    // four pixels may be written at once
-
-  __device__ void write(int x, int y, const uint32_t (&labels)[4]) const {
-    struct alignas(4 * sizeof(T)) Four {
-      T label[4];
-    } four;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      four.label[k] = static_cast<T>(labels[k] ? min(max(labels[k], least), limit) : 0);
-    }
-    T* to = image.row(y) + x;
-    if (aligned && x + 4 <= image.width) {
-      *reinterpret_cast<Four*>(to) = four;
-      return;
-    }
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (x + k < image.width) to[k] = four.label[k];
-    }
-  }
-};
-
-// Each region in the colour of its label, opaque; background is all zero.
-struct ColorWriter {
-  Frame out;
-
-  __device__ void write(int x, int y, const uint32_t (&labels)[4]) const {
-    for (int k = 0; k < 4 && x + k < out.width; ++k) {
-      const Rgb color = labels[k] ? track_color(labels[k]) : Rgb{};
-      out.set_sample(0, x + k, y, color.red);
-      out.set_sample(1, x + k, y, color.green);
-      out.set_sample(2, x + k, y, color.blue);
-      if (out.layout.component[0].step == 4) out.set_sample(3, x + k, y, labels[k] ? 255 : 0);
-    }
-  }
-};
 
 template <class T>
 struct TileLabels {
@@ -110,41 +68,30 @@ void launch_writer(const Tiles& tiles, const Writer& writer, const Shown& shown,
   }
 }
 
-template <class T>
-void write_values(const Tiles& tiles, Image<T> image, uint32_t least, uint32_t limit,
-                  const Shown& shown, cudaStream_t stream) {
-  const auto address = reinterpret_cast<uintptr_t>(image.data);
-  const bool aligned = (address | static_cast<uintptr_t>(image.pitch)) % (4 * sizeof(T)) == 0;
-  launch_writer(tiles, LabelWriter<T>{image, least, limit, aligned}, shown, stream);
-}
-
-void write_values(const Tiles& tiles, const Frame& out, uint32_t least, uint32_t limit,
-                  const Shown& shown, cudaStream_t stream) {
-  const auto as = [&]<class T>(T) { return out.plane_as<T>(0, out.width, out.height); };
-  switch (out.layout.sample_bytes) {
-    case 1:
-      return write_values(tiles, as(uint8_t{}), least, limit, shown, stream);
-    case 2:
-      return write_values(tiles, as(uint16_t{}), least, limit, shown, stream);
-    default:
-      return write_values(tiles, as(uint32_t{}), least, limit, shown, stream);
+struct Launch {
+  const Tiles& tiles;
+  const Shown& shown;
+  cudaStream_t stream;
+  template <class Writer>
+  void operator()(const Writer& writer) const {
+    launch_writer(tiles, writer, shown, stream);
   }
-}
+};
 
 }  // namespace
 
 void write_labels(const Tiles& tiles, LabelMap labels, cudaStream_t stream) {
-  write_values(tiles, labels, 1, UINT32_MAX, {}, stream);
+  with_label_writer(labels, 1, UINT32_MAX, Launch{tiles, {}, stream});
 }
 
 void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, const Shown& shown,
                   cudaStream_t stream) {
-  write_values(tiles, out, 1, limit, shown, stream);
+  with_label_writer(out, 1, limit, Launch{tiles, shown, stream});
 }
 
 void write_mask(const Tiles& tiles, const Frame& out, cudaStream_t stream) {
   const uint32_t full = label_limit(out.layout);
-  write_values(tiles, out, full, full, {}, stream);
+  with_label_writer(out, full, full, Launch{tiles, {}, stream});
 }
 
 void write_colors(const Tiles& tiles, const Frame& out, const Shown& shown, cudaStream_t stream) {

@@ -15,6 +15,7 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   Setup setup{.in = in.layout, .size = {in.width, in.height / options.slices}, .color = in.color};
   setup.depth = options.depth;
   setup.layers = layers_of(params);
+  setup.has_background = params.label_background;
   const Size outcome = {in.width, in.height * setup.layers};
   const auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, outcome.area()));
   setup.max_regions = std::max(capacity, 1u);

@@ -1,0 +1,291 @@
+// volumes [--json] [--cpu|--cuda] [--sizes 128,256] [--contents smooth,…] [--connectivity 6,18,26]
+// [--thresholds]: times cclabel on cubes of gray
+// values, 6-, 18- and 26-connected, and at 64 thresholds at once. On the GPU every answer is
+// compared with the CPU's first.
+// volumes --raw CONTENT SIZE: the cube's bytes, for other programs.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/cuda.hpp"
+#include "cpu/backend.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+struct Options {
+  bool json = false, cpu = true, cuda = true, thresholds = false;
+  std::vector<std::string> sizes = {"128", "256"}, contents, connectivity = {"6", "18", "26"};
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    parts.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// rand_g<granularity>_d<density>: 0 or 255; uniform: any value; smooth: four octaves of noise.
+std::vector<uint8_t> make_cube(const std::string& content, int side) {
+  int grain = 1, density = -1;
+  std::sscanf(content.c_str(), "rand_g%d_d%d", &grain, &density);
+  const auto noise = [](int x, int y, int z, uint32_t seed) {
+    return hash(static_cast<uint32_t>(x), static_cast<uint32_t>(z * 4099 + y), seed);
+  };
+  const auto between = [&](double x, double y, double z, uint32_t seed) {  // trilinear
+    const int cx = static_cast<int>(x), cy = static_cast<int>(y), cz = static_cast<int>(z);
+    double sum = 0;
+    for (int k = 0; k < 8; ++k) {
+      const int dx = k % 2, dy = k / 2 % 2, dz = k / 4;
+      const double weight =
+          (1 - std::abs(x - cx - dx)) * (1 - std::abs(y - cy - dy)) * (1 - std::abs(z - cz - dz));
+      sum += weight * (noise(cx + dx, cy + dy, cz + dz, seed) & 255);
+    }
+    return sum;
+  };
+  std::vector<uint8_t> cube;
+  cube.reserve(static_cast<size_t>(side) * static_cast<size_t>(side) * static_cast<size_t>(side));
+  for (int z = 0; z < side; ++z) {
+    for (int y = 0; y < side; ++y) {
+      for (int x = 0; x < side; ++x) {
+        if (density >= 0) {
+          const auto value = static_cast<int>(noise(x / grain, y / grain, z / grain, 7) % 100);
+          cube.push_back(value < density ? 255 : 0);
+        } else if (content == "uniform") {
+          cube.push_back(static_cast<uint8_t>(noise(x, y, z, 7)));
+        } else {
+          double sum = 0;
+          for (int octave = 0; octave < 4; ++octave) {
+            const double cell = (32 >> octave);
+            sum += between(x / cell, y / cell, z / cell, static_cast<uint32_t>(octave)) *
+                   (8 >> octave) / 15;
+          }
+          // Averages lie close to the middle: spread them over all values.
+          cube.push_back(
+              static_cast<uint8_t>(std::min(std::max((sum - 128) * 2 + 128, 0.0), 255.0)));
+        }
+      }
+    }
+  }
+  return cube;
+}
+
+// A cube on a backend: inputs and outputs of their own for each frame in turn.
+class CubeStand {
+ public:
+  CubeStand(const std::shared_ptr<Backend>& backend,
+            std::unique_ptr<Algorithm<CcLabelParams>> algorithm, const std::vector<uint8_t>& cube,
+            int side, const CcLabelParams& params, int frames)
+      : backend_(backend),
+        algorithm_(std::move(algorithm)),
+        queue_(backend->make_queue()),
+        params_(params),
+        side_(side),
+        layers_(layers_of(params)) {
+    Setup setup{.in = layout_of(PixelFormat::gray8), .size = {side, side}};
+    setup.depth = side;
+    setup.layers = layers_;
+    setup.slots = frames;
+    setup.max_regions = 1;
+    algorithm_->configure(setup);
+    total_ = backend->allocate_pinned(sizeof(uint32_t));
+    staging_ = backend->allocate_pinned(std::max(cube.size(), label_bytes()));
+    std::memcpy(staging_.data(), cube.data(), cube.size());
+    for (int frame = 0; frame < frames; ++frame) {
+      Station& s = stations_.emplace_back();
+      s.in = backend->allocate(cube.size());
+      s.labels = backend->allocate(label_bytes());
+      queue_->copy_bytes(staging_.data(), s.in.data(), cube.size());
+      s.job.slot = frame;
+      s.job.slices = side;
+      s.job.in.plane[0] = s.in.as<std::byte>();
+      s.job.in.pitch[0] = side;
+      s.job.in.width = side;
+      s.job.in.height = side * side;
+      s.job.in.layout = setup.in;
+      s.job.in.memory = backend->memory();
+      s.job.labels = {s.labels.as<uint32_t>(), side, side * side * layers_, side * 4};
+    }
+    wait();
+  }
+  Queue& queue() { return *queue_; }
+  int frames() const { return static_cast<int>(stations_.size()); }
+  void enqueue(int frame) {
+    algorithm_->enqueue(stations_[static_cast<size_t>(frame)].job, params_, *queue_);
+  }
+  void run(int frame) {
+    enqueue(frame);
+    wait();
+  }
+  std::vector<uint32_t> answer(int frame) {
+    run(frame);
+    queue_->copy_bytes(stations_[static_cast<size_t>(frame)].labels.data(), staging_.data(),
+                       label_bytes());
+    wait();
+    const auto* labels = staging_.as<uint32_t>();
+    return {labels, labels + label_bytes() / 4};
+  }
+
+ private:
+  struct Station {
+    Block in, labels;
+    Job job;
+  };
+  size_t label_bytes() const {
+    const auto side = static_cast<size_t>(side_);
+    return side * side * side * sizeof(uint32_t) * static_cast<size_t>(layers_);
+  }
+  void wait() {
+    queue_->record();
+    queue_->wait();
+  }
+
+  std::shared_ptr<Backend> backend_;
+  std::unique_ptr<Algorithm<CcLabelParams>> algorithm_;
+  std::unique_ptr<Queue> queue_;
+  CcLabelParams params_;
+  int side_, layers_;
+  Block total_, staging_;
+  std::vector<Station> stations_;
+};
+
+struct Row {
+  std::string content;
+  int side, connectivity, layers, threads;
+  uint32_t regions;
+  bool correct;
+};
+
+void print(const Options& options, const Row& row, const char* backend, const char* clock,
+           const Timing& time) {
+  if (options.json) {
+    std::printf(
+        "{\"what\":\"volume\",\"by\":\"cclabel\",\"backend\":\"%s\",\"threads\":%d,"
+        "\"connectivity\":%d,\"content\":\"%s\",\"width\":%d,\"height\":%d,\"depth\":%d,"
+        "\"thresholds\":%d,\"regions\":%u,\"correct\":%s,\"clock\":\"%s\",\"us\":%.3f,"
+        "\"fastest_us\":%.3f,\"runs\":%d}\n",
+        backend, row.threads, row.connectivity, row.content.c_str(), row.side, row.side, row.side,
+        row.layers, row.regions, row.correct ? "true" : "false", clock, time.median, time.fastest,
+        time.runs);
+  } else {
+    std::printf(
+        "%-12s %d^3 %2d-connected %2d thresholds %-4s %d threads %-6s %10.1f us, fastest "
+        "%10.1f, %d runs, %u regions%s\n",
+        row.content.c_str(), row.side, row.connectivity, row.layers, backend, row.threads, clock,
+        time.median, time.fastest, time.runs, row.regions, row.correct ? "" : "  WRONG");
+  }
+  std::fflush(stdout);
+}
+
+// Returns whether the GPU's answer was right.
+bool measure(const Options& options, const std::shared_ptr<Backend>& gpu,
+             const std::string& content, int side, Connectivity connectivity, int layers) {
+  CcLabelParams params;
+  params.connectivity = connectivity;
+  std::vector<double> thresholds;
+  for (int k = 0; k < layers && layers > 1; ++k) thresholds.push_back((4 * k + 2) / 255.0);
+  params.thresholds = thresholds;
+  const std::vector<uint8_t> cube = make_cube(content, side);
+  Row row{content, side, static_cast<int>(connectivity), layers, 0, 0, true};
+  const auto cpu_stand = [&](int threads) {
+    auto cpu = make_cpu_backend(threads);
+    auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(cpu);
+    return CubeStand(cpu, std::move(algorithm), cube, side, params, 1);
+  };
+  const std::vector<uint32_t> expected = cpu_stand(0).answer(0);
+  for (const uint32_t label : expected) row.regions = std::max(row.regions, label);
+  if (options.cpu) {
+    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+    for (int threads = 1; threads <= std::min(cores, 2); ++threads) {
+      CubeStand stand = cpu_stand(threads);
+      row.threads = threads;
+      row.correct = stand.answer(0) == expected;
+      print(options, row, "cpu", "wall",
+            time_calls(1, [&](int frame) { stand.run(frame); }, {20, 2}));
+    }
+  }
+  if (!gpu) return true;
+  const int frames = layers > 1 ? 1 : side <= 128 ? 16 : 4;
+  CubeStand stand(gpu, make_cuda_cclabel(gpu), cube, side, params, frames);
+  row.threads = 0;
+  row.correct = stand.answer(0) == expected && stand.answer(frames - 1) == expected;
+  const CudaTimes times = time_on_cuda(
+      stand.queue(), frames, [&](int frame) { stand.enqueue(frame); }, 20);
+  print(options, row, "cuda", "graph", times.graph);
+  print(options, row, "cuda", "stream", times.stream);
+  return row.correct;
+}
+
+int walk(const Options& options) {
+  std::shared_ptr<Backend> gpu;
+  std::unique_ptr<Backend::Entry> entry;
+  if (options.cuda && have_cuda()) {
+    gpu = make_cuda();
+    entry = std::make_unique<Backend::Entry>(*gpu);
+  }
+  std::vector<std::string> contents = {"rand_g1_d5",  "rand_g1_d10", "rand_g1_d20", "rand_g1_d30",
+                                       "rand_g1_d50", "rand_g1_d70", "rand_g1_d90", "rand_g8_d10",
+                                       "rand_g8_d30", "rand_g8_d50", "smooth"};
+  if (options.thresholds) contents = {"smooth", "uniform"};
+  if (!options.contents.empty()) contents = options.contents;
+  bool right = true;
+  for (const std::string& side : options.sizes) {
+    for (const std::string& content : contents) {
+      for (const std::string& connectivity : options.connectivity) {
+        if (options.thresholds && connectivity != "26") continue;
+        right &= measure(options, gpu, content, std::stoi(side),
+                         static_cast<Connectivity>(std::stoi(connectivity)),
+                         options.thresholds ? 64 : 1);
+      }
+    }
+  }
+  return right ? 0 : 1;
+}
+
+int run(int count, char** words) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--raw" && i + 2 < count) {
+      const std::vector<uint8_t> cube = make_cube(words[i + 1], std::stoi(words[i + 2]));
+      return std::fwrite(cube.data(), 1, cube.size(), stdout) == cube.size() ? 0 : 1;
+    }
+    if (word == "--json") {
+      options.json = true;
+    } else if (word == "--cpu") {
+      options.cuda = false;
+    } else if (word == "--cuda") {
+      options.cpu = false;
+    } else if (word == "--thresholds") {
+      options.thresholds = true;
+    } else if (word == "--sizes" && i + 1 < count) {
+      options.sizes = split(words[++i]);
+    } else if (word == "--contents" && i + 1 < count) {
+      options.contents = split(words[++i]);
+    } else if (word == "--connectivity" && i + 1 < count) {
+      options.connectivity = split(words[++i]);
+    } else {
+      throw InputError("unknown option '" + word + "'");
+    }
+  }
+  return walk(options);
+}
+
+}  // namespace
+}  // namespace regions
+
+int main(int count, char** words) {
+  try {
+    return regions::run(count, words);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "volumes: %s\n", error.what());
+    return 2;
+  }
+}

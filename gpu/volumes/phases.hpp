@@ -1,0 +1,31 @@
+// The phases of labelling volumes, in the order in which they are called. Each puts its kernels on
+// the stream and returns.
+#pragma once
+
+#include "gpu/cclabel/phases.hpp"
+#include "gpu/volumes/volume.hpp"
+
+namespace regions::volumes {
+
+using cclabel::Records;
+using cclabel::Subject;
+
+// Thresholds the stack once for each layer, and finds the runs of all bands.
+void find_runs(const Subject& subject, const Levels& levels, const Volume& volume,
+               cudaStream_t stream);
+// Joins runs to regions, gives each its root, and each root its first voxel.
+void join_runs(const Volume& volume, cudaStream_t stream);
+// Sums the areas of regions, and takes those outside least..most out of the numbering.
+void filter_areas(const Volume& volume, uint32_t least, uint32_t most, cudaStream_t stream);
+// Numbers regions in raster order of their first voxels; begins the records.
+void number_regions(const Volume& volume, const Records& records, cudaStream_t stream);
+// Sums up the records.
+void measure_regions(const Volume& volume, const ConstFrame& frame, const Records& records,
+                     cudaStream_t stream);
+// Each voxel's label, at most `limit`; a mask; each region's colour.
+void write_labels(const Volume& volume, LabelMap labels, cudaStream_t stream);
+void write_labels(const Volume& volume, const Frame& out, uint32_t limit, cudaStream_t stream);
+void write_mask(const Volume& volume, const Frame& out, cudaStream_t stream);
+void write_colors(const Volume& volume, const Frame& out, cudaStream_t stream);
+
+}  // namespace regions::volumes

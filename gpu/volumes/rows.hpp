@@ -1,0 +1,40 @@
+// Rows of the stack of labels, word by word.
+#pragma once
+
+#include "gpu/volumes/volume.hpp"
+
+#ifdef __CUDACC__
+
+namespace regions::volumes {
+
+// Word w of a row of the stack, and the bands that it lies in: of foreground, and of background
+// where that has regions too.
+struct RowWord {
+  int row, w;
+  Stack::Place place;
+  uint32_t bits;     // foreground
+  uint32_t band[2];  // word of each class's band
+  uint32_t whole[2];
+
+  __device__ RowWord(const Volume& v, uint32_t word)
+      : row(static_cast<int>(word / static_cast<uint32_t>(v.words))),
+        w(static_cast<int>(word % static_cast<uint32_t>(v.words))),
+        place(v.stack.place(row)),
+        bits(v.bits[word]) {
+    for (int c = 0; c < v.classes; ++c) {
+      band[c] = band_word(v, c, place.layer, w, place.y, place.z);
+      whole[c] = v.band[band[c]];
+    }
+  }
+  // The pixels of a class.
+  __device__ uint32_t of_class(const Volume& v, int c) const {
+    return c == 0 ? bits : ~bits & inside(v, w);
+  }
+  __device__ uint32_t root_of(const Volume& v, int c, int b) const {
+    return v.parent[node_of(band[c], whole[c], b)];
+  }
+};
+
+}  // namespace regions::volumes
+
+#endif

@@ -1,0 +1,86 @@
+// The workspace of a volume, and what it asks for, phase by phase.
+#include "gpu/volumes/slot.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace regions::volumes {
+namespace {
+
+uint32_t clamped(int64_t area) {
+  return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
+}
+
+}  // namespace
+
+void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup) {
+  setup_ = setup;
+  const Stack most{setup.size, setup.depth, setup.layers};
+  pieces_.classes = setup.has_background ? 2 : 1;
+  // Bands of one row are the most.
+  const Volume rows = shaped(pieces_, most, Connectivity::six);
+  const size_t words = static_cast<size_t>(most.rows()) * static_cast<size_t>(rows.words);
+  const size_t bands = words * static_cast<size_t>(rows.classes);
+  expects(bands * 32 < kNone,
+          "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
+          "classes, are fewer than 2^32 voxels, not " +
+              std::to_string(bands * 32));
+  memory_.reserve(pieces_.bits, words);
+  memory_.reserve(pieces_.firsts, words);
+  memory_.reserve(pieces_.band, bands);
+  memory_.reserve(pieces_.parent, bands * 32);
+  memory_.reserve(pieces_.label, bands * 32);
+  memory_.reserve(pieces_.area, bands * 32);
+  memory_.reserve(pieces_.sums, words / Volume::kSumWords + 1);
+  memory_.reserve(pieces_.total, 2);
+  memory_.reserve(records_, setup.max_regions);
+  memory_.allocate(*backend);
+}
+
+void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& params,
+                   cudaStream_t stream) const {
+  expects(params.criterion == Criterion::binary,
+          "on CUDA, volumes, thresholds and label-background take criterion=binary");
+  expects(params.output != CcOutput::overlay || job.out.empty(),
+          "on CUDA, output=overlay takes no label-background");
+  const bool is_limited = params.output == CcOutput::labels && !job.out.empty() &&
+                          label_limit(job.out.layout) < UINT32_MAX;
+  expects(!is_limited || params.overflow != Overflow::drop_smallest,
+          "on CUDA, label pictures of volumes, thresholds or background take "
+          "video/x-region-labels, or overflow=saturate or error");
+  const Volume volume = shaped(pieces_, stack_of(setup_, job), params.connectivity);
+  Levels levels{};
+  for (int layer = 0; layer < setup_.layers; ++layer) {
+    levels.level[layer] = subject.measure == cclabel::Measure::nonzero
+                              ? 1
+                              : foreground_level(threshold_of(params, layer), subject.frame.layout,
+                                                 subject.frame.color);
+  }
+  Records records;
+  if (job.table.regions) records = {records_, job.table.capacity};
+
+  find_runs(subject, levels, volume, stream);
+  join_runs(volume, stream);
+  if (params.min_area > 1 || params.max_area > 0) {
+    const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
+    filter_areas(volume, clamped(params.min_area), most, stream);
+  }
+  number_regions(volume, records, stream);
+  if (records.capacity > 0) measure_regions(volume, job.in, records, stream);
+  if (job.table.regions) {
+    cclabel::Tiles counted = {};
+    counted.total = volume.total;
+    cclabel::publish_table(counted, records, job.table, stream);
+  }
+  if (!job.labels.empty()) write_labels(volume, job.labels, stream);
+  if (job.out.empty()) return;
+  if (params.output == CcOutput::labels) {
+    write_labels(volume, job.out, label_limit(job.out.layout), stream);
+  } else if (params.output == CcOutput::mask) {
+    write_mask(volume, job.out, stream);
+  } else if (params.output == CcOutput::colors) {
+    write_colors(volume, job.out, stream);
+  }
+}
+
+}  // namespace regions::volumes
