@@ -66,7 +66,7 @@ Frame frame_of(const RegionsPicture& picture, const std::string& name) {
   frame.width = picture.width;
   frame.height = picture.height;
   frame.color = color_of(picture, frame.layout);
-  frame.memory = picture.memory == REGIONS_CUDA ? Memory::device : Memory::host;
+  frame.memory = picture.memory == REGIONS_MEMORY_CUDA ? Memory::device : Memory::host;
   for (int p = 0; p < frame.layout.planes; ++p) {
     frame.plane[p] = static_cast<std::byte*>(picture.plane[p]);
     frame.pitch[p] = picture.pitch[p];

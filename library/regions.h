@@ -32,7 +32,7 @@ typedef enum {
   REGIONS_ERROR_OTHER
 } RegionsStatus;
 
-typedef enum { REGIONS_HOST = 0, REGIONS_CUDA = 1 } RegionsMemory;
+typedef enum { REGIONS_MEMORY_HOST = 0, REGIONS_MEMORY_CUDA = 1 } RegionsMemory;
 
 /* How YUV stands for colour. DEFAULT: BT.601 below 720 rows, else BT.709, both of limited range;
  * grey and RGB always have the full range. */
@@ -52,7 +52,7 @@ typedef struct {
   int width, height;    /* pixels, 1..65535 */
   void* plane[3];       /* first byte of each plane the format has */
   ptrdiff_t pitch[3];   /* bytes from row to row */
-  RegionsMemory memory; /* REGIONS_CUDA: of the device that the filter runs on */
+  RegionsMemory memory; /* REGIONS_MEMORY_CUDA: of the device that the filter runs on */
   RegionsColor color;
 } RegionsPicture;
 

@@ -217,7 +217,8 @@ TEST(Library, WhatIsWrongIsNamed) {
   EXPECT_NE(text_of([](Frame f) { f.labels.width = 9; }).find("labels"), std::string::npos);
   EXPECT_NE(text_of([](Frame f) { f.regions = nullptr; }).find("regions"), std::string::npos);
   EXPECT_NE(text_of([](Frame f) { f.out = f.in; }).find("output=none"), std::string::npos);
-  EXPECT_NE(text_of([](Frame f) { f.in.memory = REGIONS_CUDA; }).find("GPU"), std::string::npos);
+  EXPECT_NE(text_of([](Frame f) { f.in.memory = REGIONS_MEMORY_CUDA; }).find("GPU"),
+            std::string::npos);
   Labelled l;
   EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK);
   EXPECT_EQ(l.frame.total, 2u);
