@@ -86,7 +86,7 @@ TEST(Options, BadOnesAreRefused) {
                                              {"--set", "threshold"},
                                              {"--set", "threshold=7"},
                                              {"--set", "nothing=1"},
-                                             {"--connectivity", "6"},
+                                             {"--connectivity", "5"},
                                              {"--task", "all"},
                                              {"--runs", "0"},
                                              {"--format", "FOO"}}) {

@@ -132,13 +132,14 @@ __device__ inline uint32_t link_runs(Forest& s, const Segment& segment) {
 }
 
 // Hangs each run directly below its root. A thread writes no entries but its own, and
-// others' only shorten its way: this is pointer jumping.
+// others' only shorten its way: this is pointer jumping. Written by atomics, as in
+// cclabel/tiles.hpp.
 __device__ inline void flatten(Forest& s) {
-  volatile uint32_t* const parent = s.parent;
+  const volatile uint32_t* const parent = s.parent;
   for_each_run(s, [&](int run) {
     uint32_t above = parent[run];
     for (uint32_t beyond = parent[above]; beyond != above; beyond = parent[above]) {
-      parent[run] = beyond;
+      atomicExch(s.parent + run, beyond);
       above = beyond;
     }
   });

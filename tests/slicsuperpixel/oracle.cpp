@@ -225,7 +225,11 @@ Superpixels superpixels_slowly(const ConstFrame& in, const SlicParams& params) {
     const int x = static_cast<int>(i) % size.width, y = static_cast<int>(i) / size.width;
     const uint32_t label = ++result.labels[i];
     Region& r = result.regions[label - 1];
-    if (r.area++ == 0) r = {label, label, x, y, x, y, x, y, 1};
+    if (r.area++ == 0) {
+      r.id = r.track = label;
+      r.first_x = r.left = r.right = x;
+      r.first_y = r.top = y;
+    }
     r.left = std::min(r.left, x);
     r.right = std::max(r.right, x);
     r.bottom = y;
