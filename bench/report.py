@@ -182,16 +182,17 @@ def document(gpu, cpu, cpus, cuts):
     wanted = ["what", "wanted", "measured", ""]
     if gpu:
         parts += ["## What was asked for, GPU\n",
-                  table(wanted, gpu.musts() + cut_tables.musts(cuts[0], None, verdict) +
+                  table(wanted, gpu.musts() + cut_tables.musts_on_gpu(cuts[0], verdict) +
                         cut_tables.element_must(gpu.figures, verdict))]
     if cpu:
-        parts += ["## What was asked for, CPU\n", table(wanted, cpu.musts() + cut_tables.musts(None, cuts[1], verdict) +
-                        cut_tables.foreground_must(verdict))]
+        asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]
+        parts += ["## What was asked for, CPU\n",
+                  table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict))]
     if gpu:
         parts += gpu_parts(gpu)
     for each in cpus:
         parts += cpu_parts(each)
-    for each in cuts:
+    for each in [cuts[0], *cuts[1]]:
         if each:
             parts += ["## Minimum cuts: " + each.record["device"] + "\n",
                       machine_of(each) + ".\n",
@@ -213,6 +214,24 @@ def document(gpu, cpu, cpus, cuts):
                   "![Composites](../bench/results/foreground/composites.jpg)\n",
                   "![People walking](../bench/results/foreground/vtest.jpg)\n"]
     return "\n".join(parts)
+
+
+def superpixels(figures):
+    """The frames of bench/superpixels that the record has, case by case over sizes."""
+    rows = list(figures.select(what="superpixels"))
+    if not rows:
+        return []
+    sizes = list(dict.fromkeys(f"{row['width']}x{row['height']}" for row in rows))
+    took = {(row["case"], f"{row['width']}x{row['height']}"):
+            f"{row['us']:.0f} ({row['superpixels']})" for row in rows}
+    cases = dict.fromkeys(row["case"] for row in rows)
+    return ["## Superpixels on the GPU\n",
+            "Microseconds a frame (and superpixels found): replays of one CUDA graph, on flat "
+            "patches with noise, which make many small pieces to join. `iterations` look at every "
+            "second row unless it says all; the report is ECE1782's \"Superpixels\" (2020), and "
+            "its case here includes making each label one connected region.\n",
+            table(["case", *sizes],
+                  [[case, *[took.get((case, size), "–") for size in sizes]] for case in cases])]
 
 
 def gpu_parts(gpu):
@@ -243,7 +262,7 @@ def gpu_parts(gpu):
         "*system*: ready-made frames in pageable memory; *pinned*: in buffers of the pool that "
         "cclabel proposes; *cuda*: in CUDA memory. The last column: a frame that no other follows, from the source to the sink.\n",
         "![Frames a second over frames in flight](plots/pipelines.svg)\n",
-        pipeline_table(gpu.figures)]
+        pipeline_table(gpu.figures), *superpixels(gpu.figures)]
 
 
 def write(docs=os.path.join(ROOT, "docs")):
