@@ -7,6 +7,7 @@
 #include "bench/cuda.hpp"
 #include "bench/figure.hpp"
 #include "bench/options.hpp"
+#include "bench/program.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {
@@ -205,13 +206,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  try {
-    return regions::run(count, words);
-  } catch (const regions::InputError& error) {
-    std::fprintf(stderr, "algorithms: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "algorithms: %s\n", error.what());
-    return 1;
-  }
+  return regions::run_program("algorithms", regions::run, count, words);
 }

@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "bench/clock.hpp"
+#include "bench/program.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {
@@ -225,10 +226,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  try {
-    return regions::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "maxflow: %s\n", error.what());
-    return 2;
-  }
+  return regions::run_program("maxflow", regions::run, count, words);
 }

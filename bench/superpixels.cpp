@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/cuda.hpp"
+#include "bench/program.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {
@@ -186,10 +187,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  try {
-    return regions::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "superpixels: %s\n", error.what());
-    return 2;
-  }
+  return regions::run_program("superpixels", regions::run, count, words);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/cuda.hpp"
+#include "bench/program.hpp"
 #include "cpu/backend.hpp"
 #include "tests/pictures/pictures.hpp"
 
@@ -282,10 +283,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  try {
-    return regions::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "volumes: %s\n", error.what());
-    return 2;
-  }
+  return regions::run_program("volumes", regions::run, count, words);
 }

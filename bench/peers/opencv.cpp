@@ -7,6 +7,7 @@
 
 #include "bench/figure.hpp"
 #include "bench/options.hpp"
+#include "bench/program.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {
@@ -100,10 +101,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  try {
-    return regions::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "opencv: %s\n", error.what());
-    return 2;
-  }
+  return regions::run_program("opencv", regions::run, count, words);
 }

@@ -1,38 +1,20 @@
 // Lanes: what core/graphcutbg's functions over pixels take where several pixels lie side by side in
-// a vector of the machine. Everything here is inlined, so no calling convention is concerned.
+// a vector of the machine.
 #pragma once
 
 #include <cstring>
 
 #include "core/graphcutbg/lanes.hpp"
 #include "cpu/cclabel/bits.hpp"
-
-#pragma GCC diagnostic ignored "-Wpsabi"
+#include "cpu/vectors.hpp"
 
 namespace regions::graphcut {
 
-// (g++ 12 takes no template argument for a vector's size.)
-template <int kLanes>
-struct VectorsOf;
-template <>
-struct VectorsOf<4> {
-  typedef int32_t Signed __attribute__((vector_size(16)));
-  typedef uint32_t Unsigned __attribute__((vector_size(16)));
-  typedef uint64_t Words __attribute__((vector_size(16)));
-  typedef float Floats __attribute__((vector_size(16)));
-};
-template <>
-struct VectorsOf<8> {
-  typedef int32_t Signed __attribute__((vector_size(32)));
-  typedef uint32_t Unsigned __attribute__((vector_size(32)));
-  typedef uint64_t Words __attribute__((vector_size(32)));
-  typedef float Floats __attribute__((vector_size(32)));
-};
 template <int kLanes>
 class Lanes {
-  using Signed = typename VectorsOf<kLanes>::Signed;
-  using Unsigned = typename VectorsOf<kLanes>::Unsigned;
-  using Floats = typename VectorsOf<kLanes>::Floats;
+  using Signed = typename VectorTypes<kLanes>::Signed;
+  using Unsigned = typename VectorTypes<kLanes>::Unsigned;
+  using Floats = typename VectorTypes<kLanes>::Floats;
 
  public:
   // A truth value a lane.
@@ -43,7 +25,7 @@ class Lanes {
     REGIONS_INLINE friend Mask operator|(Mask a, Mask b) { return {a.bits | b.bits}; }
     REGIONS_INLINE Mask operator!() const { return {~bits}; }
     REGIONS_INLINE friend bool any(Mask mask) {
-      using Words = typename VectorsOf<4>::Words;
+      using Words = typename VectorTypes<4>::Words;
       if constexpr (kLanes == 8) {
         // Halves first: that leaves fewer words to move out of the vector.
         const auto lower = __builtin_shufflevector(mask.bits, mask.bits, 0, 1, 2, 3);

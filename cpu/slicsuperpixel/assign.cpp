@@ -7,40 +7,18 @@
 #include <cstring>
 
 #include "cpu/cclabel/bits.hpp"
-
-// Everything that takes or gives a vector is inlined, so no calling convention is concerned.
-#pragma GCC diagnostic ignored "-Wpsabi"
+#include "cpu/vectors.hpp"
 
 namespace regions {
 namespace {
 
 constexpr int kNobody = 15;  // place of a pixel beyond the picture
 
-// Vectors of so many pixels. (g++ 12 takes no template argument for their size.)
-template <int kLanes>
-struct VectorTypes;
-template <>
-struct VectorTypes<4> {
-  typedef float Scores __attribute__((vector_size(16)));
-  typedef int32_t Numbers __attribute__((vector_size(16)));
-  typedef int8_t Bytes __attribute__((vector_size(4)));
-};
-template <>
-struct VectorTypes<8> {
-  typedef float Scores __attribute__((vector_size(32)));
-  typedef int32_t Numbers __attribute__((vector_size(32)));
-  typedef int8_t Bytes __attribute__((vector_size(8)));
-};
-template <>
-struct VectorTypes<16> {
-  typedef float Scores __attribute__((vector_size(64)));
-  typedef int32_t Numbers __attribute__((vector_size(64)));
-  typedef int8_t Bytes __attribute__((vector_size(16)));
-};
-
+// Vectors of so many pixels.
 template <int kLanes>
 struct Vectors : VectorTypes<kLanes> {
-  using Numbers = typename VectorTypes<kLanes>::Numbers;
+  using Numbers = typename VectorTypes<kLanes>::Signed;
+  using Scores = typename VectorTypes<kLanes>::Floats;
   using Bytes = typename VectorTypes<kLanes>::Bytes;
 
   REGIONS_INLINE static Numbers lane() {

@@ -97,4 +97,22 @@ std::vector<Volume> volume_cases() {
   return cases;
 }
 
+RandomVolume random_volume(uint32_t seed, Size most, int most_slices) {
+  const auto draw = [&](uint32_t what, int limit) {
+    return static_cast<int>(hash(seed, what) % static_cast<uint32_t>(limit));
+  };
+  RandomVolume made;
+  made.volume = make_volume("noise", {1 + draw(1, most.width), 1 + draw(2, most.height)},
+                            1 + draw(3, most_slices), PixelFormat::gray8, seed);
+  CcLabelParams& params = made.params;
+  params.connectivity = kSpatial[draw(4, 3)];
+  params.threshold = 0.1 + 0.01 * draw(5, 85);
+  params.min_area = draw(6, 3) == 0 ? draw(7, 9) : 0;
+  params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
+  params.label_background = draw(10, 4) == 0;
+  if (draw(11, 3) == 0) params.thresholds = std::vector<double>{0.7, 0.2, 0.55};
+  made.choice = draw(12, 20);
+  return made;
+}
+
 }  // namespace regions

@@ -31,4 +31,13 @@ Volume make_volume(const std::string& content, Size size, int slices,
 // All contents at sizes around those of words and tiles.
 std::vector<Volume> volume_cases();
 
+// A noise volume of up to so many pixels, rows and slices, how to label it, and a number to choose
+// anything else by.
+struct RandomVolume {
+  Volume volume;
+  CcLabelParams params;
+  int choice = 0;  // 0..19
+};
+RandomVolume random_volume(uint32_t seed, Size most, int most_slices);
+
 }  // namespace regions

@@ -105,19 +105,8 @@ TEST_F(CcLabelVolumeCuda, EveryContentSizeAndConnectivity) {
 
 TEST_F(CcLabelVolumeCuda, ManySmallNoiseVolumes) {
   for (uint32_t seed = 0; seed < 150; ++seed) {
-    const auto draw = [&](uint32_t what, uint32_t limit) {
-      return static_cast<int>(hash(seed, what) % limit);
-    };
-    const Volume volume = make_volume("noise", {1 + draw(1, 150), 1 + draw(2, 20)}, 1 + draw(3, 20),
-                                      PixelFormat::gray8, seed);
-    CcLabelParams params;
-    params.connectivity = kSpatial[draw(4, 3)];
-    params.threshold = 0.1 + 0.01 * draw(5, 85);
-    params.min_area = draw(6, 3) == 0 ? draw(7, 9) : 0;
-    params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
-    params.label_background = draw(10, 4) == 0;
-    if (draw(11, 3) == 0) params.thresholds = std::vector<double>{0.7, 0.2, 0.55};
-    expect_equal(volume, params, true, draw(12, 20));
+    const auto [volume, params, choice] = random_volume(seed, {150, 20}, 20);
+    expect_equal(volume, params, true, choice);
   }
 }
 

@@ -55,19 +55,8 @@ TEST(CcLabelVolume, EveryCriterion) {
 
 TEST(CcLabelVolume, ManySmallNoiseVolumes) {
   for (uint32_t seed = 0; seed < 300; ++seed) {
-    const auto draw = [&](uint32_t what, uint32_t limit) {
-      return static_cast<int>(hash(seed, what) % limit);
-    };
-    const Volume volume = make_volume("noise", {1 + draw(1, 90), 1 + draw(2, 12)}, 1 + draw(3, 12),
-                                      PixelFormat::gray8, seed);
-    CcLabelParams params;
-    params.connectivity = kSpatial[draw(4, 3)];
-    params.threshold = 0.1 + 0.01 * draw(5, 85);
-    params.min_area = draw(6, 3) == 0 ? draw(7, 9) : 0;
-    params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
-    params.label_background = draw(10, 4) == 0;
-    if (draw(11, 3) == 0) params.thresholds = std::vector<double>{0.7, 0.2, 0.55};
-    expect_oracle(1 + draw(12, 5), volume, params);
+    const auto [volume, params, choice] = random_volume(seed, {90, 12}, 12);
+    expect_oracle(1 + choice % 5, volume, params);
   }
 }
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import gdp
 import measure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -175,9 +176,49 @@ class Suite:
                      "device=cuda output=none ! regionoverlay device=cuda ! fakesink")
         self.several("four clips cut at once",
                      source + FLAGSHIP.format(d="device=cuda") + " ! fakesink")
+        self.footage()
+
+    def footage(self):
+        """People who walk, through the flagship chain: every frame at its time, and the same ones
+        from both backends."""
+        clip = os.path.join(HERE, self.pack["clips"]["walkers"])
+        source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec ! "
+        chain = FLAGSHIP.replace("source=mask", "source=mask track=true")
+        given = self.piped("times of the footage", source + "cudadownload ! video/x-raw ! gdppay",
+                           gdp.timed_digests)
+        cpu, cuda = (self.piped(f"footage on {device}", text, gdp.timed_digests)
+                     for device, text in (
+                         ("cpu", source + "cudadownload ! " + chain.format(d="device=cpu") +
+                          " ! gdppay"),
+                         ("cuda", source + chain.format(d="device=cuda") +
+                          " ! cudadownload ! video/x-raw ! gdppay")))
+        if not given or not cpu or not cuda:
+            self.fail("footage: a pipeline failed")
+            return
+        times = [time for time, _ in given]
+        if len(times) != self.pack["walkers_frames"]:
+            self.fail(f"footage: {len(times)} frames decoded of {self.pack['walkers_frames']}")
+        elif [time for time, _ in cuda] != times:
+            self.fail("footage: the frames' times are not the input's")
+        elif cpu != cuda:
+            self.fail("footage: the GPU's frames differ from the CPU's")
+        elif sum(a[1] != b[1] for a, b in zip(given, cuda)) < len(times) // 2:
+            self.fail("footage: nothing was drawn on most frames")
+        else:
+            self.counts["passed"] += 1
 
     def digest(self, name, text):
         """SHA-256 of the pictures that a pipeline gives, or None if it fails."""
+        def read(pipe):
+            digest, count = hashlib.sha256(), 0
+            while block := pipe.read(1 << 20):
+                digest.update(block)
+                count += len(block)
+            return digest.hexdigest() if count else None
+        return self.piped(name, text, read)
+
+    def piped(self, name, text, read):
+        """read(what a pipeline gives), or None if the pipeline fails."""
         reader, writer = os.pipe()
         command = ["gst-launch-1.0", "-q"] + f"{text} ! fdsink fd={writer}".split()
         begin = time.monotonic()
@@ -187,16 +228,12 @@ class Suite:
         os.close(writer)
         patience = threading.Timer(120, process.kill)
         patience.start()
-        digest, count = hashlib.sha256(), 0
-        with open(reader, "rb", buffering=0) as pipe:
-            while block := pipe.read(1 << 20):
-                digest.update(block)
-                count += len(block)
+        with open(reader, "rb") as pipe:
+            result = read(pipe)
         status = process.wait()
         patience.cancel()
-        self.runner.say(f"  {name}: {count} bytes, {time.monotonic() - begin:.0f} s, "
-                        f"status {status}")
-        return digest.hexdigest() if status == 0 and count else None
+        self.runner.say(f"  {name}: {time.monotonic() - begin:.0f} s, status {status}")
+        return result if status == 0 else None
 
     def several(self, name, text):
         """Four pipelines in one process on one GPU end."""
@@ -254,7 +291,8 @@ class Suite:
         self.runner.rows.append({"what": "soak", **row})
 
     def pipelines(self):
-        clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()}
+        clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()
+                 if name != "walkers"}
         measure.pipelines(self.runner, self.programs(), True, clips, self.quick)
 
 

@@ -4,37 +4,35 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "cpu/graphcutbg/lanes.hpp"
 #include "cpu/graphcutbg/read_row.hpp"
+#include "cpu/graphcutbg/slot.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions::graphcut {
 namespace {
 
-// A canvas of its own memory with a model of any values that frames or a stored model can give.
-struct Room {
-  Size size;
-  std::vector<uint32_t> now, background, model;
-  std::vector<int32_t> weights[5];
+// A frame's memory with a model of any values that frames or a stored model can give.
+struct Room : Shared {
   std::vector<uint8_t> excluded;
-  std::vector<Colors> colors = std::vector<Colors>(1);
 
-  Room(Size picture, uint32_t seed) : size(picture), colors(1) {
+  Room(Size picture, Neighbours wanted, uint32_t seed) {
+    allocate(picture, wanted, 1);
     const size_t pixels = picture.area();
     const auto any_of = [&](uint32_t i, uint32_t plane) { return regions::hash(i, plane, seed); };
-    model.assign(Canvas::plane_stride(pixels) * Model::kWords, 0);
     for (uint32_t i = 0; i < pixels; ++i) {
-      background.push_back(any_of(i, 1) & 0xFFFFFF);
+      background[i] = any_of(i, 1) & 0xFFFFFF;
       // Near the background's colour mostly.
-      const uint32_t near = background.back() ^ (any_of(i, 2) & 0x030307);
-      now.push_back(any_of(i, 3) % 4 == 0 ? any_of(i, 4) & 0xFFFFFF : near);
+      const uint32_t near = background[i] ^ (any_of(i, 2) & 0x030307);
+      now[i] = any_of(i, 3) % 4 == 0 ? any_of(i, 4) & 0xFFFFFF : near;
       excluded.push_back(any_of(i / 3, 5) % 5 == 0);
       for (int k = 0; k < Model::kModes; ++k) {
         if (any_of(i, 10 + static_cast<uint32_t>(k)) % 3 == 0) continue;  // no such mode
-        Mode mode = new_mode(Color::load(&background.back()), 0);
+        Mode mode = new_mode(Color::load(&background[i]), 0);
         const auto part = [&](uint32_t n) {
           return static_cast<int32_t>(any_of(i, 20 + 10 * static_cast<uint32_t>(k) + n));
         };
@@ -50,26 +48,14 @@ struct Room {
                    Canvas::plane_stride(pixels));
       }
     }
-    for (auto& links : weights) links.assign(pixels, -1);
+    // What nobody computes is seen.
+    for (auto* links : weights()) std::fill(links->begin(), links->end(), -1);
     for (uint32_t bin = 0; bin < Colors::kBins; ++bin) {
       colors[0].bias[bin] = static_cast<int32_t>(any_of(bin, 6) % 200) - 100;
     }
   }
-  Canvas canvas(bool excludes, bool eight) {
-    Canvas canvas;
-    canvas.width = size.width;
-    canvas.height = size.height;
-    canvas.now = now.data();
-    canvas.background = background.data();
-    canvas.model = model.data();
-    canvas.terminal = weights[0].data();
-    canvas.right = weights[1].data();
-    canvas.down = weights[2].data();
-    if (eight) canvas.down_right = weights[3].data();
-    if (eight) canvas.down_left = weights[4].data();
-    canvas.colors = colors.data();
-    if (excludes) canvas.excluded = excluded.data();
-    return canvas;
+  std::array<std::vector<int32_t>*, 5> weights() {
+    return {&terminal, &right, &down, &down_right, &down_left};
   }
 };
 
@@ -115,9 +101,10 @@ TEST(GraphCutRows, AreAsTheirPixels) {
     for (uint32_t number = 0; number < 240; ++number) {
       const Size size = sizes[number % 6];
       Round round(number, size);
-      Room single(size, number), rows(size, number);
-      const Canvas one = single.canvas(round.excludes, round.eight);
-      const Canvas all = rows.canvas(round.excludes, round.eight);
+      const Neighbours neighbours = round.eight ? Neighbours::eight : Neighbours::four;
+      Room single(size, neighbours, number), rows(size, neighbours, number);
+      const Canvas one = single.canvas(round.excludes ? single.excluded.data() : nullptr);
+      const Canvas all = rows.canvas(round.excludes ? rows.excluded.data() : nullptr);
       const EnergyPlan energy = energy_plan_of(round.params, size, size);
       GuardedFrame mask(PixelFormat::gray8, size);
       std::vector<uint8_t> foreground(size.area());
@@ -142,8 +129,9 @@ TEST(GraphCutRows, AreAsTheirPixels) {
       }
       const std::string name =
           "round " + std::to_string(number) + ", " + std::to_string(passes.lanes) + " lanes";
-      for (int k = 0; k < 5; ++k)
-        ASSERT_EQ(single.weights[k], rows.weights[k]) << k << ", " << name;
+      for (size_t k = 0; k < 5; ++k) {
+        ASSERT_EQ(*single.weights()[k], *rows.weights()[k]) << k << ", " << name;
+      }
       ASSERT_EQ(single.model, rows.model) << name;
       ASSERT_EQ(single.background, rows.background) << name;
     }
