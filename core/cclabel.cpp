@@ -88,7 +88,16 @@ std::vector<Field> table() {
       field<P, &P::label_background>(
           "label-background",
           "Background has regions too, connected as foreground is, binary only (true or false)", {},
-          {}, Change::stopped)};
+          {}, Change::stopped),
+      field<P, &P::seeds>(
+          "seeds",
+          "Only regions that hold one of these points are kept: x, y, x, y, …; a point outside the "
+          "picture keeps none; empty keeps all (pixels)",
+          {0, 65535}),
+      field<P, &P::click_seeds>(
+          "click-seeds",
+          "A click into the picture downstream makes its place the only seed, one of the right "
+          "button one more, one of the middle button none (true or false)")};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }
@@ -104,6 +113,17 @@ int layers_of(const CcLabelParams& params) { return std::max(params.thresholds.c
 
 double threshold_of(const CcLabelParams& params, int layer) {
   return params.thresholds.count > 0 ? params.thresholds.number[layer] : params.threshold;
+}
+
+Seeds seeds_of(const CcLabelParams& params, Size picture) {
+  Seeds seeds;
+  for (int i = 0; i + 1 < params.seeds.count; i += 2) {
+    const double x = params.seeds.number[i], y = params.seeds.number[i + 1];
+    if (x >= picture.width || y >= picture.height) continue;
+    seeds.x[seeds.count] = static_cast<uint16_t>(x);
+    seeds.y[seeds.count++] = static_cast<uint16_t>(y);
+  }
+  return seeds;
 }
 
 Stack stack_of(const Setup& setup, const Job& job) {
@@ -147,6 +167,10 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
   expects(params.label_background == setup.has_background, "label-background is not as configured");
   expects(params.fill_holes == 0 || !params.label_background,
           "with label-background, holes are regions: fill-holes is of no use");
+  expects(params.seeds.count % 2 == 0,
+          "seeds are pairs of x and y, not " + std::to_string(params.seeds.count) + " numbers");
+  expects(params.seeds.count == 0 || (!is_volume && setup.layers == 1 && !setup.has_background),
+          "seeds take pictures: no depth, no thresholds, no label-background");
   if (!is_volume && setup.layers == 1) return;
   expects(setup.layers == 1 || params.criterion == Criterion::binary,
           "thresholds are of criterion=binary");

@@ -16,6 +16,13 @@ enum class CcOutput : uint8_t { overlay, labels, colors, mask, none };
 enum class Overflow : uint8_t { drop_smallest, saturate, error };
 enum class LabelValues : uint8_t { dense, track };
 
+// Points that choose the regions they lie in.
+struct Seeds {
+  static constexpr int kMost = 64;
+  uint16_t x[kMost], y[kMost];  // all inside the picture
+  int count = 0;
+};
+
 struct CcLabelParams : DrawingParams {
   Criterion criterion = Criterion::binary;
   double threshold = 0.5;
@@ -34,6 +41,8 @@ struct CcLabelParams : DrawingParams {
   int64_t depth = 1;
   NumberList<128> thresholds;
   bool label_background = false;
+  NumberList<2 * Seeds::kMost> seeds;  // x, y, x, y, …
+  bool click_seeds = false;
 };
 
 // Whether the setting of connectivity is one of volumes.
@@ -49,6 +58,8 @@ REGIONS_HD constexpr Connectivity within_slice(Connectivity connectivity) {
 // How many volumes come out of one: a threshold's each.
 int layers_of(const CcLabelParams& params);
 double threshold_of(const CcLabelParams& params, int layer);
+// The seeds that lie inside such a picture.
+Seeds seeds_of(const CcLabelParams& params, Size picture);
 // What the job's outputs are.
 Stack stack_of(const Setup& setup, const Job& job);
 

@@ -23,7 +23,7 @@ const Workers& workers_of(const Backend& backend);
 
 class CpuQueue final : public Queue {
  public:
-  static constexpr size_t kTaskBytes = 2048;
+  static constexpr size_t kTaskBytes = 3072;
   static constexpr size_t kTasks = 64;
 
   explicit CpuQueue(const Workers& workers);

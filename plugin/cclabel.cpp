@@ -1,6 +1,8 @@
 // The element cclabel: labels connected components of each frame.
 #include "core/cclabel.hpp"
 
+#include <cmath>
+
 #include "plugin/engine.hpp"
 
 namespace regions {
@@ -33,6 +35,22 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
 
   int depth() override { return static_cast<int>(params_in_use().depth); }
   int layers_for(const CcLabelParams& params) const override { return layers_of(params); }
+
+  const char* click(int button, double x, double y) override {
+    const Field& field = find(fields(), "seeds");
+    if (!std::get<bool>(get(find(fields(), "click-seeds")))) return nullptr;
+    constexpr int kLeft = 1, kRight = 3;
+    auto seeds =
+        button == kRight ? std::get<std::vector<double>>(get(field)) : std::vector<double>();
+    if (button == kLeft || button == kRight) {
+      // Of many clicks the last ones count.
+      if (seeds.size() >= 2 * Seeds::kMost) seeds.erase(seeds.begin(), seeds.begin() + 2);
+      seeds.push_back(std::floor(std::clamp(x, field.min, field.max)));
+      seeds.push_back(std::floor(std::clamp(y, field.min, field.max)));
+    }
+    set(field, seeds);
+    return field.name;
+  }
 
   void configure(const Setup& setup) override {
     const CcLabelParams now = params_in_use();

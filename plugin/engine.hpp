@@ -60,6 +60,10 @@ class Engine {
   virtual uint32_t max_regions() = 0;
   virtual int depth() { return 1; }  // frames that are worked on as one volume
 
+  // Somebody clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
+  // Returns the name of the parameter that changed, or null.
+  virtual const char* click(int /*button*/, double /*x*/, double /*y*/) { return nullptr; }
+
   // Called with a Backend::Entry alive.
   virtual void make(const std::shared_ptr<Backend>& backend) = 0;
   virtual void drop() = 0;

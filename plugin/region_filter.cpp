@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugin/allocation.hpp"
+#include "plugin/clicks.hpp"
 #include "plugin/filter_properties.hpp"
 #include "plugin/negotiation.hpp"
 
@@ -195,8 +196,8 @@ GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstB
   return flow;
 }
 
-// GstBaseTransform must believe that both exist: without `transform` its output buffer would be the
-// input, without `transform_ip` nothing could be done in place. generate_output calls neither.
+// GstBaseTransform must believe that both exist, else its output buffer would be the input, and
+// nothing could be done in place. generate_output calls neither.
 GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) {
   return GST_FLOW_NOT_SUPPORTED;
 }
@@ -213,12 +214,15 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   } else if (GST_EVENT_IS_SERIALIZED(event) && !stream.passes_frames(event)) {
     const GstFlowReturn flow = stream.drain();
     // No later input will carry the news upstream.
-    if (GST_EVENT_TYPE(event) == GST_EVENT_EOS &&
-        (flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED)) {
-      GST_ELEMENT_FLOW_ERROR(base, flow);
-    }
+    const bool failed = flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED;
+    if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && failed) GST_ELEMENT_FLOW_ERROR(base, flow);
   }
   return GST_BASE_TRANSFORM_CLASS(parent_class)->sink_event(base, event);
+}
+
+gboolean src_event(GstBaseTransform* base, GstEvent* event) {
+  follow_click(GST_ELEMENT(base), stream_of(base).engine(), event);
+  return GST_BASE_TRANSFORM_CLASS(parent_class)->src_event(base, event);
 }
 
 gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
@@ -289,6 +293,7 @@ void class_init(gpointer klass, gpointer data) {
   base->transform_ip = transform_ip;
   base->transform_ip_on_passthrough = FALSE;
   base->sink_event = sink_event;
+  base->src_event = src_event;
   base->query = on_query;
 }
 

@@ -158,7 +158,7 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects_trackable(setup_, job, params);
 }
 
-// Sets the bits of the foreground in rows begin..end - 1 of the stack.
+// Sets the foreground's bits in rows begin..end - 1 of the stack.
 void CcLabelCpu::threshold(const Job& job, const Params& params, const BitImage& bits, int begin,
                            int end, std::byte* scratch) const {
   const Subject subject(job, params);
@@ -224,11 +224,12 @@ void CcLabelCpu::build_linked(const Job& job, const Params& params, Slot& slot) 
 
 CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot& slot) const {
   Forest& forest = slot.forest;
-  AreaRange kept;
-  kept.min = static_cast<uint64_t>(params.min_area);
+  const bool chosen_only = params.seeds.count > 0;
+  AreaRange kept{.min = static_cast<uint64_t>(params.min_area), .chosen_only = chosen_only};
   if (params.max_area > 0) kept.max = static_cast<uint64_t>(params.max_area);
-  const bool filters = kept.min > 1 || params.max_area > 0;
+  const bool filters = kept.min > 1 || params.max_area > 0 || chosen_only;
   if (filters) find_areas(forest, slot.pixels, forest.stack().size(), 0, workers_);
+  forest.choose(slot.pixels, seeds_of(params, setup_.size));
   Counts counts{};
   counts.total = forest.number(workers_, filters ? &kept : nullptr);
   counts.recorded = std::min(counts.total, slot.capacity_of(job));

@@ -235,6 +235,18 @@ void Forest::fold_areas() {
   for (uint32_t k = 0; k < lost_count_; ++k) area_[find(lost_[k])] += area_[lost_[k]];
 }
 
+void Forest::choose(const BitImage& pixels, const Seeds& seeds) {
+  for (int i = 0; i < seeds.count; ++i) {
+    const int w = seeds.x[i] / kWordBits;
+    const Word bit = Word{1} << seeds.x[i] % kWordBits;
+    if (!(pixels.row(seeds.y[i])[w] & bit)) continue;
+    const int band = band_of(seeds.y[i]);
+    const Word* begins = starts(band);
+    const uint32_t begun = count_row(begins, w) + count_bits(begins[w] & up_to_lowest(bit));
+    area_[find(first_run_[band] + begun - 1)] |= AreaRange::kChosen;
+  }
+}
+
 uint32_t Forest::number(const Workers& workers, const AreaRange* kept) {
   workers.parallel_for(strip_count_, [&](int s) {
     Strip& strip = strip_[s];

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/backend.hpp"
+#include "core/cclabel.hpp"
 #include "core/stack.hpp"
 #include "cpu/cclabel/bits.hpp"
 #include "cpu/workers.hpp"
@@ -37,10 +38,17 @@ struct Strip {
   uint32_t base = 0;     // regions of the strips before
 };
 
+// Which regions are kept. The highest bit of an area says that the region was chosen.
 struct AreaRange {
+  static constexpr uint64_t kChosen = uint64_t{1} << 63;
+
   uint64_t min = 0;
-  uint64_t max = UINT64_MAX;
-  bool contains(uint64_t area) const { return area >= min && area <= max; }
+  uint64_t max = kChosen - 1;
+  bool chosen_only = false;
+  bool contains(uint64_t area) const {
+    const uint64_t pixels = area & ~kChosen;
+    return pixels >= min && pixels <= max && (!chosen_only || area != pixels);
+  }
 };
 
 class Forest {
@@ -84,6 +92,8 @@ class Forest {
     area_[local_root(strip, node)] += pixels;
   }
   void fold_areas();
+  // Chooses, for AreaRange, the regions of the seeds. Areas are known.
+  void choose(const BitImage& pixels, const Seeds& seeds);
 
   // Numbers the regions 1..n in raster order and returns n. Where filters are given, areas must be
   // known; regions outside the range get label 0.

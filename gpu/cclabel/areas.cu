@@ -1,5 +1,5 @@
 // Areas of all regions, and what depends on them: regions too small or too large lose their label,
-// holes small enough are filled.
+// and those that no seed chose; holes small enough are filled.
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/tuning.hpp"
 #include "gpu/cclabel/words.hpp"
@@ -63,14 +63,8 @@ __global__ __launch_bounds__(kThreads) void measure_areas_kernel(Tiles tiles, Ar
   });
 }
 
-// A region with a pixel on the picture's edge encloses nothing: it gets an area beyond all.
-__global__ void open_regions_kernel(Tiles tiles, Areas areas) {
-  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  const int width = tiles.size.width, height = tiles.size.height;
-  if (i >= 2 * (width + height)) return;
-  const int k = i < 2 * width ? i / 2 : (i - 2 * width) / 2;
-  const int x = i < 2 * width ? k : i % 2 * (width - 1);
-  const int y = i < 2 * width ? i % 2 * (height - 1) : k;
+// Sets the area of the region of pixel (x, y), where there is one.
+__device__ void set_area_at(const Tiles& tiles, const Areas& areas, int x, int y, uint32_t area) {
   const int column = x / tiles.width, row = y / tiles.height;
   const TilePlace place{column, row, row * tiles.columns + column, column * tiles.width,
                         row * tiles.height};
@@ -80,7 +74,23 @@ __global__ void open_regions_kernel(Tiles tiles, Areas areas) {
   if (!word.has(bit)) return;
   const size_t at = static_cast<size_t>(place.tile) * tiles.capacity + word.run_at(bit);
   const int c = tiles.component[at];
-  areas.of[region_of_component(tiles, place, c, tiles.count[place.tile].border)] = UINT32_MAX;
+  areas.of[region_of_component(tiles, place, c, tiles.count[place.tile].border)] = area;
+}
+
+// A region with a pixel on the picture's edge encloses nothing: it gets an area beyond all.
+__global__ void open_regions_kernel(Tiles tiles, Areas areas) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int width = tiles.size.width, height = tiles.size.height;
+  if (i >= 2 * (width + height)) return;
+  const int k = i < 2 * width ? i / 2 : (i - 2 * width) / 2;
+  const int x = i < 2 * width ? k : i % 2 * (width - 1);
+  const int y = i < 2 * width ? i % 2 * (height - 1) : k;
+  set_area_at(tiles, areas, x, y, UINT32_MAX);
+}
+
+__global__ void choose_regions_kernel(Tiles tiles, Areas areas, Seeds seeds) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < seeds.count) set_area_at(tiles, areas, seeds.x[i], seeds.y[i], 1);
 }
 
 template <class Keep>
@@ -91,9 +101,10 @@ __global__ void drop_regions_kernel(Tiles tiles, Areas areas, Keep keep) {
   for_each_component(count, [&](int c) {
     const uint32_t id = id_of_component(tiles, place, c);
     if (!is_region(tiles, c, count.border, id) || keep(id, areas.of[id])) return;
-    // Every region is dropped by one thread, so the count is exact whatever the order.
-    atomicAnd(tiles.firsts + (id >> 5), ~(1u << (id & 31)));
-    atomicSub(tiles.regions + place.tile, 1u);
+    // Every region is dropped by one thread, so the count is exact whatever the order; an earlier
+    // rule may have dropped it before.
+    const uint32_t bit = 1u << (id & 31);
+    if (atomicAnd(tiles.firsts + (id >> 5), ~bit) & bit) atomicSub(tiles.regions + place.tile, 1u);
   });
 }
 
@@ -151,6 +162,13 @@ void drop_by_area(const Tiles& tiles, const Areas& areas, uint32_t least, uint32
                   cudaStream_t stream) {
   launch(drop_regions_kernel<AreaWithin>, grid_of(tiles), kThreads, 0, stream, tiles, areas,
          AreaWithin{least, most});
+}
+
+void keep_chosen(const Tiles& tiles, const Areas& areas, const Seeds& seeds, cudaStream_t stream) {
+  launch(clear_areas_kernel, grid_of(tiles), kThreads, 0, stream, tiles, areas);
+  launch(choose_regions_kernel, 1, Seeds::kMost, 0, stream, tiles, areas, seeds);
+  launch(drop_regions_kernel<AreaWithin>, grid_of(tiles), kThreads, 0, stream, tiles, areas,
+         AreaWithin{1, UINT32_MAX});
 }
 
 void keep_largest(const Tiles& tiles, const Areas& areas, const Selection* selection,

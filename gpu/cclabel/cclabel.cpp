@@ -84,6 +84,9 @@ class CcLabelCuda final : public CcLabel {
     label_tiles(subject, tiles, params.connectivity, stream);
     join_seams(subject, tiles, params.connectivity, stream);
     filter(params, tiles, slot, stream);
+    if (params.seeds.count > 0) {
+      keep_chosen(tiles, slot.areas(), seeds_of(params, setup_.size), stream);
+    }
     const Records records = wanted_records(job, params, slot);
     number_regions(tiles, Count::all, records, stream);
     if (drops_smallest(job, params)) keep_what_fits(tiles, slot, stream);

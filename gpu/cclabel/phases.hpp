@@ -21,6 +21,8 @@ void measure_areas(const Tiles& tiles, const Areas& areas, cudaStream_t stream);
 // Takes regions outside least..most out of the numbering.
 void drop_by_area(const Tiles& tiles, const Areas& areas, uint32_t least, uint32_t most,
                   cudaStream_t stream);
+// Takes regions that hold no seed out of the numbering. Overwrites the areas.
+void keep_chosen(const Tiles& tiles, const Areas& areas, const Seeds& seeds, cudaStream_t stream);
 // With tiles and areas of the background: sets `bits` ([height][stride / 32]) where the picture is
 // foreground or in a part of the background of at most that area that touches no picture edge.
 void fill_holes(const Tiles& tiles, const Areas& areas, uint32_t most, uint32_t* bits,

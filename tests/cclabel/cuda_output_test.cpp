@@ -13,8 +13,14 @@ TEST_F(CcLabelCuda, LabelPicturesAndOverflow) {
     const Picture picture = make_picture(content, size);
     for (const PixelFormat format :
          {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::labels32}) {
-      for (const Overflow overflow : {Overflow::drop_smallest, Overflow::saturate}) {
+      // Also where other rules have dropped regions before.
+      for (const auto& [overflow, min_area, max_area] : {std::tuple{Overflow::drop_smallest, 0, 0},
+                                                         {Overflow::saturate, 0, 0},
+                                                         {Overflow::drop_smallest, 2, 0},
+                                                         {Overflow::drop_smallest, 0, 40}}) {
         CcLabelParams params;
+        params.min_area = min_area;
+        params.max_area = max_area;
         params.connectivity = Connectivity::four;
         params.output = CcOutput::labels;
         params.overflow = overflow;
@@ -23,8 +29,8 @@ TEST_F(CcLabelCuda, LabelPicturesAndOverflow) {
         if (overflow == Overflow::drop_smallest) keep_largest(expected, limit);
         bool intact = false;
         const GuardedFrame out = gpu_->output(picture.frame(), params, format, &intact);
-        const std::string name = std::string(content) + " " + std::string(name_of(format)) + " " +
-                                 std::to_string(static_cast<int>(overflow));
+        const std::string name =
+            std::string(content) + " " + std::string(name_of(format)) + " " + to_text(params);
         EXPECT_TRUE(intact) << name;
         size_t wrong = 0, at = 0;
         for (int y = 0; y < size.height; ++y) {

@@ -107,6 +107,14 @@ TEST_F(CcLabelCuda, Masks) {
   }
 }
 
+TEST_F(CcLabelCuda, SeedsChooseRegions) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    const SeededCase made = seeded_case(seed);
+    const Picture picture = make_picture(made.content, made.size);
+    expect_oracle(picture.frame(), {}, made.params, made.content);
+  }
+}
+
 TEST_F(CcLabelCuda, AreaFiltersAndHoles) {
   for (const std::string_view content :
        {"rand_g1_d40", "rand_g4_d60", "smooth", "frame", "maze", "checkerboard", "full"}) {

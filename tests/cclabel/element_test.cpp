@@ -75,6 +75,52 @@ TEST(CcLabelTracking, WithoutItNothingIsSaid) {
   EXPECT_FALSE(gst_structure_has_field(regions_of(out.get()), "births"));
 }
 
+// The squares of scene(2): one at (13, 20), one at (40, 2).
+TEST(CcLabelSeeds, ClicksChooseRegions) {
+  Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
+  h.video("GRAY8", kWidth, kHeight);
+  int frame = 0;
+  const auto shows = [&](bool first, bool second, const char* after) {
+    ASSERT_EQ(h.push(scene(2), frame++), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out);
+    const std::vector<uint8_t> mask = bytes_of(out.get());
+    EXPECT_EQ(mask[24 * kWidth + 15] == 255, first) << after;
+    EXPECT_EQ(mask[4 * kWidth + 42] == 255, second) << after;
+  };
+  const auto click = [&](int button, double x, double y) {
+    gst_harness_push_upstream_event(h.get(),
+                                    gst_navigation_event_new_mouse_button_press(button, x, y, {}));
+  };
+  shows(true, true, "no click");
+  click(1, 15.7, 24.2);
+  shows(true, false, "a left click");
+  click(3, 42, 4);
+  shows(true, true, "a right click");
+  click(1, 42, 4);
+  shows(false, true, "another left click");
+  click(1, 1, 1);
+  shows(false, false, "a click beside all");
+  click(2, 1, 1);
+  shows(true, true, "a middle click");
+  g_object_set(h.element(), "click-seeds", FALSE, nullptr);
+  click(1, 42, 4);
+  shows(true, true, "a click that is not followed");
+}
+
+TEST(CcLabelSeeds, ManyClicksKeepTheLast) {
+  Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
+  h.video("GRAY8", kWidth, kHeight);
+  for (int i = 0; i < 100; ++i) {
+    gst_harness_push_upstream_event(
+        h.get(), gst_navigation_event_new_mouse_button_press(3, i < 99 ? i % 3 : 42, 4, {}));
+  }
+  ASSERT_EQ(h.push(scene(2)), GST_FLOW_OK);
+  const BufferPtr out = h.pull();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(bytes_of(out.get())[4 * kWidth + 42], 255);
+}
+
 // 300 ids do not fit into GRAY8: they are never shown as another's.
 TEST(CcLabelTracking, IdsThatDoNotFit) {
   for (const std::string overflow : {"drop-smallest", "saturate", "error"}) {

@@ -76,6 +76,26 @@ TEST(CcLabel, ManySmallNoisePictures) {
   }
 }
 
+TEST(CcLabel, SeedsChooseRegions) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    const SeededCase made = seeded_case(seed);
+    const Picture picture = make_picture(made.content, made.size);
+    for (const int threads : {1, 3}) {
+      expect_oracle(threads, picture.frame(), made.params, made.content);
+    }
+  }
+}
+
+TEST(CcLabel, SeedsArePairsAndOfPictures) {
+  const Picture picture = make_picture("smooth", {40, 30});
+  CcLabelParams params;
+  params.seeds = std::vector<double>{1, 2, 3};
+  EXPECT_THROW(run_on_cpu(1, picture.frame(), {}, params), InputError);
+  params.seeds = std::vector<double>{1, 2};
+  params.label_background = true;
+  EXPECT_THROW(run_on_cpu(1, picture.frame(), {}, params), InputError);
+}
+
 TEST(CcLabel, ThreadsAgree) {
   for (const std::string_view content : all_contents()) {
     const Picture picture = make_picture(content, {333, 401});

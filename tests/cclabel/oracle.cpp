@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace regions {
 namespace {
@@ -91,11 +92,17 @@ Labelling label_slowly(const ConstFrame& in, const ConstFrame& mask, const CcLab
   };
   Labelling found = is_binary ? flood(size, connectivity, is_member, always)
                               : flood(size, connectivity, is_member, similar);
+  std::set<uint32_t> chosen;
+  for (int i = 0; i < p.seeds.count; i += 2) {
+    const auto x = static_cast<int>(p.seeds.number[i]), y = static_cast<int>(p.seeds.number[i + 1]);
+    if (x < size.width && y < size.height) chosen.insert(found.labels[at(x, y)]);
+  }
   std::vector<uint32_t> renamed(found.regions.size() + 1);
   std::vector<Region> kept;
   for (Region& r : found.regions) {
     if (r.area < static_cast<uint64_t>(p.min_area)) continue;
     if (p.max_area > 0 && r.area > static_cast<uint64_t>(p.max_area)) continue;
+    if (p.seeds.count > 0 && chosen.count(r.id) == 0) continue;
     renamed[r.id] = static_cast<uint32_t>(kept.size() + 1);
     r.id = r.track = renamed[r.id];
     kept.push_back(r);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cpu/backend.hpp"
+#include "tests/pictures/pictures.hpp"
 
 namespace regions {
 
@@ -110,6 +111,31 @@ std::string difference(const Labelling& found, const Labelling& expected, int wi
     }
   }
   return {};
+}
+
+SeededCase seeded_case(uint32_t seed) {
+  const auto draw = [&](uint32_t what, int limit) {
+    return static_cast<int>(hash(seed, what) % static_cast<uint32_t>(limit));
+  };
+  const char* const contents[] = {"rand_g1_d40", "rand_g4_d60", "smooth", "maze", "clouds", "full"};
+  SeededCase made;
+  made.content = contents[draw(1, 6)];
+  made.size = {1 + draw(2, 300), 1 + draw(3, 120)};
+  CcLabelParams& params = made.params;
+  params.criterion = static_cast<Criterion>(draw(4, 3));
+  params.connectivity = draw(5, 2) == 0 ? Connectivity::four : Connectivity::eight;
+  params.tolerance = 0.03;
+  params.min_area = draw(6, 3) == 0 ? draw(7, 20) : 0;
+  params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
+  params.fill_holes = draw(10, 3) == 0 ? draw(11, 30) : 0;
+  std::vector<double> points;
+  const int count = 1 + draw(12, draw(13, 4) == 0 ? Seeds::kMost : 3);
+  for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
+    points.push_back(draw(20 + 2 * i, made.size.width + 3));
+    points.push_back(draw(21 + 2 * i, made.size.height + 3));
+  }
+  params.seeds = points;
+  return made;
 }
 
 std::string to_text(const CcLabelParams& params) {

@@ -31,6 +31,15 @@ struct RunResult {
 RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
                      const CcLabelParams& params, const RunOptions& options = {});
 
+// A picture and parameters with seeds at random, in regions, beside them and outside; with filters
+// in some cases.
+struct SeededCase {
+  std::string content;
+  Size size;
+  CcLabelParams params;
+};
+SeededCase seeded_case(uint32_t seed);
+
 // What the overflow rule makes of an oracle's labelling when labels go up to `limit`.
 void keep_largest(Labelling& labelling, uint32_t limit);
 
