@@ -23,6 +23,7 @@ struct Setup {
   bool has_background = false;  // background has regions too
   uint32_t max_regions = 4096;  // records wanted for a frame
   bool tracks = false;          // regions are followed from frame to frame
+  bool has_borders = false;     // borders are wanted, see RegionTable
 };
 
 // One frame's work. All views but `table` lie in the backend's memory and stay until the queue's

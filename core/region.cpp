@@ -1,4 +1,4 @@
-// Mean colours of regions.
+// Mean colours and covariances of regions.
 #include "core/region.hpp"
 
 #include <algorithm>
@@ -24,6 +24,26 @@ MeanColor mean_color(const Region& region, const Layout& layout, const Colorimet
   const double red = y + 2 * (1 - kr) * v;
   const double blue = y + 2 * (1 - kb) * u;
   return {clamped(red), clamped((y - kr * red - kb * blue) / (1 - kr - kb)), clamped(blue)};
+}
+
+MeanLab mean_lab(const Region& region, const Moments& moments) {
+  if (region.area == 0) return {};
+  const auto mean = [&](int c) { return region.mean(moments.sum_lab[c]); };
+  return {(mean(0) - 28) / 2, mean(1) - 128, mean(2) - 128};
+}
+
+Covariance covariance(const Region& region, const Moments& moments) {
+  if (region.area == 0) return {};
+  // Sums of products pass 2^64, and their differences are small.
+  __extension__ using Wide = __int128;
+  const auto n = static_cast<Wide>(region.area);
+  const auto of = [&](uint64_t products, uint64_t a, uint64_t b) {
+    const Wide spread = n * static_cast<Wide>(products) - static_cast<Wide>(a) * b;
+    return static_cast<double>(spread) / static_cast<double>(n) / static_cast<double>(n);
+  };
+  return {of(moments.sum_xx, region.sum_x, region.sum_x),
+          of(moments.sum_xy, region.sum_x, region.sum_y),
+          of(moments.sum_yy, region.sum_y, region.sum_y)};
 }
 
 }  // namespace regions

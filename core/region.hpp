@@ -38,12 +38,34 @@ struct Region {
   }
 };
 
+// What slicsuperpixel knows besides, beside a Region: sums over its pixels.
+struct Moments {
+  uint64_t sum_lab[3] = {};  // of CIELAB as stored: 2 L + 28, a + 128, b + 128
+  uint64_t sum_xx = 0;       // of products of places
+  uint64_t sum_xy = 0;
+  uint64_t sum_yy = 0;
+};
+
+// Two regions that touch, and along how many sides of pixels.
+struct Border {
+  uint32_t first = 0;  // the lower label
+  uint32_t second = 0;
+  uint32_t length = 0;
+};
+// Pieces that are connected and touch by sides make a planar graph: among n of them there are less
+// than 3 n borders (Euler).
+constexpr size_t most_borders(size_t regions) { return 3 * regions; }
+
 // Where an algorithm leaves its regions. `total` counts all regions of the frame, also those beyond
 // `capacity`, of which only the first `capacity` (in label order) are recorded.
 struct RegionTable {
   Region* regions = nullptr;  // [capacity]
   uint32_t capacity = 0;
   uint32_t* total = nullptr;
+  Moments* moments = nullptr;  // [capacity], where the algorithm has them
+  // Borders between regions that are recorded, in order of labels; room for most_borders(capacity).
+  Border* borders = nullptr;
+  uint32_t* border_count = nullptr;
 };
 
 // Mean colour as R, G, B in 0..255, from the sums of a frame with this layout and colorimetry.
@@ -51,5 +73,17 @@ struct MeanColor {
   double red = 0, green = 0, blue = 0;
 };
 MeanColor mean_color(const Region& region, const Layout& layout, const Colorimetry& color);
+
+// Mean of the pixels' CIELAB colours (D65).
+struct MeanLab {
+  double l = 0, a = 0, b = 0;
+};
+MeanLab mean_lab(const Region& region, const Moments& moments);
+
+// Of the places of a region's pixels, square pixels; rounded from exact sums.
+struct Covariance {
+  double xx = 0, xy = 0, yy = 0;
+};
+Covariance covariance(const Region& region, const Moments& moments);
 
 }  // namespace regions

@@ -51,6 +51,15 @@ std::vector<Field> table() {
           "max-regions",
           "Most superpixels recorded in a frame's metadata, drawn and painted (count)",
           {1, 1 << 16}, {}, Change::stopped),
+      field<P, &P::attach_covariance>("attach-covariance",
+                                      "Say in the metadata how each superpixel's places vary: "
+                                      "cov-xx, cov-xy and cov-yy (square "
+                                      "pixels)"),
+      field<P, &P::attach_adjacency>("attach-adjacency",
+                                     "Say in the metadata which of the recorded superpixels touch, "
+                                     "and along how many sides of "
+                                     "pixels (true or false)",
+                                     {}, {}, Change::stopped),
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
                            Change::stopped)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);

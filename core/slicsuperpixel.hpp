@@ -29,6 +29,8 @@ struct SlicParams : DrawingParams {
   double min_size = 0.25;
   bool warm_start = false;
   int64_t max_regions = 1 << 16;
+  bool attach_covariance = false;
+  bool attach_adjacency = false;
   SlicOutput output = SlicOutput::overlay;
 };
 

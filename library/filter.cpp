@@ -98,6 +98,9 @@ static_assert(offsetof(RegionsRegion, area) == offsetof(Region, area) &&
               offsetof(RegionsRegion, first_x) == offsetof(Region, first_x) &&
               offsetof(RegionsRegion, left) == offsetof(Region, left) &&
               offsetof(RegionsRegion, sum_value) == offsetof(Region, sum_value));
+static_assert(sizeof(RegionsMoments) == sizeof(Moments) &&
+              offsetof(RegionsMoments, sum_yy) == offsetof(Moments, sum_yy));
+static_assert(sizeof(RegionsBorder) == sizeof(Border));
 
 std::shared_ptr<Backend> open_backend(const std::string& device, int threads) {
   if (device == "cpu") return make_cpu_backend(threads);
@@ -142,7 +145,7 @@ Filter::~Filter() {
   const Backend::Entry entry(*backend_);
   queue_.reset();
   for (Place* place : {&in_, &out_, &mask_, &labels_, &foreground_}) place->block = {};
-  table_ = {};
+  records_ = {};
 }
 
 void Filter::set(const std::string& name, const std::string& value) {
@@ -164,7 +167,7 @@ void Filter::reset() {
 bool Filter::Shape::operator==(const Shape& other) const {
   return size.width == other.size.width && size.height == other.size.height &&
          color.matrix == other.color.matrix && color.full_range == other.color.full_range &&
-         in == other.in && out == other.out && mask == other.mask;
+         in == other.in && out == other.out && mask == other.mask && borders == other.borders;
 }
 
 void Filter::configure(const Shape& shape) {
@@ -178,9 +181,10 @@ void Filter::configure(const Shape& shape) {
   setup.has_mask = shape.mask.has_value();
   if (shape.mask) setup.mask = layout_of(*shape.mask);
   setup.max_regions = 1 << 16;
+  setup.has_borders = shape.borders;
   runner_->configure(setup);
   max_regions_ = setup.max_regions;
-  table_ = backend_->allocate_pinned(max_regions_ * sizeof(Region) + sizeof(uint32_t));
+  records_ = RegionRecords(*backend_, max_regions_, runner_->gives().moments, shape.borders);
   shape_ = shape;
 }
 
@@ -207,12 +211,14 @@ void Filter::process(RegionsFrame& frame) {
   const Frame in = frame_of(frame.in, "in"), mask = frame_of(frame.mask, "mask");
   const Frame out = frame_of(frame.out, "out"), labels = frame_of(frame.labels, "labels");
   const Frame foreground = frame_of(frame.foreground, "foreground");
-  frame.count = frame.total = 0;
+  frame.count = frame.total = frame.border_count = 0;
   expects(!in.empty(), "no picture comes in");
   expects(frame.regions != nullptr || frame.capacity == 0, "a capacity, but no regions");
   expects(runner_->gives().regions || (labels.empty() && frame.capacity == 0),
           "this algorithm gives neither labels nor regions");
   expects(runner_->gives().foreground || foreground.empty(), "this algorithm gives no foreground");
+  expects(runner_->gives().moments || (!frame.moments && !frame.borders),
+          "this algorithm gives neither moments nor borders");
   expects(frame.attached != nullptr || frame.attached_count == 0, "regions to draw are null");
   for (const auto& [picture, name] : {std::pair(&out, "out"), std::pair(&labels, "labels"),
                                       std::pair(&foreground, "foreground")}) {
@@ -222,7 +228,7 @@ void Filter::process(RegionsFrame& frame) {
   expect_format(foreground, PixelFormat::gray8, "foreground");
 
   const Backend::Entry entry(*backend_);
-  Shape shape = {in.size(), in.color, in.layout.format, {}, {}};
+  Shape shape = {in.size(), in.color, in.layout.format, {}, {}, frame.borders != nullptr};
   if (!out.empty()) shape.out = out.layout.format;
   if (!mask.empty()) shape.mask = mask.layout.format;
   if (shape_ != shape) configure(shape);
@@ -240,9 +246,9 @@ void Filter::process(RegionsFrame& frame) {
   if (!foreground.empty()) {
     job.foreground = foreground_there.plane_as<uint8_t>(0, in.width, in.height);
   }
-  auto* total = reinterpret_cast<uint32_t*>(table_.as<Region>() + max_regions_);
-  *total = 0;
-  if (runner_->gives().regions) job.table = {table_.as<Region>(), max_regions_, total};
+  const RegionTable table = records_.table();
+  if (runner_->gives().regions) job.table = table;
+  if (!frame.moments) job.table.moments = nullptr;
   job.attached = reinterpret_cast<const Region*>(frame.attached);
   job.attached_count = std::min(frame.attached_count, max_regions_);
 
@@ -258,10 +264,21 @@ void Filter::process(RegionsFrame& frame) {
   }
   queue_->record();
   queue_->wait();
-  runner_->judge(*total);
-  frame.total = *total;
+  take_table(frame);
+}
+
+void Filter::take_table(RegionsFrame& frame) const {
+  frame.total = records_.total();
+  runner_->judge(frame.total);
   frame.count = std::min({frame.total, max_regions_, frame.capacity});
-  std::copy_n(table_.as<Region>(), frame.count, reinterpret_cast<Region*>(frame.regions));
+  std::ranges::copy(records_.regions(frame.count), reinterpret_cast<Region*>(frame.regions));
+  if (frame.moments) {
+    std::ranges::copy(records_.moments(frame.count), reinterpret_cast<Moments*>(frame.moments));
+  }
+  for (const Border& border : records_.borders()) {
+    if (border.second > frame.count) continue;
+    frame.borders[frame.border_count++] = {border.first, border.second, border.length};
+  }
 }
 
 }  // namespace regions

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/region_records.hpp"
 #include "library/regions.h"
 #include "library/runner.hpp"
 
@@ -35,6 +36,7 @@ class Filter {
     Colorimetry color;
     PixelFormat in = PixelFormat::gray8;
     std::optional<PixelFormat> out, mask;
+    bool borders = false;
     bool operator==(const Shape& other) const;
   };
   // Memory of the backend for a picture that lies elsewhere.
@@ -46,6 +48,7 @@ class Filter {
   Frame bring_in(const Frame& picture, Place& place);
   Frame make_room(const Frame& picture, Place& place);
   void bring_back(const Frame& from, const Frame& to);
+  void take_table(RegionsFrame& frame) const;
   bool within_reach(const Frame& picture) const { return picture.memory == backend_->memory(); }
 
   const std::shared_ptr<Backend> backend_;
@@ -56,7 +59,7 @@ class Filter {
 
   std::optional<Shape> shape_;  // of the last configure(); none: it must be done again
   Place in_, out_, mask_, labels_, foreground_;
-  Block table_;  // Region[max_regions_], then the total
+  RegionRecords records_;
   uint32_t max_regions_ = 0;
 };
 

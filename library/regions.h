@@ -69,6 +69,17 @@ typedef struct {
   uint64_t sum_value[3];            /* of each colour component as stored */
 } RegionsRegion;
 
+/* What slicsuperpixel knows besides: sums over a region's pixels. */
+typedef struct {
+  uint64_t sum_lab[3];             /* of CIELAB (D65) as 2 L + 28, a + 128, b + 128 */
+  uint64_t sum_xx, sum_xy, sum_yy; /* of products of places */
+} RegionsMoments;
+
+/* Two regions that touch, first < second, and along how many sides of pixels. */
+typedef struct {
+  uint32_t first, second, length;
+} RegionsBorder;
+
 /* One frame's work. Leave what you do not want zero. */
 typedef struct {
   RegionsPicture in;         /* read */
@@ -82,6 +93,10 @@ typedef struct {
   uint32_t total;                /* written: how many there are */
   const RegionsRegion* attached; /* read: what regionoverlay draws */
   uint32_t attached_count;
+  RegionsMoments* moments; /* written: one for each of `regions` (slicsuperpixel) */
+  RegionsBorder* borders;  /* written: between regions that are set, in order of labels; room for
+                              3 * capacity, and there are never more (slicsuperpixel) */
+  uint32_t border_count;   /* written: how many of `borders` are set */
 } RegionsFrame;
 
 typedef struct RegionsFilter RegionsFilter;

@@ -12,6 +12,7 @@ namespace regions {
 struct Gives {
   bool regions = false;     // Job.table and Job.labels
   bool foreground = false;  // Job.foreground
+  bool moments = false;     // RegionTable.moments and borders
 };
 
 class Runner {

@@ -1,5 +1,7 @@
 """GStreamer for the Python programs of this folder, and how they read the `regions` metadata."""
 
+import struct
+
 import gi
 
 gi.require_version("Gst", "1.0")
@@ -16,13 +18,18 @@ def regions_total(buffer):
 
 
 def regions_table(buffer):
-    """The metadata of a frame as a dictionary without the label map, or None if there is none."""
+    """The metadata of a frame as a dictionary without the label map, or None if there is none.
+    `adjacency` of superpixels becomes a list of [lower id, other id, sides of pixels]."""
     meta = buffer.get_custom_meta("regions")
     if not meta:
         return None
-    table = fields(meta.get_structure(), skip=("labels", "labels-format", "regions"))
-    regions = meta.get_structure().get_value("regions")
-    return table | {"regions": [fields(region) for region in regions]}
+    structure = meta.get_structure()
+    table = fields(structure, skip=("labels", "labels-format", "regions", "adjacency"))
+    if structure.has_field("adjacency"):
+        adjacency = structure.get_value("adjacency")
+        data = adjacency.extract_dup(0, adjacency.get_size())
+        table["adjacency"] = [list(border) for border in struct.iter_unpack("<3I", data)]
+    return table | {"regions": [fields(region) for region in structure.get_value("regions")]}
 
 
 def fields(structure, skip=()):

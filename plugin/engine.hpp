@@ -33,6 +33,13 @@ struct Fact {
   Value value;
 };
 
+// What an algorithm can say of regions beside their records, see RegionTable.
+struct Details {
+  bool lab = false;         // mean colours in CIELAB
+  bool covariance = false;  // of places
+  bool borders = false;     // which regions touch
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -58,6 +65,7 @@ class Engine {
   virtual bool needs_mask() = 0;                     // and cannot do without
   virtual bool needs_alpha() { return false; }
   virtual uint32_t max_regions() = 0;
+  virtual Details details() { return {}; }
   virtual int depth() { return 1; }  // frames that are worked on as one volume
 
   // Somebody clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.

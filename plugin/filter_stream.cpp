@@ -131,6 +131,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   algorithm.depth = setup.depth;
   algorithm.layers = setup.layers;
   algorithm.max_regions = engine_->max_regions();
+  algorithm.has_borders = engine_->details().borders;
   {
     const Backend::Entry entry(*backend_);
     engine_->configure(algorithm);

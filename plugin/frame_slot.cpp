@@ -10,8 +10,8 @@ FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     : setup_(setup), index_(index), queue_(setup.backend->make_queue()) {
   Backend& backend = *setup.backend;
   if (setup.engine->makes_regions()) {
-    table_ =
-        backend.allocate_pinned(setup.engine->max_regions() * sizeof(Region) + sizeof(uint32_t));
+    const Details details = setup.engine->details();
+    records_ = RegionRecords(backend, setup.engine->max_regions(), details.lab, details.borders);
   }
   if (setup.depth > 1) {
     stack_ = std::make_unique<SliceStack>(setup, *queue_);
@@ -66,12 +66,7 @@ void FrameSlot::begin() {
       bring_attached(job);
       if (setup_.map_pool) take_map(job);
     }
-    if (table_.data()) {
-      const uint32_t most = setup_.engine->max_regions();
-      job.table = {table_.as<Region>(), most,
-                   reinterpret_cast<uint32_t*>(table_.as<Region>() + most)};
-      *job.table.total = 0;
-    }
+    if (!records_.empty()) job.table = records_.table();
     setup_.engine->enqueue(job, *queue_);
     if (stack_) {
       stack_->take_back(job);
@@ -197,7 +192,7 @@ void FrameSlot::finish() {
 
 Finished FrameSlot::take() {
   try {
-    const std::span<const Region> known = {table_.as<Region>(), kept_};
+    const std::span<const Region> known = records_.regions(kept_);
     if (!stack_) {
       Finished finished = {output_};
       if (output_ && setup_.describes()) finished = describe(output_, map_, known, 0, 0);
@@ -225,12 +220,10 @@ Finished FrameSlot::take() {
 }
 
 void FrameSlot::judge() {
-  const uint32_t most = setup_.engine->max_regions();
-  const Region* records = table_.as<Region>();
-  total_ = records ? *reinterpret_cast<const uint32_t*>(records + most) : 0;
+  total_ = records_.total();
   const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
   warning_ = verdict.warning;
-  kept_ = records ? std::min(verdict.kept, most) : 0;
+  kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
 }
 
 Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions,
@@ -240,6 +233,11 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
   findings.size = setup_.in.size;
   findings.total = total_;
   findings.regions = regions;
+  if (!stack_) {
+    findings.details = setup_.engine->details();
+    findings.moments = records_.moments(kept_);
+    findings.borders = records_.borders();
+  }
   findings.slice = slice;
   findings.slices = setup_.depth > 1 ? slices : 0;
   findings.layers = setup_.layers;

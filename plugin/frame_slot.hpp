@@ -2,6 +2,7 @@
 // backend, worked on, brought back.
 #pragma once
 
+#include "core/region_records.hpp"
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
 #include "plugin/region_meta.hpp"
@@ -58,7 +59,7 @@ class FrameSlot {
   const SlotSetup& setup_;
   const int index_;
   std::unique_ptr<Queue> queue_;
-  Block table_;  // Region[max], then the total
+  RegionRecords records_;
   Block pinned_in_, device_in_, pinned_out_, device_out_;
   Block pinned_mask_, device_mask_;
 

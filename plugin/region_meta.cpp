@@ -120,6 +120,7 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
                       nullptr);
   }
   if (findings.layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, findings.layers, nullptr);
+  if (findings.details.borders) add_adjacency(s, findings.borders);
   for (const Fact& fact : findings.facts) add_fact(s, fact);
   if (findings.labels) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,

@@ -8,6 +8,9 @@
 //                      x, y, width, height=(int) box in pixels  area=(guint64) pixels
 //                      cx, cy=(double) centroid in pixels       first-x, first-y=(int) pixel
 //                      red, green, blue=(double) mean colour, 0..255
+//                      of superpixels also:
+//                      lab-l, lab-a, lab-b=(double) mean of CIELAB (D65), 0..100 and -128..127
+//                      cov-xx, cov-xy, cov-yy=(double) covariance of places in pixels, on request
 //                      of volumes and lists of thresholds also:
 //                      z, depth=(int) box in slices   cz=(double)   first-z=(int)
 //                      layer=(uint) index of the threshold
@@ -17,6 +20,10 @@
 //            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without
 //            padding;
 //                                                 GRAY8: a mask, 0 background to 255 foreground
+//            adjacency=(GstBuffer)    on request: the pairs of recorded superpixels that touch,
+//            three
+//                                     U32_LE each: the lower id, the other, sides of pixels they
+//                                     share; in order of ids
 //            and what else an element says of the frame, see its page in docs/elements.md
 // It survives videoscale, videocrop and videoflip unchanged: scale by its width and height.
 #pragma once
@@ -42,6 +49,9 @@ struct Findings {
   Size size;
   uint32_t total = 0;
   std::span<const Region> regions;
+  Details details;                   // wanted, of what follows
+  std::span<const Moments> moments;  // one a region, or none
+  std::span<const Border> borders;
   int slice = 0;   // this frame's in its volume
   int slices = 0;  // of the volume; 0: no volume
   int layers = 1;  // thresholds

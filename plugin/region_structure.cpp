@@ -3,23 +3,35 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
+
 namespace regions {
 namespace {
+
+// What is known of one region.
+struct Known {
+  const Region& region;
+  MeanColor mean;
+  MeanLab lab;
+  Covariance spread;
+};
 
 // What a structure says of a region, by the name it says it under. Values keep their field's type.
 struct FieldOfRegion {
   const char* name;
   GType type;
-  void (*write)(GValue* value, const Region& region, const MeanColor& mean);
+  void (*write)(GValue* value, const Known& known);
 };
+using Fields = std::vector<FieldOfRegion>;
 
 // Building thousands of structures a frame field by field looks every name up again and again: each
 // is a copy of one example instead, whose values are then set in order.
 class StructureMaker {
  public:
-  StructureMaker(const char* name, std::span<const FieldOfRegion> fields)
-      : fields_(fields), example_(gst_structure_new_empty(name)) {
-    for (const FieldOfRegion& field : fields) {
+  StructureMaker(const char* name, const std::vector<Fields>& groups)
+      : example_(gst_structure_new_empty(name)) {
+    for (const Fields& group : groups) fields_.insert(fields_.end(), group.begin(), group.end());
+    for (const FieldOfRegion& field : fields_) {
       GValue value = G_VALUE_INIT;
       g_value_init(&value, field.type);
       gst_structure_take_value(example_, field.name, &value);
@@ -29,18 +41,17 @@ class StructureMaker {
   StructureMaker(const StructureMaker&) = delete;
   StructureMaker& operator=(const StructureMaker&) = delete;
 
-  GstStructure* make(const Region& region, const MeanColor& mean) const {
+  GstStructure* make(const Known& known) const {
     struct Pass {
       const FieldOfRegion* next;
-      const Region& region;
-      const MeanColor& mean;
-    } pass = {fields_.data(), region, mean};
+      const Known& known;
+    } pass = {fields_.data(), known};
     GstStructure* structure = gst_structure_copy(example_);
     gst_structure_map_in_place(
         structure,
         [](GQuark, GValue* value, gpointer data) -> gboolean {
           auto& p = *static_cast<Pass*>(data);
-          (p.next++)->write(value, p.region, p.mean);
+          (p.next++)->write(value, p.known);
           return TRUE;
         },
         &pass);
@@ -48,41 +59,56 @@ class StructureMaker {
   }
 
  private:
-  const std::span<const FieldOfRegion> fields_;
+  Fields fields_;
   GstStructure* const example_;
 };
 
-const StructureMaker& region_maker(bool is_stacked) {
-  using R = const Region&;
-  using M = const MeanColor&;
-  static const FieldOfRegion fields[] = {
-      {"id", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.id); }},
-      {"track", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.track); }},
-      {"x", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.left); }},
-      {"y", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.top); }},
-      {"width", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.width()); }},
-      {"height", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.height()); }},
-      {"area", G_TYPE_UINT64, [](GValue* v, R r, M) { g_value_set_uint64(v, r.area); }},
-      {"cx", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_x()); }},
-      {"cy", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_y()); }},
-      {"first-x", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.first_x); }},
-      {"first-y", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.first_y); }},
-      {"red", G_TYPE_DOUBLE, [](GValue* v, R, M mean) { g_value_set_double(v, mean.red); }},
-      {"green", G_TYPE_DOUBLE, [](GValue* v, R, M mean) { g_value_set_double(v, mean.green); }},
-      {"blue", G_TYPE_DOUBLE, [](GValue* v, R, M mean) { g_value_set_double(v, mean.blue); }}};
-  static const FieldOfRegion more[] = {
-      {"z", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.front); }},
-      {"depth", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.depth()); }},
-      {"cz", G_TYPE_DOUBLE, [](GValue* v, R r, M) { g_value_set_double(v, r.centroid_z()); }},
-      {"first-z", G_TYPE_INT, [](GValue* v, R r, M) { g_value_set_int(v, r.first_z); }},
-      {"layer", G_TYPE_UINT, [](GValue* v, R r, M) { g_value_set_uint(v, r.layer); }}};
-  static const std::vector<FieldOfRegion> all = [] {
-    std::vector<FieldOfRegion> joined(std::begin(fields), std::end(fields));
-    joined.insert(joined.end(), std::begin(more), std::end(more));
-    return joined;
-  }();
-  static const StructureMaker flat(kRegionName, fields), stacked(kRegionName, all);
-  return is_stacked ? stacked : flat;
+void put(GValue* value, double number) { g_value_set_double(value, number); }
+
+const StructureMaker& region_maker(const Findings& findings) {
+  using K = const Known&;
+  constexpr GType kReal = G_TYPE_DOUBLE;
+  static const Fields plain = {
+      {"id", G_TYPE_UINT, [](GValue* v, K k) { g_value_set_uint(v, k.region.id); }},
+      {"track", G_TYPE_UINT, [](GValue* v, K k) { g_value_set_uint(v, k.region.track); }},
+      {"x", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.left); }},
+      {"y", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.top); }},
+      {"width", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.width()); }},
+      {"height", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.height()); }},
+      {"area", G_TYPE_UINT64, [](GValue* v, K k) { g_value_set_uint64(v, k.region.area); }},
+      {"cx", kReal, [](GValue* v, K k) { put(v, k.region.centroid_x()); }},
+      {"cy", kReal, [](GValue* v, K k) { put(v, k.region.centroid_y()); }},
+      {"first-x", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.first_x); }},
+      {"first-y", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.first_y); }},
+      {"red", kReal, [](GValue* v, K k) { put(v, k.mean.red); }},
+      {"green", kReal, [](GValue* v, K k) { put(v, k.mean.green); }},
+      {"blue", kReal, [](GValue* v, K k) { put(v, k.mean.blue); }}};
+  static const Fields of_volumes = {
+      {"z", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.front); }},
+      {"depth", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.depth()); }},
+      {"cz", kReal, [](GValue* v, K k) { put(v, k.region.centroid_z()); }},
+      {"first-z", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.first_z); }},
+      {"layer", G_TYPE_UINT, [](GValue* v, K k) { g_value_set_uint(v, k.region.layer); }}};
+  static const Fields of_lab = {{"lab-l", kReal, [](GValue* v, K k) { put(v, k.lab.l); }},
+                                {"lab-a", kReal, [](GValue* v, K k) { put(v, k.lab.a); }},
+                                {"lab-b", kReal, [](GValue* v, K k) { put(v, k.lab.b); }}};
+  static const Fields of_spread = {{"cov-xx", kReal, [](GValue* v, K k) { put(v, k.spread.xx); }},
+                                   {"cov-xy", kReal, [](GValue* v, K k) { put(v, k.spread.xy); }},
+                                   {"cov-yy", kReal, [](GValue* v, K k) { put(v, k.spread.yy); }}};
+  static const StructureMaker flat(kRegionName, {plain}), stacked(kRegionName, {plain, of_volumes}),
+      colored(kRegionName, {plain, of_lab}), spread(kRegionName, {plain, of_lab, of_spread});
+  if (findings.is_stacked()) return stacked;
+  if (findings.moments.empty()) return flat;
+  return findings.details.covariance ? spread : colored;
+}
+
+Known known_of(const Findings& findings, size_t i) {
+  const Region& region = findings.regions[i];
+  Known known = {region, mean_color(region, findings.layout, findings.color), {}, {}};
+  if (findings.moments.empty()) return known;
+  known.lab = mean_lab(region, findings.moments[i]);
+  if (findings.details.covariance) known.spread = covariance(region, findings.moments[i]);
+  return known;
 }
 
 }  // namespace
@@ -91,17 +117,26 @@ std::vector<GstStructure*> make_structures(const Findings& findings, const Worke
                                            const std::function<void()>& meanwhile) {
   constexpr size_t kShare = 8;  // regions a thread takes at a time: about 4 us
   const std::span<const Region> regions = findings.regions;
-  const StructureMaker& maker = region_maker(findings.is_stacked());
+  const StructureMaker& maker = region_maker(findings);
   std::vector<GstStructure*> made(regions.size());
   const auto shares = static_cast<int>((regions.size() + kShare - 1) / kShare);
   workers.parallel_for(1 + shares, [&](int turn) {
     if (turn == 0) return meanwhile();
     const size_t first = static_cast<size_t>(turn - 1) * kShare;
     for (size_t i = first; i < std::min(first + kShare, regions.size()); ++i) {
-      made[i] = maker.make(regions[i], mean_color(regions[i], findings.layout, findings.color));
+      made[i] = maker.make(known_of(findings, i));
     }
   });
   return made;
+}
+
+void add_adjacency(GstStructure* structure, std::span<const Border> borders) {
+  static_assert(sizeof(Border) == 3 * sizeof(uint32_t));
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, borders.size_bytes(), nullptr);
+  expects(buffer, "no memory for the adjacency of superpixels");
+  gst_buffer_fill(buffer, 0, borders.data(), borders.size_bytes());
+  gst_structure_set(structure, "adjacency", GST_TYPE_BUFFER, buffer, nullptr);
+  gst_buffer_unref(buffer);
 }
 
 void add_fact(GstStructure* structure, const Fact& fact) {

@@ -30,6 +30,11 @@ class SlicEngine final : public EngineOf<SlicParams> {
   bool needs_mask() override { return false; }
   uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
 
+  Details details() override {
+    const SlicParams params = params_in_use();
+    return {true, params.attach_covariance, params.attach_adjacency};
+  }
+
   Verdict judge(uint32_t total, const Layout& out) override {
     expects(params_in_use().output != SlicOutput::labels || total <= label_limit(out),
             std::to_string(total) + " superpixels, but " + std::string(name_of(out.format)) +

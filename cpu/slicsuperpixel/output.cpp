@@ -47,6 +47,18 @@ void add_run(const Run& run, const RunValues& values, uint32_t label, std::span<
   for (int c = 0; c < 3; ++c) r.sum_value[c] += values.value[c];
 }
 
+void add_run(const Run& run, uint32_t label, std::span<Moments> moments) {
+  if (label > moments.size()) return;
+  Moments& m = moments[label - 1];
+  const auto squares_to = [](uint64_t n) { return n * (n + 1) * (2 * n + 1) / 6; };
+  const uint64_t x = run.x, y = run.y, end = x + run.length;
+  const uint64_t sum_x = run.length * (x + end - 1) / 2;
+  for (int c = 0; c < 3; ++c) m.sum_lab[c] += run.color[c];
+  m.sum_xx += squares_to(end - 1) - (x > 0 ? squares_to(x - 1) : 0);
+  m.sum_xy += y * sum_x;
+  m.sum_yy += run.length * y * y;
+}
+
 void write_label_row(ConstLabelMap labels, int y, const Frame& out) {
   const uint32_t* row = labels.row(y);
   const auto copy = [&]<class T>(T* to) {

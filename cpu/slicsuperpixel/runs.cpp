@@ -75,6 +75,17 @@ size_t find_runs(ConstLabelMap labels, const ColorPlanes& colors, int y, Run* ru
   return count;
 }
 
+void sum_colors(const ColorPlanes& colors, std::span<Run> runs) {
+  for (Run& run : runs) {
+    for (int c = 0; c < 3; ++c) {
+      const int8_t* const from = colors.plane[c].row(run.y) + run.x;
+      int sum = 0;
+      for (uint32_t i = 0; i < run.length; ++i) sum += from[i];
+      run.color[c] = static_cast<uint32_t>(sum) + run.length * static_cast<uint32_t>(kColorBias);
+    }
+  }
+}
+
 uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size_t* counts,
                      int strips, uint32_t least, const SlicScale& scale) {
   // Labels appear in order, so a new one is always the next.

@@ -1,6 +1,8 @@
 // Rows of labels as runs, and joining small pieces along them.
 #pragma once
 
+#include <span>
+
 #include "core/pieces.hpp"
 #include "cpu/slicsuperpixel/assign.hpp"
 
@@ -16,6 +18,9 @@ struct Run {
 
 // Writes the runs of row y; returns how many.
 size_t find_runs(ConstLabelMap labels, const ColorPlanes& colors, int y, Run* runs);
+
+// Sums the colours of runs anew.
+void sum_colors(const ColorPlanes& colors, std::span<Run> runs);
 
 // What joining works on. Labels are 1..n in raster order of first pixels.
 struct PieceGraph {

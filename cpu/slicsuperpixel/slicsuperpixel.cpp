@@ -8,6 +8,7 @@
 #include "cpu/backend.hpp"
 #include "cpu/drawing.hpp"
 #include "cpu/graphcutbg/turns.hpp"
+#include "cpu/slicsuperpixel/borders.hpp"
 #include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/colors.hpp"
 #include "cpu/slicsuperpixel/output.hpp"
@@ -62,6 +63,7 @@ class SlicCpu final : public Algorithm<Params> {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
             "the frame is not as configured");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    expects(!job.table.borders || setup_.has_borders, "borders are wanted, but not configured");
     SuperpixelSlot& slot = slots_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
     if (params.warm_start) {
@@ -91,6 +93,8 @@ class SlicCpu final : public Algorithm<Params> {
   void cluster(const Job& job, const Params& params, const WarmStart& warm);
   void finish(const Job& job, const Params& params);
   void record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const;
+  void measure(const Job& job, const Params& params, SuperpixelSlot& slot,
+               std::span<Moments> moments) const;
   void write(const Job& job, const Params& params, const SuperpixelSlot& slot, LabelMap labels,
              std::span<Region> records) const;
 
@@ -179,6 +183,12 @@ void SlicCpu::finish(const Job& job, const Params& params) {
       track_superpixels(slot, pieces, grid, least_area(grid, params), labels, records);
     }
   }
+  const auto recorded = static_cast<uint32_t>(records.size());
+  if (job.table.moments) measure(job, params, slot, {job.table.moments, recorded});
+  if (job.table.borders) {
+    *job.table.border_count = find_borders({runs, slot.counts, strips(), slot.graph.dense},
+                                           recorded, slot.borders, job.table.borders);
+  }
   if (job.table.total) *job.table.total = total;
   if (!job.out.empty()) write(job, params, slot, labels, records);
 }
@@ -205,6 +215,23 @@ void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> rec
     const RunValues* values = slot.values_from(first_row(s));
     for (size_t r = 0; r < slot.counts[s]; ++r) {
       add_run(runs[r], values[r], slot.graph.dense[runs[r].label], records);
+    }
+  }
+}
+
+void SlicCpu::measure(const Job& job, const Params& params, SuperpixelSlot& slot,
+                      std::span<Moments> moments) const {
+  if (params.color_space != ColorSpace::lab) {  // nobody needs the colours compared any more
+    const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
+    workers_.parallel_for(strips(), [&](int s) {
+      read_colors(job.in, lab, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
+      sum_colors(slot.colors, {slot.runs_from(first_row(s)), slot.counts[s]});
+    });
+  }
+  std::fill(moments.begin(), moments.end(), Moments{});
+  for (int s = 0; s < strips(); ++s) {
+    for (const Run& run : std::span(slot.runs_from(first_row(s)), slot.counts[s])) {
+      add_run(run, slot.graph.dense[run.label], moments);
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cpu/slicsuperpixel/borders.hpp"
 #include "cpu/slicsuperpixel/colors.hpp"
 
 namespace regions {
@@ -41,6 +42,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   largest = piece<uint64_t>(backend, cells);
   spares = piece<uint32_t>(backend, cells);
   records = piece<Region>(backend, setup.max_regions);
+  borders = setup.has_borders ? piece<Border>(backend, border_places(setup.max_regions)) : nullptr;
   for (std::byte*& row : scratch) row = piece<std::byte>(backend, color_scratch_bytes(size.width));
   const size_t ink_size = ink_bytes(size);
   auto* memory = piece<std::byte>(backend, ink_size);

@@ -64,9 +64,11 @@ struct Records {
   Region* region = nullptr;  // [capacity]
   uint32_t capacity = 0;
   const uint32_t* total = nullptr;
+  Moments* moments = nullptr;  // [capacity]; null if nobody asks
 };
-void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Records& records,
-                     cudaStream_t stream);
+// `colors` are as in Clusters and, if moments are asked for, of CIELAB.
+void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<uint32_t>& colors,
+                     const Records& records, cudaStream_t stream);
 // Warm start: which superpixel continues which cluster.
 struct Tracks {
   unsigned long long* largest = nullptr;  // [rows][columns] piece_claim()
@@ -80,6 +82,22 @@ void track_records(const SlicGrid& grid, uint32_t least, Image<const uint8_t> co
                    const Records& records, cudaStream_t stream);
 // Brings the records there are to pinned memory.
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream);
+
+// Borders between recorded superpixels: a hash table of pairs of labels, then lists sorted by them.
+struct Borders {
+  uint32_t capacity = 0;              // labels that are recorded
+  uint32_t places = 0;                // of the hash table, a power of two
+  unsigned long long* key = nullptr;  // [places] lower label << 32 | other; 0: free
+  uint32_t* length = nullptr;         // [places]
+  uint32_t* degree = nullptr;         // [capacity] borders whose lower label is so
+  uint32_t* start = nullptr;          // [capacity + 1] of them in the lists
+  uint32_t* taken = nullptr;          // [capacity] places of a list
+  Border* unsorted = nullptr;         // [most_borders(capacity)]
+  Border* sorted = nullptr;           // [most_borders(capacity)]
+};
+// `total` labels are known on the device; the outcome goes to the table in pinned memory.
+void find_borders(ConstLabelMap labels, const uint32_t* total, const Borders& borders,
+                  const RegionTable& table, cudaStream_t stream);
 
 void write_label_picture(ConstLabelMap labels, const Frame& out, cudaStream_t stream);
 void write_boundaries(ConstLabelMap labels, const Frame& out, cudaStream_t stream);

@@ -15,6 +15,7 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(Records records) {
   region.id = region.track = i + 1;
   region.first_x = region.first_y = region.left = region.top = INT32_MAX;
   records.region[i] = region;
+  if (records.moments) records.moments[i] = Moments{};
 }
 
 // The first pixel as one number in raster order.
@@ -24,29 +25,61 @@ __device__ Wide* first_of(Region& region) {
   return reinterpret_cast<Wide*>(&region.first_x);
 }
 
+// Sum of the squares 0..n.
+__device__ inline Wide squares_to(int n) {
+  const auto m = static_cast<Wide>(n);
+  return m * (m + 1) * (2 * m + 1) / 6;
+}
+
+// What rows top..bottom of a column bring to the moments; `lab` sums the colours there.
+__device__ inline void add_moments(Moments& moments, int column, int top, int bottom,
+                                   const uint32_t (&lab)[3]) {
+  const auto x = static_cast<Wide>(column), rows = static_cast<Wide>(bottom - top + 1);
+  const Wide sum_y = rows * static_cast<Wide>(top + bottom) / 2;
+  for (int c = 0; c < 3; ++c) {
+    atomicAdd(reinterpret_cast<Wide*>(&moments.sum_lab[c]), static_cast<Wide>(lab[c]));
+  }
+  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_xx), rows * x * x);
+  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_xy), x * sum_y);
+  atomicAdd(reinterpret_cast<Wide*>(&moments.sum_yy),
+            squares_to(bottom) - (top > 0 ? squares_to(top - 1) : 0));
+}
+
+struct Sample {
+  ushort4 value;
+  uint32_t color;
+};
+
+template <bool kMoments>
 __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabelMap labels,
                                                                       ConstFrame frame,
+                                                                      Image<uint32_t> colors,
                                                                       Records records) {
   int top = 0, bottom = 0, column = 0;
-  uint32_t sum[3] = {};
+  uint32_t sum[3] = {}, lab[3] = {};
   const int channels = frame.layout.channels;
   walk(
       labels,
       [&](int x, int y) {
-        ushort4 value = {};
-        value.x = static_cast<uint16_t>(frame.sample(0, x, y));
-        if (channels > 1) value.y = static_cast<uint16_t>(frame.sample(1, x, y));
-        if (channels > 2) value.z = static_cast<uint16_t>(frame.sample(2, x, y));
-        return value;
+        Sample sample = {};
+        sample.value.x = static_cast<uint16_t>(frame.sample(0, x, y));
+        if (channels > 1) sample.value.y = static_cast<uint16_t>(frame.sample(1, x, y));
+        if (channels > 2) sample.value.z = static_cast<uint16_t>(frame.sample(2, x, y));
+        if constexpr (kMoments) sample.color = colors(x, y);
+        return sample;
       },
-      [&](uint32_t) { top = -1, sum[0] = sum[1] = sum[2] = 0; },
-      [&](ushort4 value, int x, int y) {
+      [&](uint32_t) {
+        top = -1;
+        for (int c = 0; c < 3; ++c) sum[c] = lab[c] = 0;
+      },
+      [&](const Sample& sample, int x, int y) {
         if (top < 0) top = y;
         bottom = y;
         column = x;
-        sum[0] += value.x;
-        sum[1] += value.y;
-        sum[2] += value.z;
+        sum[0] += sample.value.x;
+        sum[1] += sample.value.y;
+        sum[2] += sample.value.z;
+        for (int c = 0; c < 3; ++c) lab[c] += sample.color >> 8 * c & 255;
       },
       [&](uint32_t label) {
         if (label > records.capacity) return;
@@ -66,28 +99,35 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabel
             atomicAdd(reinterpret_cast<Wide*>(&region.sum_value[c]), static_cast<Wide>(sum[c]));
           }
         }
+        if constexpr (kMoments) {
+          add_moments(records.moments[label - 1], column, top, bottom, lab);
+        }
       });
 }
 
 __global__ __launch_bounds__(kThreads) void publish_kernel(Records records, RegionTable table) {
   const uint32_t total = *records.total;
   const uint32_t known = min(min(total, records.capacity), table.capacity);
-  const size_t words = static_cast<size_t>(known) * (sizeof(Region) / sizeof(Wide));
-  static_assert(sizeof(Region) % sizeof(Wide) == 0);
   const size_t first = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
-  for (size_t w = first; w < words; w += static_cast<size_t>(gridDim.x) * kThreads) {
-    reinterpret_cast<Wide*>(table.regions)[w] = reinterpret_cast<const Wide*>(records.region)[w];
-  }
+  const auto copy = [&]<class T>(const T* from, T* to) {
+    static_assert(sizeof(T) % sizeof(Wide) == 0);
+    const size_t words = static_cast<size_t>(known) * (sizeof(T) / sizeof(Wide));
+    for (size_t w = first; w < words; w += static_cast<size_t>(gridDim.x) * kThreads) {
+      reinterpret_cast<Wide*>(to)[w] = reinterpret_cast<const Wide*>(from)[w];
+    }
+  };
+  copy(records.region, table.regions);
+  if (table.moments) copy(records.moments, table.moments);
   if (first == 0 && table.total) *table.total = total;
 }
 
 }  // namespace
 
-void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Records& records,
-                     cudaStream_t stream) {
+void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<uint32_t>& colors,
+                     const Records& records, cudaStream_t stream) {
   launch(clear_kernel, blocks_for(records.capacity, kThreads), kThreads, 0, stream, records);
-  launch(measure_kernel, column_grid(labels.size()), ColumnWalk::threads, 0, stream, labels, frame,
-         records);
+  launch(records.moments ? measure_kernel<true> : measure_kernel<false>, column_grid(labels.size()),
+         ColumnWalk::threads, 0, stream, labels, frame, colors, records);
 }
 
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream) {

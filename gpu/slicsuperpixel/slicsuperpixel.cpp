@@ -61,6 +61,7 @@ class SlicCuda final : public Algorithm<Params> {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
             "the frame is not as configured");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    expects(!job.table.borders || setup_.has_borders, "borders are wanted, but not configured");
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     const cudaStream_t stream = stream_of(queue);
     const SlicGrid grid = grid_of(setup_.size, params);
@@ -115,6 +116,12 @@ class SlicCuda final : public Algorithm<Params> {
     write_codes(clusters, iterations, slot.codes(), slot.pieces().counts, stream);
   }
 
+  // The colours that moments are of, where others were compared; nobody needs those any more.
+  void read_lab(const Job& job, const Clusters& clusters, cudaStream_t stream) const {
+    read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab),
+                tables_.as<LabTables>(), clusters, stream);
+  }
+
   // How many superpixels somebody wants to know of.
   uint32_t records_wanted(const Job& job, const Params& params) const {
     if (job.table.regions) return job.table.capacity;
@@ -124,15 +131,19 @@ class SlicCuda final : public Algorithm<Params> {
 
   void report(const Job& job, const Params& params, const Clusters& clusters, LabelMap labels,
               const Slot& slot, cudaStream_t stream) const {
-    const Records records = slot.records(records_wanted(job, params));
+    const Records records = slot.records(records_wanted(job, params), job.table.moments);
     if (records.capacity) {
-      measure_records(labels, job.in, records, stream);
+      if (records.moments && params.color_space != ColorSpace::lab) read_lab(job, clusters, stream);
+      measure_records(labels, job.in, clusters.colors, records, stream);
       if (params.warm_start) {
         track_records(clusters.grid, least_area(clusters.grid, params), slot.codes(), slot.pieces(),
                       labels, slot.tracks(), records, stream);
       }
     }
     if (job.table.total) publish_records(records, job.table, stream);
+    if (job.table.borders) {
+      find_borders(labels, records.total, slot.borders(job.table.capacity), job.table, stream);
+    }
     if (job.out.empty()) return;
     switch (params.output) {
       case SlicOutput::labels:

@@ -1,6 +1,8 @@
 // The workspace of a frame.
 #include "gpu/slicsuperpixel/slot.hpp"
 
+#include <bit>
+
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
@@ -33,6 +35,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.reserve(tracks_.largest, cells);
   memory_.reserve(tracks_.spares, cells);
   memory_.reserve(records_, setup.max_regions);
+  memory_.reserve(moments_, setup.max_regions);
+  if (setup.has_borders) reserve_borders(setup.max_regions);
   memory_.allocate(*backend);
   if (setup.has_output && setup.out.format == setup.in.format) {
     ink_ = blank_device_ink(*backend, size_);
@@ -66,6 +70,24 @@ void Slot::reserve_pieces() {
   memory_.reserve(p.before, ids / 32);
   memory_.reserve(p.row_firsts, static_cast<size_t>(p.rows));
   memory_.reserve(p.total, 1);
+}
+
+void Slot::reserve_borders(uint32_t regions) {
+  Borders& b = borders_;
+  b.places = std::bit_ceil(4 * regions);
+  memory_.reserve(b.key, b.places);
+  memory_.reserve(b.length, b.places);
+  memory_.reserve(b.degree, regions);
+  memory_.reserve(b.start, regions + 1);
+  memory_.reserve(b.taken, regions);
+  memory_.reserve(b.unsorted, most_borders(regions));
+  memory_.reserve(b.sorted, most_borders(regions));
+}
+
+Borders Slot::borders(uint32_t capacity) const {
+  Borders borders = borders_;
+  borders.capacity = capacity;
+  return borders;
 }
 
 Clusters Slot::clusters(const SlicGrid& grid, const SlicParams& params) const {

@@ -17,13 +17,17 @@ class Slot {
   const Pieces& pieces() const { return pieces_; }
   const Tracks& tracks() const { return tracks_; }
   Image<uint8_t> codes() const;
-  Records records(uint32_t capacity) const { return {records_, capacity, pieces_.total}; }
+  Records records(uint32_t capacity, bool moments) const {
+    return {records_, capacity, pieces_.total, moments ? moments_ : nullptr};
+  }
+  Borders borders(uint32_t capacity) const;
   LabelMap labels() const { return map_of(labels_); }  // where nobody else wants them
   Ink ink() const { return ink_in(ink_.data(), size_); }
 
  private:
   LabelMap map_of(uint32_t* labels) const;
   void reserve_pieces();
+  void reserve_borders(uint32_t regions);
 
   Size size_;
   Workspace memory_;
@@ -35,6 +39,8 @@ class Slot {
   Pieces pieces_ = {};
   Tracks tracks_;
   Region* records_ = nullptr;
+  Moments* moments_ = nullptr;
+  Borders borders_;
   Block ink_;
 };
 

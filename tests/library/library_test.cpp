@@ -194,6 +194,46 @@ TEST(Library, OverlaysMayGoElsewhere) {
   EXPECT_EQ(elsewhere, in_place);
 }
 
+// A graph of superpixels, as an application reads it: two halves, bright and dark.
+TEST(Library, SuperpixelsComeWithColoursAndNeighbours) {
+  const Filter filter = open("slicsuperpixel");
+  ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
+  ASSERT_EQ(regions_set(filter.get(), "superpixels", "2"), REGIONS_OK);
+  std::vector<uint8_t> pixels(kWidth * kHeight, 255);
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth / 2; ++x) pixels[y * kWidth + x] = 0;
+  }
+  RegionsRegion regions[4];
+  RegionsMoments moments[4];
+  RegionsBorder borders[12];
+  RegionsFrame frame = {};
+  frame.in = picture("GRAY8", pixels);
+  frame.regions = regions;
+  frame.capacity = 4;
+  frame.moments = moments;
+  frame.borders = borders;
+  ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
+  ASSERT_EQ(frame.count, 2u);
+  EXPECT_EQ(moments[0].sum_lab[0], 28 * regions[0].area);   // L = 0
+  EXPECT_EQ(moments[1].sum_lab[0], 228 * regions[1].area);  // L = 100
+  ASSERT_EQ(frame.border_count, 1u);
+  EXPECT_EQ(borders[0].first, 1u);
+  EXPECT_EQ(borders[0].second, 2u);
+  EXPECT_EQ(borders[0].length, static_cast<uint32_t>(kHeight));
+  // Of those that fit.
+  frame.capacity = 1;
+  ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
+  EXPECT_EQ(frame.total, 2u);
+  EXPECT_EQ(frame.count, 1u);
+  EXPECT_EQ(frame.border_count, 0u);
+
+  const Filter labeller = open("cclabel");
+  Labelled l;
+  l.frame.borders = borders;
+  ASSERT_EQ(regions_set(labeller.get(), "output", "none"), REGIONS_OK);
+  EXPECT_EQ(regions_process(labeller.get(), &l.frame), REGIONS_ERROR_INPUT);
+}
+
 // What is wrong is named, and the next frame works.
 TEST(Library, WhatIsWrongIsNamed) {
   const Filter filter = open("cclabel");

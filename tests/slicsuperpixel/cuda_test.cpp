@@ -37,6 +37,7 @@ class SlicCuda : public testing::Test {
     setup.size = in.size();
     setup.color = in.color;
     setup.max_regions = std::max(options.capacity, 1u);
+    setup.has_borders = true;
     std::unique_ptr<DeviceFrame> out;
     if (options.out) {
       setup.has_output = true;
@@ -55,6 +56,16 @@ class SlicCuda : public testing::Test {
     if (out) job.out = out->frame();
     job.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height, map.pitch[0]};
     job.table = {options.capacity ? table : nullptr, options.capacity, total};
+    const Block moments = backend_->allocate_pinned((options.capacity + 1) * sizeof(Moments));
+    const Block borders =
+        backend_->allocate_pinned((most_borders(options.capacity) + 1) * sizeof(Border));
+    const Block border_count = backend_->allocate_pinned(sizeof(uint32_t));
+    *border_count.as<uint32_t>() = 0;
+    if (options.capacity) {
+      job.table.moments = moments.as<Moments>();
+      job.table.borders = borders.as<Border>();
+      job.table.border_count = border_count.as<uint32_t>();
+    }
     for (int i = 0; i < times; ++i) algorithm_->enqueue(job, params, *queue_);
     queue_->record();
     queue_->wait();
@@ -66,6 +77,11 @@ class SlicCuda : public testing::Test {
     result.superpixels.labels.assign(first, first + in.size().area());
     result.total = *total;
     result.superpixels.regions.assign(table, table + std::min(*total, options.capacity));
+    const auto* first_moments = moments.as<Moments>();
+    result.superpixels.moments.assign(first_moments,
+                                      first_moments + result.superpixels.regions.size());
+    result.superpixels.borders.assign(borders.as<Border>(),
+                                      borders.as<Border>() + *border_count.as<uint32_t>());
     if (out) result.out.emplace(out->download(&out_intact));
     result.intact = labels_intact && out_intact;
     return result;

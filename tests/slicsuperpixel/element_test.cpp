@@ -77,5 +77,55 @@ TEST(SlicElement, LabelsThatDoNotFitAreAnError) {
   EXPECT_NE(h.error_text().find("GRAY8 holds labels up to 255"), std::string::npos);
 }
 
+// As an application reads them.
+TEST(SlicElement, MetadataHasColoursSpreadAndNeighbours) {
+  const GuardedFrame picture = kScene.frame();
+  const Superpixels expected = run_slic_on_cpu(1, picture.frame(), kScene.params()).superpixels;
+  Harness h(
+      "slicsuperpixel device=cpu output=none region-size=12 attach-covariance=true "
+      "attach-adjacency=true");
+  h.video("RGBA", 160, 96);
+  ASSERT_EQ(h.push(bytes_of(picture.frame())), GST_FLOW_OK) << h.error_text();
+  const BufferPtr out = h.pull();
+  ASSERT_NE(out, nullptr) << h.error_text();
+  const GstStructure* found = regions_of(out.get());
+  ASSERT_EQ(region_count(found), expected.regions.size());
+  const GValue* list = gst_structure_get_value(found, "regions");
+  for (guint i = 0; i < expected.regions.size(); ++i) {
+    const GstStructure* region = gst_value_get_structure(gst_value_array_get_value(list, i));
+    const auto number = [&](const char* name) {
+      double value = -1e9;
+      EXPECT_TRUE(gst_structure_get_double(region, name, &value)) << name;
+      return value;
+    };
+    const MeanLab lab = mean_lab(expected.regions[i], expected.moments[i]);
+    const Covariance spread = covariance(expected.regions[i], expected.moments[i]);
+    EXPECT_EQ(number("lab-l"), lab.l);
+    EXPECT_EQ(number("lab-a"), lab.a);
+    EXPECT_EQ(number("lab-b"), lab.b);
+    EXPECT_EQ(number("cov-xx"), spread.xx);
+    EXPECT_EQ(number("cov-xy"), spread.xy);
+    EXPECT_EQ(number("cov-yy"), spread.yy);
+  }
+  GstBuffer* adjacency = gst_value_get_buffer(gst_structure_get_value(found, "adjacency"));
+  const std::vector<uint8_t> bytes = bytes_of(adjacency);
+  ASSERT_EQ(bytes.size(), expected.borders.size() * 3 * sizeof(uint32_t));
+  EXPECT_EQ(std::memcmp(bytes.data(), expected.borders.data(), bytes.size()), 0);
+}
+
+TEST(SlicElement, MetadataHasNeighboursOnRequestOnly) {
+  const GuardedFrame picture = kScene.frame();
+  Harness h("slicsuperpixel device=cpu output=none");
+  h.video("RGBA", 160, 96);
+  ASSERT_EQ(h.push(bytes_of(picture.frame())), GST_FLOW_OK) << h.error_text();
+  const BufferPtr out = h.pull();
+  const GstStructure* found = regions_of(out.get());
+  EXPECT_FALSE(gst_structure_has_field(found, "adjacency"));
+  const GstStructure* first = gst_value_get_structure(
+      gst_value_array_get_value(gst_structure_get_value(found, "regions"), 0));
+  EXPECT_TRUE(gst_structure_has_field(first, "lab-l"));
+  EXPECT_FALSE(gst_structure_has_field(first, "cov-xx"));
+}
+
 }  // namespace
 }  // namespace regions::test

@@ -107,6 +107,35 @@ std::vector<uint32_t> join(std::vector<uint32_t> pieces, uint32_t count,
   return pieces;
 }
 
+// Moments and borders, from labels.
+void describe(const ConstFrame& in, Superpixels& result) {
+  const ColorReader reader = reader_of(in.layout, in.color, ColorSpace::lab);
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> sides;
+  const auto label = [&](int x, int y) {
+    return result
+        .labels[static_cast<size_t>(y) * static_cast<size_t>(in.width) + static_cast<size_t>(x)];
+  };
+  result.moments.resize(result.regions.size());
+  for (int y = 0; y < in.height; ++y) {
+    for (int x = 0; x < in.width; ++x) {
+      Moments& m = result.moments[label(x, y) - 1];
+      const uint32_t lab = reader.at(lab_tables(), in, x, y);
+      for (int c = 0; c < 3; ++c) {
+        m.sum_lab[c] += static_cast<uint64_t>(color_component(lab, c) + 128);
+      }
+      const auto wide_x = static_cast<uint64_t>(x), wide_y = static_cast<uint64_t>(y);
+      m.sum_xx += wide_x * wide_x;
+      m.sum_xy += wide_x * wide_y;
+      m.sum_yy += wide_y * wide_y;
+      if (x > 0) ++sides[std::minmax(label(x, y), label(x - 1, y))];
+      if (y > 0) ++sides[std::minmax(label(x, y), label(x, y - 1))];
+    }
+  }
+  for (const auto& [pair, length] : sides) {
+    if (pair.first != pair.second) result.borders.push_back({pair.first, pair.second, length});
+  }
+}
+
 }  // namespace
 
 std::vector<uint32_t> pieces_of(const std::vector<uint32_t>& values, Size size, uint32_t* count) {
@@ -239,6 +268,7 @@ Superpixels superpixels_slowly(const ConstFrame& in, const SlicParams& params) {
       r.sum_value[c] += static_cast<uint64_t>(in.sample(c, x, y));
     }
   }
+  describe(in, result);
   return result;
 }
 

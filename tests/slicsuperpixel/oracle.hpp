@@ -11,6 +11,8 @@ namespace regions {
 struct Superpixels {
   std::vector<uint32_t> labels;  // [height][width]
   std::vector<Region> regions;
+  std::vector<Moments> moments;
+  std::vector<Border> borders;
 };
 
 Superpixels superpixels_slowly(const ConstFrame& in, const SlicParams& params);

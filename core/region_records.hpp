@@ -1,0 +1,39 @@
+// What an algorithm finds out about a frame's regions, in pinned memory of its own.
+#pragma once
+
+#include <span>
+
+#include "core/backend.hpp"
+#include "core/region.hpp"
+
+namespace regions {
+
+class RegionRecords {
+ public:
+  RegionRecords() = default;
+  // Of at most so many regions; with moments or borders if the algorithm has them.
+  RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders);
+
+  bool empty() const { return !records_.data(); }
+  // Where a frame's work leaves them; clears the counts.
+  RegionTable table() const;
+
+  uint32_t total() const { return empty() ? 0 : counts()[0]; }
+  std::span<const Region> regions(uint32_t kept) const { return {records_.as<Region>(), kept}; }
+  std::span<const Moments> moments(uint32_t kept) const {
+    return {moments_.as<Moments>(), moments_.data() ? kept : 0};
+  }
+  std::span<const Border> borders() const {
+    return {borders_.as<Border>(), borders_.data() ? counts()[1] : 0};
+  }
+
+ private:
+  uint32_t* counts() const { return counts_.as<uint32_t>(); }
+  uint32_t most_ = 0;
+  Block records_;  // Region[most]
+  Block counts_;   // total, and of borders
+  Block moments_;  // Moments[most], if the algorithm has them
+  Block borders_;  // Border[most_borders(most)], if somebody asks
+};
+
+}  // namespace regions

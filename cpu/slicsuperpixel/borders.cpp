@@ -1,0 +1,90 @@
+// Runs that touch are counted in a hash table of pairs, which is then sorted.
+#include "cpu/slicsuperpixel/borders.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace regions {
+namespace {
+
+// Counts sides between pairs of labels. A place is free while its length is 0; there always is a
+// free one, as there are less than 3 borders a label.
+class BorderCounter {
+ public:
+  BorderCounter(Border* places, uint32_t recorded)
+      : places_(places), mask_(border_places(recorded) - 1), recorded_(recorded) {
+    std::fill_n(places, mask_ + 1, Border{});
+  }
+  void add(uint32_t a, uint32_t b, uint32_t sides) {
+    if (a > b) std::swap(a, b);
+    if (a == b || b > recorded_) return;
+    const uint64_t mixed = (static_cast<uint64_t>(a) << 32 | b) * 0x9E3779B97F4A7C15;
+    for (size_t at = mixed >> 32;; ++at) {
+      Border& place = places_[at & mask_];
+      if (place.length == 0) place = {a, b, 0};
+      if (place.first != a || place.second != b) continue;
+      place.length += sides;
+      return;
+    }
+  }
+  uint32_t sort_into(Border* borders) const {
+    Border* const end = std::copy_if(places_, places_ + mask_ + 1, borders,
+                                     [](const Border& b) { return b.length; });
+    std::sort(borders, end, [](const Border& a, const Border& b) {
+      return a.first != b.first ? a.first < b.first : a.second < b.second;
+    });
+    return static_cast<uint32_t>(end - borders);
+  }
+
+ private:
+  Border* const places_;
+  const size_t mask_;
+  const uint32_t recorded_;
+};
+
+struct Row {
+  const Run* begin;
+  const Run* end;
+};
+
+void count_within(const Row& row, const uint32_t* dense, BorderCounter& counter) {
+  for (const Run* run = row.begin + 1; run < row.end; ++run) {
+    counter.add(dense[run[-1].label], dense[run->label], 1);
+  }
+}
+
+void count_between(const Row& above, const Row& below, const uint32_t* dense,
+                   BorderCounter& counter) {
+  const auto end_of = [](const Run* run) { return run->x + run->length; };
+  const Run *a = above.begin, *b = below.begin;
+  while (a < above.end && b < below.end) {
+    const uint32_t end = std::min(end_of(a), end_of(b));
+    counter.add(dense[a->label], dense[b->label], end - std::max(a->x, b->x));
+    if (end_of(a) == end) ++a;
+    if (end_of(b) == end) ++b;
+  }
+}
+
+}  // namespace
+
+size_t border_places(size_t labels) { return std::bit_ceil(4 * std::max<size_t>(labels, 1)); }
+
+uint32_t find_borders(const LabelRuns& labels, uint32_t recorded, Border* places, Border* borders) {
+  BorderCounter counter(places, recorded);
+  Row above = {nullptr, nullptr};
+  for (int s = 0; s < labels.strips; ++s) {
+    const Run* const end = labels.runs[s] + labels.counts[s];
+    for (const Run* run = labels.runs[s]; run != end;) {
+      Row row = {run, run};
+      while (row.end != end && row.end->y == run->y) ++row.end;
+      count_within(row, labels.dense, counter);
+      count_between(above, row, labels.dense, counter);
+      above = row;
+      run = row.end;
+    }
+  }
+  return counter.sort_into(borders);
+}
+
+}  // namespace regions
