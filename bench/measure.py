@@ -167,6 +167,10 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         play("pinned, labels out", LABELS, every, "--source", "pinned", *long_run)
         play("CUDA memory, no picture out", NOTHING, every, "--source", "cuda", *long_run)
         play("CUDA memory, labels out", LABELS, "1,4", "--source", "cuda", *long_run)
+        if not quick:  # what one launch for all of them could gain at most
+            small = ("--source", "cuda", "--size", "640x480", "--streams", "1,16")
+            for chain in ("identity", NOTHING, LABELS):
+                play("16 small streams", chain, "2", *small, "--frames", "3000")
     for name, clip in (clips or {}).items():
         before = len(runner.rows)
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec"
@@ -174,10 +178,14 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         play(f"{name} decoded, labelled, drawn on the GPU", DRAWN, "1,4", "--from", source)
         play(f"{name} decoded, cut on the GPU", CUT, "1,4", "--from", source)
         play(f"{name} decoded, cut, labelled, drawn on the GPU", FLAGSHIP, "1,4", "--from", source)
+        if name == "people" and not quick:
+            several = ("--from", source, "--streams", "1,2,4,8")
+            play(f"{name} decoded, many streams", "identity", "1", *several)
+            play(f"{name} decoded, cut, labelled, drawn, many streams", FLAGSHIP, "2", *several)
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
             decoded = runner.rows[before]["frames"]  # the decoder alone may keep one back
-            if row["frames"] != decoded:
+            if row["frames"] != decoded * row["streams"]:
                 runner.failures.append(f"{row['frames']} of {name}'s {decoded} frames arrived")
 
 

@@ -39,11 +39,30 @@ def machine_of(figures):
             f"commit {facts['commit']}, {facts['date']}")
 
 
+def chain_of(row):
+    """The elements of a pipeline, without what every one of them says."""
+    return " ! ".join(part.split(" frames-in-flight")[0]
+                      for part in row["chain"].split(" ! ") if "video/x-raw" not in part)
+
+
+def streams_table(figures):
+    """Frames a second of several streams together."""
+    groups = {}
+    for row in figures.select(what="streams"):
+        source = (f"{row['width']}x{row['height']} {row['source']}" if row["source"] != "launch"
+                  else "1920x1080 H.264 decoded by nvh264dec")
+        groups.setdefault((source, chain_of(row)), {})[row["streams"]] = row["frames_per_second"]
+    counts = sorted({count for rates in groups.values() for count in rates})
+    return table(["frames from", "elements"] + [str(count) for count in counts],
+                 [[source, f"`{chain}`"] +
+                  [number(rates[c]) if c in rates else "–" for c in counts]
+                  for (source, chain), rates in groups.items()])
+
+
 def pipeline_table(figures):
     groups = {}
     for row in figures.select(what="pipeline"):
-        chain = " ! ".join(part.split(" frames-in-flight")[0]
-                           for part in row["chain"].split(" ! ") if "video/x-raw" not in part)
+        chain = chain_of(row)
         source = row["source"] if row["source"] != "launch" else "H.264 decoded by nvh264dec"
         groups.setdefault((source, chain), {})[row["in_flight"]] = row
     depths = sorted({depth for rows in groups.values() for depth in rows})

@@ -1,6 +1,7 @@
 // Frames a second of whole pipelines, and how long one frame takes through them:
 //   pipeline [--json] [--source system|pinned|cuda] [--from TEXT] [--chain TEXT]
-//            [--in-flight LIST] [--size WxH] [--format NAME] [--content NAME] [--frames N]
+//            [--in-flight LIST] [--streams LIST] [--size WxH] [--format NAME] [--content NAME]
+//            [--frames N]
 // TEXT is as for gst-launch; "%d" in --chain stands for the frames in flight. --from replaces the
 // ready-made frames by a source of its own ("filesrc location=clip.mp4 ! qtdemux ! …").
 #include <charconv>
@@ -22,6 +23,7 @@ struct Options {
   std::string from;
   std::string chain = "cclabel output=none frames-in-flight=%d";
   std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::vector<int> streams;  // side by side in one process, all alike; empty: one
   Size size = {1920, 1080};
   PixelFormat format = PixelFormat::nv12;
   std::string content = "smooth";
@@ -37,6 +39,16 @@ int whole_number(const std::string& text) {
   return value;
 }
 
+std::vector<int> whole_numbers(const std::string& text) {
+  std::vector<int> numbers;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    numbers.push_back(whole_number(text.substr(start, end - start)));
+    start = end + 1;
+  }
+  return numbers;
+}
+
 void read(Options& options, const std::string& name, const std::string& value) {
   if (name == "--source") {
     options.source = value;
@@ -46,12 +58,9 @@ void read(Options& options, const std::string& name, const std::string& value) {
   } else if (name == "--chain") {
     options.chain = value;
   } else if (name == "--in-flight") {
-    options.in_flight.clear();
-    for (size_t start = 0; start < value.size();) {
-      const size_t end = std::min(value.find(',', start), value.size());
-      options.in_flight.push_back(whole_number(value.substr(start, end - start)));
-      start = end + 1;
-    }
+    options.in_flight = whole_numbers(value);
+  } else if (name == "--streams") {
+    options.streams = whole_numbers(value);
   } else if (name == "--size") {
     const size_t cross = std::min(value.find('x'), value.size() - 1);
     options.size = {whole_number(value.substr(0, cross)), whole_number(value.substr(cross + 1))};
@@ -102,31 +111,41 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-void print(const Options& options, const std::string& chain, int in_flight, const Outcome& got) {
+void print(const Options& options, const std::string& chain, int in_flight, int streams,
+           const Outcome& got) {
   if (!options.json) {
-    std::printf("%-7s %-60s %2d in flight: %8.1f frames/s, one frame %8.1f us, %s\n",
-                options.source.c_str(), chain.c_str(), in_flight, got.frames_per_second,
+    std::printf("%-7s %-60s %2d in flight, %2d streams: %8.1f frames/s, one frame %8.1f us, %s\n",
+                options.source.c_str(), chain.c_str(), in_flight, streams, got.frames_per_second,
                 got.latency_us, got.device.c_str());
     return;
   }
   std::printf(
-      "{\"what\":\"pipeline\",\"source\":\"%s\",\"from\":%s,\"chain\":%s,\"in_flight\":%d,"
-      "\"format\":\"%s\",\"width\":%d,\"height\":%d,\"content\":\"%s\",\"frames\":%d,"
+      "{\"what\":\"%s\",\"source\":\"%s\",\"from\":%s,\"chain\":%s,\"in_flight\":%d,"
+      "\"streams\":%d,\"format\":\"%s\",\"width\":%d,\"height\":%d,\"content\":\"%s\",\"frames\":%"
+      "d,"
       "\"frames_per_second\":%.2f,\"latency_us\":%.1f,\"offered_pool\":%s,\"device\":%s}\n",
-      options.source.c_str(), quoted(options.from).c_str(), quoted(chain).c_str(), in_flight,
+      options.streams.empty() ? "pipeline" : "streams", options.source.c_str(),
+      quoted(options.from).c_str(), quoted(chain).c_str(), in_flight, streams,
       std::string(name_of(options.format)).c_str(), options.size.width, options.size.height,
       options.content.c_str(), got.frames, got.frames_per_second, got.latency_us,
       got.offered_pool ? "true" : "false", quoted(got.device).c_str());
   std::fflush(stdout);
 }
 
+// Calls visit(chain, frames in flight, streams) for all that is asked for.
+template <class Visit>
+void for_each_case(const Options& options, Visit visit) {
+  const std::vector<int> all = options.streams.empty() ? std::vector{1} : options.streams;
+  for (const int n : options.in_flight) {
+    for (const int streams : all) visit(with_number(options.chain, n), n, streams);
+  }
+}
+
 void measure(const Options& options) {
   if (options.source == "launch") {
-    for (const int n : options.in_flight) {
-      const std::string chain = with_number(options.chain, n);
-      print(options, chain, n, play_text(options.from + " ! " + chain));
-    }
-    return;
+    return for_each_case(options, [&](const std::string& chain, int n, int streams) {
+      print(options, chain, n, streams, play_text(options.from + " ! " + chain, streams));
+    });
   }
   const Picture picture = make_picture(options.content, options.size);
   const GuardedFrame frame = convert(picture.frame(), options.format);
@@ -140,11 +159,10 @@ void measure(const Options& options) {
   if (cuda) supply.origin = FrameOrigin::ready_made;
   const Caps caps(caps_text(options, cuda ? "(memory:CUDAMemory)" : ""));
   supply.caps = caps.get();
-  for (const int n : options.in_flight) {
-    const std::string chain = with_number(options.chain, n);
+  for_each_case(options, [&](const std::string& chain, int n, int streams) {
     supply.refill = !cuda && (chain.find("overlay") != std::string::npos);
-    print(options, chain, n, play(supply, chain, caps_text(options, "")));
-  }
+    print(options, chain, n, streams, play(supply, chain, caps_text(options, ""), streams));
+  });
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ import sys
 import cut_tables
 from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
-from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, table, times, verdict)
+from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams_table, table, times, verdict)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -262,7 +262,11 @@ def gpu_parts(gpu):
         "*system*: ready-made frames in pageable memory; *pinned*: in buffers of the pool that "
         "cclabel proposes; *cuda*: in CUDA memory. The last column: a frame that no other follows, from the source to the sink.\n",
         "![Frames a second over frames in flight](plots/pipelines.svg)\n",
-        pipeline_table(gpu.figures), *superpixels(gpu.figures)]
+        pipeline_table(gpu.figures),
+        "### Many streams in one process\n",
+        "Frames a second of all streams together, two frames in flight in each. `identity` is the "
+        "same pipeline without our elements: nothing that joins the work of several streams could "
+        "be faster than that.\n", streams_table(gpu.figures), *superpixels(gpu.figures)]
 
 
 def write(docs=os.path.join(ROOT, "docs")):

@@ -43,21 +43,21 @@ class Arrivals {
   std::vector<int64_t> times_;  // since the pipeline began
 };
 
-// A pipeline with an owner.
+// A pipeline with an owner, of one stream or of several side by side.
 class Stage {
  public:
+  Stage() : pipeline_(gst_pipeline_new(nullptr)) {}
   // `source` (taken; may be null) comes before what `text` describes, which ends with a sink called
   // "sink".
-  Stage(GstElement* source, const std::string& text) {
+  Stage(GstElement* source, const std::string& text) : Stage() { add(source, text); }
+  void add(GstElement* source, const std::string& text) {
     GError* error = nullptr;
-    pipeline_ = gst_pipeline_new(nullptr);
     GstElement* rest = source ? gst_parse_bin_from_description(text.c_str(), TRUE, &error)
                               : gst_parse_bin_from_description(text.c_str(), FALSE, &error);
     if (error || !rest) {
       const std::string why = error ? error->message : "?";
       g_clear_error(&error);
       if (source) gst_object_unref(gst_object_ref_sink(source));
-      gst_object_unref(pipeline_);
       throw InputError("cannot build '" + text + "': " + why);
     }
     gst_bin_add(GST_BIN(pipeline_), rest);
@@ -65,7 +65,7 @@ class Stage {
       gst_bin_add(GST_BIN(pipeline_), source);
       gst_element_link(source, rest);
     }
-    watch_sink();
+    watch_sink(rest);
   }
   ~Stage() {
     gst_element_set_state(pipeline_, GST_STATE_NULL);
@@ -75,7 +75,7 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   GstElement* pipeline() const { return pipeline_; }
-  Arrivals& arrivals() { return arrivals_; }
+  Arrivals& arrivals() { return arrivals_; }  // at all sinks
   void start() { gst_element_set_state(pipeline_, GST_STATE_PLAYING); }
 
   // Until EOS; throws what the pipeline says if that is an error.
@@ -121,8 +121,8 @@ class Stage {
   }
 
  private:
-  void watch_sink() {
-    GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline_), "sink");
+  void watch_sink(GstElement* stream) {
+    GstElement* sink = gst_bin_get_by_name(GST_BIN(stream), "sink");
     GstPad* pad = gst_element_get_static_pad(sink, "sink");
     gst_pad_add_probe(
         pad, GST_PAD_PROBE_TYPE_BUFFER,
@@ -228,7 +228,8 @@ Caps::~Caps() {
   if (caps_) gst_caps_unref(caps_);
 }
 
-Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps) {
+Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps,
+             int streams) {
   std::unique_ptr<ReadyMade> ready;
   if (supply.origin == FrameOrigin::ready_made) {
     ready = std::make_unique<ReadyMade>(supply, system_caps);
@@ -241,6 +242,7 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
   {
     GstElement* source = make_frame_source(supply);
     Stage stage(source, chain + kSink);
+    for (int i = 1; i < streams; ++i) stage.add(make_frame_source(supply), chain + kSink);
     if (context) gst_element_set_context(stage.pipeline(), context);
     stage.play_to_end();
     const std::vector<int64_t> times = stage.arrivals().times();
@@ -248,17 +250,20 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
     outcome.frames_per_second = rate_of(times);
     outcome.offered_pool = was_offered_pool(source);
     outcome.device = stage.active_device();
-    if (outcome.frames != supply.frames) {
-      throw DeviceError(std::to_string(outcome.frames) + " of " + std::to_string(supply.frames) +
+    const int sent = streams * supply.frames;
+    if (outcome.frames != sent) {
+      throw DeviceError(std::to_string(outcome.frames) + " of " + std::to_string(sent) +
                         " frames arrived");
     }
   }
+  if (streams > 1) return outcome;
   outcome.latency_us = single_frame_latency(supply, chain, context);
   return outcome;
 }
 
-Outcome play_text(const std::string& text) {
-  Stage stage(nullptr, text + kSink);
+Outcome play_text(const std::string& text, int streams) {
+  Stage stage;
+  for (int i = 0; i < streams; ++i) stage.add(nullptr, text + kSink);
   stage.play_to_end();
   Outcome outcome;
   const std::vector<int64_t> times = stage.arrivals().times();

@@ -21,8 +21,8 @@ class Caps {
 };
 
 struct Outcome {
-  int frames = 0;                // that arrived
-  double frames_per_second = 0;  // after the first tenth of them
+  int frames = 0;                // that arrived, of all streams
+  double frames_per_second = 0;  // after the first tenth of them, of all streams
   double latency_us = 0;         // median of single frames that nothing follows; -1: one of them
                                  // did not arrive; 0: not measured
   bool offered_pool = false;     // by the first element of the chain
@@ -30,11 +30,13 @@ struct Outcome {
 };
 
 // The supply's frames through `chain`, first at full speed, then one at a time. Frames of a supply
-// that is ready-made are uploaded first, from `system_caps`. Throws DeviceError with what the
-// pipeline said if it fails, or if frames are lost.
-Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps);
+// that is ready-made are uploaded first, from `system_caps`. Several streams play the same side by
+// side in one pipeline, at full speed only. Throws DeviceError with what the pipeline said if it
+// fails, or if frames are lost.
+Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps,
+             int streams = 1);
 
-// A pipeline given whole but for its sink, at full speed.
-Outcome play_text(const std::string& text);
+// Pipelines given whole but for their sink, at full speed.
+Outcome play_text(const std::string& text, int streams = 1);
 
 }  // namespace regions
