@@ -5,9 +5,11 @@ import os
 import sys
 
 import cut_tables
+import volume_tables
 from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
-from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams_table, table, times, verdict)
+from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams_table, table,
+                     times, verdict)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -183,7 +185,8 @@ def document(gpu, cpu, cpus, cuts):
     if gpu:
         parts += ["## What was asked for, GPU\n",
                   table(wanted, gpu.musts() + cut_tables.musts_on_gpu(cuts[0], verdict) +
-                        cut_tables.element_must(gpu.figures, verdict))]
+                        cut_tables.element_must(gpu.figures, verdict) +
+                        volume_tables.musts(gpu.figures, gpu.anchors, verdict))]
     if cpu:
         asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]
         parts += ["## What was asked for, CPU\n",
@@ -266,7 +269,8 @@ def gpu_parts(gpu):
         "### Many streams in one process\n",
         "Frames a second of all streams together, two frames in flight in each. `identity` is the "
         "same pipeline without our elements: nothing that joins the work of several streams could "
-        "be faster than that.\n", streams_table(gpu.figures), *superpixels(gpu.figures)]
+        "be faster than that.\n", streams_table(gpu.figures), *superpixels(gpu.figures),
+        *volume_tables.part(gpu.figures, about)]
 
 
 def write(docs=os.path.join(ROOT, "docs")):

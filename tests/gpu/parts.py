@@ -275,6 +275,12 @@ class Suite:
                              "--seconds", "1", plain], name, env=self.env)
             os.remove(plain)
 
+    def volumes(self):
+        """Cubes at one threshold, and at 64."""
+        for more in ([], ["--thresholds"]):
+            self.runner.run([self.program("volumes"), "--json", "--cuda", *more],
+                            " ".join(["volumes", *more]), timeout=200, env=self.env)
+
     def soak(self):
         report = os.path.join(self.folder, "soak.json")
         status, text = self.call([self.program("soak"), "--streams", "8", "--seconds",
@@ -297,4 +303,4 @@ class Suite:
 
 
 PARTS = ("tests", "sanitizer", "repeats", "whole", "algorithms", "pipelines", "peers",
-         "superpixels", "cuts", "soak", "cpu")
+         "superpixels", "cuts", "volumes", "soak", "cpu")

@@ -15,7 +15,8 @@ BUILD_FILES = ("meson.build", "meson_options.txt")
 # These only describe figures that were taken before.
 REPORT_ONLY = ("bench/results/", "bench/report.py", "bench/report_test.py", "bench/plots.py",
                "bench/figures.py", "bench/run", "bench/anchors.json", "bench/requirements.txt",
-               "bench/cpu_report.py", "bench/cut_tables.py", "bench/phrases.py", "bench/composites.py",
+               "bench/cpu_report.py", "bench/cut_tables.py", "bench/volume_tables.py",
+               "bench/phrases.py", "bench/composites.py",
                "bench/maxflow_peers.py", "bench/maxflow_requirements.txt", "bench/foreground",
                "bench/superpixel-quality", "bench/superpixel-stability")
 MARK = b"gst-regions-sources:"
