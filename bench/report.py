@@ -5,6 +5,7 @@ import os
 import sys
 
 import cut_tables
+import superpixel_tables
 import volume_tables
 from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
@@ -190,7 +191,8 @@ def document(gpu, cpu, cpus, cuts):
     if cpu:
         asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]
         parts += ["## What was asked for, CPU\n",
-                  table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict))]
+                  table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict) +
+                        superpixel_tables.musts(verdict))]
     if gpu:
         parts += gpu_parts(gpu)
     for each in cpus:
@@ -216,6 +218,7 @@ def document(gpu, cpu, cpus, cuts):
                   "people walking, seen by the same:\n",
                   "![Composites](../bench/results/foreground/composites.jpg)\n",
                   "![People walking](../bench/results/foreground/vtest.jpg)\n"]
+    parts += superpixel_tables.part()
     return "\n".join(parts)
 
 
