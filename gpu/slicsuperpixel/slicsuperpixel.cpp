@@ -52,6 +52,7 @@ class SlicCuda final : public Algorithm<Params> {
     for (Slot& slot : slots_) slot.allocate(backend_, setup);
     if (!tables_.data()) upload_tables();
     kept_ = backend_->allocate(most_cells(setup.size) * sizeof(ClusterSums));
+    kept_reach_ = backend_->allocate(most_cells(setup.size) * sizeof(uint32_t));
     unfit_ = backend_->allocate(sizeof(uint32_t));
     if (!order_) order_ = std::make_unique<FrameOrder>(backend_);
     reset();
@@ -85,10 +86,13 @@ class SlicCuda final : public Algorithm<Params> {
   // What the frame has to do with the one before.
   void begin_warm(const Params& params, Clusters& clusters) {
     clusters.kept = kept_.as<ClusterSums>();
+    clusters.kept_reach = kept_reach_.as<uint32_t>();
     clusters.unfit = unfit_.as<uint32_t>();
-    clusters.same = last_grid_ == clusters.grid && last_space_ == params.color_space;
+    clusters.same = last_grid_ == clusters.grid && last_space_ == params.color_space &&
+                    last_variant_ == params.variant;
     last_grid_ = clusters.grid;
     last_space_ = params.color_space;
+    last_variant_ = params.variant;
   }
 
   void upload_tables() {
@@ -165,9 +169,11 @@ class SlicCuda final : public Algorithm<Params> {
   Block tables_;
   // Warm start: how the last frame ended, and who may look.
   Block kept_;
+  Block kept_reach_;
   Block unfit_;
   SlicGrid last_grid_;
   ColorSpace last_space_ = ColorSpace::lab;
+  SlicVariant last_variant_ = SlicVariant::slic;
   std::unique_ptr<FrameOrder> order_;
   std::vector<Slot> slots_;
 };

@@ -1,6 +1,7 @@
 // The workspace of a frame.
 #include "gpu/slicsuperpixel/slot.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "gpu/drawing/drawing.hpp"
@@ -28,6 +29,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   const auto rows = static_cast<size_t>(size_.height);
   memory_.reserve(colors_, color_stride(size_.width) * rows);
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
+  for (uint32_t*& reach : reach_) memory_.reserve(reach, cells);
   memory_.reserve(moved_, kMostIterations);
   memory_.reserve(codes_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
@@ -100,6 +102,7 @@ Clusters Slot::clusters(const SlicGrid& grid, const SlicParams& params) const {
     clusters.moved = moved_;
     clusters.limit = movement_limit(grid, params);
   }
+  if (params.variant == SlicVariant::slico) std::copy_n(reach_, 3, clusters.reach);
   return clusters;
 }
 

@@ -33,6 +33,7 @@ class Slot {
   Workspace memory_;
   uint32_t* colors_ = nullptr;
   ClusterSums* sums_[3] = {};
+  uint32_t* reach_[3] = {};
   unsigned long long* moved_ = nullptr;
   uint8_t* codes_ = nullptr;
   uint32_t* labels_ = nullptr;

@@ -15,6 +15,7 @@ using Color = std::array<int, 3>;
 
 struct Cluster {
   int64_t color[3] = {}, x = 0, y = 0, count = 0;  // colours + 128, places in the picture
+  int64_t reach = 0;  // of slico: 64 times the greatest squared Lab distance of the last iteration
 };
 
 // Rounded sixteenths, from the quotient of floats.
@@ -40,6 +41,16 @@ int gradient(const std::vector<Color>& pixels, Size size, const SlicScale& scale
   return sum;
 }
 
+// 64 times the squared Lab distance.
+int64_t squared(const Cluster& k, const Color& p, const SlicScale& scale) {
+  int64_t sum = 0;
+  for (size_t c = 0; c < 3; ++c) {
+    const int64_t mean = k.count > 0 ? (sixteenths(k.color[c], k.count) + 2) / 4 : 0;
+    sum += scale.weight[c] * (4 * (p[c] + 128) - mean) * (4 * (p[c] + 128) - mean);
+  }
+  return sum;
+}
+
 // 16 times the score, with the place in the lower bits.
 int64_t score(const Cluster& k, int place, const Color& p, int x, int y, const SlicGrid& grid,
               const SlicScale& scale) {
@@ -54,11 +65,16 @@ int64_t score(const Cluster& k, int place, const Color& p, int x, int y, const S
   const int u = x - cell_x - grid.width / 2, patch = (y - cell_y) / 16 * 16, v = y - cell_y - patch;
   const int64_t right = -times(kx, scale.slope), down = -times(ky, scale.slope);
   int64_t start = times(kx * kx + ky * ky, scale.bow), rest = 0;
-  for (size_t c = 0; c < 3; ++c) {
+  const bool adapts = scale.adaptive > 0;
+  for (size_t c = 0; c < 3 && !adapts; ++c) {
     const int64_t factor = std::clamp<int64_t>(
         -times(sixteenths(k.color[c], k.count) - 2048, scale.gain[c]), -2047, 2047);
     start += times(factor * factor, scale.square[c]);
     rest += factor * p[c];
+  }
+  if (adapts) {
+    volatile float unit = scale.adaptive / static_cast<float>(std::max<int64_t>(k.reach, 64));
+    rest = std::min<int64_t>(times(squared(k, p, scale), unit), 1 << 26);
   }
   start += right * u + down * (patch - grid.height / 2);
   const auto steep = static_cast<int64_t>(std::floor((static_cast<double>(down) + 8) / 16));
@@ -202,6 +218,7 @@ Superpixels superpixels_slowly(const ConstFrame& in, const SlicParams& params) {
       }
     }
     add(clusters[k], best.first, best.second);
+    clusters[k].reach = scale.reach;
   }
   const auto choose = [&](int x, int y) {
     const int column = x / grid.width, row = y / grid.height;
@@ -220,7 +237,11 @@ Superpixels superpixels_slowly(const ConstFrame& in, const SlicParams& params) {
     std::vector<Cluster> sums(clusters.size());
     for (int y = 0; y < size.height; ++y) {
       if (y % grid.height % 16 % step != i % step) continue;
-      for (int x = 0; x < size.width; ++x) add(sums[choose(x, y)], x, y);
+      for (int x = 0; x < size.width; ++x) {
+        const uint32_t k = choose(x, y);
+        add(sums[k], x, y);
+        sums[k].reach = std::max(sums[k].reach, squared(clusters[k], pixel(x, y), scale));
+      }
     }
     int64_t moved = 0;
     for (size_t k = 0; k < sums.size(); ++k) {
