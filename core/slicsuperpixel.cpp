@@ -18,6 +18,11 @@ constexpr Choice kSpaces[] = {
 constexpr Choice kVariants[] = {
     {0, "slic", "`compactness` holds for all superpixels"},
     {1, "slico", "Each superpixel finds its own: it begins with `compactness` (at least 1)"}};
+constexpr Choice kMethods[] = {{0, "fused", "One pass over the pixels an iteration"},
+                               {1, "report",
+                                "The four kernels of ECE1782's \"Superpixels\" (2020), to compare "
+                                "with: CUDA alone, cells of 8 "
+                                "pixels or more; no slico, warm-start, row-step or tolerance"}};
 constexpr Choice kOutputs[] = {{0, "overlay", "The picture with the superpixels drawn on it"},
                                {1, "labels", "The label of each pixel, from 1"},
                                {2, "boundaries", "255 where another superpixel begins, else 0"},
@@ -38,6 +43,10 @@ std::vector<Field> table() {
           "as one cell's side (Lab units)",
           {0, 1000}),
       field<P, &P::variant>("variant", "How place is weighed against colour", {}, kVariants),
+      field<P, &P::method>("method", "How clusters are found", {}, kMethods, Change::stopped),
+      field<P, &P::report_step>(
+          "report-step", "Of method=report: how many steps of its optimisation are taken (count)",
+          {1, 7}),
       field<P, &P::iterations>("iterations", "Most rounds of assignment and averaging (count)",
                                {0, 100}),
       field<P, &P::row_step>("row-step",

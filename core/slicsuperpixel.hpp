@@ -12,6 +12,7 @@
 
 namespace regions {
 
+enum class SlicMethod : uint8_t { fused, report };
 enum class SlicVariant : uint8_t { slic, slico };
 enum class SlicOutput : uint8_t { overlay, labels, boundaries, mean, none };
 
@@ -24,6 +25,8 @@ struct SlicParams : DrawingParams {
   int64_t superpixels = 0;
   double compactness = 8;
   SlicVariant variant = SlicVariant::slic;
+  SlicMethod method = SlicMethod::fused;
+  int64_t report_step = 7;
   int64_t iterations = 10;
   int64_t row_step = 2;
   double tolerance = 0;

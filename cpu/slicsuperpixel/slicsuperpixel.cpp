@@ -64,6 +64,8 @@ class SlicCpu final : public Algorithm<Params> {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
             "the frame is not as configured");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    expects(params.method != SlicMethod::report,
+            "method=report is made of CUDA kernels; the CPU has method=fused alone");
     expects(!job.table.borders || setup_.has_borders, "borders are wanted, but not configured");
     SuperpixelSlot& slot = slots_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
