@@ -15,6 +15,14 @@ constexpr int kMostCell = 512;  // pixels: sums over nine such cells fit in 32 b
 
 constexpr Choice kSpaces[] = {
     {0, "lab", "CIELAB (sRGB, D65)"}, {1, "rgb", "Red, green and blue"}, {2, "luma", "Luma alone"}};
+constexpr Choice kVariants[] = {
+    {0, "slic", "`compactness` holds for all superpixels"},
+    {1, "slico", "Each superpixel finds its own: it begins with `compactness` (at least 1)"}};
+constexpr Choice kMethods[] = {{0, "fused", "One pass over the pixels an iteration"},
+                               {1, "report",
+                                "The four kernels of ECE1782's \"Superpixels\" (2020), to compare "
+                                "with: CUDA alone, cells of 8 "
+                                "pixels or more; no slico, warm-start, row-step or tolerance"}};
 constexpr Choice kOutputs[] = {{0, "overlay", "The picture with the superpixels drawn on it"},
                                {1, "labels", "The label of each pixel, from 1"},
                                {2, "boundaries", "255 where another superpixel begins, else 0"},
@@ -34,6 +42,11 @@ std::vector<Field> table() {
           "Weight of place against colour: the colour distance that counts as much "
           "as one cell's side (Lab units)",
           {0, 1000}),
+      field<P, &P::variant>("variant", "How place is weighed against colour", {}, kVariants),
+      field<P, &P::method>("method", "How clusters are found", {}, kMethods, Change::stopped),
+      field<P, &P::report_step>(
+          "report-step", "Of method=report: how many steps of its optimisation are taken (count)",
+          {1, 7}),
       field<P, &P::iterations>("iterations", "Most rounds of assignment and averaging (count)",
                                {0, 100}),
       field<P, &P::row_step>("row-step",
@@ -130,7 +143,10 @@ SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
   // at most 2.5 cells from a pixel's cell, which bounds slopes to 2047 and scores below 2^24.
   const double area = static_cast<double>(grid.width) * grid.height;
   const double side = std::max(grid.width, grid.height);
-  const double place = params.compactness * params.compactness / area;
+  // Of slico only the ratio of place and colour matters; 40 leaves scores many steps.
+  const bool adapts = params.variant == SlicVariant::slico;
+  const double compactness = adapts ? 40 : params.compactness;
+  const double place = compactness * compactness / area;
   double scale = 8;
   if (place > 0) {
     scale = std::min({scale, 2047 / (5 * side * place), 22000 / (side * side * place)});
@@ -146,6 +162,11 @@ SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
   }
   result.slope = static_cast<float>(2 * 16 * place * scale / 16);
   result.bow = static_cast<float>(16 * place * scale / 256);
+  if (adapts) {
+    const double first = std::max(params.compactness, 1.0);
+    result.reach = static_cast<uint32_t>(64 * first * first);
+    result.adaptive = static_cast<float>(scale * compactness * compactness);
+  }
   return result;
 }
 

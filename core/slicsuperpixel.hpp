@@ -12,6 +12,8 @@
 
 namespace regions {
 
+enum class SlicMethod : uint8_t { fused, report };
+enum class SlicVariant : uint8_t { slic, slico };
 enum class SlicOutput : uint8_t { overlay, labels, boundaries, mean, none };
 
 struct SlicParams : DrawingParams {
@@ -22,6 +24,9 @@ struct SlicParams : DrawingParams {
   int64_t region_size = 16;
   int64_t superpixels = 0;
   double compactness = 8;
+  SlicVariant variant = SlicVariant::slic;
+  SlicMethod method = SlicMethod::fused;
+  int64_t report_step = 7;
   int64_t iterations = 10;
   int64_t row_step = 2;
   double tolerance = 0;
@@ -76,6 +81,9 @@ struct SlicScale {
   float slope = 0;       // score a pixel for a distance of 1 / 16 pixel
   float bow = 0;         // score for a squared distance of 1 / 256 square pixel
   int weight[3] = {};    // of components, when mean colours of pieces are compared
+  // Of slico, see core/slico.hpp; 0 of slic.
+  uint32_t reach = 0;  // that clusters begin with
+  float adaptive = 0;  // score of a colour distance that equals the cluster's reach
 };
 SlicScale scale_of(const SlicGrid& grid, const SlicParams& params);
 

@@ -2,7 +2,7 @@
 // sums or the pixels' codes are written.
 #pragma once
 
-#include "core/slicsuperpixel.hpp"
+#include "core/slico.hpp"
 
 namespace regions {
 
@@ -22,14 +22,26 @@ struct AssignInput {
   ColorPlanes colors;
   SlicGrid grid;
   SlicScale scale;
-  const Center* centers = nullptr;  // [rows][columns]
+  const Center* centers = nullptr;          // [rows][columns]
+  const ClusterColor* colors_of = nullptr;  // [rows][columns] of slico's clusters; null: slic
 };
 
-// Adds the pixels of cell row `row` that take part to sums[place / 3][column + place % 3 - 1],
-// which has one entry more at either end.
-void sum_clusters(const AssignInput& input, int row, RowChoice choice, ClusterSums* const* sums);
+// Where the pixels of a row of cells are added: to [place / 3][column + place % 3 - 1], which has
+// one entry more at either end.
+struct RowSums {
+  ClusterSums* sums[3];
+  uint32_t* reach[3];  // the greatest colour distances, of slico
+};
+
+// Adds the pixels of cell row `row` that take part.
+void sum_clusters(const AssignInput& input, int row, RowChoice choice, const RowSums& sums);
 
 // Writes each pixel's cluster_code.
 void write_codes(const AssignInput& input, int row, Image<uint8_t> codes);
+
+// The same of slico.
+void sum_adaptive_clusters(const AssignInput& input, int row, RowChoice choice,
+                           const RowSums& sums);
+void write_adaptive_codes(const AssignInput& input, int row, Image<uint8_t> codes);
 
 }  // namespace regions

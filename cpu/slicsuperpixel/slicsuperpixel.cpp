@@ -52,6 +52,7 @@ class SlicCpu final : public Algorithm<Params> {
     slots_.resize(static_cast<size_t>(setup.slots));
     for (SuperpixelSlot& slot : slots_) slot.allocate(*backend_, setup);
     last_.sums.resize(most_cells(setup.size));
+    last_.reach.resize(most_cells(setup.size));
     reset();
     labeller_->configure({.in = layout_of(PixelFormat::gray8),
                           .size = setup.size,
@@ -63,6 +64,8 @@ class SlicCpu final : public Algorithm<Params> {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
             "the frame is not as configured");
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    expects(params.method != SlicMethod::report,
+            "method=report is made of CUDA kernels; the CPU has method=fused alone");
     expects(!job.table.borders || setup_.has_borders, "borders are wanted, but not configured");
     SuperpixelSlot& slot = slots_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
@@ -121,8 +124,10 @@ class SlicCpu final : public Algorithm<Params> {
   // How the last frame ended, for the one that has its turn.
   struct {
     std::vector<ClusterSums> sums;  // [cells]
+    std::vector<uint32_t> reach;    // [cells]
     SlicGrid grid;
     ColorSpace space = ColorSpace::lab;
+    SlicVariant variant = SlicVariant::slic;
   } last_;
   bool forget_ = true;  // by the thread that enqueues
   graphcut::Turns turns_;
@@ -137,17 +142,20 @@ void SlicCpu::cluster(const Job& job, const Params& params, const WarmStart& war
     read_colors(job.in, reader, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
   });
   const ClusterWork clusters{slot, grid, scale, workers_};
+  FoundClusters found;
   if (warm.wanted) {
     turns_.await(warm.turn);
-    const bool same = !warm.forgets && last_.grid == grid && last_.space == params.color_space;
+    const bool same = !warm.forgets && last_.grid == grid && last_.space == params.color_space &&
+                      last_.variant == params.variant;
     last_.grid = grid;
     last_.space = params.color_space;
-    slot.found = clusters.find(params, last_.sums.data(), same);
+    last_.variant = params.variant;
+    found = clusters.find(params, {last_.sums.data(), last_.reach.data()}, same);
     turns_.pass();
   } else {
-    slot.found = clusters.find(params, nullptr, false);
+    found = clusters.find(params, {}, false);
   }
-  const AssignInput input{slot.colors, grid, scale, slot.found};
+  const AssignInput input{slot.colors, grid, scale, found.centers, found.colors};
   workers_.parallel_for(grid.rows, [&](int row) { write_codes(input, row, slot.codes); });
 }
 

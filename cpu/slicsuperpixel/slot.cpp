@@ -22,7 +22,10 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   }
   const size_t cells = most_cells(size);
   for (Center*& list : centers) list = piece<Center>(backend, cells);
-  sums = piece<ClusterSums>(backend, 3 * (cells + static_cast<size_t>(size.height) + 1));
+  for (ClusterColor*& list : cluster_colors) list = piece<ClusterColor>(backend, cells);
+  const size_t sum_count = 3 * (cells + static_cast<size_t>(size.height) + 1);
+  sums = piece<ClusterSums>(backend, sum_count);
+  reach = piece<uint32_t>(backend, sum_count);
   codes = {piece<uint8_t>(backend, pixels), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
   const auto label_map = [&] {

@@ -18,9 +18,10 @@ struct SuperpixelSlot {
   static constexpr int kMostStrips = 64;
 
   ColorPlanes colors;
-  Center* centers[2];   // [rows][columns]
-  const Center* found;  // the last ones
-  ClusterSums* sums;    // [rows][3][columns + 2]
+  Center* centers[2];               // [rows][columns]
+  ClusterColor* cluster_colors[2];  // [rows][columns] of slico
+  ClusterSums* sums;                // [rows][3][columns + 2]
+  uint32_t* reach;                  // [rows][3][columns + 2] of slico
   Image<uint8_t> codes;
   LabelMap pieces;    // before small ones have joined
   LabelMap labels;    // where nobody else wants them

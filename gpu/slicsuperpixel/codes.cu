@@ -37,6 +37,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void codes_kernel(Clusters c
 
 void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes, JoinCounts* counts,
                  cudaStream_t stream) {
+  if (clusters.reach[0]) return write_adaptive_codes(clusters, iterations, codes, counts, stream);
   with_shape(clusters.grid, [&]<class T>(T) {
     launch(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
            iterations, codes, counts);

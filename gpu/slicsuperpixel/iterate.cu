@@ -173,10 +173,14 @@ auto kernel_for(int step) {
 }  // namespace
 
 void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream) {
-  with_shape(clusters.grid, [&]<class T>(T) {
-    launch(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-           iteration, rows.phase);
-  });
+  if (clusters.reach[0]) {
+    iterate_adaptive(clusters, iteration, rows, stream);
+  } else {
+    with_shape(clusters.grid, [&]<class T>(T) {
+      launch(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
+             iteration, rows.phase);
+    });
+  }
   if (!clusters.moved) return;
   launch(movement_kernel, blocks_for(clusters.grid.cells(), PixelBlock::threads),
          PixelBlock::threads, 0, stream, clusters, iteration);

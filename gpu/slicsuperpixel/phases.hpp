@@ -23,6 +23,9 @@ struct Clusters {
   ClusterSums* kept = nullptr;  // [rows][columns]
   uint32_t* unfit = nullptr;    // how many of them cannot stay
   bool same = false;
+  // Of slico: reaches by turns as `sums`, null of slic; and those of the last frame.
+  uint32_t* reach[3] = {};         // [rows][columns]
+  uint32_t* kept_reach = nullptr;  // [rows][columns]
 
   REGIONS_HD uint32_t color_at(int x, int y) const { return colors(x, y) ^ kBiasBits; }
   // Whether iterations before i have settled.
@@ -40,6 +43,10 @@ void read_colors(const ConstFrame& frame, const ColorReader& reader, const LabTa
 // Fills sums[0], clears sums[1] and `moved`.
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
 void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+// Of slico, where the two of slic call them.
+void iterate_adaptive(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+void write_adaptive_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
+                          JoinCounts* counts, cudaStream_t stream);
 // After `iterations` of them, keeps the sums for the next frame.
 void keep(const Clusters& clusters, int iterations, cudaStream_t stream);
 // After `iterations` of them, writes each pixel's cluster_code; clears the counts of what comes

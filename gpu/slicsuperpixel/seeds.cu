@@ -1,4 +1,5 @@
 // Where clusters begin, and how far they have moved.
+#include "core/slico.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
@@ -32,10 +33,15 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   const SlicGrid& grid = clusters.grid;
   if (k >= grid.cells()) return;
   clusters.sums[1][k] = {};
+  if (clusters.reach[0]) {
+    clusters.reach[0][k] = first_reach(clusters.scale);
+    clusters.reach[1][k] = 0;
+  }
   if (clusters.kept && clusters.same && !is_cut(*clusters.unfit, grid)) {
     const ClusterSums sums = clusters.kept[k];
     if (may_stay(center_of(sums, grid, clusters.scale), grid)) {
       clusters.sums[0][k] = sums;
+      if (clusters.reach[0]) clusters.reach[0][k] = clusters.kept_reach[k];
       return;
     }
   }
@@ -47,9 +53,10 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
 
 __global__ __launch_bounds__(kThreads) void keep_kernel(Clusters clusters, int iterations) {
   const size_t k = own_cell();
-  if (k < clusters.grid.cells()) {
-    clusters.kept[k] = clusters.sums[clusters.executed(iterations) % 3][k];
-  }
+  if (k >= clusters.grid.cells()) return;
+  const int last = clusters.executed(iterations) % 3;
+  clusters.kept[k] = clusters.sums[last][k];
+  if (clusters.reach[0]) clusters.kept_reach[k] = clusters.reach[last][k];
 }
 
 }  // namespace

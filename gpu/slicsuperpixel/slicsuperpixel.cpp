@@ -44,14 +44,16 @@ class SlicCuda final : public Algorithm<Params> {
  public:
   explicit SlicCuda(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
 
+  void prepare(const Params& params) override { method_ = params.method; }
   void configure(const Setup& setup) override {
     expects_superpixels(setup);
     setup_ = setup;
     slots_.clear();
     slots_.resize(static_cast<size_t>(setup.slots));
-    for (Slot& slot : slots_) slot.allocate(backend_, setup);
+    for (Slot& slot : slots_) slot.allocate(backend_, setup, method_);
     if (!tables_.data()) upload_tables();
     kept_ = backend_->allocate(most_cells(setup.size) * sizeof(ClusterSums));
+    kept_reach_ = backend_->allocate(most_cells(setup.size) * sizeof(uint32_t));
     unfit_ = backend_->allocate(sizeof(uint32_t));
     if (!order_) order_ = std::make_unique<FrameOrder>(backend_);
     reset();
@@ -67,7 +69,11 @@ class SlicCuda final : public Algorithm<Params> {
     const SlicGrid grid = grid_of(setup_.size, params);
     Clusters clusters = slot.clusters(grid, params);
     if (params.warm_start) begin_warm(params, clusters);
-    cluster(job, params, clusters, slot, stream);
+    if (params.method == SlicMethod::report) {
+      cluster_by_report(job, params, clusters, slot, stream);
+    } else {
+      cluster(job, params, clusters, slot, stream);
+    }
     const Pieces& pieces = slot.pieces();
     find_components(slot.codes(), clusters, pieces, stream);
     join_seams(slot.codes(), pieces, stream);
@@ -85,10 +91,13 @@ class SlicCuda final : public Algorithm<Params> {
   // What the frame has to do with the one before.
   void begin_warm(const Params& params, Clusters& clusters) {
     clusters.kept = kept_.as<ClusterSums>();
+    clusters.kept_reach = kept_reach_.as<uint32_t>();
     clusters.unfit = unfit_.as<uint32_t>();
-    clusters.same = last_grid_ == clusters.grid && last_space_ == params.color_space;
+    clusters.same = last_grid_ == clusters.grid && last_space_ == params.color_space &&
+                    last_variant_ == params.variant;
     last_grid_ = clusters.grid;
     last_space_ = params.color_space;
+    last_variant_ = params.variant;
   }
 
   void upload_tables() {
@@ -114,6 +123,22 @@ class SlicCuda final : public Algorithm<Params> {
       order_->pass(stream);
     }
     write_codes(clusters, iterations, slot.codes(), slot.pieces().counts, stream);
+  }
+
+  // Sums come first: every pixel is owned from the start.
+  void cluster_by_report(const Job& job, const Params& params, const Clusters& clusters,
+                         const Slot& slot, cudaStream_t stream) const {
+    const Report report = slot.report(clusters.grid, params);
+    read_colors(job.in, reader_of(job.in.layout, job.in.color, params.color_space),
+                tables_.as<LabTables>(), clusters, stream);
+    own_cells(report, stream);
+    for (int i = 0; i < params.iterations; ++i) {
+      reset_sums(report, stream);
+      sum_owned(report, stream);
+      average_sums(report, stream);
+      choose_owners(report, stream);
+    }
+    write_owner_codes(report, slot.codes(), slot.pieces().counts, stream);
   }
 
   // The colours that moments are of, where others were compared; nobody needs those any more.
@@ -162,12 +187,15 @@ class SlicCuda final : public Algorithm<Params> {
 
   std::shared_ptr<Backend> backend_;
   Setup setup_;
+  SlicMethod method_ = SlicMethod::fused;
   Block tables_;
   // Warm start: how the last frame ended, and who may look.
   Block kept_;
+  Block kept_reach_;
   Block unfit_;
   SlicGrid last_grid_;
   ColorSpace last_space_ = ColorSpace::lab;
+  SlicVariant last_variant_ = SlicVariant::slic;
   std::unique_ptr<FrameOrder> order_;
   std::vector<Slot> slots_;
 };

@@ -1,7 +1,9 @@
 // The workspace of a frame.
 #include "gpu/slicsuperpixel/slot.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <string>
 
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
@@ -18,7 +20,8 @@ size_t row_stride(int width) { return (static_cast<size_t>(width) + 31) / 32 * 3
 
 }  // namespace
 
-void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup) {
+void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup,
+                    SlicMethod method) {
   size_ = setup.size;
   {
     const Backend::Entry entry(*backend);
@@ -28,9 +31,15 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   const auto rows = static_cast<size_t>(size_.height);
   memory_.reserve(colors_, color_stride(size_.width) * rows);
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
+  for (uint32_t*& reach : reach_) memory_.reserve(reach, cells);
   memory_.reserve(moved_, kMostIterations);
   memory_.reserve(codes_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
+  if (method == SlicMethod::report) {
+    memory_.reserve(owners_, row_stride(size_.width) * rows);
+    memory_.reserve(report_sums_, most_report_cells(size_) * kCandidates);
+    memory_.reserve(report_means_, most_report_cells(size_));
+  }
   reserve_pieces();
   memory_.reserve(tracks_.largest, cells);
   memory_.reserve(tracks_.spares, cells);
@@ -100,7 +109,29 @@ Clusters Slot::clusters(const SlicGrid& grid, const SlicParams& params) const {
     clusters.moved = moved_;
     clusters.limit = movement_limit(grid, params);
   }
+  if (params.variant == SlicVariant::slico) std::copy_n(reach_, 3, clusters.reach);
   return clusters;
+}
+
+Report Slot::report(const SlicGrid& grid, const SlicParams& params) const {
+  expects(owners_ != nullptr, "method=report was set after the caps");
+  expects(grid.width >= kLeastReportCell && grid.height >= kLeastReportCell,
+          "method=report wants cells of at least " + std::to_string(kLeastReportCell) +
+              " pixels a side, not " + std::to_string(grid.width) + "x" +
+              std::to_string(grid.height));
+  expects(params.variant == SlicVariant::slic && !params.warm_start,
+          "method=report goes neither with variant=slico nor with warm-start");
+  // 4: lightness has two units a Lab unit, and counts fully here.
+  const double factor =
+      4 * params.compactness * params.compactness / (static_cast<double>(grid.width) * grid.height);
+  return {grid,
+          clusters(grid, params).colors,
+          static_cast<float>(factor),
+          static_cast<int>(params.report_step),
+          {owners_, size_.width, size_.height,
+           static_cast<ptrdiff_t>(row_stride(size_.width) * sizeof(Owner))},
+          report_sums_,
+          report_means_};
 }
 
 LabelMap Slot::map_of(uint32_t* labels) const {

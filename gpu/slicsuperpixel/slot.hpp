@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/drawing.hpp"
-#include "gpu/slicsuperpixel/phases.hpp"
+#include "gpu/slicsuperpixel/report.hpp"
 #include "gpu/workspace.hpp"
 
 namespace regions::slic {
@@ -10,10 +10,12 @@ namespace regions::slic {
 class Slot {
  public:
   // Allocates for whatever the parameters may ask of pictures like these.
-  void allocate(const std::shared_ptr<Backend>& backend, const Setup& setup);
+  void allocate(const std::shared_ptr<Backend>& backend, const Setup& setup, SlicMethod method);
 
   // The workspace as the phases see it, for cells like these.
   Clusters clusters(const SlicGrid& grid, const SlicParams& params) const;
+  // Throws InputError for cells that are too small.
+  Report report(const SlicGrid& grid, const SlicParams& params) const;
   const Pieces& pieces() const { return pieces_; }
   const Tracks& tracks() const { return tracks_; }
   Image<uint8_t> codes() const;
@@ -33,9 +35,13 @@ class Slot {
   Workspace memory_;
   uint32_t* colors_ = nullptr;
   ClusterSums* sums_[3] = {};
+  uint32_t* reach_[3] = {};
   unsigned long long* moved_ = nullptr;
   uint8_t* codes_ = nullptr;
   uint32_t* labels_ = nullptr;
+  Owner* owners_ = nullptr;  // these three of method=report alone
+  ClusterSums* report_sums_ = nullptr;
+  ReportMean* report_means_ = nullptr;
   Pieces pieces_ = {};
   Tracks tracks_;
   Region* records_ = nullptr;

@@ -83,6 +83,10 @@ const std::vector<SlicCase>& small_cases() {
           "tolerance=100",   "color-space=rgb",     "color-space=luma", "min-size=0",
           "min-size=1"}) {
       list.push_back({"scene", common, {setting}});
+      list.push_back({"scene", common, {setting, "variant=slico"}});
+    }
+    for (const char* content : {"blobs", "clouds", "rand_g1_d50", "full", "maze", "checkerboard"}) {
+      list.push_back({content, common, {"variant=slico"}});
     }
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=1"}});
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=0"}});
@@ -102,6 +106,7 @@ const std::vector<SlicCase>& small_cases() {
       list.push_back({"scene", size});
       list.push_back({"scene", size, {"region-size=5", "compactness=2"}});
       list.push_back({"scene", size, {"region-size=32", "row-step=1"}});
+      list.push_back({"scene", size, {"region-size=7", "variant=slico"}});
     }
     for (int f = 0; f < kPixelFormats - 1; ++f) {
       list.push_back({"scene", {75, 43}, {}, static_cast<PixelFormat>(f)});
@@ -121,6 +126,8 @@ const std::vector<SlicCase>& large_cases() {
       {"rand_g1_d50", {1001, 703}, {"compactness=0"}},
       {"rand_g1_d50", {1001, 703}, {"compactness=3", "min-size=1"}},
       {"scene", {2048, 1024}, {"region-size=128", "min-size=0", "row-step=1"}, PixelFormat::rgba},
+      {"scene", {1920, 1080}, {"variant=slico"}, PixelFormat::nv12},
+      {"rand_g1_d50", {1001, 703}, {"variant=slico", "region-size=33"}},
       {"scene", {3840, 2160}, {"iterations=3"}, PixelFormat::rgbx}};
   return cases;
 }

@@ -2,6 +2,7 @@
 // core/slicsuperpixel.hpp and core/pieces.hpp reads.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/slicsuperpixel.hpp"
@@ -16,6 +17,19 @@ struct Superpixels {
 };
 
 Superpixels superpixels_slowly(const ConstFrame& in, const SlicParams& params);
+
+// The same by the report's method.
+Superpixels report_slowly(const ConstFrame& in, const SlicParams& params);
+
+// What is made of clusters: pieces that join, records. `chosen` is each pixel's cluster.
+Superpixels connect_slowly(const ConstFrame& in, const SlicParams& params,
+                           const std::vector<uint32_t>& chosen);
+
+// Components of each pixel's colour.
+std::vector<std::array<int, 3>> colors_slowly(const ConstFrame& in, ColorSpace space);
+
+// Rounded sixteenths, from the quotient of floats.
+int64_t sixteenths_slowly(int64_t sum, int64_t count);
 
 // 4-connected pieces of equal value, numbered from 0 in raster order of first pixels.
 std::vector<uint32_t> pieces_of(const std::vector<uint32_t>& values, Size size, uint32_t* count);

@@ -95,6 +95,18 @@ TEST(SlicOutput, RecordsStopAtTheCapacity) {
   }
 }
 
+TEST(SlicOutput, TheReportsMethodIsForCuda) {
+  const GuardedFrame picture = kScene.frame();
+  SlicParams params = kScene.params();
+  params.method = SlicMethod::report;
+  try {
+    run_slic_on_cpu(1, picture.frame(), params);
+    FAIL() << "the CPU has no such method";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("CUDA"), std::string::npos);
+  }
+}
+
 TEST(SlicOutput, RefusesWhatIsNoPicture) {
   const GuardedFrame labels(PixelFormat::labels32, {16, 16});
   EXPECT_THROW(run_slic_on_cpu(1, labels.frame(), {}), InputError);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tests/slicsuperpixel/run.hpp"
@@ -95,6 +96,51 @@ TEST(Slic, BoundariesFollowEdges) {
     }
   }
   for (uint32_t k = 1; k <= result.total; ++k) EXPECT_EQ(std::min(left[k], right[k]), 0) << k;
+}
+
+// A textured half and a smooth one with a faint edge. One compactness for all tears the texture or
+// misses the edge; slico does neither.
+TEST(Slic, AdaptiveSuperpixelsSuitTextureAndFaintEdges) {
+  GuardedFrame picture(PixelFormat::gray8, {256, 128});
+  const auto is_upper = [](int x, int y) { return y < 70 + (x % 32) / 4; };
+  for (int y = 0; y < 128; ++y) {
+    for (int x = 0; x < 256; ++x) {
+      const auto noise =
+          static_cast<int>(hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), 3) % 160);
+      const int smooth = is_upper(x, y) ? 100 : 108;
+      picture.frame().set_sample(0, x, y, x < 128 ? 40 + noise : smooth);
+    }
+  }
+  struct Look {
+    double ragged = 0;  // sides of pixels along borders in the texture
+    double missed = 0;  // pixels on the other side of the faint edge than most of their superpixel
+  };
+  const auto look = [&](const char* variant, double compactness) {
+    SlicParams params;
+    params.output = SlicOutput::none;
+    params.compactness = compactness;
+    assign_text(find(fields_of(params), "variant"), &params, variant);
+    const Superpixels found =
+        run_slic_on_cpu(2, std::as_const(picture).frame(), params).superpixels;
+    Look seen;
+    std::vector<std::array<int, 2>> sides(found.regions.size() + 1);
+    for (int y = 1; y < 128; ++y) {
+      for (int x = 1; x < 256; ++x) {
+        const size_t at = static_cast<size_t>(y * 256 + x);
+        const uint32_t label = found.labels[at];
+        if (x < 120) {
+          seen.ragged += (label != found.labels[at - 1]) + (label != found.labels[at - 256]);
+        } else if (x >= 144) {
+          ++sides[label][is_upper(x, y)];
+        }
+      }
+    }
+    for (const auto& [lower, upper] : sides) seen.missed += std::min(lower, upper);
+    return seen;
+  };
+  const Look adaptive = look("slico", 8), strict = look("slic", 40), loose = look("slic", 4);
+  EXPECT_LT(adaptive.ragged, 0.8 * loose.ragged);
+  EXPECT_LT(adaptive.missed, 0.8 * strict.missed);
 }
 
 TEST(Slic, LabIsCielab) {

@@ -1,0 +1,65 @@
+// Vectors of pixels, as many at a time as fit a machine's, and the choice of the widest that it
+// has.
+#pragma once
+
+#include <cstring>
+
+#include "cpu/cclabel/bits.hpp"
+#include "cpu/vectors.hpp"
+
+namespace regions {
+
+// Vectors of so many pixels.
+template <int kLanes>
+struct Vectors : VectorTypes<kLanes> {
+  using Numbers = typename VectorTypes<kLanes>::Signed;
+  using Scores = typename VectorTypes<kLanes>::Floats;
+  using Bytes = typename VectorTypes<kLanes>::Bytes;
+
+  REGIONS_INLINE static Numbers lane() {
+    Numbers lane;
+    for (int i = 0; i < kLanes; ++i) lane[i] = i;
+    return lane;
+  }
+  REGIONS_INLINE static Numbers load(const int8_t* from) {
+    Bytes bytes;
+    std::memcpy(&bytes, from, sizeof bytes);
+    return __builtin_convertvector(bytes, Numbers);
+  }
+  REGIONS_INLINE static uint32_t sum_of(const Numbers& lanes) {
+    if constexpr (kLanes == 4) {
+      const Numbers two = lanes + __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1);
+      return static_cast<uint32_t>(two[0]) + static_cast<uint32_t>(two[1]);
+    } else if constexpr (kLanes == 8) {
+      return Vectors<4>::sum_of(__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3) +
+                                __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7));
+    } else {
+      return Vectors<8>::sum_of(
+          __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
+          __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15));
+    }
+  }
+};
+
+// Lanes of the widest vectors of this machine.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define REGIONS_BY_16 __attribute__((target("arch=x86-64-v4")))
+#define REGIONS_BY_8 __attribute__((target("arch=x86-64-v3")))
+inline int widest() {
+  if (__builtin_cpu_supports("x86-64-v4")) return 16;
+  return __builtin_cpu_supports("x86-64-v3") ? 8 : 4;
+}
+#else
+#define REGIONS_BY_16
+#define REGIONS_BY_8
+inline int widest() { return 4; }
+#endif
+
+// Of three versions of a function the one for this machine.
+template <class Function>
+Function* for_machine(Function* by_16, Function* by_8, Function* by_4) {
+  const int lanes = widest();
+  return lanes == 16 ? by_16 : lanes == 8 ? by_8 : by_4;
+}
+
+}  // namespace regions

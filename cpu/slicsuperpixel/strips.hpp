@@ -1,0 +1,140 @@
+// The passes over the pixels of a row of cells, strip by strip, whatever it is that pixels choose
+// by.
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/slicsuperpixel/assign.hpp"
+#include "cpu/slicsuperpixel/lanes.hpp"
+
+namespace regions {
+
+inline constexpr int kNobody = 15;  // place of a pixel beyond the picture
+
+// Sums of at most kPatchRows rows of a strip, packed into two numbers a lane.
+template <int kLanes>
+struct StripSums {
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  static constexpr int kCount = 12;  // 16 pixels of 255 are below 1 << 12
+  static constexpr int kRow = 17;    // 16 pixels are below 1 << (17 - 12)
+
+  Numbers first_second[kCandidates];  // 16 bits each
+  Numbers rest[kCandidates];          // third component, count, row
+
+  REGIONS_INLINE StripSums() {
+#pragma GCC unroll 9
+    for (int place = 0; place < kCandidates; ++place) first_second[place] = rest[place] = Numbers{};
+  }
+  REGIONS_INLINE void add(const Numbers& places, const Numbers (&pixel)[3], int v) {
+    const Numbers two = (pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16;
+    const Numbers others = pixel[2] + (kColorBias + (1 << kCount) + (v << kRow));
+#pragma GCC unroll 9
+    for (int place = 0; place < kCandidates; ++place) {
+      const Numbers chosen = places == place;
+      first_second[place] += two & chosen;
+      rest[place] += others & chosen;
+    }
+  }
+  // `u` is the strip's first column in the cell, `top` the patch's first row.
+  REGIONS_INLINE void give(int place, int u, int top, const SlicGrid& grid,
+                           ClusterSums& sums) const {
+    const Numbers n = rest[place] >> kCount & ((1 << (kRow - kCount)) - 1);
+    const uint32_t counted = Vectors<kLanes>::sum_of(n);
+    if (counted == 0) return;
+    // From the cell's own corner to that of the cluster's reach.
+    const int left = u + (2 - place % 3) * grid.width, above = top + (2 - place / 3) * grid.height;
+    const uint32_t both = Vectors<kLanes>::sum_of(first_second[place]);
+    sums.color[0] += both & 0xffff;  // at most 256 pixels of 255: below 2^16
+    sums.color[1] += both >> 16;
+    const Numbers third_row = (rest[place] & ((1 << kCount) - 1)) | rest[place] >> kRow << 16;
+    const uint32_t others = Vectors<kLanes>::sum_of(third_row);
+    sums.color[2] += others & 0xffff;
+    sums.x += Vectors<kLanes>::sum_of(n * Vectors<kLanes>::lane()) +
+              counted * static_cast<uint32_t>(left);
+    sums.y += (others >> 16) + counted * static_cast<uint32_t>(above);
+    sums.count += counted;
+  }
+};
+
+// Calls visit(strip, u, top, rows, columns) for the strips of a cell.
+template <class Strip, class Visit>
+REGIONS_INLINE void for_each_strip(const typename Strip::Neighbourhood& around,
+                                   const SlicGrid& grid, int column, int row, Visit visit) {
+  constexpr int kLanes = Strip::kLanes;
+  const int width = std::min(grid.width, grid.size.width - column * grid.width);
+  const int height = std::min(grid.height, grid.size.height - row * grid.height);
+  for (int top = 0; top < height; top += kPatchRows) {
+    for (int u = 0; u < width; u += kLanes) {
+      Strip strip(around, u, top / kPatchRows);
+      visit(strip, u, top, std::min(kPatchRows, height - top), std::min(kLanes, width - u));
+    }
+  }
+}
+
+template <int kLanes>
+REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y,
+                                typename Vectors<kLanes>::Numbers (&pixel)[3]) {
+  for (int c = 0; c < 3; ++c) {
+    pixel[c] = Vectors<kLanes>::load(colors.plane[c].row(y) + x);
+  }
+}
+
+// A Strip says which candidates the pixels of a row are nearest to, places(), and may keep what
+// else it finds out of them: note() after each row, give() at the end.
+template <class Strip>
+REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
+                           const RowSums& row_sums) {
+  constexpr int kLanes = Strip::kLanes;
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  const SlicGrid& grid = input.grid;
+  for (int column = 0; column < grid.columns; ++column) {
+    const typename Strip::Neighbourhood around(input, column, row);
+    for_each_strip<Strip>(
+        around, grid, column, row,
+        [&](Strip & strip, int u, int top, int rows, int columns) __attribute__((always_inline)) {
+          StripSums<kLanes> strip_sums;
+          const Numbers beyond = Vectors<kLanes>::lane() >= columns;
+          for (int v = choice.phase; v < rows; v += choice.step) {
+            Numbers pixel[3];
+            read_pixels<kLanes>(input.colors, column * grid.width + u, row * grid.height + top + v,
+                                pixel);
+            const Numbers places = strip.places(v, pixel) | (beyond & kNobody);
+            strip_sums.add(places, pixel, v);
+            strip.note(places);
+          }
+          for (int place = 0; place < kCandidates; ++place) {
+            const int cluster = column + place % 3 - 1;
+            strip_sums.give(place, u, top, grid, row_sums.sums[place / 3][cluster]);
+            strip.give(place, row_sums, cluster);
+          }
+        });
+  }
+}
+
+template <class Strip>
+REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> codes) {
+  constexpr int kLanes = Strip::kLanes;
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  const SlicGrid& grid = input.grid;
+  for (int column = 0; column < grid.columns; ++column) {
+    const typename Strip::Neighbourhood around(input, column, row);
+    uint8_t code[16] = {};
+    for (int place = 0; place < kCandidates; ++place) {
+      code[place] = cluster_code(column + place % 3 - 1, row + place / 3 - 1);
+    }
+    for_each_strip<Strip>(
+        around, grid, column, row,
+        [&](Strip & strip, int u, int top, int rows, int columns) __attribute__((always_inline)) {
+          for (int v = 0; v < rows; ++v) {
+            Numbers pixel[3];
+            const int y = row * grid.height + top + v, x = column * grid.width + u;
+            read_pixels<kLanes>(input.colors, x, y, pixel);
+            const Numbers places = strip.places(v, pixel);
+            uint8_t* to = codes.row(y) + x;
+            for (int i = 0; i < columns; ++i) to[i] = code[places[i]];
+          }
+        });
+  }
+}
+
+}  // namespace regions
