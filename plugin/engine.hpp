@@ -8,6 +8,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
+#include "core/work_area.hpp"
 
 namespace regions {
 
@@ -58,11 +59,14 @@ class Engine {
   virtual bool needs_mask() = 0;                     // and cannot do without
   virtual bool needs_alpha() { return false; }
   virtual uint32_t max_regions() = 0;
+  // What is drawn lets the picture shine through all over.
+  virtual bool draws_tints() { return false; }
   virtual int depth() { return 1; }  // frames that are worked on as one volume
 
   // Called with a Backend::Entry alive.
   virtual void make(const std::shared_ptr<Backend>& backend) = 0;
   virtual void drop() = 0;
+  virtual void take_place(const WorkArea&) {}  // before configure(), whose size is the work's
   virtual void configure(const Setup& setup) = 0;
   virtual void enqueue(const Job& job, Queue& queue) = 0;
   virtual void reset() = 0;
