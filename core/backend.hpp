@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/frame.hpp"
+#include "core/resampling.hpp"
 
 namespace regions {
 
@@ -62,6 +63,14 @@ class Queue {
   virtual void copy(const ConstFrame& from, const Frame& to) = 0;
   // The same for plain bytes.
   virtual void copy_bytes(const void* from, void* to, size_t bytes) = 0;
+  // Between a picture and a smaller one, all in the backend's memory, see core/resampling.hpp.
+  // Means of `from`, into a picture of the same format and at most its size.
+  virtual void shrink(const ConstFrame& from, const Frame& to) = 0;
+  // Changes from `before` to `after`, of one size, to a picture of at least that size.
+  virtual void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                          bool is_tint) = 0;
+  // Pixels of one plane, of the same format, by nearest place.
+  virtual void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) = 0;
   // Marks the end of a frame's work.
   virtual void record() = 0;
   // Whether all work before the last record() is done. Never blocks.

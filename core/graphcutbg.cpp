@@ -70,14 +70,6 @@ std::vector<Field> table() {
                                      "Picture without foreground that the model starts from, of "
                                      "the frames' size (path)",
                                      {}, {}, Change::stopped),
-      field<P, &P::left>("left", "Left side of the rectangle that is looked at (pixels)",
-                         {0, kMostPixels}),
-      field<P, &P::top>("top", "Upper side of the rectangle that is looked at (pixels)",
-                        {0, kMostPixels}),
-      field<P, &P::width>("width", "Width of that rectangle; 0 goes to the right side (pixels)",
-                          {0, kMostPixels}),
-      field<P, &P::height>("height", "Height of that rectangle; 0 goes to the lower side (pixels)",
-                           {0, kMostPixels}),
       field<P, &P::exclusion_image>("exclusion-image",
                                     "Picture whose bright pixels (128 of 255 or more) are always "
                                     "background, of the frames' size (path)",
@@ -140,9 +132,6 @@ void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams
           "the attached mask of " + text_of(mask) + " pixels is no mask");
   expects(job.foreground.empty() || job.foreground.size() == setup.size,
           "the attached mask has another size than the frame");
-  expects(params.left < setup.size.width && params.top < setup.size.height,
-          "the rectangle begins at " + std::to_string(params.left) + ", " +
-              std::to_string(params.top) + ", outside the frame");
 }
 
 namespace graphcut {
@@ -172,10 +161,6 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   }
   plan.shadow = static_cast<int>(std::lround(params.shadow * 256));
   plan.darkest = static_cast<int>(std::lround(params.shadow_darkest * 256));
-  plan.left = params.left;
-  plan.top = params.top;
-  plan.right = params.width > 0 ? std::min(size.width, params.left + params.width) : size.width;
-  plan.bottom = params.height > 0 ? std::min(size.height, params.top + params.height) : size.height;
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);

@@ -35,8 +35,7 @@ struct GraphCutBgParams {
   std::string model_location;
   std::string background_image;
 
-  // Where to look, and what is known already.
-  int left = 0, top = 0, width = 0, height = 0;
+  // What is known already.
   std::string exclusion_image;
   int mask_foreground = 250;
   int mask_background = 5;

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/backend.hpp"
-#include "core/region.hpp"
+#include "core/work_area.hpp"
 
 namespace regions {
 
@@ -18,6 +18,11 @@ class RegionRecords {
   // Where a frame's work leaves them; clears the counts.
   RegionTable table() const;
 
+  // The first `kept` as of the whole picture, where a working picture was looked at.
+  void enlarge(const WorkArea& place, uint32_t kept) {
+    regions::enlarge(place, {records_.as<Region>(), kept},
+                     {moments_.as<Moments>(), moments_.data() ? kept : 0});
+  }
   uint32_t total() const { return empty() ? 0 : counts()[0]; }
   std::span<const Region> regions(uint32_t kept) const { return {records_.as<Region>(), kept}; }
   std::span<const Moments> moments(uint32_t kept) const {

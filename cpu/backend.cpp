@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/resampling.hpp"
+
 namespace regions {
 namespace {
 
@@ -90,6 +92,19 @@ void CpuQueue::copy(const ConstFrame& from, const Frame& to) {
 
 void CpuQueue::copy_bytes(const void* from, void* to, size_t bytes) {
   submit([=] { std::memcpy(to, from, bytes); });
+}
+
+void CpuQueue::shrink(const ConstFrame& from, const Frame& to) {
+  submit([from, to, this] { regions::shrink(from, to, workers_); });
+}
+
+void CpuQueue::carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                          bool is_tint) {
+  submit([=, this] { regions::carry_over(before, after, to, is_tint, workers_); });
+}
+
+void CpuQueue::pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) {
+  submit([=, this] { regions::pick(from, to, picking, workers_); });
 }
 
 void CpuQueue::record() {

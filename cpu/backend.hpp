@@ -46,6 +46,10 @@ class CpuQueue final : public Queue {
 
   void copy(const ConstFrame& from, const Frame& to) override;
   void copy_bytes(const void* from, void* to, size_t bytes) override;
+  void shrink(const ConstFrame& from, const Frame& to) override;
+  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                  bool is_tint) override;
+  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override;
   void record() override;
   bool done() const override;
   void wait() override;

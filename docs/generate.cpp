@@ -76,7 +76,16 @@ void print_document() {
       "Besides these two can be read: `active-device`, the device that does the work, such as "
       "`cpu: 2 threads` or `cuda:0 NVIDIA H200`; `stats`, a structure that counts since READY "
       "`frames-in`, `frames-out`, `frames-late` (left out by QoS), `frames-dropped` (by a flush, a "
-      "stop or an error), with the `latency` (ns).",
+      "stop or an error), with the `latency` (ns).\n\n"
+      "With a rectangle or `process-scale` the algorithm sees a smaller picture, made of means. "
+      "What "
+      "it finds comes back in the whole picture's coordinates: label maps, masks and replaced "
+      "pictures by nearest pixels and 0 outside the rectangle; pictures that are drawn on keep "
+      "every pixel that the drawing did not change. Sides of the rectangle move outwards to whole "
+      "samples of chroma. Boxes are exact; areas and centroids are, too, where the rectangle's "
+      "sides "
+      "are multiples of the smaller picture's. Setting one of the five begins a new stream for the "
+      "algorithm: it forgets what it learnt. Not with `depth` or `thresholds`.",
       fields_of(settings), [&](const Field& field) { return field.get(&settings); });
 }
 

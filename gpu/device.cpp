@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "gpu/launch.hpp"
+#include "gpu/resampling/resampling.hpp"
 
 namespace regions {
 namespace {
@@ -81,6 +82,16 @@ class CudaQueue : public Queue {
   }
   void copy_bytes(const void* from, void* to, size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying bytes");
+  }
+  void shrink(const ConstFrame& from, const Frame& to) override {
+    regions::shrink(from, to, stream_);
+  }
+  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                  bool is_tint) override {
+    regions::carry_over(before, after, to, is_tint, stream_);
+  }
+  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
+    regions::pick(from, to, picking, stream_);
   }
   void record() override { check(cudaEventRecord(end_, stream_), "recording an event"); }
   bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }

@@ -65,8 +65,7 @@ def description(source, part):
 
 
 def quoted(text):
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 class Job:
@@ -77,7 +76,7 @@ class Job:
         self.still = os.path.join(folder, "still.png")
         self.part = os.path.join(folder, ".overlay.mp4.part")
         self.loop = gst.GLib.MainLoop()
-        self.problem = None
+        self.problem = self.broken = None
         self.interrupted = False
         self.frames = 0
         self.regions = 0
@@ -181,7 +180,11 @@ class Job:
             text = error.message + (f" ({cause})" if cause else "")
             if error.domain in ("gst-stream-error-quark", "gst-core-error-quark") and not self.frames:
                 text = f"holds no video that can be decoded here: {text}"
-            self.stop(f"{self.source}: {text}")
+            if not is_live(self.source) or not self.frames:
+                self.stop(f"{self.source}: {text}")
+            elif not self.broken:  # what was recorded stays
+                self.broken = f"{self.source}: stopped after {self.frames} frames, which are kept: {text}"
+                self.entry.send_event(Gst.Event.new_eos())
 
     def on_interrupt(self):
         """First Ctrl-C: end the stream, so that a live recording is finished. Second: leave."""
@@ -235,11 +238,8 @@ class Job:
 
     def write_still(self):
         caps = self.gst.Gst.Caps.from_string("image/png")
-        opaque = self.gst.GstVideo.video_convert_sample(
-            self.best[2],
-            self.gst.Gst.Caps.from_string("video/x-raw,format=RGB"),
-            self.gst.Gst.SECOND * 10,
-        )
+        rgb = self.gst.Gst.Caps.from_string("video/x-raw,format=RGB")
+        opaque = self.gst.GstVideo.video_convert_sample(self.best[2], rgb, self.gst.Gst.SECOND * 10)
         picture = self.gst.GstVideo.video_convert_sample(opaque, caps, self.gst.Gst.SECOND * 10)
         buffer = picture.get_buffer()
         with open(self.still + ".part", "wb") as file:
@@ -283,11 +283,11 @@ def main(arguments):
     os.makedirs(options.out, exist_ok=True)
     job = Job(gstreamer, options.source, os.path.realpath(options.out))
     job.run()
-    if job.problem:
-        print(f"quickstart: {job.problem}", file=sys.stderr)
-        return 1
-    if job.frames and (is_live(options.source) or not job.interrupted):
+    if job.frames and not job.problem and (is_live(options.source) or not job.interrupted):
         job.report()
+    if job.problem or job.broken:
+        print(f"quickstart: {job.problem or job.broken}", file=sys.stderr)
+        return 1
     if job.interrupted and not is_live(options.source):
         print("quickstart: interrupted; nothing was written", file=sys.stderr)
         return 130

@@ -52,6 +52,14 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     return field.name;
   }
 
+  void take_place(const WorkArea& place) override { place_ = place; }
+  // Seeds count the picture's pixels.
+  void enqueue(const Job& job, Queue& queue) override {
+    CcLabelParams params = params_in_use();
+    if (!place_.is_whole()) params.seeds = seeds_in(place_, params.seeds);
+    algorithm()->enqueue(job, params, queue);
+  }
+
   void configure(const Setup& setup) override {
     const CcLabelParams now = params_in_use();
     expects(
@@ -92,6 +100,18 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   }
 
  private:
+  // Of the working picture. A seed outside of it stays outside, so that it keeps nothing.
+  static std::vector<double> seeds_in(const WorkArea& place, std::vector<double> seeds) {
+    for (size_t i = 0; i + 1 < seeds.size(); i += 2) {
+      auto x = static_cast<int>(seeds[i]), y = static_cast<int>(seeds[i + 1]);
+      const bool inside = reduce(place, x, y);
+      seeds[i] = inside ? x : place.work.width;
+      seeds[i + 1] = inside ? y : place.work.height;
+    }
+    return seeds;
+  }
+
+  WorkArea place_;
   uint32_t limit_ = UINT32_MAX;  // of the output's labels, since the last judge()
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
+#include "core/work_area.hpp"
 
 namespace regions {
 
@@ -66,6 +67,8 @@ class Engine {
   virtual bool needs_alpha() { return false; }
   virtual uint32_t max_regions() = 0;
   virtual Details details() { return {}; }
+  // What is drawn lets the picture shine through all over.
+  virtual bool draws_tints() { return false; }
   virtual int depth() { return 1; }  // frames that are worked on as one volume
 
   // Somebody clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
@@ -75,6 +78,7 @@ class Engine {
   // Called with a Backend::Entry alive.
   virtual void make(const std::shared_ptr<Backend>& backend) = 0;
   virtual void drop() = 0;
+  virtual void take_place(const WorkArea&) {}  // before configure(), whose size is the work's
   virtual void configure(const Setup& setup) = 0;
   virtual void enqueue(const Job& job, Queue& queue) = 0;
   virtual void reset() = 0;

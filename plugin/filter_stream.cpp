@@ -103,14 +103,18 @@ int FilterStream::slots_wanted() const {
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   stop();
+  engine_->adopt();
+  expect_agreement(in, out, engine_->picture_in_use(), engine_->layers_in_use());
+  start(parse(in), parse(out));
+}
+
+void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   SlotSetup setup;
   setup.backend = backend_;
   setup.engine = engine_.get();
-  engine_->adopt();
   setup.picture = engine_->picture_in_use();
-  expect_agreement(in, out, setup.picture, engine_->layers_in_use());
-  setup.in = parse(in);
-  setup.out = parse(out);
+  setup.in = in;
+  setup.out = out;
   setup.depth = engine_->depth();
   setup.layers = engine_->layers_in_use();
   setup.cuda = &cuda_;
@@ -118,10 +122,14 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
       !engine_->needs_alpha() || setup.in.layout.alpha,
       std::string(name_of(setup.in.layout.format)) + " pictures have no alpha channel to label");
   const int slots = slots_wanted();
+  area_ = settings();
+  setup.place = work_area_of(area_, setup.in.layout, setup.in.size);
+  expects(setup.place.is_whole() || (setup.depth == 1 && setup.layers == 1),
+          "process-scale and the rectangle are of pictures: not with depth or thresholds");
 
   Setup algorithm;
   algorithm.in = setup.in.layout;
-  algorithm.size = setup.in.size;
+  algorithm.size = setup.place.work;
   algorithm.color = setup.in.color;
   algorithm.has_output = setup.picture != Picture::untouched;
   algorithm.out = setup.out.layout;
@@ -134,6 +142,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   algorithm.has_borders = engine_->details().borders;
   {
     const Backend::Entry entry(*backend_);
+    engine_->take_place(setup.place);
     engine_->configure(algorithm);
   }
 
@@ -165,7 +174,28 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   if (shut_) ring_->interrupt();
 }
 
+// Another rectangle or scale is another stream for the algorithm, with the same caps.
+bool FilterStream::follow_area() {
+  if (static_cast<WorkAreaParams>(settings()) == area_) return true;
+  const GstFlowReturn flow = drain();
+  if (flow != GST_FLOW_OK) return true;  // submit() will say so
+  try {
+    const SlotSetup before = setup_;
+    stop();
+    start(before.in, before.out);
+    return true;
+  } catch (const std::exception& error) {
+    report(error);
+    return false;
+  }
+}
+
 GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
+  if (ring() && !follow_area()) {
+    gst_buffer_unref(input);
+    if (output) gst_buffer_unref(output);
+    return GST_FLOW_ERROR;
+  }
   const auto frames = ring();
   if (frames) {
     const GstFlowReturn flow = frames->submit(input, output);

@@ -64,6 +64,8 @@ class FilterStream {
 
  private:
   std::shared_ptr<FrameRing> ring() const;
+  void start(const PictureCaps& in, const PictureCaps& out);
+  bool follow_area();  // false: an error was posted
   GstFlowReturn push(const FrameSlot& slot, const Finished& finished);
   void post_regions(const Finished& finished);
   void measure(const FrameSlot& slot);
@@ -81,6 +83,7 @@ class FilterStream {
   std::string active_device_ = "none";
 
   SlotSetup setup_;
+  WorkAreaParams area_;  // in use
   std::shared_ptr<GstBufferPool> map_pool_;
   std::atomic<gint64> latency_{0};       // µs
   std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known

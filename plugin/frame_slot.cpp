@@ -17,6 +17,7 @@ FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     stack_ = std::make_unique<SliceStack>(setup, *queue_);
     return;
   }
+  if (!setup.place.is_whole()) work_ = std::make_unique<WorkPictures>(setup, *queue_);
   const size_t in_bytes = packed_bytes(setup.in.layout, setup.in.size);
   if (setup.uploads()) {
     pinned_in_ = backend.allocate_pinned(in_bytes);
@@ -67,7 +68,13 @@ void FrameSlot::begin() {
       if (setup_.map_pool) take_map(job);
     }
     if (!records_.empty()) job.table = records_.table();
-    setup_.engine->enqueue(job, *queue_);
+    if (work_) {
+      const Job small = work_->enter(job);
+      setup_.engine->enqueue(small, *queue_);
+      work_->leave(small, job);
+    } else {
+      setup_.engine->enqueue(job, *queue_);
+    }
     if (stack_) {
       stack_->take_back(job);
     } else {
@@ -110,6 +117,7 @@ void FrameSlot::bring_attached(Job& job) {
   expects((found && attached_.labels) || !setup_.engine->needs_mask(),
           "a frame came without a mask or label map; put an element that attaches one upstream");
   if (!found) return;
+  if (work_) reduce(setup_.place, attached_.regions);
   job.attached = attached_.regions.data();
   job.attached_count = static_cast<uint32_t>(
       std::min<size_t>(attached_.regions.size(), setup_.engine->max_regions()));
@@ -224,6 +232,7 @@ void FrameSlot::judge() {
   const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
   warning_ = verdict.warning;
   kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
+  if (work_) records_.enlarge(setup_.place, std::min(kept_, total_));
 }
 
 Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions,

@@ -7,6 +7,7 @@
 #include "plugin/cuda_memory.hpp"
 #include "plugin/region_meta.hpp"
 #include "plugin/slice_stack.hpp"
+#include "plugin/work_pictures.hpp"
 
 namespace regions {
 
@@ -71,8 +72,9 @@ class FrameSlot {
   MappedPicture in_map_, out_map_;
   bool copy_rows_back_ = false;  // the result waits in pinned_out_ for finish()
   Attached attached_;
-  std::unique_ptr<SliceStack> stack_;  // of volumes, in place of all that
-  uint32_t kept_ = 0;                  // regions that have a label
+  std::unique_ptr<SliceStack> stack_;   // of volumes, in place of all that
+  std::unique_ptr<WorkPictures> work_;  // null where the whole picture is worked on
+  uint32_t kept_ = 0;                   // regions that have a label
   uint32_t total_ = 0;
   std::string warning_;
   gint64 started_ = 0;

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/packed.hpp"
+#include "cpu/resampling.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/picture_file.hpp"
 
@@ -58,14 +60,17 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   bool reads_mask() override { return params_in_use().source != GraphCutSource::image; }
   bool needs_mask() override { return params_in_use().source == GraphCutSource::mask; }
   uint32_t max_regions() override { return 0; }
+  bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
+
+  void take_place(const WorkArea& place) override { place_ = place; }
 
   void configure(const Setup& setup) override {
     const GraphCutBgParams now = params_in_use();
     EngineOf::configure(setup);
     configured_ = true;
-    show(GraphCutPicture::background, now.background_image, {}, setup.size);
-    show(GraphCutPicture::exclusion, now.exclusion_image, {}, setup.size);
-    show(GraphCutPicture::replacement, now.replace_image, setup.size, setup.size);
+    show(GraphCutPicture::background, now.background_image, {});
+    show(GraphCutPicture::exclusion, now.exclusion_image, {});
+    show(GraphCutPicture::replacement, now.replace_image, place_.picture);
     if (!now.model_location.empty() && std::filesystem::exists(now.model_location)) {
       cut().restore(read_file(now.model_location));
     }
@@ -96,16 +101,24 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   // What the backends' make_algorithm makes is one.
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(*algorithm()); }
 
-  void show(GraphCutPicture which, const std::string& path, Size fit, Size size) {
+  void show(GraphCutPicture which, const std::string& path, Size fit) {
     if (path.empty()) return;
     const PictureFile picture = load_picture(path, fit);
+    const Size size = place_.picture;
     expects(picture.size == size,
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
                 std::to_string(picture.size.height) + " pixels, the video " +
                 std::to_string(size.width) + "x" + std::to_string(size.height));
-    cut().set_picture(which, picture.frame());
+    if (place_.is_whole()) return cut().set_picture(which, picture.frame());
+    const ConstFrame part = part_of(picture.frame(), place_);
+    std::vector<std::byte> bytes(packed_bytes(part.layout, place_.work));
+    const Frame small =
+        packed_frame(part.layout, place_.work, part.color, Memory::host, bytes.data());
+    shrink(part, small, Workers(1));
+    cut().set_picture(which, small);
   }
 
+  WorkArea place_;
   bool configured_ = false;  // and not yet finished
 };
 

@@ -15,20 +15,25 @@ constexpr Choice kAttachments[] = {{0, "auto", "Where the picture itself passes 
 
 std::span<const Field> fields_of(const FilterSettings&) {
   using S = FilterSettings;
-  static const std::vector<Field> fields = {
-      field<S, &S::device>("device", "Where the work is done", {}, kDevices, Change::stopped),
-      field<S, &S::cuda_device_id>("cuda-device-id",
-                                   "Which CUDA device, -1 for the first (device number)", {-1, 255},
-                                   {}, Change::stopped),
-      field<S, &S::frames_in_flight>(
-          "frames-in-flight",
-          "Frames worked on at once; 0 takes 1 for live input, 4 otherwise, of volumes 2 (frames)",
-          {0, 64}, {}, Change::stopped),
-      field<S, &S::post_messages>("post-messages",
-                                  "Post an element message with the regions of each frame (flag)"),
-      field<S, &S::attach_labels>("attach-labels",
-                                  "When the label map itself goes into the metadata", {},
-                                  kAttachments, Change::stopped)};
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> all = {
+        field<S, &S::device>("device", "Where the work is done", {}, kDevices, Change::stopped),
+        field<S, &S::cuda_device_id>("cuda-device-id",
+                                     "Which CUDA device, -1 for the first (device number)",
+                                     {-1, 255}, {}, Change::stopped),
+        field<S, &S::frames_in_flight>("frames-in-flight",
+                                       "Frames worked on at once; 0 takes 1 for live input, 4 "
+                                       "otherwise, of volumes 2 (frames)",
+                                       {0, 64}, {}, Change::stopped),
+        field<S, &S::post_messages>(
+            "post-messages", "Post an element message with the regions of each frame (flag)"),
+        field<S, &S::attach_labels>("attach-labels",
+                                    "When the label map itself goes into the metadata", {},
+                                    kAttachments, Change::stopped)};
+    const std::vector<Field> area = work_area_fields<S>();
+    all.insert(all.end(), area.begin(), area.end());
+    return all;
+  }();
   return fields;
 }
 

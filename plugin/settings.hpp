@@ -1,14 +1,14 @@
 // What every element can be told, whatever it computes.
 #pragma once
 
-#include "core/field.hpp"
+#include "core/work_area.hpp"
 
 namespace regions {
 
 enum class Device : uint8_t { any, cuda, cpu };
 enum class AttachLabels : uint8_t { when_untouched, always, never };
 
-struct FilterSettings {
+struct FilterSettings : WorkAreaParams {
   Device device = Device::any;
   int cuda_device_id = -1;
   int frames_in_flight = 0;

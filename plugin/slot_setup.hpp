@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/work_area.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/frame_map.hpp"
 
@@ -18,6 +19,7 @@ struct SlotSetup {
   PictureCaps in;
   PictureCaps out;  // as `in` unless the picture is replaced
   Picture picture = Picture::untouched;
+  WorkArea place;                     // what of them is worked on
   int depth = 1;                      // frames of a volume
   int layers = 1;                     // pictures that come out of each, one below another
   GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached

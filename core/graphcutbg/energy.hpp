@@ -13,10 +13,9 @@ inline constexpr int kSure = 14000;
 
 // What the parameters say of the energy; small enough to travel by value.
 struct EnergyPlan {
-  uint16_t link[kLinkEntries + 1] = {};          // lambda * exp(-i / kLinkSteps), units; 0 at last
-  int shadow = 0;                                // of 256
-  int darkest = 0;                               // of 256
-  int left = 0, top = 0, right = 0, bottom = 0;  // looked at; right and bottom not inside
+  uint16_t link[kLinkEntries + 1] = {};  // lambda * exp(-i / kLinkSteps), units; 0 at last
+  int shadow = 0;                        // of 256
+  int darkest = 0;                       // of 256
   int mask_foreground = 256, mask_background = -1;
   MaskScale mask_scale;
   bool uses_image = true;
@@ -26,9 +25,6 @@ struct EnergyPlan {
   // Boykov and Jolly 2001: links between alike neighbours are strong. `diagonal`: by distance.
   REGIONS_HD int link_for(int step, bool diagonal) const {
     return diagonal ? link[step] * 181 >> 8 : link[step];
-  }
-  REGIONS_HD bool looks_at(int x, int y) const {
-    return x >= left && x < right && y >= top && y < bottom;
   }
 };
 

@@ -63,8 +63,8 @@ REGIONS_HD void look(const Canvas& canvas, const ConstFrame& frame, const Scene&
   survey_pixel(canvas, frame, scene, x, y, survey, add);
 }
 
-REGIONS_HD inline bool is_open(const Canvas& canvas, const EnergyPlan& plan, int x, int y) {
-  return plan.looks_at(x, y) && !(canvas.excluded && canvas.excluded[canvas.at(x, y)]);
+REGIONS_HD inline bool is_open(const Canvas& canvas, int x, int y) {
+  return !(canvas.excluded && canvas.excluded[canvas.at(x, y)]);
 }
 
 template <class Int>
@@ -124,7 +124,7 @@ REGIONS_HD inline int judged(int own, const Canvas& canvas, const FramePlan& fra
 // Evidence of pixel (x, y) for the foreground, units.
 REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
                                   const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
-  if (!is_open(canvas, plan, x, y)) return -kSure;
+  if (!is_open(canvas, x, y)) return -kSure;
   if (plan.uses_mask && !mask.empty()) {
     const int value = mask_value(mask, plan.mask_scale, x, y);
     const int from_mask = mask_evidence(value, frame.model.threshold, plan);
@@ -195,16 +195,15 @@ REGIONS_HD void count_color(const Canvas& canvas, bool foreground, int x, int y,
 }
 
 // Whether the model learns of pixel (x, y).
-REGIONS_HD inline bool is_taught(const Canvas& canvas, const FramePlan& frame,
-                                 const EnergyPlan& plan, int x, int y) {
-  return frame.model.learns && (frame.model.starts || is_open(canvas, plan, x, y));
+REGIONS_HD inline bool is_taught(const Canvas& canvas, const FramePlan& frame, int x, int y) {
+  return frame.model.learns && (frame.model.starts || is_open(canvas, x, y));
 }
 
 // All that is learnt of pixel (x, y).
 template <class Add>
 REGIONS_HD void teach(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
                       bool foreground, int x, int y, Add add) {
-  if (!is_taught(canvas, frame, plan, x, y)) return;
+  if (!is_taught(canvas, frame, x, y)) return;
   teach_model<int32_t>(canvas, frame.model, foreground, canvas.at(x, y));
   if (plan.uses_colors) count_color(canvas, foreground, x, y, add);
 }

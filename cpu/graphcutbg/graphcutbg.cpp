@@ -205,9 +205,9 @@ class GraphCutBgCpu final : public GraphCutBg {
       for (int x = 0; task.verifies && x < width; ++x) {
         shared_.values[p] += cut_value_at(canvas, mask, x, y);
       }
-      passes_.teach(canvas, shared_.frame, task.energy, foreground, y);
+      passes_.teach(canvas, shared_.frame, foreground, y);
       for (int x = 0; task.energy.uses_colors && x < width; ++x) {
-        if (!is_taught(canvas, shared_.frame, task.energy, x, y)) continue;
+        if (!is_taught(canvas, shared_.frame, x, y)) continue;
         count_color(canvas, foreground[x] != 0, x, y, add);
       }
     });

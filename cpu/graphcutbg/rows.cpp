@@ -8,29 +8,24 @@
 namespace regions::graphcut {
 namespace {
 
-// Calls run(first, last) for each run of pixels of row y that are looked at, rest(first, last) for
-// what lies between them.
+// Calls run(first, last) for each run of pixels of row y that are not excluded, rest(first, last)
+// for what lies between them.
 template <class Run, class Rest>
-REGIONS_INLINE void split_row(const Canvas& canvas, const EnergyPlan& plan, int y, Run run,
-                              Rest rest) {
-  const bool inside = y >= plan.top && y < plan.bottom;
-  const int left = inside ? plan.left : canvas.width;
-  const int right = inside ? plan.right : canvas.width;
+REGIONS_INLINE void split_row(const Canvas& canvas, int y, Run run, Rest rest) {
   const uint8_t* excluded = canvas.excluded ? canvas.excluded + canvas.at(0, y) : nullptr;
-  if (left > 0) rest(0, left);
-  for (int x = left; x < right;) {
-    int end = right;
+  for (int x = 0; x < canvas.width;) {
+    int end = canvas.width;
     if (excluded)
       end = static_cast<int>(
-          std::find_if(excluded + x, excluded + right, [](uint8_t e) { return e != 0; }) -
+          std::find_if(excluded + x, excluded + canvas.width, [](uint8_t e) { return e != 0; }) -
           excluded);
     if (end > x) run(x, end);
     x = end;
-    if (excluded) end = static_cast<int>(std::find(excluded + x, excluded + right, 0) - excluded);
+    if (excluded)
+      end = static_cast<int>(std::find(excluded + x, excluded + canvas.width, 0) - excluded);
     if (end > x) rest(x, end);
     x = end;
   }
-  if (right < canvas.width) rest(right, canvas.width);
 }
 
 // Calls body.operator()<Int>(x, lanes) along first..last-1.
@@ -105,7 +100,7 @@ REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const
   int32_t* terminal = canvas.terminal + row;
   const bool has_mask = plan.uses_mask && !mask.empty();
   split_row(
-      canvas, plan, y,
+      canvas, y,
       [&](int first, int last) __attribute__((always_inline)) {
         if (has_mask) {
           for (int x = first; x < last; ++x) {
@@ -131,7 +126,7 @@ REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const
 }
 
 template <int kLanes>
-REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame,
                              const uint8_t* foreground, int y) {
   if (!frame.model.learns) return;
   const auto teach_run = [&](int first, int last) __attribute__((always_inline)) {
@@ -149,7 +144,7 @@ REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame, const
   if (frame.model.starts) {
     teach_run(0, canvas.width);
   } else {
-    split_row(canvas, plan, y, teach_run, [](int, int) {});
+    split_row(canvas, y, teach_run, [](int, int) {});
   }
 }
 
@@ -157,9 +152,8 @@ void weigh_4(const Canvas& canvas, const ConstFrame& mask, const FramePlan& fram
              const EnergyPlan& plan, int y) {
   weigh_by<4>(canvas, mask, frame, plan, y);
 }
-void teach_4(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
-             const uint8_t* foreground, int y) {
-  teach_by<4>(canvas, frame, plan, foreground, y);
+void teach_4(const Canvas& canvas, const FramePlan& frame, const uint8_t* foreground, int y) {
+  teach_by<4>(canvas, frame, foreground, y);
 }
 
 // (Sixteen at a time were slower: g++ 12 moves each comparison from mask to vector and back.)
@@ -170,9 +164,8 @@ __attribute__((target("arch=x86-64-v3"))) void weigh_8(const Canvas& canvas, con
   weigh_by<8>(canvas, mask, frame, plan, y);
 }
 __attribute__((target("arch=x86-64-v3"))) void teach_8(const Canvas& canvas, const FramePlan& frame,
-                                                       const EnergyPlan& plan,
                                                        const uint8_t* foreground, int y) {
-  teach_by<8>(canvas, frame, plan, foreground, y);
+  teach_by<8>(canvas, frame, foreground, y);
 }
 constexpr RowPasses kPasses[] = {{4, weigh_4, teach_4}, {8, weigh_8, teach_8}};
 size_t usable() { return __builtin_cpu_supports("x86-64-v3") ? 2 : 1; }

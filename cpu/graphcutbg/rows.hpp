@@ -15,8 +15,7 @@ struct RowPasses {
                 const EnergyPlan& plan, int y);
   // As teach() for each pixel of row y, but for the counts of colours. `foreground`: the row of the
   // cut's mask.
-  void (*teach)(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
-                const uint8_t* foreground, int y);
+  void (*teach)(const Canvas& canvas, const FramePlan& frame, const uint8_t* foreground, int y);
 };
 
 // Those that this machine can run, the fastest last.

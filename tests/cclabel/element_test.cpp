@@ -108,6 +108,24 @@ TEST(CcLabelSeeds, ClicksChooseRegions) {
   shows(true, true, "a click that is not followed");
 }
 
+// Also where another picture is worked on.
+TEST(CcLabelSeeds, CountThePicturesPixels) {
+  for (const char* more : {"", " process-scale=0.5", " left=8", " left=20",
+                           " left=4 top=0 width=50"
+                           " process-scale=0.5"}) {
+    Harness h(std::string("cclabel output=mask seeds=\"<16,24>\"") + more,
+              "video/x-raw,format=GRAY8");
+    h.video("GRAY8", kWidth, kHeight);
+    ASSERT_EQ(h.push(scene(2)), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out);
+    const std::vector<uint8_t> mask = bytes_of(out.get());
+    const bool seen = std::string(more) != " left=20";  // the point is outside
+    EXPECT_EQ(mask[24 * kWidth + 16] == 255, seen) << more;
+    EXPECT_EQ(mask[4 * kWidth + 42], 0) << more;
+  }
+}
+
 TEST(CcLabelSeeds, ManyClicksKeepTheLast) {
   Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);

@@ -143,8 +143,6 @@ TEST_F(GraphCutCuda, ParametersThatChangeWhilePlaying) {
               p.freeze = i == 20;
               p.foreground_colors = i > 5;
               p.sigma = i > 15 ? 9 : 0;
-              p.left = i % 7;
-              p.width = i > 25 ? 60 : 0;
               if (i == 18) clip.gain = 1.3;  // the light
             });
   }

@@ -65,7 +65,7 @@ struct Round {
   FramePlan frame;
   bool excludes, eight, has_mask;
 
-  Round(uint32_t number, Size size) {
+  explicit Round(uint32_t number) {
     const auto one_in = [&](uint32_t n, uint32_t what) {
       return regions::hash(number, what, 3) % n == 0;
     };
@@ -79,11 +79,6 @@ struct Round {
     params.sigma = one_in(2, 8) ? 3 : 200;
     params.lambda = 32;
     if (has_mask) params.source = one_in(2, 9) ? GraphCutSource::mask : GraphCutSource::both;
-    if (one_in(2, 10)) {
-      params.left = size.width / 3;
-      params.width = 1 + size.width / 2;
-      params.top = 1 % size.height;
-    }
     Scene scene;
     scene.age = one_in(5, 11) ? 0 : 200;
     scene.frame = number;
@@ -100,7 +95,7 @@ TEST(GraphCutRows, AreAsTheirPixels) {
   for (const RowPasses& passes : row_passes()) {
     for (uint32_t number = 0; number < 240; ++number) {
       const Size size = sizes[number % 6];
-      Round round(number, size);
+      Round round(number);
       const Neighbours neighbours = round.eight ? Neighbours::eight : Neighbours::four;
       Room single(size, neighbours, number), rows(size, neighbours, number);
       const Canvas one = single.canvas(round.excludes ? single.excluded.data() : nullptr);
@@ -125,7 +120,7 @@ TEST(GraphCutRows, AreAsTheirPixels) {
         for (int x = 0; x < size.width; ++x) {
           teach(one, round.frame, energy, foreground[one.at(x, y)] != 0, x, y, add);
         }
-        passes.teach(all, round.frame, energy, &foreground[all.at(0, y)], y);
+        passes.teach(all, round.frame, &foreground[all.at(0, y)], y);
       }
       const std::string name =
           "round " + std::to_string(number) + ", " + std::to_string(passes.lanes) + " lanes";

@@ -11,6 +11,7 @@ import unittest
 
 import media
 import numpy
+from camera import Camera
 
 SOURCE = "testsrc2=size=320x240:rate=25:duration=1"
 
@@ -107,13 +108,7 @@ class Quickstart(unittest.TestCase):
         return job, progress + job.communicate(timeout=100)[0]
 
     def test_interrupted_camera(self):
-        server = subprocess.Popen([sys.executable, str(pathlib.Path(__file__).with_name(
-            "rtsp_server.py"))], stdout=subprocess.PIPE, text=True)
-        self.addCleanup(server.communicate)
-        self.addCleanup(server.terminate)
-        address = server.stdout.readline().strip()
-        if not address.startswith("rtsp://"):
-            self.skipTest("no camera to try: " + address)
+        address = Camera(self).address
         job, text = self.interrupted(address)
         self.assertEqual(job.returncode, 0, text)
         count = int(re.search(r"regions in (\d+) frames", text)[1])

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """A camera on the network, for tests: serves a bouncing ball on this machine alone and prints its
-address. Exits with 77 where GStreamer's RTSP server is not installed."""
+address. Exits with 77 where GStreamer's RTSP server is not installed.
+
+  rtsp_server.py [PORT]
+"""
 
 import sys
 
@@ -17,7 +20,7 @@ from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402  (after require
 Gst.init(None)
 server = GstRtspServer.RTSPServer()
 server.set_address("127.0.0.1")
-server.set_service("0")  # any free port
+server.set_service(sys.argv[1] if len(sys.argv) > 1 else "0")  # 0: any free port
 factory = GstRtspServer.RTSPMediaFactory()
 factory.set_launch(
     "( videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=240,framerate=25/1"

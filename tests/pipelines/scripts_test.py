@@ -4,7 +4,6 @@ outputs. `scripts_test.py Scripts.test_labels` runs one alone."""
 
 import json
 import pathlib
-import re
 import tempfile
 import unittest
 
@@ -137,10 +136,6 @@ class Scripts(unittest.TestCase):
         self.assertTrue(all(len(found) == 1 for found in of_region.values()))
         self.assertGreater(len(set.union(*of_region.values())), 10)
 
-    def test_live(self):
-        text = media.run("env", "FRAMES=20", "SINK=fakesink", media.script("live"), "test")
-        self.assertIn("Got EOS", text)
-
     def test_superpixels(self):
         silent = media.make(self.folder / "silent.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         clip = self.folder / "sound.mkv"
@@ -159,23 +154,6 @@ class Scripts(unittest.TestCase):
             self.assertLess(abs(before - after).mean(), 12)
             smooth = [abs(numpy.diff(p, axis=2)).astype(bool).mean() for p in (before, after)]
             self.assertLess(smooth[1], smooth[0])
-
-    def test_live_superpixels(self):
-        text = media.run("env", "FRAMES=20", "SINK=fakesink", media.script("live-superpixels"),
-                         "test")
-        self.assertIn("Got EOS", text)
-
-    def test_readme(self):
-        """The gst-launch lines of README.md, with a file in place of the window."""
-        readme = (media.ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", "")
-        lines = re.findall(r"^meson devenv -C build (gst-launch-1.0 .*)$", readme, re.M)
-        self.assertGreaterEqual(len(lines), 3)
-        media.make(self.folder / "in.mp4", BALLS, "-pix_fmt", "yuv420p")
-        for line in lines:
-            line = line.replace("$PWD", str(self.folder)).replace("autovideosink", "fakesink")
-            line = line.replace("videotestsrc", "videotestsrc num-buffers=10")
-            media.run(media.script("with-plugin"), *line.split())
-        self.assertEqual(len(media.frames(self.folder / "labels.mkv", "gray16le")), 25)
 
     def test_no_file_is_left_after_a_failure(self):
         for name in ("labels", "overlay", "difference"):

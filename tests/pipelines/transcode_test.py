@@ -1,62 +1,19 @@
 #!/usr/bin/python3
-"""regions-transcode, judged by what ffmpeg and SciPy read from its outputs: what is kept, what is
-written beside, and what happens to bad inputs and under interruption."""
+"""regions-transcode, judged by what ffmpeg and SciPy read from its outputs: what is kept, and what is
+written beside."""
 
 import json
-import os
-import pathlib
-import pty
-import re
-import resource
-import signal
 import subprocess
-import sys
-import tempfile
 import unittest
 
 import media
 import numpy
 from scipy import ndimage
 from scripts_test import in_raster_order
-
-PROGRAM = media.ROOT / "pipelines" / "transcode" / "regions-transcode"
-BALLS = "testsrc2=size=320x240:rate=25:duration=2"
-SOUND = ("-f", "lavfi", "-i", "sine=duration=2:frequency=500")
-UNTOUCHED = "cclabel output=none"
-DRAWN = "cclabel min-area=100 output=none ! regionoverlay"
+from transcoding import BALLS, DRAWN, SOUND, TranscodeCase, sound_sum, sound_times
 
 
-def sound_sum(path):
-    """The checksum of all sound packets as they are in the file."""
-    return media.run("ffmpeg", "-v", "error", "-i", path, "-map", "0:a", "-c", "copy", "-f", "md5", "-")
-
-
-def sound_times(path):
-    text = media.run("ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries",
-                     "packet=pts_time", "-of", "default=nw=1:nk=1", path)
-    return [float(line) for line in text.split()]
-
-
-class Transcode(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.out = self.folder / "out"
-
-    def clip(self, name, source=BALLS, *options):
-        return media.make(self.folder / name, source, *options)
-
-    def transcode(self, *arguments, status=0, chain=UNTOUCHED, **options):
-        return media.run(PROGRAM, "-o", self.out, "--filter", chain, *arguments, status=status, **options)
-
-    def written(self):
-        return sorted(path.name for path in self.out.iterdir()) if self.out.exists() else []
-
-    def expect_same_times(self, clip, out):
-        self.assertGreater(len(media.times(clip)), 10)
-        numpy.testing.assert_allclose(media.times(out), media.times(clip), atol=1.1e-3)
-
+class Transcode(TranscodeCase):
     def test_sound_times_and_sidecars(self):
         clip = self.clip("in.mp4", BALLS, *SOUND, "-pix_fmt", "yuv420p", "-c:a", "aac")
         self.assertGreater(len(sound_times(clip)), 80)
@@ -186,143 +143,6 @@ class Transcode(unittest.TestCase):
                          {"width": "32", "height": "22"})
         self.transcode(quiet, "--no-sound")
         self.assertEqual(sound_times(self.out / "quiet.mp4"), [])
-
-    def test_bad_inputs_leave_the_others_alone(self):
-        good = self.clip("good.mp4", BALLS, "-pix_fmt", "yuv420p")
-        also = self.clip("also.mkv", BALLS, "-pix_fmt", "yuv420p")
-        (self.folder / "empty.mp4").write_bytes(b"")
-        (self.folder / "text.avi").write_text("this is no video\n" * 100)
-        (self.folder / "cut.mp4").write_bytes(good.read_bytes()[:20000])
-        self.clip("sound.wav", "sine=duration=1")
-        bad = {"missing.mp4": "No such file", "empty.mp4": "the file is empty", "text.avi": "",
-               "cut.mp4": "", "sound.wav": "holds no video"}
-        text = self.transcode(good, *(self.folder / name for name in bad), also, "-j", "2", status=1)
-        for name, reason in bad.items():
-            self.assertRegex(text, f"regions-transcode: .*{name}: .*{reason}")
-        self.assertIn("5 of 7 inputs failed", text)
-        self.assertNotIn("Traceback", text)
-        self.assertEqual(self.written(), ["also.mp4", "good.mp4"])
-        for clip in (good, also):
-            self.expect_same_times(clip, self.out / (clip.stem + ".mp4"))
-
-    def test_damage_in_the_middle(self):
-        whole = self.clip("whole.avi", BALLS, "-c:v", "mjpeg")
-        data = bytearray(whole.read_bytes())
-        middle = len(data) // 2
-        data[middle:middle + 3000] = bytes(3000)
-        damaged = self.folder / "damaged.avi"
-        damaged.write_bytes(data)
-        self.transcode(damaged)
-        self.assertGreaterEqual(len(media.times(self.out / "damaged.mp4")), 45)
-        ended = self.folder / "ended.avi"
-        ended.write_bytes(whole.read_bytes()[:len(data) // 4])
-        text = self.transcode(ended, status=1)
-        self.assertRegex(text, r"ended.avi: ends after 0\.\d s of 2\.0 s")
-
-    def test_refusals(self):
-        clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
-        twin = self.folder / "twin" / "in.mkv"
-        twin.parent.mkdir()
-        self.clip("twin/in.mkv", BALLS, "-pix_fmt", "yuv420p")
-        for arguments, chain, reason in (
-                ([clip], "cclabel ! nonsense", 'no element "nonsense"'),
-                ([clip], "cclabel ! fakesink", "one way in and one way out"),
-                ([clip], "cclabel color=3", "color"),
-                ([clip, twin], UNTOUCHED, f"{clip} and {twin} would both be written to"),
-                ([clip, "-o", self.folder], UNTOUCHED, "which is an input"),
-                ([clip, "-o", clip], UNTOUCHED, "cannot make the folder"),
-                ([clip, "-j", "0"], UNTOUCHED, "-j wants a number from 1 on")):
-            with self.subTest(reason):
-                self.assertIn(reason, self.transcode(*arguments, chain=chain, status=2))
-                self.assertEqual(self.written(), [])
-        # What only shows with a frame at hand.
-        for chain, option, reason in (("identity", "--json", "frame 0 has no regions"),
-                                      ("identity", "--labels", "frame 0 has no label map")):
-            self.assertIn(reason, self.transcode(clip, option, chain=chain, status=1))
-            self.assertEqual(self.written(), [])
-
-    def test_a_full_disk(self):
-        """A limit on the size of files stands in for it: the write fails, as it does there."""
-        clip = self.clip("in.mkv", "nullsrc=size=320x240:rate=25:duration=4,geq=random(1)*255:128:128",
-                         "-c:v", "ffv1")
-        small = self.clip("small.mkv", "color=size=64x48:rate=25:duration=1", "-c:v", "ffv1")
-        size = 500_000
-        text = self.transcode(clip, small, "--profile", "lossless", status=1, preexec_fn=lambda:
-                              resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
-        self.assertRegex(text, "in.mkv: .*(writing|File too large)")
-        self.assertEqual(self.written(), ["small.mkv"])
-
-    def start(self, *arguments):
-        """A run over the long clip, and its first line: it works on frames by then."""
-        self.out.mkdir()
-        work = subprocess.Popen([str(word) for word in (
-            PROGRAM, "-o", self.out, "--filter", DRAWN, "--json", media.CLIP, *arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return work, work.stdout.readline()
-
-    def test_interrupted_and_run_again(self):
-        first = self.clip("first.mp4", BALLS, *SOUND, "-pix_fmt", "yuv420p", "-c:a", "aac")
-        self.transcode(first, "--json", chain=DRAWN)
-        stamp = (self.out / "first.mp4").stat().st_mtime_ns
-        (self.out / "first.mp4").rename(self.folder / "keep.mp4")
-        (self.out / "first.jsonl").unlink()
-        self.out.rmdir()
-        work, line = self.start()
-        work.send_signal(signal.SIGINT)
-        text = line + work.communicate(timeout=100)[0]
-        self.assertEqual(work.returncode, 130, text)
-        self.assertIn("interrupted; what is finished stays", text)
-        self.assertEqual(self.written(), [])
-        (self.folder / "keep.mp4").rename(self.out / "first.mp4")
-        text = self.transcode(first, media.CLIP, chain=DRAWN)
-        self.assertIn("first.mp4: skipped", text)
-        self.assertEqual((self.out / "first.mp4").stat().st_mtime_ns, stamp)
-        self.expect_same_times(media.CLIP, self.out / "vtest.mp4")
-        self.assertEqual(len(media.times(self.out / "vtest.mp4")), 795)
-
-    def test_killed(self):
-        """The jobs notice that nobody listens, and leave nothing."""
-        work, line = self.start()
-        self.assertIn("frame", line)
-        work.kill()
-        work.communicate(timeout=100)  # the jobs hold the other end of this pipe until they end
-        self.assertEqual(self.written(), [])
-
-    def test_progress_on_a_terminal(self):
-        clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
-        reader, writer = pty.openpty()
-        work = subprocess.Popen([str(PROGRAM), "-o", str(self.out), "--filter", UNTOUCHED, str(clip)],
-                                stdout=writer, stderr=writer)
-        os.close(writer)
-        shown = b""
-        try:
-            while more := os.read(reader, 4096):
-                shown += more
-        except OSError:  # how a terminal tells its end
-            pass
-        os.close(reader)
-        self.assertEqual(work.wait(), 0, shown)
-        self.assertRegex(shown.decode(), r"\r\x1b\[Kin.mp4: frame \d+ of about 50, \d+ %, \d+ frames/s,"
-                         r" \d:\d\d left")
-        self.assertRegex(shown.decode(), r"in.mp4: 50 frames in [\d.]+ s \(\d+ a second, [\d.]+ times its"
-                         r" speed\); wrote .*out/in.mp4")
-
-    def test_jobs_are_spread_over_devices(self):
-        text = media.run(media.script("with-plugin"), sys.executable, "-c", """
-import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/..']
-import importlib.machinery, importlib.util
-loader = importlib.machinery.SourceFileLoader('program', sys.argv[1] + '/regions-transcode')
-program = importlib.util.module_from_spec(importlib.util.spec_from_loader('program', loader))
-loader.exec_module(program)
-import job
-def ids(line, device):
-    bin = job.make_filter(line, device, True)
-    return [bin.get_by_name(name).get_property('cuda-device-id') for name in 'ab']
-print([program.device_for(slot, 3) for slot in range(5)], program.device_for(4, 1))
-print(ids('cclabel name=a ! videoconvert ! regionoverlay name=b', 2))
-print(ids('cclabel name=a cuda-device-id=1 ! regionoverlay name=b', 2))
-""", PROGRAM.parent)
-        self.assertEqual(re.findall(r"\[.*\].*", text), ["[0, 1, 2, 0, 1] -1", "[2, 2]", "[1, -1]"])
 
 
 if __name__ == "__main__":

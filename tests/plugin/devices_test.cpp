@@ -102,6 +102,23 @@ TEST(Cuda, SystemMemoryGivesWhatTheCpuGives) {
   }
 }
 
+TEST(Cuda, PartsAndSmallerPicturesGiveWhatTheCpuGives) {
+  NEEDS_CUDA();
+  for (const char* format : {"GRAY8", "NV12", "I420", "P010_10LE", "YUY2", "RGBA", "BGR"}) {
+    for (const char* element :
+         {"cclabel output=labels", "cclabel output=none attach-labels=always", "cclabel",
+          "graphcutbg output=mask", "graphcutbg", "graphcutbg output=replace",
+          "slicsuperpixel output=labels", "slicsuperpixel output=mean"}) {
+      for (const char* area : {" process-scale=0.5", " left=11 top=6 width=70 height=50",
+                               " left=8 width=100 process-scale=0.3"}) {
+        const std::string line = std::string(element) + area;
+        EXPECT_TRUE(run(line + " device=cpu", format, "") == run(line + " device=cuda", format, ""))
+            << format << " " << line;
+      }
+    }
+  }
+}
+
 TEST(Cuda, CudaMemoryGivesWhatTheCpuGives) {
   NEEDS_CUDA();
   if (!have("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";

@@ -67,6 +67,8 @@ void roll_all(GstElement* element, Dice& dice, bool playing) {
   }
   g_free(specs);
   if (!playing) g_object_set(element, "frames-in-flight", dice.below(4), nullptr);
+  // Most rectangles begin in the picture, some do not.
+  g_object_set(element, "left", dice.below(4), "top", dice.below(3), nullptr);
 }
 
 struct Shape {

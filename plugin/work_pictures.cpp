@@ -1,0 +1,109 @@
+// Smaller pictures on the way of a frame.
+#include "plugin/work_pictures.hpp"
+
+namespace regions {
+namespace {
+
+// A map of labels, or a mask, as a frame.
+Frame map_frame(const Layout& layout, void* data, Size size, ptrdiff_t pitch, Memory memory) {
+  Frame frame;
+  frame.plane[0] = static_cast<std::byte*>(data);
+  frame.pitch[0] = pitch;
+  frame.width = size.width;
+  frame.height = size.height;
+  frame.layout = layout;
+  frame.memory = memory;
+  return frame;
+}
+
+template <class T>
+Frame map_frame(const Image<T>& map, Memory memory) {
+  const PixelFormat format = sizeof(T) == 1 ? PixelFormat::gray8 : PixelFormat::labels32;
+  return map_frame(layout_of(format), map.data, map.size(), map.pitch, memory);
+}
+
+template <class T>
+Image<T> image_in(const Block& block, Size size) {
+  return {block.as<T>(), size.width, size.height, static_cast<ptrdiff_t>(sizeof(T)) * size.width};
+}
+
+}  // namespace
+
+WorkPictures::WorkPictures(const SlotSetup& setup, Queue& queue)
+    : setup_(setup), place_(setup.place), queue_(queue) {
+  Backend& backend = *setup.backend;
+  const size_t in_bytes = packed_bytes(setup.in.layout, place_.work);
+  in_ = backend.allocate(in_bytes);
+  if (setup.picture == Picture::drawn_on && place_.is_scaled())
+    before_ = backend.allocate(in_bytes);
+  if (setup.replaces()) out_ = backend.allocate(packed_bytes(setup.out.layout, place_.work));
+  if (setup.map_pool) map_ = backend.allocate(place_.work.area() * sizeof(uint32_t));
+  if (setup.engine->reads_mask()) mask_ = backend.allocate(place_.work.area() * sizeof(uint32_t));
+}
+
+Frame WorkPictures::small_frame(const Layout& layout, const Block& block) const {
+  return packed_frame(layout, place_.work, setup_.in.color, setup_.backend->memory(), block.data());
+}
+
+ConstFrame WorkPictures::small_mask(const ConstFrame& mask) {
+  const Frame small =
+      map_frame(mask.layout, mask_.data(), place_.work,
+                static_cast<ptrdiff_t>(mask.layout.sample_bytes) * place_.work.width, mask.memory);
+  queue_.pick(mask, small,
+              {reducing(place_.left, place_.area.width, place_.work.width, place_.picture.width,
+                        mask.width),
+               reducing(place_.top, place_.area.height, place_.work.height, place_.picture.height,
+                        mask.height)});
+  return small;
+}
+
+Job WorkPictures::enter(const Job& whole) {
+  Job small = whole;
+  const Frame in = small_frame(setup_.in.layout, in_);
+  const ConstFrame part = part_of(whole.in, place_);
+  if (place_.is_scaled()) {
+    queue_.shrink(part, in);
+  } else {
+    queue_.copy(part, in);
+  }
+  small.in = in;
+  if (setup_.picture == Picture::drawn_on) {
+    small.out = in;
+    if (place_.is_scaled()) queue_.copy(in, small_frame(setup_.in.layout, before_));
+  } else if (setup_.replaces()) {
+    small.out = small_frame(setup_.out.layout, out_);
+  }
+  if (!whole.mask.empty()) small.mask = small_mask(whole.mask);
+  if (!whole.labels.empty()) small.labels = image_in<uint32_t>(map_, place_.work);
+  if (!whole.foreground.empty()) small.foreground = image_in<uint8_t>(map_, place_.work);
+  return small;
+}
+
+void WorkPictures::enlarge_map(const ConstFrame& small, const Frame& whole) {
+  queue_.pick(small, whole,
+              {enlarging(place_.left, place_.area.width, place_.work.width),
+               enlarging(place_.top, place_.area.height, place_.work.height)});
+}
+
+void WorkPictures::leave(const Job& small, const Job& whole) {
+  const Memory memory = setup_.backend->memory();
+  if (setup_.picture == Picture::drawn_on) {
+    const Frame part = part_of(whole.out, place_);
+    if (place_.is_scaled()) {
+      queue_.carry_over(small_frame(setup_.in.layout, before_), small.out, part,
+                        setup_.engine->draws_tints());
+    } else {
+      queue_.copy(small.out, part);
+    }
+  } else if (setup_.replaces()) {
+    enlarge_map(small.out, whole.out);
+  }
+  if (!whole.labels.empty()) {
+    enlarge_map(map_frame(small.labels, memory), map_frame(whole.labels, memory));
+  }
+  if (!whole.foreground.empty()) {
+    enlarge_map(map_frame(small.foreground, memory), map_frame(whole.foreground, memory));
+  }
+}
+
+}  // namespace regions

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""regions-transcode with inputs, filters and disks that fail: the cause is named, what was finished
+stays, and nothing half-written is left."""
+
+import resource
+import unittest
+
+import media
+from transcoding import BALLS, UNTOUCHED, TranscodeCase
+
+
+class Failures(TranscodeCase):
+    def test_bad_inputs_leave_the_others_alone(self):
+        good = self.clip("good.mp4", BALLS, "-pix_fmt", "yuv420p")
+        also = self.clip("also.mkv", BALLS, "-pix_fmt", "yuv420p")
+        (self.folder / "empty.mp4").write_bytes(b"")
+        (self.folder / "text.avi").write_text("this is no video\n" * 100)
+        (self.folder / "cut.mp4").write_bytes(good.read_bytes()[:20000])
+        self.clip("sound.wav", "sine=duration=1")
+        bad = {"missing.mp4": "No such file", "empty.mp4": "the file is empty", "text.avi": "",
+               "cut.mp4": "", "sound.wav": "holds no video"}
+        text = self.transcode(good, *(self.folder / name for name in bad), also, "-j", "2", status=1)
+        for name, reason in bad.items():
+            self.assertRegex(text, f"regions-transcode: .*{name}: .*{reason}")
+        self.assertIn("5 of 7 inputs failed", text)
+        self.assertNotIn("Traceback", text)
+        self.assertEqual(self.written(), ["also.mp4", "good.mp4"])
+        for clip in (good, also):
+            self.expect_same_times(clip, self.out / (clip.stem + ".mp4"))
+
+    def test_damage_in_the_middle(self):
+        whole = self.clip("whole.avi", BALLS, "-c:v", "mjpeg")
+        data = bytearray(whole.read_bytes())
+        middle = len(data) // 2
+        data[middle:middle + 3000] = bytes(3000)
+        damaged = self.folder / "damaged.avi"
+        damaged.write_bytes(data)
+        self.transcode(damaged)
+        self.assertGreaterEqual(len(media.times(self.out / "damaged.mp4")), 45)
+        ended = self.folder / "ended.avi"
+        ended.write_bytes(whole.read_bytes()[:len(data) // 4])
+        text = self.transcode(ended, status=1)
+        self.assertRegex(text, r"ended.avi: ends after 0\.\d s of 2\.0 s")
+
+    def test_refusals(self):
+        clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
+        twin = self.folder / "twin" / "in.mkv"
+        twin.parent.mkdir()
+        self.clip("twin/in.mkv", BALLS, "-pix_fmt", "yuv420p")
+        for arguments, chain, reason in (
+                ([clip], "cclabel ! nonsense", 'no element "nonsense"'),
+                ([clip], "cclabel ! fakesink", "one way in and one way out"),
+                ([clip], "cclabel color=3", "color"),
+                ([clip, twin], UNTOUCHED, f"{clip} and {twin} would both be written to"),
+                ([clip, "-o", self.folder], UNTOUCHED, "which is an input"),
+                ([clip, "-o", clip], UNTOUCHED, "cannot make the folder"),
+                ([clip, "-j", "0"], UNTOUCHED, "-j wants a number from 1 on")):
+            with self.subTest(reason):
+                self.assertIn(reason, self.transcode(*arguments, chain=chain, status=2))
+                self.assertEqual(self.written(), [])
+        # What only shows with a frame at hand.
+        for chain, option, reason in (("identity", "--json", "frame 0 has no regions"),
+                                      ("identity", "--labels", "frame 0 has no label map")):
+            self.assertIn(reason, self.transcode(clip, option, chain=chain, status=1))
+            self.assertEqual(self.written(), [])
+
+    def test_a_full_disk(self):
+        """A limit on the size of files stands in for it: the write fails, as it does there."""
+        clip = self.clip("in.mkv", "nullsrc=size=320x240:rate=25:duration=4,geq=random(1)*255:128:128",
+                         "-c:v", "ffv1")
+        small = self.clip("small.mkv", "color=size=64x48:rate=25:duration=1", "-c:v", "ffv1")
+        size = 500_000
+        text = self.transcode(clip, small, "--profile", "lossless", status=1, preexec_fn=lambda:
+                              resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+        self.assertRegex(text, "in.mkv: .*(writing|File too large)")
+        self.assertEqual(self.written(), ["small.mkv"])
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""A run of regions-transcode as it is seen from outside: interrupted, killed, run again, watched on a
+terminal, spread over devices."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+import media
+from transcoding import BALLS, DRAWN, PROGRAM, SOUND, UNTOUCHED, TranscodeCase
+
+
+class Runs(TranscodeCase):
+    def start(self, *arguments):
+        """A run over the long clip, and its first line: it works on frames by then."""
+        self.out.mkdir()
+        work = subprocess.Popen([str(word) for word in (
+            PROGRAM, "-o", self.out, "--filter", DRAWN, "--json", media.CLIP, *arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return work, work.stdout.readline()
+
+    def test_interrupted_and_run_again(self):
+        first = self.clip("first.mp4", BALLS, *SOUND, "-pix_fmt", "yuv420p", "-c:a", "aac")
+        self.transcode(first, "--json", chain=DRAWN)
+        stamp = (self.out / "first.mp4").stat().st_mtime_ns
+        (self.out / "first.mp4").rename(self.folder / "keep.mp4")
+        (self.out / "first.jsonl").unlink()
+        self.out.rmdir()
+        work, line = self.start()
+        work.send_signal(signal.SIGINT)
+        text = line + work.communicate(timeout=100)[0]
+        self.assertEqual(work.returncode, 130, text)
+        self.assertIn("interrupted; what is finished stays", text)
+        self.assertEqual(self.written(), [])
+        (self.folder / "keep.mp4").rename(self.out / "first.mp4")
+        text = self.transcode(first, media.CLIP, chain=DRAWN)
+        self.assertIn("first.mp4: skipped", text)
+        self.assertEqual((self.out / "first.mp4").stat().st_mtime_ns, stamp)
+        self.expect_same_times(media.CLIP, self.out / "vtest.mp4")
+        self.assertEqual(len(media.times(self.out / "vtest.mp4")), 795)
+
+    def test_killed(self):
+        """The jobs notice that nobody listens, and leave nothing."""
+        work, line = self.start()
+        self.assertIn("frame", line)
+        work.kill()
+        work.communicate(timeout=100)  # the jobs hold the other end of this pipe until they end
+        self.assertEqual(self.written(), [])
+
+    def test_progress_on_a_terminal(self):
+        clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
+        reader, writer = pty.openpty()
+        work = subprocess.Popen([str(PROGRAM), "-o", str(self.out), "--filter", UNTOUCHED, str(clip)],
+                                stdout=writer, stderr=writer)
+        os.close(writer)
+        shown = b""
+        try:
+            while more := os.read(reader, 4096):
+                shown += more
+        except OSError:  # how a terminal tells its end
+            pass
+        os.close(reader)
+        self.assertEqual(work.wait(), 0, shown)
+        self.assertRegex(shown.decode(), r"\r\x1b\[Kin.mp4: frame \d+ of about 50, \d+ %, \d+ frames/s,"
+                         r" \d:\d\d left")
+        self.assertRegex(shown.decode(), r"in.mp4: 50 frames in [\d.]+ s \(\d+ a second, [\d.]+ times its"
+                         r" speed\); wrote .*out/in.mp4")
+
+    def test_jobs_are_spread_over_devices(self):
+        text = media.run(media.script("with-plugin"), sys.executable, "-c", """
+import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/..']
+import importlib.machinery, importlib.util
+loader = importlib.machinery.SourceFileLoader('program', sys.argv[1] + '/regions-transcode')
+program = importlib.util.module_from_spec(importlib.util.spec_from_loader('program', loader))
+loader.exec_module(program)
+import job
+def ids(line, device):
+    bin = job.make_filter(line, device, True)
+    return [bin.get_by_name(name).get_property('cuda-device-id') for name in 'ab']
+print([program.device_for(slot, 3) for slot in range(5)], program.device_for(4, 1))
+print(ids('cclabel name=a ! videoconvert ! regionoverlay name=b', 2))
+print(ids('cclabel name=a cuda-device-id=1 ! regionoverlay name=b', 2))
+""", PROGRAM.parent)
+        self.assertEqual(re.findall(r"\[.*\].*", text), ["[0, 1, 2, 0, 1] -1", "[2, 2]", "[1, -1]"])
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)

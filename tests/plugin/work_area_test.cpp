@@ -1,0 +1,254 @@
+// The rectangle and process-scale of every element: what comes out must be what the same element
+// makes of the smaller picture, given to it as a stream of its own, enlarged pixel by pixel.
+#include <algorithm>
+
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+struct Rectangle {
+  int left, top, width, height;
+};
+
+// A gray picture in which a bright block moves over a textured ground. Widths, also of parts, are
+// multiples of 4, as rows of GRAY8 are.
+struct Scene {
+  int width = 96, height = 64;
+
+  Bytes picture(int index) const {
+    Bytes bytes(static_cast<size_t>(width * height));
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        const bool block = x >= 20 + 3 * index && x < 50 + 3 * index && y >= 16 && y < 44;
+        const bool dot = x % 24 == 3 && y % 16 == 5;
+        bytes[static_cast<size_t>(y * width + x)] =
+            static_cast<uint8_t>(block && index > 0 ? 210
+                                 : dot              ? 250
+                                                    : 50 + (x * 5 + y * 9) % 23);
+      }
+    }
+    return bytes;
+  }
+};
+
+// Means of the rectangle's blocks of `factor` by `factor` pixels.
+Bytes smaller(const Bytes& whole, const Scene& scene, Rectangle r, int factor) {
+  Bytes bytes;
+  for (int y = 0; y < r.height; y += factor) {
+    for (int x = 0; x < r.width; x += factor) {
+      int sum = 0;
+      for (int v = 0; v < factor; ++v) {
+        for (int u = 0; u < factor; ++u) {
+          sum += whole[static_cast<size_t>((r.top + y + v) * scene.width + r.left + x + u)];
+        }
+      }
+      bytes.push_back(static_cast<uint8_t>((sum + factor * factor / 2) / (factor * factor)));
+    }
+  }
+  return bytes;
+}
+
+std::string placed(const std::string& line, Rectangle r, double scale) {
+  return line + " left=" + std::to_string(r.left) + " top=" + std::to_string(r.top) +
+         " width=" + std::to_string(r.width) + " height=" + std::to_string(r.height) +
+         " process-scale=" + std::to_string(scale);
+}
+
+// What comes out of both for the same scene; `pixel` bytes each.
+void expect_enlarged(const std::string& line, const std::string& sink, int pixel, Rectangle r,
+                     int factor) {
+  const Scene scene;
+  Harness whole(placed(line, r, 1.0 / factor), sink), small(line, sink);
+  whole.video("GRAY8", scene.width, scene.height);
+  small.video("GRAY8", r.width / factor, r.height / factor);
+  for (int i = 0; i < 6; ++i) {
+    const std::string where =
+        line + ", frame " + std::to_string(i) + ", 1/" + std::to_string(factor);
+    ASSERT_EQ(whole.push(scene.picture(i), i), GST_FLOW_OK) << where;
+    ASSERT_EQ(small.push(smaller(scene.picture(i), scene, r, factor), i), GST_FLOW_OK) << where;
+    const BufferPtr a = whole.pull(), b = small.pull();
+    ASSERT_TRUE(a && b) << where;
+    const Bytes got = bytes_of(a.get()), source = bytes_of(b.get());
+    const int columns = r.width / factor;
+    for (int y = 0; y < scene.height; ++y) {
+      for (int x = 0; x < scene.width; ++x) {
+        const int u = x - r.left, v = y - r.top;
+        const bool inside = u >= 0 && v >= 0 && u < r.width && v < r.height;
+        for (int k = 0; k < pixel; ++k) {
+          const int wanted =
+              inside
+                  ? source[static_cast<size_t>(((v / factor) * columns + u / factor) * pixel + k)]
+                  : 0;
+          ASSERT_EQ(got[static_cast<size_t>((y * scene.width + x) * pixel + k)], wanted)
+              << where << ": " << x << ", " << y;
+        }
+      }
+    }
+    const GstStructure *all = regions_of(a.get()), *few = regions_of(b.get());
+    if (!all || !gst_structure_has_field(few, "regions")) continue;
+    gint width = 0;
+    gst_structure_get_int(all, "width", &width);
+    EXPECT_EQ(width, scene.width) << where;
+    ASSERT_EQ(region_count(all), region_count(few)) << where;
+    for (guint n = 0; n < region_count(all); ++n) {
+      const auto number = [&](const GstStructure* s, const char* name) {
+        return std::stod(region_field(s, n, name));
+      };
+      for (const char* name : {"x", "first-x"}) {
+        EXPECT_EQ(number(all, name), r.left + factor * number(few, name)) << where << " " << name;
+      }
+      for (const char* name : {"y", "first-y"}) {
+        EXPECT_EQ(number(all, name), r.top + factor * number(few, name)) << where << " " << name;
+      }
+      for (const char* name : {"width", "height"}) {
+        EXPECT_EQ(number(all, name), factor * number(few, name)) << where << " " << name;
+      }
+      EXPECT_EQ(number(all, "area"), factor * factor * number(few, "area")) << where;
+      EXPECT_NEAR(number(all, "cx"), r.left + factor * (number(few, "cx") + 0.5) - 0.5, 0.51)
+          << where;
+      EXPECT_NEAR(number(all, "red"), number(few, "red"), 0.5) << where;
+      EXPECT_EQ(region_field(all, n, "id"), region_field(few, n, "id")) << where;
+    }
+  }
+}
+
+constexpr Rectangle kRectangles[] = {{0, 0, 96, 64}, {12, 8, 64, 48}, {16, 0, 80, 60}};
+
+TEST(WorkArea, LabelsMasksAndBoxesOfEveryElement) {
+  struct Line {
+    const char* line;
+    const char* sink;
+    int pixel;
+  };
+  for (const Line& l :
+       {Line{"cclabel output=labels", "video/x-raw,format=GRAY16_LE", 2},
+        Line{"cclabel output=mask", "video/x-raw,format=GRAY8", 1},
+        Line{"cclabel output=colors", "video/x-raw,format=BGRx", 4},
+        Line{"graphcutbg output=mask", "video/x-raw,format=GRAY8", 1},
+        Line{"slicsuperpixel output=labels region-size=8", "video/x-raw,format=GRAY16_LE", 2},
+        Line{"slicsuperpixel output=boundaries region-size=8", "video/x-raw,format=GRAY8", 1}}) {
+    for (const Rectangle& r : kRectangles) {
+      for (const int factor : {1, 2, 4}) expect_enlarged(l.line, l.sink, l.pixel, r, factor);
+    }
+  }
+}
+
+TEST(WorkArea, PicturesStayAsTheyAreOutsideTheRectangle) {
+  const Scene scene;
+  const Rectangle r = {12, 8, 72, 48};
+  for (const char* line : {"cclabel", "graphcutbg", "graphcutbg output=replace", "slicsuperpixel",
+                           "slicsuperpixel output=mean", "cclabel output=none ! regionoverlay"}) {
+    for (const double scale : {1.0, 0.5, 0.3}) {
+      Harness h(placed(line, r, scale));
+      h.video("GRAY8", scene.width, scene.height);
+      bool changed = false;
+      for (int i = 0; i < 5; ++i) {
+        const Bytes before = scene.picture(i);
+        ASSERT_EQ(h.push(before, i), GST_FLOW_OK) << line;
+        const BufferPtr out = h.pull();
+        ASSERT_TRUE(out) << line;
+        const Bytes after = bytes_of(out.get());
+        for (int y = 0; y < scene.height; ++y) {
+          for (int x = 0; x < scene.width; ++x) {
+            const auto at = static_cast<size_t>(y * scene.width + x);
+            const bool inside =
+                x >= r.left && y >= r.top && x < r.left + r.width && y < r.top + r.height;
+            changed = changed || after[at] != before[at];
+            // Which element has the rectangle: the last of a chain has it, boxes go no further.
+            if (!inside) {
+              ASSERT_EQ(after[at], before[at]) << line << " " << scale << ": " << x << ", " << y;
+            }
+          }
+        }
+      }
+      EXPECT_TRUE(changed) << line << " " << scale;
+    }
+  }
+}
+
+// What is drawn at full size is drawn the same where the rectangle does not matter.
+TEST(WorkArea, ARectangleAroundEverythingChangesNothing) {
+  const Scene scene;
+  for (const char* line : {"cclabel", "graphcutbg", "slicsuperpixel"}) {
+    Harness plain(line), placed_one(placed(line, {0, 0, 500, 500}, 1));
+    for (Harness* h : {&plain, &placed_one}) h->video("GRAY8", scene.width, scene.height);
+    for (int i = 0; i < 4; ++i) {
+      plain.push(scene.picture(i), i);
+      placed_one.push(scene.picture(i), i);
+      EXPECT_EQ(bytes_of(plain.pull().get()), bytes_of(placed_one.pull().get())) << line;
+    }
+  }
+}
+
+// Masks from upstream, of the whole picture, reach an element that looks at a part of it.
+TEST(WorkArea, MasksFromUpstreamAreCutToTheRectangle) {
+  const Scene scene;
+  Harness chain(
+      "graphcutbg output=none ! cclabel source=mask output=labels left=12 top=8 width=72 "
+      "height=48",
+      "video/x-raw,format=GRAY16_LE");
+  Harness mask("graphcutbg output=mask");
+  chain.video("GRAY8", scene.width, scene.height);
+  mask.video("GRAY8", scene.width, scene.height);
+  size_t foreground = 0;
+  for (int i = 0; i < 6; ++i) {
+    chain.push(scene.picture(i), i);
+    mask.push(scene.picture(i), i);
+    const Bytes labels = bytes_of(chain.pull().get()), truth = bytes_of(mask.pull().get());
+    for (int y = 0; y < scene.height; ++y) {
+      for (int x = 0; x < scene.width; ++x) {
+        const auto at = static_cast<size_t>(y * scene.width + x);
+        const bool inside = x >= 12 && y >= 8 && x < 84 && y < 56;
+        EXPECT_EQ(labels[2 * at] != 0, inside && truth[at] != 0) << i << ": " << x << ", " << y;
+        foreground += labels[2 * at] != 0;
+      }
+    }
+  }
+  EXPECT_GT(foreground, 1000u);
+}
+
+TEST(WorkArea, MovesWhilePlaying) {
+  const Scene scene;
+  Harness h("cclabel output=mask");
+  h.video("GRAY8", scene.width, scene.height);
+  int accepted = 0;
+  for (int i = 0; i < 12; ++i) {
+    g_object_set(h.element(), "left", 2 * i, "process-scale", i % 2 ? 0.5 : 1.0, nullptr);
+    ASSERT_EQ(h.push(scene.picture(3), i), GST_FLOW_OK);
+    ++accepted;
+    const Bytes mask = bytes_of(h.pull().get());
+    for (int y = 0; y < scene.height; ++y) {
+      for (int x = 0; x < 2 * i; ++x) {
+        ASSERT_EQ(mask[static_cast<size_t>(y * scene.width + x)], 0) << i;
+      }
+    }
+    EXPECT_EQ(mask[static_cast<size_t>(30 * scene.width + 40)], 255) << i;
+  }
+  h.eos();
+  EXPECT_FALSE(h.has_error());
+}
+
+TEST(WorkArea, WhatCannotBeIsSaid) {
+  const Scene scene;
+  for (const auto& [line, reason] :
+       {std::pair{"cclabel left=96", "outside the picture"},
+        {"cclabel top=64", "outside"},
+        {"cclabel output=labels depth=2 connectivity=6 process-scale=0.5", "not with depth"}}) {
+    Harness h(line);
+    h.video("GRAY8", scene.width, scene.height);
+    EXPECT_NE(h.push(scene.picture(0)), GST_FLOW_OK) << line;
+    EXPECT_NE(h.error_text().find(reason), std::string::npos) << line;
+  }
+  Harness h("cclabel");
+  h.video("GRAY8", scene.width, scene.height);
+  EXPECT_EQ(h.push(scene.picture(0)), GST_FLOW_OK);
+  g_object_set(h.element(), "left", 1000, nullptr);
+  EXPECT_EQ(h.push(scene.picture(1), 1), GST_FLOW_ERROR);
+  EXPECT_NE(h.error_text().find("outside the picture"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace regions::test
