@@ -9,6 +9,15 @@
 
 namespace regions {
 
+inline constexpr int kCases = 300;
+
+// The step of place x, by walking: a step ends where the share of all places is used up.
+inline int step_by_walking(int x, int few, int many) {
+  int step = 0;
+  while ((step + 1) * static_cast<int64_t>(many) / few <= x) ++step;
+  return step;
+}
+
 struct ResamplingCase {
   PixelFormat format = PixelFormat::gray8;
   WorkAreaParams params;
