@@ -69,8 +69,11 @@ TEST_F(SlicCuda, WarmStartEqualsTheCpu) {
   SlicParams params;
   params.output = SlicOutput::none;
   params.warm_start = true;
-  for (const int iterations : {0, 1, 3}) {
+  for (const auto& [iterations, variant] :
+       {std::pair(0, SlicVariant::slic), std::pair(1, SlicVariant::slic),
+        std::pair(3, SlicVariant::slic), std::pair(2, SlicVariant::slico)}) {
     params.iterations = iterations;
+    params.variant = variant;
     const auto cpu = make_cpu_backend(2);
     const auto on_cpu = make_algorithm<SlicParams, BackendKind::cpu>(cpu);
     const auto expected = run_frames(cpu, *on_cpu, frames, params, 1);

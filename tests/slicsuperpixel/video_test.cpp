@@ -86,6 +86,23 @@ TEST(SlicVideo, ACutBeginsAfresh) {
   EXPECT_EQ(run(frames, warm(4))[2].labels, run(alone, warm(4))[0].labels);
 }
 
+// What slico has learnt of a superpixel goes on with it; a frame of slic in between ends that.
+TEST(SlicVideo, ReachesGoOnWithWarmStart) {
+  SlicParams adaptive = warm(1), plain = warm(1);
+  adaptive.variant = SlicVariant::slico;
+  const auto frames = panned(3, 0);
+  const auto results = run(frames, adaptive);
+  EXPECT_NE(results[2].labels, results[0].labels);  // one iteration more each, by better reaches
+
+  const auto backend = make_cpu_backend(1);
+  const auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend);
+  run_frames(backend, *algorithm, panned(2, 0), plain, 1);
+  algorithm->reset();
+  run_frames(backend, *algorithm, panned(1, 0), plain, 1);
+  const auto after = run_frames(backend, *algorithm, panned(1, 0), adaptive, 1);
+  EXPECT_EQ(after[0].labels, results[0].labels);
+}
+
 TEST(SlicVideo, ResetForgets) {
   const auto backend = make_cpu_backend(1);
   const auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend);

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""slicsuperpixel on the CPU beside the packaged peers, in turns: about as many superpixels of one
+1920x1080 picture, ten iterations, from RGB to connected labels, Lab included.
+
+    bench/superpixel-peers.py [PICTURE] [--threads 1,2] [--count 8000] [--rounds 5] [--build build]
+                              [--only NAME,...] [--json]
+
+PICTURE is any photograph (scaled to 1920x1080); without one, a picture with shapes and noise is
+made. Every measurement is a process of its own, a round goes through all of them, and what counts
+is the median over the rounds of each process's fastest and of the CPU time a frame, which says more
+where other programs share the machine. Every method's number of superpixels is adjusted until it
+gives the wanted count within 3 %, where it can. Peers that are not installed are named and left
+out.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+WIDTH, HEIGHT = 1920, 1080
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def fast_slic(image, count):
+    from fast_slic.avx2 import SlicAvx2
+    method = SlicAvx2(num_components=count, compactness=10)
+    return lambda: method.iterate(image)
+
+
+def opencv_slic(image, count):
+    import cv2
+    cv2.setNumThreads(int(os.environ["OMP_NUM_THREADS"]))
+    side = max(2, round((WIDTH * HEIGHT / count) ** 0.5))
+
+    def run():
+        slic = cv2.ximgproc.createSuperpixelSLIC(cv2.cvtColor(image, cv2.COLOR_RGB2Lab),
+                                                 cv2.ximgproc.SLIC, side, 10)
+        slic.iterate(10)
+        slic.enforceLabelConnectivity(25)
+        return slic.getLabels()
+    return run
+
+
+def scikit_image(image, count):
+    from skimage.segmentation import slic
+    return lambda: slic(image, count, compactness=10, max_num_iter=10, min_size_factor=0.25)
+
+
+# How many repetitions a process times, and whether it can be told the number of threads.
+PEERS = {"fast-slic AVX2": (fast_slic, 15, True), "OpenCV SLIC": (opencv_slic, 2, True),
+         "scikit-image": (scikit_image, 1, False)}
+
+
+def measure_here(name, path, count):
+    """In a process of its own: time one peer, print a line of JSON."""
+    make, repetitions, _ = PEERS[name]
+    image = numpy.fromfile(path, numpy.uint8).reshape(HEIGHT, WIDTH, 3)
+    work = make(image, count)
+    labels = work()
+    times = []
+    before = time.process_time()
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    cpu = (time.process_time() - before) / repetitions
+    print(json.dumps({"us": min(times) * 1e6, "cpu_us": cpu * 1e6,
+                      "superpixels": len(numpy.unique(labels))}))
+
+
+def measure_ours(options, path, threads, count):
+    program = os.path.join(options.build, "bench", "superpixels")
+    with open(path, "rb") as picture:
+        line = subprocess.run([program, str(WIDTH), str(HEIGHT), "cpu", "time", "--threads",
+                               str(threads), "--set", f"superpixels={count}"], stdin=picture,
+                              check=True, stdout=subprocess.PIPE).stdout
+    row = json.loads(line)
+    return {"us": row["fastest_us"], "cpu_us": row["cpu_us"], "superpixels": row["superpixels"]}
+
+
+def measure_peer(name, path, threads, count):
+    """None if the peer is not installed."""
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads))
+    run = subprocess.run([sys.executable, __file__, "--one", name, "--picture", path, "--count",
+                          str(count)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
+                         text=True)
+    if run.returncode == 0:
+        return json.loads(run.stdout)
+    reason = run.stderr.strip().split("\n")[-1]
+    print(f"superpixel-peers: {name} is left out: {reason}", file=sys.stderr)
+    return None
+
+
+def asked_for(measure, wanted):
+    """(count to ask for, whether it works at all)."""
+    asked = wanted
+    for _ in range(3):
+        row = measure(asked)
+        if row is None:
+            return asked, False
+        if abs(row["superpixels"] - wanted) <= 0.03 * wanted:
+            break
+        asked = max(1, round(asked * wanted / row["superpixels"]))
+    return asked, True
+
+
+def compare(options, path):
+    rows = []
+    for threads in map(int, options.threads.split(",")):
+        methods = {"slicsuperpixel": lambda n: measure_ours(options, path, threads, n)}
+        for name, (_, _, by_threads) in PEERS.items():
+            if by_threads or threads == 1:
+                methods[name] = lambda n, name=name: measure_peer(name, path, threads, n)
+        if options.only:
+            methods = {name: m for name, m in methods.items()
+                       if name == "slicsuperpixel" or name in options.only.split(",")}
+        asked = {}
+        for name, measure in methods.items():
+            count, works = asked_for(measure, options.count)
+            if works:
+                asked[name] = count
+        found = {name: [] for name in asked}
+        for _ in range(options.rounds):
+            for name in asked:
+                found[name].append(methods[name](asked[name]))
+        for name, taken in found.items():
+            rows.append({"what": "superpixel-peers", "by": name, "backend": "cpu",
+                         "width": WIDTH, "height": HEIGHT, "threads": threads,
+                         "superpixels": taken[-1]["superpixels"],
+                         "us": round(statistics.median(t["us"] for t in taken), 1),
+                         "cpu_us": round(statistics.median(t["cpu_us"] for t in taken), 1)})
+    return rows
+
+
+def picture(options, path):
+    """Writes the picture as RGB."""
+    if options.picture:
+        from PIL import Image
+        image = Image.open(options.picture).convert("RGB").resize((WIDTH, HEIGHT), Image.BICUBIC)
+        data = image.tobytes()
+    else:
+        program = os.path.join(options.build, "bench", "picture")
+        data = subprocess.run([program, "blobs", str(WIDTH), str(HEIGHT)], check=True,
+                              stdout=subprocess.PIPE).stdout
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("picture", nargs="?")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--count", type=int, default=8000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
+    parser.add_argument("--only", help="of the peers")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--picture", dest="raw", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        return measure_here(options.one, options.raw, options.count)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "picture.rgb")
+        picture(options, path)
+        rows = compare(options, path)
+    ours = {row["threads"]: row for row in rows if row["by"] == "slicsuperpixel"}
+    for row in rows:
+        if options.json:
+            print(json.dumps(row))
+            continue
+        own = ours[row["threads"]]
+        print(f"{row['threads']} thread(s)  {row['by']:<16} {row['us'] / 1000:8.1f} ms"
+              f"  CPU {row['cpu_us'] / 1000:8.1f} ms  {row['superpixels']:6} superpixels"
+              f"  {row['us'] / own['us']:6.2f} of our time, {row['cpu_us'] / own['cpu_us']:5.2f} of"
+              " our CPU time")
+
+
+if __name__ == "__main__":
+    main()
