@@ -33,9 +33,9 @@ def script(name):
     return ROOT / "pipelines" / name
 
 
-def objects(*arguments, status=0):
+def objects(*arguments, status=0, **options):
     return run(script("with-plugin"), sys.executable, script("objects.py"), *arguments,
-               status=status)
+               status=status, **options)
 
 
 def make(path, source, *options):
