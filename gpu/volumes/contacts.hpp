@@ -68,18 +68,18 @@ struct Contacts {
   uint32_t far = 0;                                            // the other band's rows that matter
   bool slanted;
 
-  __device__ Contacts(const Volume& v, const BandPlace& place, uint32_t at, const Touch& t)
-      : word(at), slanted(t.slanted) {
-    own = v.band[at];
+  __device__ Contacts(const Volume& v, const BandPlace& place, const Touch& t)
+      : word(place.word), slanted(t.slanted) {
+    own = v.band[word];
     const int y = place.y + t.far_y, z = place.z + t.far_z;
     if (own == 0 || y < 0 || z < 0 || y >= v.stack.slice.height) return;
     const uint32_t near = joint_bits(v, place, t, place.w, t.near_y, t.near_z);
     if (near == 0) return;
     far = joint_bits(v, place, t, place.w, t.far_y, t.far_z);
-    const uint32_t band =
-        place.first + (static_cast<uint32_t>(z / v.band_slices) * static_cast<uint32_t>(v.bands_y) +
-                       static_cast<uint32_t>(y / v.band_rows)) *
-                          static_cast<uint32_t>(v.words);
+    const uint32_t band = place.first + (static_cast<uint32_t>(z >> (v.band_slices - 1)) *
+                                             static_cast<uint32_t>(v.bands_y) +
+                                         static_cast<uint32_t>(y >> (v.band_rows - 1))) *
+                                            static_cast<uint32_t>(v.words);
     other_word = band + static_cast<uint32_t>(place.w);
     other = v.band[other_word];
     uint64_t touch;
@@ -100,6 +100,7 @@ struct Contacts {
     } else {
       touch = near & far;
     }
+    if (t.near_y != t.far_y && t.near_z != t.far_z) touch &= ~between(v, place, t);
     // Nothing in this word tells whether the other band's next word begins a run.
     const uint64_t kept = static_cast<uint64_t>(behind & 1) << 32;
     places = touch & (~(touch << 1) | starts_of(own) | starts_of(other) | kept);
@@ -122,14 +123,21 @@ struct Contacts {
   }
 
  private:
+  // Rows that touch across a corner of bands need not, where a voxel of the row that is beside both
+  // does.
+  __device__ uint64_t between(const Volume& v, const BandPlace& place, const Touch& t) const {
+    const uint32_t middle = bits_at(v, place, place.w, place.y + t.far_y, place.z + t.near_z) |
+                            bits_at(v, place, place.w, place.y + t.near_y, place.z + t.far_z);
+    return slanted ? middle | static_cast<uint64_t>(middle) << 1 : middle;
+  }
   __device__ static bool has(uint32_t bits, int c) { return c < 32 && bits >> c & 1; }
 };
 
 // The node that the run at the word's first bit goes on from in the word before, or kNone.
-__device__ inline uint32_t node_before(const Volume& v, const BandPlace& place, uint32_t word) {
-  if (place.w == 0 || !(v.band[word] & 1)) return kNone;
-  const uint32_t bits = v.band[word - 1];
-  return bits >> 31 ? node_of(word - 1, bits, 31) : kNone;
+__device__ inline uint32_t node_before(const Volume& v, const BandPlace& place) {
+  if (place.w == 0 || !(v.band[place.word] & 1)) return kNone;
+  const uint32_t bits = v.band[place.word - 1];
+  return bits >> 31 ? node_of(place.word - 1, bits, 31) : kNone;
 }
 
 }  // namespace regions::volumes

@@ -77,24 +77,18 @@ __global__ __launch_bounds__(kThreads) void threshold_voxels_kernel(Subject subj
   }
 }
 
-// A thread makes a band's word, and a tree of each of its runs.
-__global__ __launch_bounds__(kThreads) void make_bands_kernel(Volume v, uint32_t sum_count) {
-  const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
-  if (word < sum_count) v.sums[word] = 0;
-  if (word >= v.band_words()) return;
-  const BandPlace place = place_of(v, word);
+// A thread makes a band's word.
+__global__ __launch_bounds__(kThreads) void make_bands_kernel(Volume v) {
+  const Share<1> all(v);
+  if (!all.exists) return;
+  const BandPlace& place = all.place;
   uint32_t bits = 0;
   for (int dz = 0; dz < v.band_slices; ++dz) {
     for (int dy = 0; dy < v.band_rows; ++dy) {
       bits |= bits_at(v, place, place.w, place.y + dy, place.z + dz);
     }
   }
-  v.band[word] = bits;
-  for (uint32_t starts = starts_of(bits); starts; starts &= starts - 1) {
-    const uint32_t node = word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(starts)) - 1);
-    v.parent[node] = node;
-    v.label[node] = kNone;
-  }
+  v.band[place.word] = bits;
 }
 
 bool reads_bytes(const Subject& subject) {
@@ -119,9 +113,7 @@ void find_runs(const Subject& subject, const Levels& levels, const Volume& volum
     launch(threshold_voxels_kernel, blocks_for(words * 32, kThreads), kThreads, 0, stream, subject,
            levels, volume);
   }
-  const uint32_t sums = blocks_for(volume.row_words(), Volume::kSumWords);
-  launch(make_bands_kernel, blocks_for(volume.band_words(), kThreads), kThreads, 0, stream, volume,
-         sums);
+  launch(make_bands_kernel, band_grid(volume, 1, kThreads), kThreads, 0, stream, volume);
 }
 
 }  // namespace regions::volumes

@@ -1,6 +1,4 @@
 // Numbers regions 1..n in raster order of their first voxels: a bit for each, counted through.
-#include <algorithm>
-
 #include "gpu/cclabel/runs.hpp"
 #include "gpu/volumes/groups.hpp"
 #include "gpu/volumes/phases.hpp"
@@ -12,15 +10,16 @@ namespace {
 
 constexpr int kBandThreads = BandBlock::threads;
 constexpr int kThreads = NumberBlock::threads;
-static_assert(4 * kThreads == Volume::kSumWords, "a block numbers what one sum counts");
+static_assert(kThreads == Volume::kSumWords, "a block numbers what one sum counts");
 
-// Calls visit(node) for the roots of a thread's word.
+// Calls visit(node) for the roots of a thread's share.
 template <class Visit>
 __device__ void for_each_root(const Volume& v, Visit visit) {
-  const uint32_t word = blockIdx.x * kBandThreads + threadIdx.x;
-  if (word >= v.band_words()) return;
-  for (uint32_t starts = starts_of(v.band[word]); starts; starts &= starts - 1) {
-    const uint32_t node = word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(starts)) - 1);
+  const Share<BandBlock::parts> part(v);
+  for (uint32_t starts = part.of(starts_of(v.band[part.place.word])); starts;
+       starts &= starts - 1) {
+    const uint32_t node =
+        part.place.word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(starts)) - 1);
     if (v.parent[node] == node) visit(node);
   }
 }
@@ -60,10 +59,11 @@ __global__ __launch_bounds__(kBandThreads) void drop_by_area_kernel(Volume v, ui
   });
 }
 
-// Marks first voxels and counts them; a dropped root gets its label, 0. Clears the records.
+// Marks first voxels; a dropped root gets its label, 0. Clears the records.
 __global__ __launch_bounds__(kBandThreads) void mark_firsts_kernel(Volume v, Records records) {
-  const uint32_t i = blockIdx.x * kBandThreads + threadIdx.x;
-  if (i < records.capacity) {
+  const size_t step = static_cast<size_t>(gridDim.x) * gridDim.y * kBandThreads;
+  const size_t block = static_cast<size_t>(blockIdx.y) * gridDim.x + blockIdx.x;
+  for (size_t i = block * kBandThreads + threadIdx.x; i < records.capacity; i += step) {
     Region region{};
     region.left = region.top = region.front = INT32_MAX;  // the others only grow
     records.region[i] = region;
@@ -72,11 +72,20 @@ __global__ __launch_bounds__(kBandThreads) void mark_firsts_kernel(Volume v, Rec
     const uint32_t first = v.label[root];
     if (first == kNone) {
       v.label[root] = 0;
-      return;
+    } else {
+      atomicOr(v.firsts + first / 32, 1u << first % 32);  // each its own bit
     }
-    atomicOr(v.firsts + first / 32, 1u << first % 32);
-    atomicAdd(v.sums + first / 32 / Volume::kSumWords, 1u);
   });
+}
+
+// Counts the first voxels of what a block of number_kernel will number.
+__global__ __launch_bounds__(kThreads) void count_kernel(Volume v) {
+  __shared__ uint32_t warp_sums[kThreads / 32];
+  const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
+  const uint32_t firsts = word < v.row_words() ? v.firsts[word] : 0;
+  uint32_t all;
+  cclabel::sum_before<kThreads>(static_cast<uint32_t>(__popc(firsts)), warp_sums, all);
+  if (threadIdx.x == 0) v.sums[blockIdx.x] = all;
 }
 
 // What a record says of its region's first voxel.
@@ -94,20 +103,15 @@ __global__ __launch_bounds__(kThreads) void number_kernel(Volume v, Records reco
   for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kThreads) earlier += v.sums[k];
   uint32_t before;
   cclabel::sum_before<kThreads>(earlier, warp_sums, before);
-  const uint32_t begin = blockIdx.x * Volume::kSumWords + 4 * threadIdx.x;
-  uint32_t firsts[4], count = 0;
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    firsts[k] = begin + k < v.row_words() ? v.firsts[begin + k] : 0;
-    count += static_cast<uint32_t>(__popc(firsts[k]));
-  }
+  const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
+  const uint32_t firsts = word < v.row_words() ? v.firsts[word] : 0;
+  const auto count = static_cast<uint32_t>(__popc(firsts));
   __syncthreads();  // warp_sums may be used again
   uint32_t all;
   uint32_t label = before + cclabel::sum_before<kThreads>(count, warp_sums, all);
-  for (int k = 0; k < 4; ++k) {
-    if (!firsts[k]) continue;
-    const RowWord row(v, begin + k);
-    for (uint32_t bits = firsts[k]; bits; bits &= bits - 1) {
+  if (firsts) {
+    const RowWord row(v, word);
+    for (uint32_t bits = firsts; bits; bits &= bits - 1) {
       const int b = __ffs(static_cast<int>(bits)) - 1;
       const int c = row.bits >> b & 1 ? 0 : 1;
       v.label[row.root_of(v, c, b)] = ++label;
@@ -117,10 +121,12 @@ __global__ __launch_bounds__(kThreads) void number_kernel(Volume v, Records reco
   if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) v.total[0] = v.total[1] = before + all;
 }
 
+dim3 grid_of(const Volume& v) { return band_grid(v, BandBlock::parts, kBandThreads); }
+
 }  // namespace
 
 void filter_areas(const Volume& volume, uint32_t least, uint32_t most, cudaStream_t stream) {
-  const unsigned bands = blocks_for(volume.band_words(), kBandThreads);
+  const dim3 bands = grid_of(volume);
   launch(clear_areas_kernel, bands, kBandThreads, 0, stream, volume);
   launch(sum_areas_kernel, blocks_for(volume.row_words(), RowBlock::threads), RowBlock::threads, 0,
          stream, volume);
@@ -128,11 +134,10 @@ void filter_areas(const Volume& volume, uint32_t least, uint32_t most, cudaStrea
 }
 
 void number_regions(const Volume& volume, const Records& records, cudaStream_t stream) {
-  const size_t threads = std::max<size_t>(volume.band_words(), records.capacity);
-  launch(mark_firsts_kernel, blocks_for(threads, kBandThreads), kBandThreads, 0, stream, volume,
-         records);
-  launch(number_kernel, blocks_for(volume.row_words(), Volume::kSumWords), kThreads, 0, stream,
-         volume, records);
+  const unsigned blocks = blocks_for(volume.row_words(), Volume::kSumWords);
+  launch(mark_firsts_kernel, grid_of(volume), kBandThreads, 0, stream, volume, records);
+  launch(count_kernel, blocks, kThreads, 0, stream, volume);
+  launch(number_kernel, blocks, kThreads, 0, stream, volume, records);
 }
 
 }  // namespace regions::volumes

@@ -25,6 +25,10 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
               std::to_string(bands * 32));
+  constexpr int kMostSlabs = 65535;  // of a CUDA grid
+  const int slabs = rows.classes * most.depth();
+  expects(slabs <= kMostSlabs, "on CUDA, slices of all thresholds and classes are up to " +
+                                   std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
   memory_.reserve(pieces_.firsts, words);
   memory_.reserve(pieces_.band, bands);

@@ -9,6 +9,7 @@
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/tiles.hpp"
+#include "gpu/launch.hpp"
 
 namespace regions::volumes {
 
@@ -29,16 +30,18 @@ struct Volume {
   int band_rows, band_slices;
   int bands_y, bands_z;  // of a volume
 
+  int turns = 1;  // see Share
+
   uint32_t* bits;    // [layer][z][y][words] foreground
   uint32_t* band;    // [class][layer][bands_z][bands_y][words]
   uint32_t* parent;  // [class][layer][bands_z][bands_y][words][32], of nodes alone
   uint32_t* label;   // the same; of a root its first voxel, and then its label
   uint32_t* area;    // the same; of a root, where filters want it
   uint32_t* firsts;  // [layer][z][y][words] first voxels of regions
-  uint32_t* sums;    // [words of firsts / kSumWords] of them so many there
+  uint32_t* sums;    // [words of firsts / kSumWords] first voxels there
   uint32_t* total;   // [2] regions, twice
 
-  static constexpr uint32_t kSumWords = 4096;
+  static constexpr uint32_t kSumWords = 1024;
 
   REGIONS_HD uint32_t slab_words() const { return static_cast<uint32_t>(bands_y * words); }
   REGIONS_HD uint32_t band_words() const {
@@ -59,31 +62,65 @@ inline Volume shaped(Volume volume, const Stack& stack, Connectivity connectivit
   return volume;
 }
 
+// Blocks that have `parts` threads for each word of a band, `turns` times.
+inline dim3 band_grid(const Volume& v, int parts, int threads) {
+  const size_t blocks =
+      (size_t{v.slab_words()} * static_cast<size_t>(parts) + static_cast<size_t>(threads) - 1) /
+      static_cast<size_t>(threads);
+  return {static_cast<unsigned>(blocks * static_cast<size_t>(v.turns)),
+          static_cast<unsigned>(v.classes * v.stack.layers * v.bands_z)};
+}
+
 #ifdef __CUDACC__
 
 // Where a word of a band lies: its column of words, its first row and slice.
 struct BandPlace {
+  uint32_t word;
   int w, y, z;
-  int volume;         // layer
-  uint32_t flip;      // all ones for the class of background
-  uint32_t first;     // word of the volume's first band, of this class
-  uint32_t of_class;  // first word of the band itself
+  int layer;
+  uint32_t flip;   // all ones for the class of background
+  uint32_t first;  // word of the volume's first band, of this class
 };
 
-__device__ inline BandPlace place_of(const Volume& v, uint32_t word) {
+// One of several threads that share the nodes of a word: each has some of its columns. Blocks of a
+// grid of band_grid() have one slab, so that all but the column of words is the same for a block.
+template <int parts>
+struct Share {
+  static constexpr int kColumns = 32 / parts;
   BandPlace place;
-  const uint32_t words = static_cast<uint32_t>(v.words), slab = v.slab_words();
-  place.w = static_cast<int>(word % words);
-  place.of_class = word - static_cast<uint32_t>(place.w);
-  const uint32_t slabs = word / slab;
-  place.y = static_cast<int>(word % slab / words) * v.band_rows;
-  place.z = static_cast<int>(slabs % static_cast<uint32_t>(v.bands_z)) * v.band_slices;
-  const int k = static_cast<int>(slabs / static_cast<uint32_t>(v.bands_z));
-  place.volume = k % v.stack.layers;
-  place.flip = k < v.stack.layers ? 0 : 0xffffffffu;
-  place.first = static_cast<uint32_t>(k * v.bands_z) * slab;
-  return place;
-}
+  uint32_t part;
+  int turn;  // of so many that the grid goes over all words
+  bool exists;
+
+  __device__ explicit Share(const Volume& v) {
+    const uint32_t blocks = gridDim.x / static_cast<uint32_t>(v.turns);
+    turn = static_cast<int>(blockIdx.x / blocks);
+    const uint32_t i = blockIdx.x % blocks * blockDim.x + threadIdx.x;
+    part = i % parts;
+    exists = i / parts < v.slab_words();
+    const uint32_t in_slab = exists ? i / parts : 0;
+    const uint32_t slab = blockIdx.y;
+    const auto words = static_cast<uint32_t>(v.words);
+    const auto bands_z = static_cast<uint32_t>(v.bands_z);
+    const int k = static_cast<int>(slab / bands_z);
+    place.word = slab * v.slab_words() + in_slab;
+    place.w = static_cast<int>(in_slab % words);
+    place.y = static_cast<int>(in_slab / words) * v.band_rows;
+    place.z = static_cast<int>(slab % bands_z) * v.band_slices;
+    place.layer = k % v.stack.layers;
+    place.flip = k < v.stack.layers ? 0 : 0xffffffffu;
+    place.first = static_cast<uint32_t>(k) * bands_z * v.slab_words();
+  }
+  __device__ uint32_t of(uint32_t bits) const {
+    constexpr uint32_t kFirst = parts == 1 ? 0xffffffffu : (1u << kColumns % 32) - 1;
+    return exists ? bits & kFirst << part * kColumns : 0;
+  }
+  // The same of 33 places: the last one has one more.
+  __device__ uint64_t of_places(uint64_t places) const {
+    const uint64_t end = exists && part + 1 == parts ? places >> 32 << 32 : 0;
+    return of(static_cast<uint32_t>(places)) | end;
+  }
+};
 
 // Which bits of a word of a row are inside.
 __device__ inline uint32_t inside(const Volume& v, int w) {
@@ -95,7 +132,7 @@ __device__ inline uint32_t inside(const Volume& v, int w) {
 __device__ inline uint32_t bits_at(const Volume& v, const BandPlace& place, int w, int y, int z) {
   const Size slice = v.stack.slice;
   if (w < 0 || y < 0 || z < 0 || w >= v.words || y >= slice.height || z >= v.stack.slices) return 0;
-  const int row = (place.volume * v.stack.slices + z) * slice.height + y;
+  const int row = (place.layer * v.stack.slices + z) * slice.height + y;
   const uint32_t bits = v.bits[static_cast<size_t>(row) * v.words + w];
   return (bits ^ place.flip) & inside(v, w);
 }
@@ -114,10 +151,10 @@ __device__ inline uint32_t run_from(uint32_t bits, int b) {
   return bits & ~cclabel::below(b) & (gaps ? (gaps & (0u - gaps)) - 1 : 0xffffffffu);
 }
 
-// The word of the band that a row belongs to.
+// The word of the band (of one or two rows and slices) that a row belongs to.
 __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w, int y, int z) {
-  const int slab = (cls * v.stack.layers + layer) * v.bands_z + z / v.band_slices;
-  return static_cast<uint32_t>((slab * v.bands_y + y / v.band_rows) * v.words + w);
+  const int slab = (cls * v.stack.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
+  return static_cast<uint32_t>((slab * v.bands_y + (y >> (v.band_rows - 1))) * v.words + w);
 }
 
 #endif

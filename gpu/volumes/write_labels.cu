@@ -11,11 +11,12 @@ constexpr int kThreads = RowBlock::threads;
 
 template <class Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(Volume v, Writer writer) {
-  const size_t i = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i / 8 >= v.row_words()) return;
-  const RowWord row(v, static_cast<uint32_t>(i / 8));
-  const int bit = static_cast<int>(i % 8) * 4, x = row.w * 32 + bit;
-  if (x >= v.stack.slice.width) return;
+  // A warp has four words of one row.
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int y = static_cast<int>(blockIdx.x * (kThreads / 32) + threadIdx.x / 32);
+  const int bit = lane % 8 * 4, x = static_cast<int>(blockIdx.y * 128) + lane * 4;
+  if (y >= v.stack.rows() || x >= v.stack.slice.width) return;
+  const RowWord row(v, y, x / 32);
   const uint32_t within = inside(v, row.w);
   uint32_t labels[4];
   uint32_t known = kNone, label = 0;  // the node of the voxel before, and its label
@@ -38,9 +39,9 @@ struct Launch {
   cudaStream_t stream;
   template <class Writer>
   void operator()(const Writer& writer) const {
-    const size_t threads = static_cast<size_t>(volume.row_words()) * 8;
-    launch(write_kernel<Writer>, blocks_for(threads, kThreads), kThreads, 0, stream, volume,
-           writer);
+    const dim3 grid(blocks_for(static_cast<size_t>(volume.stack.rows()), kThreads / 32),
+                    blocks_for(static_cast<size_t>(volume.words), 4));
+    launch(write_kernel<Writer>, grid, kThreads, 0, stream, volume, writer);
   }
 };
 
