@@ -69,7 +69,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
         const int b = __ffs(static_cast<int>(left)) - 1;
         const uint32_t run = run_from(left, b);
         left &= ~run;
-        label = v.label[row.root_of(v, c, b)];
+        label = label_of_node(v, row.node_at(c, b));
         if (label > records.capacity) label = 0;
         if (label) {
           piece.area = static_cast<uint32_t>(__popc(run));

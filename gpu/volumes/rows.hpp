@@ -33,9 +33,7 @@ struct RowWord {
   __device__ uint32_t of_class(const Volume& v, int c) const {
     return c == 0 ? bits : ~bits & inside(v, w);
   }
-  __device__ uint32_t root_of(const Volume& v, int c, int b) const {
-    return v.parent[node_of(band[c], whole[c], b)];
-  }
+  __device__ uint32_t node_at(int c, int b) const { return node_of(band[c], whole[c], b); }
 };
 
 }  // namespace regions::volumes

@@ -30,11 +30,13 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   expects(slabs <= kMostSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                    std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
-  memory_.reserve(pieces_.firsts, words);
   memory_.reserve(pieces_.band, bands);
-  memory_.reserve(pieces_.parent, bands * 32);
-  memory_.reserve(pieces_.label, bands * 32);
-  memory_.reserve(pieces_.area, bands * 32);
+  memory_.reserve(pieces_.node, bands * 16);
+  memory_.reserve(pieces_.parent, words * 32);
+  memory_.reserve(pieces_.area, words * 32);
+  memory_.reserve(pieces_.parts, words);
+  memory_.reserve(pieces_.firsts, words);
+  memory_.reserve(pieces_.before, words);
   memory_.reserve(pieces_.sums, words / Volume::kSumWords + 1);
   memory_.reserve(pieces_.total, 2);
   memory_.reserve(records_, setup.max_regions);
@@ -63,8 +65,8 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   Records records;
   if (job.table.regions) records = {records_, job.table.capacity};
 
-  find_runs(subject, levels, volume, stream);
-  join_runs(volume, stream);
+  label_tiles(subject, levels, volume, stream);
+  join_tiles(volume, stream);
   if (params.min_area > 1 || params.max_area > 0) {
     const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
     filter_areas(volume, clamped(params.min_area), most, stream);

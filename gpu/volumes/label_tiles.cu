@@ -1,0 +1,189 @@
+// Labels each tile by itself: thresholds it, and joins its runs in shared memory, one block a tile.
+#include "gpu/volumes/phases.hpp"
+#include "gpu/volumes/readers.hpp"
+#include "gpu/volumes/tile.hpp"
+
+namespace regions::volumes {
+namespace {
+
+// Begins a tree for every run, or hangs it below one that it touches, without an atomic: all links
+// go to smaller nodes.
+template <class Space, Connectivity connectivity>
+__device__ void hang_runs(Space& s, const Share<Space>& share) {
+  const uint32_t band = s.bands[share.spot.word], starts = starts_of(band) & share.mask;
+  uint32_t apart = starts;
+  for (int k = 0; k < Touches<connectivity>::count && apart; ++k) {
+    Contacts contacts(s, share.spot, Touches<connectivity>::of(k));
+    uint64_t reach = 0;  // places of the runs still apart
+    for (uint32_t left = apart; contacts.places && left; left &= left - 1) {
+      const uint32_t run = run_from(band, __ffs(static_cast<int>(left)) - 1);
+      reach |= run | static_cast<uint64_t>(run) << 1;
+    }
+    contacts.places &= reach;
+    while (contacts.places) {
+      uint32_t node, other;
+      contacts.take(s, node, other);
+      const uint32_t both = 3u << node % 16 * 2;  // one of which is the run's first bit
+      if (!(apart & both)) continue;
+      s.parent[node] = other;
+      apart &= ~both;
+    }
+  }
+  for (uint32_t left = starts; left; left &= left - 1) {
+    const int b = __ffs(static_cast<int>(left)) - 1;
+    const uint32_t node = share.spot.word * 16 + static_cast<uint32_t>(b / 2);
+    if (apart >> b & 1) s.parent[node] = node;
+    if constexpr (!Space::kBandsAreRows) {
+      s.first[node] = s.first_voxel(share.spot, run_from(band, b));
+    }
+  }
+}
+
+template <class Space, Connectivity connectivity>
+__device__ void join_runs(Space& s, const Share<Space>& share) {
+  hang_runs<Space, connectivity>(s, share);
+  __syncthreads();  // every run has a parent
+  const auto flatten = [&](uint32_t node, bool exists) {
+    return cclabel::flatten(s.parent, node, exists);
+  };
+  for_each_node(s, share, flatten);
+  __syncthreads();  // trees are flat before they are joined
+  for (int k = 0; k < Touches<connectivity>::count; ++k) {
+    Contacts contacts(s, share.spot, Touches<connectivity>::of(k));
+    contacts.places = share.places(contacts.places);
+    while (__any_sync(cclabel::kAllLanes, contacts.places != 0)) {
+      const bool wanted = contacts.places != 0;
+      uint32_t node = 0, other = 0;
+      if (wanted) contacts.take(s, node, other);
+      cclabel::unite(s.parent, node, other, wanted);
+    }
+  }
+  __syncthreads();  // no link is made after this
+  for_each_node(s, share, [&](uint32_t node, bool exists) {
+    const uint32_t root = flatten(node, exists);
+    if constexpr (!Space::kBandsAreRows) {
+      // The least of all, whatever their order; most see at once that theirs is not.
+      const volatile uint32_t* first = s.first;
+      if (exists && first[node] < first[root]) atomicMin(&s.first[root], first[node]);
+    }
+  });
+  __syncthreads();  // roots and their first voxels are complete
+}
+
+// Gives every node its component's id, and every component a tree of its own.
+template <class T, class Space>
+__device__ void publish_nodes(Space& s, const Share<Space>& share, const Volume& v,
+                              const TilePlace& place, int cls) {
+  const int y = place.y + share.spot.y, z = place.z + share.spot.z;
+  if (y >= v.stack.slice.height || z >= v.stack.slices) return;
+  const uint32_t to = band_word(v, cls, place.layer, place.w, y, z);
+  const uint32_t band = s.bands[share.spot.word];
+  if (share.mask & 1) v.band[to] = band;
+  for (uint32_t left = starts_of(band) & share.mask; left; left &= left - 1) {
+    const auto k = static_cast<uint32_t>((__ffs(static_cast<int>(left)) - 1) / 2);
+    const uint32_t node = share.spot.word * 16 + k, root = s.parent[node];
+    const uint32_t first = s.first_of(root), row = first / 32;
+    const int first_y = place.y + static_cast<int>(row % T::rows);
+    const int first_z = place.layer * v.stack.slices + place.z + static_cast<int>(row / T::rows);
+    const auto first_row = static_cast<uint32_t>(first_z * v.stack.slice.height + first_y);
+    const uint32_t id =
+        (first_row * static_cast<uint32_t>(v.words) + static_cast<uint32_t>(place.w)) * 32 +
+        first % 32;
+    v.node[to * 16 + k] = id;
+    if (root != node) continue;
+    v.parent[id] = id;
+    atomicOr(&s.firsts[row], 1u << first % 32);
+  }
+}
+
+template <class T, Connectivity connectivity, class Reader>
+__global__ __launch_bounds__(T::threads) void label_tiles_kernel(Reader reader, Levels levels,
+                                                                 Volume v) {
+  using Space = Tile<T, connectivity>;
+  __shared__ Space s;
+  const TilePlace place(v);
+  const int i = static_cast<int>(threadIdx.x);
+  reader.template read<T>(s.bits, v, place, levels.level[place.layer]);
+  s.firsts[i] = 0;
+  __syncthreads();  // bits are complete
+  const int y = place.y + i % T::rows, z = place.z + i / T::rows;
+  const bool exists = y < v.stack.slice.height && z < v.stack.slices;
+  const size_t at =
+      static_cast<size_t>((place.layer * v.stack.slices + z) * v.stack.slice.height + y) * v.words +
+      place.w;
+  if (exists) v.bits[at] = s.bits[i];
+  const Share<Space> share;
+  for (int c = 0; c < v.classes; ++c) {
+    if (c > 0) {
+      __syncthreads();  // nobody needs the class before
+      s.bits[i] = exists ? ~s.bits[i] & inside(v, place.w) : 0;
+      __syncthreads();  // bits are those of background
+    }
+    if (i < Space::kBands) {
+      const int band_y = i % Space::kBandsY * Space::kBandRows;
+      const int band_z = i / Space::kBandsY * Space::kBandSlices;
+      uint32_t band = 0;
+      for (int r = 0; r < Space::kBandRows * Space::kBandSlices; ++r) {
+        band |= s.row(0, band_y + r % Space::kBandRows, band_z + r / Space::kBandRows);
+      }
+      s.bands[i] = band;
+    }
+    __syncthreads();  // bands are complete
+    join_runs<Space, connectivity>(s, share);
+    publish_nodes<T>(s, share, v, place, c);
+  }
+  __syncthreads();  // first voxels are complete
+  if (!exists) return;
+  v.parts[at] = s.firsts[i];
+  v.firsts[at] = s.firsts[i];
+}
+
+template <class T, Connectivity connectivity>
+void launch_tiles(const Subject& subject, const Levels& levels, const Volume& volume,
+                  cudaStream_t stream) {
+  const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
+  if (ByteReader::can_read(subject)) {
+    launch(label_tiles_kernel<T, connectivity, ByteReader>, grid, T::threads, 0, stream,
+           ByteReader(subject), levels, volume);
+  } else {
+    launch(label_tiles_kernel<T, connectivity, VoxelReader>, grid, T::threads, 0, stream,
+           VoxelReader(subject), levels, volume);
+  }
+}
+
+}  // namespace
+
+Volume shaped(Volume volume, const Stack& stack, Connectivity connectivity) {
+  const bool is_flat = !is_spatial(connectivity);
+  const auto parts = [](int whole, int part) { return (whole + part - 1) / part; };
+  volume.stack = stack;
+  volume.connectivity = connectivity;
+  volume.words = parts(stack.slice.width, 32);
+  volume.band_rows = rows_of_band(connectivity);
+  volume.band_slices = slices_of_band(connectivity);
+  volume.bands_y = parts(stack.slice.height, volume.band_rows);
+  volume.bands_z = parts(stack.slices, volume.band_slices);
+  volume.tile_rows = is_flat ? FlatTile::rows : CubeTile::rows;
+  volume.tile_slices = is_flat ? FlatTile::slices : CubeTile::slices;
+  volume.tiles_y = parts(stack.slice.height, volume.tile_rows);
+  volume.tiles_z = parts(stack.slices, volume.tile_slices);
+  return volume;
+}
+
+void label_tiles(const Subject& subject, const Levels& levels, const Volume& volume,
+                 cudaStream_t stream) {
+  switch (volume.connectivity) {
+    case Connectivity::four:
+      return launch_tiles<FlatTile, Connectivity::six>(subject, levels, volume, stream);
+    case Connectivity::eight:
+      return launch_tiles<FlatTile, Connectivity::eighteen>(subject, levels, volume, stream);
+    case Connectivity::six:
+      return launch_tiles<CubeTile, Connectivity::six>(subject, levels, volume, stream);
+    case Connectivity::eighteen:
+      return launch_tiles<CubeTile, Connectivity::eighteen>(subject, levels, volume, stream);
+    default:
+      return launch_tiles<CubeTile, Connectivity::twenty_six>(subject, levels, volume, stream);
+  }
+}
+
+}  // namespace regions::volumes
