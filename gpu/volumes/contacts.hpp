@@ -50,6 +50,19 @@ struct Touches<Connectivity::twenty_six> {
   }
 };
 
+// Calls use(touch) for touch k, which a warp has in common: each is compiled by itself.
+template <Connectivity connectivity, int k = 0, class Use>
+__device__ void with_touch(int wanted, const Use& use) {
+  if constexpr (k < Touches<connectivity>::count) {
+    if (wanted == k) {
+      constexpr Touch touch = Touches<connectivity>::of(k);
+      use(touch);
+    } else {
+      with_touch<connectivity, k + 1>(wanted, use);
+    }
+  }
+}
+
 // A band's word of a Space, and its first row and slice there. A Space has
 //   row(w, y, z)   the word w of a row; 0 outside
 //   holds(y, z)    whether there is such a row

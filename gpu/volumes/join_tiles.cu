@@ -30,15 +30,14 @@ struct Slices {
 };
 
 // The contacts of a thread's word, by one touch, with other tiles.
-template <Connectivity connectivity>
-__device__ Contacts seam_contacts(const Slices& slices, const Spot& spot, int k) {
-  const Touch t = Touches<connectivity>::of(k);
+__device__ Contacts seam_contacts(const Slices& slices, const Spot& spot, const Touch& t) {
   const Volume& v = slices.v;
   const auto is_other = [](int from, int to, int side) { return from / side != to / side; };
   // Tiles begin with bands, so that rows tell in which tile a band is.
   const bool leaves = is_other(spot.y, max(spot.y + t.far_y, 0), v.tile_rows) ||
                       is_other(spot.z, max(spot.z + t.far_z, 0), v.tile_slices);
   if (!leaves && !t.slanted) return {};
+  if (!leaves && !(slices.band(spot.word) & 0x80000001u)) return {};
   Contacts contacts(slices, spot, t);
   if (!leaves) contacts.keep_sideways();
   return contacts;
@@ -73,7 +72,8 @@ __global__ __launch_bounds__(kThreads) void join_tiles_kernel(Volume v, int turn
     const Spot spot{
         static_cast<uint32_t>(slab) * v.slab_words() + in_slab, static_cast<int>(in_slab % words),
         static_cast<int>(in_slab / words) * v.band_rows, slab % v.bands_z * v.band_slices};
-    contacts = seam_contacts<connectivity>(slices, spot, turn);
+    with_touch<connectivity>(
+        turn, [&](const Touch& touch) { contacts = seam_contacts(slices, spot, touch); });
     if (turn == 0 && spot.w > 0 && (v.band[spot.word] & 1)) {
       contacts.word = spot.word;
       contacts.goes_on = v.band[spot.word - 1] >> 31;
@@ -96,7 +96,7 @@ __global__ __launch_bounds__(kThreads) void join_tiles_kernel(Volume v, int turn
 // Hangs every component that is no root directly below its root; counts regions, 1024 words a
 // block.
 __global__ __launch_bounds__(NumberBlock::threads) void settle_kernel(Volume v) {
-  static_assert(NumberBlock::threads == Volume::kSumWords);
+  static_assert(NumberBlock::threads == Firsts::kSumWords);
   __shared__ uint32_t warp_sums[NumberBlock::threads / 32];
   const uint32_t word = blockIdx.x * NumberBlock::threads + threadIdx.x;
   const bool exists = word < v.row_words();

@@ -6,51 +6,26 @@
 namespace regions::volumes {
 namespace {
 
-// Begins a tree for every run, or hangs it below one that it touches, without an atomic: all links
-// go to smaller nodes.
-template <class Space, Connectivity connectivity>
-__device__ void hang_runs(Space& s, const Share<Space>& share) {
-  const uint32_t band = s.bands[share.spot.word], starts = starts_of(band) & share.mask;
-  uint32_t apart = starts;
-  for (int k = 0; k < Touches<connectivity>::count && apart; ++k) {
-    Contacts contacts(s, share.spot, Touches<connectivity>::of(k));
-    uint64_t reach = 0;  // places of the runs still apart
-    for (uint32_t left = apart; contacts.places && left; left &= left - 1) {
-      const uint32_t run = run_from(band, __ffs(static_cast<int>(left)) - 1);
-      reach |= run | static_cast<uint64_t>(run) << 1;
-    }
-    contacts.places &= reach;
-    while (contacts.places) {
-      uint32_t node, other;
-      contacts.take(s, node, other);
-      const uint32_t both = 3u << node % 16 * 2;  // one of which is the run's first bit
-      if (!(apart & both)) continue;
-      s.parent[node] = other;
-      apart &= ~both;
-    }
-  }
-  for (uint32_t left = starts; left; left &= left - 1) {
-    const int b = __ffs(static_cast<int>(left)) - 1;
-    const uint32_t node = share.spot.word * 16 + static_cast<uint32_t>(b / 2);
-    if (apart >> b & 1) s.parent[node] = node;
-    if constexpr (!Space::kBandsAreRows) {
-      s.first[node] = s.first_voxel(share.spot, run_from(band, b));
-    }
-  }
-}
-
+// Joins the runs of the tile to trees, all links going to smaller nodes.
 template <class Space, Connectivity connectivity>
 __device__ void join_runs(Space& s, const Share<Space>& share) {
-  hang_runs<Space, connectivity>(s, share);
-  __syncthreads();  // every run has a parent
-  const auto flatten = [&](uint32_t node, bool exists) {
-    return cclabel::flatten(s.parent, node, exists);
-  };
-  for_each_node(s, share, flatten);
-  __syncthreads();  // trees are flat before they are joined
-  for (int k = 0; k < Touches<connectivity>::count; ++k) {
-    Contacts contacts(s, share.spot, Touches<connectivity>::of(k));
-    contacts.places = share.places(contacts.places);
+  for (uint32_t left = starts_of(s.bands[share.spot.word]) & share.mask; left; left &= left - 1) {
+    const int b = __ffs(static_cast<int>(left)) - 1;
+    const uint32_t node = share.spot.word * 16 + static_cast<uint32_t>(b / 2);
+    s.parent[node] = node;
+    if constexpr (!Space::kBandsAreRows) {
+      s.first[node] = s.first_voxel(share.spot, run_from(s.bands[share.spot.word], b));
+    }
+  }
+  __syncthreads();  // every run is a tree
+  // A thread has a word and one of its touches at a time.
+  constexpr int kTurns = Space::kBands * Touches<connectivity>::count;
+  static_assert(Space::kBands % 32 == 0, "a warp has one touch");
+  for (int i = static_cast<int>(threadIdx.x); i < kTurns; i += Space::kThreads) {
+    Contacts contacts;
+    with_touch<connectivity>(i / Space::kBands, [&](const Touch& touch) {
+      contacts = Contacts(s, Space::spot(i % Space::kBands), touch);
+    });
     while (__any_sync(cclabel::kAllLanes, contacts.places != 0)) {
       const bool wanted = contacts.places != 0;
       uint32_t node = 0, other = 0;
@@ -60,7 +35,7 @@ __device__ void join_runs(Space& s, const Share<Space>& share) {
   }
   __syncthreads();  // no link is made after this
   for_each_node(s, share, [&](uint32_t node, bool exists) {
-    const uint32_t root = flatten(node, exists);
+    const uint32_t root = cclabel::flatten(s.parent, node, exists);
     if constexpr (!Space::kBandsAreRows) {
       // The least of all, whatever their order; most see at once that theirs is not.
       const volatile uint32_t* first = s.first;
@@ -103,7 +78,9 @@ __global__ __launch_bounds__(T::threads) void label_tiles_kernel(Reader reader, 
   __shared__ Space s;
   const TilePlace place(v);
   const int i = static_cast<int>(threadIdx.x);
-  reader.template read<T>(s.bits, v, place, levels.level[place.layer]);
+  s.clear_around();
+  reader.template read<T>([&](int row, uint32_t word) { s.row_of(row) = word; }, v, place,
+                          levels.level[place.layer]);
   s.firsts[i] = 0;
   __syncthreads();  // bits are complete
   const int y = place.y + i % T::rows, z = place.z + i / T::rows;
@@ -111,20 +88,19 @@ __global__ __launch_bounds__(T::threads) void label_tiles_kernel(Reader reader, 
   const size_t at =
       static_cast<size_t>((place.layer * v.stack.slices + z) * v.stack.slice.height + y) * v.words +
       place.w;
-  if (exists) v.bits[at] = s.bits[i];
+  if (exists) v.bits[at] = s.row_of(i);
   const Share<Space> share;
   for (int c = 0; c < v.classes; ++c) {
     if (c > 0) {
       __syncthreads();  // nobody needs the class before
-      s.bits[i] = exists ? ~s.bits[i] & inside(v, place.w) : 0;
+      s.row_of(i) = exists ? ~s.row_of(i) & inside(v, place.w) : 0;
       __syncthreads();  // bits are those of background
     }
     if (i < Space::kBands) {
-      const int band_y = i % Space::kBandsY * Space::kBandRows;
-      const int band_z = i / Space::kBandsY * Space::kBandSlices;
+      const Spot spot = Space::spot(i);
       uint32_t band = 0;
       for (int r = 0; r < Space::kBandRows * Space::kBandSlices; ++r) {
-        band |= s.row(0, band_y + r % Space::kBandRows, band_z + r / Space::kBandRows);
+        band |= s.row(0, spot.y + r % Space::kBandRows, spot.z + r / Space::kBandRows);
       }
       s.bands[i] = band;
     }

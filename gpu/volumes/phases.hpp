@@ -7,7 +7,6 @@
 
 namespace regions::volumes {
 
-using cclabel::Records;
 using cclabel::Subject;
 
 // Cut for the connectivity of these parameters.
@@ -18,10 +17,8 @@ void label_tiles(const Subject& subject, const Levels& levels, const Volume& vol
                  cudaStream_t stream);
 // Joins components across tiles to regions, gives each its root, and counts regions.
 void join_tiles(const Volume& volume, cudaStream_t stream);
-// Sums the areas of regions, and takes those outside least..most out of the numbering.
-void filter_areas(const Volume& volume, uint32_t least, uint32_t most, cudaStream_t stream);
-// Numbers regions in raster order of their first voxels; begins the records.
-void number_regions(const Volume& volume, const Records& records, cudaStream_t stream);
+// Sums the areas of regions.
+void sum_areas(const Volume& volume, cudaStream_t stream);
 // Sums up the records.
 void measure_regions(const Volume& volume, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);

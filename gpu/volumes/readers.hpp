@@ -11,7 +11,23 @@ namespace regions::volumes {
 
 using cclabel::Subject;
 
-// Readers fill `bits` for the block's tile, 0 outside the volume.
+// What `binary` compares of a pixel.
+__device__ inline int value_of(const Subject& subject, int x, int row) {
+  const ConstFrame& frame = subject.frame;
+  switch (subject.measure) {
+    case cclabel::Measure::alpha:
+      return frame.sample(3, x, row);
+    case cclabel::Measure::nonzero:
+      if (frame.layout.sample_bytes == 4) {
+        return *reinterpret_cast<const uint32_t*>(frame.at(0, x, row)) != 0;
+      }
+      return frame.sample(0, x, row);
+    default:
+      return value_at(frame, x, row);
+  }
+}
+
+// Readers call put(i, word) for row i of the block's tile, with 0 outside the volume.
 
 // One byte a voxel, rows 16-byte aligned: a thread turns the 32 voxels of a row into a word.
 struct ByteReader {
@@ -27,12 +43,12 @@ struct ByteReader {
            layout.sample_bytes == 1 && layout.component[0].step == 1 &&
            (address | static_cast<uintptr_t>(subject.frame.pitch[0])) % 16 == 0;
   }
-  template <class T>
-  __device__ void read(uint32_t* bits, const Volume& v, const TilePlace& place, int level) const {
+  template <class T, class Put>
+  __device__ void read(Put put, const Volume& v, const TilePlace& place, int level) const {
     const int i = static_cast<int>(threadIdx.x);
     const int y = place.y + i % T::rows, z = place.z + i / T::rows;
     const bool exists = y < v.stack.slice.height && z < v.stack.slices && level <= 255;
-    bits[i] = exists ? word(place.w, z * v.stack.slice.height + y, level) : 0;
+    put(i, exists ? word(place.w, z * v.stack.slice.height + y, level) : 0);
   }
 
  private:
@@ -63,31 +79,15 @@ struct VoxelReader {
 
   explicit VoxelReader(const Subject& s) : subject(s) {}
 
-  template <class T>
-  __device__ void read(uint32_t* bits, const Volume& v, const TilePlace& place, int level) const {
+  template <class T, class Put>
+  __device__ void read(Put put, const Volume& v, const TilePlace& place, int level) const {
     const int lane = static_cast<int>(threadIdx.x % 32), x = place.w * 32 + lane;
     for (int i = static_cast<int>(threadIdx.x / 32); i < T::threads; i += T::threads / 32) {
       const int y = place.y + i % T::rows, z = place.z + i / T::rows;
       const bool exists = x < v.stack.slice.width && y < v.stack.slice.height && z < v.stack.slices;
-      const bool is_set = exists && value_of(x, z * v.stack.slice.height + y) >= level;
+      const bool is_set = exists && value_of(subject, x, z * v.stack.slice.height + y) >= level;
       const uint32_t word = __ballot_sync(cclabel::kAllLanes, is_set);
-      if (lane == 0) bits[i] = word;
-    }
-  }
-
- private:
-  __device__ int value_of(int x, int row) const {
-    const ConstFrame& frame = subject.frame;
-    switch (subject.measure) {
-      case cclabel::Measure::alpha:
-        return frame.sample(3, x, row);
-      case cclabel::Measure::nonzero:
-        if (frame.layout.sample_bytes == 4) {
-          return *reinterpret_cast<const uint32_t*>(frame.at(0, x, row)) != 0;
-        }
-        return frame.sample(0, x, row);
-      default:
-        return value_at(frame, x, row);
+      if (lane == 0) put(i, word);
     }
   }
 };

@@ -19,22 +19,35 @@ struct Tile {
   static constexpr int kBands = kBandsY * kBandsZ;
   static constexpr int kNodes = kBands * 16;
   static constexpr bool kBandsAreRows = kBandRows * kBandSlices == 1;
+  static constexpr int kThreads = T::threads;
   static constexpr int kParts = T::threads / kBands;  // threads that share the nodes of a word
 
-  uint32_t bits[T::slices * T::rows];
+  static constexpr int kPitch = T::rows + 2;
+
+  uint32_t bits[(T::slices + 2) * kPitch];  // with zeros all around, so that row() need not ask
   uint32_t bands[kBands];
   uint32_t firsts[T::slices * T::rows];  // of components
   uint32_t parent[kNodes];
   uint32_t first[kBandsAreRows ? 1 : kNodes];  // voxel of each node, then of its component
 
+  __device__ static Spot spot(int word) {
+    return {static_cast<uint32_t>(word), 0, word % kBandsY * kBandRows,
+            word / kBandsY * kBandSlices};
+  }
+  __device__ static int at(int y, int z) { return (z + 1) * kPitch + y + 1; }
+  // The row of a thread.
+  __device__ uint32_t& row_of(int i) { return bits[at(i % T::rows, i / T::rows)]; }
+  __device__ void clear_around() {
+    for (int i = static_cast<int>(threadIdx.x); i < (T::slices + 2) * kPitch; i += kThreads) {
+      if (!holds(i % kPitch - 1, i / kPitch - 1)) bits[i] = 0;
+    }
+  }
   __device__ static bool holds(int y, int z) {
     return y >= 0 && z >= 0 && y < T::rows && z < T::slices;
   }
-  __device__ uint32_t row(int w, int y, int z) const {
-    return w == 0 && holds(y, z) ? bits[z * T::rows + y] : 0;
-  }
+  __device__ uint32_t row(int w, int y, int z) const { return w == 0 ? bits[at(y, z)] : 0; }
   __device__ static uint32_t word(int, int y, int z) {
-    return static_cast<uint32_t>(z / kBandSlices * kBandsY + y / kBandRows);
+    return static_cast<uint32_t>((z >> (kBandSlices - 1)) * kBandsY + (y >> (kBandRows - 1)));
   }
   __device__ uint32_t band(uint32_t word) const { return bands[word]; }
 
@@ -67,14 +80,9 @@ struct Share {
   __device__ Share() {
     constexpr int kColumns = 32 / Space::kParts;
     const int i = static_cast<int>(threadIdx.x), word = i / Space::kParts;
-    spot = {static_cast<uint32_t>(word), 0, word % Space::kBandsY * Space::kBandRows,
-            word / Space::kBandsY * Space::kBandSlices};
+    spot = Space::spot(word);
     mask =
         kColumns == 32 ? 0xffffffffu : ((1u << kColumns % 32) - 1) << i % Space::kParts * kColumns;
-  }
-  __device__ uint64_t places(uint64_t all) const {
-    const uint64_t end = mask >> 31 ? all >> 32 << 32 : 0;
-    return (all & mask) | end;
   }
 };
 

@@ -12,7 +12,7 @@
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/tiles.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/volumes/firsts.hpp"
 
 namespace regions::volumes {
 
@@ -51,13 +51,15 @@ struct Volume {
   uint32_t* parts;   // [layer][z][y][words] first voxels of components
   uint32_t* firsts;  // the same of regions
   uint32_t* before;  // regions that start before the word
-  uint32_t* sums;    // [words of firsts / kSumWords] regions that start there
-  uint32_t* total;   // [2] regions, twice
-
-  static constexpr uint32_t kSumWords = 1024;
+  uint32_t* sums;    // [words of firsts / Firsts::kSumWords] regions that start there
+  uint32_t* total;   // [2] regions, and those of them that have a label
 
   REGIONS_HD uint32_t slab_words() const { return static_cast<uint32_t>(bands_y * words); }
   REGIONS_HD uint32_t row_words() const { return static_cast<uint32_t>(stack.rows() * words); }
+  Firsts regions() const {
+    const auto in_row = static_cast<uint32_t>(words);
+    return {stack, in_row * 32, row_words(), firsts, before, sums, area, total};
+  }
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
 };
 
@@ -89,15 +91,20 @@ __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w,
   return static_cast<uint32_t>((slab * v.bands_y + (y >> (v.band_rows - 1))) * v.words + w);
 }
 
-// The label of the region whose first voxel is `root`, 0 if it was filtered out.
-__device__ inline uint32_t label_of_root(const Volume& v, uint32_t root) {
-  const uint32_t firsts = v.firsts[root / 32];
-  const int bit = static_cast<int>(root % 32);
-  if (!(firsts >> bit & 1)) return 0;
-  return v.before[root / 32] + static_cast<uint32_t>(__popc(firsts & cclabel::below(bit))) + 1;
-}
+// The label of a node's region, 0 if that was filtered out. Most components are regions, so that
+// the one's bit is looked at before its parent.
 __device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
-  return label_of_root(v, v.parent[v.node[node]]);
+  uint32_t id = v.node[node];
+  uint32_t word = id / 32, firsts = v.firsts[word], before = v.before[word];
+  if (!(firsts >> id % 32 & 1)) {
+    id = v.parent[id];
+    word = id / 32;
+    firsts = v.firsts[word];
+    before = v.before[word];
+    if (!(firsts >> id % 32 & 1)) return 0;
+  }
+  return before + 1 +
+         static_cast<uint32_t>(__popc(firsts & cclabel::below(static_cast<int>(id % 32))));
 }
 
 // Where a tile of a layer lies. A block works on tile blockIdx.x of layer blockIdx.y.
