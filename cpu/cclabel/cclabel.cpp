@@ -156,6 +156,7 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
       "source is alpha, but the format " + std::string(name_of(setup_.in.format)) + " has none");
   expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
   expects_trackable(setup_, job, params);
+  expects_method(setup_, params, BackendKind::cpu);
 }
 
 // Sets the bits of the foreground in rows begin..end - 1 of the stack.
