@@ -5,6 +5,7 @@ import os
 import sys
 
 import cut_tables
+import volume_tables
 from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
 from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, table, times, verdict)
@@ -262,7 +263,8 @@ def gpu_parts(gpu):
         "*system*: ready-made frames in pageable memory; *pinned*: in buffers of the pool that "
         "cclabel proposes; *cuda*: in CUDA memory. The last column: a frame that no other follows, from the source to the sink.\n",
         "![Frames a second over frames in flight](plots/pipelines.svg)\n",
-        pipeline_table(gpu.figures), *superpixels(gpu.figures)]
+        pipeline_table(gpu.figures), *superpixels(gpu.figures),
+        *volume_tables.parts(gpu.figures, gpu.anchors, table)]
 
 
 def write(docs=os.path.join(ROOT, "docs")):

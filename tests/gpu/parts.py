@@ -224,6 +224,15 @@ class Suite:
     def superpixels(self):
         measure.superpixels(self.runner, self.programs(), self.program("superpixels"))
 
+    def volumes(self):
+        """Volumes, many thresholds, and the founding papers' methods."""
+        quick = ["--quick"] if self.quick else []
+        sizes = "64" if self.quick else "128,256"
+        for name, options in (("volumes", ["--cuda", "--sizes", sizes]),
+                              ("labelling-ablation", quick)):
+            self.runner.run([self.program(name), "--json", *options], name, timeout=300,
+                            env=self.env)
+
     def cuts(self):
         """The minimum cuts of real graphs, if the pack has them."""
         folder = os.path.join(HERE, "instances")
@@ -259,4 +268,4 @@ class Suite:
 
 
 PARTS = ("tests", "sanitizer", "repeats", "whole", "algorithms", "pipelines", "peers",
-         "superpixels", "cuts", "soak", "cpu")
+         "superpixels", "volumes", "cuts", "soak", "cpu")

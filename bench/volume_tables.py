@@ -1,0 +1,102 @@
+"""The report's tables of volumes and of the founding papers' methods."""
+SIDES = (128, 256)
+
+
+def microseconds(value):
+    return "–" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def milliseconds(value):
+    return "–" if value is None else microseconds(value / 1000)
+
+
+class Volumes:
+    """Rows of bench/volumes and bench/labelling-ablation in one record."""
+
+    def __init__(self, figures):
+        self.figures = figures
+        self.cubes = figures.select(what="volume", backend="cuda", clock="graph", by="cclabel")
+        self.variants = figures.select(what="ablation")
+
+    def of(self, side, content, connectivity, thresholds=1):
+        found = [row for row in self.cubes if row["width"] == side and row["content"] == content
+                 and row["connectivity"] == connectivity and row["thresholds"] == thresholds]
+        return found[-1]["us"] if found else None
+
+    def single(self, anchors):
+        lines = []
+        for side in SIDES:
+            for content, (name, peer) in anchors["volumes_us"][str(side)].items():
+                ours = [self.of(side, content, connectivity) for connectivity in (6, 18, 26)]
+                if any(ours):
+                    lines.append([f"{side}³", content, *map(microseconds, ours),
+                                  f"{microseconds(peer)} {name}"])
+        return ["size", "content", "6", "18", "26", "best peer, 26"], lines
+
+    def thresholds(self, anchors):
+        talk = anchors["papers"]["GTC 2015"]["thresholds_ms"]
+        lines = []
+        for side in SIDES:
+            for content, (name, peer) in anchors["thresholds_ms"][str(side)].items():
+                rows = {row["variant"]: row for row in self.variants
+                        if row["thresholds"] == 64 and row["width"] == side
+                        and row["content"] == content + "-cube"}
+                if not rows:
+                    continue
+                passes = self.figures.select(what="ablation-passes", width=side,
+                                             content=content + "-cube")
+                quartiles = " ".join(map(str, passes[-1]["quartiles"])) if passes else "–"
+                union, sweep = ([milliseconds(rows[name]["us"]) if name in rows else "–"
+                                 for name in ("union-find", "sweep")])
+                lines.append([f"{side}³", content, union, sweep, quartiles,
+                              f"{milliseconds(peer * 1000)} {name}", str(talk[str(side)])])
+        return ["size", "content", "union-find", "sweep", "passes by quartile", "best peer",
+                "GTC 2015 (K80)"], lines
+
+    def ablation(self):
+        """A row a variant, a column a picture: microseconds (passes)."""
+        rows = [row for row in self.variants if row["thresholds"] == 1]
+        pictures = list(dict.fromkeys(
+            (row["content"], row["width"], row["height"], row["depth"]) for row in rows))
+        took = {(row["variant"], row["content"], row["width"], row["height"], row["depth"]):
+                f"{microseconds(row['us'])} ({row['passes']})"
+                + ("" if row["correct"] else " **wrong**") for row in rows}
+        heads = [f"{content} {width}x{height}" + (f"x{depth}" if depth > 1 else "")
+                 for content, width, height, depth in pictures]
+        lines = [[variant] + [took.get((variant, *picture), "–") for picture in pictures]
+                 for variant in dict.fromkeys(row["variant"] for row in rows)]
+        return ["variant", *heads], lines
+
+
+def parts(figures, anchors, table):
+    """The sections, of what the record holds."""
+    volumes, text = Volumes(figures), []
+    heads, lines = volumes.single(anchors)
+    if lines:
+        text += ["## Volumes on the GPU\n",
+                 "Microseconds a binary volume, u8 in, u32 labels out, by connectivity: replays of "
+                 "one CUDA graph. The peers label roots, not 1..n, and were measured elsewhere.\n",
+                 table(heads, lines)]
+    heads, lines = volumes.thresholds(anchors)
+    if lines:
+        text += ["## 64 thresholds at once\n",
+                 "Milliseconds for the 64 label volumes of one cube, 26-connected. Passes of the "
+                 "sweep: least, quartiles and most over the thresholds, one by one. Source of the "
+                 "last column: " + anchors["papers"]["GTC 2015"]["source"] + ".\n",
+                 table(heads, lines)]
+    heads, lines = volumes.ablation()
+    if lines:
+        text += ["## The founding papers' methods\n",
+                 "Microseconds (passes) of label propagation, variant by variant, on pictures of "
+                 "the papers' sizes: pictures 8-connected, the head 6-connected by equal values. "
+                 "Where a pass reads what it writes, passes differ a little from run to run.\n",
+                 "Why they come in this order: looking up the label of the cell that a label names "
+                 "(roots) shortens the way by the size of whole regions, so it helps everywhere. "
+                 "Blocks settle 32x32 cells a pass, where global exchange goes one cell; within them "
+                 "a shuffled scan does a row at once, where shared memory goes cell by cell. Far "
+                 "links help where runs are longer than a block (smooth, head); links of less than "
+                 "the full length serve as well, as the paper says, and cost less to find. In mazes "
+                 "and noise runs end within a block, and finding far links is lost time.\n",
+                 "The papers' own figures: " + anchors["papers"]["GTC 2010, 2013"]["source"] + ".\n",
+                 table(heads, lines)]
+    return text
