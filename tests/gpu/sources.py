@@ -16,6 +16,7 @@ BUILD_FILES = ("meson.build", "meson_options.txt")
 REPORT_ONLY = ("bench/results/", "bench/report.py", "bench/report_test.py", "bench/plots.py",
                "bench/figures.py", "bench/run", "bench/anchors.json", "bench/requirements.txt",
                "bench/cpu_report.py", "bench/cut_tables.py", "bench/phrases.py", "bench/composites.py",
+               "bench/volume_tables.py",
                "bench/maxflow_peers.py", "bench/maxflow_requirements.txt", "bench/foreground",
                "bench/superpixel-quality", "bench/superpixel-stability")
 MARK = b"gst-regions-sources:"
