@@ -273,7 +273,7 @@ def gpu_parts(gpu):
         "Frames a second of all streams together, two frames in flight in each. `identity` is the "
         "same pipeline without our elements: nothing that joins the work of several streams could "
         "be faster than that.\n", streams_table(gpu.figures), *superpixels(gpu.figures),
-        *volume_tables.part(gpu.figures, about)]
+        *volume_tables.parts(gpu.figures, about, table)]
 
 
 def write(docs=os.path.join(ROOT, "docs")):

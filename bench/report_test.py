@@ -6,6 +6,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import report
+import volume_tables
 from figures import CONTENTS, Figures, anchors, geomean
 
 HD = {"width": 1920, "height": 1080}
@@ -62,6 +63,21 @@ class Report(unittest.TestCase):
     def test_anchors_hold_every_content(self):
         for size, best in anchors()["best"].items():
             self.assertEqual(set(best), set(CONTENTS), size)
+
+
+class VolumeTables(unittest.TestCase):
+    def test_a_record_without_volumes_has_no_section(self):
+        self.assertEqual(volume_tables.parts(Figures({"figures": []}), anchors(), report.table), [])
+
+    def test_rows_stand_beside_their_peers(self):
+        cube = {"what": "volume", "backend": "cuda", "clock": "graph", "by": "cclabel",
+                "width": 128, "content": "smooth", "connectivity": 26, "thresholds": 1, "us": 34.6}
+        variant = {"what": "ablation", "content": "maze", "width": 512, "height": 512, "depth": 1,
+                   "thresholds": 1, "variant": "global, one", "us": 75193.0, "passes": 15026,
+                   "correct": False}
+        text = "".join(volume_tables.parts(Figures({"figures": [cube, variant]}), anchors(), report.table))
+        self.assertIn("| 128³ | smooth | – | – | 34.6 | 66.1 BKE_3D |", text)
+        self.assertIn("| global, one | 75193 (15026) **wrong** |", text)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,15 @@
 // values, 6-, 18- and 26-connected, and at 64 thresholds at once. On the GPU every answer is
 // compared with the CPU's first.
 // volumes --raw CONTENT SIZE: the cube's bytes, for other programs.
-#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/cubes.hpp"
 #include "bench/cuda.hpp"
 #include "bench/program.hpp"
 #include "cpu/backend.hpp"
-#include "tests/pictures/pictures.hpp"
 
 namespace regions {
 namespace {
@@ -32,130 +30,6 @@ std::vector<std::string> split(const std::string& list) {
   }
   return parts;
 }
-
-// rand_g<granularity>_d<density>: 0 or 255; uniform: any value; smooth: four octaves of noise.
-std::vector<uint8_t> make_cube(const std::string& content, int side) {
-  int grain = 1, density = -1;
-  std::sscanf(content.c_str(), "rand_g%d_d%d", &grain, &density);
-  const auto noise = [](int x, int y, int z, uint32_t seed) {
-    return hash(static_cast<uint32_t>(x), static_cast<uint32_t>(z * 4099 + y), seed);
-  };
-  const auto between = [&](double x, double y, double z, uint32_t seed) {  // trilinear
-    const int cx = static_cast<int>(x), cy = static_cast<int>(y), cz = static_cast<int>(z);
-    double sum = 0;
-    for (int k = 0; k < 8; ++k) {
-      const int dx = k % 2, dy = k / 2 % 2, dz = k / 4;
-      const double weight =
-          (1 - std::abs(x - cx - dx)) * (1 - std::abs(y - cy - dy)) * (1 - std::abs(z - cz - dz));
-      sum += weight * (noise(cx + dx, cy + dy, cz + dz, seed) & 255);
-    }
-    return sum;
-  };
-  std::vector<uint8_t> cube;
-  cube.reserve(static_cast<size_t>(side) * static_cast<size_t>(side) * static_cast<size_t>(side));
-  for (int z = 0; z < side; ++z) {
-    for (int y = 0; y < side; ++y) {
-      for (int x = 0; x < side; ++x) {
-        if (density >= 0) {
-          const auto value = static_cast<int>(noise(x / grain, y / grain, z / grain, 7) % 100);
-          cube.push_back(value < density ? 255 : 0);
-        } else if (content == "uniform") {
-          cube.push_back(static_cast<uint8_t>(noise(x, y, z, 7)));
-        } else {
-          double sum = 0;
-          for (int octave = 0; octave < 4; ++octave) {
-            const double cell = (32 >> octave);
-            sum += between(x / cell, y / cell, z / cell, static_cast<uint32_t>(octave)) *
-                   (8 >> octave) / 15;
-          }
-          // Averages lie close to the middle: spread them over all values.
-          cube.push_back(
-              static_cast<uint8_t>(std::min(std::max((sum - 128) * 2 + 128, 0.0), 255.0)));
-        }
-      }
-    }
-  }
-  return cube;
-}
-
-// A cube on a backend: inputs and outputs of their own for each frame in turn.
-class CubeStand {
- public:
-  CubeStand(const std::shared_ptr<Backend>& backend,
-            std::unique_ptr<Algorithm<CcLabelParams>> algorithm, const std::vector<uint8_t>& cube,
-            int side, const CcLabelParams& params, int frames)
-      : backend_(backend),
-        algorithm_(std::move(algorithm)),
-        queue_(backend->make_queue()),
-        params_(params),
-        side_(side),
-        layers_(layers_of(params)) {
-    Setup setup{.in = layout_of(PixelFormat::gray8), .size = {side, side}};
-    setup.depth = side;
-    setup.layers = layers_;
-    setup.slots = frames;
-    setup.max_regions = 1;
-    algorithm_->configure(setup);
-    total_ = backend->allocate_pinned(sizeof(uint32_t));
-    staging_ = backend->allocate_pinned(std::max(cube.size(), label_bytes()));
-    std::memcpy(staging_.data(), cube.data(), cube.size());
-    for (int frame = 0; frame < frames; ++frame) {
-      Station& s = stations_.emplace_back();
-      s.in = backend->allocate(cube.size());
-      s.labels = backend->allocate(label_bytes());
-      queue_->copy_bytes(staging_.data(), s.in.data(), cube.size());
-      s.job.slot = frame;
-      s.job.slices = side;
-      s.job.in.plane[0] = s.in.as<std::byte>();
-      s.job.in.pitch[0] = side;
-      s.job.in.width = side;
-      s.job.in.height = side * side;
-      s.job.in.layout = setup.in;
-      s.job.in.memory = backend->memory();
-      s.job.labels = {s.labels.as<uint32_t>(), side, side * side * layers_, side * 4};
-    }
-    wait();
-  }
-  Queue& queue() { return *queue_; }
-  int frames() const { return static_cast<int>(stations_.size()); }
-  void enqueue(int frame) {
-    algorithm_->enqueue(stations_[static_cast<size_t>(frame)].job, params_, *queue_);
-  }
-  void run(int frame) {
-    enqueue(frame);
-    wait();
-  }
-  std::vector<uint32_t> answer(int frame) {
-    run(frame);
-    queue_->copy_bytes(stations_[static_cast<size_t>(frame)].labels.data(), staging_.data(),
-                       label_bytes());
-    wait();
-    const auto* labels = staging_.as<uint32_t>();
-    return {labels, labels + label_bytes() / 4};
-  }
-
- private:
-  struct Station {
-    Block in, labels;
-    Job job;
-  };
-  size_t label_bytes() const {
-    const auto side = static_cast<size_t>(side_);
-    return side * side * side * sizeof(uint32_t) * static_cast<size_t>(layers_);
-  }
-  void wait() {
-    queue_->record();
-    queue_->wait();
-  }
-
-  std::shared_ptr<Backend> backend_;
-  std::unique_ptr<Algorithm<CcLabelParams>> algorithm_;
-  std::unique_ptr<Queue> queue_;
-  CcLabelParams params_;
-  int side_, layers_;
-  Block total_, staging_;
-  std::vector<Station> stations_;
-};
 
 struct Row {
   std::string content;
@@ -198,7 +72,7 @@ bool measure(const Options& options, const std::shared_ptr<Backend>& gpu,
   const auto cpu_stand = [&](int threads) {
     auto cpu = make_cpu_backend(threads);
     auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(cpu);
-    return CubeStand(cpu, std::move(algorithm), cube, side, params, 1);
+    return CubeStand(cpu, std::move(algorithm), cube, {side, side}, side, params, 1);
   };
   const std::vector<uint32_t> expected = cpu_stand(0).answer(0);
   for (const uint32_t label : expected) row.regions = std::max(row.regions, label);
@@ -214,7 +88,7 @@ bool measure(const Options& options, const std::shared_ptr<Backend>& gpu,
   }
   if (!gpu) return true;
   const int frames = layers > 1 ? 1 : side <= 128 ? 16 : 4;
-  CubeStand stand(gpu, make_cuda_cclabel(gpu), cube, side, params, frames);
+  CubeStand stand(gpu, make_cuda_cclabel(gpu), cube, {side, side}, side, params, frames);
   row.threads = 0;
   row.correct = stand.answer(0) == expected && stand.answer(frames - 1) == expected;
   const CudaTimes times = time_on_cuda(

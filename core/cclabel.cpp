@@ -42,6 +42,15 @@ constexpr Choice kLabelValues[] = {
      "With `track`, the id that stays with a region; one that does not fit is 0 unless `overflow` "
      "says otherwise"}};
 
+constexpr Choice kMethods[] = {
+    {0, "auto", "The fastest: union-find"},
+    {1, "union-find", "Trees of runs, joined where runs touch"},
+    {2, "propagation",
+     "The largest label spreads along links until none changes (GTC 2010 and 2013); CUDA only"},
+    {3, "sweep",
+     "The smallest label sweeps along x, y and z until none changes (GTC 2015); CUDA only, binary, "
+     "26-connected volumes"}};
+
 std::vector<Field> table() {
   std::vector<Field> fields = {
       field<P, &P::criterion>("criterion", "Which pixels belong together", {}, kCriteria),
@@ -97,7 +106,9 @@ std::vector<Field> table() {
       field<P, &P::click_seeds>(
           "click-seeds",
           "A click into the picture downstream makes its place the only seed, one of the right "
-          "button one more, one of the middle button none (true or false)")};
+          "button one more, one of the middle button none (true or false)"),
+      field<P, &P::method>("method", "How regions are found; all give the same labels", {},
+                           kMethods, Change::stopped)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }
@@ -178,6 +189,24 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
   expects(params.fill_holes == 0, "fill-holes takes pictures: no depth, no thresholds");
   expects(params.output != CcOutput::overlay || job.out.empty(),
           "output=overlay draws on pictures; with depth or thresholds choose another");
+}
+
+void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind backend) {
+  if (!is_historic(params.method)) return;
+  const bool sweeps = params.method == Method::sweep;
+  const std::string method = sweeps ? "method=sweep" : "method=propagation";
+  expects(backend == BackendKind::cuda,
+          method + " runs on CUDA alone; the CPU's method is union-find");
+  expects(!sweeps || (params.criterion == Criterion::binary &&
+                      params.connectivity == Connectivity::twenty_six),
+          "method=sweep takes criterion=binary and connectivity=26");
+  expects(!sweeps || setup.size.width <= 1024,
+          "method=sweep holds a row in a warp's registers: up to 1024 pixels, not " +
+              std::to_string(setup.size.width));
+  expects(!params.track && params.fill_holes == 0 && params.seeds.count == 0,
+          method + " finds regions and measures them: no track, no fill-holes, no seeds");
+  expects(params.output != CcOutput::overlay || !setup.has_output,
+          method + " does not draw: choose output labels, mask, colors or none");
 }
 
 void expects_trackable(const Setup& setup) {

@@ -15,6 +15,7 @@ enum class Source : uint8_t { image, alpha, mask };
 enum class CcOutput : uint8_t { overlay, labels, colors, mask, none };
 enum class Overflow : uint8_t { drop_smallest, saturate, error };
 enum class LabelValues : uint8_t { dense, track };
+enum class Method : uint8_t { automatic, union_find, propagation, sweep };
 
 // Points that choose the regions they lie in.
 struct Seeds {
@@ -43,6 +44,7 @@ struct CcLabelParams : DrawingParams {
   bool label_background = false;
   NumberList<2 * Seeds::kMost> seeds;  // x, y, x, y, …
   bool click_seeds = false;
+  Method method = Method::automatic;
 };
 
 // Whether the setting of connectivity is one of volumes.
@@ -70,11 +72,18 @@ class CcLabel : public Algorithm<CcLabelParams> {
  public:
   // Of the slot's last frame, once its queue's wait() has returned; all zero without `track`.
   virtual TrackReport track_report(int slot) const = 0;
+  // Of the same frame: how often a method that goes over the frame until nothing changes did so.
+  virtual uint32_t passes(int /*slot*/) const { return 0; }
 };
+
+inline bool is_historic(Method method) {
+  return method == Method::propagation || method == Method::sweep;
+}
 
 // What both backends refuse: throws InputError.
 void expects_stackable(const Setup& setup);
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params);
+void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind backend);
 void expects_trackable(const Setup& setup);
 void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params);
 

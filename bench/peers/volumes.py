@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Times cc3d and SciPy on the cubes of bench/volumes, on the CPU, one thread each.
 
-usage: volumes.py VOLUMES [--json] [--sizes 128,256] [--connectivity 26]
+usage: volumes.py VOLUMES [--json] [--sizes 128,256] [--connectivity 26] [--contents smooth,...]
+                  [--ours]
 
 VOLUMES is the program; its --raw gives the cubes. A missing peer is named and left out. Writes one
-line a timing, like `volumes` itself; labels are counted and compared between the peers.
+line a timing, like `volumes` itself; labels are counted and compared between the peers. With
+--ours, cclabel is timed on the CPU, on one and two threads, right after them, cube by cube.
 """
 import argparse
 import importlib.metadata
@@ -56,9 +58,11 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--sizes", default="128,256")
     parser.add_argument("--connectivity", default="26")
+    parser.add_argument("--contents", default=",".join(CONTENTS))
+    parser.add_argument("--ours", action="store_true")
     options = parser.parse_args()
     for side in map(int, options.sizes.split(",")):
-        for content in CONTENTS:
+        for content in options.contents.split(","):
             raw = subprocess.run([options.program, "--raw", content, str(side)], check=True,
                                  stdout=subprocess.PIPE).stdout
             gray = numpy.frombuffer(raw, numpy.uint8).reshape(side, side, side)
@@ -79,6 +83,10 @@ def main():
                           f"{row['us']:10.1f} us, fastest {row['fastest_us']:10.1f}, "
                           f"{row['regions']} regions{'' if row['correct'] else '  WRONG'}",
                           flush=True)
+                if options.ours:
+                    subprocess.run([options.program, "--cpu", "--sizes", str(side), "--contents",
+                                    content, "--connectivity", str(connectivity)]
+                                   + (["--json"] if options.json else []), check=True)
 
 
 if __name__ == "__main__":

@@ -156,6 +156,7 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
       "source is alpha, but the format " + std::string(name_of(setup_.in.format)) + " has none");
   expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
   expects_trackable(setup_, job, params);
+  expects_method(setup_, params, BackendKind::cpu);
 }
 
 // Sets the foreground's bits in rows begin..end - 1 of the stack.
@@ -250,7 +251,6 @@ void CcLabelCpu::write(const Job& job, const Params& params, Slot& slot, uint32_
     std::fill_n(records, recorded, Region{});
     write_strip(job, params, slot, s, records, recorded);
   });
-  if (slot.forest.strips() == 1) return;
   for (int s = 1; s < slot.forest.strips(); ++s) {
     for (uint32_t k = 0; k < recorded; ++k) add_record(slot.records[s][k], table[k]);
   }

@@ -7,6 +7,7 @@
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
+#include "gpu/propagation/propagation.hpp"
 #include "gpu/tracking/tracker.hpp"
 #include "gpu/volumes/slot.hpp"
 
@@ -47,6 +48,11 @@ class CcLabelCuda final : public CcLabel {
   explicit CcLabelCuda(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), tracker_(backend_) {}
 
+  void prepare(const Params& params) override {
+    method_ = params.method;
+    is_binary_ = params.criterion == Criterion::binary;
+  }
+
   void configure(const Setup& setup) override {
     const auto within = [](int side) { return side >= 1 && side <= 65535; };
     expects(within(setup.size.width) && within(setup.size.height),
@@ -58,6 +64,11 @@ class CcLabelCuda final : public CcLabel {
     slots_.clear();
     volume_slots_.clear();
     setup_ = setup;
+    historic_.reset();
+    if (const Method method = chosen(method_, is_binary_); is_historic(method)) {
+      historic_ = propagation::make_historic(backend_, method);
+      return historic_->configure(setup);
+    }
     if (volumes::Slot::serves(setup)) {
       volume_slots_.resize(static_cast<size_t>(setup.slots));
       for (volumes::Slot& slot : volume_slots_) slot.allocate(backend_, setup);
@@ -70,6 +81,11 @@ class CcLabelCuda final : public CcLabel {
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     check_inputs(job, params);
+    if (historic_) {
+      Params as_chosen = params;
+      as_chosen.method = chosen(params.method, params.criterion == Criterion::binary);
+      return historic_->enqueue(job, as_chosen, queue);
+    }
     const cudaStream_t stream = stream_of(queue);
     if (volumes::Slot::serves(setup_)) {
       const volumes::Slot& slot = volume_slots_.at(static_cast<size_t>(job.slot));
@@ -102,11 +118,19 @@ class CcLabelCuda final : public CcLabel {
   }
 
   void reset() override { tracker_.forget(); }
+  uint32_t passes(int slot) const override { return historic_ ? historic_->passes(slot) : 0; }
   TrackReport track_report(int slot) const override {
     return setup_.tracks ? tracker_.report(slot) : TrackReport{};
   }
 
  private:
+  // Union-find over the runs of volumes takes `binary` alone; propagation takes what is left.
+  Method chosen(Method method, bool is_binary) const {
+    if (is_historic(method) || is_binary || !volumes::Slot::serves(setup_)) return method;
+    expects(method == Method::automatic,
+            "on CUDA, method=union-find takes criterion=binary for volumes");
+    return Method::propagation;
+  }
   // Of neighbouring frames only what stands between begin() and finish() is in each other's way.
   // What shows no track is written while regions are measured, and records are published while
   // tracks are decided.
@@ -133,6 +157,11 @@ class CcLabelCuda final : public CcLabel {
     expects_stackable(setup_, job, params);
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
     expects_trackable(setup_, job, params);
+    expects_method(setup_, params, BackendKind::cuda);
+    const bool is_binary = params.criterion == Criterion::binary;
+    expects(params.method == method_, "method is not as configured");
+    expects(chosen(method_, is_binary) == chosen(method_, is_binary_),
+            "on CUDA, the criterion of volumes changes to or from binary only when stopped");
     if (params.source == Source::mask) {
       expects(!job.mask.empty(), "source=mask, but the frame has no mask");
       expects(job.mask.size() == setup_.size, "the mask is not of the picture's size");
@@ -238,6 +267,9 @@ class CcLabelCuda final : public CcLabel {
   Setup setup_;
   std::vector<Slot> slots_;
   std::vector<volumes::Slot> volume_slots_;  // in their place where they serve the stream
+  std::unique_ptr<CcLabel> historic_;        // the same
+  Method method_ = Method::automatic;        // configured
+  bool is_binary_ = true;                    // likewise
   tracking::Tracker tracker_;
 };
 

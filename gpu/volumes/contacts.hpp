@@ -1,4 +1,4 @@
-// Where the runs of a band touch those of earlier bands.
+// Where the runs of a band touch those of earlier bands: in a tile by itself, or across tiles.
 #pragma once
 
 #include "gpu/volumes/volume.hpp"
@@ -50,11 +50,34 @@ struct Touches<Connectivity::twenty_six> {
   }
 };
 
-__device__ inline uint32_t joint_bits(const Volume& v, const BandPlace& place, const Touch& t,
-                                      int w, int y, int z) {
-  uint32_t bits = bits_at(v, place, w, place.y + y, place.z + z);
-  if (t.slices == 2) bits |= bits_at(v, place, w, place.y + y, place.z + z + 1);
-  if (t.rows == 2) bits |= bits_at(v, place, w, place.y + y + 1, place.z + z);
+// Calls use(touch) for touch k, which a warp has in common: each is compiled by itself.
+template <Connectivity connectivity, int k = 0, class Use>
+__device__ void with_touch(int wanted, const Use& use) {
+  if constexpr (k < Touches<connectivity>::count) {
+    if (wanted == k) {
+      constexpr Touch touch = Touches<connectivity>::of(k);
+      use(touch);
+    } else {
+      with_touch<connectivity, k + 1>(wanted, use);
+    }
+  }
+}
+
+// A band's word of a Space, and its first row and slice there. A Space has
+//   row(w, y, z)   the word w of a row; 0 outside
+//   holds(y, z)    whether there is such a row
+//   word(w, y, z)  the number of the band's word that holds it
+//   band(word)     that word
+struct Spot {
+  uint32_t word;
+  int w, y, z;
+};
+
+template <class Space>
+__device__ uint32_t joint_bits(const Space& s, const Touch& t, int w, int y, int z) {
+  uint32_t bits = s.row(w, y, z);
+  if (t.slices == 2) bits |= s.row(w, y, z + 1);
+  if (t.rows == 2) bits |= s.row(w, y + 1, z);
   return bits;
 }
 
@@ -63,35 +86,27 @@ __device__ inline uint32_t joint_bits(const Volume& v, const BandPlace& place, c
 // corner left of it, 0..32.
 struct Contacts {
   uint64_t places = 0;
-  uint32_t word, own;                                          // of the band
+  uint32_t word = 0, own = 0;                                  // of the band
   uint32_t other_word = 0, before = 0, other = 0, behind = 0;  // of the other, and beside it
   uint32_t far = 0;                                            // the other band's rows that matter
-  bool slanted;
+  // Besides, the run at the word's first bit goes on from the word before.
+  bool goes_on = false;
 
-  __device__ Contacts(const Volume& v, const BandPlace& place, uint32_t at, const Touch& t)
-      : word(at), slanted(t.slanted) {
-    own = v.band[at];
-    const int y = place.y + t.far_y, z = place.z + t.far_z;
-    if (own == 0 || y < 0 || z < 0 || y >= v.stack.slice.height) return;
-    const uint32_t near = joint_bits(v, place, t, place.w, t.near_y, t.near_z);
+  Contacts() = default;
+  template <class Space>
+  __device__ Contacts(const Space& s, const Spot& spot, const Touch& t) : word(spot.word) {
+    own = s.band(word);
+    const int y = spot.y + t.far_y, z = spot.z + t.far_z;
+    if (own == 0 || !s.holds(y, z)) return;
+    const uint32_t near = joint_bits(s, t, spot.w, spot.y + t.near_y, spot.z + t.near_z);
     if (near == 0) return;
-    far = joint_bits(v, place, t, place.w, t.far_y, t.far_z);
-    const uint32_t band =
-        place.first + (static_cast<uint32_t>(z / v.band_slices) * static_cast<uint32_t>(v.bands_y) +
-                       static_cast<uint32_t>(y / v.band_rows)) *
-                          static_cast<uint32_t>(v.words);
-    other_word = band + static_cast<uint32_t>(place.w);
-    other = v.band[other_word];
+    far = joint_bits(s, t, spot.w, y, z);
+    other_word = s.word(spot.w, y, z);
+    other = s.band(other_word);
     uint64_t touch;
-    if (slanted) {
-      if ((near & 1) && place.w > 0 &&
-          joint_bits(v, place, t, place.w - 1, t.far_y, t.far_z) >> 31) {
-        before = v.band[other_word - 1];
-      }
-      if (near >> 31 && place.w + 1 < v.words &&
-          (joint_bits(v, place, t, place.w + 1, t.far_y, t.far_z) & 1)) {
-        behind = v.band[other_word + 1];
-      }
+    if (t.slanted) {
+      if ((near & 1) && joint_bits(s, t, spot.w - 1, y, z) >> 31) before = s.band(other_word - 1);
+      if (near >> 31 && (joint_bits(s, t, spot.w + 1, y, z) & 1)) behind = s.band(other_word + 1);
       const uint64_t corners = near | static_cast<uint64_t>(near) << 1;
       const uint64_t beside = far | static_cast<uint64_t>(far) << 1 |
                               static_cast<uint64_t>(before >> 31) |
@@ -100,13 +115,35 @@ struct Contacts {
     } else {
       touch = near & far;
     }
+    // Rows that touch across a corner of bands need not, where a voxel of the row that is beside
+    // both does.
+    if (t.near_y != t.far_y && t.near_z != t.far_z) {
+      const uint32_t middle =
+          s.row(spot.w, y, spot.z + t.near_z) | s.row(spot.w, spot.y + t.near_y, z);
+      touch &= ~(t.slanted ? middle | static_cast<uint64_t>(middle) << 1 : middle);
+    }
     // Nothing in this word tells whether the other band's next word begins a run.
     const uint64_t kept = static_cast<uint64_t>(behind & 1) << 32;
     places = touch & (~(touch << 1) | starts_of(own) | starts_of(other) | kept);
   }
 
-  // The nodes that touch at the first place left, which is taken off.
-  __device__ void take(uint32_t& node, uint32_t& other_node) {
+  // Keeps those that leave the word to its left or right.
+  __device__ void keep_sideways() {
+    const uint64_t left = before >> 31 & ~far & 1, right = behind & ~(far >> 31) & 1;
+    places &= left | right << 32;
+  }
+
+  __device__ int count() const { return __popcll(places) + goes_on; }
+
+  // The nodes of a contact that is left, which is taken off.
+  template <class Space>
+  __device__ void take(const Space& s, uint32_t& node, uint32_t& other_node) {
+    if (goes_on) {
+      goes_on = false;
+      node = word * 16;
+      other_node = node_of(word - 1, s.band(word - 1), 31);
+      return;
+    }
     const int c = __ffsll(static_cast<long long>(places)) - 1;
     places &= places - 1;
     node = node_of(word, own, has(own, c) ? c : c - 1);
@@ -124,13 +161,6 @@ struct Contacts {
  private:
   __device__ static bool has(uint32_t bits, int c) { return c < 32 && bits >> c & 1; }
 };
-
-// The node that the run at the word's first bit goes on from in the word before, or kNone.
-__device__ inline uint32_t node_before(const Volume& v, const BandPlace& place, uint32_t word) {
-  if (place.w == 0 || !(v.band[word] & 1)) return kNone;
-  const uint32_t bits = v.band[word - 1];
-  return bits >> 31 ? node_of(word - 1, bits, 31) : kNone;
-}
 
 }  // namespace regions::volumes
 

@@ -7,18 +7,18 @@
 
 namespace regions::volumes {
 
-using cclabel::Records;
 using cclabel::Subject;
 
-// Thresholds the stack once for each layer, and finds the runs of all bands.
-void find_runs(const Subject& subject, const Levels& levels, const Volume& volume,
-               cudaStream_t stream);
-// Joins runs to regions, gives each its root, and each root its first voxel.
-void join_runs(const Volume& volume, cudaStream_t stream);
-// Sums the areas of regions, and takes those outside least..most out of the numbering.
-void filter_areas(const Volume& volume, uint32_t least, uint32_t most, cudaStream_t stream);
-// Numbers regions in raster order of their first voxels; begins the records.
-void number_regions(const Volume& volume, const Records& records, cudaStream_t stream);
+// Cut for the connectivity of these parameters.
+Volume shaped(Volume volume, const Stack& stack, Connectivity connectivity);
+
+// Thresholds the stack once for each layer, and finds the components of every tile.
+void label_tiles(const Subject& subject, const Levels& levels, const Volume& volume,
+                 cudaStream_t stream);
+// Joins components across tiles to regions, gives each its root, and counts regions.
+void join_tiles(const Volume& volume, cudaStream_t stream);
+// Sums the areas of regions.
+void sum_areas(const Volume& volume, cudaStream_t stream);
 // Sums up the records.
 void measure_regions(const Volume& volume, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);

@@ -17,10 +17,13 @@ struct RowWord {
   uint32_t whole[2];
 
   __device__ RowWord(const Volume& v, uint32_t word)
-      : row(static_cast<int>(word / static_cast<uint32_t>(v.words))),
-        w(static_cast<int>(word % static_cast<uint32_t>(v.words))),
+      : RowWord(v, static_cast<int>(word / static_cast<uint32_t>(v.words)),
+                static_cast<int>(word % static_cast<uint32_t>(v.words))) {}
+  __device__ RowWord(const Volume& v, int row_, int w_)
+      : row(row_),
+        w(w_),
         place(v.stack.place(row)),
-        bits(v.bits[word]) {
+        bits(v.bits[static_cast<size_t>(row) * v.words + w]) {
     for (int c = 0; c < v.classes; ++c) {
       band[c] = band_word(v, c, place.layer, w, place.y, place.z);
       whole[c] = v.band[band[c]];
@@ -30,9 +33,7 @@ struct RowWord {
   __device__ uint32_t of_class(const Volume& v, int c) const {
     return c == 0 ? bits : ~bits & inside(v, w);
   }
-  __device__ uint32_t root_of(const Volume& v, int c, int b) const {
-    return v.parent[node_of(band[c], whole[c], b)];
-  }
+  __device__ uint32_t node_at(int c, int b) const { return node_of(band[c], whole[c], b); }
 };
 
 }  // namespace regions::volumes

@@ -25,15 +25,22 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
               std::to_string(bands * 32));
+  constexpr int kMostSlabs = 65535;  // of a CUDA grid
+  const int slabs = rows.classes * most.depth();
+  expects(slabs <= kMostSlabs, "on CUDA, slices of all thresholds and classes are up to " +
+                                   std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
-  memory_.reserve(pieces_.firsts, words);
   memory_.reserve(pieces_.band, bands);
-  memory_.reserve(pieces_.parent, bands * 32);
-  memory_.reserve(pieces_.label, bands * 32);
-  memory_.reserve(pieces_.area, bands * 32);
-  memory_.reserve(pieces_.sums, words / Volume::kSumWords + 1);
+  memory_.reserve(pieces_.node, bands * 16);
+  memory_.reserve(pieces_.parent, words * 32);
+  memory_.reserve(pieces_.area, words * 32);
+  memory_.reserve(pieces_.parts, words);
+  memory_.reserve(pieces_.firsts, words);
+  memory_.reserve(pieces_.before, words);
+  memory_.reserve(pieces_.sums, words / Firsts::kSumWords + 1);
   memory_.reserve(pieces_.total, 2);
   memory_.reserve(records_, setup.max_regions);
+  memory_.reserve(selection_, 1);
   memory_.allocate(*backend);
 }
 
@@ -43,11 +50,6 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
           "on CUDA, volumes, thresholds and label-background take criterion=binary");
   expects(params.output != CcOutput::overlay || job.out.empty(),
           "on CUDA, output=overlay takes no label-background");
-  const bool is_limited = params.output == CcOutput::labels && !job.out.empty() &&
-                          label_limit(job.out.layout) < UINT32_MAX;
-  expects(!is_limited || params.overflow != Overflow::drop_smallest,
-          "on CUDA, label pictures of volumes, thresholds or background take "
-          "video/x-region-labels, or overflow=saturate or error");
   const Volume volume = shaped(pieces_, stack_of(setup_, job), params.connectivity);
   Levels levels{};
   for (int layer = 0; layer < setup_.layers; ++layer) {
@@ -59,13 +61,22 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   Records records;
   if (job.table.regions) records = {records_, job.table.capacity};
 
-  find_runs(subject, levels, volume, stream);
-  join_runs(volume, stream);
+  label_tiles(subject, levels, volume, stream);
+  join_tiles(volume, stream);
+  const Firsts regions = volume.regions();
   if (params.min_area > 1 || params.max_area > 0) {
+    sum_areas(volume, stream);
     const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
-    filter_areas(volume, clamped(params.min_area), most, stream);
+    drop_by_area(regions, clamped(params.min_area), most, stream);
   }
-  number_regions(volume, records, stream);
+  number_firsts(regions, Count::all, records, stream);
+  const uint32_t limit = job.out.empty() ? UINT32_MAX : label_limit(job.out.layout);
+  if (params.output == CcOutput::labels && params.overflow == Overflow::drop_smallest &&
+      limit < volume.row_words() * 32) {
+    sum_areas(volume, stream);
+    drop_smallest(regions, limit, selection_, stream);
+    number_firsts(regions, Count::labelled, records, stream);
+  }
   if (records.capacity > 0) measure_regions(volume, job.in, records, stream);
   if (job.table.regions) {
     cclabel::Tiles counted = {};

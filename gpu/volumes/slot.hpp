@@ -25,6 +25,7 @@ class Slot {
   Workspace memory_;
   Volume pieces_ = {};
   Region* records_ = nullptr;  // [max_regions]
+  cclabel::Selection* selection_ = nullptr;
 };
 
 }  // namespace regions::volumes

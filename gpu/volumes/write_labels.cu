@@ -1,7 +1,7 @@
-// Writes what each voxel's region gives, four voxels a thread.
+// Writes what each voxel's region gives. A block has a tile: first the labels of its nodes, then
+// its voxels, four a thread. The output is written once and never read.
 #include "gpu/cclabel/writers.hpp"
 #include "gpu/volumes/phases.hpp"
-#include "gpu/volumes/rows.hpp"
 #include "gpu/volumes/tuning.hpp"
 
 namespace regions::volumes {
@@ -9,28 +9,61 @@ namespace {
 
 constexpr int kThreads = RowBlock::threads;
 
+// A tile's bands. Their words are counted from the tile's first, row by row.
+struct TileBands {
+  int across, count;  // in y, and in all
+  __device__ __host__ explicit TileBands(const Volume& v)
+      : across(v.tile_rows / v.band_rows),
+        count(across * ((v.tile_slices + v.band_slices - 1) / v.band_slices)) {}
+};
+
 template <class Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(Volume v, Writer writer) {
-  const size_t i = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i / 8 >= v.row_words()) return;
-  const RowWord row(v, static_cast<uint32_t>(i / 8));
-  const int bit = static_cast<int>(i % 8) * 4, x = row.w * 32 + bit;
-  if (x >= v.stack.slice.width) return;
-  const uint32_t within = inside(v, row.w);
-  uint32_t labels[4];
-  uint32_t known = kNone, label = 0;  // the node of the voxel before, and its label
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    const int b = bit + k;
-    const int c = row.bits >> b & 1 ? 0 : 1;
-    labels[k] = 0;
-    if (c == v.classes || !(within >> b & 1)) continue;
-    const uint32_t node = node_of(row.band[c], row.whole[c], b);
-    if (node != known) label = v.label[v.parent[node]];
-    known = node;
-    labels[k] = label;
+  extern __shared__ uint32_t shared[];
+  const TileBands bands(v);
+  const TilePlace place(v);
+  uint32_t* words = shared;                                // [class][bands]
+  uint32_t* labels_of = shared + v.classes * bands.count;  // [class][bands][16]
+  for (int i = static_cast<int>(threadIdx.x); i < v.classes * bands.count; i += kThreads) {
+    const int cls = i / bands.count, band = i % bands.count;
+    const int y = place.y + band % bands.across * v.band_rows;
+    const int z = place.z + band / bands.across * v.band_slices;
+    const bool exists = y < v.stack.slice.height && z < v.stack.slices;
+    words[i] = exists ? v.band[band_word(v, cls, place.layer, place.w, y, z)] : 0;
   }
-  writer.write(x, row.row, labels);
+  __syncthreads();  // words are there
+  for (int i = static_cast<int>(threadIdx.x); i < v.classes * bands.count * 16; i += kThreads) {
+    const uint32_t word = static_cast<uint32_t>(i) / 16, k = static_cast<uint32_t>(i) % 16;
+    if (!(starts_of(words[word]) >> 2 * k & 3)) continue;
+    const int cls = i / 16 / bands.count, band = i / 16 % bands.count;
+    const int y = place.y + band % bands.across * v.band_rows;
+    const int z = place.z + band / bands.across * v.band_slices;
+    labels_of[i] = label_of_node(v, band_word(v, cls, place.layer, place.w, y, z) * 16 + k);
+  }
+  __syncthreads();  // nodes' labels are there
+  // Eight threads write a row.
+  const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = place.w * 32 + bit;
+  if (x >= v.stack.slice.width) return;
+  const uint32_t within = inside(v, place.w);
+  for (int r = static_cast<int>(threadIdx.x / 8); r < v.tile_rows * v.tile_slices;
+       r += kThreads / 8) {
+    const int in_y = r % v.tile_rows, in_z = r / v.tile_rows;
+    if (place.y + in_y >= v.stack.slice.height || place.z + in_z >= v.stack.slices) continue;
+    const int row =
+        (place.layer * v.stack.slices + place.z + in_z) * v.stack.slice.height + place.y + in_y;
+    const uint32_t bits = v.bits[static_cast<size_t>(row) * v.words + place.w];
+    const int band = (in_z >> (v.band_slices - 1)) * bands.across + (in_y >> (v.band_rows - 1));
+    uint32_t labels[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int b = bit + k, cls = bits >> b & 1 ? 0 : 1;
+      labels[k] = 0;
+      if (cls == v.classes || !(within >> b & 1)) continue;
+      const int word = cls * bands.count + band;
+      labels[k] = labels_of[node_of(static_cast<uint32_t>(word), words[word], b)];
+    }
+    writer.write(x, row, labels);
+  }
 }
 
 struct Launch {
@@ -38,8 +71,10 @@ struct Launch {
   cudaStream_t stream;
   template <class Writer>
   void operator()(const Writer& writer) const {
-    const size_t threads = static_cast<size_t>(volume.row_words()) * 8;
-    launch(write_kernel<Writer>, blocks_for(threads, kThreads), kThreads, 0, stream, volume,
+    const TileBands bands(volume);
+    const auto words = static_cast<size_t>(volume.classes * bands.count);
+    const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
+    launch(write_kernel<Writer>, grid, kThreads, words * 17 * sizeof(uint32_t), stream, volume,
            writer);
   }
 };

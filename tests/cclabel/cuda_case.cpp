@@ -110,6 +110,7 @@ CudaResult CudaCase::label(const ConstFrame& in, const ConstFrame& mask,
     attached->upload(mask);
     job.mask = attached->frame();
   }
+  algorithm_->prepare(params);
   algorithm_->configure(setup);
 
   const Block records = backend_->allocate_pinned(capacity * sizeof(Region) + 16);
@@ -145,6 +146,7 @@ GuardedFrame CudaCase::output(const ConstFrame& in, const CcLabelParams& params,
   Setup setup{.in = in.layout, .size = in.size(), .color = in.color};
   setup.out = layout_of(format);
   setup.has_output = true;
+  algorithm_->prepare(params);
   algorithm_->configure(setup);
   Job job;
   job.in = picture.frame();
@@ -159,6 +161,7 @@ int CudaCase::repeats_that_differ(const ConstFrame& in, const CcLabelParams& par
                                   const std::vector<uint32_t>& expected, int times) {
   DeviceFrame picture(*backend_, *queue_, in.layout.format, in.size(), 0);
   picture.upload(in);
+  algorithm_->prepare(params);
   algorithm_->configure({.in = in.layout, .size = in.size(), .color = in.color});
   const size_t bytes = in.size().area() * sizeof(uint32_t);
   const Block labels = backend_->allocate(bytes), host = backend_->allocate_pinned(bytes);

@@ -22,6 +22,10 @@ int gray_at(const std::string& content, Size size, int slices, int x, int y, int
     const int joined = content == "comb" ? slices - 1 : 0;
     return z == joined || (x % 2 == 0 && y % 2 == 0) ? 255 : 0;
   }
+  if (content == "stairs") {  // up and down blocks: four along z, four along y, and so on
+    const bool along_z = y % 4 == 0 && z >= y && z <= y + 4;
+    return along_z || (z % 4 == 0 && y <= z && y >= z - 4) ? 255 : 0;
+  }
   if (content == "helix") {  // along x, then y, then z, always back and forth
     if (y % 2 == 0 && z % 2 == 0) return 255;
     const bool turns_y = z % 2 == 0 && x == (y % 4 == 1 ? size.width - 1 : 0);

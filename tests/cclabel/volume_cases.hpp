@@ -24,7 +24,8 @@ struct Volume {
 
 // noise: every value at random; clouds: smooth blobs; sparse: 6 % at random; corners: voxels that
 // touch by corners or edges alone; helix: a line one voxel thick that visits every other row and
-// slice; comb: teeth along z that meet in the last slice, broom: in the first one; full; empty.
+// slice; stairs: walls across x, four voxels along z, four along y, and so on; comb: teeth along z
+// that meet in the last slice, broom: in the first one; full; empty.
 Volume make_volume(const std::string& content, Size size, int slices,
                    PixelFormat format = PixelFormat::gray8, uint32_t seed = 0);
 

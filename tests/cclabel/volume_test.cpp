@@ -1,6 +1,8 @@
 // cclabel on volumes and at many thresholds, on the CPU, against the oracle.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "cpu/backend.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/volume_cases.hpp"
@@ -165,6 +167,47 @@ TEST(CcLabelVolume, RefusesWhatDoesNotGoTogether) {
   huge.size = {65535, 65535};
   EXPECT_NE(refusal(huge, {}, 1).find("more voxels than labels"), std::string::npos);
   EXPECT_THROW(params.thresholds = std::vector<double>(129, 0.5), InputError);
+}
+
+TEST(CcLabelMethod, WhatTheHistoricOnesDoNotTake) {
+  struct Case {
+    const char *line, *says;
+  };
+  for (const Case& c :
+       {Case{"propagation", ""}, Case{"propagation criterion=difference", ""},
+        Case{"sweep connectivity=26", ""}, Case{"sweep connectivity=6", "connectivity=26"},
+        Case{"sweep connectivity=26 criterion=equal", "criterion=binary"},
+        Case{"propagation track=true", "no track"}, Case{"propagation min-area=5", ""},
+        Case{"propagation fill-holes=5", "fill-holes"}}) {
+    CcLabelParams params;
+    std::istringstream words(std::string("method=") + c.line);
+    for (std::string word; words >> word;) {
+      const size_t is = word.find('=');
+      assign_text(find(fields_of(params), word.substr(0, is)), &params, word.substr(is + 1));
+    }
+    const regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {1024, 8}, .depth = 2};
+    const auto refused = [&](const regions::Setup& s, BackendKind backend) -> std::string {
+      try {
+        expects_method(s, params, backend);
+      } catch (const InputError& error) {
+        return error.what();
+      }
+      return "";
+    };
+    const std::string text = refused(setup, BackendKind::cuda);
+    EXPECT_EQ(text.empty(), std::string(c.says).empty()) << c.line << ": " << text;
+    EXPECT_NE(text.find(c.says), std::string::npos) << c.line << ": " << text;
+    EXPECT_NE(refused(setup, BackendKind::cpu).find("CUDA alone"), std::string::npos) << c.line;
+    regions::Setup wide = setup;
+    wide.size.width = 1025;
+    const bool sweeps = params.method == Method::sweep && *c.says == 0;
+    EXPECT_EQ(refused(wide, BackendKind::cuda).find("1024") != std::string::npos, sweeps);
+  }
+  // The CPU says so before it labels anything.
+  CcLabelParams params;
+  params.method = Method::propagation;
+  const regions::Setup flat{.in = layout_of(PixelFormat::gray8), .size = {8, 8}};
+  EXPECT_NE(refusal(flat, params, 1).find("CUDA alone"), std::string::npos);
 }
 
 }  // namespace

@@ -261,6 +261,15 @@ class Suite:
     def superpixels(self):
         measure.superpixels(self.runner, self.programs(), self.program("superpixels"))
 
+    def volumes(self):
+        """Volumes, many thresholds, and the founding papers' methods."""
+        quick = ["--quick"] if self.quick else []
+        sizes = "64" if self.quick else "128,256"
+        for name, options in (("volumes", ["--cuda", "--sizes", sizes]),
+                              ("labelling-ablation", quick)):
+            self.runner.run([self.program(name), "--json", *options], name, timeout=300,
+                            env=self.env)
+
     def cuts(self):
         """The minimum cuts of real graphs, if the pack has them."""
         folder = os.path.join(HERE, "instances")
@@ -274,12 +283,6 @@ class Suite:
             self.runner.run([self.program("maxflow"), "--solver", "cuda", "--runs", "10",
                              "--seconds", "1", plain], name, env=self.env)
             os.remove(plain)
-
-    def volumes(self):
-        """Cubes at one threshold, and at 64."""
-        for more in ([], ["--thresholds"]):
-            self.runner.run([self.program("volumes"), "--json", "--cuda", *more],
-                            " ".join(["volumes", *more]), timeout=200, env=self.env)
 
     def soak(self):
         report = os.path.join(self.folder, "soak.json")

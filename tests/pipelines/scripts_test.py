@@ -85,6 +85,31 @@ class Scripts(unittest.TestCase):
                                               ndimage.center_of_mass(inside))
                 self.assertAlmostEqual(region["red"], picture[inside].mean(), delta=0.01)
 
+    def test_table_of_volumes(self):
+        clip = media.make(self.folder / "volume.mkv", NOISE, "-c:v", "ffv1")
+        lines = media.run(media.script("table"), clip, "depth=5", "connectivity=26", "threshold=0.85")
+        rows = [json.loads(line) for line in lines.splitlines()]
+        self.assertEqual([row["frame"] for row in rows], list(range(10)))
+        pictures = list(media.frames(clip, "gray"))
+        for start in (0, 5):
+            voxels = numpy.stack(pictures[start:start + 5])
+            labels = in_raster_order(ndimage.label(voxels >= 217, numpy.ones((3, 3, 3)))[0])
+            boxes = ndimage.find_objects(labels)
+            self.assertGreater(labels.max(), 50)
+            for z, row in enumerate(rows[start:start + 5]):
+                self.assertEqual({region["id"] for region in row["regions"]},
+                                 set(numpy.unique(labels[z])) - {0})
+                for region in row["regions"]:
+                    zs, ys, xs = boxes[region["id"] - 1]
+                    self.assertEqual([region[key] for key in ("x", "y", "z")],
+                                     [xs.start, ys.start, zs.start])
+                    self.assertEqual([region[key] for key in ("width", "height", "depth")],
+                                     [xs.stop - xs.start, ys.stop - ys.start, zs.stop - zs.start])
+                    inside = labels == region["id"]
+                    self.assertEqual(region["area"], inside.sum())
+                    numpy.testing.assert_allclose(
+                        [region[key] for key in ("cz", "cy", "cx")], ndimage.center_of_mass(inside))
+
     def test_overlay(self):
         clip = media.make(self.folder / "balls.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         out = self.folder / "overlay.mp4"

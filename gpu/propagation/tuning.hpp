@@ -1,0 +1,18 @@
+// Block sizes. Those of tiles are the papers': 32x32 cells, a warp a row.
+#pragma once
+
+namespace regions::propagation {
+
+struct CellBlock {
+  static constexpr int threads = 256;
+};
+struct NumberBlock {
+  static constexpr int threads = 1024;  // a word each
+};
+struct Tile {
+  static constexpr int side = 32;
+  static constexpr int offset = 31;  // from a tile to the next: they share a row or a column
+  static constexpr int colors = 4;
+};
+
+}  // namespace regions::propagation

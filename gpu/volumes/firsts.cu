@@ -1,0 +1,107 @@
+// Numbers regions 1..n in raster order of their first voxels: a bit for each, counted through. No
+// block waits for another: each adds up what lies before its own words.
+#include <bit>
+
+#include "gpu/cclabel/runs.hpp"
+#include "gpu/volumes/firsts.hpp"
+#include "gpu/volumes/records.hpp"
+#include "gpu/volumes/tuning.hpp"
+
+namespace regions::volumes {
+namespace {
+
+constexpr int kRowThreads = RowBlock::threads;
+constexpr int kThreads = NumberBlock::threads;
+static_assert(kThreads == Firsts::kSumWords, "a block numbers what one sum counts");
+
+// Calls visit(id) for the first voxels of regions in the thread's word.
+template <class Visit>
+__device__ void for_each_region(const Firsts& f, Visit visit) {
+  const uint32_t word = blockIdx.x * kRowThreads + threadIdx.x;
+  if (word >= f.words) return;
+  for (uint32_t bits = f.bits[word]; bits; bits &= bits - 1) {
+    visit(word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1));
+  }
+}
+
+__device__ void drop(const Firsts& f, uint32_t region) {
+  f.bits[region / 32] &= ~(1u << region % 32);  // nobody else's word
+  atomicSub(f.sums + region / 32 / Firsts::kSumWords, 1u);
+}
+
+__global__ __launch_bounds__(kRowThreads) void clear_areas_kernel(Firsts f) {
+  for_each_region(f, [&](uint32_t region) { f.area[region] = 0; });
+}
+
+__global__ __launch_bounds__(kRowThreads) void drop_by_area_kernel(Firsts f, uint32_t least,
+                                                                   uint32_t most) {
+  for_each_region(f, [&](uint32_t region) {
+    if (f.area[region] < least || f.area[region] > most) drop(f, region);
+  });
+}
+
+__global__ __launch_bounds__(kRowThreads) void drop_smallest_kernel(
+    Firsts f, cclabel::Areas areas, const cclabel::Selection* selection) {
+  if (*f.total <= areas.limit) return;
+  for_each_region(f, [&](uint32_t region) {
+    if (key_of_region(areas, region, f.area[region]) < selection->least_key) drop(f, region);
+  });
+}
+
+__global__ __launch_bounds__(kThreads) void number_kernel(Firsts f, Count which, Records records) {
+  __shared__ uint32_t warp_sums[kThreads / 32];
+  uint32_t earlier = 0;
+  for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kThreads) earlier += f.sums[k];
+  uint32_t start;
+  cclabel::sum_before<kThreads>(earlier, warp_sums, start);
+  const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
+  const uint32_t firsts = word < f.words ? f.bits[word] : 0;
+  const auto count = static_cast<uint32_t>(__popc(firsts));
+  __syncthreads();  // warp_sums may be used again
+  uint32_t all;
+  uint32_t label = start + cclabel::sum_before<kThreads>(count, warp_sums, all);
+  if (blockIdx.x + 1 == gridDim.x && threadIdx.x == 0) {
+    if (which == Count::all) f.total[0] = start + all;
+    f.total[1] = start + all;
+  }
+  if (word >= f.words) return;
+  f.before[word] = label;
+  for (uint32_t bits = firsts; bits && label < records.capacity; bits &= bits - 1) {
+    const uint32_t id = word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1);
+    ++label;
+    records.region[label - 1] = begun_record(label, static_cast<int>(id % f.pitch),
+                                             f.stack.place(static_cast<int>(id / f.pitch)));
+  }
+}
+
+}  // namespace
+
+void clear_areas(const Firsts& firsts, cudaStream_t stream) {
+  launch(clear_areas_kernel, blocks_for(firsts.words, kRowThreads), kRowThreads, 0, stream, firsts);
+}
+
+void drop_by_area(const Firsts& firsts, uint32_t least, uint32_t most, cudaStream_t stream) {
+  launch(drop_by_area_kernel, blocks_for(firsts.words, kRowThreads), kRowThreads, 0, stream, firsts,
+         least, most);
+}
+
+void drop_smallest(const Firsts& firsts, uint32_t limit, cclabel::Selection* selection,
+                   cudaStream_t stream) {
+  const int id_bits = std::bit_width(uint64_t{firsts.words} * 32);
+  const cclabel::Areas areas{firsts.area, id_bits, limit};
+  cclabel::Tiles words = {};  // as find_largest() reads them: one word a row
+  words.stride = 32;
+  words.size.height = static_cast<int>(firsts.words);
+  words.firsts = firsts.bits;
+  words.total = firsts.total;
+  cclabel::find_largest(words, areas, selection, stream);
+  launch(drop_smallest_kernel, blocks_for(firsts.words, kRowThreads), kRowThreads, 0, stream,
+         firsts, areas, selection);
+}
+
+void number_firsts(const Firsts& firsts, Count count, const Records& records, cudaStream_t stream) {
+  launch(number_kernel, blocks_for(firsts.words, Firsts::kSumWords), kThreads, 0, stream, firsts,
+         count, records);
+}
+
+}  // namespace regions::volumes

@@ -1,0 +1,36 @@
+// Regions as bits at their first voxels: numbered, and filtered by area. An id is a place in raster
+// order: of a voxel of volumes, whose rows are filled up to words, or of a cell.
+#pragma once
+
+#include "gpu/cclabel/phases.hpp"
+
+namespace regions::volumes {
+
+using cclabel::Count;
+using cclabel::Records;
+
+struct Firsts {
+  Stack stack;
+  uint32_t pitch;    // ids from a row to the next
+  uint32_t words;    // of the bits
+  uint32_t* bits;    // [words] first voxels of regions
+  uint32_t* before;  // [words] regions that start before the word
+  uint32_t* sums;    // [words / kSumWords] regions that start there
+  uint32_t* area;    // by id, of regions, where filters want it
+  uint32_t* total;   // [2] regions, and those of them that have a label
+
+  static constexpr uint32_t kSumWords = 1024;
+};
+
+// Gives every region the area 0, for the phase that sums it up.
+void clear_areas(const Firsts& firsts, cudaStream_t stream);
+// Takes regions with areas outside least..most out of the numbering.
+void drop_by_area(const Firsts& firsts, uint32_t least, uint32_t most, cudaStream_t stream);
+// If there are more than `limit` regions, which must be numbered: takes all but the largest out of
+// the numbering, which is to be done again.
+void drop_smallest(const Firsts& firsts, uint32_t limit, cclabel::Selection* selection,
+                   cudaStream_t stream);
+// Numbers regions in raster order of their first voxels; begins the records.
+void number_firsts(const Firsts& firsts, Count count, const Records& records, cudaStream_t stream);
+
+}  // namespace regions::volumes
