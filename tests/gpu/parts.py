@@ -307,3 +307,4 @@ class Suite:
 
 PARTS = ("tests", "sanitizer", "repeats", "whole", "algorithms", "pipelines", "peers",
          "superpixels", "cuts", "volumes", "soak", "cpu")
+CPU_PARTS = ("cpu",)  # that tell nothing of the GPU
