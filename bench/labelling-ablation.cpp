@@ -1,6 +1,8 @@
-// labelling-ablation [--json] [--quick] [CONTENT...]: the founding papers' labelling methods on the
-// GPU, variant by variant, with time and passes, beside union-find. Pictures of the papers' sizes
-// stand in for theirs. Every answer is compared with the CPU's. With contents, only those.
+// labelling-ablation [--json] [--quick] [--side N]... [CONTENT...]: the founding papers' labelling
+// methods on the GPU, variant by variant, with time and passes, beside union-find. Pictures of the
+// papers' sizes stand in for theirs. Every answer is compared with the CPU's. With contents, only
+// those; with sides, only cubes of those (else 128 and 256; sweeping 64 random thresholds of 256^3
+// takes minutes).
 //
 // Propagation (GTC 2010, 2013): a maze of 512x512, noise of 300x100 and 1024x768, smooth regions of
 // 4096x4096, all 8-connected, and a head-like volume of 256x256x100, 6-connected, by equal values.
@@ -11,6 +13,7 @@
 
 #include "bench/cubes.hpp"
 #include "bench/cuda.hpp"
+#include "bench/program.hpp"
 #include "cpu/backend.hpp"
 #include "gpu/propagation/propagation.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -154,12 +157,15 @@ class Ablation {
 int run(int count, char** words) {
   bool json = false, quick = false;
   std::vector<std::string> contents;
+  std::vector<int> sides;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (word == "--json") {
       json = true;
     } else if (word == "--quick") {
       quick = true;
+    } else if (word == "--side" && i + 1 < count) {
+      sides.push_back(std::stoi(words[++i]));
     } else {
       expects(word.rfind("--", 0) != 0, "unknown option '" + word + "'");
       contents.push_back(word);
@@ -179,7 +185,8 @@ int run(int count, char** words) {
   for (const Task& task : tasks(quick)) {
     if (is_wanted(task.name)) ablation.propagate(task);
   }
-  for (const int side : quick ? std::vector{128} : std::vector{128, 256}) {
+  if (sides.empty()) sides = quick ? std::vector{128} : std::vector{128, 256};
+  for (const int side : sides) {
     for (const char* content : {"smooth-cube", "uniform-cube"}) {
       if (is_wanted(content)) ablation.sweep(content, side);
     }
@@ -191,10 +198,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  try {
-    return regions::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "labelling-ablation: %s\n", error.what());
-    return 2;
-  }
+  return regions::run_program("labelling-ablation", regions::run, count, words);
 }

@@ -41,15 +41,15 @@ class Volumes:
                 rows = {row["variant"]: row for row in self.variants
                         if row["thresholds"] == 64 and row["width"] == side
                         and row["content"] == content + "-cube"}
-                if not rows:
+                union = self.of(side, content, 26, 64)
+                if not rows and not union:
                     continue
                 passes = self.figures.select(what="ablation-passes", width=side,
                                              content=content + "-cube")
                 quartiles = " ".join(map(str, passes[-1]["quartiles"])) if passes else "–"
-                union, sweep = ([milliseconds(rows[name]["us"]) if name in rows else "–"
-                                 for name in ("union-find", "sweep")])
-                lines.append([f"{side}³", content, union, sweep, quartiles,
-                              f"{milliseconds(peer * 1000)} {name}", str(talk[str(side)])])
+                sweep = rows["sweep"]["us"] if "sweep" in rows else None
+                lines.append([f"{side}³", content, milliseconds(union), milliseconds(sweep),
+                              quartiles, f"{milliseconds(peer * 1000)} {name}", str(talk[str(side)])])
         return ["size", "content", "union-find", "sweep", "passes by quartile", "best peer",
                 "GTC 2015 (K80)"], lines
 
@@ -87,9 +87,8 @@ def musts(figures, anchors, verdict):
             rows.append([f"volume {side}³, 6 and 18 neighbours, of the time of 26", "≤ 1.00",
                          f"{most:.2f} at worst ({where})", verdict(most <= 1)])
         for content, (_, peer) in anchors["thresholds_ms"][str(side)].items():
-            for us in [row["us"] for row in volumes.variants
-                       if row["variant"] == "union-find" and row["thresholds"] == 64 and
-                       row["width"] == side and row["content"] == content + "-cube"][-1:]:
+            us = volumes.of(side, content, 26, 64)
+            if us:
                 rows.append([f"64 thresholds of a volume {side}³, {content}, all labels written",
                              f"≤ {peer} ms", f"{us / 1000:.3g} ms", verdict(us / 1000 <= peer)])
     return rows

@@ -263,12 +263,14 @@ class Suite:
 
     def volumes(self):
         """Volumes, many thresholds, and the founding papers' methods."""
-        quick = ["--quick"] if self.quick else []
-        sizes = "64" if self.quick else "128,256"
-        for name, options in (("volumes", ["--cuda", "--sizes", sizes]),
-                              ("labelling-ablation", quick)):
-            self.runner.run([self.program(name), "--json", *options], name, timeout=300,
-                            env=self.env)
+        cases = [("volumes", ["--cuda", "--sizes", "64" if self.quick else "128,256"]),
+                 ("labelling-ablation", ["--quick"] if self.quick else ["--side", "128"])]
+        if not self.quick:
+            cases += [("volumes", ["--cuda", "--thresholds"]),
+                      ("labelling-ablation", ["--side", "256", "smooth-cube"])]
+        for name, options in cases:
+            self.runner.run([self.program(name), "--json", *options], " ".join([name, *options]),
+                            timeout=150, env=self.env)
 
     def cuts(self):
         """The minimum cuts of real graphs, if the pack has them."""
