@@ -63,14 +63,6 @@ class Queue {
   virtual void copy(const ConstFrame& from, const Frame& to) = 0;
   // The same for plain bytes.
   virtual void copy_bytes(const void* from, void* to, size_t bytes) = 0;
-  // Between a picture and a smaller one, all in the backend's memory, see core/resampling.hpp.
-  // Means of `from`, into a picture of the same format and at most its size.
-  virtual void shrink(const ConstFrame& from, const Frame& to) = 0;
-  // Changes from `before` to `after`, of one size, to a picture of at least that size.
-  virtual void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
-                          bool is_tint) = 0;
-  // Pixels of one plane, of the same format, by nearest place.
-  virtual void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) = 0;
   // Marks the end of a frame's work.
   virtual void record() = 0;
   // Whether all work before the last record() is done. Never blocks.
@@ -79,6 +71,15 @@ class Queue {
   virtual void wait() = 0;
   // A backend's own handle: cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }
+
+  // Between a picture and a smaller one, all in the backend's memory, see core/resampling.hpp.
+  // Means of `from`, into a picture of the same format and at most its size.
+  virtual void shrink(const ConstFrame& from, const Frame& to) = 0;
+  // Changes from `before` to `after`, of one size, to a picture of at least that size.
+  virtual void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                          bool is_tint) = 0;
+  // Pixels of one plane, of the same format, by nearest place.
+  virtual void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) = 0;
 };
 
 class Backend {
@@ -89,7 +90,8 @@ class Backend {
   virtual std::string description() const = 0;
   // Where its algorithms read and write pictures.
   virtual Memory memory() const = 0;
-  virtual std::unique_ptr<Queue> make_queue() = 0;
+  // Work of a higher priority goes first where devices know such: 0 is the lowest, 5 the highest.
+  virtual std::unique_ptr<Queue> make_queue(int priority = 0) = 0;
   // Memory its algorithms use, zero or not; throws MemoryError naming the size.
   virtual Block allocate(size_t bytes) = 0;
   // Host memory that copies at full speed.

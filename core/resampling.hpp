@@ -31,43 +31,48 @@ REGIONS_HD inline uint32_t word_at(const std::byte* at) {
   return bytes == 1 ? p[0] : static_cast<uint32_t>(p[0] | p[1] << 8);
 }
 
-// Sample (i, j) of component c of the smaller picture: the mean of those it stands for, rounded.
+// Where a component's value lies, and the value there.
 template <int bytes>
-REGIONS_HD inline void shrink_sample(const ConstFrame& from, const Frame& to, int c, int i, int j) {
-  const Component& k = from.layout.component[c];
-  const int few_x = samples(to.width, k.x_shift), many_x = samples(from.width, k.x_shift);
-  const int few_y = samples(to.height, k.y_shift), many_y = samples(from.height, k.y_shift);
-  const int left = first_of(i, few_x, many_x), right = first_of(i + 1, few_x, many_x);
-  const int top = first_of(j, few_y, many_y), bottom = first_of(j + 1, few_y, many_y);
-  const std::byte* row = from.at(c, left << k.x_shift, top << k.y_shift);
-  uint32_t sum = 0;
-  for (int y = top; y < bottom; ++y, row += from.pitch[k.plane]) {
-    const std::byte* sample = row;
-    for (int x = left; x < right; ++x, sample += k.step) {
-      sum += word_at<bytes>(sample) >> from.layout.low_bits;
-    }
-  }
-  const auto count = static_cast<uint32_t>((right - left) * (bottom - top));
-  to.set_sample(c, i << k.x_shift, j << k.y_shift, static_cast<int>((sum + count / 2) / count));
+REGIONS_HD inline int value_in(const std::byte* at, const Layout& layout) {
+  return static_cast<int>(word_at<bytes>(at) >> layout.low_bits);
+}
+template <int bytes>
+REGIONS_HD inline void put_value(std::byte* at, const Layout& layout, int value) {
+  const int stored = value << layout.low_bits;
+  at[0] = static_cast<std::byte>(stored);
+  if (bytes == 2) at[1] = static_cast<std::byte>(stored >> 8);
 }
 
-// What becomes of sample (i, j) of component c of a picture when its smaller one has been drawn on:
-// where that changed, it takes the new value; a tint is added instead, so that detail stays.
-REGIONS_HD inline void carry_over(const ConstFrame& before, const ConstFrame& after,
-                                  const Frame& to, bool is_tint, int c, int i, int j) {
-  const Component& k = to.layout.component[c];
-  const int x = step_of(i, samples(before.width, k.x_shift), samples(to.width, k.x_shift))
-                << k.x_shift;
-  const int y = step_of(j, samples(before.height, k.y_shift), samples(to.height, k.y_shift))
-                << k.y_shift;
-  const int old = before.sample(c, x, y), fresh = after.sample(c, x, y);
-  if (old == fresh) return;
-  int value = fresh;
-  if (is_tint) {
-    value = to.sample(c, i << k.x_shift, j << k.y_shift) + fresh - old;
-    value = value < 0 ? 0 : value > to.layout.max_value() ? to.layout.max_value() : value;
+// Samples first .. end - 1 of a component.
+struct Steps {
+  int first, end;
+};
+REGIONS_HD inline Steps steps_of(int i, int few, int many) {
+  return {first_of(i, few, many), first_of(i + 1, few, many)};
+}
+
+// The mean of so many samples of component c, rounded.
+template <int bytes>
+REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const Steps& x, const Steps& y) {
+  const Component& k = from.layout.component[c];
+  const std::byte* row = from.at(c, x.first << k.x_shift, y.first << k.y_shift);
+  uint32_t sum = 0;
+  for (int v = y.first; v < y.end; ++v, row += from.pitch[k.plane]) {
+    const std::byte* sample = row;
+    for (int u = x.first; u < x.end; ++u, sample += k.step) {
+      sum += static_cast<uint32_t>(value_in<bytes>(sample, from.layout));
+    }
   }
-  to.set_sample(c, i << k.x_shift, j << k.y_shift, value);
+  const auto count = static_cast<uint32_t>((x.end - x.first) * (y.end - y.first));
+  return static_cast<int>((sum + count / 2) / count);
+}
+
+// What a sample becomes when its smaller picture has been drawn on, which made `fresh` of `old`
+// there: the new value; a tint is added instead, so that detail stays.
+REGIONS_HD inline int carried(int value, int old, int fresh, bool is_tint, const Layout& layout) {
+  if (!is_tint) return fresh;
+  const int tinted = value + fresh - old;
+  return tinted < 0 ? 0 : tinted > layout.max_value() ? layout.max_value() : tinted;
 }
 
 // Along one axis, which place of one picture a place of another takes its pixel from: that at

@@ -21,8 +21,11 @@ class CpuBackend final : public Backend {
     return "cpu: " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   }
   Memory memory() const override { return Memory::host; }
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<CpuQueue>(workers_); }
+  std::unique_ptr<Queue> make_queue(int /*priority*/) override {
+    return std::make_unique<CpuQueue>(workers_);
+  }
   Block allocate(size_t bytes) override {
+    may_fail(Fault::allocation);
     void* data = ::operator new(bytes, kAlignment, std::nothrow);
     if (!data) throw MemoryError("no memory for " + std::to_string(bytes) + " bytes");
     return {data, bytes, [](void*, void* memory) { ::operator delete(memory, kAlignment); },
@@ -138,6 +141,7 @@ void CpuQueue::serve() {
       lock.unlock();
       std::exception_ptr error;
       try {
+        may_fail(Fault::work);
         task.run(task.closure);
       } catch (...) {
         error = std::current_exception();

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "core/backend.hpp"
+#include "core/faults.hpp"
 #include "cpu/workers.hpp"
 
 namespace regions {
@@ -37,6 +38,7 @@ class CpuQueue final : public Queue {
   template <class F>
   void submit(const F& f) {
     static_assert(sizeof(F) <= kTaskBytes && std::is_trivially_copyable_v<F>);
+    may_fail(Fault::launch);
     std::unique_lock lock(mutex_);
     Task& task = next_place(lock);
     new (task.closure) F(f);

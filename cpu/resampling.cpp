@@ -23,10 +23,39 @@ void for_rows(const Frame& frame, const Workers& workers, Row row) {
 }
 
 template <int bytes>
-void shrink_words(const ConstFrame& from, const Frame& to, const Workers& workers) {
-  for_rows(to, workers, [&](int c, int j, int width) {
-    for (int i = 0; i < width; ++i) shrink_sample<bytes>(from, to, c, i, j);
-  });
+void shrink_row(const ConstFrame& from, const Frame& to, int c, int j, int width) {
+  const Component& k = to.layout.component[c];
+  const int many = samples(from.width, k.x_shift);
+  const Steps y = steps_of(j, samples(to.height, k.y_shift), samples(from.height, k.y_shift));
+  std::byte* sample = to.at(c, 0, j << k.y_shift);
+  Steps x = {0, 0};
+  for (int i = 0; i < width; ++i, sample += k.step) {
+    x = {x.end, first_of(i + 1, width, many)};
+    put_value<bytes>(sample, to.layout, mean_of<bytes>(from, c, x, y));
+  }
+}
+
+template <int bytes>
+void carry_row(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
+               int c, int j, int width) {
+  const Layout& layout = to.layout;
+  const Component& k = layout.component[c];
+  const int few = samples(before.width, k.x_shift);
+  const int y = step_of(j, samples(before.height, k.y_shift), samples(to.height, k.y_shift))
+                << k.y_shift;
+  const std::byte *old_row = before.at(c, 0, y), *fresh_row = after.at(c, 0, y);
+  std::byte* row = to.at(c, 0, j << k.y_shift);
+  for (int i = 0; i < few; ++i) {
+    const int old = value_in<bytes>(old_row + i * k.step, layout);
+    const int fresh = value_in<bytes>(fresh_row + i * k.step, layout);
+    if (old == fresh) continue;
+    const Steps x = steps_of(i, few, width);
+    for (int u = x.first; u < x.end; ++u) {
+      std::byte* sample = row + u * k.step;
+      put_value<bytes>(sample, layout,
+                       carried(value_in<bytes>(sample, layout), old, fresh, is_tint, layout));
+    }
+  }
 }
 
 // Row y of `to` from row v of `from`. Places move on by whole and broken steps: dividing at each
@@ -75,18 +104,15 @@ void pick_pixels(const ConstFrame& from, const Frame& to, const PixelPicking& pi
 }  // namespace
 
 void shrink(const ConstFrame& from, const Frame& to, const Workers& workers) {
-  if (from.layout.sample_bytes == 1) {
-    shrink_words<1>(from, to, workers);
-  } else {
-    shrink_words<2>(from, to, workers);
-  }
+  const auto row = to.layout.sample_bytes == 1 ? shrink_row<1> : shrink_row<2>;
+  for_rows(to, workers, [&](int c, int j, int width) { row(from, to, c, j, width); });
 }
 
 void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
                 const Workers& workers) {
-  for_rows(to, workers, [&](int c, int j, int width) {
-    for (int i = 0; i < width; ++i) carry_over(before, after, to, is_tint, c, i, j);
-  });
+  const auto row = to.layout.sample_bytes == 1 ? carry_row<1> : carry_row<2>;
+  for_rows(to, workers,
+           [&](int c, int j, int width) { row(before, after, to, is_tint, c, j, width); });
 }
 
 void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,

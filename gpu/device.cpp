@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -54,8 +55,12 @@ void expect_device(int ordinal) {
 
 class CudaQueue : public Queue {
  public:
-  explicit CudaQueue(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+  CudaQueue(std::shared_ptr<Backend> backend, int priority) : backend_(std::move(backend)) {
+    int lowest = 0, highest = 0;  // smaller numbers go first
+    check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "asking for priorities");
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                       std::max(lowest - priority, highest)),
+          "creating a stream");
     const cudaError_t error = cudaEventCreateWithFlags(&end_, cudaEventDisableTiming);
     if (error != cudaSuccess) cudaStreamDestroy(stream_);
     check(error, "creating an event");
@@ -122,9 +127,9 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   BackendKind kind() const override { return BackendKind::cuda; }
   std::string description() const override { return description_; }
   Memory memory() const override { return Memory::device; }
-  std::unique_ptr<Queue> make_queue() override {
+  std::unique_ptr<Queue> make_queue(int priority) override {
     Entry entry(*this);
-    return std::make_unique<CudaQueue>(shared_from_this());
+    return std::make_unique<CudaQueue>(shared_from_this(), priority);
   }
   Block allocate(size_t bytes) override {
     return allocate<cudaFree>("GPU", bytes, [&](void** data) { return cudaMalloc(data, bytes); });
@@ -148,6 +153,7 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
  private:
   template <cudaError_t (*release)(void*), class Allocate>
   Block allocate(const char* kind, size_t bytes, Allocate allocate_into) {
+    may_fail(Fault::allocation);
     Entry entry(*this);
     void* data = nullptr;
     const cudaError_t error = allocate_into(&data);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/backend.hpp"
+#include "core/faults.hpp"
 
 namespace regions {
 
@@ -26,6 +27,7 @@ template <class... Declared, class... Given>
 void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
             cudaStream_t stream, Given&&... given) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  may_fail(Fault::launch);
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,
@@ -39,6 +41,7 @@ void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_by
 template <class... Declared, class... Given>
 void launch_cooperative(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
                         cudaStream_t stream, Given&&... given) {
+  may_fail(Fault::launch);
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,

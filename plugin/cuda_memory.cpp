@@ -2,10 +2,36 @@
 #include "plugin/cuda_memory.hpp"
 
 #include "core/error.hpp"
+#include "core/placement.hpp"
 
 #if REGIONS_CUDA
 #include "gpu/device.hpp"
 #endif
+
+namespace regions {
+namespace {
+
+// Of all elements of this process.
+[[maybe_unused]] Placement& placement() {
+  static Placement one;
+  return one;
+}
+
+}  // namespace
+
+void CudaContext::settle(int device, bool is_counted) {
+  device_ = device;
+  if (!is_counted) placement().enter(device);
+  settled_ = true;
+}
+
+void CudaContext::release() {
+  gst_clear_object(&context_);
+  if (settled_) placement().leave(device_);
+  settled_ = false;
+}
+
+}  // namespace regions
 
 #if REGIONS_CUDA_MEMORY
 #include <gst/cuda/gstcudabufferpool.h>
@@ -103,16 +129,22 @@ void* CudaContext::acquire(GstElement* element, int device_id) {
   gst_cuda_memory_init_once();
   if (!context_) ask_for_offers(element);
   if (context_ && device_id >= 0 && device_of(cast(context_)) != device_id) release();
+  const bool chooses = !context_ && device_id < 0;
+  if (chooses) settle(placement().place(cuda_device_count()), true);
   if (!context_) {
-    GstCudaContext* primary = shared_primary(device_id < 0 ? 0 : device_id);
+    GstCudaContext* primary = shared_primary(chooses ? device_ : device_id);
     context_ = GST_OBJECT_CAST(primary);
     offer_to_all(element, primary);
   }
-  device_ = device_of(cast(context_));
+  // offer_to_all() lets the element see its own offer, or a bin's older one.
+  const int device = device_of(cast(context_));
+  if (settled_ && device != device_) {
+    placement().leave(device_);
+    settled_ = false;
+  }
+  if (!settled_) settle(device, false);
   return gst_cuda_context_get_handle(cast(context_));
 }
-
-void CudaContext::release() { gst_clear_object(&context_); }
 
 GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) const {
   GstBufferPool* pool = gst_cuda_buffer_pool_new(cast(context_));
@@ -149,14 +181,14 @@ const char* cuda_memory_formats() { return ""; }
 GstMapFlags cuda_map_flags(GstMapFlags flags) { return flags; }
 void CudaContext::take_offer(GstElement*, GstContext*, int) {}
 bool CudaContext::answer(GstElement*, GstQuery*) { return false; }
-void CudaContext::release() { gst_clear_object(&context_); }
 GstBufferPool* CudaContext::make_pool(GstCaps*, size_t, unsigned) const { return nullptr; }
 void CudaContext::expect_reachable(GstBuffer*) const {}
 
 void* CudaContext::acquire(GstElement*, int device_id) {
 #if REGIONS_CUDA
   if (cuda_device_count() > 0) {
-    device_ = device_id < 0 ? 0 : device_id;
+    const bool chooses = device_id < 0;
+    settle(chooses ? placement().place(cuda_device_count()) : device_id, chooses);
     return primary_context(device_);
   }
 #else

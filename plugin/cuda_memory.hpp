@@ -32,7 +32,7 @@ class CudaContext {
   bool answer(GstElement* element, GstQuery* query);
 
   // Finds or makes the context; returns the CUcontext. `device_id` -1 takes what is offered, else
-  // device 0. Throws DeviceError when there is no CUDA.
+  // the device with the fewest of our elements. Throws DeviceError when there is no CUDA.
   void* acquire(GstElement* element, int device_id);
   void release();
 
@@ -44,8 +44,11 @@ class CudaContext {
   void expect_reachable(GstBuffer* buffer) const;
 
  private:
+  void settle(int device, bool is_counted);
+
   GstObject* context_ = nullptr;  // a GstCudaContext
   int device_ = 0;
+  bool settled_ = false;  // counts as one of the device's elements
 };
 
 }  // namespace regions

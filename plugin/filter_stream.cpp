@@ -1,36 +1,12 @@
 // An element's device, slots and pools.
 #include "plugin/filter_stream.hpp"
 
-#include <algorithm>
 #include <utility>
 
+#include "core/faults.hpp"
 #include "plugin/device_choice.hpp"
-#include "plugin/negotiation.hpp"
 
 namespace regions {
-namespace {
-
-std::shared_ptr<GstBufferPool> active_pool(GstBufferPool* pool) {
-  if (!gst_buffer_pool_set_active(pool, TRUE)) {
-    gst_object_unref(pool);
-    throw MemoryError("no memory for label maps or masks");
-  }
-  return {pool, [](GstBufferPool* p) {
-            gst_buffer_pool_set_active(p, FALSE);
-            gst_object_unref(p);
-          }};
-}
-
-// The parameters may have been set anew since the caps were agreed on.
-void expect_agreement(const GstCaps* in, const GstCaps* out, Picture picture, int layers) {
-  GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true, layers);
-  const bool agree = gst_caps_can_intersect(possible, out);
-  gst_caps_unref(possible);
-  expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
-}
-
-}  // namespace
-
 FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec)
     : element_(element), engine_(spec.make_engine()) {}
 
@@ -65,6 +41,7 @@ std::shared_ptr<FrameRing> FilterStream::ring() const {
 }
 
 void FilterStream::open() {
+  want_faults(g_getenv("REGIONS_FAULTS"));
   auto backend = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
   {
     const Backend::Entry entry(*backend);
@@ -86,108 +63,6 @@ void FilterStream::close() {
   cuda_.release();
   const std::lock_guard lock(mutex_);
   active_device_ = "none";
-}
-
-int FilterStream::slots_wanted() const {
-  const int wanted = settings().frames_in_flight;
-  if (wanted > 0) return wanted;
-  gboolean live = FALSE;
-  GstQuery* query = gst_query_new_latency();
-  if (gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(element_), query)) {
-    gst_query_parse_latency(query, &live, nullptr, nullptr);
-  }
-  gst_query_unref(query);
-  if (live) return 1;
-  return engine_->depth() > 1 ? 2 : 4;  // volumes are large
-}
-
-void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
-  stop();
-  engine_->adopt();
-  expect_agreement(in, out, engine_->picture_in_use(), engine_->layers_in_use());
-  start(parse(in), parse(out));
-}
-
-void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
-  SlotSetup setup;
-  setup.backend = backend_;
-  setup.engine = engine_.get();
-  setup.picture = engine_->picture_in_use();
-  setup.in = in;
-  setup.out = out;
-  setup.depth = engine_->depth();
-  setup.layers = engine_->layers_in_use();
-  setup.cuda = &cuda_;
-  expects(
-      !engine_->needs_alpha() || setup.in.layout.alpha,
-      std::string(name_of(setup.in.layout.format)) + " pictures have no alpha channel to label");
-  const int slots = slots_wanted();
-  area_ = settings();
-  setup.place = work_area_of(area_, setup.in.layout, setup.in.size);
-  expects(setup.place.is_whole() || (setup.depth == 1 && setup.layers == 1),
-          "process-scale and the rectangle are of pictures: not with depth or thresholds");
-
-  Setup algorithm;
-  algorithm.in = setup.in.layout;
-  algorithm.size = setup.place.work;
-  algorithm.color = setup.in.color;
-  algorithm.has_output = setup.picture != Picture::untouched;
-  algorithm.out = setup.out.layout;
-  algorithm.has_mask = engine_->reads_mask();
-  algorithm.mask = layout_of(PixelFormat::labels32);
-  algorithm.slots = slots;
-  algorithm.depth = setup.depth;
-  algorithm.layers = setup.layers;
-  algorithm.max_regions = engine_->max_regions();
-  algorithm.has_borders = engine_->details().borders;
-  {
-    const Backend::Entry entry(*backend_);
-    engine_->take_place(setup.place);
-    engine_->configure(algorithm);
-  }
-
-  const AttachLabels attach = settings().attach_labels;
-  if (setup.describes() &&
-      (attach == AttachLabels::always ||
-       (attach == AttachLabels::when_untouched && setup.picture == Picture::untouched))) {
-    const size_t map_bytes = setup.in.size.area() *
-                             static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
-                             static_cast<size_t>(setup.layers);
-    map_pool_ = active_pool(
-        make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots * setup.depth)));
-    setup.map_pool = map_pool_.get();
-  }
-  setup_ = setup;
-  warned_ = false;
-  latency_ = 0;
-  const int fps_n = setup.in.info.fps_n, fps_d = setup.in.info.fps_d;
-  most_latency_ =
-      fps_n > 0 ? gst_util_uint64_scale_int(G_USEC_PER_SEC, fps_d, fps_n) * slots * setup.depth : 0;
-  auto fresh = std::make_shared<FrameRing>(
-      GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
-      FrameRing::Callbacks{
-          [this](FrameSlot& slot, const Finished& finished) { return push(slot, finished); },
-          [this](const std::exception& error) { report(error); },
-          [this](size_t frames) { counts_.dropped += frames; }});
-  const std::lock_guard lock(mutex_);
-  ring_ = std::move(fresh);
-  if (shut_) ring_->interrupt();
-}
-
-// Another rectangle or scale is another stream for the algorithm, with the same caps.
-bool FilterStream::follow_area() {
-  if (static_cast<WorkAreaParams>(settings()) == area_) return true;
-  const GstFlowReturn flow = drain();
-  if (flow != GST_FLOW_OK) return true;  // submit() will say so
-  try {
-    const SlotSetup before = setup_;
-    stop();
-    start(before.in, before.out);
-    return true;
-  } catch (const std::exception& error) {
-    report(error);
-    return false;
-  }
 }
 
 GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {

@@ -7,7 +7,7 @@
 namespace regions {
 
 FrameSlot::FrameSlot(const SlotSetup& setup, int index)
-    : setup_(setup), index_(index), queue_(setup.backend->make_queue()) {
+    : setup_(setup), index_(index), queue_(setup.backend->make_queue(setup.priority)) {
   Backend& backend = *setup.backend;
   if (setup.engine->makes_regions()) {
     const Details details = setup.engine->details();
@@ -155,8 +155,9 @@ void FrameSlot::bring_attached(Job& job) {
 }
 
 void FrameSlot::take_map(Job& job) {
-  expects(gst_buffer_pool_acquire_buffer(setup_.map_pool, &map_, nullptr) == GST_FLOW_OK,
-          "no memory for a label map or mask");
+  if (gst_buffer_pool_acquire_buffer(setup_.map_pool, &map_, nullptr) != GST_FLOW_OK) {
+    throw MemoryError("no memory for a label map or mask");
+  }
   void* data = device_data(map_).data;
   const int width = setup_.in.size.width, height = setup_.in.size.height * setup_.layers;
   if (setup_.map_format() == PixelFormat::gray8) {

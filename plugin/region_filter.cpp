@@ -178,6 +178,7 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
     const GstFlowReturn flow =
         GST_BASE_TRANSFORM_CLASS(parent_class)->prepare_output_buffer(base, input, &output);
     if (flow != GST_FLOW_OK) {
+      if (flow == GST_FLOW_ERROR) stream.report(MemoryError("no memory for an output picture"));
       gst_buffer_unref(input);
       return flow;
     }

@@ -19,12 +19,16 @@ std::span<const Field> fields_of(const FilterSettings&) {
     std::vector<Field> all = {
         field<S, &S::device>("device", "Where the work is done", {}, kDevices, Change::stopped),
         field<S, &S::cuda_device_id>("cuda-device-id",
-                                     "Which CUDA device, -1 for the first (device number)",
+                                     "Which CUDA device; -1 for the one that neighbours use, else "
+                                     "that with the fewest of these elements (device number)",
                                      {-1, 255}, {}, Change::stopped),
         field<S, &S::frames_in_flight>("frames-in-flight",
                                        "Frames worked on at once; 0 takes 1 for live input, 4 "
                                        "otherwise, of volumes 2 (frames)",
                                        {0, 64}, {}, Change::stopped),
+        field<S, &S::priority>("priority",
+                               "Work of larger ranks goes first on a GPU that is busy (rank)",
+                               {0, 5}, {}, Change::stopped),
         field<S, &S::post_messages>(
             "post-messages", "Post an element message with the regions of each frame (flag)"),
         field<S, &S::attach_labels>("attach-labels",

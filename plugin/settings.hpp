@@ -12,6 +12,7 @@ struct FilterSettings : WorkAreaParams {
   Device device = Device::any;
   int cuda_device_id = -1;
   int frames_in_flight = 0;
+  int priority = 0;
   bool post_messages = false;
   AttachLabels attach_labels = AttachLabels::when_untouched;
 };

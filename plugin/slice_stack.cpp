@@ -34,8 +34,9 @@ void SliceStack::add(GstBuffer* input, GstBuffer* output) {
   held.output = output ? output : input;
   held.input = output ? input : nullptr;
   if (setup_.map_pool) {
-    expects(gst_buffer_pool_acquire_buffer(setup_.map_pool, &held.map, nullptr) == GST_FLOW_OK,
-            "no memory for a label map");
+    if (gst_buffer_pool_acquire_buffer(setup_.map_pool, &held.map, nullptr) != GST_FLOW_OK) {
+      throw MemoryError("no memory for a label map");
+    }
   }
   const int height = setup_.in.size.height, row = (slices() - 1) * height;
   const auto slice_of = [&](const Block& block, Memory memory) {

@@ -21,6 +21,7 @@ struct SlotSetup {
   Picture picture = Picture::untouched;
   WorkArea place;                     // what of them is worked on
   int depth = 1;                      // frames of a volume
+  int priority = 0;                   // see Backend::make_queue
   int layers = 1;                     // pictures that come out of each, one below another
   GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached
   const CudaContext* cuda = nullptr;  // borrowed

@@ -23,13 +23,28 @@ __device__ Place place_of_thread() {
 template <int bytes>
 __global__ void shrink_kernel(ConstFrame from, Frame to, int c, int width, int height) {
   const auto [i, j] = place_of_thread();
-  if (i < width && j < height) shrink_sample<bytes>(from, to, c, i, j);
+  if (i >= width || j >= height) return;
+  const Component& k = to.layout.component[c];
+  const int mean = mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, k.x_shift)),
+                                  steps_of(j, height, samples(from.height, k.y_shift)));
+  put_value<bytes>(to.at(c, i << k.x_shift, j << k.y_shift), to.layout, mean);
 }
 
+template <int bytes>
 __global__ void carry_over_kernel(ConstFrame before, ConstFrame after, Frame to, bool is_tint,
                                   int c, int width, int height) {
   const auto [i, j] = place_of_thread();
-  if (i < width && j < height) carry_over(before, after, to, is_tint, c, i, j);
+  if (i >= width || j >= height) return;
+  const Layout& layout = to.layout;
+  const Component& k = layout.component[c];
+  const int x = step_of(i, samples(before.width, k.x_shift), width) << k.x_shift;
+  const int y = step_of(j, samples(before.height, k.y_shift), height) << k.y_shift;
+  const int old = value_in<bytes>(before.at(c, x, y), layout);
+  const int fresh = value_in<bytes>(after.at(c, x, y), layout);
+  if (old == fresh) return;
+  std::byte* sample = to.at(c, i << k.x_shift, j << k.y_shift);
+  put_value<bytes>(sample, layout,
+                   carried(value_in<bytes>(sample, layout), old, fresh, is_tint, layout));
 }
 
 template <int bytes>
@@ -60,9 +75,10 @@ void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream) {
 
 void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
                 cudaStream_t stream) {
+  const auto kernel = to.layout.sample_bytes == 1 ? carry_over_kernel<1> : carry_over_kernel<2>;
   for_components(to, [&](int c, int width, int height) {
-    launch(carry_over_kernel, grid_over(width, height), {kWidth, kHeight}, 0, stream, before, after,
-           to, is_tint, c, width, height);
+    launch(kernel, grid_over(width, height), {kWidth, kHeight}, 0, stream, before, after, to,
+           is_tint, c, width, height);
   });
 }
 

@@ -76,7 +76,8 @@ std::vector<Result> run(const std::string& line, const std::string& format,
     const BufferPtr buffer = h.pull();
     if (!buffer) return results;
     GstStructure* regions = gst_structure_copy(regions_of(buffer.get()));
-    gst_structure_remove_field(regions, "labels");
+    // Each backend has its own way to the one minimum.
+    gst_structure_remove_fields(regions, "labels", "iterations", nullptr);
     gchar* text = gst_structure_to_string(regions);
     results.push_back({pixels_of(h.get(), buffer.get()), text});
     g_free(text);

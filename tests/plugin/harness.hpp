@@ -84,6 +84,7 @@ class Harness {
     g_error_free(error);
     return text;
   }
+  MessagePtr error_so_far() { return MessagePtr(gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)); }
   bool has_error() { return MessagePtr(gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)) != nullptr; }
 
  private:

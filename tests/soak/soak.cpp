@@ -3,7 +3,9 @@
 // descriptors stayed flat.
 //
 //   soak [--seconds N] [--streams N] [--seed N] [--report FILE.json] [--chain LINE]
+//        [--faults allocation=N,launch=N,work=N]
 //
+// With --faults every N-th such step fails: streams then end in an element error, and only those.
 // The time is cut into rounds. Between rounds no pipeline lives, so that what a round leaves behind
 // can be seen.
 #include <gst/gst.h>
@@ -24,7 +26,7 @@ namespace {
 
 struct Options {
   int seconds = 30, streams = 4, seed = 1;
-  std::string report, chain;
+  std::string report, chain, faults;
 };
 
 const std::vector<std::string> kChains = {
@@ -81,6 +83,9 @@ class Soak {
       resources_.push_back(measure());
     }
     for (const std::string& text : growth(resources_)) total_.problems.push_back(text);
+    if (!options_.faults.empty() && total_.failures == 0) {
+      total_.problems.emplace_back("no failure came of --faults");
+    }
     if (total_.ends == 0) total_.problems.emplace_back("no stream reached its end");
   }
 
@@ -91,7 +96,9 @@ class Soak {
     out << "{\"passed\": " << (passed() ? "true" : "false") << ", \"seconds\": " << options_.seconds
         << ", \"streams\": " << options_.streams << ", \"seed\": " << options_.seed
         << ",\n \"frames_in\": " << total_.frames_in << ", \"frames_out\": " << total_.frames_out
-        << ", \"frames_flushed\": " << total_.frames_flushed << ",\n \"lives\": " << total_.lives
+        << ", \"frames_flushed\": " << total_.frames_flushed
+        << ",\n \"faults\": " << quoted(options_.faults)
+        << ", \"streams_failed_as_asked\": " << total_.failures << ",\n \"lives\": " << total_.lives
         << ", \"ends\": " << total_.ends << ", \"seeks\": " << total_.seeks
         << ", \"caps_changes\": " << total_.caps << ", \"property_changes\": " << total_.properties
         << ", \"state_changes\": " << total_.states << ",\n \"lives_by_chain\": {";
@@ -161,6 +168,8 @@ bool parse(int argc, char* argv[], Options& options) {
       options.report = argv[i + 1];
     } else if (name == "--chain") {
       options.chain = argv[i + 1];
+    } else if (name == "--faults") {
+      options.faults = argv[i + 1];
     } else if (name == "--seconds" && number > 0) {
       options.seconds = number;
     } else if (name == "--streams" && number > 0) {
@@ -182,12 +191,13 @@ int main(int argc, char* argv[]) {
   gst_init(&argc, &argv);
   Options options;
   if (!parse(argc, argv, options)) {
-    std::cerr
-        << "soak [--seconds N] [--streams N] [--seed N] [--report FILE.json] [--chain LINE]\n";
+    std::cerr << "soak [--seconds N] [--streams N] [--seed N] [--report FILE.json] [--chain LINE] "
+                 "[--faults allocation=N,launch=N,work=N]\n";
     return 2;
   }
   std::vector<std::string> chains = known_chains();
   if (!options.chain.empty()) chains = {options.chain};
+  if (!options.faults.empty()) g_setenv("REGIONS_FAULTS", options.faults.c_str(), TRUE);
   if (chains.empty()) {
     std::cerr << "soak: GStreamer finds none of our elements; see pipelines/with-plugin\n";
     return 2;

@@ -15,6 +15,7 @@ namespace regions::soak {
 struct Tally {
   uint64_t frames_in = 0, frames_out = 0;  // of stretches that ended with EOS: must be equal
   uint64_t frames_flushed = 0;             // entered before a flush and did not leave
+  uint64_t failures = 0;                   // that were asked for and ended a stream
   uint64_t lives = 0, ends = 0, seeks = 0, caps = 0, properties = 0, states = 0;
   std::vector<std::string> problems;
 
