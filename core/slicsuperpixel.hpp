@@ -155,16 +155,12 @@ struct Candidate {
   }
 };
 
-// `place` 0..8 counts the cell's neighbourhood in raster order; `inside`: it is in the grid.
-REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int place,
-                                         const SlicGrid& grid, const SlicScale& scale) {
+// Of a cluster that has pixels, whose cell begins (dx, dy) pixels from this one's.
+REGIONS_HD inline Candidate candidate_at(const Center& center, int dx, int dy, const SlicGrid& grid,
+                                         const SlicScale& scale) {
   Candidate candidate = {};
-  if (!inside || !center.alive) {
-    candidate.base = inside && place == 4 ? kOwnScore : kNoScore;
-    return candidate;
-  }
-  const int x = center.x + 16 * (place % 3 - 1) * grid.width;
-  const int y = center.y + 16 * (place / 3 - 1) * grid.height;
+  const int x = center.x + 16 * dx;
+  const int y = center.y + 16 * dy;
   for (int c = 0; c < 3; ++c) candidate.color[c] = center.color[c];
   candidate.column = -scaled(x, scale.slope);
   candidate.down = -scaled(y, scale.slope);
@@ -172,6 +168,19 @@ REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int 
   candidate.base = center.base + scaled(x * x + y * y, scale.bow) -
                    candidate.column * (grid.width / 2) - candidate.down * (grid.height / 2);
   return candidate;
+}
+// Of one without pixels, or outside the grid (else `inside`).
+REGIONS_HD inline Candidate no_candidate(bool inside, int place) {
+  Candidate candidate = {};
+  candidate.base = inside && place == 4 ? kOwnScore : kNoScore;
+  return candidate;
+}
+// `place` 0..8 counts the cell's neighbourhood in raster order; `inside`: it is in the grid.
+REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int place,
+                                         const SlicGrid& grid, const SlicScale& scale) {
+  if (!inside || !center.alive) return no_candidate(inside, place);
+  return candidate_at(center, (place % 3 - 1) * grid.width, (place / 3 - 1) * grid.height, grid,
+                      scale);
 }
 
 // The sums of one pixel at (x, y), from which cluster (column, row) begins.

@@ -45,7 +45,7 @@ class AdaptiveStrip {
   using Numbers = typename Vectors<kLanes>::Numbers;
 
  public:
-  REGIONS_INLINE AdaptiveStrip(const AdaptiveCandidates& around, int u, int patch)
+  REGIONS_INLINE AdaptiveStrip(const AdaptiveCandidates& around, int u, int patch, RowChoice)
       : around_(around) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {

@@ -31,8 +31,8 @@ struct StripSums {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
       const Numbers chosen = places == place;
-      first_second[place] += two & chosen;
-      rest[place] += others & chosen;
+      first_second[place] = chosen ? first_second[place] + two : first_second[place];
+      rest[place] = chosen ? rest[place] + others : rest[place];
     }
   }
   // `u` is the strip's first column in the cell, `top` the patch's first row.
@@ -59,13 +59,14 @@ struct StripSums {
 // Calls visit(strip, u, top, rows, columns) for the strips of a cell.
 template <class Strip, class Visit>
 REGIONS_INLINE void for_each_strip(const typename Strip::Neighbourhood& around,
-                                   const SlicGrid& grid, int column, int row, Visit visit) {
+                                   const SlicGrid& grid, int column, int row, RowChoice choice,
+                                   Visit visit) {
   constexpr int kLanes = Strip::kLanes;
   const int width = std::min(grid.width, grid.size.width - column * grid.width);
   const int height = std::min(grid.height, grid.size.height - row * grid.height);
   for (int top = 0; top < height; top += kPatchRows) {
     for (int u = 0; u < width; u += kLanes) {
-      Strip strip(around, u, top / kPatchRows);
+      Strip strip(around, u, top / kPatchRows, choice);
       visit(strip, u, top, std::min(kPatchRows, height - top), std::min(kLanes, width - u));
     }
   }
@@ -79,8 +80,9 @@ REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y,
   }
 }
 
-// A Strip says which candidates the pixels of a row are nearest to, places(), and may keep what
-// else it finds out of them: note() after each row, give() at the end.
+// A Strip says which candidates the pixels of a row are nearest to, places(), for the rows of the
+// choice one after another, and may keep what else it finds out of them: note() after each row,
+// give() at the end.
 template <class Strip>
 REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
                            const RowSums& row_sums) {
@@ -90,7 +92,7 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
   for (int column = 0; column < grid.columns; ++column) {
     const typename Strip::Neighbourhood around(input, column, row);
     for_each_strip<Strip>(
-        around, grid, column, row,
+        around, grid, column, row, choice,
         [&](Strip & strip, int u, int top, int rows, int columns) __attribute__((always_inline)) {
           StripSums<kLanes> strip_sums;
           const Numbers beyond = Vectors<kLanes>::lane() >= columns;
@@ -111,6 +113,16 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
   }
 }
 
+// cluster_code() of the clusters at these places round cell (column, row).
+template <int kLanes>
+REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
+    const typename Vectors<kLanes>::Numbers& places, int column, int row) {
+  const auto down = places * 11 >> 5;  // a third, of 0..8
+  const auto across = places - 3 * down;
+  const auto codes = ((across + (column - 1)) & 3) | ((down + (row - 1)) & 3) << 2;
+  return __builtin_convertvector(codes, typename Vectors<kLanes>::Bytes);
+}
+
 template <class Strip>
 REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
@@ -118,20 +130,20 @@ REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> co
   const SlicGrid& grid = input.grid;
   for (int column = 0; column < grid.columns; ++column) {
     const typename Strip::Neighbourhood around(input, column, row);
-    uint8_t code[16] = {};
-    for (int place = 0; place < kCandidates; ++place) {
-      code[place] = cluster_code(column + place % 3 - 1, row + place / 3 - 1);
-    }
     for_each_strip<Strip>(
-        around, grid, column, row,
+        around, grid, column, row, RowChoice{},
         [&](Strip & strip, int u, int top, int rows, int columns) __attribute__((always_inline)) {
           for (int v = 0; v < rows; ++v) {
             Numbers pixel[3];
             const int y = row * grid.height + top + v, x = column * grid.width + u;
             read_pixels<kLanes>(input.colors, x, y, pixel);
-            const Numbers places = strip.places(v, pixel);
+            const auto bytes = codes_of<kLanes>(strip.places(v, pixel), column, row);
             uint8_t* to = codes.row(y) + x;
-            for (int i = 0; i < columns; ++i) to[i] = code[places[i]];
+            if (columns == kLanes) {
+              std::memcpy(to, &bytes, kLanes);
+            } else {
+              for (int i = 0; i < columns; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
+            }
           }
         });
   }
