@@ -12,16 +12,18 @@ using T = PieceTile;
 constexpr int kNobody = -1;  // no number of a component
 
 // Numbers the components, in no particular order. Ends with a barrier.
-__device__ void number_components(Forest& s, const Pieces& pieces) {
+__device__ void number_components(Forest& s, uint16_t* place) {
   for_each_run(s, [&](int run) {
-    if (s.is_root(run)) s.parent[run] |= atomicAdd(&s.count, 1u) << 16;
+    if (!s.is_root(run)) return;
+    const uint32_t number = atomicAdd(&s.count, 1u);
+    s.parent[run] |= number << 16;
+    place[number] = static_cast<uint16_t>(run);
   });
   __syncthreads();  // roots are numbered
   for_each_run(s, [&](int run) {
     if (!s.is_root(run)) s.parent[run] |= s.parent[s.parent[run]] & 0xffff0000u;
   });
-  if (threadIdx.x == 0) s.start = atomicAdd(&pieces.counts->components, s.count);
-  __syncthreads();  // all runs have numbers, and the components ids
+  __syncthreads();  // all runs have numbers
 }
 
 // What a thread has of one component.
@@ -36,8 +38,11 @@ struct Share {
 };
 static_assert(T::strip_rows * 255 < 1 << 16);
 
-__device__ void give(Forest& s, const Pieces& pieces, int number, const Piece& share) {
-  if (number >= T::measured) return pieces.give(s.start + static_cast<uint32_t>(number), share);
+__device__ void give(Forest& s, const Pieces& pieces, const TileOfBlock& tile, int number,
+                     const Piece& share) {
+  if (number >= T::measured) {
+    return pieces.give(tile.id(pieces, static_cast<uint32_t>(number)), share);
+  }
   atomicAdd(&s.sums[0][number], share.area);
   for (int c = 0; c < 3; ++c) atomicAdd(&s.sums[c + 1][number], share.color[c]);
 }
@@ -47,7 +52,7 @@ __device__ Piece piece_of(const Share& share) {
 
 // Writes each pixel's component, and sums down the columns of the strip.
 __device__ void measure_strip(Forest& s, const TileStrip& strip, Image<const uint32_t> colors,
-                              const Pieces& pieces) {
+                              const Pieces& pieces, const TileOfBlock& tile) {
   Share share = {};
   int current = kNobody;
 #pragma unroll
@@ -67,7 +72,7 @@ __device__ void measure_strip(Forest& s, const TileStrip& strip, Image<const uin
       const int number = s.number(s.run_at(segment, column % kSegment));
       pieces.component[pieces.pixel_at(strip.x(), y)] = static_cast<uint16_t>(number);
       if (number != current) {
-        if (current != kNobody) give(s, pieces, current, piece_of(share));
+        if (current != kNobody) give(s, pieces, tile, current, piece_of(share));
         share = {};
         current = number;
       }
@@ -86,36 +91,45 @@ __device__ void measure_strip(Forest& s, const TileStrip& strip, Image<const uin
     const uint32_t third = warp_sum(same ? share.even >> 16 : 0);
     const unsigned all = __ballot_sync(kAllLanes, same);
     if (strip.lane == leader) {
-      give(s, pieces, number, {area_first & 1023, {area_first >> 10, second, third}});
+      give(s, pieces, tile, number, {area_first & 1023, {area_first >> 10, second, third}});
     }
     left &= ~all;
   }
-  if (left >> strip.lane & 1) give(s, pieces, current, piece_of(share));
+  if (left >> strip.lane & 1) give(s, pieces, tile, current, piece_of(share));
 }
 
-// Components beyond those summed in shared memory are summed where they will stand.
-__device__ void clear_overflow(const Forest& s, const Pieces& pieces) {
-  for (uint32_t i = T::measured + threadIdx.x; i < s.count; i += T::threads) {
-    pieces.piece[s.start + i] = {};
-  }
-}
-
-__device__ void publish(const Forest& s, const TileStrip& strip, const Pieces& pieces) {
+// Calls visit(id, number) for this thread's components.
+template <class Visit>
+__device__ void for_each_component(const Forest& s, const TileStrip& strip, const Pieces& pieces,
+                                   Visit visit) {
   for_each_run(s, [&](int run) {
     if (!s.is_root(run)) return;
-    const int number = s.number(run);
-    const uint32_t id = s.start + static_cast<uint32_t>(number);
+    visit(pieces.pixel_at(strip.left + run % T::width, strip.top + run / T::width), s.number(run));
+  });
+}
+
+__device__ void publish(const Forest& s, const TileStrip& strip, const Pieces& pieces,
+                        const TileOfBlock& tile) {
+  for_each_component(s, strip, pieces, [&](uint32_t id, int number) {
     pieces.parent[id] = id;
-    pieces.first[id] = pieces.pixel_at(strip.left + run % T::width, strip.top + run / T::width);
+    pieces.first[id] = id;
     pieces.choice[0][id] = pieces.choice[1][id] = kNoChoice;
     if (number >= T::measured) return;
     pieces.piece[id] = {s.sums[0][number],
                         {s.sums[1][number], s.sums[2][number], s.sums[3][number]}};
   });
-  if (threadIdx.x != 0) return;
-  const int tile = static_cast<int>(blockIdx.y) * pieces.columns + static_cast<int>(blockIdx.x);
-  pieces.start[tile] = s.start;
-  pieces.count[tile] = s.count;
+  if (threadIdx.x == 0) pieces.count[tile.tile] = s.count;
+}
+
+// What the tiles around need to know.
+__device__ void publish_edges(const Forest& s, const Pieces& pieces, const TileOfBlock& tile) {
+  const int t = static_cast<int>(threadIdx.x);
+  static_assert(T::threads == TileEdge::kSides * T::width && T::width == T::rows);
+  const TileEdge edge(pieces, tile.column, tile.row, t / T::width, t % T::width);
+  if (!edge.exists) return;
+  const int segment = edge.y * (T::width / kSegment) + edge.x / kSegment;
+  const int root = static_cast<int>(s.parent[s.run_at(segment, edge.x % kSegment)] & 0xffff);
+  *edge.own = pieces.pixel_at(tile.left + root % T::width, tile.top + root / T::width);
 }
 
 // What later phases add to.
@@ -135,6 +149,8 @@ __global__ __launch_bounds__(T::threads) void find_components_kernel(Image<const
                                                                      Pieces pieces) {
   __shared__ Forest s;
   const TileStrip strip(pieces.size);
+  const TileOfBlock tile(pieces);
+  uint16_t* const place = pieces.place + static_cast<size_t>(tile.tile) * T::pixels;
   clear_counts(strip, pieces);
   for (int i = static_cast<int>(threadIdx.x); i < 4 * T::measured; i += T::threads) {
     s.sums[i / T::measured][i % T::measured] = 0;
@@ -151,21 +167,24 @@ __global__ __launch_bounds__(T::threads) void find_components_kernel(Image<const
   __syncthreads();  // no tree is united with another after this
   flatten(s);
   __syncthreads();  // trees are flat
-  number_components(s, pieces);
-  clear_overflow(s, pieces);
+  number_components(s, place);
+  publish_edges(s, pieces, tile);
+  // Components beyond those summed in shared memory are summed where they will stand.
+  for_each_component(s, strip, pieces, [&](uint32_t id, int number) {
+    if (number >= T::measured) pieces.piece[id] = {};
+  });
   __syncthreads();  // all sums begin at zero
-  measure_strip(s, strip, colors, pieces);
+  measure_strip(s, strip, colors, pieces, tile);
   __syncthreads();  // sums are complete
-  publish(s, strip, pieces);
+  publish(s, strip, pieces, tile);
 }
 
 }  // namespace
 
 void find_components(Image<const uint8_t> codes, const Clusters& clusters, const Pieces& pieces,
                      cudaStream_t stream) {
-  launch(find_components_kernel,
-         dim3(static_cast<unsigned>(pieces.columns), static_cast<unsigned>(pieces.rows)),
-         T::threads, 0, stream, codes, clusters.colors, pieces);
+  launch(find_components_kernel, tile_grid(pieces), T::threads, 0, stream, codes, clusters.colors,
+         pieces);
 }
 
 }  // namespace regions::slic

@@ -24,7 +24,6 @@ struct Forest {
   uint16_t starts[PieceTile::threads];    // bits: first pixels of runs
   uint32_t sums[4][PieceTile::measured];  // area and colours by number
   uint32_t count;                         // of components
-  uint32_t start;                         // id of the first
 
   __device__ bool is_root(int run) const {
     return (parent[run] & 0xffff) == static_cast<uint32_t>(run);
