@@ -48,16 +48,13 @@ struct ColumnWalk {
   static constexpr int batch = 8;  // rows fetched together
 };
 
-// A tile of pieces: a block. When it measures, a warp has a strip of 32 columns.
+// A tile of pieces: a block.
 struct PieceTile {
   static constexpr int width = 64;
   static constexpr int rows = 64;
   static constexpr int pixels = width * rows;
   static constexpr int threads = 256;
-  static constexpr int strip_rows = 16;
-  static constexpr int batch = 8;       // rows fetched together
   static constexpr int measured = 512;  // components summed in shared memory
-  static constexpr int joined = 4;      // of them as a warp at the end of a strip
 };
 
 struct SeamBlock {
