@@ -15,13 +15,26 @@ struct Piece {
   uint32_t color[3] = {};  // sums of component + 128, modulo 2^32
 };
 
-REGIONS_HD inline uint32_t piece_distance(const Piece& a, const Piece& b, const SlicScale& scale) {
+// Mean colour in sixteenths, 0..4080.
+struct PieceColor {
+  int mean[3];
+};
+REGIONS_HD inline PieceColor color_of(const Piece& piece) {
+  PieceColor color;
+  for (int c = 0; c < 3; ++c) color.mean[c] = mean_of(piece.color[c], piece.area);
+  return color;
+}
+REGIONS_HD inline uint32_t piece_distance(const PieceColor& a, const PieceColor& b,
+                                          const SlicScale& scale) {
   uint32_t sum = 0;
   for (int c = 0; c < 3; ++c) {
-    const int d = mean_of(a.color[c], a.area) - mean_of(b.color[c], b.area);
+    const int d = a.mean[c] - b.mean[c];
     sum += static_cast<uint32_t>(scale.weight[c] * d * d);  // at most 9 * 4080^2
   }
   return sum;
+}
+REGIONS_HD inline uint32_t piece_distance(const Piece& a, const Piece& b, const SlicScale& scale) {
+  return piece_distance(color_of(a), color_of(b), scale);
 }
 
 // The least of these is a piece's choice; `other` is the neighbour's number.

@@ -42,10 +42,10 @@ __global__ __launch_bounds__(kWide) void choose_again_kernel(Joining joining) {
     const uint32_t i = start + lane;
     bool kept = false;
     uint2 edge = {};
-    if (i < edges) {
-      edge = pieces.edges[i];
+    if (i < edges) edge = pieces.edges[i];
+    if (edge.x != edge.y) {
       edge = {pieces.find(edge.x), pieces.find(edge.y)};
-      kept = edge.x != edge.y && joining.touch(edge.x, edge.y, 1, true);
+      kept = edge.x != edge.y && joining.touch(edge.x, edge.y, 1);
     }
     if (!__any_sync(cclabel::kAllLanes, kept)) continue;
     const uint32_t at = room_for(kept ? 1 : 0, &pieces.counts->later_edges);
@@ -100,7 +100,7 @@ __global__ __launch_bounds__(kThreads) void join_kernel(Joining joining) {
     bool chose = false;
     for (uint32_t e = own; e < edges; e += all) {
       const uint32_t a = pieces.find(edge[e].x), b = pieces.find(edge[e].y);
-      if (a != b) chose |= joining.touch(a, b, 1 - turn, true);
+      if (a != b) chose |= joining.touch(a, b, 1 - turn);
     }
     volatile uint32_t* const last_round = &counts.last_round;
     if (chose) *last_round = round;
@@ -111,22 +111,14 @@ __global__ __launch_bounds__(kThreads) void join_kernel(Joining joining) {
 
 }  // namespace
 
-void follow_first_choices(const Joining& joining, cudaStream_t stream) {
-  launch(follow_kernel, kWideBlocks, kWide, 0, stream, joining);
-}
-
-void join_the_rest(const Joining& joining, cudaStream_t stream) {
-  launch(choose_again_kernel, kWideBlocks, kWide, 0, stream, joining);
-  launch_cooperative(join_kernel, static_cast<unsigned>(joining.pieces.join_blocks), kThreads, 0,
-                     stream, joining);
-}
-
 void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale,
                  cudaStream_t stream) {
   const Joining joining{pieces, scale, least};
-  find_edges(joining, stream);
-  follow_first_choices(joining, stream);
-  join_the_rest(joining, stream);
+  make_first_choices(joining, stream);
+  launch(follow_kernel, kWideBlocks, kWide, 0, stream, joining);
+  launch(choose_again_kernel, kWideBlocks, kWide, 0, stream, joining);
+  launch_cooperative(join_kernel, static_cast<unsigned>(pieces.join_blocks), kThreads, 0, stream,
+                     joining);
 }
 
 int join_blocks() {

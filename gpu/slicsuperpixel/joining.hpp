@@ -29,11 +29,11 @@ struct Joining {
 
 #ifdef __CUDACC__
   // Representatives a and b touch: small ones consider each other for the choices of turn `turn`.
-  // If both are small and not `for_both`, nothing is done. Returns whether something was.
-  __device__ bool touch(uint32_t a, uint32_t b, int turn, bool for_both) const {
+  // Returns whether one is small.
+  __device__ bool touch(uint32_t a, uint32_t b, int turn) const {
     const Piece one = pieces.piece_of(a), other = pieces.piece_of(b);
     const bool small = one.area < least, small_other = other.area < least;
-    if (!(small || small_other) || (small && small_other && !for_both)) return false;
+    if (!small && !small_other) return false;
     const uint32_t distance = piece_distance(one, other, scale);
     unsigned long long* const choice = pieces.choice[turn];
     if (small) atomicMin(choice + a, choice_of(distance, __ldcg(pieces.first + b)));
@@ -41,24 +41,33 @@ struct Joining {
     return true;
   }
 
-  // The representative that `a` chose; `a` if none, or if that hangs below it by now.
-  __device__ uint32_t chosen_by(uint32_t a, int turn) const {
-    const unsigned long long choice = __ldcg(pieces.choice[turn] + a);
-    if (choice == kNoChoice) return a;
-    const auto first = static_cast<uint32_t>(choice), stride = static_cast<uint32_t>(pieces.stride);
-    return pieces.find(
-        pieces.component_at(static_cast<int>(first % stride), static_cast<int>(first / stride)));
+  // A representative on the way down a chain, and what it chose.
+  struct Link {
+    uint32_t id;
+    unsigned long long choice;
+  };
+  __device__ Link link_at(uint32_t id, int turn) const {
+    return {id, __ldcg(pieces.choice[turn] + id)};
+  }
+  // The next one; the same if that has no choice, or if what it chose hangs below it by now.
+  __device__ Link chosen_by(const Link& link, int turn) const {
+    if (link.choice == kNoChoice) return link;
+    const auto first = static_cast<uint32_t>(link.choice);
+    // Nearly always a representative: its choice is fetched meanwhile.
+    const Link next = link_at(first, turn);
+    const uint32_t above = *static_cast<const volatile uint32_t*>(pieces.parent + first);
+    return above == first ? next : link_at(pieces.find(above), turn);
   }
   __device__ uint32_t end_of_chain(uint32_t a, int turn) const {
-    uint32_t next = chosen_by(a, turn);
-    while (next != a) {
-      const uint32_t beyond = chosen_by(next, turn);
-      if (beyond == next) return next;
-      if (beyond == a) return a < next ? a : next;
-      a = next;
+    Link at = link_at(a, turn), next = chosen_by(at, turn);
+    while (next.id != at.id) {
+      const Link beyond = chosen_by(next, turn);
+      if (beyond.id == next.id) return next.id;
+      if (beyond.id == at.id) return at.id < next.id ? at.id : next.id;
+      at = next;
       next = beyond;
     }
-    return a;
+    return at.id;
   }
   // Hangs the representative `a` below the end of its chain.
   __device__ void follow(uint32_t a, int turn) const {
@@ -71,9 +80,7 @@ struct Joining {
 #endif
 };
 
-// The phases of joining, in the order in which join_pieces() calls them.
-void find_edges(const Joining& joining, cudaStream_t stream);
-void follow_first_choices(const Joining& joining, cudaStream_t stream);
-void join_the_rest(const Joining& joining, cudaStream_t stream);
+// Finds the pieces that are too small, what they touch, and their first choices.
+void make_first_choices(const Joining& joining, cudaStream_t stream);
 
 }  // namespace regions::slic

@@ -15,13 +15,12 @@ constexpr int kThreads = SeamBlock::threads;
 
 // Hangs components below their representatives, and marks first pixels.
 __global__ __launch_bounds__(kThreads) void mark_kernel(Pieces pieces) {
-  const uint32_t count = pieces.counts->components, lane = threadIdx.x % 32;
-  const uint32_t own = blockIdx.x * kThreads + threadIdx.x;
-  for (uint32_t start = own - lane; start < count; start += gridDim.x * kThreads) {
-    const uint32_t id = start + lane;
+  const TileOfBlock tile(pieces);
+  const uint32_t lane = threadIdx.x % 32;
+  for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kThreads) {
     int row = -1;  // of tiles, that the piece of this lane begins in
-    if (id < count) {
-      const uint32_t root = pieces.find(id);
+    if (start + lane < tile.count) {
+      const uint32_t id = tile.id(pieces, start + lane), root = pieces.find(id);
       if (root == id) {
         const uint32_t first = pieces.first[id];
         atomicOr(pieces.firsts + first / 32, 1u << first % 32);
@@ -99,12 +98,9 @@ __global__ __launch_bounds__(NumberBlock::threads) void rank_kernel(Pieces piece
 __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelMap to,
                                                            bool aligned) {
   __shared__ uint32_t label[T::pixels];  // of components
-  const int left = static_cast<int>(blockIdx.x) * T::width;
-  const int top = static_cast<int>(blockIdx.y) * T::rows;
-  const int tile = static_cast<int>(blockIdx.y) * pieces.columns + static_cast<int>(blockIdx.x);
-  const uint32_t count = pieces.count[tile], start = pieces.start[tile];
-  for (uint32_t i = threadIdx.x; i < count; i += T::threads) {
-    const uint32_t first = pieces.first[pieces.parent[start + i]];
+  const TileOfBlock tile(pieces);
+  for (uint32_t i = threadIdx.x; i < tile.count; i += T::threads) {
+    const uint32_t first = pieces.first[pieces.parent[tile.id(pieces, i)]];
     const uint32_t firsts = pieces.firsts[first / 32];
     label[i] = pieces.before[first / 32] +
                static_cast<uint32_t>(__popc(firsts & below(static_cast<int>(first % 32)))) + 1;
@@ -112,7 +108,7 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
   __syncthreads();  // all components have their labels
   // Four pixels a thread; rows begin at multiples of 64, so the components are aligned.
   for (int i = static_cast<int>(threadIdx.x); i < T::pixels / 4; i += T::threads) {
-    const int x = left + i % (T::width / 4) * 4, y = top + i / (T::width / 4);
+    const int x = tile.left + i % (T::width / 4) * 4, y = tile.top + i / (T::width / 4);
     if (x >= to.width || y >= to.height) continue;
     const ushort4 four =
         *reinterpret_cast<const ushort4*>(pieces.component + pieces.pixel_at(x, y));
@@ -129,13 +125,11 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
 }  // namespace
 
 void number_labels(const Pieces& pieces, LabelMap labels, cudaStream_t stream) {
-  launch(mark_kernel, SeamBlock::gatherers, kThreads, 0, stream, pieces);
+  launch(mark_kernel, tile_grid(pieces), kThreads, 0, stream, pieces);
   launch(rank_kernel, static_cast<unsigned>(pieces.rows), NumberBlock::threads, 0, stream, pieces);
   const auto address = reinterpret_cast<uintptr_t>(labels.data);
   const bool aligned = (address | static_cast<uintptr_t>(labels.pitch)) % 16 == 0;
-  launch(write_kernel,
-         dim3(static_cast<unsigned>(pieces.columns), static_cast<unsigned>(pieces.rows)),
-         T::threads, 0, stream, pieces, labels, aligned);
+  launch(write_kernel, tile_grid(pieces), T::threads, 0, stream, pieces, labels, aligned);
 }
 
 }  // namespace regions::slic

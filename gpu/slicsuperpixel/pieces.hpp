@@ -1,8 +1,8 @@
 // Pieces of clusters on the device. The picture is cut into tiles; a piece is made of components,
-// one a tile, which are known by ids 0..n-1 in no particular order, those of a tile side by side.
-// `parent` hangs components below one of their piece and later below the piece they joined; the end
-// of such a way is a representative, and what is known of a piece stands there. First pixels, which
-// decide where numbers could, make the outcome the same whatever the ids are.
+// one or more a tile. A component is known by its first pixel, as y * stride + x: its id. `parent`
+// hangs components below one of their piece and later below the piece they joined; the end of such
+// a way is a representative, and what is known of a piece stands there. Before joining it is the
+// piece's first pixel in raster order.
 #pragma once
 
 #include "core/pieces.hpp"
@@ -12,8 +12,7 @@ namespace regions::slic {
 
 // Numbers that the phases of joining share; cleared by the first.
 struct JoinCounts {
-  uint32_t components = 0;
-  uint32_t edges = 0;        // along which small pieces touch others
+  uint32_t edges = 0;        // listed: where small pieces touch others
   uint32_t later_edges = 0;  // of them, those that still matter after the first round
   uint32_t small = 0;        // pieces
   uint32_t later_small = 0;
@@ -23,22 +22,28 @@ struct JoinCounts {
 
 struct Pieces {
   Size size;    // of the picture
-  int stride;   // of `component`; a pixel is known as y * stride + x
+  int stride;   // pixels from a row to the next: columns * PieceTile::width
   int columns;  // of tiles
   int rows;
 
-  uint16_t* component;  // [height][stride] each pixel's, counted from the first of its tile
-  uint32_t* start;      // [tiles] id of the first component
+  uint16_t* component;  // [height][stride] each pixel's number in its tile, from 0
+  uint16_t* place;      // [tiles][PieceTile::pixels] by number: first pixel in the tile
   uint32_t* count;      // [tiles] of components
 
-  // By id.
+  // Ids of the components along the edges of tiles.
+  uint32_t* top;     // [rows][stride]
+  uint32_t* bottom;  // [rows][stride]
+  uint32_t* left;    // [columns][height]
+  uint32_t* right;   // [columns][height]
+
+  // By id, known where components begin.
   uint32_t* parent;
-  uint32_t* first;                // pixel of the piece in raster order
+  uint32_t* first;                // the piece's first pixel
   Piece* piece;                   // area and colours
   unsigned long long* choice[2];  // by turns: choice_of() with the neighbour's first pixel
 
   JoinCounts* counts;
-  uint2* edges;             // [2 * pixels] representatives
+  uint2* edges;             // [edge_capacity()] representatives, or the same twice
   uint2* later_edges;       // [later_capacity]; if they are more, all are looked at again
   uint32_t later_capacity;  // edges
   uint32_t* small;          // [pixels] representatives
@@ -53,14 +58,16 @@ struct Pieces {
   REGIONS_HD size_t tiles() const {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
   }
+  size_t ids() const { return static_cast<size_t>(stride) * static_cast<size_t>(size.height); }
+  // Pairs of touching pixels; those across edges of tiles may be listed from both sides.
+  size_t edge_capacity() const {
+    return 2 * size.area() + static_cast<size_t>(rows) * static_cast<size_t>(stride) +
+           static_cast<size_t>(columns) * static_cast<size_t>(size.height);
+  }
 
 #ifdef __CUDACC__
   __device__ uint32_t pixel_at(int x, int y) const {
     return static_cast<uint32_t>(y) * static_cast<uint32_t>(stride) + static_cast<uint32_t>(x);
-  }
-  __device__ uint32_t component_at(int x, int y) const {
-    const int tile = y / PieceTile::rows * columns + x / PieceTile::width;
-    return start[tile] + component[pixel_at(x, y)];
   }
   // The end of the way up from `id`. Others may hang representatives below others meanwhile.
   __device__ uint32_t find(uint32_t id) const {
@@ -81,6 +88,67 @@ struct Pieces {
   __device__ void give(uint32_t id, const Piece& more) const {
     atomicAdd(&piece[id].area, more.area);
     for (int c = 0; c < 3; ++c) atomicAdd(&piece[id].color[c], more.color[c]);
+  }
+#endif
+};
+
+#ifdef __CUDACC__
+
+// The tile that a block works on, and its components.
+struct TileOfBlock {
+  int column, row;
+  int left, top;  // in the picture
+  int tile;
+  const uint16_t* place;
+  uint32_t count;
+
+  __device__ explicit TileOfBlock(const Pieces& pieces)
+      : column(static_cast<int>(blockIdx.x)), row(static_cast<int>(blockIdx.y)) {
+    left = column * PieceTile::width;
+    top = row * PieceTile::rows;
+    tile = row * pieces.columns + column;
+    place = pieces.place + static_cast<size_t>(tile) * PieceTile::pixels;
+    count = pieces.count[tile];
+  }
+  __device__ uint32_t id(const Pieces& pieces, uint32_t number) const {
+    const int at = place[number];
+    return pieces.pixel_at(left + at % PieceTile::width, top + at / PieceTile::width);
+  }
+};
+
+#endif
+
+// A block for each tile.
+inline dim3 tile_grid(const Pieces& pieces) {
+  return {static_cast<unsigned>(pieces.columns), static_cast<unsigned>(pieces.rows)};
+}
+
+// A pixel at the edge of a tile and the component that it touches there: left, right, above, below.
+struct TileEdge {
+  static constexpr int kSides = 4;
+  int x, y;     // in the tile
+  bool exists;  // in the picture, with a neighbour
+  uint32_t* own;
+  const uint32_t* other;
+
+#ifdef __CUDACC__
+  __device__ TileEdge(const Pieces& pieces, int column, int row, int side, int i) {
+    using T = PieceTile;
+    const bool across = side < 2, ahead = side % 2 == 1;
+    x = across ? (ahead ? T::width - 1 : 0) : i;
+    y = across ? i : (ahead ? T::rows - 1 : 0);
+    const int at_x = column * T::width + x, at_y = row * T::rows + y;
+    const int step = ahead ? 1 : -1;
+    const int next_x = at_x + (across ? step : 0), next_y = at_y + (across ? 0 : step);
+    exists = at_x < pieces.size.width && at_y < pieces.size.height && next_x >= 0 && next_y >= 0 &&
+             next_x < pieces.size.width && next_y < pieces.size.height;
+    const size_t line = static_cast<size_t>(across ? column : row);
+    const size_t length = static_cast<size_t>(across ? pieces.size.height : pieces.stride);
+    const size_t place = static_cast<size_t>(across ? at_y : at_x);
+    uint32_t* const near = across ? pieces.left : pieces.top;
+    uint32_t* const far = across ? pieces.right : pieces.bottom;
+    own = (ahead ? far : near) + line * length + place;
+    other = (ahead ? near + (line + 1) * length : far + (line - 1) * length) + place;
   }
 #endif
 };

@@ -60,17 +60,23 @@ void Slot::reserve_pieces() {
   p.columns = (size_.width + T::width - 1) / T::width;
   p.rows = (size_.height + T::rows - 1) / T::rows;
   p.stride = p.columns * T::width;
-  const size_t pixels = size_.area();
-  const size_t ids = static_cast<size_t>(p.stride) * static_cast<size_t>(size_.height);
+  const size_t ids = p.ids();
   memory_.reserve(p.component, ids);
-  memory_.reserve(p.start, p.tiles());
+  memory_.reserve(p.place, p.tiles() * T::pixels);
   memory_.reserve(p.count, p.tiles());
-  memory_.reserve(p.parent, pixels);
-  memory_.reserve(p.first, pixels);
-  memory_.reserve(p.piece, pixels);
-  for (auto& choice : p.choice) memory_.reserve(choice, pixels);
+  for (uint32_t** edge : {&p.top, &p.bottom}) {
+    memory_.reserve(*edge, static_cast<size_t>(p.rows) * static_cast<size_t>(p.stride));
+  }
+  for (uint32_t** edge : {&p.left, &p.right}) {
+    memory_.reserve(*edge, static_cast<size_t>(p.columns) * static_cast<size_t>(size_.height));
+  }
+  memory_.reserve(p.parent, ids);
+  memory_.reserve(p.first, ids);
+  memory_.reserve(p.piece, ids);
+  for (auto& choice : p.choice) memory_.reserve(choice, ids);
   memory_.reserve(p.counts, 1);
-  memory_.reserve(p.edges, 2 * pixels);
+  memory_.reserve(p.edges, p.edge_capacity());
+  const size_t pixels = size_.area();
   p.later_capacity = static_cast<uint32_t>(pixels / 4);
   memory_.reserve(p.later_edges, p.later_capacity);
   memory_.reserve(p.small, pixels);

@@ -1,9 +1,9 @@
 // The runs of a tile of codes, and their union-find in shared memory.
 //
 // A thread has 16 pixels side by side, as bits: where runs of one code begin, and which pixels have
-// the code of the one above. A run hangs below the one that it continues on the left, else below
-// the first that it touches above; only where it touches more (the bottom of a U) is there
-// something to unite.
+// the code of the one above. Runs are counted in raster order, so that threads can share them
+// evenly. A run hangs below the first that it touches above; only where it touches more (the bottom
+// of a U) is there something to unite.
 #pragma once
 
 #include "gpu/cclabel/tiles.hpp"
@@ -14,55 +14,38 @@
 
 namespace regions::slic {
 
-inline constexpr int kSegment = 16;  // pixels of a thread
-static_assert(PieceTile::threads * kSegment == PieceTile::pixels &&
-              PieceTile::width == 4 * kSegment);
+inline constexpr int kSegment = 16;                            // pixels of a thread
+inline constexpr int kSegments = PieceTile::width / kSegment;  // in a row of the tile
+static_assert(PieceTile::threads * kSegment == PieceTile::pixels);
 
-// Runs are known by the place of their first pixel in the tile; thread t's begin at kSegment * t.
 struct Forest {
   uint32_t parent[PieceTile::pixels];     // of runs; once flat | number of the component << 16
+  uint16_t place[PieceTile::pixels];      // of runs: first pixel in the tile
   uint16_t starts[PieceTile::threads];    // bits: first pixels of runs
-  uint32_t sums[4][PieceTile::measured];  // area and colours by number
-  uint32_t count;                         // of components
-  uint32_t start;                         // id of the first
+  uint16_t before[PieceTile::threads];    // runs before those
+  uint32_t sums[3][PieceTile::measured];  // by number: area << 20 | second colour; first; third
+  uint32_t warp_runs[PieceTile::threads / 32];
+  uint32_t runs;
+  uint32_t count;  // of components
 
   __device__ bool is_root(int run) const {
     return (parent[run] & 0xffff) == static_cast<uint32_t>(run);
   }
   __device__ int number(int run) const { return static_cast<int>(parent[run] >> 16); }
-  // The run of pixel `bit` of a thread's segment.
+  // The run of pixel `bit` of a thread's segment. One that goes on from the segment on its left is
+  // the last of that.
   __device__ int run_at(int thread, int bit) const {
-    const uint32_t earlier = starts[thread] & cclabel::up_to(bit);
-    return kSegment * thread + 31 - __clz(static_cast<int>(earlier));
+    return before[thread] + __popc(starts[thread] & cclabel::up_to(bit)) - 1;
   }
-};
-
-// A warp's strip: columns x..x+31, PieceTile::strip_rows rows from `row` of the tile.
-struct TileStrip {
-  int left, top;  // of the tile in the picture
-  int column, row;
-  int lane;
-  bool inside;  // this lane's column is in the picture
-
-  __device__ explicit TileStrip(Size size) {
-    const int warp = static_cast<int>(threadIdx.x / 32);
-    lane = static_cast<int>(threadIdx.x % 32);
-    left = static_cast<int>(blockIdx.x) * PieceTile::width;
-    top = static_cast<int>(blockIdx.y) * PieceTile::rows;
-    column = warp % (PieceTile::width / 32) * 32;
-    row = warp / (PieceTile::width / 32) * PieceTile::strip_rows;
-    inside = x() < size.width;
-  }
-  __device__ int x() const { return left + column + lane; }
-  __device__ int y(int k) const { return top + row + k; }
 };
 
 // A thread's pixels, a bit each.
 struct Segment {
-  uint32_t starts;    // runs
+  int x, y;           // the first, in the picture
+  int count;          // of them in the picture
+  uint32_t starts;    // of runs
   uint32_t up;        // like the pixel above, in this tile
-  bool continued;     // the first is like the one on its left, in this tile
-  bool continued_up;  // and that one, too, is like the one above it
+  bool continued_up;  // the first and the one on its left are alike, and like those above them
 
   // Bit k: byte k of a equals that of b.
   __device__ static uint32_t equal(uint32_t a, uint32_t b) {
@@ -72,61 +55,83 @@ struct Segment {
     return equal(a.x, b.x) | equal(a.y, b.y) << 4 | equal(a.z, b.z) << 8 | equal(a.w, b.w) << 12;
   }
 
-  __device__ Segment(Image<const uint8_t> codes, const TileStrip& tile) {
+  __device__ Segment(Image<const uint8_t> codes, int left_of_tile, int top_of_tile) {
     const int t = static_cast<int>(threadIdx.x);
-    const int x = tile.left + t % 4 * kSegment, y = tile.top + t / 4;
+    x = left_of_tile + t % kSegments * kSegment;
+    y = top_of_tile + t / kSegments;
     // Rows of codes begin at multiples of 16 bytes.
     const auto read = [&](int row) { return *reinterpret_cast<const uint4*>(codes.row(row) + x); };
-    const int count = y < codes.height ? min(max(codes.width - x, 0), kSegment) : 0;
+    count = y < codes.height ? min(max(codes.width - x, 0), kSegment) : 0;
     const uint32_t inside = cclabel::below(count);
+    const bool has_up = t >= kSegments;
     uint4 here = {}, above = {};
     if (count > 0) here = read(y);
-    if (count > 0 && t >= 4) above = read(y - 1);
+    if (count > 0 && has_up) above = read(y - 1);
     const uint32_t last = __shfl_up_sync(cclabel::kAllLanes, here.w >> 24, 1);
     const uint4 left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
-    const uint32_t like_left = equal(here, left) & inside;
-    up = t >= 4 ? equal(here, above) & inside : 0;
-    continued = t % 4 > 0 && (like_left & 1);
+    const uint32_t like_left = equal(here, left) & (t % kSegments > 0 ? inside : inside & ~1u);
+    up = has_up ? equal(here, above) & inside : 0;
     const uint32_t up_left = __shfl_up_sync(cclabel::kAllLanes, up, 1);
-    continued_up = continued && (up_left >> (kSegment - 1) & 1);
-    starts = inside & (~like_left | 1);
+    continued_up = (like_left & 1) && (up_left >> (kSegment - 1) & 1);
+    starts = inside & ~like_left;
   }
 };
 
-// Calls visit(run) for this thread's runs.
+// Counts the runs. Ends with a barrier.
+__device__ inline void find_runs(Forest& s, const Segment& segment) {
+  const int t = static_cast<int>(threadIdx.x);
+  const auto own = static_cast<uint32_t>(__popc(segment.starts));
+  const uint32_t up_to_own = cclabel::warp_prefix_sum(own);
+  if (t % 32 == 31) s.warp_runs[t / 32] = up_to_own;
+  __syncthreads();  // all warps have counted
+  uint32_t run = up_to_own - own;
+  uint32_t all = 0;
+#pragma unroll
+  for (int w = 0; w < PieceTile::threads / 32; ++w) {
+    if (w < t / 32) run += s.warp_runs[w];
+    all += s.warp_runs[w];
+  }
+  s.starts[t] = static_cast<uint16_t>(segment.starts);
+  s.before[t] = static_cast<uint16_t>(run);
+  for (uint32_t bits = segment.starts; bits != 0; bits &= bits - 1) {
+    s.place[run++] = static_cast<uint16_t>(kSegment * t + __ffs(static_cast<int>(bits)) - 1);
+  }
+  if (t == 0) s.runs = all;
+  __syncthreads();  // all runs are known
+}
+
+// Calls visit(run) for this thread's share of the runs; all lanes of a warp as often, with `exists`
+// false behind the last.
 template <class Visit>
 __device__ void for_each_run(const Forest& s, Visit visit) {
-  const int t = static_cast<int>(threadIdx.x);
-  for (uint32_t bits = s.starts[t]; bits != 0; bits &= bits - 1) {
-    visit(kSegment * t + __ffs(static_cast<int>(bits)) - 1);
+  const auto lane = threadIdx.x % 32;
+  for (uint32_t start = threadIdx.x - lane; start < s.runs; start += PieceTile::threads) {
+    visit(static_cast<int>(start + lane), start + lane < s.runs);
   }
 }
 
 // Hangs each run below one before it, or makes it a root. Returns contacts that remain, as
 // bits.
 __device__ inline uint32_t link_runs(Forest& s, const Segment& segment) {
-  const int t = static_cast<int>(threadIdx.x);
+  const int t = static_cast<int>(threadIdx.x), above = t - kSegments;
   // Where a pair of runs first touches.
   uint32_t contacts = 0;
   if (segment.up) {
-    contacts = segment.up & (segment.starts | s.starts[t - 4] | ~(segment.up << 1));
-    if (segment.continued_up) contacts &= ~1u;  // as on its left
+    contacts = segment.up & (segment.starts | s.starts[above] | ~(segment.up << 1));
+    if (segment.continued_up) contacts &= ~1u;
   }
-  uint32_t rest = segment.starts;
-  while (rest != 0) {
-    const int bit = __ffs(static_cast<int>(rest)) - 1;
+  int run = s.before[t];
+  for (uint32_t rest = segment.starts; rest != 0; ++run) {
+    const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // bits from the lowest on
     rest &= rest - 1;
-    const uint32_t run =
-        ~cclabel::below(bit) & (rest ? cclabel::below(__ffs(static_cast<int>(rest)) - 1) : 0xffffu);
-    int parent = kSegment * t + bit;
-    if (bit == 0 && segment.continued) {
-      parent = s.run_at(t - 1, kSegment - 1);
-    } else if (const uint32_t touched = contacts & run; touched != 0) {
-      parent = s.run_at(t - 4, __ffs(static_cast<int>(touched)) - 1);
+    const uint32_t own = from_here & (rest ? (rest & ~(rest - 1)) - 1 : 0xffffu);
+    int parent = run;
+    if (const uint32_t touched = contacts & own; touched != 0) {
+      parent = s.run_at(above, __ffs(static_cast<int>(touched)) - 1);
       contacts &= ~(touched & (~touched + 1));
     }
-    s.parent[kSegment * t + bit] = static_cast<uint32_t>(parent);
+    s.parent[run] = static_cast<uint32_t>(parent);
   }
   return contacts;
 }
@@ -136,7 +141,8 @@ __device__ inline uint32_t link_runs(Forest& s, const Segment& segment) {
 // cclabel/tiles.hpp.
 __device__ inline void flatten(Forest& s) {
   const volatile uint32_t* const parent = s.parent;
-  for_each_run(s, [&](int run) {
+  for_each_run(s, [&](int run, bool exists) {
+    if (!exists) return;
     uint32_t above = parent[run];
     for (uint32_t beyond = parent[above]; beyond != above; beyond = parent[above]) {
       atomicExch(s.parent + run, beyond);
@@ -151,7 +157,8 @@ __device__ inline void unite_runs(Forest& s, uint32_t contacts) {
     const bool wanted = contacts != 0;
     const int bit = wanted ? __ffs(static_cast<int>(contacts)) - 1 : 0;
     contacts &= contacts - 1;
-    const int run = wanted ? s.run_at(t, bit) : 0, above = wanted ? s.run_at(t - 4, bit) : 0;
+    const int run = wanted ? s.run_at(t, bit) : 0;
+    const int above = wanted ? s.run_at(t - kSegments, bit) : 0;
     cclabel::unite(s.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), wanted);
   }
 }

@@ -23,14 +23,14 @@ __global__ __launch_bounds__(kThreads) void clear_kernel(size_t cells, Tracks tr
 __global__ __launch_bounds__(kThreads) void find_largest_kernel(SlicGrid grid,
                                                                 Image<const uint8_t> codes,
                                                                 Pieces pieces, Tracks tracks) {
-  const uint32_t count = pieces.counts->components;
-  const auto stride = static_cast<uint32_t>(pieces.stride);
-  for (auto id = static_cast<uint32_t>(own_index()); id < count; id += gridDim.x * kThreads) {
+  const TileOfBlock tile(pieces);
+  for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
+    const uint32_t id = tile.id(pieces, i);  // the first pixel, if it is the piece's
     if (pieces.parent[id] != id) continue;
-    const uint32_t first = pieces.first[id];
-    const int x = static_cast<int>(first % stride), y = static_cast<int>(first / stride);
+    const int x = tile.left + tile.place[i] % PieceTile::width;
+    const int y = tile.top + tile.place[i] / PieceTile::width;
     atomicMax(tracks.largest + cluster_at(codes(x, y), x, y, grid),
-              static_cast<unsigned long long>(piece_claim(pieces.piece[id].area, first)));
+              static_cast<unsigned long long>(piece_claim(pieces.piece[id].area, id)));
   }
 }
 
@@ -85,8 +85,7 @@ void find_largest(const SlicGrid& grid, Image<const uint8_t> codes, const Pieces
                   const Tracks& tracks, cudaStream_t stream) {
   launch(clear_kernel, blocks_for(grid.cells(), kThreads), kThreads, 0, stream, grid.cells(),
          tracks);
-  launch(find_largest_kernel, JoinRounds::wide_blocks, kThreads, 0, stream, grid, codes, pieces,
-         tracks);
+  launch(find_largest_kernel, tile_grid(pieces), kThreads, 0, stream, grid, codes, pieces, tracks);
 }
 
 void track_records(const SlicGrid& grid, uint32_t least, Image<const uint8_t> codes,

@@ -48,29 +48,31 @@ struct ColumnWalk {
   static constexpr int batch = 8;  // rows fetched together
 };
 
-// A tile of pieces: a block. When it measures, a warp has a strip of 32 columns.
+// A tile of pieces: a block.
 struct PieceTile {
   static constexpr int width = 64;
   static constexpr int rows = 64;
   static constexpr int pixels = width * rows;
   static constexpr int threads = 256;
-  static constexpr int strip_rows = 16;
-  static constexpr int batch = 8;       // rows fetched together
   static constexpr int measured = 512;  // components summed in shared memory
-  static constexpr int joined = 4;      // of them as a warp at the end of a strip
 };
 
 struct SeamBlock {
   static constexpr int threads = 128;
-  static constexpr int gatherers = 528;  // blocks that go over all components
+};
+
+// A thread has 16 pixels of a tile.
+struct ChoiceTile {
+  static constexpr int threads = 256;
+  static constexpr int known = 512;  // components kept in shared memory
 };
 
 // The first rounds of joining are wide; in the later ones blocks wait for each other.
 struct JoinRounds {
-  static constexpr int wide_blocks = 264;
+  static constexpr int wide_blocks = 528;
   static constexpr int threads = 512;  // leaves room for other frames' kernels beside them
   static constexpr int most_blocks = 132;
-  static constexpr int each_block = 512;  // edges that are worth one more block
+  static constexpr int each_block = 2048;  // edges that are worth one more block
 };
 
 struct NumberBlock {
