@@ -121,8 +121,8 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
   const gboolean answered =
       GST_BASE_TRANSFORM_CLASS(parent_class)->propose_allocation(base, decide, query);
-  const bool passthrough = decide == nullptr;
-  if (passthrough && answered && gst_query_get_n_allocation_pools(query) > 0) return TRUE;
+  const bool passes = decide == nullptr;  // untouched
+  if (passes && answered && gst_query_get_n_allocation_pools(query) > 0) return TRUE;
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   if (!caps) return FALSE;
@@ -228,10 +228,8 @@ gboolean src_event(GstBaseTransform* base, GstEvent* event) {
 
 gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   FilterStream& stream = stream_of(base);
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      stream.cuda().answer(GST_ELEMENT(base), query)) {
-    return TRUE;
-  }
+  const bool asks_context = GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT;
+  if (asks_context && stream.cuda().answer(GST_ELEMENT(base), query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN && direction == GST_PAD_SINK) stream.drain();
   if (!GST_BASE_TRANSFORM_CLASS(parent_class)->query(base, direction, query)) return FALSE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/slic_tracks.hpp"
+
 namespace regions {
 namespace {
 
