@@ -5,6 +5,7 @@ import os
 import sys
 
 import cut_tables
+import superpixel_tables
 from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
 from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, table, times, verdict)
@@ -180,6 +181,7 @@ def document(gpu, cpu, cpus, cuts):
     parts = ["# Performance\n",
              "Written by `bench/run` from the records in `bench/results`; do not edit.\n"]
     wanted = ["what", "wanted", "measured", ""]
+    beside = superpixel_tables.recorded()
     if gpu:
         parts += ["## What was asked for, GPU\n",
                   table(wanted, gpu.musts() + cut_tables.musts_on_gpu(cuts[0], verdict) +
@@ -187,11 +189,13 @@ def document(gpu, cpu, cpus, cuts):
     if cpu:
         asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]
         parts += ["## What was asked for, CPU\n",
-                  table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict))]
+                  table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict) +
+                        superpixel_tables.musts(beside))]
     if gpu:
         parts += gpu_parts(gpu)
     for each in cpus:
         parts += cpu_parts(each)
+    parts += superpixel_tables.peers(beside)
     for each in [cuts[0], *cuts[1]]:
         if each:
             parts += ["## Minimum cuts: " + each.record["device"] + "\n",
@@ -262,7 +266,8 @@ def gpu_parts(gpu):
         "*system*: ready-made frames in pageable memory; *pinned*: in buffers of the pool that "
         "cclabel proposes; *cuda*: in CUDA memory. The last column: a frame that no other follows, from the source to the sink.\n",
         "![Frames a second over frames in flight](plots/pipelines.svg)\n",
-        pipeline_table(gpu.figures), *superpixels(gpu.figures)]
+        pipeline_table(gpu.figures), *superpixels(gpu.figures),
+        *superpixel_tables.ablation(gpu.figures, about)]
 
 
 def write(docs=os.path.join(ROOT, "docs")):

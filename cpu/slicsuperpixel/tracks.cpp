@@ -1,7 +1,9 @@
-// Tracks, by the rules that stand with piece_claim() in core.
+// Tracks, by the rules of core/slic_tracks.hpp.
 #include "cpu/slicsuperpixel/tracks.hpp"
 
 #include <algorithm>
+
+#include "core/slic_tracks.hpp"
 
 namespace regions {
 namespace {

@@ -223,6 +223,8 @@ class Suite:
 
     def superpixels(self):
         measure.superpixels(self.runner, self.programs(), self.program("superpixels"))
+        measure.superpixel_ablation(self.runner, self.programs(),
+                                    self.program("superpixel-ablation"))
 
     def cuts(self):
         """The minimum cuts of real graphs, if the pack has them."""
