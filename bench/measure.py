@@ -219,6 +219,14 @@ def superpixels(runner, programs, program):
             row.update({"case": case, "settings": settings})
 
 
+def superpixel_ablation(runner, programs, program):
+    """The report's method on its own case, step by step."""
+    picture = subprocess.run([programs.picture, "blobs", "4096", "2048"], check=True,
+                             stdout=subprocess.PIPE, env=programs.env).stdout
+    runner.run([program, "4096", "2048", "128"], "superpixels, the report's ladder",
+               env=programs.env, stdin=picture)
+
+
 def write(record, path):
     """Rows one a line: a changed figure changes one line."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)

@@ -5,6 +5,7 @@ import os
 import sys
 
 import cut_tables
+import quality_tables
 import superpixel_tables
 import volume_tables
 from cpu_report import Cpu, cpu_parts
@@ -183,6 +184,7 @@ def document(gpu, cpu, cpus, cuts):
     parts = ["# Performance\n",
              "Written by `bench/run` from the records in `bench/results`; do not edit.\n"]
     wanted = ["what", "wanted", "measured", ""]
+    beside = superpixel_tables.recorded()
     if gpu:
         parts += ["## What was asked for, GPU\n",
                   table(wanted, gpu.musts() + cut_tables.musts_on_gpu(cuts[0], verdict) +
@@ -192,11 +194,12 @@ def document(gpu, cpu, cpus, cuts):
         asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]
         parts += ["## What was asked for, CPU\n",
                   table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict) +
-                        superpixel_tables.musts(verdict))]
+                        superpixel_tables.musts(beside) + quality_tables.musts(verdict))]
     if gpu:
         parts += gpu_parts(gpu)
     for each in cpus:
         parts += cpu_parts(each)
+    parts += superpixel_tables.peers(beside)
     for each in [cuts[0], *cuts[1]]:
         if each:
             parts += ["## Minimum cuts: " + each.record["device"] + "\n",
@@ -218,7 +221,7 @@ def document(gpu, cpu, cpus, cuts):
                   "people walking, seen by the same:\n",
                   "![Composites](../bench/results/foreground/composites.jpg)\n",
                   "![People walking](../bench/results/foreground/vtest.jpg)\n"]
-    parts += superpixel_tables.part()
+    parts += quality_tables.part()
     return "\n".join(parts)
 
 
@@ -273,6 +276,7 @@ def gpu_parts(gpu):
         "Frames a second of all streams together, two frames in flight in each. `identity` is the "
         "same pipeline without our elements: nothing that joins the work of several streams could "
         "be faster than that.\n", streams_table(gpu.figures), *superpixels(gpu.figures),
+        *superpixel_tables.ablation(gpu.figures, about),
         *volume_tables.parts(gpu.figures, about, table)]
 
 

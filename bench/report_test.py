@@ -6,6 +6,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import report
+import superpixel_tables
 import volume_tables
 from figures import CONTENTS, Figures, anchors, geomean
 
@@ -59,6 +60,24 @@ class Report(unittest.TestCase):
                     "in_flight": 1, "frames_per_second": 9.0, "latency_us": -1.0}
         musts = gpu([pipeline]).element_musts()
         self.assertEqual(verdict_on(musts, "a frame that nothing follows"), "**does not hold**")
+
+    def test_superpixels_beside_peers(self):
+        def peer(name, threads, cpu):
+            return {"what": "superpixel-peers", "by": name, "threads": threads, "us": cpu,
+                    "cpu_us": cpu, "superpixels": 8000}
+        for cpu, expected in ((90.0, "holds"), (110.0, "**does not hold**")):
+            rows = [peer("slicsuperpixel", 1, cpu), peer("fast-slic AVX2", 1, 100.0)]
+            musts = superpixel_tables.musts(Figures({"figures": rows}))
+            self.assertEqual([must[3] for must in musts], [expected, "not measured"])
+        self.assertEqual(superpixel_tables.musts(None), [])
+
+    def test_the_ladder_is_in_order(self):
+        rows = [{"what": "superpixel-ablation", "width": 64, "height": 32, "side": 8, "step": step,
+                 "name": name, "us": us} for step, name, us in ((8, "ours", 10.0), (1, "naive", 80.0))]
+        text = superpixel_tables.ablation(Figures({"figures": rows}), anchors())[-1]
+        self.assertLess(text.index("naive"), text.index("ours"))
+        self.assertIn("8.00×", text)
+        self.assertIn("GTX 980", text)
 
     def test_anchors_hold_every_content(self):
         for size, best in anchors()["best"].items():

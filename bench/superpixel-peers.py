@@ -3,7 +3,7 @@
 1920x1080 picture, ten iterations, from RGB to connected labels, Lab included.
 
     bench/superpixel-peers.py [PICTURE] [--threads 1,2] [--count 8000] [--rounds 5] [--build build]
-                              [--only NAME,...] [--json]
+                              [--only NAME,...] [--json] [--record FILE]
 
 PICTURE is any photograph (scaled to 1920x1080); without one, a picture with shapes and noise is
 made. Every measurement is a process of its own, a round goes through all of them, and what counts
@@ -23,6 +23,9 @@ import tempfile
 import time
 
 import numpy
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import measure
 
 WIDTH, HEIGHT = 1920, 1080
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -165,15 +168,23 @@ def main():
     parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
     parser.add_argument("--only", help="of the peers")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--record", help="a file for the report, such as "
+                        "bench/results/superpixels.json")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--picture", dest="raw", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         return measure_here(options.one, options.raw, options.count)
+    facts = measure.machine()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "picture.rgb")
         picture(options, path)
         rows = compare(options, path)
+    if options.record:
+        commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short=12", "HEAD"], check=True,
+                                stdout=subprocess.PIPE, text=True).stdout.strip()
+        measure.write({"suite": "superpixels", "device": facts["cpu"], **facts, "commit": commit,
+                       "figures": rows}, options.record)
     ours = {row["threads"]: row for row in rows if row["by"] == "slicsuperpixel"}
     for row in rows:
         if options.json:

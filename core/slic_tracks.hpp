@@ -1,4 +1,4 @@
-// Tracks of superpixels under warm start: decisions that every backend takes alike.
+// Which superpixel of a frame continues which cluster of a warm start, on both backends.
 #pragma once
 
 #include "core/slicsuperpixel.hpp"

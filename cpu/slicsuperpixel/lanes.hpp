@@ -21,10 +21,22 @@ struct Vectors : VectorTypes<kLanes> {
     for (int i = 0; i < kLanes; ++i) lane[i] = i;
     return lane;
   }
+  // Loops, which become one instruction: of __builtin_convertvector g++ 12 makes one a lane.
   REGIONS_INLINE static Numbers load(const int8_t* from) {
+    int32_t wide[kLanes];
+    for (int i = 0; i < kLanes; ++i) wide[i] = from[i];
+    Numbers numbers;
+    std::memcpy(&numbers, wide, sizeof numbers);
+    return numbers;
+  }
+  REGIONS_INLINE static Bytes bytes_of(const Numbers& numbers) {
+    int32_t wide[kLanes];
+    std::memcpy(wide, &numbers, sizeof numbers);
+    int8_t narrow[kLanes];
+    for (int i = 0; i < kLanes; ++i) narrow[i] = static_cast<int8_t>(wide[i]);
     Bytes bytes;
-    std::memcpy(&bytes, from, sizeof bytes);
-    return __builtin_convertvector(bytes, Numbers);
+    std::memcpy(&bytes, narrow, sizeof bytes);
+    return bytes;
   }
   REGIONS_INLINE static uint32_t sum_of(const Numbers& lanes) {
     if constexpr (kLanes == 4) {

@@ -120,7 +120,7 @@ REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
   const auto down = places * 11 >> 5;  // a third, of 0..8
   const auto across = places - 3 * down;
   const auto codes = ((across + (column - 1)) & 3) | ((down + (row - 1)) & 3) << 2;
-  return __builtin_convertvector(codes, typename Vectors<kLanes>::Bytes);
+  return Vectors<kLanes>::bytes_of(codes);
 }
 
 template <class Strip>

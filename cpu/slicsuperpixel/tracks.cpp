@@ -1,4 +1,4 @@
-// Tracks, by the rules that stand with piece_claim() in core.
+// Tracks, by the rules of core/slic_tracks.hpp.
 #include "cpu/slicsuperpixel/tracks.hpp"
 
 #include <algorithm>

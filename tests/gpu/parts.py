@@ -260,6 +260,8 @@ class Suite:
 
     def superpixels(self):
         measure.superpixels(self.runner, self.programs(), self.program("superpixels"))
+        measure.superpixel_ablation(self.runner, self.programs(),
+                                    self.program("superpixel-ablation"))
 
     def volumes(self):
         """Volumes, many thresholds, and the founding papers' methods."""
