@@ -137,6 +137,10 @@ void CpuQueue::serve() {
     Task& task = ring_[finished_ % kTasks];
     if (!task.run) {
       dropping_ = false;
+    } else if (task.always) {
+      lock.unlock();
+      task.run(task.closure);
+      lock.lock();
     } else if (!dropping_) {
       lock.unlock();
       std::exception_ptr error;

@@ -37,13 +37,13 @@ class CpuQueue final : public Queue {
   // the next record() are dropped then.
   template <class F>
   void submit(const F& f) {
-    static_assert(sizeof(F) <= kTaskBytes && std::is_trivially_copyable_v<F>);
     may_fail(Fault::launch);
-    std::unique_lock lock(mutex_);
-    Task& task = next_place(lock);
-    new (task.closure) F(f);
-    task.run = [](void* closure) { (*std::launder(static_cast<F*>(closure)))(); };
-    publish(lock);
+    put(f, false);
+  }
+  // The same for what must be done even where the work before it failed. f() does not throw.
+  template <class F>
+  void submit_always(const F& f) {
+    put(f, true);
   }
 
   void copy(const ConstFrame& from, const Frame& to) override;
@@ -60,7 +60,18 @@ class CpuQueue final : public Queue {
   struct Task {
     alignas(std::max_align_t) std::byte closure[kTaskBytes];
     void (*run)(void* closure);  // null: the end of a frame's work
+    bool always;
   };
+  template <class F>
+  void put(const F& f, bool always) {
+    static_assert(sizeof(F) <= kTaskBytes && std::is_trivially_copyable_v<F>);
+    std::unique_lock lock(mutex_);
+    Task& task = next_place(lock);
+    new (task.closure) F(f);
+    task.run = [](void* closure) { (*std::launder(static_cast<F*>(closure)))(); };
+    task.always = always;
+    publish(lock);
+  }
   Task& next_place(std::unique_lock<std::mutex>& lock);
   void publish(std::unique_lock<std::mutex>& lock);
   void serve();
@@ -80,5 +91,20 @@ class CpuQueue final : public Queue {
 
 // The queue as what it is; it must be of a CPU backend.
 inline CpuQueue& queue_of(Queue& queue) { return static_cast<CpuQueue&>(queue); }
+
+// In an enqueue(): f() runs behind what is submitted while this lives, whether that runs, fails, or
+// is cut short by an exception.
+template <class F>
+class Afterwards {
+ public:
+  Afterwards(CpuQueue& queue, const F& f) : queue_(queue), f_(f) {}
+  ~Afterwards() { queue_.submit_always(f_); }
+  Afterwards(const Afterwards&) = delete;
+  Afterwards& operator=(const Afterwards&) = delete;
+
+ private:
+  CpuQueue& queue_;
+  const F f_;
+};
 
 }  // namespace regions

@@ -35,6 +35,14 @@ class Turns {
     const uint64_t number_;
   };
   uint64_t give() { return given_++; }
+  // At a frame's end: passes its turn, in order, if its work never ran.
+  void finish(uint64_t number) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return served_ >= number; });
+    if (served_ > number) return;
+    ++served_;
+    changed_.notify_all();
+  }
 
  private:
   uint64_t given_ = 0;  // by the enqueuing thread

@@ -57,8 +57,11 @@ void print_section(const std::string& title, const std::string& text, std::span<
 
 void print_element(const ElementSpec& spec) {
   const auto engine = spec.make_engine();
-  print_section(spec.name, std::string(spec.description) + ".", engine->fields(),
-                [&](const Field& field) { return engine->get(field); });
+  const std::string name = spec.name;
+  print_section(name,
+                std::string(spec.description) + ".\n\n![What `" + name +
+                    "` makes of a clip](pictures/" + name + ".jpg)",
+                engine->fields(), [&](const Field& field) { return engine->get(field); });
 }
 
 void print_document() {

@@ -57,9 +57,9 @@ class GraphCutBgCpu final : public GraphCutBg {
     expects(!task.view.shows_image() || !replacement_.empty(),
             "replace-with=image, but there is no replace-image");
     task.turn = turns_.take();
+    const Afterwards passes(queue_of(queue), [this, turn = task.turn] { turns_.finish(turn); });
     task.resets = std::exchange(resets_, false);
     task.verifies = params.verify;
-    // Nothing between await() and pass() throws: weights are below 2^15 and links are not negative.
     queue_of(queue).submit([this, task] {
       turns_.await(task.turn);
       weigh_frame(task);

@@ -16,6 +16,14 @@ class Turns {
     std::unique_lock lock(mutex_);
     passed_changed_.wait(lock, [&] { return passed_ == turn; });
   }
+  // At a frame's end: passes its turn, in order, if its work failed to.
+  void finish(uint64_t turn) {
+    std::unique_lock lock(mutex_);
+    passed_changed_.wait(lock, [&] { return passed_ >= turn; });
+    if (passed_ > turn) return;
+    ++passed_;
+    passed_changed_.notify_all();
+  }
   void pass() {
     {
       const std::lock_guard lock(mutex_);

@@ -72,6 +72,9 @@ class SlicCpu final : public Algorithm<Params> {
     if (params.warm_start) {
       warm = {true, std::exchange(forget_, false), turns_.take()};
     }
+    const Afterwards passes(queue_of(queue), [this, warm] {
+      if (warm.wanted) turns_.finish(warm.turn);
+    });
     queue_of(queue).submit([this, job, params, warm] { cluster(job, params, warm); });
     Job pieces;
     pieces.slot = job.slot;

@@ -42,6 +42,24 @@ TEST(CpuQueue, DoneTellsTheTruthAndNeverWaits) {
   EXPECT_TRUE(queue->done());
 }
 
+TEST(CpuQueue, WhatMustBeDoneIsDoneBehindFailures) {
+  const auto backend = make_cpu_backend(2);
+  const auto queue = backend->make_queue();
+  int ran = 0;
+  auto* out = &ran;
+  const auto give_work = [&](bool stops) {
+    const Afterwards last(queue_of(*queue), [out] { *out += 1000; });
+    queue_of(*queue).submit([] { throw MemoryError("first"); });
+    queue_of(*queue).submit([out] { *out += 1; });
+    expects(!stops, "stopped");
+  };
+  give_work(false);
+  EXPECT_THROW(give_work(true), InputError);
+  queue->record();
+  EXPECT_THROW(queue->wait(), MemoryError);
+  EXPECT_EQ(ran, 2000);
+}
+
 TEST(CpuQueue, AnErrorDropsTheRestOfItsFrameOnly) {
   const auto backend = make_cpu_backend(2);
   const auto queue = backend->make_queue();

@@ -78,12 +78,17 @@ TEST_P(Faults, EndInAnElementError) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Elements, Faults,
-                         ::testing::Values("cclabel", "cclabel output=labels track=true",
-                                           "cclabel output=none", "graphcutbg output=replace",
-                                           "slicsuperpixel", "cclabel process-scale=0.5",
-                                           "graphcutbg output=none ! cclabel source=mask "
-                                           "output=none ! regionoverlay"));
+// Several frames at once: those behind a failed one must not wait for it.
+INSTANTIATE_TEST_SUITE_P(
+    Elements, Faults,
+    ::testing::Values("cclabel frames-in-flight=4",
+                      "cclabel frames-in-flight=4 output=labels track=true",
+                      "cclabel frames-in-flight=4 output=none",
+                      "graphcutbg frames-in-flight=4 output=replace",
+                      "slicsuperpixel frames-in-flight=4 warm-start=true",
+                      "cclabel frames-in-flight=4 process-scale=0.5",
+                      "graphcutbg frames-in-flight=4 output=none ! cclabel frames-in-flight=3 "
+                      "source=mask track=true output=none ! regionoverlay frames-in-flight=2"));
 
 TEST(Faults, AWrongWishIsRefused) {
   g_setenv("REGIONS_FAULTS", "nonsense=3", TRUE);

@@ -35,8 +35,9 @@ const std::vector<std::string> kChains = {
     "cclabel criterion=equal output=colors frames-in-flight=8",
     "cclabel output=none post-messages=true ! cclabel source=mask output=mask",
     "cclabel frames-in-flight=1",
-    "graphcutbg output=none ! cclabel source=mask output=none ! regionoverlay",
+    "graphcutbg output=none ! cclabel source=mask track=true output=none ! regionoverlay",
     "slicsuperpixel",
+    "slicsuperpixel warm-start=true output=none",
 };
 
 // Those whose elements this build has.
