@@ -55,8 +55,8 @@ class CcLabelCpu final : public CcLabel {
     check(job, params);
     if (params.track) {
       const Tracker::Ticket ticket = tracker_.next();
-      const Afterwards passes(queue_of(queue),
-                              [this, ticket] { tracker_.turns().finish(ticket.number); });
+      const auto pass = [this, ticket] { tracker_.turns().finish(ticket.number); };
+      const Afterwards passes(queue_of(queue), pass);
       queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
     } else {
       tracker_.forget();
@@ -105,11 +105,8 @@ class CcLabelCpu final : public CcLabel {
 
   Counts build(const Job& job, const Params& params, Slot& slot) const {
     slot.tracks = {};
-    if (params.criterion == Criterion::binary && !params.label_background) {
-      build_binary(job, params, slot);
-    } else {
-      build_linked(job, params, slot);
-    }
+    const bool is_binary = params.criterion == Criterion::binary && !params.label_background;
+    is_binary ? build_binary(job, params, slot) : build_linked(job, params, slot);
     return number(job, params, slot);
   }
 

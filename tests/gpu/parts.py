@@ -1,7 +1,6 @@
 """The parts of the GPU suite: what is run on the host, and how it is judged."""
 import hashlib
 import json
-import lzma
 import os
 import re
 import shutil
@@ -9,13 +8,16 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import gdp
 import measure
+from figure_parts import FigureParts
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Small pictures: partial tiles on both sides, an odd size, one row.
 SMALL_SIZES = "1x1,300x1,129x65,259x131"
+AT_ONCE = 4  # programs, where nobody looks at the clock
 HARD_CONTENTS = "maze,rand_g1_d50,rand_g1_d60"
 ELEMENTS = ("cclabel track=true", "graphcutbg", "slicsuperpixel")  # that make something of a test picture
 FLAGSHIP = "graphcutbg output=none {d} ! cclabel source=mask output=none {d} ! regionoverlay {d}"
@@ -36,7 +38,7 @@ def host_environment(folder):
     return env
 
 
-class Suite:
+class Suite(FigureParts):
     def __init__(self, runner, pack, env, folder, quick):
         self.runner, self.pack, self.env = runner, pack, env
         self.folder, self.quick = folder, quick
@@ -68,15 +70,21 @@ class Suite:
     # The parts, in the order they run.
 
     def tests(self):
-        for name in self.pack["tests"]:
-            report = os.path.join(self.folder, name + ".json")
-            status, text = self.call([self.program(name), "--gtest_output=json:" + report,
-                                      "--gtest_brief=1"], name, 200)
-            if not os.path.exists(report):
+        def run(name):
+            return name, *self.call([self.program(name), "--gtest_brief=1",
+                                     "--gtest_output=json:" + self.report(name)], name, 200)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            done = list(pool.map(run, self.pack["tests"]))
+        for name, status, text in done:
+            if not os.path.exists(self.report(name)):
                 self.fail(f"{name}: no report, status {status}: {text.strip()[-200:]}")
                 continue
-            with open(report) as file:
+            with open(self.report(name)) as file:
                 self.count(name, json.load(file), status)
+
+    def report(self, name):
+        return os.path.join(self.folder, name + ".json")
 
     def count(self, name, report, status):
         failed = 0
@@ -106,21 +114,29 @@ class Suite:
                 "--criterion", "binary,equal,difference"]
         few = "maze,spiral,smooth,rand_g1_d50,rand_g16_d50"
         plans = {"memcheck": ["--size", SMALL_SIZES], "racecheck": ["--size", "129x65,259x131"]}
+        commands = []
         for check, options in plans.items():
-            commands = {"algorithms": walk + options + ["--content", few + ",clouds,blobs"]}
+            commands.append((check, "algorithms",
+                             walk + options + ["--content", few + ",clouds,blobs"]))
             for element in ELEMENTS:
-                commands[element] = (
+                commands.append((check, element, (
                     "gst-launch-1.0 -q videotestsrc pattern=ball num-buffers=5 ! "
                     f"video/x-raw,format=NV12,width=258,height=130 ! {element} device=cuda ! "
-                    "fakesink").split()
-            for name, command in commands.items():
-                status, text = self.call([tool, "--tool", check, "--error-exitcode", "9",
-                                          "--target-processes", "all"] + command,
-                                         f"{check} {name}", 150)
-                clean = re.search(r"ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards", text)
-                if status != 0 or not clean:
-                    tail = [line for line in text.splitlines() if line.startswith("=====")][-1:]
-                    self.fail(f"{check} {name}: status {status} {' '.join(tail)}")
+                    "fakesink").split()))
+
+        def run(each):
+            check, name, command = each
+            return f"{check} {name}", *self.call(
+                [tool, "--tool", check, "--error-exitcode", "9", "--target-processes", "all",
+                 *command], f"{check} {name}", 150)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            done = list(pool.map(run, commands))
+        for name, status, text in done:
+            clean = re.search(r"ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards", text)
+            if status != 0 or not clean:
+                tail = [line for line in text.splitlines() if line.startswith("=====")][-1:]
+                self.fail(f"{name}: status {status} {' '.join(tail)}")
 
     def repeats(self):
         # 4 frames a run.
@@ -243,55 +259,10 @@ class Suite:
         else:
             self.counts["passed"] += 1
 
-    def programs(self):
-        return measure.Programs(
-            self.program("algorithms"), self.program("picture"), self.program("pipeline"), None,
-            os.path.join(HERE, "bench", "peers", "packages.py"), sys.executable, self.env)
-
-    def algorithms(self):
-        measure.gpu_algorithms(self.runner, self.programs(), self.quick)
-
-    def peers(self):
-        measure.gpu_peers(self.runner, self.programs(), self.quick)
-
-    def cpu(self):
-        measure.cpu_beside_peers(self.runner, self.programs(), [measure.HD, measure.SQUARE], "1,2",
-                                 0.05, "cv2")
-
-    def superpixels(self):
-        measure.superpixels(self.runner, self.programs(), self.program("superpixels"))
-        measure.superpixel_ablation(self.runner, self.programs(),
-                                    self.program("superpixel-ablation"))
-
-    def volumes(self):
-        """Volumes, many thresholds, and the founding papers' methods."""
-        cases = [("volumes", ["--cuda", "--sizes", "64" if self.quick else "128,256"]),
-                 ("labelling-ablation", ["--quick"] if self.quick else ["--side", "128"])]
-        if not self.quick:
-            cases += [("volumes", ["--cuda", "--thresholds"]),
-                      ("labelling-ablation", ["--side", "256", "smooth-cube"])]
-        for name, options in cases:
-            self.runner.run([self.program(name), "--json", *options], " ".join([name, *options]),
-                            timeout=150, env=self.env)
-
-    def cuts(self):
-        """The minimum cuts of real graphs, if the pack has them."""
-        folder = os.path.join(HERE, "instances")
-        if not os.path.isdir(folder):
-            self.runner.say("  no instances in this pack")
-            return
-        for name in sorted(os.listdir(folder)):
-            plain = os.path.join(self.folder, name.removesuffix(".xz"))
-            with lzma.open(os.path.join(folder, name)) as packed, open(plain, "wb") as file:
-                shutil.copyfileobj(packed, file)
-            self.runner.run([self.program("maxflow"), "--solver", "cuda", "--runs", "10",
-                             "--seconds", "1", plain], name, env=self.env)
-            os.remove(plain)
-
     def soak(self):
         report = os.path.join(self.folder, "soak.json")
         status, text = self.call([self.program("soak"), "--streams", "8", "--seconds",
-                                  "20" if self.quick else "100", "--report", report], "soak", 300)
+                                  "20" if self.quick else "40", "--report", report], "soak", 300)
         if not os.path.exists(report):
             self.fail(f"soak: no report, status {status}: {text.strip()[-200:]}")
             return
@@ -303,12 +274,7 @@ class Suite:
             self.fail(f"soak: ended with status {status}")
         self.runner.rows.append({"what": "soak", **row})
 
-    def pipelines(self):
-        clips = {name: os.path.join(HERE, file) for name, file in self.pack["clips"].items()
-                 if name != "walkers"}
-        measure.pipelines(self.runner, self.programs(), True, clips, self.quick)
 
-
-PARTS = ("tests", "sanitizer", "repeats", "whole", "algorithms", "pipelines", "peers",
-         "superpixels", "cuts", "volumes", "soak", "cpu")
+PARTS = ("tests", "sanitizer", "repeats", "whole", "superpixels", "algorithms", "pipelines", "cuts",
+         "soak", "volumes", "peers", "cpu")
 CPU_PARTS = ("cpu",)  # that tell nothing of the GPU
