@@ -56,11 +56,13 @@ class Figures:
 
 
 def records(folder=os.path.join(HERE, "results")):
-    """{file name: record}."""
+    """{file name: record} of those that hold figures; a soak's report holds none."""
     found = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
         with open(path) as file:
-            found[os.path.basename(path)] = json.load(file)
+            record = json.load(file)
+        if "figures" in record:
+            found[os.path.basename(path)] = record
     return found
 
 

@@ -78,6 +78,8 @@ class Tracker {
   };
   Ticket next() { return {turns_.give(), std::exchange(forgets_, false)}; }
   Turns& turns() { return turns_; }
+  // Behind a frame's work, whatever became of it.
+  void finish(const Ticket& ticket) { turns_.finish(ticket.number); }
 
   // In a frame's turn: first begin(), then the pixels into memory().pairs and labels, then step().
   void begin(const Ticket& ticket) const;

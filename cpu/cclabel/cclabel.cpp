@@ -55,8 +55,7 @@ class CcLabelCpu final : public CcLabel {
     check(job, params);
     if (params.track) {
       const Tracker::Ticket ticket = tracker_.next();
-      const auto pass = [this, ticket] { tracker_.turns().finish(ticket.number); };
-      const Afterwards passes(queue_of(queue), pass);
+      const Afterwards last(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
       queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
     } else {
       tracker_.forget();
