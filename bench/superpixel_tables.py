@@ -56,7 +56,8 @@ def peers(figures):
             "Milliseconds for one picture of 1920x1080, from RGB to connected labels, ten "
             "iterations; each method asked for so many that it gives about as many "
             "(`bench/superpixel-peers.py`, in turns, the least of each process). fast-slic looks at "
-            "every third row in an iteration, slicsuperpixel at every second unless it says so.\n",
+            "every third row in an iteration, slicsuperpixel at every second unless it says so; "
+            "where others use the cores, its waiting threads spin, which counts as CPU time.\n",
             table(["threads", "by", "superpixels", "time", "CPU time", "of our time",
                    "of our CPU time"], lines)]
 

@@ -87,6 +87,7 @@ class Stage {
     setup.in = layout_of(PixelFormat::rgbx);
     setup.size = task.size;
     setup.max_regions = kMostRecords;
+    algorithm_->prepare(task.params);
     algorithm_->configure(setup);
     job_.in = packed(PixelFormat::rgbx, task.size, in_.data(), backend_->memory());
     job_.labels = {labels_.as<uint32_t>(), task.size.width, task.size.height, task.size.width * 4};

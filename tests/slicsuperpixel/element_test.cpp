@@ -77,6 +77,31 @@ TEST(SlicElement, LabelsThatDoNotFitAreAnError) {
   EXPECT_NE(h.error_text().find("GRAY8 holds labels up to 255"), std::string::npos);
 }
 
+TEST(SlicElement, WhatOnlyCudaHasIsAnErrorElsewhere) {
+  const GuardedFrame picture = kScene.frame();
+  Harness h("slicsuperpixel device=cpu output=none method=report");
+  h.video("RGBA", 160, 96);
+  h.push(bytes_of(picture.frame()));
+  EXPECT_NE(h.error_text().find("CUDA"), std::string::npos);
+}
+
+TEST(SlicElement, VariantsMayChangeWhilePlaying) {
+  const GuardedFrame picture = kScene.frame();
+  Harness h("slicsuperpixel device=cpu output=labels region-size=12",
+            "video/x-raw,format=GRAY16_LE");
+  h.video("RGBA", 160, 96);
+  std::vector<std::vector<uint8_t>> seen;
+  for (const char* variant : {"slic", "slico", "slic"}) {
+    gst_util_set_object_arg(G_OBJECT(h.element()), "variant", variant);
+    ASSERT_EQ(h.push(bytes_of(picture.frame())), GST_FLOW_OK) << h.error_text();
+    const BufferPtr out = h.pull();
+    ASSERT_NE(out, nullptr) << h.error_text();
+    seen.push_back(bytes_of(out.get()));
+  }
+  EXPECT_NE(seen[0], seen[1]);
+  EXPECT_EQ(seen[0], seen[2]);
+}
+
 // As an application reads them.
 TEST(SlicElement, MetadataHasColoursSpreadAndNeighbours) {
   const GuardedFrame picture = kScene.frame();
