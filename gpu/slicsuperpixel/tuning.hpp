@@ -72,7 +72,7 @@ struct JoinRounds {
   static constexpr int wide_blocks = 528;
   static constexpr int threads = 512;  // leaves room for other frames' kernels beside them
   static constexpr int most_blocks = 132;
-  static constexpr int each_block = 2048;  // edges that are worth one more block
+  static constexpr int each_block = 512;  // edges that are worth one more block
 };
 
 struct NumberBlock {
