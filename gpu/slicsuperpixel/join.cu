@@ -12,6 +12,7 @@ constexpr int kThreads = JoinRounds::threads;
 constexpr int kWide = PixelBlock::threads;
 constexpr int kWideBlocks = JoinRounds::wide_blocks;
 
+// Every small piece goes where the chain of first choices ends.
 __global__ __launch_bounds__(kWide) void follow_kernel(Joining joining) {
   const Pieces& pieces = joining.pieces;
   const uint32_t count = pieces.counts->small;
