@@ -195,28 +195,36 @@ SUPERPIXELS = [
     (f"{what}, region size {region}", size, [f"region-size={region}"] + settings)
     for size in (HD, UHD) for region in (16, 32)
     for what, settings in (("Lab, 5 iterations, joining", ["iterations=5"]),
+                           ("Lab, 5 iterations, pieces apart", ["iterations=5", "min-size=0"]),
                            ("Lab, 5 iterations of all rows, joining", ["iterations=5", "row-step=1"]),
+                           ("Lab, 5 iterations of all rows, pieces apart",
+                            ["iterations=5", "row-step=1", "min-size=0"]),
                            ("no iteration, joining", ["iterations=0"]))]
 SUPERPIXELS += [(f"report's case, {rows}", "4096x2048",
                  ["region-size=128", "iterations=10", "color-space=rgb", "min-size=0",
                   f"row-step={step}"])
                 for rows, step in (("every second row", 2), ("all rows", 1))]
+# Like a frame of a camera, and flat patches with single wrong pixels, the hard case of joining.
+SCENES = ("footage", "blobs")
 
 
 def superpixels(runner, programs, program):
-    """slicsuperpixel on the GPU, one graph a frame, on a picture of flat patches with noise."""
+    """slicsuperpixel on the GPU, one graph a frame."""
     pictures = {}
-    for case, size, settings in SUPERPIXELS:
-        if size not in pictures:
-            pictures[size] = subprocess.run([programs.picture, "blobs", *size.split("x")], check=True,
-                                            stdout=subprocess.PIPE, env=programs.env).stdout
-        before = len(runner.rows)
-        command = [program, *size.split("x"), "cuda", "time"]
-        for setting in settings:
-            command += ["--set", setting]
-        runner.run(command, f"superpixels {size} {case}", env=programs.env, stdin=pictures[size])
-        for row in runner.rows[before:]:
-            row.update({"case": case, "settings": settings})
+    for scene in SCENES:
+        for case, size, settings in SUPERPIXELS:
+            if (scene, size) not in pictures:
+                pictures[scene, size] = subprocess.run(
+                    [programs.picture, scene, *size.split("x")], check=True,
+                    stdout=subprocess.PIPE, env=programs.env).stdout
+            before = len(runner.rows)
+            command = [program, *size.split("x"), "cuda", "time"]
+            for setting in settings:
+                command += ["--set", setting]
+            runner.run(command, f"superpixels {scene} {size} {case}", env=programs.env,
+                       stdin=pictures[scene, size])
+            for row in runner.rows[before:]:
+                row.update({"content": scene, "case": case, "settings": settings})
 
 
 def superpixel_ablation(runner, programs, program):

@@ -231,16 +231,28 @@ def superpixels(figures):
     if not rows:
         return []
     sizes = list(dict.fromkeys(f"{row['width']}x{row['height']}" for row in rows))
-    took = {(row["case"], f"{row['width']}x{row['height']}"):
-            f"{row['us']:.0f} ({row['superpixels']})" for row in rows}
-    cases = dict.fromkeys(row["case"] for row in rows)
-    return ["## Superpixels on the GPU\n",
-            "Microseconds a frame (and superpixels found): replays of one CUDA graph, on flat "
-            "patches with noise, which make many small pieces to join. `iterations` look at every "
-            "second row unless it says all; the report is ECE1782's \"Superpixels\" (2020), and "
-            "its case here includes making each label one connected region.\n",
-            table(["case", *sizes],
-                  [[case, *[took.get((case, size), "–") for size in sizes]] for case in cases])]
+
+    def scene(content):  # older records name none: they are of blobs
+        own = [row for row in rows if row.get("content", "blobs") == content]
+        took = {(row["case"], f"{row['width']}x{row['height']}"):
+                f"{row['us']:.0f} ({row['superpixels']})" for row in own}
+        cases = dict.fromkeys(row["case"] for row in own)
+        return table(["case", *sizes],
+                     [[case, *[took.get((case, size), "–") for size in sizes]] for case in cases])
+
+    parts = ["## Superpixels on the GPU\n",
+             "Microseconds a frame (and superpixels found): replays of one CUDA graph. `iterations` "
+             "look at every second row unless it says all; *pieces apart* joins no small pieces, "
+             "each has a label of its own; the report is ECE1782's \"Superpixels\" (2020), and "
+             "its case here includes making each label one connected region.\n"]
+    for content, about in (
+            ("footage", "Like a frame of a camera: soft shapes, texture and grain, about as many "
+                        "small pieces as a photograph has.\n"),
+            ("blobs", "Flat patches with single wrong pixels, which make many small pieces to "
+                      "join.\n")):
+        if any(row.get("content", "blobs") == content for row in rows):
+            parts += [about, scene(content)]
+    return parts
 
 
 def gpu_parts(gpu):

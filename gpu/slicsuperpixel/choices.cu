@@ -170,8 +170,8 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   if (t == 0) s.contacts = 0;
   __syncthreads();  // nothing is known as small
   const bool found = know_components(s, joining, tile);
-  if (!__syncthreads_or(found)) return;  // the tile is known
-  const Contacts contacts(s, x, y, inside);
+  const Contacts contacts(s, x, y, inside);  // most warps have had no component
+  if (!__syncthreads_or(found)) return;      // the tile is known
   uint32_t small = 0;
   for (uint32_t starts = contacts.starts; starts != 0; starts &= starts - 1) {
     const int bit = __ffs(static_cast<int>(starts)) - 1;

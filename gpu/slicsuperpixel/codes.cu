@@ -9,6 +9,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void codes_kernel(Clusters c
                                                                       int iterations,
                                                                       Image<uint8_t> codes,
                                                                       JoinCounts* counts) {
+  await_last();
   __shared__ Candidates<T> s;
   constexpr int kPixels = T::rows / T::rows_at_once;
   const SlicGrid& grid = clusters.grid;
@@ -39,8 +40,8 @@ void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                  cudaStream_t stream) {
   if (clusters.reach[0]) return write_adaptive_codes(clusters, iterations, codes, counts, stream);
   with_shape(clusters.grid, [&]<class T>(T) {
-    launch(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-           iterations, codes, counts);
+    launch_chained(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, stream, clusters,
+                   iterations, codes, counts);
   });
 }
 

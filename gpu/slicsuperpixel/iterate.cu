@@ -69,6 +69,10 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   __shared__ Candidates<T> s;
   __shared__ uint32_t tile[T::halo][kSumWords];
   __shared__ Counter counters[T::warps][kCandidates + 1][32];
+  for (int i = static_cast<int>(threadIdx.x); i < T::halo * kSumWords; i += T::threads) {
+    tile[i / kSumWords][i % kSumWords] = 0;
+  }
+  await_last();
   if (clusters.executed(iteration) < iteration) return;  // all threads alike
 
   const SlicGrid& grid = clusters.grid;
@@ -82,9 +86,6 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   for (int i = static_cast<int>(threadIdx.x); i < T::cells; i += T::threads) {
     const int x = x0 + i % T::cells_x, y = y0 + i / T::cells_x;
     if (x < grid.columns && y < grid.rows) clear[static_cast<size_t>(y) * grid.columns + x] = {};
-  }
-  for (int i = static_cast<int>(threadIdx.x); i < T::halo * kSumWords; i += T::threads) {
-    tile[i / kSumWords][i % kSumWords] = 0;
   }
   make_candidates(clusters, clusters.sums[iteration % 3], x0, y0, s);
 
@@ -141,6 +142,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
 // Between iterations, if they may end early.
 __global__ __launch_bounds__(PixelBlock::threads) void movement_kernel(Clusters clusters,
                                                                        int iteration) {
+  await_last();
   if (clusters.executed(iteration) < iteration) return;
   const SlicGrid& grid = clusters.grid;
   const size_t k = static_cast<size_t>(blockIdx.x) * PixelBlock::threads + threadIdx.x;
@@ -177,13 +179,13 @@ void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream
     iterate_adaptive(clusters, iteration, rows, stream);
   } else {
     with_shape(clusters.grid, [&]<class T>(T) {
-      launch(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
-             iteration, rows.phase);
+      launch_chained(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, stream,
+                     clusters, iteration, rows.phase);
     });
   }
   if (!clusters.moved) return;
-  launch(movement_kernel, blocks_for(clusters.grid.cells(), PixelBlock::threads),
-         PixelBlock::threads, 0, stream, clusters, iteration);
+  launch_chained(movement_kernel, blocks_for(clusters.grid.cells(), PixelBlock::threads),
+                 PixelBlock::threads, stream, clusters, iteration);
 }
 
 }  // namespace regions::slic

@@ -1,5 +1,6 @@
 // The rounds of joining. The first are wide and go by plain kernels; what is left after them is
-// little, and one kernel does all of it, in one block if that is enough.
+// little, and one kernel does all of it. Edges that cannot matter any more are struck out where
+// they stand: passing over them costs less than making a new list.
 #include <cuda/atomic>
 
 #include "gpu/slicsuperpixel/joining.hpp"
@@ -11,6 +12,7 @@ constexpr int kThreads = JoinRounds::threads;
 constexpr int kWide = PixelBlock::threads;
 constexpr int kWideBlocks = JoinRounds::wide_blocks;
 
+// Every small piece goes where the chain of first choices ends.
 __global__ __launch_bounds__(kWide) void follow_kernel(Joining joining) {
   const Pieces& pieces = joining.pieces;
   const uint32_t count = pieces.counts->small;
@@ -19,38 +21,26 @@ __global__ __launch_bounds__(kWide) void follow_kernel(Joining joining) {
   }
 }
 
-// Later rounds look only at what is still small, and at edges between pieces still apart.
+// Looks again at edge e: its pieces by now, or nothing if it cannot matter any more. Returns
+// whether a piece has chosen.
+__device__ bool touch_again(const Joining& joining, uint32_t e, int turn) {
+  const Pieces& pieces = joining.pieces;
+  const uint2 edge = pieces.edges[e];
+  if (edge.x == edge.y) return false;
+  const uint2 now = {pieces.find(edge.x), pieces.find(edge.y)};
+  const bool chose = now.x != now.y && joining.touch(now.x, now.y, turn);
+  pieces.edges[e] = chose ? now : uint2{};
+  return chose;
+}
+
 __global__ __launch_bounds__(kWide) void choose_again_kernel(Joining joining) {
   const Pieces& pieces = joining.pieces;
   const uint32_t small = pieces.counts->small, edges = pieces.counts->edges;
   const uint32_t own = blockIdx.x * kWide + threadIdx.x, all = gridDim.x * kWide;
-  const uint32_t lane = threadIdx.x % 32;
-  for (uint32_t start = own - lane; start < small; start += all) {
-    const uint32_t i = start + lane;
-    bool kept = false;
-    uint32_t id = 0;
-    if (i < small) {
-      id = pieces.small[i];
-      pieces.choice[0][id] = kNoChoice;
-      kept = pieces.parent[id] == id && pieces.piece[id].area < joining.least;
-    }
-    if (!__any_sync(cclabel::kAllLanes, kept)) continue;
-    const uint32_t at = room_for(kept ? 1 : 0, &pieces.counts->later_small);
-    if (kept) pieces.later_small[at] = id;
-  }
-  for (uint32_t start = own - lane; start < edges; start += all) {
-    const uint32_t i = start + lane;
-    bool kept = false;
-    uint2 edge = {};
-    if (i < edges) edge = pieces.edges[i];
-    if (edge.x != edge.y) {
-      edge = {pieces.find(edge.x), pieces.find(edge.y)};
-      kept = edge.x != edge.y && joining.touch(edge.x, edge.y, 1);
-    }
-    if (!__any_sync(cclabel::kAllLanes, kept)) continue;
-    const uint32_t at = room_for(kept ? 1 : 0, &pieces.counts->later_edges);
-    if (kept && at < pieces.later_capacity) pieces.later_edges[at] = edge;
-  }
+  for (uint32_t i = own; i < small; i += all) pieces.choice[0][pieces.small[i]] = kNoChoice;
+  bool chose = false;
+  for (uint32_t e = own; e < edges; e += all) chose |= touch_again(joining, e, 1);
+  if (chose) *static_cast<volatile uint32_t*>(&pieces.counts->last_round) = 1;
 }
 
 // Blocks of one launch that wait for each other.
@@ -80,28 +70,20 @@ class Barrier {
 __global__ __launch_bounds__(kThreads) void join_kernel(Joining joining) {
   const Pieces& pieces = joining.pieces;
   JoinCounts& counts = *pieces.counts;
-  const uint32_t small = counts.later_small;
-  if (small == 0) return;
-  const bool listed = counts.later_edges <= pieces.later_capacity;
-  const uint32_t edges = listed ? counts.later_edges : counts.edges;
-  const uint2* const edge = listed ? pieces.later_edges : pieces.edges;
+  if (counts.last_round == 0) return;
+  const uint32_t small = counts.small, edges = counts.edges;
   const uint32_t wanted = (edges > small ? edges : small) / JoinRounds::each_block + 1;
   const uint32_t blocks = wanted < gridDim.x ? wanted : gridDim.x;
   if (blockIdx.x >= blocks) return;
   const uint32_t own = blockIdx.x * kThreads + threadIdx.x, all = blocks * kThreads;
   Barrier barrier(&counts.arrivals, blocks);
-  for (uint32_t round = 1;; ++round) {
-    const int turn = static_cast<int>(round % 2);
-    for (uint32_t i = own; i < small; i += all) joining.follow(pieces.later_small[i], turn);
+  for (uint32_t round = 2;; ++round) {
+    const int turn = static_cast<int>(round + 1) % 2;
+    for (uint32_t i = own; i < small; i += all) joining.follow(pieces.small[i], turn);
     barrier.meet();
-    for (uint32_t i = own; i < small; i += all) {
-      pieces.choice[turn][pieces.later_small[i]] = kNoChoice;
-    }
+    for (uint32_t i = own; i < small; i += all) pieces.choice[turn][pieces.small[i]] = kNoChoice;
     bool chose = false;
-    for (uint32_t e = own; e < edges; e += all) {
-      const uint32_t a = pieces.find(edge[e].x), b = pieces.find(edge[e].y);
-      if (a != b) chose |= joining.touch(a, b, 1 - turn);
-    }
+    for (uint32_t e = own; e < edges; e += all) chose |= touch_again(joining, e, 1 - turn);
     volatile uint32_t* const last_round = &counts.last_round;
     if (chose) *last_round = round;
     barrier.meet();

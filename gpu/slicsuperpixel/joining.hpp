@@ -52,11 +52,11 @@ struct Joining {
   // The next one; the same if that has no choice, or if what it chose hangs below it by now.
   __device__ Link chosen_by(const Link& link, int turn) const {
     if (link.choice == kNoChoice) return link;
-    const auto first = static_cast<uint32_t>(link.choice);
-    // Nearly always a representative: its choice is fetched meanwhile.
-    const Link next = link_at(first, turn);
-    const uint32_t above = *static_cast<const volatile uint32_t*>(pieces.parent + first);
-    return above == first ? next : link_at(pieces.find(above), turn);
+    const uint32_t id = pieces.id_at(static_cast<uint32_t>(link.choice));
+    // Mostly a representative: its choice is fetched meanwhile.
+    const Link next = link_at(id, turn);
+    const uint32_t above = *static_cast<const volatile uint32_t*>(pieces.parent + id);
+    return above == id ? next : link_at(pieces.find(above), turn);
   }
   __device__ uint32_t end_of_chain(uint32_t a, int turn) const {
     Link at = link_at(a, turn), next = chosen_by(at, turn);

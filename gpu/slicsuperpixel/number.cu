@@ -15,6 +15,7 @@ constexpr int kThreads = SeamBlock::threads;
 
 // Hangs components below their representatives, and marks first pixels.
 __global__ __launch_bounds__(kThreads) void mark_kernel(Pieces pieces) {
+  await_last();
   const TileOfBlock tile(pieces);
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kThreads) {
@@ -45,6 +46,7 @@ __global__ __launch_bounds__(kThreads) void mark_kernel(Pieces pieces) {
 
 // A block numbers the first pixels in a row of tiles.
 __global__ __launch_bounds__(NumberBlock::threads) void rank_kernel(Pieces pieces) {
+  await_last();
   constexpr int kAll = NumberBlock::threads, kWarps = kAll / 32;
   __shared__ uint32_t sums[kWarps];
   const int tile_row = static_cast<int>(blockIdx.x);
@@ -97,6 +99,7 @@ __global__ __launch_bounds__(NumberBlock::threads) void rank_kernel(Pieces piece
 
 __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelMap to,
                                                            bool aligned) {
+  await_last();
   __shared__ uint32_t label[T::pixels];  // of components
   const TileOfBlock tile(pieces);
   for (uint32_t i = threadIdx.x; i < tile.count; i += T::threads) {
@@ -125,11 +128,12 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
 }  // namespace
 
 void number_labels(const Pieces& pieces, LabelMap labels, cudaStream_t stream) {
-  launch(mark_kernel, tile_grid(pieces), kThreads, 0, stream, pieces);
-  launch(rank_kernel, static_cast<unsigned>(pieces.rows), NumberBlock::threads, 0, stream, pieces);
+  launch_chained(mark_kernel, tile_grid(pieces), kThreads, stream, pieces);
+  launch_chained(rank_kernel, static_cast<unsigned>(pieces.rows), NumberBlock::threads, stream,
+                 pieces);
   const auto address = reinterpret_cast<uintptr_t>(labels.data);
   const bool aligned = (address | static_cast<uintptr_t>(labels.pitch)) % 16 == 0;
-  launch(write_kernel, tile_grid(pieces), T::threads, 0, stream, pieces, labels, aligned);
+  launch_chained(write_kernel, tile_grid(pieces), T::threads, stream, pieces, labels, aligned);
 }
 
 }  // namespace regions::slic

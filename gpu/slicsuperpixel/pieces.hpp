@@ -1,8 +1,10 @@
 // Pieces of clusters on the device. The picture is cut into tiles; a piece is made of components,
-// one or more a tile. A component is known by its first pixel, as y * stride + x: its id. `parent`
-// hangs components below one of their piece and later below the piece they joined; the end of such
-// a way is a representative, and what is known of a piece stands there. Before joining it is the
-// piece's first pixel in raster order.
+// one or more a tile, which have numbers 0..n-1 in their tile in no particular order, and ids made
+// of these. `parent` hangs components below one of their piece and later below the piece they
+// joined; the end of such a way is a representative, and what is known of a piece stands there.
+// First pixels, which decide where numbers could, make the outcome the same whatever the ids are.
+// What is known of a tile's components lies side by side: spread over the picture by first pixels
+// it would not stay in the cache.
 #pragma once
 
 #include "core/pieces.hpp"
@@ -12,10 +14,8 @@ namespace regions::slic {
 
 // Numbers that the phases of joining share; cleared by the first.
 struct JoinCounts {
-  uint32_t edges = 0;        // listed: where small pieces touch others
-  uint32_t later_edges = 0;  // of them, those that still matter after the first round
-  uint32_t small = 0;        // pieces
-  uint32_t later_small = 0;
+  uint32_t edges = 0;       // listed: where small pieces touch others
+  uint32_t small = 0;       // pieces
   uint32_t last_round = 0;  // in which a piece has chosen
   uint32_t arrivals = 0;    // of blocks at their barrier
 };
@@ -26,8 +26,7 @@ struct Pieces {
   int columns;  // of tiles
   int rows;
 
-  uint16_t* component;  // [height][stride] each pixel's number in its tile, from 0
-  uint16_t* place;      // [tiles][PieceTile::pixels] by number: first pixel in the tile
+  uint16_t* component;  // [height][stride] each pixel's number
   uint32_t* count;      // [tiles] of components
 
   // Ids of the components along the edges of tiles.
@@ -36,19 +35,16 @@ struct Pieces {
   uint32_t* left;    // [columns][height]
   uint32_t* right;   // [columns][height]
 
-  // By id, known where components begin.
+  // By id.
   uint32_t* parent;
-  uint32_t* first;                // the piece's first pixel
+  uint32_t* first;                // the piece's first pixel, as y * stride + x
   Piece* piece;                   // area and colours
   unsigned long long* choice[2];  // by turns: choice_of() with the neighbour's first pixel
 
   JoinCounts* counts;
-  uint2* edges;             // [edge_capacity()] representatives, or the same twice
-  uint2* later_edges;       // [later_capacity]; if they are more, all are looked at again
-  uint32_t later_capacity;  // edges
-  uint32_t* small;          // [pixels] representatives
-  uint32_t* later_small;    // [pixels]
-  int join_blocks;          // from join_blocks()
+  uint2* edges;     // [edge_capacity()] representatives, or the same twice
+  uint32_t* small;  // [pixels] representatives
+  int join_blocks;  // from join_blocks()
 
   uint32_t* firsts;      // [height][stride / 32] bits: first pixels of what is left after joining
   uint32_t* before;      // [height][stride / 32] of them before the word
@@ -58,7 +54,14 @@ struct Pieces {
   REGIONS_HD size_t tiles() const {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
   }
-  size_t ids() const { return static_cast<size_t>(stride) * static_cast<size_t>(size.height); }
+  size_t ids() const { return tiles() * PieceTile::pixels; }
+  // The first numbers of all tiles come before the others, which hardly any has.
+  REGIONS_HD uint32_t id(int tile, uint32_t number) const {
+    constexpr uint32_t kNear = PieceTile::measured, kFar = PieceTile::pixels - kNear;
+    const auto own = static_cast<uint32_t>(tile);
+    if (number < kNear) return own * kNear + number;
+    return static_cast<uint32_t>(tiles()) * kNear + own * kFar + number - kNear;
+  }
   // Pairs of touching pixels; those across edges of tiles may be listed from both sides.
   size_t edge_capacity() const {
     return 2 * size.area() + static_cast<size_t>(rows) * static_cast<size_t>(stride) +
@@ -68,6 +71,12 @@ struct Pieces {
 #ifdef __CUDACC__
   __device__ uint32_t pixel_at(int x, int y) const {
     return static_cast<uint32_t>(y) * static_cast<uint32_t>(stride) + static_cast<uint32_t>(x);
+  }
+  // The component of a pixel.
+  __device__ uint32_t id_at(uint32_t pixel) const {
+    const auto width = static_cast<uint32_t>(stride);
+    const int x = static_cast<int>(pixel % width), y = static_cast<int>(pixel / width);
+    return id(y / PieceTile::rows * columns + x / PieceTile::width, component[pixel]);
   }
   // The end of the way up from `id`. Others may hang representatives below others meanwhile.
   __device__ uint32_t find(uint32_t id) const {
@@ -99,7 +108,6 @@ struct TileOfBlock {
   int column, row;
   int left, top;  // in the picture
   int tile;
-  const uint16_t* place;
   uint32_t count;
 
   __device__ explicit TileOfBlock(const Pieces& pieces)
@@ -107,12 +115,10 @@ struct TileOfBlock {
     left = column * PieceTile::width;
     top = row * PieceTile::rows;
     tile = row * pieces.columns + column;
-    place = pieces.place + static_cast<size_t>(tile) * PieceTile::pixels;
     count = pieces.count[tile];
   }
   __device__ uint32_t id(const Pieces& pieces, uint32_t number) const {
-    const int at = place[number];
-    return pieces.pixel_at(left + at % PieceTile::width, top + at / PieceTile::width);
+    return pieces.id(tile, number);
   }
 };
 

@@ -42,6 +42,7 @@ __global__ __launch_bounds__(kThreads) void gather_kernel(Pieces pieces) {
     if (root == id) continue;
     pieces.parent[id] = root;  // others only come to the same end sooner
     pieces.give(root, pieces.piece[id]);
+    atomicMin(pieces.first + root, pieces.first[id]);
   }
 }
 

@@ -61,8 +61,8 @@ void Slot::reserve_pieces() {
   p.rows = (size_.height + T::rows - 1) / T::rows;
   p.stride = p.columns * T::width;
   const size_t ids = p.ids();
-  memory_.reserve(p.component, ids);
-  memory_.reserve(p.place, p.tiles() * T::pixels);
+  const size_t padded = static_cast<size_t>(p.stride) * static_cast<size_t>(size_.height);
+  memory_.reserve(p.component, padded);
   memory_.reserve(p.count, p.tiles());
   for (uint32_t** edge : {&p.top, &p.bottom}) {
     memory_.reserve(*edge, static_cast<size_t>(p.rows) * static_cast<size_t>(p.stride));
@@ -76,13 +76,9 @@ void Slot::reserve_pieces() {
   for (auto& choice : p.choice) memory_.reserve(choice, ids);
   memory_.reserve(p.counts, 1);
   memory_.reserve(p.edges, p.edge_capacity());
-  const size_t pixels = size_.area();
-  p.later_capacity = static_cast<uint32_t>(pixels / 4);
-  memory_.reserve(p.later_edges, p.later_capacity);
-  memory_.reserve(p.small, pixels);
-  memory_.reserve(p.later_small, pixels);
-  memory_.reserve(p.firsts, ids / 32);
-  memory_.reserve(p.before, ids / 32);
+  memory_.reserve(p.small, size_.area());
+  memory_.reserve(p.firsts, padded / 32);
+  memory_.reserve(p.before, padded / 32);
   memory_.reserve(p.row_firsts, static_cast<size_t>(p.rows));
   memory_.reserve(p.total, 1);
 }

@@ -10,7 +10,6 @@ using T = PieceTile;
 
 // Numbers the components, in no particular order, and makes them known. Ends with a barrier.
 __device__ void number_components(Forest& s, const Pieces& pieces, const TileOfBlock& tile) {
-  uint16_t* const place = pieces.place + static_cast<size_t>(tile.tile) * T::pixels;
   for_each_run(s, [&](int run, bool exists) {
     const bool is_root = exists && s.is_root(run);
     const unsigned roots = __ballot_sync(kAllLanes, is_root);
@@ -23,10 +22,10 @@ __device__ void number_components(Forest& s, const Pieces& pieces, const TileOfB
     const uint32_t number =
         first + static_cast<uint32_t>(__popc(roots & cclabel::below(static_cast<int>(lane))));
     s.parent[run] |= number << 16;
-    place[number] = s.place[run];
-    const uint32_t id =
+    const uint32_t id = tile.id(pieces, number);
+    pieces.parent[id] = id;
+    pieces.first[id] =
         pieces.pixel_at(tile.left + s.place[run] % T::width, tile.top + s.place[run] / T::width);
-    pieces.parent[id] = pieces.first[id] = id;
     pieces.choice[0][id] = pieces.choice[1][id] = kNoChoice;
     // Those beyond what shared memory sums are summed where they will stand.
     if (number >= T::measured) pieces.piece[id] = {};
@@ -105,8 +104,7 @@ __device__ void publish(const Forest& s, const Pieces& pieces, const TileOfBlock
     if (!exists || !s.is_root(run)) return;
     const int number = s.number(run);
     if (number >= T::measured) return;
-    const uint32_t id =
-        pieces.pixel_at(tile.left + s.place[run] % T::width, tile.top + s.place[run] / T::width);
+    const uint32_t id = tile.id(pieces, static_cast<uint32_t>(number));
     const uint32_t second = s.sums[0][number] & ((1u << 20) - 1), area = s.sums[0][number] >> 20;
     // Only a whole tile has an area that does not fit.
     pieces.piece[id] = {area ? area : T::pixels, {s.sums[1][number], second, s.sums[2][number]}};
@@ -120,8 +118,7 @@ __device__ void publish_edges(const Forest& s, const Pieces& pieces, const TileO
   const TileEdge edge(pieces, tile.column, tile.row, t / T::width, t % T::width);
   if (!edge.exists) return;
   const int run = s.run_at(edge.y * kSegments + edge.x / kSegment, edge.x % kSegment);
-  const int root = s.place[s.parent[run] & 0xffff];
-  *edge.own = pieces.pixel_at(tile.left + root % T::width, tile.top + root / T::width);
+  *edge.own = tile.id(pieces, static_cast<uint32_t>(s.number(run)));
 }
 
 // What later phases add to.

@@ -26,12 +26,12 @@ __global__ __launch_bounds__(kThreads) void find_largest_kernel(SlicGrid grid,
                                                                 Pieces pieces, Tracks tracks) {
   const TileOfBlock tile(pieces);
   for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
-    const uint32_t id = tile.id(pieces, i);  // the first pixel, if it is the piece's
+    const uint32_t id = tile.id(pieces, i);
     if (pieces.parent[id] != id) continue;
-    const int x = tile.left + tile.place[i] % PieceTile::width;
-    const int y = tile.top + tile.place[i] / PieceTile::width;
+    const uint32_t first = pieces.first[id], stride = static_cast<uint32_t>(pieces.stride);
+    const int x = static_cast<int>(first % stride), y = static_cast<int>(first / stride);
     atomicMax(tracks.largest + cluster_at(codes(x, y), x, y, grid),
-              static_cast<unsigned long long>(piece_claim(pieces.piece[id].area, id)));
+              static_cast<unsigned long long>(piece_claim(pieces.piece[id].area, first)));
   }
 }
 

@@ -124,6 +124,20 @@ int blob(int x, int y, int channel) {
   return value_noise(x, y, 24, 16 + static_cast<uint32_t>(channel)) / 48 * 50;
 }
 
+// Something like a frame of a camera: soft shapes in light that changes slowly, fine texture here
+// and there, and noise in grains of some pixels, as is left of a sensor's. Texture and noise are
+// such that superpixels of 16 pixels come in about as many pieces as those of a photograph.
+int footage(int x, int y, int channel) {
+  const auto hue = static_cast<uint32_t>(channel);
+  const int shape = value_noise(x, y, 72, 40) + value_noise(x, y, 36, 41) / 2;
+  const int soft = std::clamp((shape - 190) * 6, -256, 256);  // edges some pixels wide
+  const int light = value_noise(x, y, 240, 42) / 3 + value_noise(x, y, 120, 43 + hue) / 6;
+  const int contrast = 10 + value_noise(x, y, 150, 46 + hue) / 3;
+  const int texture = (value_noise(x, y, 9, 50) - 128) * value_noise(x, y, 180, 51) / 200;
+  const int noise = (value_noise(x, y, 3, 52 + hue) - 128) / 14;
+  return std::clamp(60 + light + soft * contrast / 256 + texture + noise, 0, 255);
+}
+
 // "g16_d50" to {16, 50}; false if it is not of that form.
 bool parse_noise(std::string_view text, int& granularity, int& density) {
   if (text.empty() || text[0] != 'g') return false;
@@ -186,12 +200,13 @@ Picture make_picture(std::string_view content, Size size) {
           [&](int x, int y) { return (x * 255 / size.width + y * 255 / size.height) / 2; });
   } else if (content == "clouds") {
     paint(picture, clouds);
-  } else if (content == "blobs") {
+  } else if (content == "blobs" || content == "footage") {
     picture.format = PixelFormat::rgb;
     picture.pixels.resize(size.area() * 3);
     const int width = size.width;
     picture.size.width = 3 * width;
-    paint(picture, [](int x, int y) { return blob(x / 3, y, x % 3); });
+    const auto paint_with = content == "blobs" ? blob : footage;
+    paint(picture, [&](int x, int y) { return paint_with(x / 3, y, x % 3); });
     picture.size.width = width;
   } else {
     throw InputError("unknown picture: " + std::string(content));

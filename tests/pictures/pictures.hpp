@@ -32,8 +32,8 @@ std::span<const std::string_view> edge_contents();
 // blobs (rgb: flat patches with sparse noise).
 std::span<const std::string_view> tone_contents();
 
-// Any of the above, also rand_g<granularity in pixels>_d<density in percent> with other numbers.
-// Throws InputError for an unknown name.
+// Any of the above, also footage (rgb: like a frame of a camera), and rand_g<granularity in
+// pixels>_d<density in percent> with other numbers. Throws InputError for an unknown name.
 Picture make_picture(std::string_view content, Size size);
 
 // A hash that pictures and tests draw their noise from.

@@ -1,0 +1,53 @@
+// Kernels in a chain: the blocks of one may come up while those of the one before are still at work
+// (programmatic dependent launch, compute capability 9.0), which hides what it takes to start. Each
+// begins with await_last(), before it touches what another kernel of the frame writes or reads.
+#pragma once
+
+#include "gpu/launch.hpp"
+
+namespace regions::slic {
+
+#ifdef __CUDACC__
+// Everything launched before is complete after this. All blocks must call it.
+__device__ inline void await_last() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();  // the next one's blocks may come up, too
+  cudaGridDependencySynchronize();
+#endif
+}
+#endif
+
+// Whether this file's kernels, as compiled for the device, wait in await_last(). Code made from the
+// intermediate language of older devices does not, wherever it runs.
+inline bool can_chain(const void* kernel) {
+  static const bool can = [kernel] {
+    cudaFuncAttributes attributes = {};
+    check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
+    return attributes.ptxVersion >= 90;
+  }();
+  return can;
+}
+
+// launch() for a kernel that begins with await_last().
+template <class... Declared, class... Given>
+void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, cudaStream_t stream,
+                    Given&&... given) {
+  const auto* const address = reinterpret_cast<const void*>(kernel);
+  if (!can_chain(address)) return launch(kernel, grid, block, 0, stream, given...);
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  [&](Declared... arguments) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    check(cudaLaunchKernelExC(&config, address, pointers), "launching a kernel");
+  }(std::forward<Given>(given)...);
+}
+
+}  // namespace regions::slic
