@@ -75,6 +75,24 @@ def best_of(all_records, backend):
     return Figures(ranked[-1]) if ranked and count(ranked[-1]) else None
 
 
+def of_gpu(all_records):
+    """Figures of the GPU suite's record; kinds that it lacks are those of the records before
+    (suite "gpu-before"), which `also` names: [(commit, kinds)]. None without a record."""
+    now = [record for record in all_records.values() if record.get("suite") == "gpu"]
+    if not now:
+        return best_of(all_records, "cuda")
+    record = {**now[0], "also": []}
+    for before in all_records.values():
+        if before.get("suite") != "gpu-before":
+            continue
+        have = {row["what"] for row in record["figures"]}
+        missing = [row for row in before["figures"] if row["what"] not in have]
+        if missing:
+            record["figures"] = record["figures"] + missing
+            record["also"].append((before["commit"], sorted({row["what"] for row in missing})))
+    return Figures(record)
+
+
 def anchors():
     with open(os.path.join(HERE, "anchors.json")) as file:
         return json.load(file)

@@ -9,7 +9,7 @@ import quality_tables
 import superpixel_tables
 import volume_tables
 from cpu_report import Cpu, cpu_parts
-from figures import CONTENTS, LARGE, SIZES, Figures, anchors, best_of, geomean, records
+from figures import CONTENTS, LARGE, SIZES, Figures, anchors, geomean, of_gpu, records
 from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams_table, table,
                      times, verdict)
 
@@ -295,7 +295,7 @@ def gpu_parts(gpu):
 def write(docs=os.path.join(ROOT, "docs")):
     import plots  # here, since the text needs no matplotlib
     found = records()
-    gpu_figures = best_of(found, "cuda")
+    gpu_figures = of_gpu(found)
     cpus = [cpu for cpu in (Cpu(Figures(record)) for record in found.values())
             if cpu.figures.makers(backend="cpu")]
     with_opencv = [cpu for cpu in cpus if cpu.opencv()]

@@ -275,6 +275,6 @@ class Suite(FigureParts):
         self.runner.rows.append({"what": "soak", **row})
 
 
-PARTS = ("tests", "sanitizer", "repeats", "whole", "superpixels", "algorithms", "pipelines", "cuts",
-         "soak", "volumes", "peers", "cpu")
+PARTS = ("tests", "sanitizer", "repeats", "whole", "superpixels", "volumes", "pipelines", "cuts",
+         "soak", "algorithms", "peers", "cpu")
 CPU_PARTS = ("cpu",)  # that tell nothing of the GPU
