@@ -17,7 +17,7 @@ class PoisonedBackend : public Backend {
   BackendKind kind() const override { return inner_->kind(); }
   std::string description() const override { return inner_->description(); }
   Memory memory() const override { return inner_->memory(); }
-  std::unique_ptr<Queue> make_queue() override { return inner_->make_queue(); }
+  std::unique_ptr<Queue> make_queue(int priority) override { return inner_->make_queue(priority); }
   Block allocate(size_t bytes) override;
   Block allocate_pinned(size_t bytes) override { return inner_->allocate_pinned(bytes); }
 
