@@ -255,6 +255,16 @@ def superpixels(figures):
     return parts
 
 
+def streams(figures):
+    """Many streams in one process, if the record has them."""
+    if not figures.select(what="streams"):
+        return []
+    return ["### Many streams in one process\n",
+            "Frames a second of all streams together, two frames in flight in each. `identity` is "
+            "the same pipeline without our elements: nothing that joins the work of several streams "
+            "could be faster than that.\n", streams_table(figures)]
+
+
 def gpu_parts(gpu):
     about = gpu.anchors
     return [
@@ -283,11 +293,7 @@ def gpu_parts(gpu):
         "*system*: ready-made frames in pageable memory; *pinned*: in buffers of the pool that "
         "cclabel proposes; *cuda*: in CUDA memory. The last column: a frame that no other follows, from the source to the sink.\n",
         "![Frames a second over frames in flight](plots/pipelines.svg)\n",
-        pipeline_table(gpu.figures),
-        "### Many streams in one process\n",
-        "Frames a second of all streams together, two frames in flight in each. `identity` is the "
-        "same pipeline without our elements: nothing that joins the work of several streams could "
-        "be faster than that.\n", streams_table(gpu.figures), *superpixels(gpu.figures),
+        pipeline_table(gpu.figures), *streams(gpu.figures), *superpixels(gpu.figures),
         *superpixel_tables.ablation(gpu.figures, about),
         *volume_tables.parts(gpu.figures, about, table)]
 
