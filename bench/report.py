@@ -189,6 +189,7 @@ def document(gpu, cpu, cpus, cuts):
         parts += ["## What was asked for, GPU\n",
                   table(wanted, gpu.musts() + cut_tables.musts_on_gpu(cuts[0], verdict) +
                         cut_tables.element_must(gpu.figures, verdict) +
+                        superpixel_tables.gpu_musts(gpu.figures) +
                         volume_tables.musts(gpu.figures, gpu.anchors, verdict))]
     if cpu:
         asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]
