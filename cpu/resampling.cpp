@@ -31,6 +31,8 @@ void shrink_row(const ConstFrame& from, const Frame& to, int c, int j, int width
   Steps x = {0, 0};
   for (int i = 0; i < width; ++i, sample += k.step) {
     x = {x.end, first_of(i + 1, width, many)};
+    // No step is empty: there are at least as many places.
+    if (x.end <= x.first || y.end <= y.first) __builtin_unreachable();
     put_value<bytes>(sample, to.layout, mean_of<bytes>(from, c, x, y));
   }
 }

@@ -24,7 +24,9 @@ struct Vectors : VectorTypes<kLanes> {
   // Loops, which become one instruction: of __builtin_convertvector g++ 12 makes one a lane.
   REGIONS_INLINE static Numbers load(const int8_t* from) {
     int32_t wide[kLanes];
-    for (int i = 0; i < kLanes; ++i) wide[i] = from[i];
+    for (int i = 0; i < kLanes; ++i) {
+      wide[i] = from[i];  // NOLINT(bugprone-signed-char-misuse): numbers, not characters
+    }
     Numbers numbers;
     std::memcpy(&numbers, wide, sizeof numbers);
     return numbers;
