@@ -40,7 +40,7 @@ def musts(verdict):
 
 def quality():
     rows = rows_of("quality.jsonl")
-    lines = [[row["wanted"], row["by"], f"{row['superpixels']:.0f}"] +
+    lines = [[str(row["wanted"]), row["by"], f"{row['superpixels']:.0f}"] +
              [f"{row[key]:.4f}" for key in ("br", "ue", "asa", "ev", "co")] for row in rows]
     return [f"Mean over {rows[0]['images']} test images of BSDS500, one setting for all, pieces "
             "that are not connected counted as they are. *recall*: of true borders within 2 "

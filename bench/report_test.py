@@ -3,8 +3,10 @@
 import os
 import sys
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import quality_tables
 import report
 import superpixel_tables
 import volume_tables
@@ -97,6 +99,18 @@ class VolumeTables(unittest.TestCase):
         text = "".join(volume_tables.parts(Figures({"figures": [cube, variant]}), anchors(), report.table))
         self.assertIn("| 128³ | smooth | – | – | 34.6 | 66.1 BKE_3D |", text)
         self.assertIn("| global, one | 75193 (15026) **wrong** |", text)
+
+
+class QualityTables(unittest.TestCase):
+    def test_being_behind_in_one_measure_shows(self):
+        ours = {"by": "slicsuperpixel", "wanted": 200, "superpixels": 200.0, "images": 1, "br": 0.9,
+                "ue": 0.1, "asa": 0.95, "ev": 0.8, "co": 0.2}
+        peer = {**ours, "by": "peer", "br": 0.8, "ue": 0.2, "asa": 0.9, "ev": 0.7}
+        for rows, expected in (([ours, peer], "holds"),
+                               ([ours, {**peer, "ue": 0.05}], "**does not hold**")):
+            with mock.patch.object(quality_tables, "rows_of", return_value=rows):
+                self.assertEqual(quality_tables.musts(report.verdict)[0][3], expected)
+                self.assertIn("| 200 | peer |", "".join(quality_tables.quality()))
 
 
 if __name__ == "__main__":
