@@ -49,7 +49,8 @@ void Tracker::allocate(Backend& backend, const Setup& setup) {
   forgets_ = true;
 }
 
-void Tracker::begin(const Ticket& ticket) const {
+void Tracker::begin(const Ticket& ticket) {
+  begun_ = ticket.number + 1;
   if (ticket.forgets) std::memset(block_.data(), 0, reset_bytes_);
 }
 

@@ -1,55 +1,13 @@
 // Tracking on the CPU: the memory of one stream, and frames taking turns at it.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <vector>
 
 #include "core/algorithm.hpp"
 #include "core/tracking.hpp"
+#include "cpu/turns.hpp"
 
 namespace regions {
-
-// One thread at a time, in the order in which turns were given.
-class Turns {
- public:
-  // Taken when a frame is enqueued; its work waits for it and, when it ends, passes it on.
-  class Turn {
-   public:
-    Turn(Turns& turns, uint64_t number) : turns_(turns), number_(number) {}
-    ~Turn() {
-      wait();  // also of work that failed early: the next one is not before this one's turn
-      const std::lock_guard lock(turns_.mutex_);
-      ++turns_.served_;
-      turns_.changed_.notify_all();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    void wait() const {
-      std::unique_lock lock(turns_.mutex_);
-      turns_.changed_.wait(lock, [&] { return turns_.served_ == number_; });
-    }
-
-   private:
-    Turns& turns_;
-    const uint64_t number_;
-  };
-  uint64_t give() { return given_++; }
-  // At a frame's end: passes its turn, in order, if its work never ran.
-  void finish(uint64_t number) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return served_ >= number; });
-    if (served_ > number) return;
-    ++served_;
-    changed_.notify_all();
-  }
-
- private:
-  uint64_t given_ = 0;  // by the enqueuing thread
-  std::mutex mutex_;    // guards served_
-  std::condition_variable changed_;
-  uint64_t served_ = 0;
-};
 
 // PairTable's atomics.
 struct CpuAtomics {
@@ -76,13 +34,18 @@ class Tracker {
     uint64_t number = 0;
     bool forgets = false;
   };
-  Ticket next() { return {turns_.give(), std::exchange(forgets_, false)}; }
-  Turns& turns() { return turns_; }
-  // Behind a frame's work, whatever became of it.
-  void finish(const Ticket& ticket) { turns_.finish(ticket.number); }
+  Ticket next() { return {turns_.take(), std::exchange(forgets_, false)}; }
+  // Blocks until the frames before have finished.
+  void await(const Ticket& ticket) { turns_.await(ticket.number); }
+  // Behind a frame's work, whatever became of it: the next one's turn.
+  void finish(const Ticket& ticket) {
+    await(ticket);
+    if (begun_ != ticket.number + 1) begin(ticket);  // else its forgetting would be lost
+    turns_.pass();
+  }
 
   // In a frame's turn: first begin(), then the pixels into memory().pairs and labels, then step().
-  void begin(const Ticket& ticket) const;
+  void begin(const Ticket& ticket);
   const TrackMemory& memory() const { return memory_; }
   void step(const TrackRules& rules, Region* regions, uint32_t count, int slot);
 
@@ -95,6 +58,7 @@ class Tracker {
   std::vector<TrackReport> reports_;  // of slots
   Turns turns_;
   bool forgets_ = true;
+  uint64_t begun_ = 0;  // frames that began; in their turns
 };
 
 }  // namespace regions

@@ -83,13 +83,12 @@ class CcLabelCpu final : public CcLabel {
   }
 
   void label_and_track(const Job& job, const Params& params, const Tracker::Ticket& ticket) {
-    const Turns::Turn turn(tracker_.turns(), ticket.number);
     Slot& slot = slots_[static_cast<size_t>(job.slot)];
     const Counts counts = build(job, params, slot);
     Job known = job;
     known.out = {};  // shows tracks
     write(known, params, slot, counts.recorded);
-    turn.wait();
+    tracker_.await(ticket);
     tracker_.begin(ticket);
     share(slot, counts.recorded);
     const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),

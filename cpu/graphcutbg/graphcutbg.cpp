@@ -9,8 +9,8 @@
 #include "cpu/graphcutbg/read_row.hpp"
 #include "cpu/graphcutbg/rows.hpp"
 #include "cpu/graphcutbg/slot.hpp"
-#include "cpu/graphcutbg/turns.hpp"
 #include "cpu/graphcutbg/view.hpp"
+#include "cpu/turns.hpp"
 
 namespace regions {
 namespace graphcut {

@@ -7,12 +7,12 @@
 #include "core/cclabel.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing.hpp"
-#include "cpu/graphcutbg/turns.hpp"
 #include "cpu/slicsuperpixel/borders.hpp"
 #include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/colors.hpp"
 #include "cpu/slicsuperpixel/output.hpp"
 #include "cpu/slicsuperpixel/tracks.hpp"
+#include "cpu/turns.hpp"
 
 namespace regions {
 namespace {
@@ -133,7 +133,7 @@ class SlicCpu final : public Algorithm<Params> {
     SlicVariant variant = SlicVariant::slic;
   } last_;
   bool forget_ = true;  // by the thread that enqueues
-  graphcut::Turns turns_;
+  Turns turns_;
 };
 
 void SlicCpu::cluster(const Job& job, const Params& params, const WarmStart& warm) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace regions::graphcut {
+namespace regions {
 
 class Turns {
  public:
@@ -39,4 +39,4 @@ class Turns {
   uint64_t passed_ = 0;  // guarded by mutex_
 };
 
-}  // namespace regions::graphcut
+}  // namespace regions
