@@ -22,13 +22,13 @@ namespace regions {
 // A team offers for_each(count, f(i)), for_each_pair(rows, columns, is_active(row), f(row, column))
 // and once(f), at whose ends all members meet; compact(count, wanted(i), take(i, rank)), which
 // gives how many were wanted and calls take() only after the wanted() of the same i; and the
-// atomics raise(), lower() and add(). A team for see() and finish() needs for_each() and no
-// meeting.
+// atomics raise(), lower() and add(). A team for anything but match() needs no meeting, and of
+// these only for_each() and raise().
 template <class Team>
 class TrackStep {
  public:
   // `regions` are the records of labels 1..count. `counts` are those of before the step:
-  // memory.counts for see() and match(), memory.counts_before for finish().
+  // memory.counts_before for finish(), memory.counts for the others.
   REGIONS_TEAM TrackStep(const Team& team, const TrackMemory& memory, const TrackRules& rules,
                          Region* regions, uint32_t count, const TrackCounts& counts)
       : team_(team),
@@ -65,15 +65,35 @@ class TrackStep {
     });
   }
 
+  // Looks at every pair that shares pixels, and empties the table of pairs.
+  REGIONS_TEAM void weigh_pairs() const {
+    const PairTable& pairs = m_.pairs;
+    const uint32_t used = *pairs.used_count;
+    if (used > pairs.most) {
+      team_.for_each(pairs.slots, [&](uint32_t slot) { pairs.key[slot] = pairs.count[slot] = 0; });
+      return;
+    }
+    team_.for_each(used, [&](uint32_t i) {
+      const uint32_t slot = pairs.used[i];
+      const uint32_t a = (pairs.key[slot] >> 16) - 1, b = (pairs.key[slot] & 0xffff) - 1;
+      const uint32_t pixels = pairs.count[slot];
+      pairs.key[slot] = pairs.count[slot] = 0;
+      if (a >= visible_ || b >= count_) return;
+      const Track old = whole(before_[a]), now = whole(now_[b]);
+      if (!is_plausible(old, now)) return;
+      // With guests, the track's region never looked like it.
+      const bool is_alike = old.guests > 0 || misfit(old, now, false) <= kDoubt;
+      team_.raise(m_.best_of_region + b, key_of(pixels, a, is_alike));
+      team_.raise(m_.best_of_track + a, key_of(pixels, b, is_alike));
+    });
+  }
+
   // Decides which regions and tracks belong together, and gives new ids.
   REGIONS_TEAM void match(TrackReport* report) const {
-    read_pairs();
     choose_by_pixels();
     match_by_pixels();
-    match_by_motion();
-    match_in_doubt();
-    find_hosts();
-    count_arrivals();
+    if (match_by_motion()) match_in_doubt();
+    count_changes();
     const uint32_t born = name_regions();
     const uint32_t lost = keep_lost();
     team_.once([&] {
@@ -92,8 +112,8 @@ class TrackStep {
   REGIONS_TEAM void finish(const RegionTable& published) const {
     team_.for_each(count_, [&](uint32_t b) {
       const uint32_t joins = m_.joins[b], owner = m_.track_of[b];
-      Track next = now_[b];
-      if (owner != 0) next = followed(track(owner - 1), next, joins > 0);
+      Track next = whole(now_[b]);
+      if (owner != 0) next = followed(whole(track(owner - 1)), next, joins > 0);
       next.guests = joins;
       now_[b] = next;
       regions_[b].track = next.id;
@@ -101,7 +121,7 @@ class TrackStep {
     });
     team_.for_each(m_.counts->lost, [&](uint32_t rank) {
       const uint32_t t = m_.kept[rank];
-      Track lost = track(t);
+      Track lost = whole(track(t));
       ++lost.missed;
       lost.guests = 0;
       lost.host = m_.heir[t];
@@ -119,13 +139,27 @@ class TrackStep {
   REGIONS_TEAM Track& track(uint32_t t) const {
     return t < visible_ ? before_[t] : lost_before_[t - visible_];
   }
-  // Keys whose maximum has the most pixels, then the lowest place.
-  REGIONS_TEAM static uint64_t key_of(uint32_t value, uint32_t place) {
-    return uint64_t{value} << 32 | (kNobody - place);
+  // A copy, read in pieces of 16 bytes: neighbours in a warp ask for tracks that lie anywhere, so
+  // what counts is how often they ask.
+  REGIONS_TEAM static Track whole(const Track& track) {
+#ifdef __CUDA_ARCH__
+    struct Pieces {
+      uint4 piece[sizeof(Track) / sizeof(uint4)];
+    };
+    return __builtin_bit_cast(Track, *reinterpret_cast<const Pieces*>(&track));
+#else
+    return track;
+#endif
+  }
+  // Keys whose maximum has the most pixels, then the lowest place, of which there are fewer than
+  // 2^31. They remember whether the pair looks alike.
+  REGIONS_TEAM static uint64_t key_of(uint32_t pixels, uint32_t place, bool is_alike) {
+    return uint64_t{pixels} << 32 | (kNobody - 2 * place - (is_alike ? 0 : 1));
   }
   REGIONS_TEAM static uint32_t place_in(uint64_t key) {
-    return key ? kNobody - static_cast<uint32_t>(key) : kNobody;
+    return key ? (kNobody - static_cast<uint32_t>(key)) / 2 : kNobody;
   }
+  REGIONS_TEAM static bool is_alike_in(uint64_t key) { return key % 2 != 0; }
   // Whether the region of visible track `a` parted, with guests in it.
   REGIONS_TEAM bool is_parted(uint32_t a) const {
     return a < visible_ && before_[a].guests > 0 && m_.claims[a] > 1;
@@ -133,25 +167,6 @@ class TrackStep {
   REGIONS_TEAM void join(uint32_t t, uint32_t b) const {
     m_.track_of[b] = t + 1;
     m_.region_of[t] = b + 1;
-  }
-
-  // Also empties the table.
-  REGIONS_TEAM void read_pairs() const {
-    const PairTable& pairs = m_.pairs;
-    const uint32_t used = *pairs.used_count;
-    if (used > pairs.most) {
-      team_.for_each(pairs.slots, [&](uint32_t slot) { pairs.key[slot] = pairs.count[slot] = 0; });
-      return;
-    }
-    team_.for_each(used, [&](uint32_t i) {
-      const uint32_t slot = pairs.used[i];
-      const uint32_t a = (pairs.key[slot] >> 16) - 1, b = (pairs.key[slot] & 0xffff) - 1;
-      const uint32_t pixels = pairs.count[slot];
-      pairs.key[slot] = pairs.count[slot] = 0;
-      if (a >= visible_ || b >= count_ || !is_plausible(before_[a], now_[b])) return;
-      team_.raise(m_.best_of_region + b, key_of(pixels, a));
-      team_.raise(m_.best_of_track + a, key_of(pixels, b));
-    });
   }
 
   REGIONS_TEAM void choose_by_pixels() const {
@@ -167,17 +182,15 @@ class TrackStep {
 
   REGIONS_TEAM void match_by_pixels() const {
     team_.for_each(count_, [&](uint32_t b) {
-      if (m_.origin[b] == 0) return;
+      if (m_.origin[b] == 0 || !is_alike_in(m_.best_of_region[b])) return;
       const uint32_t a = m_.origin[b] - 1;
-      if (m_.heir[a] != b + 1 || is_parted(a)) return;
-      const Track& old = before_[a];  // with guests, its region never looked like it
-      if (old.guests > 0 || misfit(old, now_[b], false) <= kDoubt) join(a, b);
+      if (m_.heir[a] == b + 1 && !is_parted(a)) join(a, b);
     });
   }
 
   // Rounds of bids: whoever is each other's best is matched, which is what a sorted list of all
-  // pairs would give, best first.
-  REGIONS_TEAM void match_by_motion() const {
+  // pairs would give, best first. Returns whether any region was free.
+  REGIONS_TEAM bool match_by_motion() const {
     const uint32_t limit = TrackMemory::kMostFree;
     const uint32_t free_regions = team_.compact(
         count_, [&](uint32_t b) { return m_.track_of[b] == 0; },
@@ -185,22 +198,24 @@ class TrackStep {
           if (rank >= limit) return;
           const uint32_t origin = m_.origin[b];
           m_.column[rank] = b;
-          m_.column_spot[rank] = spot_of(now_[b], origin != 0 && is_parted(origin - 1));
+          m_.column_spot[rank] = spot_of(whole(now_[b]), origin != 0 && is_parted(origin - 1));
         });
-    if (free_regions == 0) return;
+    if (free_regions == 0) return false;
     const uint32_t free_tracks = team_.compact(
         tracks_, [&](uint32_t t) { return m_.region_of[t] == 0; },
         [&](uint32_t t, uint32_t rank) {
           if (rank >= limit) return;
           m_.row[rank] = t;
-          m_.row_spot[rank] = spot_of(track(t), reach_of(track(t)));
+          const Track old = whole(track(t));
+          m_.row_spot[rank] = spot_of(old, reach_of(old));
         });
     const uint32_t rows = free_tracks < limit ? free_tracks : limit;
     const uint32_t columns = free_regions < limit ? free_regions : limit;
-    if (rows == 0) return;
+    if (rows == 0) return true;
     for (uint32_t round = 0; round < kRounds; ++round) {
-      if (bid(rows, columns) == 0) return;
+      if (bid(rows, columns) == 0) break;
     }
+    return true;
   }
 
   // Returns how many were matched.
@@ -214,7 +229,7 @@ class TrackStep {
         [&](uint32_t row, uint32_t column) {
           if (!may_fit(m_.row_spot[row], m_.column_spot[column])) return;
           const uint32_t t = m_.row[row], b = m_.column[column];
-          const uint32_t cost = misfit(track(t), now_[b], parted_from(t, b));
+          const uint32_t cost = misfit(whole(track(t)), whole(now_[b]), parted_from(t, b));
           if (cost == kNoFit) return;
           team_.lower(m_.best_of_row + row, uint64_t{cost} << 32 | column);
           team_.lower(m_.best_of_column + column, uint64_t{cost} << 32 | row);
@@ -249,39 +264,39 @@ class TrackStep {
   }
 
   REGIONS_TEAM bool is_forgotten(uint32_t t) const {
-    const Track& old = track(t);
+    const Track old = whole(track(t));
     if (old.missed >= rules_.memory) return true;
     return t < visible_ && m_.heir[t] != 0 && old.seen < kFirm;
   }
 
-  // Where tracks without a region went: into the region with most of their pixels; guests with
-  // their host.
-  REGIONS_TEAM void find_hosts() const {
-    team_.for_each(tracks_ - visible_, [&](uint32_t i) {
-      const uint32_t t = visible_ + i, host = track(t).host;
-      m_.heir[t] = 0;
-      if (host == 0) return;
-      const uint32_t kept = m_.region_of[host - 1];
-      m_.heir[t] = kept ? kept : m_.heir[host - 1];
-    });
-    team_.for_each(tracks_, [&](uint32_t t) {
-      if (m_.region_of[t] != 0) return;
-      if (t < visible_ && m_.heir[t] != 0) team_.add(&m_.report->merges, 1);
-      if (is_forgotten(t)) {
-        team_.add(&m_.report->deaths, 1);
-      } else if (m_.heir[t] != 0) {
-        team_.add(m_.joins + m_.heir[t] - 1, 1);
-      }
+  REGIONS_TEAM void count_changes() const {
+    team_.for_each(count_ > tracks_ ? count_ : tracks_, [&](uint32_t i) {
+      if (i < tracks_ && m_.region_of[i] == 0) find_host(i);
+      if (i < count_) count_arrival(i);
     });
   }
 
-  REGIONS_TEAM void count_arrivals() const {
-    team_.for_each(count_, [&](uint32_t b) {
-      const uint32_t origin = m_.origin[b];
-      const bool parts = origin != 0 && m_.track_of[b] != origin && m_.region_of[origin - 1] != 0;
-      if (parts) team_.add(&m_.report->splits, 1);
-      if (!parts && m_.track_of[b] == 0) team_.add(&m_.report->births, 1);
-    });
+  // Where a track without a region went: into the region with most of its pixels; a guest with its
+  // host.
+  REGIONS_TEAM void find_host(uint32_t t) const {
+    if (t >= visible_) {
+      const uint32_t host = track(t).host, kept = host ? m_.region_of[host - 1] : 0;
+      m_.heir[t] = kept || host == 0 ? kept : m_.heir[host - 1];
+    } else if (m_.heir[t] != 0) {
+      team_.add(&m_.report->merges, 1);
+    }
+    if (is_forgotten(t)) {
+      team_.add(&m_.report->deaths, 1);
+    } else if (m_.heir[t] != 0) {
+      team_.add(m_.joins + m_.heir[t] - 1, 1);
+    }
+  }
+
+  REGIONS_TEAM void count_arrival(uint32_t b) const {
+    const uint32_t origin = m_.origin[b];
+    const bool parts = origin != 0 && m_.track_of[b] != origin && m_.region_of[origin - 1] != 0;
+    if (parts) team_.add(&m_.report->splits, 1);
+    if (!parts && m_.track_of[b] == 0) team_.add(&m_.report->births, 1);
   }
 
   // Returns how many ids are new.

@@ -59,6 +59,7 @@ void Tracker::step(const TrackRules& rules, Region* regions, uint32_t count, int
   const TrackCounts before = *memory_.counts;
   const TrackStep step(team, memory_, rules, regions, count, before);
   step.see();
+  step.weigh_pairs();
   step.match(&reports_[static_cast<size_t>(slot)]);
   step.finish({});
 }

@@ -132,21 +132,24 @@ class CcLabelCuda final : public CcLabel {
     return Method::propagation;
   }
   // Of neighbouring frames only what stands between begin() and finish() is in each other's way.
-  // What shows no track is written while regions are measured, and records are published while
-  // tracks are decided.
+  // Regions are measured and looked at while pixels are counted; what shows no track is published
+  // and written while one block decides.
   void track(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
              const Slot& slot, cudaStream_t stream) {
     const cudaStream_t side = slot.side().fork(stream);
     measure_regions(tiles, job.in, records, side);
-    share_pixels(tiles, tracker_.begin(stream), records.capacity, stream);
-    if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
-    slot.side().join(stream);
-    publish(job, tiles, records, side);
+    const TrackMemory& memory = tracker_.begin(stream);
+    slot.side().fork(stream);  // the last frame's tracks are there for see()
     const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
                            .color_bits = setup_.in.depth};
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
+    tracker_.see(rules, tracked, side);
+    share_pixels(tiles, memory, records.capacity, stream);
+    slot.side().join(stream);
     tracker_.match(rules, tracked, job.slot, stream);
-    slot.side().join(stream);  // the published records are there
+    publish(job, tiles, records, side);
+    if (!job.labels.empty()) write_labels(tiles, job.labels, side);
+    slot.side().join(stream);  // the published records and the label map are there
     const RegionTable published = job.table.regions ? job.table : RegionTable{};
     tracker_.finish(rules, tracked, published, stream);
     write_picture(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);

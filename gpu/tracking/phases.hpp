@@ -14,6 +14,8 @@ struct TrackedRecords {
 };
 
 // See core/tracking_step.hpp. `report` and `published` are pinned host memory.
+void see_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
+                cudaStream_t stream);
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                   TrackReport* report, cudaStream_t stream);
 void finish_tracks(const TrackMemory& memory, const TrackRules& rules,

@@ -1,5 +1,7 @@
-// One step of tracking. Seeing and finishing are a thread's work for each region; in between one
-// block decides: some thousand tracks are too few to be worth the barriers of a grid.
+// One step of tracking. Seeing, weighing and finishing are a thread's work for each region or pair;
+// in between one block decides: some thousand tracks are too few to be worth the barriers of a
+// grid. That block runs through its code once a frame, so what counts most is how much code has to
+// be fetched: loops are not unrolled, and what is needed twice is called.
 #include <algorithm>
 
 #include "core/tracking_step.hpp"
@@ -24,7 +26,11 @@ struct GridTeam {
   template <class F>
   __device__ void for_each(uint32_t count, F f) const {
     const uint32_t step = gridDim.x * blockDim.x;
+#pragma unroll 1
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) f(i);
+  }
+  __device__ static void raise(uint64_t* at, uint64_t value) {
+    atomicMax(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
   }
 };
 
@@ -34,14 +40,17 @@ class BlockTeam {
  public:
   template <class F>
   __device__ void for_each(uint32_t count, F f) const {
+#pragma unroll 1
     for (uint32_t i = threadIdx.x; i < count; i += StepBlock::threads) f(i);
     __syncthreads();  // what the phase wrote is read by the next one
   }
   // A warp has a row at a time.
   template <class IsActive, class F>
   __device__ void for_each_pair(uint32_t rows, uint32_t columns, IsActive is_active, F f) const {
+#pragma unroll 1
     for (uint32_t row = threadIdx.x / 32; row < rows; row += StepBlock::threads / 32) {
       if (!is_active(row)) continue;
+#pragma unroll 1
       for (uint32_t column = threadIdx.x % 32; column < columns; column += 32) f(row, column);
     }
     __syncthreads();  // likewise
@@ -53,32 +62,46 @@ class BlockTeam {
   }
   template <class Wanted, class Take>
   __device__ uint32_t compact(uint32_t count, Wanted wanted, Take take) const {
-    __shared__ uint32_t warp_counts[StepBlock::threads / 32];
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     uint32_t before = 0;
+#pragma unroll 1
     for (uint32_t start = 0; start < count; start += StepBlock::threads) {
       const uint32_t i = start + threadIdx.x;
       const bool is_wanted = i < count && wanted(i);
-      const uint32_t votes = __ballot_sync(0xffffffffu, is_wanted);
-      if (lane == 0) warp_counts[warp] = static_cast<uint32_t>(__popc(votes));
-      __syncthreads();  // counts are complete, wanted() has been asked
-      uint32_t rank = before + static_cast<uint32_t>(__popc(votes & ((1u << lane) - 1)));
-      for (uint32_t w = 0; w < StepBlock::threads / 32; ++w) {
-        if (w < warp) rank += warp_counts[w];
-        before += warp_counts[w];
-      }
-      if (is_wanted) take(i, rank);
-      __syncthreads();  // counts may be overwritten, what was taken is read
+      const Place place = place_of(is_wanted);
+      if (is_wanted) take(i, before + place.rank);
+      before += place.count;
+      __syncthreads();  // what was taken is read, counts may be overwritten
     }
     return before;
-  }
-  __device__ static void raise(uint64_t* at, uint64_t value) {
-    atomicMax(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
   }
   __device__ static void lower(uint64_t* at, uint64_t value) {
     atomicMin(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
   }
   __device__ static void add(uint32_t* at, uint32_t more) { atomicAdd(at, more); }
+
+ private:
+  struct Place {
+    uint32_t rank, count;  // of the wanted: those of lower threads, and all
+  };
+  __device__ __noinline__ static Place place_of(bool is_wanted) {
+    constexpr uint32_t kWarps = StepBlock::threads / 32;
+    static_assert(kWarps == 32, "a warp's lanes add up the warps");
+    __shared__ uint32_t warp_counts[kWarps];
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t votes = __ballot_sync(0xffffffffu, is_wanted);
+    if (lane == 0) warp_counts[warp] = static_cast<uint32_t>(__popc(votes));
+    __syncthreads();  // counts are complete, wanted() has been asked
+    uint32_t sum = warp_counts[lane];
+#pragma unroll 1
+    for (uint32_t step = 1; step < kWarps; step *= 2) {
+      const uint32_t left = __shfl_up_sync(0xffffffffu, sum, step);
+      if (lane >= step) sum += left;
+    }
+    const uint32_t count = __shfl_sync(0xffffffffu, sum, kWarps - 1);
+    const uint32_t before = __shfl_sync(0xffffffffu, sum, warp == 0 ? 0 : warp - 1);
+    return {(warp == 0 ? 0 : before) + static_cast<uint32_t>(__popc(votes & ((1u << lane) - 1))),
+            count};
+  }
 };
 
 __device__ uint32_t count_of(const TrackedRecords& records) {
@@ -88,6 +111,11 @@ __device__ uint32_t count_of(const TrackedRecords& records) {
 __global__ void see_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
   const GridTeam team;
   TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).see();
+}
+
+__global__ void weigh_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
+  const GridTeam team;
+  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).weigh_pairs();
 }
 
 __global__ __launch_bounds__(StepBlock::threads) void match_kernel(TrackMemory memory,
@@ -113,9 +141,14 @@ unsigned blocks_of(const TrackedRecords& records) {
 
 }  // namespace
 
+void see_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
+                cudaStream_t stream) {
+  launch(see_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records);
+}
+
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                   TrackReport* report, cudaStream_t stream) {
-  launch(see_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records);
+  launch(weigh_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records);
   launch(match_kernel, 1, StepBlock::threads, 0, stream, memory, rules, records, report);
 }
 

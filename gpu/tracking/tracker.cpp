@@ -30,10 +30,15 @@ const TrackMemory& Tracker::begin(cudaStream_t stream) {
   if (has_past_ && stream != last_) {
     check(cudaStreamWaitEvent(stream, finished_, 0), "waiting for the last frame's tracks");
   }
-  if (std::exchange(forgets_, false)) {
+  if (forgets_) {
     check(cudaMemsetAsync(block_.data(), 0, reset_bytes_, stream), "forgetting tracks");
+    forgets_ = false;
   }
   return memory_;
+}
+
+void Tracker::see(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream) {
+  see_tracks(memory_, rules, records, stream);
 }
 
 void Tracker::match(const TrackRules& rules, const TrackedRecords& records, int slot,

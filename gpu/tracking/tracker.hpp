@@ -25,6 +25,8 @@ class Tracker {
 
   // What is put on the stream next comes behind the last frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
+  // Looks at the records and at the tracks. May run beside what counts pixels.
+  void see(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
   // Decides from the records and the pixels that were counted in begin()'s memory.
   void match(const TrackRules& rules, const TrackedRecords& records, int slot, cudaStream_t stream);
   // Gives the records, and the copies of them that are published already, their tracks.
