@@ -24,6 +24,7 @@ struct Setup {
   uint32_t max_regions = 4096;  // records wanted for a frame
   bool tracks = false;          // regions are followed from frame to frame
   bool has_borders = false;     // borders are wanted, see RegionTable
+  int priority = 0;             // of the queues that frames come on, see Backend::make_queue
 };
 
 // One frame's work. All views but `table` lie in the backend's memory and stay until the queue's

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,17 @@ inline void check(cudaError_t error, const char* what) {
 }
 
 inline cudaStream_t stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.native()); }
+
+// A stream of Backend::make_queue's priority.
+inline cudaStream_t make_stream(int priority) {
+  int lowest = 0, highest = 0;  // smaller numbers go first
+  check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "asking for priorities");
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
+                                     std::max(lowest - priority, highest)),
+        "creating a stream");
+  return stream;
+}
 
 // Runs `kernel` with arguments converted to the types it declares. An empty grid is no launch.
 template <class... Declared, class... Given>

@@ -10,9 +10,9 @@ namespace regions {
 
 class SideStream {
  public:
-  explicit SideStream(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {
+  SideStream(std::shared_ptr<Backend> backend, int priority) : backend_(std::move(backend)) {
     Backend::Entry entry(*backend_);
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    stream_ = make_stream(priority);
     for (cudaEvent_t* event : {&forked_, &done_}) {
       check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "creating an event");
     }

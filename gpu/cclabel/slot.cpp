@@ -66,7 +66,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.reserve(selection_, 1);
   memory_.allocate(*backend);
   if (draws) ink_ = blank_device_ink(*backend, size_);
-  side_ = std::make_unique<SideStream>(backend);
+  side_ = std::make_unique<SideStream>(backend, setup.priority);
 }
 
 Tiles Slot::tiles(Criterion criterion) const {
