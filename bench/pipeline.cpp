@@ -114,20 +114,23 @@ std::string quoted(const std::string& text) {
 void print(const Options& options, const std::string& chain, int in_flight, int streams,
            const Outcome& got) {
   if (!options.json) {
-    std::printf("%-7s %-60s %2d in flight, %2d streams: %8.1f frames/s, one frame %8.1f us, %s\n",
-                options.source.c_str(), chain.c_str(), in_flight, streams, got.frames_per_second,
-                got.latency_us, got.device.c_str());
+    std::printf(
+        "%-7s %-60s %2d in flight, %2d streams: %8.1f frames/s, one frame %8.1f us, of which work "
+        "%8.1f us, %s\n",
+        options.source.c_str(), chain.c_str(), in_flight, streams, got.frames_per_second,
+        got.latency_us, got.work_us, got.device.c_str());
     return;
   }
   std::printf(
       "{\"what\":\"%s\",\"source\":\"%s\",\"from\":%s,\"chain\":%s,\"in_flight\":%d,"
       "\"streams\":%d,\"format\":\"%s\",\"width\":%d,\"height\":%d,\"content\":\"%s\",\"frames\":%"
       "d,"
-      "\"frames_per_second\":%.2f,\"latency_us\":%.1f,\"offered_pool\":%s,\"device\":%s}\n",
+      "\"frames_per_second\":%.2f,\"latency_us\":%.1f,\"work_us\":%.1f,\"offered_pool\":%s,"
+      "\"device\":%s}\n",
       options.streams.empty() ? "pipeline" : "streams", options.source.c_str(),
       quoted(options.from).c_str(), quoted(chain).c_str(), in_flight, streams,
       std::string(name_of(options.format)).c_str(), options.size.width, options.size.height,
-      options.content.c_str(), got.frames, got.frames_per_second, got.latency_us,
+      options.content.c_str(), got.frames, got.frames_per_second, got.latency_us, got.work_us,
       got.offered_pool ? "true" : "false", quoted(got.device).c_str());
   std::fflush(stdout);
 }

@@ -101,26 +101,42 @@ class Stage {
   // What the first element that says so runs on.
   std::string active_device() const {
     std::string device;
+    for_each_of_ours([&](GObject* element) {
+      if (!device.empty()) return;
+      gchar* text = nullptr;
+      g_object_get(element, "active-device", &text, nullptr);
+      device = text ? text : "";
+      g_free(text);
+    });
+    return device;
+  }
+  // Nanoseconds that all elements' devices took so far.
+  double work_time() const {
+    double sum = 0;
+    for_each_of_ours([&](GObject* element) {
+      GstStructure* stats = nullptr;
+      guint64 time = 0;
+      g_object_get(element, "stats", &stats, nullptr);
+      if (gst_structure_get_uint64(stats, "work-time", &time)) sum += static_cast<double>(time);
+      gst_structure_free(stats);
+    });
+    return sum;
+  }
+
+ private:
+  template <class F>
+  void for_each_of_ours(F f) const {
     GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline_));
     gst_iterator_foreach(
         elements,
         [](const GValue* item, gpointer data) {
           GObject* element = static_cast<GObject*>(g_value_get_object(item));
-          auto& found = *static_cast<std::string*>(data);
-          const bool tells =
-              g_object_class_find_property(G_OBJECT_GET_CLASS(element), "active-device");
-          if (!tells || !found.empty()) return;
-          gchar* text = nullptr;
-          g_object_get(element, "active-device", &text, nullptr);
-          found = text ? text : "";
-          g_free(text);
+          if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), "active-device")) return;
+          (*static_cast<F*>(data))(element);
         },
-        &device);
+        &f);
     gst_iterator_free(elements);
-    return device;
   }
-
- private:
   void watch_sink(GstElement* stream) {
     GstElement* sink = gst_bin_get_by_name(GST_BIN(stream), "sink");
     GstPad* pad = gst_element_get_static_pad(sink, "sink");
@@ -200,6 +216,17 @@ double rate_of(const std::vector<int64_t>& times) {
   return elapsed > 0 ? static_cast<double>(times.size() - 1 - first) * 1e6 / elapsed : 0;
 }
 
+// Of a stage that played to its end.
+Outcome outcome_of(Stage& stage) {
+  const std::vector<int64_t> times = stage.arrivals().times();
+  Outcome outcome;
+  outcome.frames = static_cast<int>(times.size());
+  outcome.frames_per_second = rate_of(times);
+  if (!times.empty()) outcome.work_us = stage.work_time() / 1e3 / outcome.frames;
+  outcome.device = stage.active_device();
+  return outcome;
+}
+
 // Frames alone on their way, so that nothing behind them can push them on.
 double single_frame_latency(FrameSupply supply, const std::string& chain, GstContext* context) {
   constexpr int kWarmUp = 5;
@@ -245,11 +272,8 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
     for (int i = 1; i < streams; ++i) stage.add(make_frame_source(supply), chain + kSink);
     if (context) gst_element_set_context(stage.pipeline(), context);
     stage.play_to_end();
-    const std::vector<int64_t> times = stage.arrivals().times();
-    outcome.frames = static_cast<int>(times.size());
-    outcome.frames_per_second = rate_of(times);
+    outcome = outcome_of(stage);
     outcome.offered_pool = was_offered_pool(source);
-    outcome.device = stage.active_device();
     const int sent = streams * supply.frames;
     if (outcome.frames != sent) {
       throw DeviceError(std::to_string(outcome.frames) + " of " + std::to_string(sent) +
@@ -265,12 +289,7 @@ Outcome play_text(const std::string& text, int streams) {
   Stage stage;
   for (int i = 0; i < streams; ++i) stage.add(nullptr, text + kSink);
   stage.play_to_end();
-  Outcome outcome;
-  const std::vector<int64_t> times = stage.arrivals().times();
-  outcome.frames = static_cast<int>(times.size());
-  outcome.frames_per_second = rate_of(times);
-  outcome.device = stage.active_device();
-  return outcome;
+  return outcome_of(stage);
 }
 
 }  // namespace regions

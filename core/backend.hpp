@@ -63,12 +63,16 @@ class Queue {
   virtual void copy(const ConstFrame& from, const Frame& to) = 0;
   // The same for plain bytes.
   virtual void copy_bytes(const void* from, void* to, size_t bytes) = 0;
+  // Marks where a frame's work begins.
+  virtual void start() = 0;
   // Marks the end of a frame's work.
   virtual void record() = 0;
   // Whether all work before the last record() is done. Never blocks.
   virtual bool done() const = 0;
   // Blocks until then. Throws what the work threw, or DeviceError.
   virtual void wait() = 0;
+  // Nanoseconds between the last start() and the record() behind it, once wait() returned.
+  virtual int64_t elapsed() const = 0;
   // A backend's own handle: cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }
 

@@ -110,6 +110,18 @@ void CpuQueue::pick(const ConstFrame& from, const Frame& to, const PixelPicking&
   submit([=, this] { regions::pick(from, to, picking, workers_); });
 }
 
+void CpuQueue::start() {
+  submit_always([this] {
+    const std::lock_guard lock(mutex_);
+    begin_ = std::chrono::steady_clock::now();
+  });
+}
+
+int64_t CpuQueue::elapsed() const {
+  const std::lock_guard lock(mutex_);
+  return std::chrono::nanoseconds(end_ - begin_).count();
+}
+
 void CpuQueue::record() {
   std::unique_lock lock(mutex_);
   next_place(lock).run = nullptr;
@@ -137,6 +149,7 @@ void CpuQueue::serve() {
     Task& task = ring_[finished_ % kTasks];
     if (!task.run) {
       dropping_ = false;
+      end_ = std::chrono::steady_clock::now();
     } else if (task.always) {
       lock.unlock();
       task.run(task.closure);

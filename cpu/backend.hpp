@@ -2,6 +2,7 @@
 // Workers.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -52,9 +53,11 @@ class CpuQueue final : public Queue {
   void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                   bool is_tint) override;
   void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override;
+  void start() override;
   void record() override;
   bool done() const override;
   void wait() override;
+  int64_t elapsed() const override;
 
  private:
   struct Task {
@@ -84,7 +87,8 @@ class CpuQueue final : public Queue {
   uint64_t finished_ = 0;
   uint64_t recorded_ = 0;  // value of submitted_ just after the last record()
   std::exception_ptr error_;
-  bool dropping_ = false;  // a task threw; until the end of its frame
+  std::chrono::steady_clock::time_point begin_, end_;  // of the last frame
+  bool dropping_ = false;                              // a task threw; until the end of its frame
   bool ending_ = false;
   std::thread thread_;
 };

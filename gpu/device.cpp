@@ -55,20 +55,17 @@ void expect_device(int ordinal) {
 
 class CudaQueue : public Queue {
  public:
-  CudaQueue(std::shared_ptr<Backend> backend, int priority) : backend_(std::move(backend)) {
-    int lowest = 0, highest = 0;  // smaller numbers go first
-    check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "asking for priorities");
-    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
-                                       std::max(lowest - priority, highest)),
-          "creating a stream");
-    const cudaError_t error = cudaEventCreateWithFlags(&end_, cudaEventDisableTiming);
-    if (error != cudaSuccess) cudaStreamDestroy(stream_);
-    check(error, "creating an event");
+  CudaQueue(std::shared_ptr<Backend> backend, int priority)
+      : backend_(std::move(backend)), stream_(make_stream(priority)) {
+    for (cudaEvent_t* event : {&begin_, &end_}) {
+      const cudaError_t error = cudaEventCreate(event);
+      if (error != cudaSuccess) release();
+      check(error, "creating an event");
+    }
   }
   ~CudaQueue() override {
     Backend::Entry entry(*backend_);
-    cudaEventDestroy(end_);
-    cudaStreamDestroy(stream_);
+    release();
   }
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
@@ -98,12 +95,24 @@ class CudaQueue : public Queue {
   void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
     regions::pick(from, to, picking, stream_);
   }
+  void start() override { check(cudaEventRecord(begin_, stream_), "recording an event"); }
   void record() override { check(cudaEventRecord(end_, stream_), "recording an event"); }
   bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }
   void wait() override { check(cudaEventSynchronize(end_), "running a frame on the GPU"); }
+  int64_t elapsed() const override {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "asking for a frame's time");
+    return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+  }
   void* native() const override { return stream_; }
 
  private:
+  void release() {
+    for (cudaEvent_t event : {begin_, end_}) {
+      if (event) cudaEventDestroy(event);
+    }
+    cudaStreamDestroy(stream_);
+  }
   static cudaMemcpyKind direction(Memory from, Memory to) {
     if (from == Memory::host) {
       return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
@@ -113,7 +122,7 @@ class CudaQueue : public Queue {
 
   std::shared_ptr<Backend> backend_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t end_ = nullptr;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
 class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {

@@ -21,11 +21,11 @@ void FilterStream::post_regions(const Finished& finished) {
 }
 
 GstStructure* FilterStream::stats() const {
-  return gst_structure_new("application/x-regions-stats", "frames-in", G_TYPE_UINT64,
-                           counts_.in.load(), "frames-out", G_TYPE_UINT64, counts_.out.load(),
-                           "frames-late", G_TYPE_UINT64, counts_.late.load(), "frames-dropped",
-                           G_TYPE_UINT64, counts_.dropped.load(), "latency", G_TYPE_UINT64,
-                           latency(), nullptr);
+  return gst_structure_new(
+      "application/x-regions-stats", "frames-in", G_TYPE_UINT64, counts_.in.load(), "frames-out",
+      G_TYPE_UINT64, counts_.out.load(), "frames-late", G_TYPE_UINT64, counts_.late.load(),
+      "frames-dropped", G_TYPE_UINT64, counts_.dropped.load(), "latency", G_TYPE_UINT64, latency(),
+      "work-time", G_TYPE_UINT64, counts_.work_time.load(), nullptr);
 }
 
 void FilterStream::measure(const FrameSlot& slot) {

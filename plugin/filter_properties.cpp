@@ -26,7 +26,8 @@ void install_filter_properties(GObjectClass* klass, const ElementSpec& spec) {
       klass, kStats,
       g_param_spec_boxed("stats", "stats",
                          "Since READY: frames-in, frames-out, frames-late (left out by QoS) and "
-                         "frames-dropped (by a flush, stop or error) (frames), latency (ns)",
+                         "frames-dropped (by a flush, stop or error) (frames), latency (ns), "
+                         "work-time (of the device on frames-out, in all, ns)",
                          GST_TYPE_STRUCTURE,
                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   const auto settings = setting_fields();

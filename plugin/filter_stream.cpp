@@ -111,7 +111,7 @@ void FilterStream::shut() {
 }
 
 void FilterStream::reopen() {
-  counts_.in = counts_.out = counts_.late = counts_.dropped = 0;
+  counts_.in = counts_.out = counts_.late = counts_.dropped = counts_.work_time = 0;
   const std::lock_guard lock(mutex_);
   shut_ = false;
 }
@@ -176,6 +176,7 @@ GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished
   }
   if (finished.structure && settings().post_messages) post_regions(finished);
   ++counts_.out;
+  counts_.work_time += static_cast<guint64>(slot.work_time() / static_cast<int64_t>(slot.frames()));
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), finished.buffer);
 }
 

@@ -55,7 +55,8 @@ class FilterStream {
   GstClockTime latency() const;
 
   // Since READY: frames that came in, left, were late and left out (QoS), or came in and were
-  // dropped (flush, stop, error); and latency(). The caller owns it.
+  // dropped (flush, stop, error); latency(); and how long the device worked on those that left. The
+  // caller owns it.
   GstStructure* stats() const;
   void count_late() { ++counts_.late; }
 
@@ -89,7 +90,7 @@ class FilterStream {
   std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known
   bool warned_ = false;
   struct Counts {
-    std::atomic<guint64> in{0}, out{0}, late{0}, dropped{0};
+    std::atomic<guint64> in{0}, out{0}, late{0}, dropped{0}, work_time{0};
   } counts_;
 };
 

@@ -68,6 +68,7 @@ void FrameSlot::begin() {
       if (setup_.map_pool) take_map(job);
     }
     if (!records_.empty()) job.table = records_.table();
+    queue_->start();
     if (work_) {
       const Job small = work_->enter(job);
       setup_.engine->enqueue(small, *queue_);
@@ -183,6 +184,7 @@ void FrameSlot::take_back(const Job& job) {
 void FrameSlot::finish() {
   try {
     queue_->wait();
+    work_time_ = queue_->elapsed();
     if (stack_) {
       stack_->spread();
     } else if (copy_rows_back_) {

@@ -51,6 +51,19 @@ TEST_P(InFlight, FramesLeaveInOrderWithTheirTimes) {
   EXPECT_EQ(h.waiting(), 0u);
 }
 
+TEST_P(InFlight, StatsTellHowLongTheDeviceWorked) {
+  Harness h(line("output=none"));
+  h.video("GRAY8", kWidth, kHeight);
+  EXPECT_EQ(stat(h, "work-time"), 0u);
+  const gint64 begin = g_get_monotonic_time();
+  for (int i = 0; i < 8; ++i) ASSERT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
+  h.eos();
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(h.pull());
+  const auto took = static_cast<guint64>(g_get_monotonic_time() - begin) * GST_USECOND;
+  EXPECT_GT(stat(h, "work-time"), 8 * GST_USECOND);
+  EXPECT_LT(stat(h, "work-time"), took * 8);
+}
+
 TEST_P(InFlight, AFrameLeavesWithoutALaterOne) {
   Harness h(line("output=none"));
   h.video("GRAY8", kWidth, kHeight);
