@@ -16,59 +16,66 @@ constexpr std::string_view kNames[] = {"allocation", "launch", "work"};
 constexpr int kKinds = 3;
 
 struct Plan {
-  std::mutex mutex;
   std::string text;
   int every[kKinds] = {};  // 0: never
   int counted[kKinds] = {};
+  int gone = 0;  // step; 0: never
+  int steps = 0;
 };
-Plan& plan() {
-  static Plan one;
-  return one;
+
+std::mutex mutex;  // guards the plan
+Plan plan;
+
+// Where a name's number goes; null if there is no such name.
+int* number_of(std::string_view name, Plan& wanted) {
+  if (name == "gone") return &wanted.gone;
+  for (int k = 0; k < kKinds; ++k) {
+    if (name == kNames[k]) return &wanted.every[k];
+  }
+  return nullptr;
 }
 
-void read(std::string_view part, int (&every)[kKinds]) {
+void read(std::string_view part, Plan& wanted) {
   const size_t equals = part.find('=');
-  int number = 0;
-  for (int k = 0; k < kKinds && equals != part.npos; ++k) {
-    if (part.substr(0, equals) != kNames[k]) continue;
+  int* to = equals == part.npos ? nullptr : number_of(part.substr(0, equals), wanted);
+  if (to) {
+    int number = 0;
     const char* end = part.data() + part.size();
     const auto [at, error] = std::from_chars(part.data() + equals + 1, end, number);
     if (error == std::errc() && at == end && number > 0) {
-      every[k] = number;
+      *to = number;
       return;
     }
   }
   throw InputError("REGIONS_FAULTS: '" + std::string(part) +
-                   "' is not allocation=N, launch=N or work=N");
+                   "' is not allocation=N, launch=N, work=N or gone=N");
 }
 
 }  // namespace
 
 void want_faults(const char* text) {
-  const std::string wanted = text ? text : "";
-  Plan& p = plan();
-  const std::lock_guard lock(p.mutex);
-  if (wanted == p.text) return;
-  int every[kKinds] = {};
-  for (std::string_view rest = wanted; !rest.empty();) {
+  Plan wanted;
+  wanted.text = text ? text : "";
+  const std::lock_guard lock(mutex);
+  if (wanted.text == plan.text) return;
+  for (std::string_view rest = wanted.text; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
-    read(rest.substr(0, comma), every);
+    read(rest.substr(0, comma), wanted);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  p.text = wanted;
-  for (int k = 0; k < kKinds; ++k) {
-    p.every[k] = every[k];
-    p.counted[k] = 0;
-  }
-  faults::wanted = !wanted.empty();
+  plan = wanted;
+  faults::wanted = !plan.text.empty();
 }
 
 void faults::count(Fault kind) {
   const auto k = static_cast<int>(kind);
-  Plan& p = plan();
   {
-    const std::lock_guard lock(p.mutex);
-    if (p.every[k] == 0 || ++p.counted[k] % p.every[k] != 0) return;
+    const std::lock_guard lock(mutex);
+    ++plan.steps;
+    if (plan.gone > 0 && plan.steps >= plan.gone) {
+      throw DeviceError("injected failure: the device is gone");
+    }
+    if (plan.every[k] == 0 || ++plan.counted[k] % plan.every[k] != 0) return;
   }
   const std::string what = "injected failure of " + std::string(kNames[k]);
   if (kind == Fault::allocation) throw MemoryError(what);

@@ -11,8 +11,10 @@ namespace regions {
 // CPU only: a GPU does not survive that).
 enum class Fault : uint8_t { allocation, launch, work };
 
-// "allocation=7,launch=40": from now on every 7th allocation fails, and every 40th launch. Null or
-// empty: none. The same text again changes nothing, counts go on. Throws InputError for another.
+// "allocation=7,launch=40": from now on every 7th allocation fails, and every 40th launch.
+// "gone=100": from the 100th of all these steps on each fails, as if the device was taken away.
+// Null or empty: none. The same text again changes nothing, counts go on. Throws InputError for
+// another.
 void want_faults(const char* text);
 
 namespace faults {

@@ -2,11 +2,13 @@
 """regions-transcode with inputs, filters and disks that fail: the cause is named, what was finished
 stays, and nothing half-written is left."""
 
+import os
 import resource
+import subprocess
 import unittest
 
 import media
-from transcoding import BALLS, UNTOUCHED, TranscodeCase
+from transcoding import BALLS, PROGRAM, UNTOUCHED, TranscodeCase
 
 
 class Failures(TranscodeCase):
@@ -74,6 +76,28 @@ class Failures(TranscodeCase):
                               resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
         self.assertRegex(text, "in.mkv: .*(writing|File too large)")
         self.assertEqual(self.written(), ["small.mkv"])
+
+    def test_a_device_that_goes_away(self):
+        """What was finished before stays, and the one that was under way is named."""
+        short = self.clip("short.mp4", "testsrc2=size=64x48:rate=25:duration=1",
+                          "-pix_fmt", "yuv420p")
+        long = self.clip("long.mp4", "testsrc2=size=64x48:rate=25:duration=40",
+                         "-pix_fmt", "yuv420p")
+        # So many steps that the short one just passes; every input is a process of its own.
+        for steps in (250 * 2**i for i in range(6)):
+            env = dict(os.environ, REGIONS_FAULTS=f"gone={steps}")
+            done = subprocess.run([PROGRAM, "-o", self.folder / "try", "--filter", UNTOUCHED, short],
+                                  env=env, capture_output=True, check=False)
+            if done.returncode == 0:
+                break
+        text = self.transcode(short, long, status=1, env=env)
+        self.assertRegex(text, "regions-transcode: .*long.mp4: .*the device is gone")
+        self.assertIn("1 of 2 inputs failed", text)
+        self.assertEqual(self.written(), ["short.mp4"])
+        self.expect_same_times(short, self.out / "short.mp4")
+        # The device is back.
+        self.transcode(short, long)
+        self.assertEqual(self.written(), ["long.mp4", "short.mp4"])
 
 
 if __name__ == "__main__":

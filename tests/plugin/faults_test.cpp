@@ -12,9 +12,8 @@ struct Outcome {
   int left = 0;
 };
 
-// A run of a few frames with the failure asked for.
-Outcome run(const std::string& line, const std::string& fault) {
-  g_setenv("REGIONS_FAULTS", fault.c_str(), TRUE);
+// A run of a few frames while `fault` is asked for.
+Outcome play(const std::string& line, const std::string& fault) {
   Outcome outcome;
   {
     Harness h(line);
@@ -52,6 +51,12 @@ Outcome run(const std::string& line, const std::string& fault) {
     }
     EXPECT_LE(outcome.left, accepted) << fault;
   }
+  return outcome;
+}
+
+Outcome run(const std::string& line, const std::string& fault) {
+  g_setenv("REGIONS_FAULTS", fault.c_str(), TRUE);
+  const Outcome outcome = play(line, fault);
   g_unsetenv("REGIONS_FAULTS");
   return outcome;
 }
@@ -75,6 +80,22 @@ TEST_P(Faults, EndInAnElementError) {
     }
     EXPECT_GT(failures, 2) << line << " " << kind;
     EXPECT_FALSE(run(line, "").failed) << "does not work again after " << kind;
+  }
+}
+
+// As if the GPU was taken away: this stream ends in an error, and so does the next one; with the
+// device back the element works.
+TEST_P(Faults, ADeviceThatIsGoneStaysGone) {
+  const std::string line = GetParam();
+  for (const int step : {1, 2, 5, 9, 14, 20}) {
+    const std::string fault = "gone=" + std::to_string(step);
+    g_setenv("REGIONS_FAULTS", fault.c_str(), TRUE);
+    EXPECT_TRUE(play(line, fault).failed) << line << " " << fault;
+    const Outcome later = play(line, fault);
+    EXPECT_TRUE(later.failed) << line << " " << fault;
+    EXPECT_EQ(later.left, 0) << line << " " << fault;
+    g_unsetenv("REGIONS_FAULTS");
+    EXPECT_FALSE(run(line, "").failed) << line << " after " << fault;
   }
 }
 
