@@ -204,9 +204,24 @@ void Stream::change_state() {
   if (state == GST_STATE_READY) {  // whoever was under way is dropped
     const std::lock_guard lock(mutex_);
     begin_stretch();
+    forget_refusals();
   }
   gst_element_set_state(pipeline_, GST_STATE_PLAYING);
   ++tally_.states;
+}
+
+// An event that is on its way when the sink stops is refused there, which GStreamer's source takes
+// for an error, whatever elements stand between.
+void Stream::forget_refusals() {
+  std::vector<GstMessage*> kept;
+  while (GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)) {
+    if (GST_OBJECT_FLAG_IS_SET(GST_MESSAGE_SRC(message), GST_ELEMENT_FLAG_SOURCE)) {
+      gst_message_unref(message);
+    } else {
+      kept.push_back(message);
+    }
+  }
+  for (GstMessage* message : kept) gst_bus_post(bus_, message);
 }
 
 void Stream::seek() {

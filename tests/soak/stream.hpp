@@ -44,6 +44,7 @@ class Stream {
   void change_caps();
   void change_property();
   void change_state();
+  void forget_refusals();
   void seek();
   int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(dice_); }
 
