@@ -24,6 +24,7 @@ struct Setup {
   uint32_t max_regions = 4096;  // records wanted for a frame
   bool tracks = false;          // regions are followed from frame to frame
   bool has_borders = false;     // borders are wanted, see RegionTable
+  uint32_t max_runs = 0;        // runs wanted for a frame or volume
 };
 
 // One frame's work. All views but `table` lie in the backend's memory and stay until the queue's

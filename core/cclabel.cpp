@@ -108,7 +108,16 @@ std::vector<Field> table() {
           "A click into the picture downstream makes its place the only seed, one of the right "
           "button one more, one of the middle button none (true or false)"),
       field<P, &P::method>("method", "How regions are found; all give the same labels", {},
-                           kMethods, Change::stopped)};
+                           kMethods, Change::stopped),
+      field<P, &P::attach_runs>(
+          "attach-runs",
+          "Say in the metadata which pixels each recorded region has, as runs of a row "
+          "(true or false)",
+          {}, {}, Change::stopped),
+      field<P, &P::max_runs>("max-runs",
+                             "Most runs recorded of a frame or volume; of more, the first in "
+                             "raster order (count)",
+                             {1, 1 << 24}, {}, Change::stopped)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }
@@ -174,6 +183,7 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
   expects(job.in.width == setup.size.width && job.in.height == setup.size.height * job.slices &&
               job.in.layout.format == setup.in.format,
           "the frame is not as configured");
+  expects(job.table.run_capacity <= setup.max_runs, "there are more runs than configured");
   expects(layers_of(params) == setup.layers, "thresholds are not as configured");
   expects(params.label_background == setup.has_background, "label-background is not as configured");
   expects(params.fill_holes == 0 || !params.label_background,

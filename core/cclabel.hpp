@@ -45,6 +45,8 @@ struct CcLabelParams : DrawingParams {
   NumberList<2 * Seeds::kMost> seeds;  // x, y, x, y, …
   bool click_seeds = false;
   Method method = Method::automatic;
+  bool attach_runs = false;
+  int64_t max_runs = 1 << 16;
 };
 
 // Whether the setting of connectivity is one of volumes.

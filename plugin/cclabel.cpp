@@ -32,6 +32,10 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool needs_mask() override { return reads_mask(); }
   bool needs_alpha() override { return params_in_use().source == Source::alpha; }
   uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
+  Details details() override {
+    const CcLabelParams params = params_in_use();
+    return {.runs = params.attach_runs ? static_cast<uint32_t>(params.max_runs) : 0};
+  }
 
   int depth() override { return static_cast<int>(params_in_use().depth); }
   int layers_for(const CcLabelParams& params) const override { return layers_of(params); }

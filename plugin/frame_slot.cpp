@@ -5,13 +5,29 @@
 #include <exception>
 
 namespace regions {
+namespace {
+
+// A frame of a volume tells of its own pixels: rows count its picture's.
+std::vector<PixelRun> runs_of_slice(std::span<const PixelRun> runs, const Stack& stack, int z) {
+  std::vector<PixelRun> here;
+  for (PixelRun run : runs) {
+    const Stack::Place place = stack.place(static_cast<int>(run.row));
+    if (place.z != z) continue;
+    run.row = static_cast<uint32_t>(place.y);
+    here.push_back(run);
+  }
+  return here;
+}
+
+}  // namespace
 
 FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     : setup_(setup), index_(index), queue_(setup.backend->make_queue(setup.priority)) {
   Backend& backend = *setup.backend;
   if (setup.engine->makes_regions()) {
     const Details details = setup.engine->details();
-    records_ = RegionRecords(backend, setup.engine->max_regions(), details.lab, details.borders);
+    records_ = RegionRecords(backend, setup.engine->max_regions(), details.lab, details.borders,
+                             details.runs);
   }
   if (setup.depth > 1) {
     stack_ = std::make_unique<SliceStack>(setup, *queue_);
@@ -233,7 +249,11 @@ void FrameSlot::judge() {
   const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
   warning_ = verdict.warning;
   kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
-  if (work_) records_.enlarge(setup_.place, std::min(kept_, total_));
+  runs_ = records_.runs();
+  if (!work_) return;
+  records_.enlarge(setup_.place, std::min(kept_, total_));
+  enlarged_runs_ = enlarge(setup_.place, runs_);
+  runs_ = enlarged_runs_;
 }
 
 Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions,
@@ -243,11 +263,17 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
   findings.size = setup_.in.size;
   findings.total = total_;
   findings.regions = regions;
-  if (!stack_) {
-    findings.details = setup_.engine->details();
+  findings.details = setup_.engine->details();
+  std::vector<PixelRun> here;
+  if (stack_) {
+    here = runs_of_slice(runs_, {setup_.in.size, slices, setup_.layers}, slice);
+    findings.runs = here;
+  } else {
+    findings.runs = runs_;
     findings.moments = records_.moments(kept_);
     findings.borders = records_.borders();
   }
+  findings.runs_truncated = records_.total_runs() > records_.runs().size();
   findings.slice = slice;
   findings.slices = setup_.depth > 1 ? slices : 0;
   findings.layers = setup_.layers;

@@ -74,7 +74,9 @@ class FrameSlot {
   Attached attached_;
   std::unique_ptr<SliceStack> stack_;   // of volumes, in place of all that
   std::unique_ptr<WorkPictures> work_;  // null where the whole picture is worked on
-  uint32_t kept_ = 0;                   // regions that have a label
+  std::span<const PixelRun> runs_;      // of what has finished
+  std::vector<PixelRun> enlarged_runs_;
+  uint32_t kept_ = 0;  // regions that have a label
   uint32_t total_ = 0;
   std::string warning_;
   gint64 started_ = 0;

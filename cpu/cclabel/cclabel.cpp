@@ -97,6 +97,7 @@ class CcLabelCpu final : public CcLabel {
     slot.tracks = {slot.table_of(job), counts.recorded};
     Job rest = job;
     rest.labels = {};
+    rest.table.runs = nullptr;
     write(rest, params, slot, 0);
     finish(job, params, slot, counts);
   }
@@ -112,6 +113,10 @@ class CcLabelCpu final : public CcLabel {
     if (params.output == CcOutput::overlay && !job.out.empty()) {
       draw(job.in, job.out, slot.labels_of(job), {slot.table_of(job), counts.recorded}, params,
            slot.ink, workers_);
+    }
+    if (job.table.runs) {
+      const Stack stack = stack_of(setup_, job);
+      slot.runs.fill(rows_of(slot.labels_of(job), 0, stack.rows()), job.table, workers_);
     }
     if (job.table.total) *job.table.total = counts.total;
   }
@@ -276,7 +281,7 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
   const Stack& stack = slot.forest.stack();
   const int width = setup_.size.width;
   const bool draws = params.output == CcOutput::overlay, wants_out = !job.out.empty() && !draws;
-  const LabelMap labels = draws ? slot.labels_of(job) : job.labels;
+  const LabelMap labels = draws || job.table.runs ? slot.labels_of(job) : job.labels;
   ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;

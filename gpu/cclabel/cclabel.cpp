@@ -8,6 +8,7 @@
 #include "gpu/cclabel/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/propagation/propagation.hpp"
+#include "gpu/runs/run_list.hpp"
 #include "gpu/tracking/tracker.hpp"
 #include "gpu/volumes/slot.hpp"
 
@@ -64,6 +65,9 @@ class CcLabelCuda final : public CcLabel {
     slots_.clear();
     volume_slots_.clear();
     setup_ = setup;
+    run_lists_ =
+        std::vector<runs::RunList>(setup.max_runs > 0 ? static_cast<size_t>(setup.slots) : 0);
+    for (runs::RunList& list : run_lists_) list.allocate(*backend_, setup);
     historic_.reset();
     if (const Method method = chosen(method_, is_binary_); is_historic(method)) {
       historic_ = propagation::make_historic(backend_, method);
@@ -81,6 +85,22 @@ class CcLabelCuda final : public CcLabel {
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     check_inputs(job, params);
+    if (!job.table.runs) return label(job, params, queue);
+    const runs::RunList& runs = run_lists_.at(static_cast<size_t>(job.slot));
+    Job labelled = job;
+    if (job.labels.empty()) labelled.labels = runs.labels(stack_of(setup_, job));
+    label(labelled, params, queue);
+    runs.fill(labelled.labels, job.table, stream_of(queue));
+  }
+
+  void reset() override { tracker_.forget(); }
+  uint32_t passes(int slot) const override { return historic_ ? historic_->passes(slot) : 0; }
+  TrackReport track_report(int slot) const override {
+    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
+  }
+
+ private:
+  void label(const Job& job, const Params& params, Queue& queue) {
     if (historic_) {
       Params as_chosen = params;
       as_chosen.method = chosen(params.method, params.criterion == Criterion::binary);
@@ -116,14 +136,6 @@ class CcLabelCuda final : public CcLabel {
     slot.side().join(stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
-
-  void reset() override { tracker_.forget(); }
-  uint32_t passes(int slot) const override { return historic_ ? historic_->passes(slot) : 0; }
-  TrackReport track_report(int slot) const override {
-    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
-  }
-
- private:
   // Union-find over the runs of volumes takes `binary` alone; propagation takes what is left.
   Method chosen(Method method, bool is_binary) const {
     if (is_historic(method) || is_binary || !volumes::Slot::serves(setup_)) return method;
@@ -268,6 +280,7 @@ class CcLabelCuda final : public CcLabel {
   std::vector<Slot> slots_;
   std::vector<volumes::Slot> volume_slots_;  // in their place where they serve the stream
   std::unique_ptr<CcLabel> historic_;        // the same
+  std::vector<runs::RunList> run_lists_;     // of slots, where runs are wanted
   Method method_ = Method::automatic;        // configured
   bool is_binary_ = true;                    // likewise
   tracking::Tracker tracker_;
