@@ -19,6 +19,7 @@ struct Setup {
   bool has_mask = false;
   int slots = 1;                // frames in flight, or, with `depth`, volumes
   int depth = 1;                // frames of a volume
+  bool slides = false;          // frames come one by one, each ends a volume of the last `depth`
   int layers = 1;               // pictures that come out of each frame, see Stack
   bool has_background = false;  // background has regions too
   uint32_t max_regions = 4096;  // records wanted for a frame

@@ -89,6 +89,12 @@ std::vector<Field> table() {
                           "So many successive frames are the slices of a volume that is labelled "
                           "as one; they leave when it is full or the stream ends (frames)",
                           {1, 65535}, {}, Change::stopped),
+      field<P, &P::sliding>(
+          "sliding",
+          "Every frame is labelled with the `depth` - 1 before it and leaves at once: its regions "
+          "are what is connected through those frames, and are followed as with `track` by the "
+          "pixels that two such windows share (true or false)",
+          {}, {}, Change::stopped),
       field<P, &P::thresholds>(
           "thresholds",
           "Label at each of these in place of `threshold`; outputs have a layer for each, one "
@@ -165,19 +171,23 @@ void expects_stackable(const Setup& setup) {
   expects(!halves || setup.depth == 1 || setup.size.height % 2 == 0,
           std::string(name_of(setup.in.format)) +
               " pictures of odd height have no volumes: their rows of chroma would be shared");
-  expects(!setup.tracks || (setup.depth == 1 && setup.layers == 1 && !setup.has_background),
-          "track=true follows regions of pictures: it takes no depth, no thresholds and no "
-          "label-background");
+  expects(!setup.slides || (setup.depth > 1 && setup.layers == 1 && !setup.has_background),
+          "sliding=true takes a depth of at least 2, no thresholds and no label-background");
+  expects(!setup.tracks ||
+              ((setup.depth == 1 || setup.slides) && setup.layers == 1 && !setup.has_background),
+          "track=true follows regions of pictures: it takes no depth (unless sliding), no "
+          "thresholds and no label-background");
 }
 
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
   const bool is_volume = setup.depth > 1;
+  expects(params.sliding == setup.slides, "sliding is not as configured");
   const std::string connectivity = std::to_string(static_cast<int>(params.connectivity));
   expects(is_spatial(params.connectivity) == is_volume,
           is_volume
               ? "connectivity " + connectivity + " is one of pictures; with depth it is 6, 18 or 26"
               : "connectivity " + connectivity + " is one of volumes; without depth it is 4 or 8");
-  expects(job.slices >= 1 && job.slices <= setup.depth,
+  expects(job.slices >= 1 && job.slices <= (setup.slides ? 1 : setup.depth),
           "a volume of " + std::to_string(job.slices) + " slices, configured for " +
               std::to_string(setup.depth));
   expects(job.in.width == setup.size.width && job.in.height == setup.size.height * job.slices &&
@@ -197,7 +207,7 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
           "thresholds are of criterion=binary");
   expects(params.source != Source::mask, "source=mask takes pictures: no depth, no thresholds");
   expects(params.fill_holes == 0, "fill-holes takes pictures: no depth, no thresholds");
-  expects(params.output != CcOutput::overlay || job.out.empty(),
+  expects(params.output != CcOutput::overlay || setup.slides || job.out.empty(),
           "output=overlay draws on pictures; with depth or thresholds choose another");
 }
 

@@ -7,6 +7,7 @@
 
 #include "cpu/backend.hpp"
 #include "cpu/cclabel/bands.hpp"
+#include "cpu/cclabel/labeller.hpp"
 #include "cpu/cclabel/measure.hpp"
 #include "cpu/cclabel/rows.hpp"
 #include "cpu/cclabel/share.hpp"
@@ -313,10 +314,8 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
 
 }  // namespace
 
-template <>
-std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cpu>(
-    std::shared_ptr<Backend> backend) {
-  return std::make_unique<CcLabelCpu>(std::move(backend));
+std::unique_ptr<CcLabel> make_labeller(const std::shared_ptr<Backend>& backend) {
+  return std::make_unique<CcLabelCpu>(backend);
 }
 
 }  // namespace regions

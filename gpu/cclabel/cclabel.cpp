@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gpu/cclabel/labeller.hpp"
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
@@ -17,10 +18,6 @@ namespace cclabel {
 namespace {
 
 using Params = CcLabelParams;
-
-Connectivity dual(Connectivity connectivity) {
-  return connectivity == Connectivity::eight ? Connectivity::four : Connectivity::eight;
-}
 
 // What is labelled.
 Subject subject_of(const Job& job, const Params& params) {
@@ -287,12 +284,11 @@ class CcLabelCuda final : public CcLabel {
 };
 
 }  // namespace
-}  // namespace cclabel
 
-template <>
-std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cuda>(
-    std::shared_ptr<Backend> backend) {
-  return std::make_unique<cclabel::CcLabelCuda>(std::move(backend));
+std::unique_ptr<CcLabel> make_labeller(std::shared_ptr<Backend> backend) {
+  return std::make_unique<CcLabelCuda>(std::move(backend));
 }
+
+}  // namespace cclabel
 
 }  // namespace regions
