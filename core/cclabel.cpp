@@ -71,7 +71,8 @@ std::vector<Field> table() {
                              {0, kMostArea}),
       field<P, &P::fill_holes>(
           "fill-holes",
-          "Enclosed background up to this area becomes foreground, binary only (pixels)",
+          "Enclosed background up to this area becomes foreground, binary only; of volumes, what "
+          "touches none of their six sides; connected 26 where foreground is 6, else 6 (pixels)",
           {0, kMostArea}),
       field<P, &P::max_regions>("max-regions",
                                 "Most regions recorded in a frame's metadata (count)", {1, 1 << 16},
@@ -205,8 +206,8 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
   if (!is_volume && setup.layers == 1) return;
   expects(setup.layers == 1 || params.criterion == Criterion::binary,
           "thresholds are of criterion=binary");
-  expects(params.source != Source::mask, "source=mask takes pictures: no depth, no thresholds");
-  expects(params.fill_holes == 0, "fill-holes takes pictures: no depth, no thresholds");
+  expects(setup.layers == 1 || params.source != Source::mask,
+          "source=mask has no use for thresholds: what is not 0 is foreground");
   expects(params.output != CcOutput::overlay || setup.slides || job.out.empty(),
           "output=overlay draws on pictures; with depth or thresholds choose another");
 }

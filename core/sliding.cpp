@@ -36,8 +36,11 @@ void Sliding::configure(const Setup& setup) {
   volumes_->configure(volume);
   window_ = WindowPlaces(setup.depth);
   turn_ = 0;
-  frames_ = backend_->allocate(
-      packed_bytes(setup.in, {setup.size.width, 2 * setup.depth * setup.size.height}));
+  labelled_ = setup.in;
+  is_mask_ = false;
+  const Size all = {setup.size.width, 2 * setup.depth * setup.size.height};
+  const size_t masks = setup.has_mask ? packed_bytes(layout_of(PixelFormat::labels32), all) : 0;
+  frames_ = backend_->allocate(std::max(packed_bytes(setup.in, all), masks));
   for (Block& map : labels_) {
     map =
         backend_->allocate(setup.size.area() * static_cast<size_t>(setup.depth) * sizeof(uint32_t));
@@ -50,6 +53,9 @@ void Sliding::enqueue(const Job& job, const CcLabelParams& params, Queue& queue)
   expects_stackable(setup_, job, params);
   expects_trackable(setup_, job, params);
   expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+  expects(params.source != Source::mask ||
+              (setup_.has_mask && !job.mask.empty() && job.mask.size() == setup_.size),
+          "source=mask, but the frame has no mask of its size");
   slide(job, params, queue);
 }
 
@@ -60,18 +66,24 @@ void Sliding::reset() {
   forget();
 }
 
-// `count` frames from a place on, as a stack.
 Frame Sliding::places(int first, int count) const {
   const Size size = setup_.size;
-  const Frame all = packed_frame(setup_.in, {size.width, 2 * setup_.depth * size.height},
+  const Frame all = packed_frame(labelled_, {size.width, 2 * setup_.depth * size.height},
                                  setup_.color, backend_->memory(), frames_.data());
   return rows_of(all, first * size.height, count * size.height);
 }
 
 WindowLabels Sliding::label_window(const Job& job, const CcLabelParams& params, Queue& queue) {
+  const bool is_mask = params.source == Source::mask;
+  const ConstFrame& labelled = is_mask ? job.mask : job.in;
+  if (is_mask != is_mask_ || labelled.layout.format != labelled_.format) {
+    is_mask_ = is_mask;  // another source, or masks of another format
+    labelled_ = labelled.layout;
+    window_ = WindowPlaces(setup_.depth);
+  }
   const WindowPlaces::Step step = window_.next();
   if (step.moved > 0) queue.copy(places(0, step.moved), places(step.moved_to, step.moved));
-  queue.copy(job.in, places(step.place, 1));
+  queue.copy(labelled, places(step.place, 1));
   const auto map_of = [&](int turn, int slices) {
     const Stack stack{setup_.size, slices, 1};
     return LabelMap{labels_[turn].as<uint32_t>(), setup_.size.width, stack.rows(),
@@ -79,7 +91,13 @@ WindowLabels Sliding::label_window(const Job& job, const CcLabelParams& params, 
   };
   Job volume;
   volume.slices = step.slices;
-  volume.in = places(step.place, step.slices);
+  const Frame window = places(step.place, step.slices);
+  volume.in = window;
+  if (is_mask) {
+    // Pixels are not looked at.
+    volume.mask = window;
+    volume.in.layout = setup_.in;
+  }
   volume.labels = map_of(turn_, step.slices);
   CcLabelParams plain = params;
   plain.sliding = plain.track = false;

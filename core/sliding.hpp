@@ -78,12 +78,15 @@ class Sliding : public CcLabel {
   const Setup& setup() const { return setup_; }
 
  private:
+  // `count` frames of what is labelled, from a place on, as a stack.
   Frame places(int first, int count) const;
 
   const std::shared_ptr<Backend> backend_;
   const std::unique_ptr<CcLabel> volumes_;
   Setup setup_;
   WindowPlaces window_;
+  Layout labelled_;  // of the window's frames, which are pictures or masks
+  bool is_mask_ = false;
   Block frames_;     // 2 depth of them
   Block labels_[2];  // of windows, by turns
   int turn_ = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/region_records.hpp"
+#include "plugin/attached_mask.hpp"
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
 #include "plugin/region_meta.hpp"
@@ -67,8 +68,7 @@ class FrameSlot {
   GstBuffer* input_ = nullptr;   // held while its memory is read; null when it is the output
   GstBuffer* output_ = nullptr;  // what leaves
   GstBuffer* map_ = nullptr;     // the label map or mask to attach
-  GstBuffer* mask_ = nullptr;    // what came attached
-  GstMapInfo mask_map_ = {};
+  AttachedMask mask_;            // what came attached
   MappedPicture in_map_, out_map_;
   bool copy_rows_back_ = false;  // the result waits in pinned_out_ for finish()
   Attached attached_;

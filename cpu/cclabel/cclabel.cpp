@@ -153,7 +153,7 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects_stackable(setup_, job, params);
   const bool is_mask = params.source == Source::mask;
   expects(!is_mask || !job.mask.empty(), "source is mask, but the frame has none");
-  expects(!is_mask || job.mask.size() == setup_.size, "the mask has another size than the frame");
+  expects(!is_mask || job.mask.size() == job.in.size(), "the mask has another size than the frame");
   expects(
       params.source != Source::alpha || setup_.in.alpha,
       "source is alpha, but the format " + std::string(name_of(setup_.in.format)) + " has none");
@@ -232,14 +232,14 @@ CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot
   AreaRange kept{.min = static_cast<uint64_t>(params.min_area), .chosen_only = chosen_only};
   if (params.max_area > 0) kept.max = static_cast<uint64_t>(params.max_area);
   const bool filters = kept.min > 1 || params.max_area > 0 || chosen_only;
-  if (filters) find_areas(forest, slot.pixels, forest.stack().size(), 0, workers_);
+  if (filters) find_areas(forest, slot.pixels, 0, false, workers_);
   forest.choose(slot.pixels, seeds_of(params, setup_.size));
   Counts counts{};
   counts.total = forest.number(workers_, filters ? &kept : nullptr);
   counts.recorded = std::min(counts.total, slot.capacity_of(job));
   const uint32_t limit = limit_of(job, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
-    if (!filters) find_areas(forest, slot.pixels, forest.stack().size(), 0, workers_);
+    if (!filters) find_areas(forest, slot.pixels, 0, false, workers_);
     forest.drop_smallest(limit);
     counts.recorded = std::min(counts.recorded, limit);
   }

@@ -173,7 +173,7 @@ class CcLabelCuda final : public CcLabel {
             "on CUDA, the criterion of volumes changes to or from binary only when stopped");
     if (params.source == Source::mask) {
       expects(!job.mask.empty(), "source=mask, but the frame has no mask");
-      expects(job.mask.size() == setup_.size, "the mask is not of the picture's size");
+      expects(job.mask.size() == job.in.size(), "the mask is not of the picture's size");
     }
     expects(params.source != Source::alpha || setup_.in.alpha,
             "source=alpha, but the picture has no alpha");

@@ -79,6 +79,13 @@ TEST_F(CcLabelSlidingCuda, Outputs) {
   }
 }
 
+TEST_F(CcLabelSlidingCuda, Masks) {
+  CcLabelParams params = sliding_params(3);
+  params.source = Source::mask;
+  const std::vector<Picture> masks = noise_pictures({77, 31}, 9, 0.9);
+  expect_same(noise_pictures({77, 31}, 9, 0), params, {.slots = 2, .masks = frames_of(masks)});
+}
+
 // More regions than are recorded; large windows that are labelled while others still are.
 TEST_F(CcLabelSlidingCuda, LargeFramesAndFewRecords) {
   const CcLabelParams params = sliding_params(5);

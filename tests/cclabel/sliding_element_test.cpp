@@ -100,6 +100,20 @@ TEST(CcLabelSlidingElement, OverlaysAndSmallerPicturesWorkToo) {
   }
 }
 
+// A label map from upstream takes the picture's place in the window.
+TEST(CcLabelSlidingElement, MasksMakeWindowsToo) {
+  Harness h(
+      "cclabel name=first device=cpu output=none connectivity=4 ! "
+      "cclabel name=cclabel device=cpu source=mask output=none depth=3 sliding=true "
+      "connectivity=6");
+  h.video("GRAY8", kWidth, kHeight);
+  EXPECT_EQ(pushed(h, 1), 2);
+  EXPECT_EQ(pushed(h, 2), 1);
+  EXPECT_EQ(pushed(h, 3), 1);
+  EXPECT_EQ(pushed(h, 5), 1);
+  EXPECT_EQ(pushed(h, 7), 2);
+}
+
 TEST(CcLabelSlidingElement, WhatDoesNotGoTogetherIsAnError) {
   struct Case {
     const char *line, *says;

@@ -19,6 +19,7 @@ class WindowSlot {
       : setup_(setup), options_(options), index_(index), queue_(backend.make_queue()) {
     memory_ = backend.memory();
     in_ = backend.allocate(packed_bytes(setup.in, setup.size));
+    mask_ = backend.allocate(packed_bytes(setup.mask, setup.size));
     labels_ = backend.allocate(map_bytes());
     host_labels_ = backend.allocate_pinned(map_bytes());
     table_ = backend.allocate_pinned((options.capacity + 1) * sizeof(Region));
@@ -28,7 +29,7 @@ class WindowSlot {
     host_out_ = backend.allocate_pinned(packed_bytes(setup.out, setup.size));
   }
 
-  void begin(Algorithm<CcLabelParams>& algorithm, const ConstFrame& frame,
+  void begin(Algorithm<CcLabelParams>& algorithm, const ConstFrame& frame, const ConstFrame& mask,
              const CcLabelParams& params) {
     const Frame in = packed_frame(setup_.in, setup_.size, {}, memory_, in_.data());
     queue_->copy(frame, in);
@@ -36,6 +37,11 @@ class WindowSlot {
     Job job;
     job.slot = index_;
     job.in = in;
+    if (!mask.empty()) {
+      const Frame there = packed_frame(setup_.mask, setup_.size, {}, memory_, mask_.data());
+      queue_->copy(mask, there);
+      job.mask = there;
+    }
     job.labels = {labels_.as<uint32_t>(), width, setup_.size.height, 4 * ptrdiff_t{width}};
     job.table = {table_.as<Region>(), options_.capacity, total()};
     if (options_.most_runs > 0) {
@@ -94,7 +100,7 @@ class WindowSlot {
   const int index_;
   std::unique_ptr<Queue> queue_;
   Memory memory_;
-  Block in_, labels_, host_labels_, table_, runs_, out_, host_out_;
+  Block in_, mask_, labels_, host_labels_, table_, runs_, out_, host_out_;
 };
 
 }  // namespace
@@ -105,6 +111,8 @@ std::vector<WindowResult> run_windows(const std::shared_ptr<Backend>& backend,
                                       const CcLabelParams& params, const WindowOptions& options) {
   const Backend::Entry entry(*backend);
   Setup setup{.in = frames[0].layout, .size = frames[0].size(), .slots = options.slots};
+  setup.has_mask = !options.masks.empty();
+  setup.mask = layout_of(PixelFormat::gray8);
   setup.depth = static_cast<int>(params.depth);
   setup.slides = setup.tracks = true;
   setup.max_regions = options.capacity;
@@ -123,7 +131,8 @@ std::vector<WindowResult> run_windows(const std::shared_ptr<Backend>& backend,
   for (size_t i = 0; i < frames.size() + slots.size(); ++i) {
     WindowSlot& slot = *slots[i % slots.size()];
     if (slot.busy) results.push_back(slot.finish(dynamic_cast<CcLabel&>(algorithm)));
-    if (i < frames.size()) slot.begin(algorithm, frames[i], params);
+    if (i >= frames.size()) continue;
+    slot.begin(algorithm, frames[i], setup.has_mask ? options.masks[i] : ConstFrame{}, params);
   }
   return results;
 }

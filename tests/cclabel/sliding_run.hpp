@@ -24,6 +24,7 @@ struct WindowOptions {
   uint32_t capacity = 4096;
   uint32_t most_runs = 0;
   std::optional<PixelFormat> out;
+  std::vector<ConstFrame> masks;  // gray8, one a frame, or none
 };
 
 // Gray frames of one size.

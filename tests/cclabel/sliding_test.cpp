@@ -56,6 +56,28 @@ TEST(CcLabelSliding, FiltersAndCriteriaAreTheVolumes) {
   expect_definition(noise_pictures({40, 22}, 9, 0), params, {.slots = 2});
 }
 
+TEST(CcLabelSliding, MasksAreLabelledAndPicturesMeasured) {
+  CcLabelParams params = sliding_params(3);
+  params.source = Source::mask;
+  const std::vector<Picture> pictures = noise_pictures({37, 21}, 9, 0);
+  const std::vector<Picture> masks = noise_pictures({37, 21}, 9, 0.85);
+  const std::vector<ConstFrame> labelled = frames_of(masks);
+  const auto found = on_cpu(frames_of(pictures), params, {.masks = labelled});
+  CcLabelParams nonzero = params;
+  nonzero.source = Source::image;
+  nonzero.threshold = 0.5 / 255;
+  for (size_t t = 0; t < labelled.size(); ++t) {
+    const Labelling expected = last_of_window_slowly(labelled, t, nonzero);
+    EXPECT_EQ(found[t].labelling.labels, expected.labels) << "frame " << t;
+    uint64_t sum = 0, measured = 0;
+    for (size_t i = 0; i < expected.labels.size(); ++i) {
+      if (expected.labels[i]) sum += pictures[t].pixels[i];
+    }
+    for (const Region& r : found[t].labelling.regions) measured += r.sum_value[0];
+    EXPECT_EQ(measured, sum) << "frame " << t;
+  }
+}
+
 // Of places in a doubled ring: whoever is in the window lies where its frame was put.
 TEST(CcLabelSliding, WindowsKeepTheirFrames) {
   for (const int depth : {2, 3, 5}) {

@@ -21,7 +21,7 @@ class CcLabelVolumeCuda : public testing::Test {
   }
 
   RunResult run(const Volume& volume, const CcLabelParams& params, const RunOptions& options,
-                int padding = 0) {
+                int padding = 0, const ConstFrame& mask = {}) {
     const auto poisoned = std::make_shared<PoisonedBackend>(gpu_);
     const auto algorithm = make_(poisoned);
     algorithm->prepare(params);
@@ -37,6 +37,8 @@ class CcLabelVolumeCuda : public testing::Test {
       setup.has_output = true;
       setup.out = layout_of(*options.out);
     }
+    setup.has_mask = !mask.empty();
+    setup.mask = mask.layout;
     algorithm->configure(setup);
     DeviceFrame picture(*gpu_, *queue_, volume.format, in.size(), padding);
     DeviceFrame labels(*gpu_, *queue_, PixelFormat::labels32, stack.size(), 4 * padding);
@@ -44,6 +46,12 @@ class CcLabelVolumeCuda : public testing::Test {
     picture.upload(in);
     const Block table = gpu_->allocate_pinned(sizeof(Region) * options.capacity + 8);
     Job job{.slices = volume.slices, .in = picture.frame()};
+    std::optional<DeviceFrame> attached;
+    if (!mask.empty()) {
+      attached.emplace(*gpu_, *queue_, mask.layout.format, mask.size(), 0);
+      attached->upload(mask);
+      job.mask = attached->frame();
+    }
     const Frame map = labels.frame();
     if (options.wants_labels) {
       job.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height, map.pitch[0]};
