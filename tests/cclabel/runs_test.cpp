@@ -112,13 +112,10 @@ TEST(CcLabelRuns, GrowWithTheirPicture) {
     }
     before = &run;
   }
-  for (int y = 0; y < place.picture.height; ++y) {
-    for (int x = 0; x < place.picture.width; ++x) {
-      int u = x, v = y;
-      if (!reduce(place, u, v)) continue;
-      expected[static_cast<size_t>(y * 90 + x)] =
-          small.labelling.labels[static_cast<size_t>(v * 23 + u)];
-    }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    int u = static_cast<int>(i % 90), v = static_cast<int>(i / 90);
+    if (!reduce(place, u, v)) continue;
+    expected[i] = small.labelling.labels[static_cast<size_t>(v) * 23 + static_cast<size_t>(u)];
   }
   EXPECT_EQ(painted, expected);
 }
