@@ -19,11 +19,13 @@ struct Setup {
   bool has_mask = false;
   int slots = 1;                // frames in flight, or, with `depth`, volumes
   int depth = 1;                // frames of a volume
+  bool slides = false;          // frames come one by one, each ends a volume of the last `depth`
   int layers = 1;               // pictures that come out of each frame, see Stack
   bool has_background = false;  // background has regions too
   uint32_t max_regions = 4096;  // records wanted for a frame
   bool tracks = false;          // regions are followed from frame to frame
   bool has_borders = false;     // borders are wanted, see RegionTable
+  uint32_t max_runs = 0;        // runs wanted for a frame or volume
   int priority = 0;             // of the queues that frames come on, see Backend::make_queue
 };
 

@@ -71,7 +71,8 @@ std::vector<Field> table() {
                              {0, kMostArea}),
       field<P, &P::fill_holes>(
           "fill-holes",
-          "Enclosed background up to this area becomes foreground, binary only (pixels)",
+          "Enclosed background up to this area becomes foreground, binary only; of volumes, what "
+          "touches none of their six sides; connected 26 where foreground is 6, else 6 (pixels)",
           {0, kMostArea}),
       field<P, &P::max_regions>("max-regions",
                                 "Most regions recorded in a frame's metadata (count)", {1, 1 << 16},
@@ -89,6 +90,12 @@ std::vector<Field> table() {
                           "So many successive frames are the slices of a volume that is labelled "
                           "as one; they leave when it is full or the stream ends (frames)",
                           {1, 65535}, {}, Change::stopped),
+      field<P, &P::sliding>(
+          "sliding",
+          "Every frame is labelled with the `depth` - 1 before it and leaves at once: its regions "
+          "are what is connected through those frames, and are followed as with `track` by the "
+          "pixels that two such windows share (true or false)",
+          {}, {}, Change::stopped),
       field<P, &P::thresholds>(
           "thresholds",
           "Label at each of these in place of `threshold`; outputs have a layer for each, one "
@@ -108,7 +115,16 @@ std::vector<Field> table() {
           "A click into the picture downstream makes its place the only seed, one of the right "
           "button one more, one of the middle button none (true or false)"),
       field<P, &P::method>("method", "How regions are found; all give the same labels", {},
-                           kMethods, Change::stopped)};
+                           kMethods, Change::stopped),
+      field<P, &P::attach_runs>(
+          "attach-runs",
+          "Say in the metadata which pixels each recorded region has, as runs of a row "
+          "(true or false)",
+          {}, {}, Change::stopped),
+      field<P, &P::max_runs>("max-runs",
+                             "Most runs recorded of a frame or volume; of more, the first in "
+                             "raster order (count)",
+                             {1, 1 << 24}, {}, Change::stopped)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }
@@ -156,24 +172,29 @@ void expects_stackable(const Setup& setup) {
   expects(!halves || setup.depth == 1 || setup.size.height % 2 == 0,
           std::string(name_of(setup.in.format)) +
               " pictures of odd height have no volumes: their rows of chroma would be shared");
-  expects(!setup.tracks || (setup.depth == 1 && setup.layers == 1 && !setup.has_background),
-          "track=true follows regions of pictures: it takes no depth, no thresholds and no "
-          "label-background");
+  expects(!setup.slides || (setup.depth > 1 && setup.layers == 1 && !setup.has_background),
+          "sliding=true takes a depth of at least 2, no thresholds and no label-background");
+  expects(!setup.tracks ||
+              ((setup.depth == 1 || setup.slides) && setup.layers == 1 && !setup.has_background),
+          "track=true follows regions of pictures: it takes no depth (unless sliding), no "
+          "thresholds and no label-background");
 }
 
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
   const bool is_volume = setup.depth > 1;
+  expects(params.sliding == setup.slides, "sliding is not as configured");
   const std::string connectivity = std::to_string(static_cast<int>(params.connectivity));
   expects(is_spatial(params.connectivity) == is_volume,
           is_volume
               ? "connectivity " + connectivity + " is one of pictures; with depth it is 6, 18 or 26"
               : "connectivity " + connectivity + " is one of volumes; without depth it is 4 or 8");
-  expects(job.slices >= 1 && job.slices <= setup.depth,
+  expects(job.slices >= 1 && job.slices <= (setup.slides ? 1 : setup.depth),
           "a volume of " + std::to_string(job.slices) + " slices, configured for " +
               std::to_string(setup.depth));
   expects(job.in.width == setup.size.width && job.in.height == setup.size.height * job.slices &&
               job.in.layout.format == setup.in.format,
           "the frame is not as configured");
+  expects(job.table.run_capacity <= setup.max_runs, "there are more runs than configured");
   expects(layers_of(params) == setup.layers, "thresholds are not as configured");
   expects(params.label_background == setup.has_background, "label-background is not as configured");
   expects(params.fill_holes == 0 || !params.label_background,
@@ -185,9 +206,9 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
   if (!is_volume && setup.layers == 1) return;
   expects(setup.layers == 1 || params.criterion == Criterion::binary,
           "thresholds are of criterion=binary");
-  expects(params.source != Source::mask, "source=mask takes pictures: no depth, no thresholds");
-  expects(params.fill_holes == 0, "fill-holes takes pictures: no depth, no thresholds");
-  expects(params.output != CcOutput::overlay || job.out.empty(),
+  expects(setup.layers == 1 || params.source != Source::mask,
+          "source=mask has no use for thresholds: what is not 0 is foreground");
+  expects(params.output != CcOutput::overlay || setup.slides || job.out.empty(),
           "output=overlay draws on pictures; with depth or thresholds choose another");
 }
 

@@ -40,11 +40,14 @@ struct CcLabelParams : DrawingParams {
   int64_t track_memory = 30;
   LabelValues label_values = LabelValues::dense;
   int64_t depth = 1;
+  bool sliding = false;
   NumberList<128> thresholds;
   bool label_background = false;
   NumberList<2 * Seeds::kMost> seeds;  // x, y, x, y, …
   bool click_seeds = false;
   Method method = Method::automatic;
+  bool attach_runs = false;
+  int64_t max_runs = 1 << 16;
 };
 
 // Whether the setting of connectivity is one of volumes.
@@ -55,6 +58,20 @@ REGIONS_HD constexpr bool is_spatial(Connectivity connectivity) {
 REGIONS_HD constexpr Connectivity within_slice(Connectivity connectivity) {
   if (!is_spatial(connectivity)) return connectivity;
   return connectivity == Connectivity::six ? Connectivity::four : Connectivity::eight;
+}
+
+// How background is connected where foreground is so, that no line of one crosses one of the other.
+REGIONS_HD constexpr Connectivity dual(Connectivity connectivity) {
+  switch (connectivity) {
+    case Connectivity::four:
+      return Connectivity::eight;
+    case Connectivity::eight:
+      return Connectivity::four;
+    case Connectivity::six:
+      return Connectivity::twenty_six;
+    default:
+      return Connectivity::six;
+  }
 }
 
 // How many volumes come out of one: a threshold's each.

@@ -56,6 +56,14 @@ struct Border {
 // than 3 n borders (Euler).
 constexpr size_t most_borders(size_t regions) { return 3 * regions; }
 
+// A row of a region's pixels, as long as it goes.
+struct PixelRun {
+  uint32_t label = 0;
+  uint32_t x = 0;      // its first pixel
+  uint32_t row = 0;    // of the picture or of the stack, see Stack::place
+  uint32_t width = 0;  // pixels
+};
+
 // Where an algorithm leaves its regions. `total` counts all regions of the frame, also those beyond
 // `capacity`, of which only the first `capacity` (in label order) are recorded.
 struct RegionTable {
@@ -66,6 +74,11 @@ struct RegionTable {
   // Borders between regions that are recorded, in order of labels; room for most_borders(capacity).
   Border* borders = nullptr;
   uint32_t* border_count = nullptr;
+  // Runs of the recorded regions, by label and then in raster order. Of more than `run_capacity`
+  // those that come first in raster order are there; `run_total` counts all.
+  PixelRun* runs = nullptr;
+  uint32_t run_capacity = 0;
+  uint32_t* run_total = nullptr;
 };
 
 // Mean colour as R, G, B in 0..255, from the sums of a frame with this layout and colorimetry.

@@ -3,22 +3,28 @@
 
 namespace regions {
 
-RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders)
+RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders,
+                             uint32_t most_runs)
     : most_(most),
+      most_runs_(most_runs),
       records_(backend.allocate_pinned(most * sizeof(Region))),
-      counts_(backend.allocate_pinned(2 * sizeof(uint32_t))) {
+      counts_(backend.allocate_pinned(3 * sizeof(uint32_t))) {
   if (moments) moments_ = backend.allocate_pinned(most * sizeof(Moments));
   if (borders) borders_ = backend.allocate_pinned(most_borders(most) * sizeof(Border));
+  if (most_runs > 0) runs_ = backend.allocate_pinned(most_runs * sizeof(PixelRun));
 }
 
 RegionTable RegionRecords::table() const {
-  counts()[0] = counts()[1] = 0;
+  counts()[0] = counts()[1] = counts()[2] = 0;
   return {records_.as<Region>(),
           most_,
           counts(),
           moments_.as<Moments>(),
           borders_.as<Border>(),
-          borders_.data() ? counts() + 1 : nullptr};
+          borders_.data() ? counts() + 1 : nullptr,
+          runs_.as<PixelRun>(),
+          most_runs_,
+          runs_.data() ? counts() + 2 : nullptr};
 }
 
 }  // namespace regions

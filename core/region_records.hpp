@@ -1,6 +1,7 @@
 // What an algorithm finds out about a frame's regions, in pinned memory of its own.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "core/backend.hpp"
@@ -11,8 +12,8 @@ namespace regions {
 class RegionRecords {
  public:
   RegionRecords() = default;
-  // Of at most so many regions; with moments or borders if the algorithm has them.
-  RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders);
+  // Of at most so many regions and runs; with moments or borders if the algorithm has them.
+  RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders, uint32_t most_runs);
 
   bool empty() const { return !records_.data(); }
   // Where a frame's work leaves them; clears the counts.
@@ -31,14 +32,19 @@ class RegionRecords {
   std::span<const Border> borders() const {
     return {borders_.as<Border>(), borders_.data() ? counts()[1] : 0};
   }
+  uint32_t total_runs() const { return runs_.data() ? counts()[2] : 0; }
+  std::span<const PixelRun> runs() const {
+    return {runs_.as<PixelRun>(), std::min(total_runs(), most_runs_)};
+  }
 
  private:
   uint32_t* counts() const { return counts_.as<uint32_t>(); }
-  uint32_t most_ = 0;
+  uint32_t most_ = 0, most_runs_ = 0;
   Block records_;  // Region[most]
-  Block counts_;   // total, and of borders
+  Block counts_;   // total, of borders, of runs
   Block moments_;  // Moments[most], if the algorithm has them
   Block borders_;  // Border[most_borders(most)], if somebody asks
+  Block runs_;     // PixelRun[most_runs], likewise
 };
 
 }  // namespace regions

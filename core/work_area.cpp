@@ -101,6 +101,27 @@ void enlarge(const WorkArea& place, std::span<Region> regions, std::span<Moments
   }
 }
 
+std::vector<PixelRun> enlarge(const WorkArea& place, std::span<const PixelRun> runs) {
+  const auto [few_x, few_y] = place.work;
+  const auto [many_x, many_y] = place.area;
+  std::vector<PixelRun> large;
+  for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
+    const PixelRun& row = runs[begin];
+    while (end < runs.size() && runs[end].label == row.label && runs[end].row == row.row) ++end;
+    const Steps rows = steps_of(static_cast<int>(row.row), few_y, many_y);
+    for (int y = rows.first; y < rows.end; ++y) {
+      for (const PixelRun& run : runs.subspan(begin, end - begin)) {
+        const int left = first_of(static_cast<int>(run.x), few_x, many_x);
+        const int right = first_of(static_cast<int>(run.x + run.width), few_x, many_x);
+        large.push_back({run.label, static_cast<uint32_t>(place.left + left),
+                         static_cast<uint32_t>(place.top + y),
+                         static_cast<uint32_t>(right - left)});
+      }
+    }
+  }
+  return large;
+}
+
 bool reduce(const WorkArea& place, int& x, int& y) {
   x -= place.left;
   y -= place.top;

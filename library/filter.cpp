@@ -101,6 +101,7 @@ static_assert(offsetof(RegionsRegion, area) == offsetof(Region, area) &&
 static_assert(sizeof(RegionsMoments) == sizeof(Moments) &&
               offsetof(RegionsMoments, sum_yy) == offsetof(Moments, sum_yy));
 static_assert(sizeof(RegionsBorder) == sizeof(Border));
+static_assert(sizeof(RegionsRun) == sizeof(PixelRun));
 
 std::shared_ptr<Backend> open_backend(const std::string& device, int threads) {
   if (device == "cpu") return make_cpu_backend(threads);
@@ -167,7 +168,8 @@ void Filter::reset() {
 bool Filter::Shape::operator==(const Shape& other) const {
   return size.width == other.size.width && size.height == other.size.height &&
          color.matrix == other.color.matrix && color.full_range == other.color.full_range &&
-         in == other.in && out == other.out && mask == other.mask && borders == other.borders;
+         in == other.in && out == other.out && mask == other.mask && borders == other.borders &&
+         runs == other.runs;
 }
 
 void Filter::configure(const Shape& shape) {
@@ -182,9 +184,11 @@ void Filter::configure(const Shape& shape) {
   if (shape.mask) setup.mask = layout_of(*shape.mask);
   setup.max_regions = 1 << 16;
   setup.has_borders = shape.borders;
+  setup.max_runs = shape.runs;
   runner_->configure(setup);
   max_regions_ = setup.max_regions;
-  records_ = RegionRecords(*backend_, max_regions_, runner_->gives().moments, shape.borders);
+  records_ =
+      RegionRecords(*backend_, max_regions_, runner_->gives().moments, shape.borders, shape.runs);
   shape_ = shape;
 }
 
@@ -211,7 +215,7 @@ void Filter::process(RegionsFrame& frame) {
   const Frame in = frame_of(frame.in, "in"), mask = frame_of(frame.mask, "mask");
   const Frame out = frame_of(frame.out, "out"), labels = frame_of(frame.labels, "labels");
   const Frame foreground = frame_of(frame.foreground, "foreground");
-  frame.count = frame.total = frame.border_count = 0;
+  frame.count = frame.total = frame.border_count = frame.run_count = frame.runs_truncated = 0;
   expects(!in.empty(), "no picture comes in");
   expects(frame.regions != nullptr || frame.capacity == 0, "a capacity, but no regions");
   expects(runner_->gives().regions || (labels.empty() && frame.capacity == 0),
@@ -219,6 +223,8 @@ void Filter::process(RegionsFrame& frame) {
   expects(runner_->gives().foreground || foreground.empty(), "this algorithm gives no foreground");
   expects(runner_->gives().moments || (!frame.moments && !frame.borders),
           "this algorithm gives neither moments nor borders");
+  expects(runner_->gives().runs || !frame.runs, "this algorithm gives no runs");
+  expects((frame.runs != nullptr) == (frame.run_capacity > 0), "runs and run_capacity go together");
   expects(frame.attached != nullptr || frame.attached_count == 0, "regions to draw are null");
   for (const auto& [picture, name] : {std::pair(&out, "out"), std::pair(&labels, "labels"),
                                       std::pair(&foreground, "foreground")}) {
@@ -228,7 +234,8 @@ void Filter::process(RegionsFrame& frame) {
   expect_format(foreground, PixelFormat::gray8, "foreground");
 
   const Backend::Entry entry(*backend_);
-  Shape shape = {in.size(), in.color, in.layout.format, {}, {}, frame.borders != nullptr};
+  Shape shape = {in.size(),         in.color, in.layout.format, {}, {}, frame.borders != nullptr,
+                 frame.run_capacity};
   if (!out.empty()) shape.out = out.layout.format;
   if (!mask.empty()) shape.mask = mask.layout.format;
   if (shape_ != shape) configure(shape);
@@ -279,6 +286,11 @@ void Filter::take_table(RegionsFrame& frame) const {
     if (border.second > frame.count) continue;
     frame.borders[frame.border_count++] = {border.first, border.second, border.length};
   }
+  for (const PixelRun& run : records_.runs()) {
+    if (run.label > frame.count) break;
+    frame.runs[frame.run_count++] = {run.label, run.x, run.row, run.width};
+  }
+  frame.runs_truncated = records_.total_runs() > records_.runs().size();
 }
 
 }  // namespace regions

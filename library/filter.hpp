@@ -37,6 +37,7 @@ class Filter {
     PixelFormat in = PixelFormat::gray8;
     std::optional<PixelFormat> out, mask;
     bool borders = false;
+    uint32_t runs = 0;
     bool operator==(const Shape& other) const;
   };
   // Memory of the backend for a picture that lies elsewhere.

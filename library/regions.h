@@ -80,6 +80,11 @@ typedef struct {
   uint32_t first, second, length;
 } RegionsBorder;
 
+/* A row of a region's pixels. */
+typedef struct {
+  uint32_t id, x, y, width; /* the region's; first pixel; pixels */
+} RegionsRun;
+
 /* One frame's work. Leave what you do not want zero. */
 typedef struct {
   RegionsPicture in;         /* read */
@@ -97,6 +102,11 @@ typedef struct {
   RegionsBorder* borders;  /* written: between regions that are set, in order of labels; room for
                               3 * capacity, and there are never more (slicsuperpixel) */
   uint32_t border_count;   /* written: how many of `borders` are set */
+  RegionsRun* runs;        /* written: pixels of the regions that are set, by id, then y, then x; of
+                              more than `run_capacity`, the first in raster order (cclabel) */
+  uint32_t run_capacity;   /* another one makes the filter begin anew */
+  uint32_t run_count;      /* written: how many of `runs` are set */
+  uint32_t runs_truncated; /* written: 1 where there were more */
 } RegionsFrame;
 
 typedef struct RegionsFilter RegionsFilter;

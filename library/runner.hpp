@@ -13,6 +13,7 @@ struct Gives {
   bool regions = false;     // Job.table and Job.labels
   bool foreground = false;  // Job.foreground
   bool moments = false;     // RegionTable.moments and borders
+  bool runs = false;        // RegionTable.runs
 };
 
 class Runner {

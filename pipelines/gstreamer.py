@@ -19,16 +19,19 @@ def regions_total(buffer):
 
 def regions_table(buffer):
     """The metadata of a frame as a dictionary without the label map, or None if there is none.
-    `adjacency` of superpixels becomes a list of [lower id, other id, sides of pixels]."""
+    `adjacency` of superpixels becomes a list of [lower id, other id, sides of pixels], `runs` one of
+    [id, x, y, width]."""
     meta = buffer.get_custom_meta("regions")
     if not meta:
         return None
     structure = meta.get_structure()
-    table = fields(structure, skip=("labels", "labels-format", "regions", "adjacency"))
-    if structure.has_field("adjacency"):
-        adjacency = structure.get_value("adjacency")
-        data = adjacency.extract_dup(0, adjacency.get_size())
-        table["adjacency"] = [list(border) for border in struct.iter_unpack("<3I", data)]
+    lists = {"adjacency": "<3I", "runs": "<4I"}
+    table = fields(structure, skip=("labels", "labels-format", "regions", *lists))
+    for name, numbers in lists.items():
+        if structure.has_field(name):
+            packed = structure.get_value(name)
+            data = packed.extract_dup(0, packed.get_size())
+            table[name] = [list(entry) for entry in struct.iter_unpack(numbers, data)]
     return table | {"regions": [fields(region) for region in structure.get_value("regions")]}
 
 

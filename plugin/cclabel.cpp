@@ -32,8 +32,16 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool needs_mask() override { return reads_mask(); }
   bool needs_alpha() override { return params_in_use().source == Source::alpha; }
   uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
+  Details details() override {
+    const CcLabelParams params = params_in_use();
+    return {.runs = params.attach_runs ? static_cast<uint32_t>(params.max_runs) : 0};
+  }
 
-  int depth() override { return static_cast<int>(params_in_use().depth); }
+  // Of what the element holds back: windows let every frame go.
+  int depth() override {
+    const CcLabelParams params = params_in_use();
+    return params.sliding ? 1 : static_cast<int>(params.depth);
+  }
   int layers_for(const CcLabelParams& params) const override { return layers_of(params); }
 
   const char* click(int button, double x, double y) override {
@@ -66,17 +74,19 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
         now.output != CcOutput::overlay || (setup.depth == 1 && setup.layers == 1),
         "output=overlay draws on pictures: with depth or thresholds choose labels, colors, mask "
         "or none");
-    expects(is_spatial(now.connectivity) == (setup.depth > 1),
-            setup.depth > 1 ? "depth makes volumes, whose connectivity is 6, 18 or 26"
-                            : "connectivity 6, 18 and 26 are of volumes, which depth makes");
+    expects(is_spatial(now.connectivity) == (now.depth > 1),
+            now.depth > 1 ? "depth makes volumes, whose connectivity is 6, 18 or 26"
+                          : "connectivity 6, 18 and 26 are of volumes, which depth makes");
     Setup wanted = setup;
-    wanted.tracks = now.track;
+    wanted.depth = static_cast<int>(now.depth);
+    wanted.slides = now.sliding;
+    wanted.tracks = now.track || now.sliding;
     wanted.has_background = now.label_background;
     EngineOf<CcLabelParams>::configure(wanted);
   }
   std::vector<Fact> facts(int slot) override {
     const CcLabelParams now = params_in_use();
-    if (!now.track) return {};
+    if (!now.track && !now.sliding) return {};
     const TrackReport report = static_cast<CcLabel&>(*algorithm()).track_report(slot);
     const bool shows_tracks =
         now.output == CcOutput::labels && now.label_values == LabelValues::track;
@@ -96,6 +106,8 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
                              std::string(name_of(out.format)) + " holds labels up to " +
                              std::to_string(limit);
     expects(now.overflow != Overflow::error, what);
+    expects(!now.sliding || now.overflow == Overflow::saturate,
+            what + "; sliding=true takes overflow=saturate, not drop-smallest");
     return {now.overflow == Overflow::drop_smallest ? limit : total, what};
   }
 

@@ -39,6 +39,7 @@ struct Details {
   bool lab = false;         // mean colours in CIELAB
   bool covariance = false;  // of places
   bool borders = false;     // which regions touch
+  uint32_t runs = 0;        // most runs of regions' pixels; 0: none are wanted
 };
 
 class Engine {

@@ -82,6 +82,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   algorithm.layers = setup.layers;
   algorithm.max_regions = engine_->max_regions();
   algorithm.has_borders = engine_->details().borders;
+  algorithm.max_runs = engine_->details().runs;
   algorithm.priority = setup.priority;
   {
     const Backend::Entry entry(*backend_);

@@ -5,13 +5,29 @@
 #include <exception>
 
 namespace regions {
+namespace {
+
+// A frame of a volume tells of its own pixels: rows count its picture's.
+std::vector<PixelRun> runs_of_slice(std::span<const PixelRun> runs, const Stack& stack, int z) {
+  std::vector<PixelRun> here;
+  for (PixelRun run : runs) {
+    const Stack::Place place = stack.place(static_cast<int>(run.row));
+    if (place.z != z) continue;
+    run.row = static_cast<uint32_t>(place.y);
+    here.push_back(run);
+  }
+  return here;
+}
+
+}  // namespace
 
 FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     : setup_(setup), index_(index), queue_(setup.backend->make_queue(setup.priority)) {
   Backend& backend = *setup.backend;
   if (setup.engine->makes_regions()) {
     const Details details = setup.engine->details();
-    records_ = RegionRecords(backend, setup.engine->max_regions(), details.lab, details.borders);
+    records_ = RegionRecords(backend, setup.engine->max_regions(), details.lab, details.borders,
+                             details.runs);
   }
   if (setup.depth > 1) {
     stack_ = std::make_unique<SliceStack>(setup, *queue_);
@@ -115,8 +131,7 @@ void FrameSlot::bring_in(Job& job) {
 void FrameSlot::bring_attached(Job& job) {
   if (!setup_.engine->reads_regions() && !setup_.engine->reads_mask()) return;
   const bool found = read(input_ ? input_ : output_, setup_.in.size, attached_);
-  expects((found && attached_.labels) || !setup_.engine->needs_mask(),
-          "a frame came without a mask or label map; put an element that attaches one upstream");
+  if (setup_.engine->needs_mask()) expect_mask(attached_);
   if (!found) return;
   if (work_) reduce(setup_.place, attached_.regions);
   job.attached = attached_.regions.data();
@@ -124,34 +139,18 @@ void FrameSlot::bring_attached(Job& job) {
       std::min<size_t>(attached_.regions.size(), setup_.engine->max_regions()));
   if (!attached_.labels || !setup_.engine->reads_mask()) return;
 
-  const Layout& layout = layout_of(attached_.labels_format);
-  const size_t row = static_cast<size_t>(attached_.labels_size.width) * layout.sample_bytes;
-  const size_t bytes = row * static_cast<size_t>(attached_.labels_size.height);
-  expects(
-      layout.planes == 1 && layout.channels == 1 && gst_buffer_get_size(attached_.labels) >= bytes,
-      "the attached label map is not a label map of its size");
-  mask_ = gst_buffer_ref(attached_.labels);
   Backend& backend = *setup_.backend;
-  DeviceData where = device_data(mask_);
-  if (!where.data || where.memory != backend.memory()) {
-    expects(gst_buffer_map(mask_, &mask_map_, GST_MAP_READ),
-            "the attached label map is unreadable");
-    where = {mask_map_.data, Memory::host};
+  job.mask = mask_.hold(attached_, backend.memory());
+  if (job.mask.memory == backend.memory()) return;
+  const size_t bytes =
+      static_cast<size_t>(job.mask.pitch[0]) * static_cast<size_t>(job.mask.height);
+  if (device_mask_.bytes() < bytes) {  // at the first such frame only
+    pinned_mask_ = backend.allocate_pinned(bytes);
+    device_mask_ = backend.allocate(bytes);
   }
-  if (where.memory != backend.memory()) {
-    if (device_mask_.bytes() < bytes) {  // at the first such frame only
-      pinned_mask_ = backend.allocate_pinned(bytes);
-      device_mask_ = backend.allocate(bytes);
-    }
-    std::copy_n(static_cast<const std::byte*>(where.data), bytes, pinned_mask_.as<std::byte>());
-    queue_->copy_bytes(pinned_mask_.data(), device_mask_.data(), bytes);
-    where.data = device_mask_.data();
-  }
-  job.mask.plane[0] = static_cast<const std::byte*>(where.data);
-  job.mask.pitch[0] = static_cast<ptrdiff_t>(row);
-  job.mask.width = attached_.labels_size.width;
-  job.mask.height = attached_.labels_size.height;
-  job.mask.layout = layout;
+  std::copy_n(job.mask.plane[0], bytes, pinned_mask_.as<std::byte>());
+  queue_->copy_bytes(pinned_mask_.data(), device_mask_.data(), bytes);
+  job.mask.plane[0] = device_mask_.as<std::byte>();
   job.mask.memory = backend.memory();
 }
 
@@ -235,7 +234,11 @@ void FrameSlot::judge() {
   const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
   warning_ = verdict.warning;
   kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
-  if (work_) records_.enlarge(setup_.place, std::min(kept_, total_));
+  runs_ = records_.runs();
+  if (!work_) return;
+  records_.enlarge(setup_.place, std::min(kept_, total_));
+  enlarged_runs_ = enlarge(setup_.place, runs_);
+  runs_ = enlarged_runs_;
 }
 
 Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions,
@@ -245,11 +248,17 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
   findings.size = setup_.in.size;
   findings.total = total_;
   findings.regions = regions;
-  if (!stack_) {
-    findings.details = setup_.engine->details();
+  findings.details = setup_.engine->details();
+  std::vector<PixelRun> here;
+  if (stack_) {
+    here = runs_of_slice(runs_, {setup_.in.size, slices, setup_.layers}, slice);
+    findings.runs = here;
+  } else {
+    findings.runs = runs_;
     findings.moments = records_.moments(kept_);
     findings.borders = records_.borders();
   }
+  findings.runs_truncated = records_.total_runs() > records_.runs().size();
   findings.slice = slice;
   findings.slices = setup_.depth > 1 ? slices : 0;
   findings.layers = setup_.layers;
@@ -275,9 +284,7 @@ void FrameSlot::release() {
   if (stack_) stack_->release();
   in_map_.unmap();
   out_map_.unmap();
-  if (mask_map_.memory) gst_buffer_unmap(mask_, &mask_map_);
-  mask_map_ = {};
-  gst_clear_buffer(&mask_);
+  mask_.drop();
   gst_clear_buffer(&map_);
   gst_clear_buffer(&input_);
   gst_clear_buffer(&output_);

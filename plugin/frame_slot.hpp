@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/region_records.hpp"
+#include "plugin/attached_mask.hpp"
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
 #include "plugin/region_meta.hpp"
@@ -68,14 +69,15 @@ class FrameSlot {
   GstBuffer* input_ = nullptr;   // held while its memory is read; null when it is the output
   GstBuffer* output_ = nullptr;  // what leaves
   GstBuffer* map_ = nullptr;     // the label map or mask to attach
-  GstBuffer* mask_ = nullptr;    // what came attached
-  GstMapInfo mask_map_ = {};
+  AttachedMask mask_;            // what came attached
   MappedPicture in_map_, out_map_;
   bool copy_rows_back_ = false;  // the result waits in pinned_out_ for finish()
   Attached attached_;
   std::unique_ptr<SliceStack> stack_;   // of volumes, in place of all that
   std::unique_ptr<WorkPictures> work_;  // null where the whole picture is worked on
-  uint32_t kept_ = 0;                   // regions that have a label
+  std::span<const PixelRun> runs_;      // of what has finished
+  std::vector<PixelRun> enlarged_runs_;
+  uint32_t kept_ = 0;  // regions that have a label
   uint32_t total_ = 0;
   std::string warning_;
   gint64 started_ = 0;

@@ -120,7 +120,11 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
                       nullptr);
   }
   if (findings.layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, findings.layers, nullptr);
-  if (findings.details.borders) add_adjacency(s, findings.borders);
+  if (findings.details.borders) add_numbers(s, "adjacency", findings.borders);
+  if (findings.details.runs > 0) {
+    add_numbers(s, "runs", findings.runs);
+    gst_structure_set(s, "runs-truncated", G_TYPE_BOOLEAN, findings.runs_truncated, nullptr);
+  }
   for (const Fact& fact : findings.facts) add_fact(s, fact);
   if (findings.labels) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, findings.labels, "labels-format", G_TYPE_STRING,

@@ -24,6 +24,15 @@
 //            three
 //                                     U32_LE each: the lower id, the other, sides of pixels they
 //                                     share; in order of ids
+//            runs=(GstBuffer)         on request (attach-runs): the pixels of the recorded regions
+//            as
+//                                     runs of a row, four U32_LE each: id, x and y of the first
+//                                     pixel, width; by id, then by y, then by x. In C:
+//                                       guint32 (*run)[4] = (void *) map.data;
+//                                     in Python: struct.iter_unpack("<4I", data). Of a volume:
+//                                     this frame's pixels; the region's `layer` is theirs
+//            runs-truncated=(gboolean) there were more than max-runs: those later in raster order
+//                                     are missing
 //            and what else an element says of the frame, see its page in docs/elements.md
 // It survives videoscale, videocrop and videoflip unchanged: scale by its width and height.
 #pragma once
@@ -52,6 +61,8 @@ struct Findings {
   Details details;                   // wanted, of what follows
   std::span<const Moments> moments;  // one a region, or none
   std::span<const Border> borders;
+  std::span<const PixelRun> runs;
+  bool runs_truncated = false;
   int slice = 0;   // this frame's in its volume
   int slices = 0;  // of the volume; 0: no volume
   int layers = 1;  // thresholds

@@ -130,13 +130,26 @@ std::vector<GstStructure*> make_structures(const Findings& findings, const Worke
   return made;
 }
 
-void add_adjacency(GstStructure* structure, std::span<const Border> borders) {
-  static_assert(sizeof(Border) == 3 * sizeof(uint32_t));
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, borders.size_bytes(), nullptr);
-  expects(buffer, "no memory for the adjacency of superpixels");
-  gst_buffer_fill(buffer, 0, borders.data(), borders.size_bytes());
-  gst_structure_set(structure, "adjacency", GST_TYPE_BUFFER, buffer, nullptr);
+namespace {
+
+void add_buffer(GstStructure* structure, const char* name, std::span<const std::byte> bytes) {
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, bytes.size(), nullptr);
+  expects(buffer, std::string("no memory for the metadata's ") + name);
+  gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());
+  gst_structure_set(structure, name, GST_TYPE_BUFFER, buffer, nullptr);
   gst_buffer_unref(buffer);
+}
+
+}  // namespace
+
+void add_numbers(GstStructure* structure, const char* name, std::span<const Border> borders) {
+  static_assert(sizeof(Border) == 3 * sizeof(uint32_t));
+  add_buffer(structure, name, std::as_bytes(borders));
+}
+
+void add_numbers(GstStructure* structure, const char* name, std::span<const PixelRun> runs) {
+  static_assert(sizeof(PixelRun) == 4 * sizeof(uint32_t));
+  add_buffer(structure, name, std::as_bytes(runs));
 }
 
 void add_fact(GstStructure* structure, const Fact& fact) {

@@ -19,7 +19,8 @@ std::vector<GstStructure*> make_structures(const Findings& findings, const Worke
 // A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);
 
-// Three numbers a border; a structure each would cost more than finding them.
-void add_adjacency(GstStructure* structure, std::span<const Border> borders);
+// A buffer of so many numbers each; a structure each would cost more than finding them.
+void add_numbers(GstStructure* structure, const char* name, std::span<const Border> borders);
+void add_numbers(GstStructure* structure, const char* name, std::span<const PixelRun> runs);
 
 }  // namespace regions

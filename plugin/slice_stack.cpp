@@ -24,6 +24,11 @@ SliceStack::SliceStack(const SlotSetup& setup, Queue& queue) : setup_(setup), qu
     out_ = backend.allocate(out_bytes);
     if (setup.downloads()) staged_out_ = backend.allocate_pinned(out_bytes);
   }
+  if (setup.engine->reads_mask()) {
+    const size_t mask_bytes = packed_bytes(layout_of(PixelFormat::labels32), in_size_);
+    masks_ = backend.allocate(mask_bytes);
+    if (backend.memory() == Memory::device) staged_masks_ = backend.allocate_pinned(mask_bytes);
+  }
   if (setup.map_pool) {
     labels_ = backend.allocate(map_bytes(setup) * static_cast<size_t>(most.depth()));
   }
@@ -38,6 +43,7 @@ void SliceStack::add(GstBuffer* input, GstBuffer* output) {
       throw MemoryError("no memory for a label map");
     }
   }
+  if (setup_.engine->reads_mask()) add_mask(input);  // the property may change from frame to frame
   const int height = setup_.in.size.height, row = (slices() - 1) * height;
   const auto slice_of = [&](const Block& block, Memory memory) {
     return rows_of(packed_frame(setup_.in.layout, in_size_, setup_.in.color, memory, block.data()),
@@ -57,6 +63,37 @@ void SliceStack::add(GstBuffer* input, GstBuffer* output) {
   gst_clear_buffer(&held.input);
 }
 
+Frame SliceStack::masks(Memory memory, const Block& block) const {
+  return packed_frame(mask_layout_, in_size_, {}, memory, block.data());
+}
+
+void SliceStack::add_mask(GstBuffer* source) {
+  expects(masks_.data() && slices() == masked_ + 1,
+          "with depth, source becomes mask only when stopped");
+  Attached attached;
+  read(source, setup_.in.size, attached);
+  expect_mask(attached);
+  AttachedMask& held = frames_.back().mask;
+  const Memory memory = setup_.backend->memory();
+  const ConstFrame mask = held.hold(attached, memory);
+  expects(mask.size() == setup_.in.size, "the mask has another size than the frame");
+  if (slices() == 1) mask_layout_ = mask.layout;
+  expects(mask.layout.format == mask_layout_.format,
+          "the masks of a volume's frames have different formats");
+  ++masked_;
+  const int height = setup_.in.size.height, row = (slices() - 1) * height;
+  const Frame place = rows_of(masks(memory, masks_), row, height);
+  if (mask.memory == Memory::device) {
+    queue_.copy(mask, place);  // stays until then
+    return;
+  }
+  const Frame staged =
+      memory == Memory::device ? rows_of(masks(Memory::host, staged_masks_), row, height) : place;
+  copy_rows(mask, staged, setup_.workers);
+  held.drop();
+  if (memory == Memory::device) queue_.copy(staged, place);
+}
+
 Frame SliceStack::outcome(Memory memory, const Block& block) const {
   return rows_of(packed_frame(setup_.out.layout, out_size_, setup_.out.color, memory, block.data()),
                  0, stack().rows());
@@ -67,6 +104,7 @@ void SliceStack::fill(Job& job) {
   job.slices = slices();
   job.in = rows_of(packed_frame(setup_.in.layout, in_size_, setup_.in.color, memory, in_.data()), 0,
                    stack().volume_rows());
+  if (masked_ == slices()) job.mask = rows_of(masks(memory, masks_), 0, stack().volume_rows());
   if (setup_.replaces()) job.out = outcome(memory, out_);
   if (setup_.map_pool) {
     const int width = setup_.in.size.width;
@@ -105,6 +143,7 @@ SliceStack::Slice SliceStack::take() {
   if (taken_ == frames_.size()) return {};
   Held& held = frames_[taken_];
   held.mapped.unmap();
+  held.mask.drop();
   gst_clear_buffer(&held.input);
   return {std::exchange(held.output, nullptr), std::exchange(held.map, nullptr),
           static_cast<int>(taken_++)};
@@ -113,11 +152,13 @@ SliceStack::Slice SliceStack::take() {
 void SliceStack::release() {
   for (Held& held : frames_) {
     held.mapped.unmap();
+    held.mask.drop();
     gst_clear_buffer(&held.input);
     gst_clear_buffer(&held.output);
     gst_clear_buffer(&held.map);
   }
   frames_.clear();
+  masked_ = 0;
   taken_ = 0;
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "core/stack.hpp"
+#include "plugin/attached_mask.hpp"
 #include "plugin/slot_setup.hpp"
 
 namespace regions {
@@ -21,7 +22,7 @@ class SliceStack {
   void add(GstBuffer* input, GstBuffer* output);
   int slices() const { return static_cast<int>(frames_.size()); }
 
-  // Fills slices, in, out and labels.
+  // Fills slices, in, out, mask and labels.
   void fill(Job& job);
   // Puts the results' way back on the queue.
   void take_back(const Job& job);
@@ -42,7 +43,11 @@ class SliceStack {
     GstBuffer* output = nullptr;  // what leaves
     GstBuffer* map = nullptr;
     MappedPicture mapped;  // while a device copies from it
+    AttachedMask mask;     // likewise
   };
+  // Puts the mask that came with the newest frame beside those before.
+  void add_mask(GstBuffer* source);
+  Frame masks(Memory memory, const Block& block) const;
   Stack stack() const { return {setup_.in.size, slices(), setup_.layers}; }
   Frame outcome(Memory memory, const Block& block) const;
 
@@ -50,6 +55,9 @@ class SliceStack {
   Queue& queue_;
   Size in_size_, out_size_;  // of full stacks
   Block in_, staged_in_, out_, staged_out_, labels_;
+  Block masks_, staged_masks_;
+  Layout mask_layout_;  // of all of the volume's
+  int masked_ = 0;      // frames whose mask is there
   std::deque<Held> frames_;
   size_t taken_ = 0;
 };

@@ -32,7 +32,7 @@ class SlicEngine final : public EngineOf<SlicParams> {
 
   Details details() override {
     const SlicParams params = params_in_use();
-    return {true, params.attach_covariance, params.attach_adjacency};
+    return {true, params.attach_covariance, params.attach_adjacency, 0};
   }
 
   Verdict judge(uint32_t total, const Layout& out) override {

@@ -169,18 +169,23 @@ void join_seam(const LinkedPicture& picture, Forest& forest, int s, LinkRows& ro
   }
 }
 
-void find_areas(Forest& forest, const BitImage& pixels, Size size, uint64_t border,
+void find_areas(Forest& forest, const BitImage& pixels, uint64_t border, bool is_spatial,
                 const Workers& workers) {
+  const Stack& stack = forest.stack();
+  const int width = stack.slice.width;
+  const auto is_last = [](int at, int count) { return at == 0 || at == count - 1; };
   forest.clear_areas();
   workers.parallel_for(forest.strips(), [&](int s) {
     const Strip& strip = forest.strip(s);
     for (int y = strip.begin; y < strip.end; ++y) {
       const int band = forest.band_of(y);
-      const bool at_edge = y == 0 || y == size.height - 1;
-      for_each_segment(pixels.row(y), forest.starts(band), size.width,
+      const Stack::Place place = stack.place(y);
+      const bool at_edge =
+          is_last(place.y, stack.slice.height) || (is_spatial && is_last(place.z, stack.slices));
+      for_each_segment(pixels.row(y), forest.starts(band), width,
                        [&](int begin, int end, int64_t run) {
                          if (run < 0) return;
-                         const bool touches = at_edge || begin == 0 || end == size.width;
+                         const bool touches = at_edge || begin == 0 || end == width;
                          const auto count = static_cast<uint64_t>(end - begin);
                          forest.add_area(strip, band, run, count + (touches ? border : 0));
                        });
@@ -194,8 +199,7 @@ void fill_holes(const BinaryPicture& picture, uint64_t area, Forest& forest,
   const Size size = picture.stack.slice;
   const int words = background.words, rest = size.width % kWordBits;
   const Word last = rest ? (Word{1} << rest) - 1 : ~Word{0};
-  BinaryPicture holes{background, picture.stack, Connectivity::four};
-  if (picture.connectivity == Connectivity::four) holes.connectivity = Connectivity::eight;
+  const BinaryPicture holes{background, picture.stack, dual(picture.connectivity)};
   forest.begin(picture.stack, holes.band_rows(), strips);
   workers.parallel_for(forest.strips(), [&](int s) {
     for (int y = forest.strip(s).begin; y < forest.strip(s).end; ++y) {
@@ -206,17 +210,18 @@ void fill_holes(const BinaryPicture& picture, uint64_t area, Forest& forest,
     add_strip(holes, forest, s, rows[s]);
   });
   for (int s = 1; s < forest.strips(); ++s) join_seam(holes, forest, s, rows[0]);
-  constexpr uint64_t kBorder = uint64_t{1} << 40;  // more than any area
-  find_areas(forest, background, size, kBorder, workers);
+  // More than any area, and so little that as many as there may be runs, 2^31, add up in 63 bits.
+  constexpr uint64_t kBorder = uint64_t{1} << 32;
+  find_areas(forest, background, kBorder, is_spatial(picture.connectivity), workers);
   const AreaRange filled{1, area};
   forest.number(workers, &filled);
   forest.settle();
   workers.parallel_for(forest.strips(), [&](int s) {
     const Strip& strip = forest.strip(s);
     const uint32_t* label = nullptr;
-    for (int y = strip.begin; y < strip.end; ++y) {
+    for (int y = strip.begin, resolved = -1; y < strip.end; ++y) {
       const int band = forest.band_of(y);
-      if (y % holes.band_rows() == 0) label = forest.resolve(strip, band);
+      if (band != resolved) label = forest.resolve(strip, resolved = band);
       Word* row = picture.pixels.row(y);
       for_each_segment(background.row(y), forest.starts(band), size.width,
                        [&](int begin, int end, int64_t run) {

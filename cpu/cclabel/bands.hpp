@@ -35,13 +35,13 @@ void add_strip(const LinkedPicture& picture, Forest& forest, int s, LinkRows& ro
 void join_seam(const BinaryPicture& picture, Forest& forest, int s, LinkRows& rows);
 void join_seam(const LinkedPicture& picture, Forest& forest, int s, LinkRows& rows);
 
-// The forest's areas, of a picture with these foreground pixels. Runs that touch the border of the
-// picture count `border` more.
-void find_areas(Forest& forest, const BitImage& pixels, Size size, uint64_t border,
+// The forest's areas, of a picture or volume with these foreground pixels. Runs that touch a side
+// of it count `border` more; the first and last slices are sides only if `is_spatial`.
+void find_areas(Forest& forest, const BitImage& pixels, uint64_t border, bool is_spatial,
                 const Workers& workers);
 
-// Turns background regions of at most `area` pixels that do not touch the picture's border into
-// foreground. They are connected by edges where the foreground is by corners, and vice versa.
+// Turns background regions of at most `area` pixels that touch no side of the picture or volume
+// into foreground. They are connected as dual() says.
 // `background` is workspace of the size of picture.pixels; rows as many as strips.
 void fill_holes(const BinaryPicture& picture, uint64_t area, Forest& forest,
                 const BitImage& background, int strips, LinkRows* rows, const Workers& workers);

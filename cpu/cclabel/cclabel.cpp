@@ -7,6 +7,7 @@
 
 #include "cpu/backend.hpp"
 #include "cpu/cclabel/bands.hpp"
+#include "cpu/cclabel/labeller.hpp"
 #include "cpu/cclabel/measure.hpp"
 #include "cpu/cclabel/rows.hpp"
 #include "cpu/cclabel/share.hpp"
@@ -97,6 +98,7 @@ class CcLabelCpu final : public CcLabel {
     slot.tracks = {slot.table_of(job), counts.recorded};
     Job rest = job;
     rest.labels = {};
+    rest.table.runs = nullptr;
     write(rest, params, slot, 0);
     finish(job, params, slot, counts);
   }
@@ -112,6 +114,10 @@ class CcLabelCpu final : public CcLabel {
     if (params.output == CcOutput::overlay && !job.out.empty()) {
       draw(job.in, job.out, slot.labels_of(job), {slot.table_of(job), counts.recorded}, params,
            slot.ink, workers_);
+    }
+    if (job.table.runs) {
+      const Stack stack = stack_of(setup_, job);
+      slot.runs.fill(rows_of(slot.labels_of(job), 0, stack.rows()), job.table, workers_);
     }
     if (job.table.total) *job.table.total = counts.total;
   }
@@ -147,7 +153,7 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects_stackable(setup_, job, params);
   const bool is_mask = params.source == Source::mask;
   expects(!is_mask || !job.mask.empty(), "source is mask, but the frame has none");
-  expects(!is_mask || job.mask.size() == setup_.size, "the mask has another size than the frame");
+  expects(!is_mask || job.mask.size() == job.in.size(), "the mask has another size than the frame");
   expects(
       params.source != Source::alpha || setup_.in.alpha,
       "source is alpha, but the format " + std::string(name_of(setup_.in.format)) + " has none");
@@ -226,14 +232,14 @@ CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot
   AreaRange kept{.min = static_cast<uint64_t>(params.min_area), .chosen_only = chosen_only};
   if (params.max_area > 0) kept.max = static_cast<uint64_t>(params.max_area);
   const bool filters = kept.min > 1 || params.max_area > 0 || chosen_only;
-  if (filters) find_areas(forest, slot.pixels, forest.stack().size(), 0, workers_);
+  if (filters) find_areas(forest, slot.pixels, 0, false, workers_);
   forest.choose(slot.pixels, seeds_of(params, setup_.size));
   Counts counts{};
   counts.total = forest.number(workers_, filters ? &kept : nullptr);
   counts.recorded = std::min(counts.total, slot.capacity_of(job));
   const uint32_t limit = limit_of(job, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
-    if (!filters) find_areas(forest, slot.pixels, forest.stack().size(), 0, workers_);
+    if (!filters) find_areas(forest, slot.pixels, 0, false, workers_);
     forest.drop_smallest(limit);
     counts.recorded = std::min(counts.recorded, limit);
   }
@@ -276,7 +282,7 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
   const Stack& stack = slot.forest.stack();
   const int width = setup_.size.width;
   const bool draws = params.output == CcOutput::overlay, wants_out = !job.out.empty() && !draws;
-  const LabelMap labels = draws ? slot.labels_of(job) : job.labels;
+  const LabelMap labels = draws || job.table.runs ? slot.labels_of(job) : job.labels;
   ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;
@@ -308,10 +314,8 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
 
 }  // namespace
 
-template <>
-std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cpu>(
-    std::shared_ptr<Backend> backend) {
-  return std::make_unique<CcLabelCpu>(std::move(backend));
+std::unique_ptr<CcLabel> make_labeller(const std::shared_ptr<Backend>& backend) {
+  return std::make_unique<CcLabelCpu>(backend);
 }
 
 }  // namespace regions

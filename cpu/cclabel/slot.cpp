@@ -48,10 +48,12 @@ void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
       if (value[s]) value[s] += kValueSlack;
       records[s] = cutter.piece<Region>(setup.max_regions);
     }
-    if (draws_) {
-      auto* map = cutter.piece<uint32_t>(setup.size.area());
-      labels = {map, setup.size.width, setup.size.height,
+    if (draws_ || setup.max_runs > 0) {
+      auto* map = cutter.piece<uint32_t>(most.size().area());
+      labels = {map, setup.size.width, most.rows(),
                 static_cast<ptrdiff_t>(width * sizeof(uint32_t))};
+    }
+    if (draws_) {
       const size_t ink_size = ink_bytes(setup.size);
       if (auto* memory = cutter.piece<std::byte>(ink_size)) {
         std::memset(memory, 0, ink_size);  // as drawing wants it
@@ -63,6 +65,7 @@ void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
   memory_ = backend.allocate(cut(Cutter(nullptr)));
   cut(Cutter(memory_.as<std::byte>()));
   forest.allocate(backend, most);
+  if (setup.max_runs > 0) runs.allocate(backend, setup);
 }
 
 }  // namespace regions

@@ -5,6 +5,7 @@
 #include "core/paint.hpp"
 #include "cpu/cclabel/contacts.hpp"
 #include "cpu/cclabel/forest.hpp"
+#include "cpu/pixel_runs.hpp"
 
 namespace regions {
 
@@ -16,8 +17,10 @@ struct Slot {
   LinkRows rows[Forest::kMostStrips];
   uint32_t* value[Forest::kMostStrips];  // [width], a run's value in the output
   Region* records[Forest::kMostStrips];  // [max_regions]
-  // For drawing where nobody wants labels or a table: the first strip's records, and
+  // For drawing and listing runs where nobody wants labels or a table: the first strip's records,
+  // and
   LabelMap labels;
+  RunList runs;
   Ink ink;
   Tracks tracks;  // of this frame's labels, once they are known
 

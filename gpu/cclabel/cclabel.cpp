@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "gpu/cclabel/labeller.hpp"
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/propagation/propagation.hpp"
+#include "gpu/runs/run_list.hpp"
 #include "gpu/tracking/tracker.hpp"
 #include "gpu/volumes/slot.hpp"
 
@@ -16,10 +18,6 @@ namespace cclabel {
 namespace {
 
 using Params = CcLabelParams;
-
-Connectivity dual(Connectivity connectivity) {
-  return connectivity == Connectivity::eight ? Connectivity::four : Connectivity::eight;
-}
 
 // What is labelled.
 Subject subject_of(const Job& job, const Params& params) {
@@ -64,6 +62,9 @@ class CcLabelCuda final : public CcLabel {
     slots_.clear();
     volume_slots_.clear();
     setup_ = setup;
+    run_lists_ =
+        std::vector<runs::RunList>(setup.max_runs > 0 ? static_cast<size_t>(setup.slots) : 0);
+    for (runs::RunList& list : run_lists_) list.allocate(*backend_, setup);
     historic_.reset();
     if (const Method method = chosen(method_, is_binary_); is_historic(method)) {
       historic_ = propagation::make_historic(backend_, method);
@@ -81,6 +82,22 @@ class CcLabelCuda final : public CcLabel {
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     check_inputs(job, params);
+    if (!job.table.runs) return label(job, params, queue);
+    const runs::RunList& runs = run_lists_.at(static_cast<size_t>(job.slot));
+    Job labelled = job;
+    if (job.labels.empty()) labelled.labels = runs.labels(stack_of(setup_, job));
+    label(labelled, params, queue);
+    runs.fill(labelled.labels, job.table, stream_of(queue));
+  }
+
+  void reset() override { tracker_.forget(); }
+  uint32_t passes(int slot) const override { return historic_ ? historic_->passes(slot) : 0; }
+  TrackReport track_report(int slot) const override {
+    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
+  }
+
+ private:
+  void label(const Job& job, const Params& params, Queue& queue) {
     if (historic_) {
       Params as_chosen = params;
       as_chosen.method = chosen(params.method, params.criterion == Criterion::binary);
@@ -116,14 +133,6 @@ class CcLabelCuda final : public CcLabel {
     slot.side().join(stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
-
-  void reset() override { tracker_.forget(); }
-  uint32_t passes(int slot) const override { return historic_ ? historic_->passes(slot) : 0; }
-  TrackReport track_report(int slot) const override {
-    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
-  }
-
- private:
   // Union-find over the runs of volumes takes `binary` alone; propagation takes what is left.
   Method chosen(Method method, bool is_binary) const {
     if (is_historic(method) || is_binary || !volumes::Slot::serves(setup_)) return method;
@@ -167,7 +176,7 @@ class CcLabelCuda final : public CcLabel {
             "on CUDA, the criterion of volumes changes to or from binary only when stopped");
     if (params.source == Source::mask) {
       expects(!job.mask.empty(), "source=mask, but the frame has no mask");
-      expects(job.mask.size() == setup_.size, "the mask is not of the picture's size");
+      expects(job.mask.size() == job.in.size(), "the mask is not of the picture's size");
     }
     expects(params.source != Source::alpha || setup_.in.alpha,
             "source=alpha, but the picture has no alpha");
@@ -271,18 +280,18 @@ class CcLabelCuda final : public CcLabel {
   std::vector<Slot> slots_;
   std::vector<volumes::Slot> volume_slots_;  // in their place where they serve the stream
   std::unique_ptr<CcLabel> historic_;        // the same
+  std::vector<runs::RunList> run_lists_;     // of slots, where runs are wanted
   Method method_ = Method::automatic;        // configured
   bool is_binary_ = true;                    // likewise
   tracking::Tracker tracker_;
 };
 
 }  // namespace
-}  // namespace cclabel
 
-template <>
-std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cuda>(
-    std::shared_ptr<Backend> backend) {
-  return std::make_unique<cclabel::CcLabelCuda>(std::move(backend));
+std::unique_ptr<CcLabel> make_labeller(std::shared_ptr<Backend> backend) {
+  return std::make_unique<CcLabelCuda>(std::move(backend));
 }
+
+}  // namespace cclabel
 
 }  // namespace regions

@@ -41,6 +41,9 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.reserve(pieces_.total, 2);
   memory_.reserve(records_, setup.max_regions);
   memory_.reserve(selection_, 1);
+  // Ranks of voxels, in rows of whole words.
+  memory_.reserve(ranks_,
+                  static_cast<size_t>(most.volume_rows()) * static_cast<size_t>(rows.words) * 32);
   memory_.allocate(*backend);
 }
 
@@ -61,7 +64,13 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   Records records;
   if (job.table.regions) records = {records_, job.table.capacity};
 
-  label_tiles(subject, levels, volume, stream);
+  if (params.fill_holes > 0) {
+    const Ranks ranks(levels, setup_.layers);
+    label_tiles(without_holes(subject, ranks, volume, clamped(params.fill_holes), stream),
+                ranks.foreground(setup_.layers), volume, stream);
+  } else {
+    label_tiles(subject, levels, volume, stream);
+  }
   join_tiles(volume, stream);
   const Firsts regions = volume.regions();
   if (params.min_area > 1 || params.max_area > 0) {
@@ -92,6 +101,27 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   } else if (params.output == CcOutput::colors) {
     write_colors(volume, job.out, stream);
   }
+}
+
+// What is left to label is the ranks of voxels.
+Subject Slot::without_holes(const Subject& subject, const Ranks& ranks, const Volume& volume,
+                            uint32_t most, cudaStream_t stream) const {
+  const Image<uint8_t> voxels{ranks_, volume.stack.slice.width, volume.stack.volume_rows(),
+                              ptrdiff_t{32} * volume.words};
+  Subject ranked;
+  ranked.frame.layout = layout_of(PixelFormat::gray8);
+  ranked.frame.plane[0] = reinterpret_cast<const std::byte*>(voxels.data);
+  ranked.frame.pitch[0] = voxels.pitch;
+  ranked.frame.width = voxels.width;
+  ranked.frame.height = voxels.height;
+  ranked.frame.memory = Memory::device;
+  const Volume background = shaped(pieces_, volume.stack, dual(volume.connectivity));
+  rank_background(subject, ranks, voxels, stream);
+  label_tiles(ranked, ranks.background(volume.stack.layers), background, stream);
+  join_tiles(background, stream);
+  sum_areas(background, stream);
+  rank_filled(background, ranks, most, voxels, stream);
+  return ranked;
 }
 
 }  // namespace regions::volumes

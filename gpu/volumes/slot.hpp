@@ -21,10 +21,14 @@ class Slot {
                cudaStream_t stream) const;
 
  private:
+  Subject without_holes(const Subject& subject, const Ranks& ranks, const Volume& volume,
+                        uint32_t most, cudaStream_t stream) const;
+
   Setup setup_;
   Workspace memory_;
   Volume pieces_ = {};
   Region* records_ = nullptr;  // [max_regions]
+  uint8_t* ranks_ = nullptr;   // of voxels, while holes are filled
   cclabel::Selection* selection_ = nullptr;
 };
 

@@ -1,8 +1,8 @@
-// label_file WIDTH HEIGHT DEPTH CONNECTIVITY IN OUT: labels raw gray8 volumes of DEPTH slices (or
-// pictures, of depth 1) lying one after another in file IN. Writes to OUT, for each: its labels
-// (uint32), the number of regions (uint32), and for each region 14 doubles: left, top, right,
-// bottom, area, centroid x, centroid y, mean gray, first x, first y, front, back, centroid z,
-// first z. All little endian. For checks by other programs.
+// label_file WIDTH HEIGHT DEPTH CONNECTIVITY IN OUT [HOLES]: fills holes of up to HOLES voxels,
+// labels raw gray8 volumes of DEPTH slices (or pictures, of depth 1) lying one after another in
+// file IN. Writes to OUT, for each: its labels (uint32), the number of regions (uint32), and for
+// each region 14 doubles: left, top, right, bottom, area, centroid x, centroid y, mean gray, first
+// x, first y, front, back, centroid z, first z. All little endian. For checks by other programs.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -34,7 +34,7 @@ void put_table(std::ostream& out, const std::vector<Region>& regions, uint32_t t
   }
 }
 
-void label_file(Size slice, int depth, Connectivity connectivity, std::istream& in,
+void label_file(Size slice, int depth, Connectivity connectivity, int64_t holes, std::istream& in,
                 std::ostream& out) {
   const auto backend = make_cpu_backend();
   const auto queue = backend->make_queue();
@@ -49,6 +49,7 @@ void label_file(Size slice, int depth, Connectivity connectivity, std::istream& 
   std::vector<Region> regions(size.area());
   CcLabelParams params;
   params.connectivity = connectivity;
+  params.fill_holes = holes;
   while (in.read(reinterpret_cast<char*>(picture.data()),
                  static_cast<std::streamsize>(picture.size()))) {
     uint32_t total = 0;
@@ -74,12 +75,14 @@ void label_file(Size slice, int depth, Connectivity connectivity, std::istream& 
 
 int main(int argc, char** argv) {
   try {
-    regions::expects(argc == 7, "usage: label_file WIDTH HEIGHT DEPTH CONNECTIVITY IN OUT");
+    regions::expects(argc == 7 || argc == 8,
+                     "usage: label_file WIDTH HEIGHT DEPTH CONNECTIVITY IN OUT [HOLES]");
     std::ifstream in(argv[5], std::ios::binary);
     std::ofstream out(argv[6], std::ios::binary);
     regions::expects(in && out, "cannot open the files");
     regions::label_file({std::stoi(argv[1]), std::stoi(argv[2])}, std::stoi(argv[3]),
-                        static_cast<regions::Connectivity>(std::stoi(argv[4])), in, out);
+                        static_cast<regions::Connectivity>(std::stoi(argv[4])),
+                        argc == 8 ? std::stoi(argv[7]) : 0, in, out);
     regions::expects(static_cast<bool>(out.flush()), "cannot write the labels");
     return 0;
   } catch (const std::exception& error) {

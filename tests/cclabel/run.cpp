@@ -20,6 +20,7 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   const Size outcome = {in.width, in.height * setup.layers};
   const auto capacity = static_cast<uint32_t>(std::min<size_t>(options.capacity, outcome.area()));
   setup.max_regions = std::max(capacity, 1u);
+  setup.max_runs = options.most_runs;
   if (options.out) {
     setup.has_output = true;
     setup.out = layout_of(*options.out);
@@ -39,6 +40,12 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   if (capacity > 0) job.table.regions = records.data();
   job.table.capacity = capacity;
   job.table.total = &result.total;
+  result.runs.resize(options.most_runs + 1, {0xA9A9A9A9, 0, 0, 0});  // one for a guard
+  if (options.most_runs > 0) {
+    job.table.runs = result.runs.data();
+    job.table.run_capacity = options.most_runs;
+    job.table.run_total = &result.total_runs;
+  }
   if (options.out) {
     result.out.emplace(*options.out, outcome, options.padding, in.color);
     job.out = result.out->frame();
@@ -50,6 +57,8 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
 
   result.intact =
       labels.intact() && records.back().id == 0xA9A9A9A9 && (!result.out || result.out->intact());
+  result.intact = result.intact && result.runs.back().label == 0xA9A9A9A9;
+  result.runs.resize(std::min(result.total_runs, options.most_runs));
   for (int y = 0; y < outcome.height && options.wants_labels; ++y) {
     const uint32_t* row = labels.labels().row(y);
     result.labelling.labels.insert(result.labelling.labels.end(), row, row + in.width);

@@ -18,11 +18,14 @@ struct RunOptions {
   uint32_t capacity = 1 << 17;  // records wanted
   int slices = 1;               // the frame is a stack of so many
   int depth = 1;                // configured, at least as many
+  uint32_t most_runs = 0;       // wanted
 };
 
 struct RunResult {
   Labelling labelling;              // labels, and the records
   uint32_t total = 0;               // regions counted
+  std::vector<PixelRun> runs;       // those recorded
+  uint32_t total_runs = 0;          // counted
   std::optional<GuardedFrame> out;  // the output picture
   bool intact = false;              // all guards are whole
 };

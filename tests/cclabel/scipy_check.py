@@ -52,13 +52,13 @@ def photographs():
         yield path.name + " at its median", np.clip(moved, 0, 255).astype(np.uint8)
 
 
-def ours(program, picture, connectivity, folder):
+def ours(program, picture, connectivity, folder, holes=0):
     """Labels and table as label_file writes them, of a picture or volume."""
     height, width = picture.shape[-2:]
     depth = picture.size // (height * width)
     (folder / "in").write_bytes(picture.tobytes())
     subprocess.run([program, str(width), str(height), str(depth), str(connectivity), folder / "in",
-                    folder / "out"], check=True)
+                    folder / "out", str(holes)], check=True)
     data = (folder / "out").read_bytes()
     labels = np.frombuffer(data, "<u4", picture.size).reshape(picture.shape)
     total = int(np.frombuffer(data, "<u4", 1, labels.nbytes)[0])
@@ -140,10 +140,33 @@ def check_volume(program, name, volume, connectivity, folder):
     assert np.allclose(table["mean"], means, rtol=0, atol=1e-9), "mean gray differs from SciPy's"
 
 
+def check_holes(program, name, volume, connectivity, folder):
+    """Raises AssertionError unless SciPy fills and labels the same."""
+    volume = 255 - volume  # dark noise in white
+    structure = ndimage.generate_binary_structure(3, {6: 1, 18: 2, 26: 3}[connectivity])
+    around = ndimage.generate_binary_structure(3, 3 if connectivity == 6 else 1)
+    foreground = volume >= 128
+    filled = ndimage.binary_fill_holes(foreground, around)
+    labels, _ = ours(program, volume, connectivity, folder, holes=volume.size)
+    expected, _ = ndimage.label(filled, structure)
+    assert np.array_equal(labels, in_raster_order(expected)), "labels differ from SciPy's"
+    # Up to the size that half of the holes have.
+    holes, count = ndimage.label(filled & ~foreground, around)
+    if count == 0:
+        return
+    sizes = ndimage.sum_labels(holes > 0, holes, np.arange(1, count + 1))
+    most = int(np.median(sizes))
+    small = np.isin(holes, 1 + np.flatnonzero(sizes <= most))
+    labels, _ = ours(program, volume, connectivity, folder, holes=most)
+    expected, _ = ndimage.label(foreground | small, structure)
+    assert np.array_equal(labels, in_raster_order(expected)), f"with holes up to {most}"
+
+
 def main():
     program = sys.argv[1]
     cases = [(check, (4, 8), *case) for case in (*random_pictures(150), *photographs())]
     cases += [(check_volume, (6, 18, 26), *case) for case in random_volumes(60)]
+    cases += [(check_holes, (6, 18, 26), *case) for case in random_volumes(16)]
     tried = failed = 0
     with tempfile.TemporaryDirectory() as name:
         for compare, connectivities, title, picture in cases:

@@ -114,6 +114,7 @@ RandomVolume random_volume(uint32_t seed, Size most, int most_slices) {
   params.min_area = draw(6, 3) == 0 ? draw(7, 9) : 0;
   params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
   params.label_background = draw(10, 4) == 0;
+  if (!params.label_background && draw(13, 3) == 0) params.fill_holes = 1 + draw(14, 40);
   if (draw(11, 3) == 0) params.thresholds = std::vector<double>{0.7, 0.2, 0.55};
   made.choice = draw(12, 20);
   return made;

@@ -21,7 +21,7 @@ class CcLabelVolumeCuda : public testing::Test {
   }
 
   RunResult run(const Volume& volume, const CcLabelParams& params, const RunOptions& options,
-                int padding = 0) {
+                int padding = 0, const ConstFrame& mask = {}) {
     const auto poisoned = std::make_shared<PoisonedBackend>(gpu_);
     const auto algorithm = make_(poisoned);
     algorithm->prepare(params);
@@ -32,10 +32,13 @@ class CcLabelVolumeCuda : public testing::Test {
     setup.layers = stack.layers;
     setup.has_background = params.label_background;
     setup.max_regions = options.capacity;
+    setup.max_runs = options.most_runs;
     if (options.out) {
       setup.has_output = true;
       setup.out = layout_of(*options.out);
     }
+    setup.has_mask = !mask.empty();
+    setup.mask = mask.layout;
     algorithm->configure(setup);
     DeviceFrame picture(*gpu_, *queue_, volume.format, in.size(), padding);
     DeviceFrame labels(*gpu_, *queue_, PixelFormat::labels32, stack.size(), 4 * padding);
@@ -43,10 +46,26 @@ class CcLabelVolumeCuda : public testing::Test {
     picture.upload(in);
     const Block table = gpu_->allocate_pinned(sizeof(Region) * options.capacity + 8);
     Job job{.slices = volume.slices, .in = picture.frame()};
+    std::optional<DeviceFrame> attached;
+    if (!mask.empty()) {
+      attached.emplace(*gpu_, *queue_, mask.layout.format, mask.size(), 0);
+      attached->upload(mask);
+      job.mask = attached->frame();
+    }
     const Frame map = labels.frame();
-    job.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height, map.pitch[0]};
+    if (options.wants_labels) {
+      job.labels = {reinterpret_cast<uint32_t*>(map.plane[0]), map.width, map.height, map.pitch[0]};
+    }
     auto* total = reinterpret_cast<uint32_t*>(table.as<Region>() + options.capacity);
     job.table = {table.as<Region>(), options.capacity, total};
+    const Block runs = gpu_->allocate_pinned(options.most_runs * sizeof(PixelRun) + 8);
+    auto* total_runs = reinterpret_cast<uint32_t*>(runs.as<PixelRun>() + options.most_runs);
+    *total_runs = 0;
+    if (options.most_runs > 0) {
+      job.table.runs = runs.as<PixelRun>();
+      job.table.run_capacity = options.most_runs;
+      job.table.run_total = total_runs;
+    }
     if (options.out) {
       out.emplace(*gpu_, *queue_, *options.out, stack.size(), padding);
       job.out = out->frame();
@@ -58,6 +77,9 @@ class CcLabelVolumeCuda : public testing::Test {
     RunResult result;
     result.total = *total;
     passes_ = static_cast<CcLabel&>(*algorithm).passes(0);
+    result.total_runs = *total_runs;
+    result.runs.assign(runs.as<PixelRun>(),
+                       runs.as<PixelRun>() + std::min(*total_runs, options.most_runs));
     const auto known = std::min(result.total, options.capacity);
     result.labelling.regions.assign(table.as<Region>(), table.as<Region>() + known);
     bool intact_out = true;

@@ -42,6 +42,61 @@ TEST_F(CcLabelVolumeCuda, ThresholdsOfPicturesAndVolumes) {
   }
 }
 
+TEST_F(CcLabelVolumeCuda, HolesAreFilled) {
+  for (const Volume& volume : volume_cases()) {
+    if (volume.content != "noise" && volume.content != "clouds") continue;
+    for (const Connectivity connectivity : kSpatial) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      params.threshold = 0.2;
+      for (const int64_t area : {1, 7, 100000}) {
+        params.fill_holes = area;
+        expect_equal(volume, params, true, area == 7 ? 3 : 0);
+      }
+    }
+  }
+}
+
+TEST_F(CcLabelVolumeCuda, HolesAtManyThresholds) {
+  for (const Connectivity connectivity :
+       {Connectivity::four, Connectivity::eight, Connectivity::six, Connectivity::eighteen,
+        Connectivity::twenty_six}) {
+    CcLabelParams params;
+    params.connectivity = connectivity;
+    params.fill_holes = 20;
+    params.thresholds = std::vector<double>{0.3, 0.15, 0, 0.6, 0.3, 1};
+    const int slices = is_spatial(connectivity) ? 9 : 1;
+    expect_equal(make_volume("noise", {70, 33}, slices), params);
+    expect_equal(make_volume("noise", {70, 34}, slices, PixelFormat::rgb), params);
+    params.min_area = 4;
+    expect_equal(make_volume("noise", {70, 33}, slices, PixelFormat::gray16), params);
+  }
+}
+
+TEST_F(CcLabelVolumeCuda, MasksAreStacked) {
+  const Volume volume = make_volume("clouds", {70, 20}, 9, PixelFormat::rgb);
+  for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::labels32}) {
+    Volume mask = make_volume("sparse", {70, 20}, 9);
+    if (format == PixelFormat::labels32) {  // whose low byte says nothing
+      mask.format = format;
+      std::vector<uint8_t> wide(4 * mask.voxels.size());
+      for (size_t i = 0; i < mask.voxels.size(); ++i) wide[4 * i + 1] = mask.voxels[i];
+      mask.voxels = wide;
+    }
+    for (const Connectivity connectivity : kSpatial) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      params.source = Source::mask;
+      RunOptions options;
+      options.slices = options.depth = volume.slices;
+      const RunResult cpu = run_on_cpu(2, volume.frame(), mask.frame(), params, options);
+      const RunResult cuda = run(volume, params, options, 0, mask.frame());
+      EXPECT_EQ(difference(cuda.labelling, cpu.labelling, volume.size.width), "");
+      EXPECT_GT(cuda.total, 10u);
+    }
+  }
+}
+
 TEST_F(CcLabelVolumeCuda, FormatsAndOutputs) {
   CcLabelParams params;
   params.connectivity = Connectivity::twenty_six;

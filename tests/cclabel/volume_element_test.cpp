@@ -197,6 +197,44 @@ TEST(CcLabelDepth, UntouchedPicturesCarryTheirMaps) {
   }
 }
 
+// Each frame's own label map, whatever lies in it, is a slice of the mask.
+TEST(CcLabelDepth, LabelMapsFromUpstreamAreMasks) {
+  Harness h(
+      "cclabel name=first output=none ! "
+      "cclabel name=cclabel source=mask depth=3 connectivity=26 output=labels fill-holes=5",
+      kLabels);
+  h.video("GRAY8", kSize.width, kSize.height);
+  const Volume volume = make_volume("noise", kSize, 3);
+  for (int z = 0; z < 3; ++z) ASSERT_EQ(h.push(slice_of(volume, z), z), GST_FLOW_OK);
+  CcLabelParams params;
+  params.connectivity = Connectivity::twenty_six;
+  params.fill_holes = 5;
+  const Labelling expected = label_volumes_slowly(volume.frame(), 3, params);
+  for (int z = 0; z < 3; ++z) {
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out) << h.error_text();
+    expect_slice(out.get(), expected, 3, 1, z, z);
+  }
+}
+
+TEST(CcLabelDepth, AFrameWithoutAMaskIsAnError) {
+  Harness h("cclabel source=mask depth=3 connectivity=26 output=none");
+  h.video("GRAY8", kSize.width, kSize.height);
+  h.push(slice_of(make_volume("noise", kSize, 1), 0), 0);
+  EXPECT_NE(h.error_text().find("without a mask"), std::string::npos);
+}
+
+// Frames that came before have no mask beside them.
+TEST(CcLabelDepth, SourceDoesNotBecomeMaskWhilePlaying) {
+  Harness h("cclabel depth=3 connectivity=26 output=none");
+  h.video("GRAY8", kSize.width, kSize.height);
+  const Volume volume = make_volume("noise", kSize, 2);
+  ASSERT_EQ(h.push(slice_of(volume, 0), 0), GST_FLOW_OK);
+  gst_util_set_object_arg(G_OBJECT(h.element()), "source", "mask");
+  h.push(slice_of(volume, 1), 1);
+  EXPECT_NE(h.error_text().find("only when stopped"), std::string::npos);
+}
+
 TEST(CcLabelThresholds, LayersAreStackedAndNamedInCaps) {
   for (const int depth : {1, 2}) {
     Harness h("cclabel output=labels thresholds=<0.8,0.2,0.5> depth=" + std::to_string(depth) +

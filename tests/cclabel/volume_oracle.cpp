@@ -18,6 +18,8 @@ class Flood {
       : in_(in), params_(params), width_(in.width), height_(in.height / slices), slices_(slices) {
     full_ = std::pow(2.0, in.layout.depth) - 1;
     level_ = threshold * full_;
+    filled_.resize(static_cast<size_t>(width_) * static_cast<size_t>(in_.height));
+    if (params.fill_holes > 0 && is_binary() && !params.label_background) fill_holes();
   }
 
   // Appends to `all`.
@@ -56,6 +58,7 @@ class Flood {
            static_cast<size_t>(v.x);
   }
   bool is_bright(const Voxel& v) const {
+    if (filled_[at(v)]) return true;
     if (colors() == 1) return value(0, v) >= level_;
     return std::floor((77 * value(0, v) + 150 * value(1, v) + 29 * value(2, v) + 128) / 256) >=
            level_;
@@ -66,9 +69,35 @@ class Flood {
     for (int c = 0; c < colors(); ++c) sum += std::abs(value(c, a) - value(c, b));
     return params_.criterion == Criterion::equal ? sum == 0 : sum < params_.tolerance * full_;
   }
+  bool is_flat() const { return static_cast<int>(params_.connectivity) % 4 == 0; }  // 4 or 8
+  bool touches_side(const Region& r) const {
+    const bool in_slice =
+        r.left == 0 || r.top == 0 || r.right == width_ - 1 || r.bottom == height_ - 1;
+    return in_slice || (!is_flat() && (r.front == 0 || r.back == slices_ - 1));
+  }
+  // Dark regions are found like bright ones, with more neighbours where those have fewer.
+  void fill_holes() {
+    const int connectivity = static_cast<int>(params_.connectivity);
+    neighbours_ = is_flat() ? 12 - connectivity : connectivity == 6 ? 26 : 6;
+    std::vector<uint32_t> labels(filled_.size());
+    std::vector<bool> filled(filled_.size());
+    for (int z = 0; z < slices_; ++z) {
+      for (int y = 0; y < height_; ++y) {
+        for (int x = 0; x < width_; ++x) {
+          if (is_bright({x, y, z}) || labels[at({x, y, z})]) continue;
+          std::vector<Voxel> voxels;
+          const Region r = fill({x, y, z}, 1, labels, &voxels);
+          if (touches_side(r) || r.area > static_cast<uint64_t>(params_.fill_holes)) continue;
+          for (const Voxel& v : voxels) filled[at(v)] = true;
+        }
+      }
+    }
+    filled_ = filled;
+    neighbours_ = connectivity;
+  }
   bool are_neighbours(int dx, int dy, int dz) const {
     const int steps = std::abs(dx) + std::abs(dy) + std::abs(dz);
-    switch (static_cast<int>(params_.connectivity)) {
+    switch (neighbours_) {
       case 4:
         return dz == 0 && steps == 1;
       case 8:
@@ -82,7 +111,9 @@ class Flood {
     }
   }
 
-  Region fill(const Voxel& first, uint32_t id, std::vector<uint32_t>& labels) const {
+  // Also lists the voxels, if anybody asks.
+  Region fill(const Voxel& first, uint32_t id, std::vector<uint32_t>& labels,
+              std::vector<Voxel>* voxels = nullptr) const {
     Region r{.id = id, .first_x = first.x, .first_y = first.y, .left = first.x, .top = first.y};
     r.right = r.left, r.bottom = r.top, r.first_z = r.front = r.back = first.z;
     labels[at(first)] = id;
@@ -90,6 +121,7 @@ class Flood {
     while (!stack.empty()) {
       const Voxel v = stack.back();
       stack.pop_back();
+      if (voxels) voxels->push_back(v);
       r.left = std::min(r.left, v.x), r.right = std::max(r.right, v.x);
       r.top = std::min(r.top, v.y), r.bottom = std::max(r.bottom, v.y);
       r.front = std::min(r.front, v.z), r.back = std::max(r.back, v.z);
@@ -114,6 +146,8 @@ class Flood {
   const ConstFrame in_;
   const CcLabelParams& params_;
   int width_, height_, slices_;
+  int neighbours_ = static_cast<int>(params_.connectivity);
+  std::vector<bool> filled_;  // voxels
   double full_, level_;
 };
 

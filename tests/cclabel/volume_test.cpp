@@ -83,6 +83,78 @@ TEST(CcLabelVolume, ThresholdsOfAPictureAndOfAVolume) {
   expect_oracle(2, make_volume("clouds", {33, 20}, 12), params);
 }
 
+// Dark voxels at random in white are holes of one or several, some at a side; with many thresholds
+// each has its own.
+TEST(CcLabelVolume, HolesAreFilled) {
+  size_t filled = 0;
+  for (const Volume& volume : volume_cases()) {
+    if (volume.content != "noise" && volume.content != "clouds") continue;
+    for (const Connectivity connectivity : kSpatial) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      params.threshold = 0.2;
+      const auto bright = [&] {
+        uint64_t voxels = 0;
+        const Labelling all = label_volumes_slowly(volume.frame(), volume.slices, params);
+        for (const Region& r : all.regions) voxels += r.area;
+        return voxels;
+      };
+      const uint64_t before = bright();
+      for (const int64_t area : {1, 7, 100000}) {
+        params.fill_holes = area;
+        expect_oracle(2, volume, params);
+      }
+      filled += bright() > before;
+    }
+  }
+  EXPECT_GT(filled, 15u);
+  for (const Connectivity connectivity :
+       {Connectivity::four, Connectivity::eight, Connectivity::six, Connectivity::twenty_six}) {
+    CcLabelParams params;
+    params.connectivity = connectivity;
+    params.fill_holes = 20;
+    params.thresholds = std::vector<double>{0.3, 0.15, 0.6, 0.3};
+    expect_oracle(3, make_volume("noise", {70, 33}, is_spatial(connectivity) ? 9 : 1), params);
+  }
+}
+
+// What a mask's voxels are worth is not asked; its picture gives the colours.
+TEST(CcLabelVolume, MasksAreStacked) {
+  const Volume volume = make_volume("clouds", {50, 14}, 6);
+  const Volume mask = make_volume("noise", {50, 14}, 6);
+  GuardedFrame nonzero(PixelFormat::gray8, mask.frame().size());
+  for (int y = 0; y < nonzero.frame().height; ++y) {
+    for (int x = 0; x < nonzero.frame().width; ++x) {
+      const int value = mask.frame().sample(0, x, y);
+      nonzero.frame().set_sample(0, x, y, value >= 200 ? value - 199 : 0);
+    }
+  }
+  for (const Connectivity connectivity : kSpatial) {
+    CcLabelParams params;
+    params.connectivity = connectivity;
+    params.source = Source::mask;
+    params.fill_holes = 30;
+    RunOptions options;
+    options.slices = options.depth = volume.slices;
+    const RunResult result =
+        run_on_cpu(2, volume.frame(), std::as_const(nonzero).frame(), params, options);
+    CcLabelParams bright = params;
+    bright.threshold = 199.5 / 255;
+    Labelling expected = label_volumes_slowly(mask.frame(), volume.slices, bright);
+    EXPECT_EQ(result.labelling.labels, expected.labels);
+    ASSERT_EQ(result.labelling.regions.size(), expected.regions.size());
+    uint64_t sum = 0, found = 0;
+    for (int y = 0; y < volume.frame().height; ++y) {
+      for (int x = 0; x < 50; ++x) {
+        const bool is_labelled = expected.labels[static_cast<size_t>(y * 50 + x)] != 0;
+        if (is_labelled) sum += static_cast<uint64_t>(volume.frame().sample(0, x, y));
+      }
+    }
+    for (const Region& r : result.labelling.regions) found += r.sum_value[0];
+    EXPECT_EQ(found, sum);
+  }
+}
+
 // A picture's regions are those of a volume of one slice.
 TEST(CcLabelVolume, PartFilled) {
   for (const int depth : {2, 7, 40}) {
@@ -152,8 +224,12 @@ TEST(CcLabelVolume, RefusesWhatDoesNotGoTogether) {
   EXPECT_NE(refusal(deep, params, 5).find("5 slices"), std::string::npos);
   EXPECT_NE(refusal(flat, params, 1).find("connectivity 6 is one of volumes"), std::string::npos);
   params.fill_holes = 3;
-  EXPECT_NE(refusal(deep, params, 4).find("fill-holes"), std::string::npos);
+  params.label_background = true;
+  regions::Setup both = deep;
+  both.has_background = true;
+  EXPECT_NE(refusal(both, params, 4).find("fill-holes"), std::string::npos);
   params.fill_holes = 0;
+  params.label_background = false;
   params.criterion = Criterion::equal;
   params.thresholds = std::vector<double>{0.1, 0.2};
   regions::Setup layered = deep;

@@ -234,6 +234,40 @@ TEST(Library, SuperpixelsComeWithColoursAndNeighbours) {
   EXPECT_EQ(regions_process(labeller.get(), &l.frame), REGIONS_ERROR_INPUT);
 }
 
+// The second rectangle has five rows of ten pixels, the first one four of six.
+TEST(Library, RunsAreTheRegionsPixels) {
+  const Filter filter = open("cclabel");
+  ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
+  Labelled l;
+  RegionsRun runs[9] = {};
+  l.frame.runs = runs;
+  l.frame.run_capacity = 9;
+  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+  ASSERT_EQ(l.frame.run_count, 9u);
+  EXPECT_EQ(l.frame.runs_truncated, 0u);
+  for (uint32_t i = 0; i < 9; ++i) {
+    const bool first = i < 4;
+    EXPECT_EQ(runs[i].id, first ? 1u : 2u);
+    EXPECT_EQ(runs[i].x, first ? 3u : 20u);
+    EXPECT_EQ(runs[i].y, first ? 2 + i : 8 + i);
+    EXPECT_EQ(runs[i].width, first ? 6u : 10u);
+  }
+  l.frame.run_capacity = 5;
+  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+  EXPECT_EQ(l.frame.run_count, 5u);
+  EXPECT_EQ(l.frame.runs_truncated, 1u);
+  // Of the regions that are set.
+  l.frame.run_capacity = 9;
+  l.frame.capacity = 1;
+  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+  EXPECT_EQ(l.frame.run_count, 4u);
+  l.frame.run_capacity = 0;
+  EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_ERROR_INPUT);
+  const Filter other = open("slicsuperpixel");
+  l.frame.run_capacity = 9;
+  EXPECT_EQ(regions_process(other.get(), &l.frame), REGIONS_ERROR_INPUT);
+}
+
 // What is wrong is named, and the next frame works.
 TEST(Library, WhatIsWrongIsNamed) {
   const Filter filter = open("cclabel");

@@ -110,6 +110,26 @@ class Scripts(unittest.TestCase):
                     numpy.testing.assert_allclose(
                         [region[key] for key in ("cz", "cy", "cx")], ndimage.center_of_mass(inside))
 
+    def test_table_of_windows(self):
+        clip = media.make(self.folder / "window.mkv", NOISE, "-c:v", "ffv1")
+        lines = media.run(media.script("table"), clip, "depth=4", "sliding=true", "connectivity=26",
+                          "threshold=0.85", "attach-runs=true")
+        rows = [json.loads(line) for line in lines.splitlines()]
+        pictures = list(media.frames(clip, "gray"))
+        self.assertEqual(len(rows), len(pictures))
+        for t, row in enumerate(rows):
+            window = numpy.stack(pictures[max(0, t - 3):t + 1])
+            labels = in_raster_order(ndimage.label(window >= 217, numpy.ones((3, 3, 3)))[0][-1])
+            painted = numpy.zeros_like(labels)
+            for label, x, y, width in row["runs"]:
+                painted[y, x:x + width] = label
+            numpy.testing.assert_array_equal(painted, labels)
+            self.assertEqual(row["regions-total"], labels.max())
+            for region, (ys, xs) in zip(row["regions"], ndimage.find_objects(labels)):
+                self.assertEqual((region["x"], region["y"], region["width"], region["height"]),
+                                 (xs.start, ys.start, xs.stop - xs.start, ys.stop - ys.start))
+                self.assertEqual(region["area"], (labels == region["id"]).sum())
+
     def test_overlay(self):
         clip = media.make(self.folder / "balls.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
         out = self.folder / "overlay.mp4"

@@ -1,0 +1,10 @@
+// The labeller of frames and volumes, without windows.
+#pragma once
+
+#include "core/cclabel.hpp"
+
+namespace regions {
+
+std::unique_ptr<CcLabel> make_labeller(const std::shared_ptr<Backend>& backend);
+
+}  // namespace regions

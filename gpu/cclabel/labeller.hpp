@@ -1,0 +1,10 @@
+// The labeller of frames and volumes on CUDA, without windows.
+#pragma once
+
+#include "core/cclabel.hpp"
+
+namespace regions::cclabel {
+
+std::unique_ptr<CcLabel> make_labeller(std::shared_ptr<Backend> backend);
+
+}  // namespace regions::cclabel

@@ -1,0 +1,44 @@
+// Holding what came attached.
+#include "plugin/attached_mask.hpp"
+
+#include "core/error.hpp"
+#include "plugin/block_memory.hpp"
+
+namespace regions {
+
+void expect_mask(const Attached& attached) {
+  expects(attached.labels != nullptr,
+          "a frame came without a mask or label map; put an element that attaches one upstream");
+}
+
+ConstFrame AttachedMask::hold(const Attached& attached, Memory preferred) {
+  drop();
+  const Layout& layout = layout_of(attached.labels_format);
+  const size_t row = static_cast<size_t>(attached.labels_size.width) * layout.sample_bytes;
+  const size_t bytes = row * static_cast<size_t>(attached.labels_size.height);
+  expects(
+      layout.planes == 1 && layout.channels == 1 && gst_buffer_get_size(attached.labels) >= bytes,
+      "the attached label map is not a label map of its size");
+  buffer_ = gst_buffer_ref(attached.labels);
+  DeviceData where = device_data(buffer_);
+  if (!where.data || where.memory != preferred) {
+    expects(gst_buffer_map(buffer_, &map_, GST_MAP_READ), "the attached label map is unreadable");
+    where = {map_.data, Memory::host};
+  }
+  ConstFrame mask;
+  mask.plane[0] = static_cast<const std::byte*>(where.data);
+  mask.pitch[0] = static_cast<ptrdiff_t>(row);
+  mask.width = attached.labels_size.width;
+  mask.height = attached.labels_size.height;
+  mask.layout = layout;
+  mask.memory = where.memory;
+  return mask;
+}
+
+void AttachedMask::drop() {
+  if (map_.memory) gst_buffer_unmap(buffer_, &map_);
+  map_ = {};
+  gst_clear_buffer(&buffer_);
+}
+
+}  // namespace regions

@@ -1,0 +1,29 @@
+// The mask or label map that came with a frame, as a picture while it is held.
+#pragma once
+
+#include "core/backend.hpp"
+#include "plugin/region_meta.hpp"
+
+namespace regions {
+
+// Throws InputError if there is none.
+void expect_mask(const Attached& attached);
+
+class AttachedMask {
+ public:
+  AttachedMask() = default;
+  AttachedMask(const AttachedMask&) = delete;
+  AttachedMask& operator=(const AttachedMask&) = delete;
+  ~AttachedMask() { drop(); }
+
+  // Where it lies, if that is memory of this kind; else mapped on the host. Stays until drop().
+  // There must be one. Throws InputError if it is unreadable or too small.
+  ConstFrame hold(const Attached& attached, Memory preferred);
+  void drop();
+
+ private:
+  GstBuffer* buffer_ = nullptr;
+  GstMapInfo map_ = {};
+};
+
+}  // namespace regions

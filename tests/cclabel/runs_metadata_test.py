@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""attach-runs as an application in Python reads it: the table that regions-transcode --json writes,
+painted, is the label map beside it."""
+import json
+import os
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines"))
+import gstreamer
+from gstreamer import Gst
+
+PIPELINE = ("videotestsrc pattern=snow num-buffers=3 ! video/x-raw,format=GRAY8,width=60,height=40"
+            " ! cclabel device=cpu output=none connectivity=4 attach-runs=true"
+            " ! appsink name=frames sync=false")
+
+
+def frames():
+    pipeline = Gst.parse_launch(PIPELINE)
+    pipeline.set_state(Gst.State.PLAYING)
+    sink = pipeline.get_by_name("frames")
+    while sample := sink.emit("pull-sample"):
+        yield sample.get_buffer()
+    pipeline.set_state(Gst.State.NULL)
+
+
+class Runs(unittest.TestCase):
+    def test_painted_they_are_the_label_map(self):
+        count = 0
+        for buffer in frames():
+            table = json.loads(json.dumps(gstreamer.regions_table(buffer)))
+            self.assertFalse(table["runs-truncated"])
+            self.assertGreater(len(table["runs"]), 100)
+            painted = [0] * (table["width"] * table["height"])
+            areas = {}
+            for label, x, y, width in table["runs"]:
+                first = y * table["width"] + x
+                painted[first:first + width] = [label] * width
+                areas[label] = areas.get(label, 0) + width
+            labels = buffer.get_custom_meta("regions").get_structure().get_value("labels")
+            data = labels.extract_dup(0, labels.get_size())
+            self.assertEqual(painted, [label for label, in struct.iter_unpack("<I", data)])
+            self.assertEqual(areas, {region["id"]: region["area"] for region in table["regions"]})
+            count += 1
+        self.assertEqual(count, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
