@@ -1,6 +1,7 @@
 // Where the runs of a band touch those of earlier bands: in a tile by itself, or across tiles.
 #pragma once
 
+#include "gpu/cclabel/warp.hpp"
 #include "gpu/volumes/volume.hpp"
 
 #ifdef __CUDACC__
@@ -161,6 +162,27 @@ struct Contacts {
  private:
   __device__ static bool has(uint32_t bits, int c) { return c < 32 && bits >> c & 1; }
 };
+
+// Calls visit(pair, exists) by the whole warp for the contacts of all its lanes, shared out evenly;
+// `list` has room for kPairs of each lane.
+inline constexpr int kPairs = 4;
+template <class Space, class Visit>
+__device__ void for_each_contact(const Space& s, Contacts& contacts, uint2 (&list)[32 * kPairs],
+                                 const Visit& visit) {
+  const uint32_t lane = threadIdx.x % 32;
+  while (__any_sync(cclabel::kAllLanes, contacts.count() != 0)) {
+    const auto mine = static_cast<uint32_t>(min(contacts.count(), kPairs));
+    const uint32_t end = cclabel::warp_prefix_sum(mine);
+    for (uint32_t at = end - mine; at < end; ++at) contacts.take(s, list[at].x, list[at].y);
+    const uint32_t all = __shfl_sync(cclabel::kAllLanes, end, 31);
+    __syncwarp();  // the list is complete
+    for (uint32_t at = 0; at < all; at += 32) {
+      const bool exists = at + lane < all;
+      visit(exists ? list[at + lane] : uint2{}, exists);
+    }
+    __syncwarp();  // the list may be used again
+  }
+}
 
 }  // namespace regions::volumes
 

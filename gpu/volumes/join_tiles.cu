@@ -1,6 +1,5 @@
 // Joins the tiles' components where runs of different tiles touch, and gives each its root.
 #include "gpu/cclabel/runs.hpp"
-#include "gpu/cclabel/warp.hpp"
 #include "gpu/volumes/contacts.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
@@ -9,7 +8,6 @@ namespace regions::volumes {
 namespace {
 
 constexpr int kThreads = SeamBlock::threads;
-constexpr int kPairs = SeamBlock::pairs;
 
 // The slices of one class of one layer, as a Space (contacts.hpp).
 struct Slices {
@@ -58,8 +56,6 @@ __device__ void join(const Volume& v, uint2 pair, bool wanted) {
 template <Connectivity connectivity>
 __global__ __launch_bounds__(kThreads) void join_tiles_kernel(Volume v, int turns) {
   __shared__ uint2 lists[kThreads / 32][32 * kPairs];
-  uint2* list = lists[threadIdx.x / 32];
-  const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t blocks = gridDim.x / static_cast<uint32_t>(turns);
   const int turn = static_cast<int>(blockIdx.x / blocks);
   const uint32_t in_slab = blockIdx.x % blocks * kThreads + threadIdx.x;
@@ -79,18 +75,8 @@ __global__ __launch_bounds__(kThreads) void join_tiles_kernel(Volume v, int turn
       contacts.goes_on = v.band[spot.word - 1] >> 31;
     }
   }
-  while (__any_sync(cclabel::kAllLanes, contacts.count() != 0)) {
-    const auto mine = static_cast<uint32_t>(min(contacts.count(), kPairs));
-    const uint32_t end = cclabel::warp_prefix_sum(mine);
-    for (uint32_t at = end - mine; at < end; ++at) contacts.take(slices, list[at].x, list[at].y);
-    const uint32_t all = __shfl_sync(cclabel::kAllLanes, end, 31);
-    __syncwarp();  // the list is complete
-    for (uint32_t at = 0; at < all; at += 32) {
-      const bool wanted = at + lane < all;
-      join(v, wanted ? list[at + lane] : uint2{}, wanted);
-    }
-    __syncwarp();  // the list may be used again
-  }
+  for_each_contact(slices, contacts, lists[threadIdx.x / 32],
+                   [&](const uint2& pair, bool wanted) { join(v, pair, wanted); });
 }
 
 // Hangs every component that is no root directly below its root; counts regions, 1024 words a

@@ -26,12 +26,9 @@ __device__ void join_runs(Space& s, const Share<Space>& share) {
     with_touch<connectivity>(i / Space::kBands, [&](const Touch& touch) {
       contacts = Contacts(s, Space::spot(i % Space::kBands), touch);
     });
-    while (__any_sync(cclabel::kAllLanes, contacts.places != 0)) {
-      const bool wanted = contacts.places != 0;
-      uint32_t node = 0, other = 0;
-      if (wanted) contacts.take(s, node, other);
-      cclabel::unite(s.parent, node, other, wanted);
-    }
+    for_each_contact(s, contacts, s.pairs[threadIdx.x / 32], [&](const uint2& pair, bool wanted) {
+      cclabel::unite(s.parent, pair.x, pair.y, wanted);
+    });
   }
   __syncthreads();  // no link is made after this
   for_each_node(s, share, [&](uint32_t node, bool exists) {

@@ -30,6 +30,8 @@ struct Tile {
   uint32_t parent[kNodes];
   uint32_t first[kBandsAreRows ? 1 : kNodes];  // voxel of each node, then of its component
 
+  uint2 pairs[T::threads / 32][32 * kPairs];  // contacts that a warp shares out
+
   __device__ static Spot spot(int word) {
     return {static_cast<uint32_t>(word), 0, word % kBandsY * kBandRows,
             word / kBandsY * kBandSlices};

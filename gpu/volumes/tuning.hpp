@@ -16,13 +16,13 @@ using FlatTile = TileShape<256, 1>;  // of a picture at several thresholds
 
 struct SeamBlock {
   static constexpr int threads = 128;
-  static constexpr int pairs = 4;  // that a thread hands to its warp at once
 };
 struct NumberBlock {
   static constexpr int threads = 1024;  // a word each
 };
 struct RowBlock {
   static constexpr int threads = 256;
+  static constexpr int nodes = 4;  // that a thread looks up at a time
 };
 
 }  // namespace regions::volumes

@@ -91,20 +91,36 @@ __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w,
   return static_cast<uint32_t>((slab * v.bands_y + (y >> (v.band_rows - 1))) * v.words + w);
 }
 
-// The label of a node's region, 0 if that was filtered out. Most components are regions, so that
-// the one's bit is looked at before its parent.
-__device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
-  uint32_t id = v.node[node];
-  uint32_t word = id / 32, firsts = v.firsts[word], before = v.before[word];
-  if (!(firsts >> id % 32 & 1)) {
-    id = v.parent[id];
-    word = id / 32;
-    firsts = v.firsts[word];
-    before = v.before[word];
-    if (!(firsts >> id % 32 & 1)) return 0;
+// The labels of nodes' regions, 0 of those that were filtered out and of kNone. Most components are
+// regions, so that the one's bit is looked at before its parent. Step by step for all: no node
+// waits for another's way through memory.
+template <int n>
+__device__ void labels_of_nodes(const Volume& v, const uint32_t (&node)[n], uint32_t (&label)[n]) {
+  uint32_t id[n];
+  const auto look = [&](uint32_t region) -> uint32_t {  // its label, or 0
+    const uint32_t firsts = v.firsts[region / 32], before = v.before[region / 32];
+    const auto bit = static_cast<int>(region % 32);
+    if (!(firsts >> bit & 1)) return 0;
+    return before + static_cast<uint32_t>(__popc(firsts & cclabel::below(bit))) + 1;
+  };
+#pragma unroll
+  for (int k = 0; k < n; ++k) id[k] = node[k] == kNone ? kNone : v.node[node[k]];
+#pragma unroll
+  for (int k = 0; k < n; ++k) label[k] = id[k] == kNone ? 0 : look(id[k]);
+#pragma unroll
+  for (int k = 0; k < n; ++k) {
+    if (id[k] != kNone && !label[k]) id[k] = v.parent[id[k]];
   }
-  return before + 1 +
-         static_cast<uint32_t>(__popc(firsts & cclabel::below(static_cast<int>(id % 32))));
+#pragma unroll
+  for (int k = 0; k < n; ++k) {
+    if (id[k] != kNone && !label[k]) label[k] = look(id[k]);
+  }
+}
+__device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
+  const uint32_t nodes[] = {node};
+  uint32_t label[1];
+  labels_of_nodes(v, nodes, label);
+  return label[0];
 }
 
 // Where a tile of a layer lies. A block works on tile blockIdx.x of layer blockIdx.y.

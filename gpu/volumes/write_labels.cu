@@ -1,5 +1,7 @@
 // Writes what each voxel's region gives. A block has a tile: first the labels of its nodes, then
 // its voxels, four a thread. The output is written once and never read.
+#include <bit>
+
 #include "gpu/cclabel/writers.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
@@ -8,55 +10,81 @@ namespace regions::volumes {
 namespace {
 
 constexpr int kThreads = RowBlock::threads;
+constexpr int kAtOnce = RowBlock::nodes;
 
-// A tile's bands. Their words are counted from the tile's first, row by row.
+// How a tile's bands are counted: from its first, row by row. All numbers are powers of two.
 struct TileBands {
-  int across, count;  // in y, and in all
-  __device__ __host__ explicit TileBands(const Volume& v)
-      : across(v.tile_rows / v.band_rows),
-        count(across * ((v.tile_slices + v.band_slices - 1) / v.band_slices)) {}
+  int row_bits;            // rows of a tile
+  int across_bits, count;  // bands in y, and in all
+  explicit TileBands(const Volume& v)
+      : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
+        across_bits(row_bits - (v.band_rows - 1)),
+        count((v.tile_slices + v.band_slices - 1) / v.band_slices << across_bits) {}
 };
 
+// The word of the volume's bands that the tile's word k, of any class, is; kNone outside.
+__device__ uint32_t word_of(const Volume& v, const TileBands& bands, const TilePlace& place,
+                            int k) {
+  const int cls = k >= bands.count, band = k - cls * bands.count;
+  const int y = place.y + ((band & ((1 << bands.across_bits) - 1)) << (v.band_rows - 1));
+  const int z = place.z + (band >> bands.across_bits << (v.band_slices - 1));
+  const bool exists = y < v.stack.slice.height && z < v.stack.slices;
+  return exists ? band_word(v, cls, place.layer, place.w, y, z) : kNone;
+}
+
 template <class Writer>
-__global__ __launch_bounds__(kThreads) void write_kernel(Volume v, Writer writer) {
+__global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileBands bands, Writer writer) {
   extern __shared__ uint32_t shared[];
-  const TileBands bands(v);
   const TilePlace place(v);
-  uint32_t* words = shared;                                // [class][bands]
-  uint32_t* labels_of = shared + v.classes * bands.count;  // [class][bands][16]
-  for (int i = static_cast<int>(threadIdx.x); i < v.classes * bands.count; i += kThreads) {
-    const int cls = i / bands.count, band = i % bands.count;
-    const int y = place.y + band % bands.across * v.band_rows;
-    const int z = place.z + band / bands.across * v.band_slices;
-    const bool exists = y < v.stack.slice.height && z < v.stack.slices;
-    words[i] = exists ? v.band[band_word(v, cls, place.layer, place.w, y, z)] : 0;
+  const int all = v.classes * bands.count, rows = v.tile_rows * v.tile_slices;
+  uint32_t* words = shared;           // [class][bands]
+  uint32_t* bits = words + all;       // [rows]
+  uint32_t* labels_of = bits + rows;  // [class][bands][16]
+  // Where a row of the tile lies in the stack, or -1.
+  const auto row_at = [&](int r) {
+    const int y = place.y + (r & (v.tile_rows - 1)), z = place.z + (r >> bands.row_bits);
+    if (y >= v.stack.slice.height || z >= v.stack.slices) return -1;
+    return (place.layer * v.stack.slices + z) * v.stack.slice.height + y;
+  };
+  for (int i = static_cast<int>(threadIdx.x); i < all; i += kThreads) {
+    const uint32_t word = word_of(v, bands, place, i);
+    words[i] = word == kNone ? 0 : v.band[word];
   }
-  __syncthreads();  // words are there
-  for (int i = static_cast<int>(threadIdx.x); i < v.classes * bands.count * 16; i += kThreads) {
-    const uint32_t word = static_cast<uint32_t>(i) / 16, k = static_cast<uint32_t>(i) % 16;
-    if (!(starts_of(words[word]) >> 2 * k & 3)) continue;
-    const int cls = i / 16 / bands.count, band = i / 16 % bands.count;
-    const int y = place.y + band % bands.across * v.band_rows;
-    const int z = place.z + band / bands.across * v.band_slices;
-    labels_of[i] = label_of_node(v, band_word(v, cls, place.layer, place.w, y, z) * 16 + k);
+  for (int r = static_cast<int>(threadIdx.x); r < rows; r += kThreads) {
+    const int row = row_at(r);
+    bits[r] = row < 0 ? 0 : v.bits[static_cast<size_t>(row) * v.words + place.w];
+  }
+  __syncthreads();  // words and bits are there
+  // Several nodes a thread at a time, so that their ways through memory overlap.
+  for (int start = static_cast<int>(threadIdx.x); start < all * 16; start += kAtOnce * kThreads) {
+    uint32_t node[kAtOnce], label[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int i = start + k * kThreads, word = i / 16, half = i % 16;
+      const bool exists = i < all * 16 && (starts_of(words[word]) >> 2 * half & 3);
+      node[k] = exists ? word_of(v, bands, place, word) * 16 + static_cast<uint32_t>(half) : kNone;
+    }
+    labels_of_nodes(v, node, label);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (node[k] != kNone) labels_of[start + k * kThreads] = label[k];
+    }
   }
   __syncthreads();  // nodes' labels are there
   // Eight threads write a row.
   const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = place.w * 32 + bit;
   if (x >= v.stack.slice.width) return;
   const uint32_t within = inside(v, place.w);
-  for (int r = static_cast<int>(threadIdx.x / 8); r < v.tile_rows * v.tile_slices;
-       r += kThreads / 8) {
-    const int in_y = r % v.tile_rows, in_z = r / v.tile_rows;
-    if (place.y + in_y >= v.stack.slice.height || place.z + in_z >= v.stack.slices) continue;
-    const int row =
-        (place.layer * v.stack.slices + place.z + in_z) * v.stack.slice.height + place.y + in_y;
-    const uint32_t bits = v.bits[static_cast<size_t>(row) * v.words + place.w];
-    const int band = (in_z >> (v.band_slices - 1)) * bands.across + (in_y >> (v.band_rows - 1));
+  for (int r = static_cast<int>(threadIdx.x / 8); r < rows; r += kThreads / 8) {
+    const int row = row_at(r);
+    if (row < 0) continue;
+    const uint32_t foreground = bits[r];
+    const int band = (r >> bands.row_bits >> (v.band_slices - 1) << bands.across_bits) +
+                     ((r & (v.tile_rows - 1)) >> (v.band_rows - 1));
     uint32_t labels[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const int b = bit + k, cls = bits >> b & 1 ? 0 : 1;
+      const int b = bit + k, cls = foreground >> b & 1 ? 0 : 1;
       labels[k] = 0;
       if (cls == v.classes || !(within >> b & 1)) continue;
       const int word = cls * bands.count + band;
@@ -72,9 +100,10 @@ struct Launch {
   template <class Writer>
   void operator()(const Writer& writer) const {
     const TileBands bands(volume);
-    const auto words = static_cast<size_t>(volume.classes * bands.count);
+    const auto words = static_cast<size_t>(volume.classes * bands.count) * 17 +
+                       static_cast<size_t>(volume.tile_rows * volume.tile_slices);
     const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
-    launch(write_kernel<Writer>, grid, kThreads, words * 17 * sizeof(uint32_t), stream, volume,
+    launch(write_kernel<Writer>, grid, kThreads, words * sizeof(uint32_t), stream, volume, bands,
            writer);
   }
 };
