@@ -10,10 +10,12 @@ namespace regions::volumes {
 
 // Rows `near` of a band (steps from its first row and slice, `rows` of `slices` put together)
 // beside rows `far` of one earlier band. Slanted: columns beside each other are neighbours too.
+// Crossed: two rows beside two, slanted to the one at the same place and straight to the other one.
 struct Touch {
   int8_t near_y, near_z, far_y, far_z;
   int8_t rows, slices;
   bool slanted;
+  bool crossed = false;
 };
 
 // The touches by connectivity. That of runs in neighbouring words of a band comes before all.
@@ -29,11 +31,11 @@ struct Touches<Connectivity::six> {
 };
 template <>
 struct Touches<Connectivity::eighteen> {
-  static constexpr int count = 7;
+  static constexpr int count = 4;
   __device__ static constexpr Touch of(int k) {
-    constexpr Touch all[] = {{0, 0, -1, 0, 1, 1, true},  {0, 0, 0, -1, 1, 1, true},
-                             {1, 0, 1, -1, 1, 1, true},  {0, 0, 1, -1, 1, 1, false},
-                             {1, 0, 0, -1, 1, 1, false}, {0, 0, -1, -1, 1, 1, false},
+    constexpr Touch all[] = {{0, 0, -1, 0, 1, 1, true},
+                             {0, 0, 0, -1, 2, 1, true, true},
+                             {0, 0, -1, -1, 1, 1, false},
                              {1, 0, 2, -1, 1, 1, false}};
     return all[k];
   }
@@ -82,6 +84,15 @@ __device__ uint32_t joint_bits(const Space& s, const Touch& t, int w, int y, int
   return bits;
 }
 
+// The corners at which voxels of a row touch those of another, whose last voxel before the word and
+// first one behind it are given. Corner c, 0..32, lies left of column c.
+__device__ inline uint64_t touching_corners(uint32_t near, uint32_t far, uint32_t before,
+                                            uint32_t behind) {
+  const uint64_t beside = far | static_cast<uint64_t>(far) << 1 | (before & 1) |
+                          static_cast<uint64_t>(behind & 1) << 32;
+  return (near | static_cast<uint64_t>(near) << 1) & beside;
+}
+
 // The places where the runs of one word touch those of one other band. Where a pair of runs touches
 // in consecutive places, the first one stands for all. A place is, straight, bit c; slanted, the
 // corner left of it, 0..32.
@@ -104,15 +115,26 @@ struct Contacts {
     far = joint_bits(s, t, spot.w, y, z);
     other_word = s.word(spot.w, y, z);
     other = s.band(other_word);
-    uint64_t touch;
-    if (t.slanted) {
-      if ((near & 1) && joint_bits(s, t, spot.w - 1, y, z) >> 31) before = s.band(other_word - 1);
-      if (near >> 31 && (joint_bits(s, t, spot.w + 1, y, z) & 1)) behind = s.band(other_word + 1);
-      const uint64_t corners = near | static_cast<uint64_t>(near) << 1;
-      const uint64_t beside = far | static_cast<uint64_t>(far) << 1 |
-                              static_cast<uint64_t>(before >> 31) |
-                              static_cast<uint64_t>(behind & 1) << 32;
-      touch = corners & beside;
+    uint64_t touch = 0;
+    // A pair of rows or of joint rows.
+    const auto add_corners = [&](uint32_t row, uint32_t facing, uint32_t left, uint32_t right) {
+      const uint32_t enters = row & left >> 31, leaves = row >> 31 & right;
+      if (enters & 1) before = s.band(other_word - 1);
+      if (leaves & 1) behind = s.band(other_word + 1);
+      touch |= touching_corners(row, facing, enters, leaves);
+    };
+    if (t.crossed) {
+      uint32_t rows[2], facing[2];
+      for (int k = 0; k < 2; ++k) {
+        rows[k] = s.row(spot.w, spot.y + k, spot.z);
+        facing[k] = s.row(spot.w, y + k, z);
+        add_corners(rows[k], facing[k], s.row(spot.w - 1, y + k, z), s.row(spot.w + 1, y + k, z));
+      }
+      // Column c stands for the corner left of it, as both runs have it.
+      touch |= (rows[0] & facing[1]) | (rows[1] & facing[0]);
+    } else if (t.slanted) {
+      add_corners(near, far, joint_bits(s, t, spot.w - 1, y, z),
+                  joint_bits(s, t, spot.w + 1, y, z));
     } else {
       touch = near & far;
     }

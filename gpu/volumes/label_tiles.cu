@@ -1,4 +1,5 @@
 // Labels each tile by itself: thresholds it, and joins its runs in shared memory, one block a tile.
+#include "gpu/cclabel/runs.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/readers.hpp"
 #include "gpu/volumes/tile.hpp"
@@ -42,29 +43,63 @@ __device__ void join_runs(Space& s, const Share<Space>& share) {
   __syncthreads();  // roots and their first voxels are complete
 }
 
-// Gives every node its component's id, and every component a tree of its own.
+// Whether the run of a band's word that begins at bit b may touch another tile's.
+template <class T, class Space>
+__device__ bool is_at_side(const Spot& spot, uint32_t band, int b) {
+  if (spot.y == 0 || spot.y + Space::kBandRows == T::rows) return true;
+  // Pictures have no slices beside them.
+  if (T::slices > 1 && (spot.z == 0 || spot.z + Space::kBandSlices == T::slices)) return true;
+  return b == 0 || (band >> 31 && !(starts_of(band) & ~cclabel::up_to(b)));
+}
+
+// Counts the components of the class, and its nodes; all of s.firsts that has a voxel of the class
+// is of it.
+template <class T, class Space>
+__device__ void count_components(Space& s, const Share<Space>& share) {
+  const int i = static_cast<int>(threadIdx.x);
+  for (uint32_t left = starts_of(s.bands[share.spot.word]) & share.mask; left; left &= left - 1) {
+    const int b = __ffs(static_cast<int>(left)) - 1;
+    const uint32_t node = share.spot.word * 16 + static_cast<uint32_t>(b / 2);
+    if (s.parent[node] != node) continue;
+    const uint32_t first = s.first_of(node);
+    atomicOr(&s.firsts[first / 32], 1u << first % 32);  // bits have no order
+  }
+  __syncthreads();  // first voxels are complete
+  const auto parts = static_cast<uint32_t>(__popc(s.firsts[i] & s.row_of(i)));
+  const auto nodes = static_cast<uint32_t>(i < Space::kBands ? __popc(starts_of(s.bands[i])) : 0);
+  uint32_t all;  // both numbers in one: of 8192 voxels every second one begins something
+  const uint32_t before = cclabel::sum_before<T::threads>(parts << 16 | nodes, s.warp_sums, all);
+  s.parts_before[i] = static_cast<uint16_t>(before >> 16);
+  if (i < Space::kBands) s.nodes_before[i] = static_cast<uint16_t>(before);
+  __syncthreads();  // counts are complete
+}
+
+// Gives every node its component's number. Nodes at the tile's sides get ids, too, and their
+// components a tree each.
 template <class T, class Space>
 __device__ void publish_nodes(Space& s, const Share<Space>& share, const Volume& v,
                               const TilePlace& place, int cls) {
-  const int y = place.y + share.spot.y, z = place.z + share.spot.z;
+  const Spot& spot = share.spot;
+  const int y = place.y + spot.y, z = place.z + spot.z;
   if (y >= v.stack.slice.height || z >= v.stack.slices) return;
   const uint32_t to = band_word(v, cls, place.layer, place.w, y, z);
-  const uint32_t band = s.bands[share.spot.word];
+  const uint32_t band = s.bands[spot.word], starts = starts_of(band);
   if (share.mask & 1) v.band[to] = band;
-  for (uint32_t left = starts_of(band) & share.mask; left; left &= left - 1) {
-    const auto k = static_cast<uint32_t>((__ffs(static_cast<int>(left)) - 1) / 2);
-    const uint32_t node = share.spot.word * 16 + k, root = s.parent[node];
-    const uint32_t first = s.first_of(root), row = first / 32;
-    const int first_y = place.y + static_cast<int>(row % T::rows);
-    const int first_z = place.layer * v.stack.slices + place.z + static_cast<int>(row / T::rows);
-    const auto first_row = static_cast<uint32_t>(first_z * v.stack.slice.height + first_y);
-    const uint32_t id =
-        (first_row * static_cast<uint32_t>(v.words) + static_cast<uint32_t>(place.w)) * 32 +
-        first % 32;
+  uint16_t* component =
+      v.component + (place.index * v.classes + cls) * Space::kNodes + s.nodes_before[spot.word];
+  for (uint32_t left = starts & share.mask; left; left &= left - 1) {
+    const int b = __ffs(static_cast<int>(left)) - 1;
+    const auto k = static_cast<uint32_t>(b / 2);
+    const uint32_t first = s.first_of(s.parent[spot.word * 16 + k]), row = first / 32;
+    const auto bit = static_cast<int>(first % 32);
+    const int in_y = static_cast<int>(row % T::rows), in_z = static_cast<int>(row / T::rows);
+    const uint32_t parts = s.firsts[row] & s.row(0, in_y, in_z) & cclabel::below(bit);
+    component[__popc(starts & cclabel::below(b))] =
+        static_cast<uint16_t>(s.parts_before[row] + __popc(parts));
+    if (!v.all_nodes && !is_at_side<T, Space>(spot, band, b)) continue;
+    const uint32_t id = v.id_of(place.layer, place.w, place.y + in_y, place.z + in_z, bit);
     v.node[to * 16 + k] = id;
-    if (root != node) continue;
-    v.parent[id] = id;
-    atomicOr(&s.firsts[row], 1u << first % 32);
+    v.parent[id] = id;  // the same by all of the component
   }
 }
 
@@ -103,9 +138,9 @@ __global__ __launch_bounds__(T::threads) void label_tiles_kernel(Reader reader, 
     }
     __syncthreads();  // bands are complete
     join_runs<Space, connectivity>(s, share);
+    count_components<T>(s, share);
     publish_nodes<T>(s, share, v, place, c);
   }
-  __syncthreads();  // first voxels are complete
   if (!exists) return;
   v.parts[at] = s.firsts[i];
   v.firsts[at] = s.firsts[i];

@@ -30,6 +30,10 @@ struct Tile {
   uint32_t parent[kNodes];
   uint32_t first[kBandsAreRows ? 1 : kNodes];  // voxel of each node, then of its component
 
+  uint16_t parts_before[T::slices * T::rows];  // components of the class that begin before the row
+  uint16_t nodes_before[kBands];               // nodes before the word
+  uint32_t warp_sums[T::threads / 32];
+
   uint2 pairs[T::threads / 32][32 * kPairs];  // contacts that a warp shares out
 
   __device__ static Spot spot(int word) {

@@ -22,7 +22,7 @@ struct NumberBlock {
 };
 struct RowBlock {
   static constexpr int threads = 256;
-  static constexpr int nodes = 4;  // that a thread looks up at a time
+  static constexpr int components = 4;  // that a thread looks up at a time
 };
 
 }  // namespace regions::volumes

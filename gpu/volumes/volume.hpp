@@ -8,6 +8,9 @@
 // Tiles are labelled by themselves, and then joined. A voxel's id is its place in raster order of
 // the stack, rows filled up to whole words. A component of a tile is known by the id of its first
 // voxel there, a region by the smallest of its components, which is the id of its own first voxel.
+// In the tile, components are numbered in raster order of their first voxels, and nodes are counted
+// through, class by class. What lies inside a tile needs no more than these numbers, which fit into
+// 16 bits; the nodes at its sides have their components' ids, too.
 #pragma once
 
 #include "core/cclabel.hpp"
@@ -43,16 +46,20 @@ struct Volume {
   int tile_rows, tile_slices;  // of a tile
   int tiles_y, tiles_z;        // of a volume; `words` of them lie beside each other
 
-  uint32_t* bits;    // [layer][z][y][words] foreground
-  uint32_t* band;    // [class][layer][bands_z][bands_y][words]
-  uint32_t* node;    // [class][layer][bands_z][bands_y][words][16] component of each node
-  uint32_t* parent;  // by id, of components alone
-  uint32_t* area;    // by id, of regions, where filters want it
-  uint32_t* parts;   // [layer][z][y][words] first voxels of components
-  uint32_t* firsts;  // the same of regions
-  uint32_t* before;  // regions that start before the word
-  uint32_t* sums;    // [words of firsts / Firsts::kSumWords] regions that start there
-  uint32_t* total;   // [2] regions, and those of them that have a label
+  bool all_nodes;  // have entries in `node`, and all components in `parent`: not those at sides
+                   // alone
+
+  uint32_t* bits;       // [layer][z][y][words] foreground
+  uint32_t* band;       // [class][layer][bands_z][bands_y][words]
+  uint32_t* node;       // [class][layer][bands_z][bands_y][words][16] id of each node's component
+  uint16_t* component;  // [layer][tile][class][tile_nodes()] its number, nodes counted through
+  uint32_t* parent;     // by id, of components alone
+  uint32_t* area;       // by id, of regions, where filters want it
+  uint32_t* parts;      // [layer][z][y][words] first voxels of components
+  uint32_t* firsts;     // the same of regions
+  uint32_t* before;     // regions that start before the word
+  uint32_t* sums;       // [words of firsts / Firsts::kSumWords] regions that start there
+  uint32_t* total;      // [2] regions, and those of them that have a label
 
   REGIONS_HD uint32_t slab_words() const { return static_cast<uint32_t>(bands_y * words); }
   REGIONS_HD uint32_t row_words() const { return static_cast<uint32_t>(stack.rows() * words); }
@@ -61,6 +68,18 @@ struct Volume {
     return {stack, in_row * 32, row_words(), firsts, before, sums, area, total};
   }
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
+  // The id of a voxel of word w of a row.
+  REGIONS_HD uint32_t id_of(int layer, int w, int y, int z, int bit) const {
+    const int row = (layer * stack.slices + z) * stack.slice.height + y;
+    return (static_cast<uint32_t>(row) * static_cast<uint32_t>(words) + static_cast<uint32_t>(w)) *
+               32 +
+           static_cast<uint32_t>(bit);
+  }
+  // Room for the bands, and the nodes, of a tile and class.
+  REGIONS_HD int tile_bands() const {
+    return tile_rows / band_rows * ((tile_slices + band_slices - 1) / band_slices);
+  }
+  REGIONS_HD int tile_nodes() const { return tile_bands() * 16; }
 };
 
 #ifdef __CUDACC__
@@ -91,47 +110,32 @@ __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w,
   return static_cast<uint32_t>((slab * v.bands_y + (y >> (v.band_rows - 1))) * v.words + w);
 }
 
-// The labels of nodes' regions, 0 of those that were filtered out and of kNone. Most components are
-// regions, so that the one's bit is looked at before its parent. Step by step for all: no node
-// waits for another's way through memory.
-template <int n>
-__device__ void labels_of_nodes(const Volume& v, const uint32_t (&node)[n], uint32_t (&label)[n]) {
-  uint32_t id[n];
-  const auto look = [&](uint32_t region) -> uint32_t {  // its label, or 0
-    const uint32_t firsts = v.firsts[region / 32], before = v.before[region / 32];
-    const auto bit = static_cast<int>(region % 32);
-    if (!(firsts >> bit & 1)) return 0;
-    return before + static_cast<uint32_t>(__popc(firsts & cclabel::below(bit))) + 1;
-  };
-#pragma unroll
-  for (int k = 0; k < n; ++k) id[k] = node[k] == kNone ? kNone : v.node[node[k]];
-#pragma unroll
-  for (int k = 0; k < n; ++k) label[k] = id[k] == kNone ? 0 : look(id[k]);
-#pragma unroll
-  for (int k = 0; k < n; ++k) {
-    if (id[k] != kNone && !label[k]) id[k] = v.parent[id[k]];
-  }
-#pragma unroll
-  for (int k = 0; k < n; ++k) {
-    if (id[k] != kNone && !label[k]) label[k] = look(id[k]);
-  }
+// The label of a region, by its id; 0 if that is of no region, or of one that was filtered out.
+__device__ inline uint32_t label_of_id(const Volume& v, uint32_t id) {
+  const uint32_t firsts = v.firsts[id / 32], before = v.before[id / 32];
+  const auto bit = static_cast<int>(id % 32);
+  if (!(firsts >> bit & 1)) return 0;
+  return before + static_cast<uint32_t>(__popc(firsts & cclabel::below(bit))) + 1;
 }
+
+// The label of a node's region, 0 if that was filtered out; wants `all_nodes`. Most components are
+// regions, so that the one's bit is looked at before its parent.
 __device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
-  const uint32_t nodes[] = {node};
-  uint32_t label[1];
-  labels_of_nodes(v, nodes, label);
-  return label[0];
+  const uint32_t id = v.node[node], label = label_of_id(v, id);
+  return label ? label : label_of_id(v, v.parent[id]);
 }
 
 // Where a tile of a layer lies. A block works on tile blockIdx.x of layer blockIdx.y.
 struct TilePlace {
   int w, y, z, layer;
+  size_t index;  // counted through all layers
   __device__ explicit TilePlace(const Volume& v) {
     const int tile = static_cast<int>(blockIdx.x), row = tile / v.words;
     w = tile - row * v.words;
     z = row / v.tiles_y * v.tile_slices;
     y = row % v.tiles_y * v.tile_rows;
     layer = static_cast<int>(blockIdx.y);
+    index = static_cast<size_t>(blockIdx.y) * v.tiles() + blockIdx.x;
   }
 };
 

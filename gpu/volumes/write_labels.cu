@@ -1,7 +1,8 @@
-// Writes what each voxel's region gives. A block has a tile: first the labels of its nodes, then
-// its voxels, four a thread. The output is written once and never read.
+// Writes what each voxel's region gives. A block has a tile: first the labels of its components,
+// then its voxels, four a thread. The output is written once and never read.
 #include <bit>
 
+#include "gpu/cclabel/runs.hpp"
 #include "gpu/cclabel/writers.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
@@ -10,87 +11,170 @@ namespace regions::volumes {
 namespace {
 
 constexpr int kThreads = RowBlock::threads;
-constexpr int kAtOnce = RowBlock::nodes;
+constexpr int kAtOnce = RowBlock::components;
+static_assert(CubeTile::threads == kThreads && FlatTile::threads == kThreads,
+              "a thread has a row of its tile");
 
-// How a tile's bands are counted: from its first, row by row. All numbers are powers of two.
-struct TileBands {
-  int row_bits;            // rows of a tile
-  int across_bits, count;  // bands in y, and in all
-  explicit TileBands(const Volume& v)
+// How a tile's rows and bands are counted: from its first. All numbers are powers of two.
+struct TileRows {
+  int row_bits;     // rows of a slice of the tile
+  int across_bits;  // bands
+  int bands, nodes;
+  explicit TileRows(const Volume& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
         across_bits(row_bits - (v.band_rows - 1)),
-        count((v.tile_slices + v.band_slices - 1) / v.band_slices << across_bits) {}
+        bands(v.tile_bands()),
+        nodes(v.tile_nodes()) {}
+  size_t shared_words(const Volume& v) const {
+    return 3 * kThreads + static_cast<size_t>(v.classes * (2 * bands + nodes));
+  }
 };
 
-// The word of the volume's bands that the tile's word k, of any class, is; kNone outside.
-__device__ uint32_t word_of(const Volume& v, const TileBands& bands, const TilePlace& place,
-                            int k) {
-  const int cls = k >= bands.count, band = k - cls * bands.count;
-  const int y = place.y + ((band & ((1 << bands.across_bits) - 1)) << (v.band_rows - 1));
-  const int z = place.z + (band >> bands.across_bits << (v.band_slices - 1));
-  const bool exists = y < v.stack.slice.height && z < v.stack.slices;
-  return exists ? band_word(v, cls, place.layer, place.w, y, z) : kNone;
-}
+// What a tile's rows are and how its components came out. The whole block calls all functions.
+struct WrittenTile {
+  const Volume& v;
+  const TileRows& shape;
+  const TilePlace place;
+  uint32_t* bits;    // [rows] foreground
+  uint32_t* firsts;  // [rows] first voxels of regions
+  uint32_t* before;  // [rows] regions that start before the word
+  uint32_t* bands;   // [class][bands]
+  uint32_t* nodes;   // [class][bands] nodes before the word
+  uint32_t* labels;  // [class][nodes] of components; their first voxels before that is known
+
+  __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint32_t* shared)
+      : v(volume), shape(rows), place(volume) {
+    bits = shared;
+    firsts = bits + kThreads;
+    before = firsts + kThreads;
+    bands = before + kThreads;
+    nodes = bands + v.classes * shape.bands;
+    labels = nodes + v.classes * shape.bands;
+  }
+
+  __device__ int y_of(int r) const { return place.y + (r & (v.tile_rows - 1)); }
+  __device__ int z_of(int r) const { return place.z + (r >> shape.row_bits); }
+  __device__ bool holds(int r) const {
+    return y_of(r) < v.stack.slice.height && z_of(r) < v.stack.slices;
+  }
+  // The row of the stack.
+  __device__ int row_of(int r) const {
+    return (place.layer * v.stack.slices + z_of(r)) * v.stack.slice.height + y_of(r);
+  }
+  // The tile's band that a row belongs to.
+  __device__ int band_of(int r) const {
+    return (r >> shape.row_bits >> (v.band_slices - 1) << shape.across_bits) +
+           ((r & (v.tile_rows - 1)) >> (v.band_rows - 1));
+  }
+  __device__ uint32_t of_class(uint32_t foreground, int cls) const {
+    return cls == 0 ? foreground : ~foreground & inside(v, place.w);
+  }
+
+  // Reads the rows; returns the first voxels of components in the thread's.
+  __device__ uint32_t read() const {
+    const int r = static_cast<int>(threadIdx.x);
+    const bool exists = holds(r);
+    const size_t at = exists ? static_cast<size_t>(row_of(r)) * v.words + place.w : 0;
+    bits[r] = exists ? v.bits[at] : 0;
+    firsts[r] = exists ? v.firsts[at] : 0;
+    before[r] = exists ? v.before[at] : 0;
+    return exists ? v.parts[at] : 0;
+  }
+
+  // Counts nodes and components of a class as label_tiles did; returns how many components.
+  __device__ int count(uint32_t parts, int cls, uint32_t (&warp_sums)[kThreads / 32]) const {
+    const int r = static_cast<int>(threadIdx.x);
+    uint32_t band = 0;
+    if (r < shape.bands) {
+      const int first = (r & ((1 << shape.across_bits) - 1)) * v.band_rows +
+                        (r >> shape.across_bits) * v.band_slices * v.tile_rows;
+      for (int k = 0; k < v.band_rows * v.band_slices; ++k) {
+        const int row = first + k % v.band_rows + k / v.band_rows * v.tile_rows;
+        if (holds(row)) band |= of_class(bits[row], cls);
+      }
+      bands[cls * shape.bands + r] = band;
+    }
+    parts = holds(r) ? parts & of_class(bits[r], cls) : 0;
+    uint32_t all;
+    const uint32_t both =
+        static_cast<uint32_t>(__popc(parts)) << 16 | static_cast<uint32_t>(__popc(starts_of(band)));
+    const uint32_t sums = cclabel::sum_before<kThreads>(both, warp_sums, all);
+    if (r < shape.bands) nodes[cls * shape.bands + r] = sums & 0xffff;
+    uint32_t* voxel = labels + cls * shape.nodes + (sums >> 16);
+    for (; parts; parts &= parts - 1) {
+      *voxel++ = static_cast<uint32_t>(r * 32 + __ffs(static_cast<int>(parts)) - 1);
+    }
+    return static_cast<int>(all >> 16);
+  }
+
+  // Turns the first voxels of a class's components into labels. Most components are regions, the
+  // others' ways through memory overlap: each thread goes step by step with several.
+  __device__ void find_labels(int cls, int count) const {
+    uint32_t* of_class = labels + cls * shape.nodes;
+    for (int start = static_cast<int>(threadIdx.x); start < count; start += kAtOnce * kThreads) {
+      uint32_t parent[kAtOnce], label[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int c = start + k * kThreads;
+        parent[k] = kNone;
+        if (c >= count) continue;
+        const auto r = static_cast<int>(of_class[c] / 32), bit = static_cast<int>(of_class[c] % 32);
+        const uint32_t row = firsts[r];
+        label[k] = before[r] + static_cast<uint32_t>(__popc(row & cclabel::below(bit))) + 1;
+        if (row >> bit & 1) continue;
+        parent[k] = v.parent[v.id_of(place.layer, place.w, y_of(r), z_of(r), bit)];
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (parent[k] != kNone) label[k] = label_of_id(v, parent[k]);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (start + k * kThreads < count) of_class[start + k * kThreads] = label[k];
+      }
+    }
+  }
+
+  // The label of bit b of row r, whose foreground this is, if it is in the volume.
+  __device__ uint32_t label_at(uint32_t foreground, int r, int b) const {
+    const int cls = foreground >> b & 1 ? 0 : 1;
+    if (cls == v.classes) return 0;
+    const int band = cls * shape.bands + band_of(r);
+    const auto node =
+        static_cast<int>(nodes[band]) - 1 + __popc(starts_of(bands[band]) & cclabel::up_to(b));
+    const uint16_t* component =
+        v.component + (place.index * v.classes + cls) * static_cast<size_t>(shape.nodes);
+    return labels[cls * shape.nodes + __ldg(component + node)];
+  }
+};
 
 template <class Writer>
-__global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileBands bands, Writer writer) {
+__global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileRows shape, Writer writer) {
   extern __shared__ uint32_t shared[];
-  const TilePlace place(v);
-  const int all = v.classes * bands.count, rows = v.tile_rows * v.tile_slices;
-  uint32_t* words = shared;           // [class][bands]
-  uint32_t* bits = words + all;       // [rows]
-  uint32_t* labels_of = bits + rows;  // [class][bands][16]
-  // Where a row of the tile lies in the stack, or -1.
-  const auto row_at = [&](int r) {
-    const int y = place.y + (r & (v.tile_rows - 1)), z = place.z + (r >> bands.row_bits);
-    if (y >= v.stack.slice.height || z >= v.stack.slices) return -1;
-    return (place.layer * v.stack.slices + z) * v.stack.slice.height + y;
-  };
-  for (int i = static_cast<int>(threadIdx.x); i < all; i += kThreads) {
-    const uint32_t word = word_of(v, bands, place, i);
-    words[i] = word == kNone ? 0 : v.band[word];
+  __shared__ uint32_t warp_sums[kThreads / 32];
+  const WrittenTile tile(v, shape, shared);
+  const uint32_t parts = tile.read();
+  for (int cls = 0; cls < v.classes; ++cls) {
+    __syncthreads();  // rows are there, and warp_sums is free
+    const int count = tile.count(parts, cls, warp_sums);
+    __syncthreads();  // first voxels are there
+    tile.find_labels(cls, count);
   }
-  for (int r = static_cast<int>(threadIdx.x); r < rows; r += kThreads) {
-    const int row = row_at(r);
-    bits[r] = row < 0 ? 0 : v.bits[static_cast<size_t>(row) * v.words + place.w];
-  }
-  __syncthreads();  // words and bits are there
-  // Several nodes a thread at a time, so that their ways through memory overlap.
-  for (int start = static_cast<int>(threadIdx.x); start < all * 16; start += kAtOnce * kThreads) {
-    uint32_t node[kAtOnce], label[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int i = start + k * kThreads, word = i / 16, half = i % 16;
-      const bool exists = i < all * 16 && (starts_of(words[word]) >> 2 * half & 3);
-      node[k] = exists ? word_of(v, bands, place, word) * 16 + static_cast<uint32_t>(half) : kNone;
-    }
-    labels_of_nodes(v, node, label);
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (node[k] != kNone) labels_of[start + k * kThreads] = label[k];
-    }
-  }
-  __syncthreads();  // nodes' labels are there
+  __syncthreads();  // labels are there
   // Eight threads write a row.
-  const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = place.w * 32 + bit;
+  const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = tile.place.w * 32 + bit;
   if (x >= v.stack.slice.width) return;
-  const uint32_t within = inside(v, place.w);
-  for (int r = static_cast<int>(threadIdx.x / 8); r < rows; r += kThreads / 8) {
-    const int row = row_at(r);
-    if (row < 0) continue;
-    const uint32_t foreground = bits[r];
-    const int band = (r >> bands.row_bits >> (v.band_slices - 1) << bands.across_bits) +
-                     ((r & (v.tile_rows - 1)) >> (v.band_rows - 1));
+  const uint32_t within = inside(v, tile.place.w);
+#pragma unroll 2
+  for (int r = static_cast<int>(threadIdx.x / 8); r < kThreads; r += kThreads / 8) {
+    if (!tile.holds(r)) continue;
+    const uint32_t foreground = tile.bits[r];
     uint32_t labels[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const int b = bit + k, cls = foreground >> b & 1 ? 0 : 1;
-      labels[k] = 0;
-      if (cls == v.classes || !(within >> b & 1)) continue;
-      const int word = cls * bands.count + band;
-      labels[k] = labels_of[node_of(static_cast<uint32_t>(word), words[word], b)];
+      labels[k] = within >> (bit + k) & 1 ? tile.label_at(foreground, r, bit + k) : 0;
     }
-    writer.write(x, row, labels);
+    writer.write(x, tile.row_of(r), labels);
   }
 }
 
@@ -99,12 +183,10 @@ struct Launch {
   cudaStream_t stream;
   template <class Writer>
   void operator()(const Writer& writer) const {
-    const TileBands bands(volume);
-    const auto words = static_cast<size_t>(volume.classes * bands.count) * 17 +
-                       static_cast<size_t>(volume.tile_rows * volume.tile_slices);
+    const TileRows shape(volume);
     const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
-    launch(write_kernel<Writer>, grid, kThreads, words * sizeof(uint32_t), stream, volume, bands,
-           writer);
+    launch(write_kernel<Writer>, grid, kThreads, shape.shared_words(volume) * sizeof(uint32_t),
+           stream, volume, shape, writer);
   }
 };
 
