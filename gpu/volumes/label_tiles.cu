@@ -103,6 +103,15 @@ __device__ void publish_nodes(Space& s, const Share<Space>& share, const Volume&
   }
 }
 
+// Nobody has counted regions yet.
+template <class T>
+__device__ void clear_sums(const Volume& v, const TilePlace& place) {
+  const size_t step = static_cast<size_t>(v.tiles()) * v.stack.layers * T::threads;
+  for (size_t k = place.index * T::threads + threadIdx.x; k < v.sum_count(); k += step) {
+    v.sums[k] = 0;
+  }
+}
+
 template <class T, Connectivity connectivity, class Reader>
 __global__ __launch_bounds__(T::threads) void label_tiles_kernel(Reader reader, Levels levels,
                                                                  Volume v) {
@@ -110,6 +119,7 @@ __global__ __launch_bounds__(T::threads) void label_tiles_kernel(Reader reader, 
   __shared__ Space s;
   const TilePlace place(v);
   const int i = static_cast<int>(threadIdx.x);
+  clear_sums<T>(v, place);
   s.clear_around();
   reader.template read<T>([&](int row, uint32_t word) { s.row_of(row) = word; }, v, place,
                           levels.level[place.layer]);

@@ -15,14 +15,14 @@ using CubeTile = TileShape<16, 16>;
 using FlatTile = TileShape<256, 1>;  // of a picture at several thresholds
 
 struct SeamBlock {
-  static constexpr int threads = 128;
+  static constexpr int threads = 256;
+  static constexpr int pairs = 1024;  // of components that a tile joins at once
 };
 struct NumberBlock {
   static constexpr int threads = 1024;  // a word each
 };
 struct RowBlock {
   static constexpr int threads = 256;
-  static constexpr int components = 4;  // that a thread looks up at a time
 };
 
 }  // namespace regions::volumes

@@ -62,6 +62,9 @@ struct Volume {
   uint32_t* total;      // [2] regions, and those of them that have a label
 
   REGIONS_HD uint32_t slab_words() const { return static_cast<uint32_t>(bands_y * words); }
+  REGIONS_HD uint32_t sum_count() const {
+    return (row_words() + Firsts::kSumWords - 1) / Firsts::kSumWords;
+  }
   REGIONS_HD uint32_t row_words() const { return static_cast<uint32_t>(stack.rows() * words); }
   Firsts regions() const {
     const auto in_row = static_cast<uint32_t>(words);

@@ -11,7 +11,6 @@ namespace regions::volumes {
 namespace {
 
 constexpr int kThreads = RowBlock::threads;
-constexpr int kAtOnce = RowBlock::components;
 static_assert(CubeTile::threads == kThreads && FlatTile::threads == kThreads,
               "a thread has a row of its tile");
 
@@ -107,31 +106,28 @@ struct WrittenTile {
     return static_cast<int>(all >> 16);
   }
 
-  // Turns the first voxels of a class's components into labels. Most components are regions, the
-  // others' ways through memory overlap: each thread goes step by step with several.
+  // Turns the first voxels of a class's components into labels. Most components are regions; what
+  // the others' roots are is found here, by whole warps.
   __device__ void find_labels(int cls, int count) const {
     uint32_t* of_class = labels + cls * shape.nodes;
-    for (int start = static_cast<int>(threadIdx.x); start < count; start += kAtOnce * kThreads) {
-      uint32_t parent[kAtOnce], label[kAtOnce];
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        const int c = start + k * kThreads;
-        parent[k] = kNone;
-        if (c >= count) continue;
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
+      const int c = start + lane;
+      bool is_lost = false;
+      uint32_t id = 0, label = 0;
+      if (c < count) {
         const auto r = static_cast<int>(of_class[c] / 32), bit = static_cast<int>(of_class[c] % 32);
-        const uint32_t row = firsts[r];
-        label[k] = before[r] + static_cast<uint32_t>(__popc(row & cclabel::below(bit))) + 1;
-        if (row >> bit & 1) continue;
-        parent[k] = v.parent[v.id_of(place.layer, place.w, y_of(r), z_of(r), bit)];
+        id = v.id_of(place.layer, place.w, y_of(r), z_of(r), bit);
+        label = before[r] + static_cast<uint32_t>(__popc(firsts[r] & cclabel::below(bit))) + 1;
+        is_lost = !(firsts[r] >> bit & 1);
       }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (parent[k] != kNone) label[k] = label_of_id(v, parent[k]);
+      if (const uint32_t lanes = __ballot_sync(cclabel::kAllLanes, is_lost)) {
+        const uint32_t some =
+            __shfl_sync(cclabel::kAllLanes, id, __ffs(static_cast<int>(lanes)) - 1);
+        const uint32_t root = cclabel::flatten(v.parent, is_lost ? id : some, is_lost);
+        if (is_lost) label = label_of_id(v, root);
       }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (start + k * kThreads < count) of_class[start + k * kThreads] = label[k];
-      }
+      if (c < count) of_class[c] = label;
     }
   }
 
