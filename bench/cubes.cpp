@@ -112,13 +112,23 @@ CubeStand::CubeStand(const std::shared_ptr<Backend>& backend,
   wait();
 }
 
-std::vector<uint32_t> CubeStand::answer(int frame) {
+void CubeStand::fetch(int frame) {
   run(frame);
   queue_->copy_bytes(stations_[static_cast<size_t>(frame)].labels.data(), staging_.data(),
                      label_bytes());
   wait();
+}
+
+std::vector<uint32_t> CubeStand::answer(int frame) {
+  fetch(frame);
   const auto* labels = staging_.as<uint32_t>();
   return {labels, labels + cells_};
+}
+
+bool CubeStand::gives(const std::vector<uint32_t>& expected, int frame) {
+  fetch(frame);
+  return expected.size() == cells_ &&
+         std::memcmp(expected.data(), staging_.data(), label_bytes()) == 0;
 }
 
 }  // namespace regions

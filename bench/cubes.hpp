@@ -33,12 +33,15 @@ class CubeStand {
     wait();
   }
   std::vector<uint32_t> answer(int frame);
+  // Whether that is the answer, without a copy of it: labels of many layers fill gigabytes.
+  bool gives(const std::vector<uint32_t>& expected, int frame);
 
  private:
   struct Station {
     Block in, labels;
     Job job;
   };
+  void fetch(int frame);  // its answer, into staging
   size_t label_bytes() const { return cells_ * sizeof(uint32_t); }
   void wait() {
     queue_->record();

@@ -1,5 +1,6 @@
 // Joins the tiles' components where runs of different tiles touch, and gives each its root, if that
 // is asked for.
+#include "gpu/volumes/chain.hpp"
 #include "gpu/volumes/contacts.hpp"
 #include "gpu/volumes/groups.hpp"
 #include "gpu/volumes/phases.hpp"
@@ -9,10 +10,12 @@ namespace regions::volumes {
 namespace {
 
 constexpr int kThreads = SeamBlock::threads;
-static_assert(kThreads == CubeTile::threads && kThreads == FlatTile::threads, "a row a thread");
+static_assert(kThreads >= CubeTile::words && kThreads >= FlatTile::words, "a row a thread");
 
 // The slices of one class of one layer, as a Space (contacts.hpp).
+template <Connectivity connectivity>
 struct Slices {
+  static constexpr bool kIsStraight = connectivity == Connectivity::six;
   const Volume& v;
   int cls, layer;
 
@@ -26,18 +29,38 @@ struct Slices {
     return cls == 0 ? bits : ~bits & inside(v, w);
   }
   __device__ uint32_t word(int w, int y, int z) const { return band_word(v, cls, layer, w, y, z); }
-  __device__ uint32_t band(uint32_t word) const { return v.band[word]; }
+  __device__ uint32_t starts(uint32_t word) const { return v.starts[word]; }
+  __device__ uint32_t node(uint32_t word, uint32_t starts, int b) const {
+    return node_of(word, starts, b);
+  }
+  __device__ BandWords band(int w, int y, int z) const {
+    BandWords words;
+#pragma unroll
+    for (int r = 0; r < kBandRows * slices_of_band(connectivity); ++r) {
+      words.row[r] = row(w, y + r % kBandRows, z + r / kBandRows);
+    }
+    return words;
+  }
+  // Whether the node at the first column of a word goes on from the word before.
+  __device__ bool goes_on(const Spot& spot) const {
+    const BandWords here = band(spot.w, spot.y, spot.z), before = band(spot.w - 1, spot.y, spot.z);
+    if (!(here.columns() & 1)) return false;
+    BandWords left;
+    for (int r = 0; r < 4; ++r) left.row[r] = before.row[r] >> 31;
+    return here.linked_to(left, connectivity) & 1;
+  }
 };
 
 // The contacts of a band's word, by one touch, with other tiles.
-__device__ Contacts seam_contacts(const Slices& slices, const Spot& spot, const Touch& t) {
+template <Connectivity connectivity>
+__device__ Contacts seam_contacts(const Slices<connectivity>& slices, const Spot& spot,
+                                  const Touch& t) {
   const Volume& v = slices.v;
   const auto is_other = [](int from, int to, int side) { return from / side != to / side; };
   // Tiles begin with bands, so that rows tell in which tile a band is.
   const bool leaves = is_other(spot.y, max(spot.y + t.far_y, 0), v.tile_rows) ||
                       is_other(spot.z, max(spot.z + t.far_z, 0), v.tile_slices);
-  if (!leaves && !t.slanted) return {};
-  if (!leaves && !(slices.band(spot.word) & 0x80000001u)) return {};
+  if (!leaves && !t.is_slanted()) return {};
   Contacts contacts(slices, spot, t);
   if (!leaves) contacts.keep_sideways();
   return contacts;
@@ -81,7 +104,7 @@ __device__ void join(const Volume& v, uint64_t pair, bool wanted) {
 __device__ void count_parts(const Volume& v, const TilePlace& place) {
   const int i = static_cast<int>(threadIdx.x);
   const int y = place.y + i % v.tile_rows, z = place.z + i / v.tile_rows;
-  const bool exists = y < v.stack.slice.height && z < v.stack.slices;
+  const bool exists = i < CubeTile::words && y < v.stack.slice.height && z < v.stack.slices;
   const uint32_t word = exists ? v.id_of(place.layer, place.w, y, z, 0) / 32 : 0;
   const auto parts = static_cast<uint32_t>(exists ? __popc(v.parts[word]) : 0);
   for_each_key(parts ? word / Firsts::kSumWords + 1 : 0, [&](uint32_t common, bool joins) {
@@ -93,27 +116,30 @@ __device__ void count_parts(const Volume& v, const TilePlace& place) {
 // A block joins a tile and class to the tiles before: finds all contacts, a word and touch a
 // thread, and then joins each pair of components once.
 template <Connectivity connectivity>
-__global__ __launch_bounds__(kThreads) void join_tiles_kernel(Volume v, int touches) {
+__global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel(Volume v,
+                                                                                 int touches) {
   __shared__ uint2 lists[kThreads / 32][32 * kPairs];
   __shared__ Pairs pairs;
   const TilePlace place(v);
   const auto cls = static_cast<int>(blockIdx.z);
-  const Slices slices{v, cls, place.layer};
+  const Slices<connectivity> slices{v, cls, place.layer};
   pairs.clear();
+  let_next_start();
+  wait_for_earlier();
   if (cls == 0) count_parts(v, place);
   __syncthreads();  // nothing is seen
-  const int bands = v.tile_bands(), bands_y = v.tile_rows / v.band_rows;
+  const int bands = v.tile_bands(), bands_y = v.tile_rows / kBandRows;
   for (int i = static_cast<int>(threadIdx.x); i < touches * bands; i += kThreads) {
-    const int turn = i / bands, y = place.y + i % bands % bands_y * v.band_rows;
+    const int turn = i / bands, y = place.y + i % bands % bands_y * kBandRows;
     const int z = place.z + i % bands / bands_y * v.band_slices;
     Contacts contacts;
     if (slices.holds(y, z)) {
       const Spot spot{band_word(v, cls, place.layer, place.w, y, z), place.w, y, z};
       with_touch<connectivity>(
           turn, [&](const Touch& touch) { contacts = seam_contacts(slices, spot, touch); });
-      if (turn == 0 && spot.w > 0 && (v.band[spot.word] & 1)) {
+      if (turn == 0 && spot.w > 0) {
         contacts.word = spot.word;
-        contacts.goes_on = v.band[spot.word - 1] >> 31;
+        contacts.goes_on = slices.goes_on(spot);
       }
     }
     for_each_contact(
@@ -154,7 +180,7 @@ void launch_joins(const Volume& v, cudaStream_t stream) {
   const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
   const dim3 grid(v.tiles(), static_cast<unsigned>(v.stack.layers),
                   static_cast<unsigned>(v.classes));
-  launch(join_tiles_kernel<connectivity>, grid, kThreads, 0, stream, v, touches);
+  launch_next(join_tiles_kernel<connectivity>, grid, kThreads, 0, stream, v, touches);
   if (!v.all_nodes) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,
          v);

@@ -28,21 +28,22 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   setup_ = setup;
   const Stack most{setup.size, setup.depth, setup.layers};
   pieces_.classes = setup.has_background ? 2 : 1;
-  // Bands of one row are the most.
+  // Bands of one slice are the most.
   const Volume rows = shaped(pieces_, most, Connectivity::six);
   const size_t words = static_cast<size_t>(most.rows()) * static_cast<size_t>(rows.words);
-  const size_t bands = words * static_cast<size_t>(rows.classes);
-  expects(bands * 32 < kNone,
+  const size_t all = words * static_cast<size_t>(rows.classes) * 32;
+  expects(all < kNone,
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
-              std::to_string(bands * 32));
+              std::to_string(all));
   constexpr int kMostSlabs = 65535;  // of a CUDA grid
   const int slabs = rows.classes * most.depth();
   expects(slabs <= kMostSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                    std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
-  memory_.reserve(pieces_.band, bands);
-  memory_.reserve(pieces_.node, bands * 16);
+  const size_t bands = static_cast<size_t>(slabs) * rows.slab_words();
+  memory_.reserve(pieces_.starts, bands);
+  memory_.reserve(pieces_.node, bands * 32);
   memory_.reserve(pieces_.component, components_of(pieces_, most));
   memory_.reserve(pieces_.parent, words * 32);
   memory_.reserve(pieces_.area, words * 32);

@@ -1,9 +1,9 @@
 // What the phases of labelling volumes leave for each other in one slot's workspace.
 //
-// Rows are words of 32 bits. Rows whose voxels are neighbours wherever their columns are make a
-// band: two by two (y, z) of them with 26-connectivity, two (y) with 18 or, in a picture, 8, else
-// one. Nodes are the runs of a word of a band, all its rows put together with OR. A node's number
-// is 16 times its word's plus half its first bit: of two runs in a word the first bits are apart.
+// Rows are words of 32 bits. Two rows (y) make a band; with 18- and 26-connectivity two by two (y,
+// z). The voxels of a band that have a column in common are connected, whatever the connectivity.
+// Nodes are columns of a word of a band whose voxels are linked one to the next (bands.hpp). A
+// node's number is 32 times its word's plus its first column.
 //
 // Tiles are labelled by themselves, and then joined. A voxel's id is its place in raster order of
 // the stack, rows filled up to whole words. A component of a tile is known by the id of its first
@@ -15,6 +15,7 @@
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/tiles.hpp"
+#include "gpu/volumes/bands.hpp"
 #include "gpu/volumes/firsts.hpp"
 
 namespace regions::volumes {
@@ -28,20 +29,12 @@ struct Levels {
   int level[kMostLayers];  // foreground_level()
 };
 
-// Rows and slices of a band.
-REGIONS_HD constexpr int rows_of_band(Connectivity c) {
-  return within_slice(c) == Connectivity::eight ? 2 : 1;
-}
-REGIONS_HD constexpr int slices_of_band(Connectivity c) {
-  return c == Connectivity::twenty_six ? 2 : 1;
-}
-
 struct Volume {
   Stack stack;  // as labels come out
   int words;    // of a row
   int classes;  // 2: background has regions too
   Connectivity connectivity;
-  int band_rows, band_slices;
+  int band_slices;
   int bands_y, bands_z;        // of a volume
   int tile_rows, tile_slices;  // of a tile
   int tiles_y, tiles_z;        // of a volume; `words` of them lie beside each other
@@ -50,8 +43,8 @@ struct Volume {
                    // alone
 
   uint32_t* bits;       // [layer][z][y][words] foreground
-  uint32_t* band;       // [class][layer][bands_z][bands_y][words]
-  uint32_t* node;       // [class][layer][bands_z][bands_y][words][16] id of each node's component
+  uint32_t* starts;     // [class][layer][bands_z][bands_y][words] first columns of nodes
+  uint32_t* node;       // [class][layer][bands_z][bands_y][words][32] id of each node's component
   uint16_t* component;  // [layer][tile][class][tile_nodes()] its number, nodes counted through
   uint32_t* parent;     // by id, of components alone
   uint32_t* area;       // by id, of regions, where filters want it
@@ -80,9 +73,9 @@ struct Volume {
   }
   // Room for the bands, and the nodes, of a tile and class.
   REGIONS_HD int tile_bands() const {
-    return tile_rows / band_rows * ((tile_slices + band_slices - 1) / band_slices);
+    return tile_rows / kBandRows * ((tile_slices + band_slices - 1) / band_slices);
   }
-  REGIONS_HD int tile_nodes() const { return tile_bands() * 16; }
+  REGIONS_HD int tile_nodes() const { return tile_bands() * nodes_of_word(connectivity); }
 };
 
 #ifdef __CUDACC__
@@ -93,12 +86,10 @@ __device__ inline uint32_t inside(const Volume& v, int w) {
   return rest >= 32 ? 0xffffffffu : cclabel::below(rest);
 }
 
-__device__ inline uint32_t starts_of(uint32_t bits) { return bits & ~(bits << 1); }
-
-// The node that has bit `b` of a band's word, which is `bits`.
-__device__ inline uint32_t node_of(uint32_t word, uint32_t bits, int b) {
-  const int first = 31 - __clz(static_cast<int>(starts_of(bits) & cclabel::up_to(b)));
-  return word * 16 + static_cast<uint32_t>(first / 2);
+// The node that has column `b` of a band's word, whose nodes start at these columns.
+__device__ inline uint32_t node_of(uint32_t word, uint32_t starts, int b) {
+  return word * 32 + 31 -
+         static_cast<uint32_t>(__clz(static_cast<int>(starts & cclabel::up_to(b))));
 }
 
 // The bits of the run that begins at bit b.
@@ -107,10 +98,10 @@ __device__ inline uint32_t run_from(uint32_t bits, int b) {
   return bits & ~cclabel::below(b) & (gaps ? (gaps & (0u - gaps)) - 1 : 0xffffffffu);
 }
 
-// The word of the band (of one or two rows and slices) that a row belongs to.
+// The word of the band that a row belongs to.
 __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w, int y, int z) {
   const int slab = (cls * v.stack.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
-  return static_cast<uint32_t>((slab * v.bands_y + (y >> (v.band_rows - 1))) * v.words + w);
+  return static_cast<uint32_t>((slab * v.bands_y + y / kBandRows) * v.words + w);
 }
 
 // The label of a region, by its id; 0 if that is of no region, or of one that was filtered out.

@@ -4,15 +4,16 @@
 
 #include "gpu/cclabel/runs.hpp"
 #include "gpu/cclabel/writers.hpp"
+#include "gpu/volumes/chain.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
 
 namespace regions::volumes {
 namespace {
 
-constexpr int kThreads = RowBlock::threads;
-static_assert(CubeTile::threads == kThreads && FlatTile::threads == kThreads,
-              "a thread has a row of its tile");
+constexpr int kThreads = WriteBlock::threads;
+constexpr int kRows = CubeTile::words;  // of a tile
+static_assert(FlatTile::words == kRows && kRows <= kThreads, "a row a thread");
 
 // How a tile's rows and bands are counted: from its first. All numbers are powers of two.
 struct TileRows {
@@ -21,11 +22,16 @@ struct TileRows {
   int bands, nodes;
   explicit TileRows(const Volume& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
-        across_bits(row_bits - (v.band_rows - 1)),
+        across_bits(row_bits - 1),
         bands(v.tile_bands()),
         nodes(v.tile_nodes()) {}
-  size_t shared_words(const Volume& v) const {
-    return 3 * kThreads + static_cast<size_t>(v.classes * (2 * bands + nodes));
+  // A word for each row three times; for each class, two for each band, and one and a half for each
+  // node.
+  size_t shared_bytes(const Volume& v) const {
+    return 3 * kRows * sizeof(uint32_t) +
+           static_cast<size_t>(v.classes) *
+               (static_cast<size_t>(2 * bands + nodes) * sizeof(uint32_t) +
+                static_cast<size_t>(nodes) * sizeof(uint16_t));
   }
 };
 
@@ -37,18 +43,20 @@ struct WrittenTile {
   uint32_t* bits;    // [rows] foreground
   uint32_t* firsts;  // [rows] first voxels of regions
   uint32_t* before;  // [rows] regions that start before the word
-  uint32_t* bands;   // [class][bands]
-  uint32_t* nodes;   // [class][bands] nodes before the word
+  uint32_t* starts;  // [class][bands] first columns of nodes
+  uint32_t* counts;  // [class][bands] nodes before the word
   uint32_t* labels;  // [class][nodes] of components; their first voxels before that is known
+  uint4* component;  // [class][nodes] 16 bits each: of nodes
 
-  __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint32_t* shared)
+  __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint4* shared)
       : v(volume), shape(rows), place(volume) {
-    bits = shared;
-    firsts = bits + kThreads;
-    before = firsts + kThreads;
-    bands = before + kThreads;
-    nodes = bands + v.classes * shape.bands;
-    labels = nodes + v.classes * shape.bands;
+    bits = reinterpret_cast<uint32_t*>(shared);
+    firsts = bits + kRows;
+    before = firsts + kRows;
+    starts = before + kRows;
+    counts = starts + v.classes * shape.bands;
+    labels = counts + v.classes * shape.bands;
+    component = reinterpret_cast<uint4*>(labels + v.classes * shape.nodes);
   }
 
   __device__ int y_of(int r) const { return place.y + (r & (v.tile_rows - 1)); }
@@ -63,7 +71,7 @@ struct WrittenTile {
   // The tile's band that a row belongs to.
   __device__ int band_of(int r) const {
     return (r >> shape.row_bits >> (v.band_slices - 1) << shape.across_bits) +
-           ((r & (v.tile_rows - 1)) >> (v.band_rows - 1));
+           (r & (v.tile_rows - 1)) / kBandRows;
   }
   __device__ uint32_t of_class(uint32_t foreground, int cls) const {
     return cls == 0 ? foreground : ~foreground & inside(v, place.w);
@@ -72,6 +80,7 @@ struct WrittenTile {
   // Reads the rows; returns the first voxels of components in the thread's.
   __device__ uint32_t read() const {
     const int r = static_cast<int>(threadIdx.x);
+    if (r >= kRows) return 0;
     const bool exists = holds(r);
     const size_t at = exists ? static_cast<size_t>(row_of(r)) * v.words + place.w : 0;
     bits[r] = exists ? v.bits[at] : 0;
@@ -80,28 +89,33 @@ struct WrittenTile {
     return exists ? v.parts[at] : 0;
   }
 
-  // Counts nodes and components of a class as label_tiles did; returns how many components.
+  // Counts nodes and components of a class as label_tiles did, and fetches the nodes' components;
+  // returns how many components.
   __device__ int count(uint32_t parts, int cls, uint32_t (&warp_sums)[kThreads / 32]) const {
-    const int r = static_cast<int>(threadIdx.x);
-    uint32_t band = 0;
+    const int r = static_cast<int>(threadIdx.x), band = cls * shape.bands + r;
+    uint32_t nodes = 0;
     if (r < shape.bands) {
-      const int first = (r & ((1 << shape.across_bits) - 1)) * v.band_rows +
-                        (r >> shape.across_bits) * v.band_slices * v.tile_rows;
-      for (int k = 0; k < v.band_rows * v.band_slices; ++k) {
-        const int row = first + k % v.band_rows + k / v.band_rows * v.tile_rows;
-        if (holds(row)) band |= of_class(bits[row], cls);
-      }
-      bands[cls * shape.bands + r] = band;
+      const int y = place.y + (r & ((1 << shape.across_bits) - 1)) * kBandRows;
+      const int z = place.z + (r >> shape.across_bits) * v.band_slices;
+      const bool exists = y < v.stack.slice.height && z < v.stack.slices;
+      nodes = exists ? v.starts[band_word(v, cls, place.layer, place.w, y, z)] : 0;
+      starts[band] = nodes;
     }
-    parts = holds(r) ? parts & of_class(bits[r], cls) : 0;
-    uint32_t all;
+    if (parts) parts &= of_class(bits[r], cls);
+    uint32_t all;  // both numbers in one: of 8192 voxels every second one begins something
     const uint32_t both =
-        static_cast<uint32_t>(__popc(parts)) << 16 | static_cast<uint32_t>(__popc(starts_of(band)));
+        static_cast<uint32_t>(__popc(parts)) << 16 | static_cast<uint32_t>(__popc(nodes));
     const uint32_t sums = cclabel::sum_before<kThreads>(both, warp_sums, all);
-    if (r < shape.bands) nodes[cls * shape.bands + r] = sums & 0xffff;
+    if (r < shape.bands) counts[band] = sums & 0xffff;
     uint32_t* voxel = labels + cls * shape.nodes + (sums >> 16);
     for (; parts; parts &= parts - 1) {
       *voxel++ = static_cast<uint32_t>(r * 32 + __ffs(static_cast<int>(parts)) - 1);
+    }
+    constexpr int kOfQuad = sizeof(uint4) / sizeof(uint16_t);
+    const auto* from = reinterpret_cast<const uint4*>(
+        v.component + (place.index * v.classes + cls) * static_cast<size_t>(shape.nodes));
+    for (int k = r; k * kOfQuad < static_cast<int>(all & 0xffff); k += kThreads) {
+      component[cls * shape.nodes / kOfQuad + k] = from[k];
     }
     return static_cast<int>(all >> 16);
   }
@@ -131,24 +145,33 @@ struct WrittenTile {
     }
   }
 
-  // The label of bit b of row r, whose foreground this is, if it is in the volume.
-  __device__ uint32_t label_at(uint32_t foreground, int r, int b) const {
-    const int cls = foreground >> b & 1 ? 0 : 1;
-    if (cls == v.classes) return 0;
-    const int band = cls * shape.bands + band_of(r);
-    const auto node =
-        static_cast<int>(nodes[band]) - 1 + __popc(starts_of(bands[band]) & cclabel::up_to(b));
-    const uint16_t* component =
-        v.component + (place.index * v.classes + cls) * static_cast<size_t>(shape.nodes);
-    return labels[cls * shape.nodes + __ldg(component + node)];
+  // The labels of bits b..b+3 of row r.
+  __device__ void find(int r, int b, uint32_t (&label)[4]) const {
+    const int band = band_of(r);
+    for (int cls = 0; cls < v.classes; ++cls) {
+      const uint32_t here = of_class(bits[r], cls) >> b & 15;
+      if (!here) continue;
+      const uint32_t begins = starts[cls * shape.bands + band];
+      const uint32_t node =
+          counts[cls * shape.bands + band] - 1 +
+          static_cast<uint32_t>(__popc(begins & cclabel::below(b)) + cls * shape.nodes);
+      const auto* numbers = reinterpret_cast<const uint16_t*>(component);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        if (!(here >> k & 1)) continue;
+        const auto more = static_cast<uint32_t>(__popc(begins >> b & cclabel::up_to(k)));
+        label[k] = labels[static_cast<uint32_t>(cls * shape.nodes) + numbers[node + more]];
+      }
+    }
   }
 };
 
 template <class Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileRows shape, Writer writer) {
-  extern __shared__ uint32_t shared[];
+  extern __shared__ uint4 shared[];
   __shared__ uint32_t warp_sums[kThreads / 32];
   const WrittenTile tile(v, shape, shared);
+  wait_for_earlier();
   const uint32_t parts = tile.read();
   for (int cls = 0; cls < v.classes; ++cls) {
     __syncthreads();  // rows are there, and warp_sums is free
@@ -160,16 +183,11 @@ __global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileRows shap
   // Eight threads write a row.
   const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = tile.place.w * 32 + bit;
   if (x >= v.stack.slice.width) return;
-  const uint32_t within = inside(v, tile.place.w);
 #pragma unroll 2
-  for (int r = static_cast<int>(threadIdx.x / 8); r < kThreads; r += kThreads / 8) {
+  for (int r = static_cast<int>(threadIdx.x / 8); r < kRows; r += kThreads / 8) {
     if (!tile.holds(r)) continue;
-    const uint32_t foreground = tile.bits[r];
-    uint32_t labels[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      labels[k] = within >> (bit + k) & 1 ? tile.label_at(foreground, r, bit + k) : 0;
-    }
+    uint32_t labels[4] = {};
+    tile.find(r, bit, labels);
     writer.write(x, tile.row_of(r), labels);
   }
 }
@@ -181,8 +199,14 @@ struct Launch {
   void operator()(const Writer& writer) const {
     const TileRows shape(volume);
     const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
-    launch(write_kernel<Writer>, grid, kThreads, shape.shared_words(volume) * sizeof(uint32_t),
-           stream, volume, shape, writer);
+    const size_t bytes = shape.shared_bytes(volume);
+    constexpr size_t kUsual = 48 * 1024;  // more must be asked for
+    if (bytes > kUsual) {
+      check(cudaFuncSetAttribute(write_kernel<Writer>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)),
+            "asking for shared memory");
+    }
+    launch_next(write_kernel<Writer>, grid, kThreads, bytes, stream, volume, shape, writer);
   }
 };
 
