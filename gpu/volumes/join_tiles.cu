@@ -4,6 +4,7 @@
 #include "gpu/volumes/contacts.hpp"
 #include "gpu/volumes/groups.hpp"
 #include "gpu/volumes/phases.hpp"
+#include "gpu/volumes/tile.hpp"
 #include "gpu/volumes/tuning.hpp"
 
 namespace regions::volumes {
@@ -51,18 +52,19 @@ struct Slices {
   }
 };
 
-// The contacts of a band's word, by one touch, with other tiles.
-template <Connectivity connectivity>
+// The contacts of a band's word, by one touch, with other tiles. In y and z, `in` says where the
+// band lies in its tile.
+template <class T, Connectivity connectivity>
 __device__ Contacts seam_contacts(const Slices<connectivity>& slices, const Spot& spot,
-                                  const Touch& t) {
-  const Volume& v = slices.v;
-  const auto is_other = [](int from, int to, int side) { return from / side != to / side; };
-  // Tiles begin with bands, so that rows tell in which tile a band is.
-  const bool leaves = is_other(spot.y, max(spot.y + t.far_y, 0), v.tile_rows) ||
-                      is_other(spot.z, max(spot.z + t.far_z, 0), v.tile_slices);
-  if (!leaves && !t.is_slanted()) return {};
+                                  const Spot& in, const Touch& t) {
+  const bool stays = in.y + t.far_y >= 0 && in.y + t.far_y < T::rows && in.z + t.far_z >= 0;
+  if (stays) {
+    if (!t.is_slanted()) return {};
+    const RowPair rows(slices, t, spot.w, spot.y + t.near_y, spot.z + t.near_z);
+    if (!(rows.joint() & 0x80000001u)) return {};  // no voxel at the word's sides
+  }
   Contacts contacts(slices, spot, t);
-  if (!leaves) contacts.keep_sideways();
+  if (stays) contacts.keep_sideways();
   return contacts;
 }
 
@@ -101,10 +103,11 @@ __device__ void join(const Volume& v, uint64_t pair, bool wanted) {
 }
 
 // Counts the components of a thread's row among the regions that start there.
+template <class T>
 __device__ void count_parts(const Volume& v, const TilePlace& place) {
   const int i = static_cast<int>(threadIdx.x);
-  const int y = place.y + i % v.tile_rows, z = place.z + i / v.tile_rows;
-  const bool exists = i < CubeTile::words && y < v.stack.slice.height && z < v.stack.slices;
+  const int y = place.y + i % T::rows, z = place.z + i / T::rows;
+  const bool exists = i < T::words && y < v.stack.slice.height && z < v.stack.slices;
   const uint32_t word = exists ? v.id_of(place.layer, place.w, y, z, 0) / 32 : 0;
   const auto parts = static_cast<uint32_t>(exists ? __popc(v.parts[word]) : 0);
   for_each_key(parts ? word / Firsts::kSumWords + 1 : 0, [&](uint32_t common, bool joins) {
@@ -115,7 +118,7 @@ __device__ void count_parts(const Volume& v, const TilePlace& place) {
 
 // A block joins a tile and class to the tiles before: finds all contacts, a word and touch a
 // thread, and then joins each pair of components once.
-template <Connectivity connectivity>
+template <class T, Connectivity connectivity>
 __global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel(Volume v,
                                                                                  int touches) {
   __shared__ uint2 lists[kThreads / 32][32 * kPairs];
@@ -126,17 +129,18 @@ __global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel
   pairs.clear();
   let_next_start();
   wait_for_earlier();
-  if (cls == 0) count_parts(v, place);
+  if (cls == 0) count_parts<T>(v, place);
   __syncthreads();  // nothing is seen
-  const int bands = v.tile_bands(), bands_y = v.tile_rows / kBandRows;
-  for (int i = static_cast<int>(threadIdx.x); i < touches * bands; i += kThreads) {
-    const int turn = i / bands, y = place.y + i % bands % bands_y * kBandRows;
-    const int z = place.z + i % bands / bands_y * v.band_slices;
+  using Space = Tile<T, connectivity>;
+  for (int i = static_cast<int>(threadIdx.x); i < touches * Space::kBands; i += kThreads) {
+    const int turn = i / Space::kBands;
+    const Spot in = Space::spot(i % Space::kBands);
+    const int y = place.y + in.y, z = place.z + in.z;
     Contacts contacts;
     if (slices.holds(y, z)) {
       const Spot spot{band_word(v, cls, place.layer, place.w, y, z), place.w, y, z};
       with_touch<connectivity>(
-          turn, [&](const Touch& touch) { contacts = seam_contacts(slices, spot, touch); });
+          turn, [&](const Touch& touch) { contacts = seam_contacts<T>(slices, spot, in, touch); });
       if (turn == 0 && spot.w > 0) {
         contacts.word = spot.word;
         contacts.goes_on = slices.goes_on(spot);
@@ -174,13 +178,13 @@ __global__ __launch_bounds__(RowBlock::threads) void settle_kernel(Volume v) {
   }
 }
 
-template <Connectivity connectivity>
+template <class T, Connectivity connectivity>
 void launch_joins(const Volume& v, cudaStream_t stream) {
   // A picture's neighbours are in its own slice: the first touch.
   const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
   const dim3 grid(v.tiles(), static_cast<unsigned>(v.stack.layers),
                   static_cast<unsigned>(v.classes));
-  launch_next(join_tiles_kernel<connectivity>, grid, kThreads, 0, stream, v, touches);
+  launch_next(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
   if (!v.all_nodes) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,
          v);
@@ -191,13 +195,15 @@ void launch_joins(const Volume& v, cudaStream_t stream) {
 void join_tiles(const Volume& volume, cudaStream_t stream) {
   switch (volume.connectivity) {
     case Connectivity::four:
-    case Connectivity::six:
-      return launch_joins<Connectivity::six>(volume, stream);
+      return launch_joins<FlatTile, Connectivity::six>(volume, stream);
     case Connectivity::eight:
+      return launch_joins<FlatTile, Connectivity::eighteen>(volume, stream);
+    case Connectivity::six:
+      return launch_joins<CubeTile, Connectivity::six>(volume, stream);
     case Connectivity::eighteen:
-      return launch_joins<Connectivity::eighteen>(volume, stream);
+      return launch_joins<CubeTile, Connectivity::eighteen>(volume, stream);
     default:
-      return launch_joins<Connectivity::twenty_six>(volume, stream);
+      return launch_joins<CubeTile, Connectivity::twenty_six>(volume, stream);
   }
 }
 
