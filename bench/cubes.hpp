@@ -24,6 +24,8 @@ class CubeStand {
             Size slice, int slices, const CcLabelParams& params, int frames);
   Queue& queue() { return *queue_; }
   int frames() const { return static_cast<int>(stations_.size()); }
+  // Goes on with other parameters, which ask for nothing that the first ones did not.
+  void use(const CcLabelParams& params) { params_ = params; }
   CcLabel& algorithm() { return static_cast<CcLabel&>(*algorithm_); }
   void enqueue(int frame) {
     algorithm_->enqueue(stations_[static_cast<size_t>(frame)].job, params_, *queue_);
