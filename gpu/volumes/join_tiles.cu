@@ -185,7 +185,7 @@ void launch_joins(const Volume& v, cudaStream_t stream) {
   const dim3 grid(v.tiles(), static_cast<unsigned>(v.stack.layers),
                   static_cast<unsigned>(v.classes));
   launch_next(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
-  if (!v.all_nodes) return;
+  if (v.sides_alone) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,
          v);
 }

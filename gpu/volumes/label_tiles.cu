@@ -118,7 +118,7 @@ __device__ void publish_nodes(const Space& s, const Share<Space>& share, const V
   const uint32_t to = band_word(v, cls, place.layer, place.w, y, z);
   if (share.mask & 1) v.starts[to] = s.node_starts[spot.word];
   const uint32_t starts = s.node_starts[spot.word];
-  const uint32_t wanted = v.all_nodes ? starts : starts_at_side<T>(s, spot);
+  const uint32_t wanted = v.sides_alone ? starts_at_side<T>(s, spot) : starts;
   for (uint32_t left = wanted & share.mask; left; left &= left - 1) {
     const int b = __ffs(static_cast<int>(left)) - 1;
     const Part<T> part(s, s.node(spot.word, starts, b));

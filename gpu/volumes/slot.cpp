@@ -79,8 +79,7 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   const bool may_drop = params.output == CcOutput::labels &&
                         params.overflow == Overflow::drop_smallest &&
                         limit < volume.row_words() * 32;
-  // Writing labels asks for no more than the tiles' sides.
-  volume.all_nodes = records.capacity > 0 || filters || may_drop;
+  volume.sides_alone = records.capacity == 0 && !filters && !may_drop;
 
   label_tiles(subject, levels, volume, stream);
   join_tiles(volume, stream);

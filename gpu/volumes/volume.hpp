@@ -39,8 +39,9 @@ struct Volume {
   int tile_rows, tile_slices;  // of a tile
   int tiles_y, tiles_z;        // of a volume; `words` of them lie beside each other
 
-  bool all_nodes;  // have entries in `node`, and all components in `parent`: not those at sides
-                   // alone
+  // Nodes inside tiles have no entries in `node`, their components none in `parent`, and that is
+  // not settled: enough to write labels.
+  bool sides_alone = false;
 
   uint32_t* bits;       // [layer][z][y][words] foreground
   uint32_t* starts;     // [class][layer][bands_z][bands_y][words] first columns of nodes
@@ -112,8 +113,8 @@ __device__ inline uint32_t label_of_id(const Volume& v, uint32_t id) {
   return before + static_cast<uint32_t>(__popc(firsts & cclabel::below(bit))) + 1;
 }
 
-// The label of a node's region, 0 if that was filtered out; wants `all_nodes`. Most components are
-// regions, so that the one's bit is looked at before its parent.
+// The label of a node's region, 0 if that was filtered out; not with `sides_alone`. Most components
+// are regions, so that the one's bit is looked at before its parent.
 __device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
   const uint32_t id = v.node[node], label = label_of_id(v, id);
   return label ? label : label_of_id(v, v.parent[id]);
