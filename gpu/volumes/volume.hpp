@@ -105,19 +105,11 @@ __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w,
   return static_cast<uint32_t>((slab * v.bands_y + y / kBandRows) * v.words + w);
 }
 
-// The label of a region, by its id; 0 if that is of no region, or of one that was filtered out.
-__device__ inline uint32_t label_of_id(const Volume& v, uint32_t id) {
-  const uint32_t firsts = v.firsts[id / 32], before = v.before[id / 32];
-  const auto bit = static_cast<int>(id % 32);
-  if (!(firsts >> bit & 1)) return 0;
-  return before + static_cast<uint32_t>(__popc(firsts & cclabel::below(bit))) + 1;
-}
-
 // The label of a node's region, 0 if that was filtered out; not with `sides_alone`. Most components
 // are regions, so that the one's bit is looked at before its parent.
 __device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
-  const uint32_t id = v.node[node], label = label_of_id(v, id);
-  return label ? label : label_of_id(v, v.parent[id]);
+  const uint32_t id = v.node[node], label = label_of_first(v.firsts, v.before, id);
+  return label ? label : label_of_first(v.firsts, v.before, v.parent[id]);
 }
 
 // Where a tile of a layer lies. A block works on tile blockIdx.x of layer blockIdx.y.

@@ -139,7 +139,7 @@ struct WrittenTile {
         const uint32_t some =
             __shfl_sync(cclabel::kAllLanes, id, __ffs(static_cast<int>(lanes)) - 1);
         const uint32_t root = cclabel::flatten(v.parent, is_lost ? id : some, is_lost);
-        if (is_lost) label = label_of_id(v, root);
+        if (is_lost) label = label_of_first(v.firsts, v.before, root);
       }
       if (c < count) of_class[c] = label;
     }
