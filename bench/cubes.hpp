@@ -24,6 +24,8 @@ class CubeStand {
             Size slice, int slices, const CcLabelParams& params, int frames);
   Queue& queue() { return *queue_; }
   int frames() const { return static_cast<int>(stations_.size()); }
+  // Goes on with other parameters, which ask for nothing that the first ones did not.
+  void use(const CcLabelParams& params) { params_ = params; }
   CcLabel& algorithm() { return static_cast<CcLabel&>(*algorithm_); }
   void enqueue(int frame) {
     algorithm_->enqueue(stations_[static_cast<size_t>(frame)].job, params_, *queue_);
@@ -33,12 +35,15 @@ class CubeStand {
     wait();
   }
   std::vector<uint32_t> answer(int frame);
+  // Whether that is the answer, without a copy of it: labels of many layers fill gigabytes.
+  bool gives(const std::vector<uint32_t>& expected, int frame);
 
  private:
   struct Station {
     Block in, labels;
     Job job;
   };
+  void fetch(int frame);  // its answer, into staging
   size_t label_bytes() const { return cells_ * sizeof(uint32_t); }
   void wait() {
     queue_->record();

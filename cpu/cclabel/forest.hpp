@@ -27,7 +27,8 @@ struct Contacts {
   const Word* up_right = nullptr;  // may be null
 };
 
-struct Strip {
+// On cache lines of its own: each is written, band by band, by the thread that builds it.
+struct alignas(64) Strip {
   int begin = 0;  // rows
   int end = 0;
   int end_band = 0;

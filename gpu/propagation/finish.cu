@@ -47,10 +47,7 @@ __global__ __launch_bounds__(kNumberThreads) void count_kernel(Cells cells) {
 __device__ uint32_t number_of(const Cells& cells, uint32_t cell) {
   const uint32_t label = cells.label[cell];
   if (!label) return 0;
-  const uint32_t first = cells.first[label - 1], firsts = cells.firsts[first / 32];
-  const auto bit = static_cast<int>(first % 32);
-  if (!(firsts >> bit & 1)) return 0;
-  return cells.before[first / 32] + static_cast<uint32_t>(__popc(firsts & cclabel::below(bit))) + 1;
+  return volumes::label_of_first(cells.firsts, cells.before, cells.first[label - 1]);
 }
 
 __global__ __launch_bounds__(kThreads) void sum_areas_kernel(Cells cells) {

@@ -54,6 +54,7 @@ class SlidingCuda final : public Sliding {
     const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
                            .color_bits = setup().in.depth};
     const TrackedRecords tracked{frame.records, frame.total, frame.capacity};
+    tracker_.see(rules, tracked, stream);
     tracker_.match(rules, tracked, job.slot, stream);
     tracker_.finish(rules, tracked, job.table.regions ? job.table : RegionTable{}, stream);
     if (job.table.runs) runs_.fill(labels, job.table, stream);

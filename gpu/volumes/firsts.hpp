@@ -22,6 +22,19 @@ struct Firsts {
   static constexpr uint32_t kSumWords = 1024;
 };
 
+#ifdef __CUDACC__
+
+// The label of the region with this id; 0 if it is of none, or of one that was filtered out.
+__device__ inline uint32_t label_of_first(const uint32_t* bits, const uint32_t* before,
+                                          uint32_t id) {
+  const uint32_t word = bits[id / 32], earlier = before[id / 32];
+  const auto bit = static_cast<int>(id % 32);
+  if (!(word >> bit & 1)) return 0;
+  return earlier + static_cast<uint32_t>(__popc(word & cclabel::below(bit))) + 1;
+}
+
+#endif
+
 // Gives every region the area 0, for the phase that sums it up.
 void clear_areas(const Firsts& firsts, cudaStream_t stream);
 // Takes regions with areas outside least..most out of the numbering.

@@ -46,6 +46,7 @@ struct ByteReader {
   template <class T, class Put>
   __device__ void read(Put put, const Volume& v, const TilePlace& place, int level) const {
     const int i = static_cast<int>(threadIdx.x);
+    if (i >= T::words) return;
     const int y = place.y + i % T::rows, z = place.z + i / T::rows;
     const bool exists = y < v.stack.slice.height && z < v.stack.slices && level <= 255;
     put(i, exists ? word(place.w, z * v.stack.slice.height + y, level) : 0);
@@ -82,7 +83,7 @@ struct VoxelReader {
   template <class T, class Put>
   __device__ void read(Put put, const Volume& v, const TilePlace& place, int level) const {
     const int lane = static_cast<int>(threadIdx.x % 32), x = place.w * 32 + lane;
-    for (int i = static_cast<int>(threadIdx.x / 32); i < T::threads; i += T::threads / 32) {
+    for (int i = static_cast<int>(threadIdx.x / 32); i < T::words; i += T::threads / 32) {
       const int y = place.y + i % T::rows, z = place.z + i / T::rows;
       const bool exists = x < v.stack.slice.width && y < v.stack.slice.height && z < v.stack.slices;
       const bool is_set = exists && value_of(subject, x, z * v.stack.slice.height + y) >= level;

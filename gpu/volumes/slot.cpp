@@ -11,27 +11,40 @@ uint32_t clamped(int64_t area) {
   return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
 }
 
+// Room for all tiles' nodes, whatever the connectivity.
+size_t components_of(const Volume& pieces, const Stack& most) {
+  size_t count = 0;
+  for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
+    const Volume v = shaped(pieces, most, connectivity);
+    count = std::max(count, static_cast<size_t>(v.tiles()) * static_cast<size_t>(most.layers) *
+                                static_cast<size_t>(v.classes * v.tile_nodes()));
+  }
+  return count;
+}
+
 }  // namespace
 
 void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup) {
   setup_ = setup;
   const Stack most{setup.size, setup.depth, setup.layers};
   pieces_.classes = setup.has_background ? 2 : 1;
-  // Bands of one row are the most.
+  // Bands of one slice are the most.
   const Volume rows = shaped(pieces_, most, Connectivity::six);
   const size_t words = static_cast<size_t>(most.rows()) * static_cast<size_t>(rows.words);
-  const size_t bands = words * static_cast<size_t>(rows.classes);
-  expects(bands * 32 < kNone,
+  const size_t all = words * static_cast<size_t>(rows.classes) * 32;
+  expects(all < kNone,
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
-              std::to_string(bands * 32));
+              std::to_string(all));
   constexpr int kMostSlabs = 65535;  // of a CUDA grid
   const int slabs = rows.classes * most.depth();
   expects(slabs <= kMostSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                    std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
-  memory_.reserve(pieces_.band, bands);
-  memory_.reserve(pieces_.node, bands * 16);
+  const size_t bands = static_cast<size_t>(slabs) * rows.slab_words();
+  memory_.reserve(pieces_.starts, bands);
+  memory_.reserve(pieces_.node, bands * 32);
+  memory_.reserve(pieces_.component, components_of(pieces_, most));
   memory_.reserve(pieces_.parent, words * 32);
   memory_.reserve(pieces_.area, words * 32);
   memory_.reserve(pieces_.parts, words);
@@ -53,7 +66,7 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
           "on CUDA, volumes, thresholds and label-background take criterion=binary");
   expects(params.output != CcOutput::overlay || job.out.empty(),
           "on CUDA, output=overlay takes no label-background");
-  const Volume volume = shaped(pieces_, stack_of(setup_, job), params.connectivity);
+  Volume volume = shaped(pieces_, stack_of(setup_, job), params.connectivity);
   Levels levels{};
   for (int layer = 0; layer < setup_.layers; ++layer) {
     levels.level[layer] = subject.measure == cclabel::Measure::nonzero
@@ -64,6 +77,13 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   Records records;
   if (job.table.regions) records = {records_, job.table.capacity};
 
+  const bool filters = params.min_area > 1 || params.max_area > 0;
+  const uint32_t limit = job.out.empty() ? UINT32_MAX : label_limit(job.out.layout);
+  const bool may_drop = params.output == CcOutput::labels &&
+                        params.overflow == Overflow::drop_smallest &&
+                        limit < volume.row_words() * 32;
+  volume.sides_alone = records.capacity == 0 && !filters && !may_drop;
+
   if (params.fill_holes > 0) {
     const Ranks ranks(levels, setup_.layers);
     label_tiles(without_holes(subject, ranks, volume, clamped(params.fill_holes), stream),
@@ -73,15 +93,13 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   }
   join_tiles(volume, stream);
   const Firsts regions = volume.regions();
-  if (params.min_area > 1 || params.max_area > 0) {
+  if (filters) {
     sum_areas(volume, stream);
     const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
     drop_by_area(regions, clamped(params.min_area), most, stream);
   }
   number_firsts(regions, Count::all, records, stream);
-  const uint32_t limit = job.out.empty() ? UINT32_MAX : label_limit(job.out.layout);
-  if (params.output == CcOutput::labels && params.overflow == Overflow::drop_smallest &&
-      limit < volume.row_words() * 32) {
+  if (may_drop) {
     sum_areas(volume, stream);
     drop_smallest(regions, limit, selection_, stream);
     number_firsts(regions, Count::labelled, records, stream);

@@ -12,23 +12,28 @@ namespace regions::volumes {
 // A tile's rows, as a Space (contacts.hpp) of one word.
 template <class T, Connectivity connectivity>
 struct Tile {
-  static constexpr int kBandRows = rows_of_band(connectivity);
   static constexpr int kBandSlices = slices_of_band(connectivity);
   static constexpr int kBandsY = T::rows / kBandRows;
   static constexpr int kBandsZ = (T::slices + kBandSlices - 1) / kBandSlices;
   static constexpr int kBands = kBandsY * kBandsZ;
-  static constexpr int kNodes = kBands * 16;
-  static constexpr bool kBandsAreRows = kBandRows * kBandSlices == 1;
+  static constexpr int kNodes = kBands * nodes_of_word(connectivity);
   static constexpr int kThreads = T::threads;
+  static constexpr bool kIsStraight = connectivity == Connectivity::six;
   static constexpr int kParts = T::threads / kBands;  // threads that share the nodes of a word
 
   static constexpr int kPitch = T::rows + 2;
 
   uint32_t bits[(T::slices + 2) * kPitch];  // with zeros all around, so that row() need not ask
-  uint32_t bands[kBands];
-  uint32_t firsts[T::slices * T::rows];  // of components
+  uint32_t columns[kBands];                 // of bands, and
+  uint32_t node_starts[kBands];             // first columns of their nodes
+  uint16_t nodes_before[kBands];            // nodes before the word: nodes are counted through
+  uint32_t firsts[T::words];                // of components
+  uint16_t parts_before[T::words];          // components of the class that begin before the row
   uint32_t parent[kNodes];
-  uint32_t first[kBandsAreRows ? 1 : kNodes];  // voxel of each node, then of its component
+  uint32_t first[kNodes];  // voxel of each node, then of its component
+  uint32_t warp_sums[T::threads / 32];
+
+  ushort2 pairs[T::threads / 32][32 * kPairs];  // contacts that a warp shares out
 
   __device__ static Spot spot(int word) {
     return {static_cast<uint32_t>(word), 0, word % kBandsY * kBandRows,
@@ -49,25 +54,30 @@ struct Tile {
   __device__ static uint32_t word(int, int y, int z) {
     return static_cast<uint32_t>((z >> (kBandSlices - 1)) * kBandsY + (y >> (kBandRows - 1)));
   }
-  __device__ uint32_t band(uint32_t word) const { return bands[word]; }
+  __device__ uint32_t starts(uint32_t word) const { return node_starts[word]; }
+  __device__ uint32_t node(uint32_t word, uint32_t starts, int b) const {
+    return nodes_before[word] + static_cast<uint32_t>(__popc(starts & cclabel::up_to(b))) - 1;
+  }
+  __device__ BandWords band(const Spot& spot) const {
+    BandWords words;
+    for (int r = 0; r < kBandRows * kBandSlices; ++r) {
+      words.row[r] = row(0, spot.y + r % kBandRows, spot.z + r / kBandRows);
+    }
+    return words;
+  }
 
-  // The first voxel, by raster order in the tile, of the run of this spot.
-  __device__ uint32_t first_voxel(const Spot& spot, uint32_t run) const {
+  // The first voxel, by raster order in the tile, of the node that starts at column b of a word.
+  __device__ uint32_t first_voxel(const Spot& spot, int b) const {
+    const uint32_t ends = (~columns[spot.word] | node_starts[spot.word]) & ~cclabel::up_to(b);
+    const uint32_t node = ~cclabel::below(b) & (ends ? (ends & (0u - ends)) - 1 : 0xffffffffu);
     for (int r = 0; r < kBandRows * kBandSlices; ++r) {
       const int y = spot.y + r % kBandRows, z = spot.z + r / kBandRows;
-      const uint32_t here = row(0, y, z) & run;
+      const uint32_t here = row(0, y, z) & node;
       if (here) {
         return static_cast<uint32_t>((z * T::rows + y) * 32 + __ffs(static_cast<int>(here)) - 1);
       }
     }
-    return kNone;  // not so: the run is of one of its rows
-  }
-  // The first voxel of a root's component, once all are known.
-  __device__ uint32_t first_of(uint32_t root) const {
-    if constexpr (!kBandsAreRows) return first[root];
-    // Rows in order: the root's own first one, where one of two bits begins a run.
-    const uint32_t starts = starts_of(bands[root / 16]) >> root % 16 * 2;
-    return root * 2 + (starts & 1 ? 0 : 1);
+    return kNone;  // not so: the node is of one of its rows
   }
 };
 
@@ -75,7 +85,7 @@ struct Tile {
 template <class Space>
 struct Share {
   Spot spot;
-  uint32_t mask;
+  uint32_t mask;  // the columns
 
   __device__ Share() {
     constexpr int kColumns = 32 / Space::kParts;
@@ -86,21 +96,14 @@ struct Share {
   }
 };
 
-// Calls visit(node, exists) for all nodes of the thread, by whole warps.
+// Calls visit(node, column) for all nodes of the thread.
 template <class Space, class Visit>
-__device__ void for_each_node(const Space& s, const Share<Space>& share, Visit visit) {
-  uint32_t left = starts_of(s.bands[share.spot.word]) & share.mask;
-  const uint32_t exists = __ballot_sync(cclabel::kAllLanes, left != 0);
-  if (!exists) return;
-  // Lanes without one follow a node that some lane has.
-  const uint32_t some =
-      share.spot.word * 16 + static_cast<uint32_t>((__ffs(static_cast<int>(left)) - 1) / 2);
-  const uint32_t spare = __shfl_sync(cclabel::kAllLanes, some, __ffs(static_cast<int>(exists)) - 1);
-  while (__any_sync(cclabel::kAllLanes, left != 0)) {
-    const bool has_node = left != 0;
-    const int b = __ffs(static_cast<int>(left)) - 1;
-    left &= left - 1;
-    visit(has_node ? share.spot.word * 16 + static_cast<uint32_t>(b / 2) : spare, has_node);
+__device__ void for_each_node(const Space& s, const Share<Space>& share, const Visit& visit) {
+  const uint32_t starts = s.node_starts[share.spot.word], mine = starts & share.mask;
+  uint32_t node = s.nodes_before[share.spot.word] +
+                  static_cast<uint32_t>(__popc(starts & ((share.mask & (0u - share.mask)) - 1)));
+  for (uint32_t left = mine; left; left &= left - 1) {
+    visit(node++, __ffs(static_cast<int>(left)) - 1);
   }
 }
 

@@ -1,17 +1,21 @@
 // What the phases of labelling volumes leave for each other in one slot's workspace.
 //
-// Rows are words of 32 bits. Rows whose voxels are neighbours wherever their columns are make a
-// band: two by two (y, z) of them with 26-connectivity, two (y) with 18 or, in a picture, 8, else
-// one. Nodes are the runs of a word of a band, all its rows put together with OR. A node's number
-// is 16 times its word's plus half its first bit: of two runs in a word the first bits are apart.
+// Rows are words of 32 bits. Two rows (y) make a band; with 18- and 26-connectivity two by two (y,
+// z). The voxels of a band that have a column in common are connected, whatever the connectivity.
+// Nodes are columns of a word of a band whose voxels are linked one to the next (bands.hpp). A
+// node's number is 32 times its word's plus its first column.
 //
 // Tiles are labelled by themselves, and then joined. A voxel's id is its place in raster order of
 // the stack, rows filled up to whole words. A component of a tile is known by the id of its first
 // voxel there, a region by the smallest of its components, which is the id of its own first voxel.
+// In the tile, components are numbered in raster order of their first voxels, and nodes are counted
+// through, class by class. What lies inside a tile needs no more than these numbers, which fit into
+// 16 bits; the nodes at its sides have their components' ids, too.
 #pragma once
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/tiles.hpp"
+#include "gpu/volumes/bands.hpp"
 #include "gpu/volumes/firsts.hpp"
 
 namespace regions::volumes {
@@ -25,42 +29,54 @@ struct Levels {
   int level[kMostLayers];  // foreground_level()
 };
 
-// Rows and slices of a band.
-REGIONS_HD constexpr int rows_of_band(Connectivity c) {
-  return within_slice(c) == Connectivity::eight ? 2 : 1;
-}
-REGIONS_HD constexpr int slices_of_band(Connectivity c) {
-  return c == Connectivity::twenty_six ? 2 : 1;
-}
-
 struct Volume {
   Stack stack;  // as labels come out
   int words;    // of a row
   int classes;  // 2: background has regions too
   Connectivity connectivity;
-  int band_rows, band_slices;
+  int band_slices;
   int bands_y, bands_z;        // of a volume
   int tile_rows, tile_slices;  // of a tile
   int tiles_y, tiles_z;        // of a volume; `words` of them lie beside each other
 
-  uint32_t* bits;    // [layer][z][y][words] foreground
-  uint32_t* band;    // [class][layer][bands_z][bands_y][words]
-  uint32_t* node;    // [class][layer][bands_z][bands_y][words][16] component of each node
-  uint32_t* parent;  // by id, of components alone
-  uint32_t* area;    // by id, of regions, where filters want it
-  uint32_t* parts;   // [layer][z][y][words] first voxels of components
-  uint32_t* firsts;  // the same of regions
-  uint32_t* before;  // regions that start before the word
-  uint32_t* sums;    // [words of firsts / Firsts::kSumWords] regions that start there
-  uint32_t* total;   // [2] regions, and those of them that have a label
+  // Nodes inside tiles have no entries in `node`, their components none in `parent`, and that is
+  // not settled: enough to write labels.
+  bool sides_alone = false;
+
+  uint32_t* bits;       // [layer][z][y][words] foreground
+  uint32_t* starts;     // [class][layer][bands_z][bands_y][words] first columns of nodes
+  uint32_t* node;       // [class][layer][bands_z][bands_y][words][32] id of each node's component
+  uint16_t* component;  // [layer][tile][class][tile_nodes()] its number, nodes counted through
+  uint32_t* parent;     // by id, of components alone
+  uint32_t* area;       // by id, of regions, where filters want it
+  uint32_t* parts;      // [layer][z][y][words] first voxels of components
+  uint32_t* firsts;     // the same of regions
+  uint32_t* before;     // regions that start before the word
+  uint32_t* sums;       // [words of firsts / Firsts::kSumWords] regions that start there
+  uint32_t* total;      // [2] regions, and those of them that have a label
 
   REGIONS_HD uint32_t slab_words() const { return static_cast<uint32_t>(bands_y * words); }
+  REGIONS_HD uint32_t sum_count() const {
+    return (row_words() + Firsts::kSumWords - 1) / Firsts::kSumWords;
+  }
   REGIONS_HD uint32_t row_words() const { return static_cast<uint32_t>(stack.rows() * words); }
   Firsts regions() const {
     const auto in_row = static_cast<uint32_t>(words);
     return {stack, in_row * 32, row_words(), firsts, before, sums, area, total};
   }
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
+  // The id of a voxel of word w of a row.
+  REGIONS_HD uint32_t id_of(int layer, int w, int y, int z, int bit) const {
+    const int row = (layer * stack.slices + z) * stack.slice.height + y;
+    return (static_cast<uint32_t>(row) * static_cast<uint32_t>(words) + static_cast<uint32_t>(w)) *
+               32 +
+           static_cast<uint32_t>(bit);
+  }
+  // Room for the bands, and the nodes, of a tile and class.
+  REGIONS_HD int tile_bands() const {
+    return tile_rows / kBandRows * ((tile_slices + band_slices - 1) / band_slices);
+  }
+  REGIONS_HD int tile_nodes() const { return tile_bands() * nodes_of_word(connectivity); }
 };
 
 #ifdef __CUDACC__
@@ -71,12 +87,10 @@ __device__ inline uint32_t inside(const Volume& v, int w) {
   return rest >= 32 ? 0xffffffffu : cclabel::below(rest);
 }
 
-__device__ inline uint32_t starts_of(uint32_t bits) { return bits & ~(bits << 1); }
-
-// The node that has bit `b` of a band's word, which is `bits`.
-__device__ inline uint32_t node_of(uint32_t word, uint32_t bits, int b) {
-  const int first = 31 - __clz(static_cast<int>(starts_of(bits) & cclabel::up_to(b)));
-  return word * 16 + static_cast<uint32_t>(first / 2);
+// The node that has column `b` of a band's word, whose nodes start at these columns.
+__device__ inline uint32_t node_of(uint32_t word, uint32_t starts, int b) {
+  return word * 32 + 31 -
+         static_cast<uint32_t>(__clz(static_cast<int>(starts & cclabel::up_to(b))));
 }
 
 // The bits of the run that begins at bit b.
@@ -85,37 +99,30 @@ __device__ inline uint32_t run_from(uint32_t bits, int b) {
   return bits & ~cclabel::below(b) & (gaps ? (gaps & (0u - gaps)) - 1 : 0xffffffffu);
 }
 
-// The word of the band (of one or two rows and slices) that a row belongs to.
+// The word of the band that a row belongs to.
 __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w, int y, int z) {
   const int slab = (cls * v.stack.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
-  return static_cast<uint32_t>((slab * v.bands_y + (y >> (v.band_rows - 1))) * v.words + w);
+  return static_cast<uint32_t>((slab * v.bands_y + y / kBandRows) * v.words + w);
 }
 
-// The label of a node's region, 0 if that was filtered out. Most components are regions, so that
-// the one's bit is looked at before its parent.
+// The label of a node's region, 0 if that was filtered out; not with `sides_alone`. Most components
+// are regions, so that the one's bit is looked at before its parent.
 __device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
-  uint32_t id = v.node[node];
-  uint32_t word = id / 32, firsts = v.firsts[word], before = v.before[word];
-  if (!(firsts >> id % 32 & 1)) {
-    id = v.parent[id];
-    word = id / 32;
-    firsts = v.firsts[word];
-    before = v.before[word];
-    if (!(firsts >> id % 32 & 1)) return 0;
-  }
-  return before + 1 +
-         static_cast<uint32_t>(__popc(firsts & cclabel::below(static_cast<int>(id % 32))));
+  const uint32_t id = v.node[node], label = label_of_first(v.firsts, v.before, id);
+  return label ? label : label_of_first(v.firsts, v.before, v.parent[id]);
 }
 
 // Where a tile of a layer lies. A block works on tile blockIdx.x of layer blockIdx.y.
 struct TilePlace {
   int w, y, z, layer;
+  size_t index;  // counted through all layers
   __device__ explicit TilePlace(const Volume& v) {
     const int tile = static_cast<int>(blockIdx.x), row = tile / v.words;
     w = tile - row * v.words;
     z = row / v.tiles_y * v.tile_slices;
     y = row % v.tiles_y * v.tile_rows;
     layer = static_cast<int>(blockIdx.y);
+    index = static_cast<size_t>(blockIdx.y) * v.tiles() + blockIdx.x;
   }
 };
 

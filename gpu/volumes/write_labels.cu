@@ -1,68 +1,194 @@
-// Writes what each voxel's region gives. A block has a tile: first the labels of its nodes, then
-// its voxels, four a thread. The output is written once and never read.
+// Writes what each voxel's region gives. A block has a tile: first the labels of its components,
+// then its voxels, four a thread. The output is written once and never read.
+#include <bit>
+
+#include "gpu/cclabel/runs.hpp"
 #include "gpu/cclabel/writers.hpp"
+#include "gpu/volumes/chain.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
 
 namespace regions::volumes {
 namespace {
 
-constexpr int kThreads = RowBlock::threads;
+constexpr int kThreads = WriteBlock::threads;
+constexpr int kRows = CubeTile::words;  // of a tile
+static_assert(FlatTile::words == kRows && kRows <= kThreads, "a row a thread");
 
-// A tile's bands. Their words are counted from the tile's first, row by row.
-struct TileBands {
-  int across, count;  // in y, and in all
-  __device__ __host__ explicit TileBands(const Volume& v)
-      : across(v.tile_rows / v.band_rows),
-        count(across * ((v.tile_slices + v.band_slices - 1) / v.band_slices)) {}
+// How a tile's rows and bands are counted: from its first. All numbers are powers of two.
+struct TileRows {
+  int row_bits;     // rows of a slice of the tile
+  int across_bits;  // bands
+  int bands, nodes;
+  explicit TileRows(const Volume& v)
+      : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
+        across_bits(row_bits - 1),
+        bands(v.tile_bands()),
+        nodes(v.tile_nodes()) {}
+  // A word for each row three times; for each class, two for each band, and one and a half for each
+  // node.
+  size_t shared_bytes(const Volume& v) const {
+    return 3 * kRows * sizeof(uint32_t) +
+           static_cast<size_t>(v.classes) *
+               (static_cast<size_t>(2 * bands + nodes) * sizeof(uint32_t) +
+                static_cast<size_t>(nodes) * sizeof(uint16_t));
+  }
+};
+
+// What a tile's rows are and how its components came out. The whole block calls all functions.
+struct WrittenTile {
+  const Volume& v;
+  const TileRows& shape;
+  const TilePlace place;
+  uint32_t* bits;    // [rows] foreground
+  uint32_t* firsts;  // [rows] first voxels of regions
+  uint32_t* before;  // [rows] regions that start before the word
+  uint32_t* starts;  // [class][bands] first columns of nodes
+  uint32_t* counts;  // [class][bands] nodes before the word
+  uint32_t* labels;  // [class][nodes] of components; their first voxels before that is known
+  uint4* component;  // [class][nodes] 16 bits each: of nodes
+
+  __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint4* shared)
+      : v(volume), shape(rows), place(volume) {
+    bits = reinterpret_cast<uint32_t*>(shared);
+    firsts = bits + kRows;
+    before = firsts + kRows;
+    starts = before + kRows;
+    counts = starts + v.classes * shape.bands;
+    labels = counts + v.classes * shape.bands;
+    component = reinterpret_cast<uint4*>(labels + v.classes * shape.nodes);
+  }
+
+  __device__ int y_of(int r) const { return place.y + (r & (v.tile_rows - 1)); }
+  __device__ int z_of(int r) const { return place.z + (r >> shape.row_bits); }
+  __device__ bool holds(int r) const {
+    return y_of(r) < v.stack.slice.height && z_of(r) < v.stack.slices;
+  }
+  // The row of the stack.
+  __device__ int row_of(int r) const {
+    return (place.layer * v.stack.slices + z_of(r)) * v.stack.slice.height + y_of(r);
+  }
+  // The tile's band that a row belongs to.
+  __device__ int band_of(int r) const {
+    return (r >> shape.row_bits >> (v.band_slices - 1) << shape.across_bits) +
+           (r & (v.tile_rows - 1)) / kBandRows;
+  }
+  __device__ uint32_t of_class(uint32_t foreground, int cls) const {
+    return cls == 0 ? foreground : ~foreground & inside(v, place.w);
+  }
+
+  // Reads the rows; returns the first voxels of components in the thread's.
+  __device__ uint32_t read() const {
+    const int r = static_cast<int>(threadIdx.x);
+    if (r >= kRows) return 0;
+    const bool exists = holds(r);
+    const size_t at = exists ? static_cast<size_t>(row_of(r)) * v.words + place.w : 0;
+    bits[r] = exists ? v.bits[at] : 0;
+    firsts[r] = exists ? v.firsts[at] : 0;
+    before[r] = exists ? v.before[at] : 0;
+    return exists ? v.parts[at] : 0;
+  }
+
+  // Counts nodes and components of a class as label_tiles did, and fetches the nodes' components;
+  // returns how many components.
+  __device__ int count(uint32_t parts, int cls, uint32_t (&warp_sums)[kThreads / 32]) const {
+    const int r = static_cast<int>(threadIdx.x), band = cls * shape.bands + r;
+    uint32_t nodes = 0;
+    if (r < shape.bands) {
+      const int y = place.y + (r & ((1 << shape.across_bits) - 1)) * kBandRows;
+      const int z = place.z + (r >> shape.across_bits) * v.band_slices;
+      const bool exists = y < v.stack.slice.height && z < v.stack.slices;
+      nodes = exists ? v.starts[band_word(v, cls, place.layer, place.w, y, z)] : 0;
+      starts[band] = nodes;
+    }
+    if (parts) parts &= of_class(bits[r], cls);
+    uint32_t all;  // both numbers in one: of 8192 voxels every second one begins something
+    const uint32_t both =
+        static_cast<uint32_t>(__popc(parts)) << 16 | static_cast<uint32_t>(__popc(nodes));
+    const uint32_t sums = cclabel::sum_before<kThreads>(both, warp_sums, all);
+    if (r < shape.bands) counts[band] = sums & 0xffff;
+    uint32_t* voxel = labels + cls * shape.nodes + (sums >> 16);
+    for (; parts; parts &= parts - 1) {
+      *voxel++ = static_cast<uint32_t>(r * 32 + __ffs(static_cast<int>(parts)) - 1);
+    }
+    constexpr int kOfQuad = sizeof(uint4) / sizeof(uint16_t);
+    const auto* from = reinterpret_cast<const uint4*>(
+        v.component + (place.index * v.classes + cls) * static_cast<size_t>(shape.nodes));
+    for (int k = r; k * kOfQuad < static_cast<int>(all & 0xffff); k += kThreads) {
+      component[cls * shape.nodes / kOfQuad + k] = from[k];
+    }
+    return static_cast<int>(all >> 16);
+  }
+
+  // Turns the first voxels of a class's components into labels. Most components are regions; what
+  // the others' roots are is found here, by whole warps.
+  __device__ void find_labels(int cls, int count) const {
+    uint32_t* of_class = labels + cls * shape.nodes;
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
+      const int c = start + lane;
+      bool is_lost = false;
+      uint32_t id = 0, label = 0;
+      if (c < count) {
+        const auto r = static_cast<int>(of_class[c] / 32), bit = static_cast<int>(of_class[c] % 32);
+        id = v.id_of(place.layer, place.w, y_of(r), z_of(r), bit);
+        label = before[r] + static_cast<uint32_t>(__popc(firsts[r] & cclabel::below(bit))) + 1;
+        is_lost = !(firsts[r] >> bit & 1);
+      }
+      if (const uint32_t lanes = __ballot_sync(cclabel::kAllLanes, is_lost)) {
+        const uint32_t some =
+            __shfl_sync(cclabel::kAllLanes, id, __ffs(static_cast<int>(lanes)) - 1);
+        const uint32_t root = cclabel::flatten(v.parent, is_lost ? id : some, is_lost);
+        if (is_lost) label = label_of_first(v.firsts, v.before, root);
+      }
+      if (c < count) of_class[c] = label;
+    }
+  }
+
+  // The labels of bits b..b+3 of row r.
+  __device__ void find(int r, int b, uint32_t (&label)[4]) const {
+    const int band = band_of(r);
+    for (int cls = 0; cls < v.classes; ++cls) {
+      const uint32_t here = of_class(bits[r], cls) >> b & 15;
+      if (!here) continue;
+      const uint32_t begins = starts[cls * shape.bands + band];
+      const uint32_t node =
+          counts[cls * shape.bands + band] - 1 +
+          static_cast<uint32_t>(__popc(begins & cclabel::below(b)) + cls * shape.nodes);
+      const auto* numbers = reinterpret_cast<const uint16_t*>(component);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        if (!(here >> k & 1)) continue;
+        const auto more = static_cast<uint32_t>(__popc(begins >> b & cclabel::up_to(k)));
+        label[k] = labels[static_cast<uint32_t>(cls * shape.nodes) + numbers[node + more]];
+      }
+    }
+  }
 };
 
 template <class Writer>
-__global__ __launch_bounds__(kThreads) void write_kernel(Volume v, Writer writer) {
-  extern __shared__ uint32_t shared[];
-  const TileBands bands(v);
-  const TilePlace place(v);
-  uint32_t* words = shared;                                // [class][bands]
-  uint32_t* labels_of = shared + v.classes * bands.count;  // [class][bands][16]
-  for (int i = static_cast<int>(threadIdx.x); i < v.classes * bands.count; i += kThreads) {
-    const int cls = i / bands.count, band = i % bands.count;
-    const int y = place.y + band % bands.across * v.band_rows;
-    const int z = place.z + band / bands.across * v.band_slices;
-    const bool exists = y < v.stack.slice.height && z < v.stack.slices;
-    words[i] = exists ? v.band[band_word(v, cls, place.layer, place.w, y, z)] : 0;
+__global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileRows shape, Writer writer) {
+  extern __shared__ uint4 shared[];
+  __shared__ uint32_t warp_sums[kThreads / 32];
+  const WrittenTile tile(v, shape, shared);
+  wait_for_earlier();
+  const uint32_t parts = tile.read();
+  for (int cls = 0; cls < v.classes; ++cls) {
+    __syncthreads();  // rows are there, and warp_sums is free
+    const int count = tile.count(parts, cls, warp_sums);
+    __syncthreads();  // first voxels are there
+    tile.find_labels(cls, count);
   }
-  __syncthreads();  // words are there
-  for (int i = static_cast<int>(threadIdx.x); i < v.classes * bands.count * 16; i += kThreads) {
-    const uint32_t word = static_cast<uint32_t>(i) / 16, k = static_cast<uint32_t>(i) % 16;
-    if (!(starts_of(words[word]) >> 2 * k & 3)) continue;
-    const int cls = i / 16 / bands.count, band = i / 16 % bands.count;
-    const int y = place.y + band % bands.across * v.band_rows;
-    const int z = place.z + band / bands.across * v.band_slices;
-    labels_of[i] = label_of_node(v, band_word(v, cls, place.layer, place.w, y, z) * 16 + k);
-  }
-  __syncthreads();  // nodes' labels are there
+  __syncthreads();  // labels are there
   // Eight threads write a row.
-  const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = place.w * 32 + bit;
+  const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = tile.place.w * 32 + bit;
   if (x >= v.stack.slice.width) return;
-  const uint32_t within = inside(v, place.w);
-  for (int r = static_cast<int>(threadIdx.x / 8); r < v.tile_rows * v.tile_slices;
-       r += kThreads / 8) {
-    const int in_y = r % v.tile_rows, in_z = r / v.tile_rows;
-    if (place.y + in_y >= v.stack.slice.height || place.z + in_z >= v.stack.slices) continue;
-    const int row =
-        (place.layer * v.stack.slices + place.z + in_z) * v.stack.slice.height + place.y + in_y;
-    const uint32_t bits = v.bits[static_cast<size_t>(row) * v.words + place.w];
-    const int band = (in_z >> (v.band_slices - 1)) * bands.across + (in_y >> (v.band_rows - 1));
-    uint32_t labels[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const int b = bit + k, cls = bits >> b & 1 ? 0 : 1;
-      labels[k] = 0;
-      if (cls == v.classes || !(within >> b & 1)) continue;
-      const int word = cls * bands.count + band;
-      labels[k] = labels_of[node_of(static_cast<uint32_t>(word), words[word], b)];
-    }
-    writer.write(x, row, labels);
+#pragma unroll 2
+  for (int r = static_cast<int>(threadIdx.x / 8); r < kRows; r += kThreads / 8) {
+    if (!tile.holds(r)) continue;
+    uint32_t labels[4] = {};
+    tile.find(r, bit, labels);
+    writer.write(x, tile.row_of(r), labels);
   }
 }
 
@@ -71,11 +197,16 @@ struct Launch {
   cudaStream_t stream;
   template <class Writer>
   void operator()(const Writer& writer) const {
-    const TileBands bands(volume);
-    const auto words = static_cast<size_t>(volume.classes * bands.count);
+    const TileRows shape(volume);
     const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
-    launch(write_kernel<Writer>, grid, kThreads, words * 17 * sizeof(uint32_t), stream, volume,
-           writer);
+    const size_t bytes = shape.shared_bytes(volume);
+    constexpr size_t kUsual = 48 * 1024;  // more must be asked for
+    if (bytes > kUsual) {
+      check(cudaFuncSetAttribute(write_kernel<Writer>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)),
+            "asking for shared memory");
+    }
+    launch_next(write_kernel<Writer>, grid, kThreads, bytes, stream, volume, shape, writer);
   }
 };
 

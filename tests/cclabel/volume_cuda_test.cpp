@@ -167,6 +167,12 @@ TEST_F(CcLabelVolumeCuda, LargeOnesAgreeTimeAfterTime) {
         ASSERT_EQ(difference(cuda.labelling, cpu.labelling, volume.size.width), "")
             << volume.name() << " " << to_text(params) << " time " << time;
       }
+      options.capacity = 0;
+      for (int time = 0; time < 8; ++time) {
+        const RunResult bare = run(volume, params, options);
+        ASSERT_EQ(bare.labelling.labels, cpu.labelling.labels)
+            << volume.name() << " " << to_text(params) << ", labels alone, time " << time;
+      }
     }
   }
 }
