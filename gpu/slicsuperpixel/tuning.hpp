@@ -39,6 +39,7 @@ struct PixelBlock {
 // Few threads in all, which wait for memory most of the time.
 struct SeedBlock {
   static constexpr int threads = 64;
+  static constexpr int group = 16;  // threads of a seed, one for each of the nine pixels
 };
 
 // Walks down columns: long enough that most of a superpixel's column is summed in registers.
