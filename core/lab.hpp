@@ -19,6 +19,7 @@ struct LabTables {
   uint64_t share[3][256];  // [red, green, blue][level]
   uint16_t root[kRoots];   // f of CIE 15: the cube root, linear below 0.008856
 
+  REGIONS_HD uint64_t share_of(int channel, int level) const { return share[channel][level]; }
   REGIONS_HD int f(uint64_t sums, int axis) const {
     return root[sums >> (axis * kShare + kDrop) & (kRoots - 1)];
   }
@@ -34,8 +35,11 @@ REGIONS_HD inline int color_component(uint32_t color, int c) {
   return static_cast<int8_t>(color >> (8 * c));
 }
 
-REGIONS_HD inline uint32_t lab_of(const LabTables& tables, int red, int green, int blue) {
-  const uint64_t sums = tables.share[0][red] + tables.share[1][green] + tables.share[2][blue];
+// Tables may lie differently in memory than LabTables.
+template <class Tables>
+REGIONS_HD uint32_t lab_of(const Tables& tables, int red, int green, int blue) {
+  const uint64_t sums =
+      tables.share_of(0, red) + tables.share_of(1, green) + tables.share_of(2, blue);
   const int fx = tables.f(sums, 0), fy = tables.f(sums, 1), fz = tables.f(sums, 2);
   constexpr int kHalf = LabTables::kUnit / 2, kBits = 14;
   static_assert(1 << kBits == LabTables::kUnit);
@@ -72,16 +76,16 @@ struct ColorReader {
   RgbDecoder decoder;
 
   // From a pixel's components as 8-bit values, gray ones three times.
-  REGIONS_HD uint32_t color(const LabTables& tables, int first, int second, int third) const {
+  template <class Tables>
+  REGIONS_HD uint32_t color(const Tables& tables, int first, int second, int third) const {
     if (space == ColorSpace::luma && decoder.is_yuv) return packed_color(first - 128, 0, 0);
     decoder.decode(first, second, third);
     if (space == ColorSpace::lab) return lab_of(tables, first, second, third);
     if (space == ColorSpace::rgb) return packed_color(first - 128, second - 128, third - 128);
     return packed_color(((77 * first + 150 * second + 29 * third + 128) >> 8) - 128, 0, 0);
   }
-  template <class Byte>
-  REGIONS_HD uint32_t at(const LabTables& tables, const BasicFrame<Byte>& frame, int x,
-                         int y) const {
+  template <class Tables, class Byte>
+  REGIONS_HD uint32_t at(const Tables& tables, const BasicFrame<Byte>& frame, int x, int y) const {
     const int first = frame.sample(0, x, y) >> decoder.drop;
     if (frame.layout.channels == 1) return color(tables, first, first, first);
     return color(tables, first, frame.sample(1, x, y) >> decoder.drop,

@@ -183,54 +183,6 @@ REGIONS_HD inline Candidate candidate_of(const Center& center, bool inside, int 
                       scale);
 }
 
-// The sums of one pixel at (x, y), from which cluster (column, row) begins.
-REGIONS_HD inline ClusterSums seed_at(int x, int y, uint32_t color, int column, int row,
-                                      const SlicGrid& grid) {
-  ClusterSums sums;
-  for (int c = 0; c < 3; ++c) {
-    sums.color[c] = static_cast<uint32_t>(color_component(color, c) + kColorBias);
-  }
-  sums.x = static_cast<uint32_t>(x - (column - 1) * grid.width);
-  sums.y = static_cast<uint32_t>(y - (row - 1) * grid.height);
-  sums.count = 1;
-  return sums;
-}
-
-// Where a cluster begins: at the least gradient of the 3x3 pixels round the middle of what the
-// picture has of its cell (section 2, initialisation), the first of equal ones. color_at(x, y)
-// gives packed colours.
-template <class ColorAt>
-REGIONS_HD ClusterSums seed_of(int column, int row, const SlicGrid& grid, const SlicScale& scale,
-                               ColorAt color_at) {
-  const auto smaller = [](int a, int b) { return a < b ? a : b; };
-  const auto clamped = [](int v, int end) { return v < 0 ? 0 : v >= end ? end - 1 : v; };
-  const int left = column * grid.width, top = row * grid.height;
-  const int x0 = left + smaller(grid.width, grid.size.width - left) / 2;
-  const int y0 = top + smaller(grid.height, grid.size.height - top) / 2;
-  int best = INT32_MAX, best_x = x0, best_y = y0;
-  for (int y = y0 - 1; y <= y0 + 1; ++y) {
-    for (int x = x0 - 1; x <= x0 + 1; ++x) {
-      if (x < left || y < top || x >= grid.size.width || y >= grid.size.height) continue;
-      if (x >= left + grid.width || y >= top + grid.height) continue;
-      const uint32_t around[4] = {color_at(clamped(x + 1, grid.size.width), y),
-                                  color_at(clamped(x - 1, grid.size.width), y),
-                                  color_at(x, clamped(y + 1, grid.size.height)),
-                                  color_at(x, clamped(y - 1, grid.size.height))};
-      int gradient = 0;
-      for (int c = 0; c < 3; ++c) {
-        const int dx = color_component(around[0], c) - color_component(around[1], c);
-        const int dy = color_component(around[2], c) - color_component(around[3], c);
-        gradient += scale.weight[c] * (dx * dx + dy * dy);
-      }
-      if (gradient >= best) continue;
-      best = gradient;
-      best_x = x;
-      best_y = y;
-    }
-  }
-  return seed_at(best_x, best_y, color_at(best_x, best_y), column, row, grid);
-}
-
 // Warm start: clusters begin as the last frame left them.
 //
 // Whether a cluster may: it has pixels, and its centre is at most a cell away from its own cell's

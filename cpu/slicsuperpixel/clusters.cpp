@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/slic_seeds.hpp"
+
 namespace regions {
 
 // The three rows of sums that the cells of row `row` fill, each with one entry before and after.

@@ -4,7 +4,7 @@
 // Pixels side by side mostly belong to the same two components; a contact counts only where the
 // pair is new along the row or goes no further below. Across the edges of tiles each tile looks out
 // for its own small pieces alone.
-#include "gpu/slicsuperpixel/joining.hpp"
+#include "gpu/slicsuperpixel/neighbourhood.hpp"
 
 namespace regions::slic {
 namespace {
@@ -12,143 +12,80 @@ namespace {
 using cclabel::kAllLanes;
 using T = PieceTile;
 constexpr int kThreads = ChoiceTile::threads;
-constexpr int kSegment = T::pixels / kThreads;  // pixels of a thread
-static_assert(kSegment == 16 && T::width % kSegment == 0);
-constexpr int kEach = T::width / kSegment;  // threads a row
+constexpr int kSegment = kChoicePixels;
 
-// What is to be known of a component's piece.
-struct alignas(16) Known {
-  uint32_t root;
-  uint32_t first;
-  uint32_t color;        // the first two means, 16 bits each
-  uint32_t color_small;  // the third, and whether the piece is small
-
-  __device__ bool is_small() const { return color_small >> 16 != 0; }
-  __device__ PieceColor mean() const {
-    return {{static_cast<int>(color & 0xffff), static_cast<int>(color >> 16),
-             static_cast<int>(color_small & 0xffff)}};
-  }
-};
-
-__device__ Known know(const Joining& joining, uint32_t id) {
-  const Pieces& pieces = joining.pieces;
-  const uint32_t root = pieces.find(id);
-  const Piece piece = pieces.piece_of(root);
-  const PieceColor color = color_of(piece);
-  return {root, pieces.first[root],
-          static_cast<uint32_t>(color.mean[0]) | static_cast<uint32_t>(color.mean[1]) << 16,
-          static_cast<uint32_t>(color.mean[2]) | (piece.area < joining.least ? 1u << 16 : 0)};
-}
-
-struct Neighbourhood {
-  uint16_t component[T::rows][T::width];
-  uint16_t small[T::rows][kEach];         // bits: pixels of small pieces
-  uint32_t small_number[T::pixels / 32];  // bits: numbers of components of small pieces
-  Known known[ChoiceTile::known];         // by number
-  // Contacts of small pieces: the pixel's place in the tile, with kBelow if not that on its right
-  // is touched; or kAcross and the place along the tile's edge.
-  static constexpr int kBelow = T::pixels, kAcross = 2 * T::pixels;
-  uint16_t contact[2 * T::pixels + TileEdge::kSides * T::width];
-  uint32_t contacts;
-  uint32_t edges;  // where they go in the list
-
-  __device__ bool is_small(int number) const {
-    return small_number[number / 32] >> number % 32 & 1;
-  }
-  // Lists this lane's contacts: bits 0..15 as first + bit, the others as so much below that.
-  __device__ void list(uint32_t bits, int first) {
-    const auto mine = static_cast<uint32_t>(__popc(bits));
-    const uint32_t up_to_own = cclabel::warp_prefix_sum(mine);
-    uint32_t start = 0;
-    if (threadIdx.x % 32 == 31 && up_to_own > 0) start = atomicAdd(&contacts, up_to_own);
-    uint32_t at = __shfl_sync(kAllLanes, start, 31) + up_to_own - mine;
-    for (; bits != 0; bits &= bits - 1) {
-      const int bit = __ffs(static_cast<int>(bits)) - 1;
-      contact[at++] = static_cast<uint16_t>(first + bit % kSegment + bit / kSegment * kBelow);
-    }
-  }
-};
-
-// Bit k: numbers k of a and b differ.
-using Row = uint32_t[kSegment / 2];
-__device__ uint32_t differ(const Row& a, const Row& b) {
-  uint32_t bits = 0;
-#pragma unroll
-  for (int j = 0; j < kSegment / 2; ++j) {
-    const uint32_t both = __vcmpne2(a[j], b[j]);
-    bits |= ((both & 1) | (both >> 15 & 2)) << 2 * j;
-  }
-  return bits;
-}
-// The numbers one further to the right; `beyond` follows the last.
-__device__ void shift(const Row& row, uint32_t beyond, Row& to) {
-#pragma unroll
-  for (int j = 0; j < kSegment / 2; ++j) {
-    to[j] = row[j] >> 16 | (j + 1 < kSegment / 2 ? row[j + 1] : beyond) << 16;
-  }
-}
-
-// This thread's pixels, as bits: where the right neighbour (bits 0..15) and that below (16..31) is
-// of another component, and which start a run of one component.
-struct Contacts {
-  uint32_t bits = 0;
-  uint32_t starts = 0;
-
-  __device__ Contacts(const Neighbourhood& s, int x, int y, Size inside) {
-    const int count = inside.width - x;
-    if (count <= 0 || y >= inside.height) return;
-    const auto load = [&](int row, Row& to, Row& to_right) {
-      const auto* const from = reinterpret_cast<const uint4*>(&s.component[row][x]);
-#pragma unroll
-      for (int j = 0; j < kSegment / 8; ++j) {
-        const uint4 four = from[j];
-        to[4 * j] = four.x, to[4 * j + 1] = four.y, to[4 * j + 2] = four.z, to[4 * j + 3] = four.w;
-      }
-      shift(to, x + kSegment < T::width ? s.component[row][x + kSegment] : 0, to_right);
-    };
-    const uint32_t here_inside = count >= kSegment ? 0xffffu : (1u << count) - 1;
-    // The last pixel of the picture or of the tile has none on its right.
-    const bool goes_on = x + kSegment < T::width && count > kSegment;
-    Row here, here_right;
-    load(y, here, here_right);
-    const uint32_t right = differ(here, here_right) & (goes_on ? 0xffffu : here_inside >> 1);
-    bits = right;
-    starts = (right << 1 | 1) & here_inside;
-    if (y + 1 >= inside.height) return;
-    Row under, under_right;
-    load(y + 1, under, under_right);
-    const uint32_t below = differ(here, under) & here_inside;
-    const uint32_t right_of_under = differ(under, under_right);
-    const uint32_t new_below = below & ((right | right_of_under) << 1 | 1);
-    const uint32_t new_right = right & (below | below >> 1 | 1u << (kSegment - 1));
-    bits = new_right | new_below << 16;
-  }
-};
-
-// Learns what there is to know of the tile's components, and lists the small pieces that begin
-// here. Returns whether this thread saw a small one.
+// Learns what there is to know of the tile's components. Returns whether this thread saw one of a
+// small piece.
 __device__ bool know_components(Neighbourhood& s, const Joining& joining, const TileOfBlock& tile) {
-  const Pieces& pieces = joining.pieces;
   bool found = false;
   for (uint32_t start = threadIdx.x / 32 * 32; start < tile.count; start += kThreads) {
     const uint32_t number = start + threadIdx.x % 32;
-    bool listed = false;
-    uint32_t id = 0;
+    Known own = {};
+    bool begins = false;
     if (number < tile.count) {
-      id = tile.id(pieces, number);
-      const Known own = know(joining, id);
-      if (own.is_small()) {
-        found = true;
-        listed = own.root == id;
-        atomicOr(&s.small_number[number / 32], 1u << number % 32);
-      }
+      const uint32_t id = tile.id(joining.pieces, number);
+      own = know(joining, id);
+      begins = own.is_small() && own.root == id;
       if (number < ChoiceTile::known) s.known[number] = own;
     }
-    if (!__any_sync(kAllLanes, listed)) continue;
-    const uint32_t at = room_for(listed ? 1 : 0, &pieces.counts->small);
-    if (listed) pieces.small[at] = id;
+    const unsigned small = __ballot_sync(kAllLanes, own.is_small());
+    const unsigned all_begin = __ballot_sync(kAllLanes, begins);
+    if (threadIdx.x % 32 == 0) s.small_number[start / 32] = small, s.begins[start / 32] = all_begin;
+    found |= small != 0;
   }
   return found;
+}
+
+// Lists the small pieces that are known by components of this tile, from `at` on.
+__device__ void list_small(const Neighbourhood& s, const Pieces& pieces, const TileOfBlock& tile,
+                           uint32_t at) {
+  for (uint32_t word = 0; 32 * word < tile.count; ++word) {
+    const uint32_t begin = s.begins[word];
+    const auto lane = static_cast<int>(threadIdx.x % 32);
+    if (begin >> lane & 1) {
+      const auto place = at + static_cast<uint32_t>(__popc(begin & cclabel::below(lane)));
+      pieces.small[0][place] = tile.id(pieces, 32 * word + threadIdx.x);
+    }
+    at += static_cast<uint32_t>(__popc(begin));
+  }
+}
+
+// Strikes out contacts of pairs that have been here before. All threads of the block.
+__device__ void thin_out(Neighbourhood& s) {
+  const uint32_t count = s.contacts;
+  __syncthreads();  // all know the count
+  if (threadIdx.x == 0) s.contacts = 0;
+  for (uint32_t start = 0; start < count; start += kThreads) {
+    const uint32_t i = start + threadIdx.x;
+    const int contact = i < count ? s.contact[i] : 0, at = contact % s.kBelow;
+    const int x = at % T::width, y = at / T::width, below = contact / s.kBelow;
+    const bool stays =
+        i < count && s.is_new(s.component[y][x], s.component[y + below][x + 1 - below]);
+    __syncthreads();  // these have been read: the new ones, no more, may stand there
+    const unsigned stay = __ballot_sync(kAllLanes, stays);
+    const auto lane = static_cast<int>(threadIdx.x % 32);
+    uint32_t to = 0;
+    if (lane == 0 && stay != 0) {
+      to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(stay)));
+    }
+    to = __shfl_sync(kAllLanes, to, 0) + static_cast<uint32_t>(__popc(stay & cclabel::below(lane)));
+    if (stays) s.contact[to] = static_cast<uint16_t>(contact);
+  }
+  __syncthreads();  // the list is complete
+}
+
+// Pieces `own` and `other` consider each other, `other` only if its tile does not look out for it.
+__device__ void consider(const Joining& joining, const Known& own, const Known& other,
+                         bool for_both, uint32_t edge) {
+  const Pieces& pieces = joining.pieces;
+  pieces.edges[0][edge] = {own.root, other.root};
+  if (own.root == other.root) return;
+  const uint32_t distance = piece_distance(own.mean(), other.mean(), joining.scale);
+  unsigned long long* const choice = pieces.choice[0];
+  if (own.is_small()) atomicMin(choice + own.root, choice_of(distance, other.first));
+  if (for_both && other.is_small()) {
+    atomicMin(choice + other.root, choice_of(distance, own.first));
+  }
 }
 
 __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
@@ -156,7 +93,10 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   const Pieces& pieces = joining.pieces;
   const TileOfBlock tile(pieces);
   const int t = static_cast<int>(threadIdx.x);
-  const int x = t % kEach * kSegment, y = t / kEach;
+  const int x = t % kChoiceThreads * kSegment, y = t / kChoiceThreads;
+  static_assert(TileEdge::kSides * T::width == kThreads);
+  const TileEdge edge(pieces, tile.column, tile.row, t / T::width, t % T::width);
+  const uint32_t beyond = edge.exists ? *edge.other : 0;  // a component
   const Size inside = {pieces.size.width - tile.left, min(pieces.size.height - tile.top, T::rows)};
   if (y < inside.height) {
     // Rows are as long as whole tiles.
@@ -166,12 +106,11 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
 #pragma unroll
     for (int j = 0; j < kSegment / 8; ++j) to[j] = from[j];
   }
-  for (int w = t; w < T::pixels / 32; w += kThreads) s.small_number[w] = 0;
-  if (t == 0) s.contacts = 0;
-  __syncthreads();  // nothing is known as small
+  for (int w = t; w < ChoiceTile::pairs; w += kThreads) s.pair[w] = s.kNoPair;
+  if (t == 0) s.contacts = s.across = 0;
   const bool found = know_components(s, joining, tile);
-  const Contacts contacts(s, x, y, inside);  // most warps have had no component
-  if (!__syncthreads_or(found)) return;      // the tile is known
+  if (!__syncthreads_or(found)) return;  // the tile is known
+  const Contacts contacts(s, x, y, inside);
   uint32_t small = 0;
   for (uint32_t starts = contacts.starts; starts != 0; starts &= starts - 1) {
     const int bit = __ffs(static_cast<int>(starts)) - 1;
@@ -184,39 +123,44 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   const uint32_t under = y + 1 < T::rows ? s.small[y + 1][x / kSegment] : 0;
   const uint32_t to_right = (small | small >> 1 | next << (kSegment - 1)) & 0xffff;
   s.list(contacts.bits & (to_right | (small | under) << 16), y * T::width + x);
-  static_assert(TileEdge::kSides * T::width == kThreads);
-  const TileEdge edge(pieces, tile.column, tile.row, t / T::width, t % T::width);
-  const bool looks_out =
-      edge.exists && (s.small[edge.y][edge.x / kSegment] >> edge.x % kSegment & 1);
-  s.list(looks_out ? 1 : 0, s.kAcross + t);
+  // The one before along the edge mostly has the same two components.
+  const uint32_t here = edge.exists ? s.component[edge.y][edge.x] : 0;
+  const uint64_t pair = static_cast<uint64_t>(here) << 32 | beyond;
+  const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
+  const bool repeats = t % 32 > 0 && before == pair;
+  const bool looks_out = edge.exists && !repeats && s.is_small(static_cast<int>(here));
+  const unsigned all_look = __ballot_sync(kAllLanes, looks_out);
+  uint32_t across = 0;
+  if (t % 32 == 0 && all_look != 0) {
+    across = atomicAdd(&s.across, static_cast<uint32_t>(__popc(all_look)));
+  }
+  across = __shfl_sync(kAllLanes, across, 0) +
+           static_cast<uint32_t>(__popc(all_look & cclabel::below(t % 32)));
+  const Known other = looks_out ? know(joining, beyond) : Known{};
   __syncthreads();  // the list is complete
+  // Where nearly every pixel is a component, nearly every contact is a pair of its own.
+  if (tile.count <= ChoiceTile::known) thin_out(s);
   const uint32_t count = s.contacts;
-  if (t == 0) s.edges = atomicAdd(&pieces.counts->edges, count);
+  if (t == 0) s.edges = atomicAdd(&pieces.counts->edges[0], count + s.across);
+  if (t == 32) {
+    uint32_t begin = 0;
+    for (uint32_t word = 0; 32 * word < tile.count; ++word) {
+      begin += static_cast<uint32_t>(__popc(s.begins[word]));
+    }
+    if (begin > 0) s.smalls = atomicAdd(&pieces.counts->small[0], begin);
+  }
   __syncthreads();  // there is room for them
   const auto known = [&](uint32_t number) {
     return number < ChoiceTile::known ? s.known[number] : know(joining, tile.id(pieces, number));
   };
-  unsigned long long* const choice = pieces.choice[0];
+  if (looks_out) consider(joining, known(here), other, false, s.edges + count + across);
   for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
-    const int contact = s.contact[i], at = contact % s.kBelow;
-    const bool across = contact >= s.kAcross;
-    Known own, other;
-    if (across) {
-      const TileEdge there(pieces, tile.column, tile.row, at / T::width, at % T::width);
-      own = known(s.component[there.y][there.x]);
-      other = know(joining, *there.other);
-    } else {
-      const int px = at % T::width, py = at / T::width;
-      own = known(s.component[py][px]);
-      other = known(contact >= s.kBelow ? s.component[py + 1][px] : s.component[py][px + 1]);
-    }
-    pieces.edges[s.edges + i] = {own.root, other.root};
-    if (own.root == other.root) continue;
-    const uint32_t distance = piece_distance(own.mean(), other.mean(), joining.scale);
-    if (own.is_small()) atomicMin(choice + own.root, choice_of(distance, other.first));
-    // The tile across looks out for its own.
-    if (!across && other.is_small()) atomicMin(choice + other.root, choice_of(distance, own.first));
+    const int contact = s.contact[i], at = contact % s.kBelow, below = contact / s.kBelow;
+    const int px = at % T::width, py = at / T::width;
+    consider(joining, known(s.component[py][px]), known(s.component[py + below][px + 1 - below]),
+             true, s.edges + i);
   }
+  if (t < 32) list_small(s, pieces, tile, s.smalls);
 }
 
 }  // namespace

@@ -1,46 +1,106 @@
-// The rounds of joining. The first are wide and go by plain kernels; what is left after them is
-// little, and one kernel does all of it. Edges that cannot matter any more are struck out where
-// they stand: passing over them costs less than making a new list.
+// The rounds of joining. The first ones are wide and hand what is left to the next in lists of
+// their own; one block does the rest.
 #include <cuda/atomic>
 
+#include "gpu/cclabel/tiles.hpp"
 #include "gpu/slicsuperpixel/joining.hpp"
 
 namespace regions::slic {
 namespace {
 
 constexpr int kThreads = JoinRounds::threads;
-constexpr int kWide = PixelBlock::threads;
-constexpr int kWideBlocks = JoinRounds::wide_blocks;
+constexpr int kLast = JoinRounds::last_threads;
 
-// Every small piece goes where the chain of first choices ends.
-__global__ __launch_bounds__(kWide) void follow_kernel(Joining joining) {
+// Every small piece goes where the chain of its round's choices ends. Counts and the first entries
+// are fetched at once: each wait for memory is a tenth of the kernel.
+__global__ __launch_bounds__(kThreads) void follow_kernel(Joining joining, int round) {
+  await_last();
   const Pieces& pieces = joining.pieces;
-  const uint32_t count = pieces.counts->small;
-  for (uint32_t i = blockIdx.x * kWide + threadIdx.x; i < count; i += gridDim.x * kWide) {
-    joining.follow(pieces.small[i], 0);
+  const uint32_t own = blockIdx.x * kThreads + threadIdx.x;
+  uint32_t id = own < pieces.small_capacity(round) ? pieces.small[round][own] : 0;
+  const JoinCounts counts = *pieces.counts;
+  if (round >= counts.wide_rounds()) return;
+  const uint32_t count = counts.small[round];
+  for (uint32_t i = own; i < count;) {
+    joining.follow(id, round % 2);
+    i += gridDim.x * kThreads;
+    if (i < count) id = pieces.small[round][i];
   }
 }
 
-// Looks again at edge e: its pieces by now, or nothing if it cannot matter any more. Returns
-// whether a piece has chosen.
-__device__ bool touch_again(const Joining& joining, uint32_t e, int turn) {
-  const Pieces& pieces = joining.pieces;
-  const uint2 edge = pieces.edges[e];
-  if (edge.x == edge.y) return false;
-  const uint2 now = {pieces.find(edge.x), pieces.find(edge.y)};
-  const bool chose = now.x != now.y && joining.touch(now.x, now.y, turn);
-  pieces.edges[e] = chose ? now : uint2{};
-  return chose;
+// Looks again at an edge: its pieces by now, or twice the same if it cannot matter any more.
+// Whoever was a representative when the edge was written has joined one at most since then.
+__device__ uint2 touch_again(const Joining& joining, const uint2& edge, int turn) {
+  if (edge.x == edge.y) return {};
+  const uint32_t* const parent = joining.pieces.parent;
+  const uint2 now = {__ldcg(parent + edge.x), __ldcg(parent + edge.y)};
+  return now.x != now.y && joining.touch(now.x, now.y, turn) ? now : uint2{};
 }
 
-__global__ __launch_bounds__(kWide) void choose_again_kernel(Joining joining) {
+// Forgets a choice that has been followed. Returns whether the piece is still there, and small.
+__device__ bool is_left(const Joining& joining, uint32_t id, int turn) {
   const Pieces& pieces = joining.pieces;
-  const uint32_t small = pieces.counts->small, edges = pieces.counts->edges;
-  const uint32_t own = blockIdx.x * kWide + threadIdx.x, all = gridDim.x * kWide;
-  for (uint32_t i = own; i < small; i += all) pieces.choice[0][pieces.small[i]] = kNoChoice;
-  bool chose = false;
-  for (uint32_t e = own; e < edges; e += all) chose |= touch_again(joining, e, 1);
-  if (chose) *static_cast<volatile uint32_t*>(&pieces.counts->last_round) = 1;
+  pieces.choice[turn][id] = kNoChoice;
+  const uint32_t parent = __ldcg(pieces.parent + id), area = __ldcg(&pieces.piece[id].area);
+  return parent == id && area < joining.least;
+}
+
+// Where the threads of a block that want to may put an entry in a list of *count.
+class BlockRoom {
+ public:
+  __device__ uint32_t find(bool wants, uint32_t* count) {
+    const unsigned own = __ballot_sync(cclabel::kAllLanes, wants);
+    const int warp = static_cast<int>(threadIdx.x / 32);
+    if (threadIdx.x % 32 == 0) wanted_[warp] = static_cast<uint32_t>(__popc(own));
+    __syncthreads();  // all warps have counted
+    uint32_t before = 0, all = 0;
+#pragma unroll
+    for (int w = 0; w < kThreads / 32; ++w) {
+      if (w < warp) before += wanted_[w];
+      all += wanted_[w];
+    }
+    if (threadIdx.x == 0 && all > 0) start_ = atomicAdd(count, all);
+    __syncthreads();  // there is room, and nobody reads the warps' counts
+    return start_ + before +
+           static_cast<uint32_t>(__popc(own & cclabel::below(static_cast<int>(threadIdx.x % 32))));
+  }
+
+ private:
+  uint32_t wanted_[kThreads / 32];
+  uint32_t start_;
+};
+
+// Edges first, then small pieces, a block's worth at a time.
+__global__ __launch_bounds__(kThreads) void choose_again_kernel(Joining joining, int round) {
+  __shared__ BlockRoom room;
+  await_last();
+  const Pieces& pieces = joining.pieces;
+  const uint32_t own = blockIdx.x * kThreads + threadIdx.x;
+  uint2 edge = own < pieces.edge_capacity(round) ? pieces.edges[round][own] : uint2{};
+  const JoinCounts counts = *pieces.counts;
+  if (round >= counts.wide_rounds()) return;
+  const JoinLists lists(pieces, counts, round);
+  const bool has_read = lists.edges == pieces.edges[round];
+  const int next = round + 1;
+  const uint32_t for_edges = (lists.edge_count + kThreads - 1) / kThreads;
+  const uint32_t for_small = (lists.small_count + kThreads - 1) / kThreads;
+  for (uint32_t job = blockIdx.x; job < for_edges + for_small; job += gridDim.x) {
+    if (job < for_edges) {
+      const uint32_t e = job * kThreads + threadIdx.x;
+      const bool exists = e < lists.edge_count;
+      if (!has_read || job != blockIdx.x) edge = exists ? lists.edges[e] : uint2{};
+      if (exists) lists.edges[e] = edge = touch_again(joining, edge, next % 2);
+      const bool stays = exists && edge.x != edge.y;
+      const uint32_t at = room.find(stays, &pieces.counts->edges[next]);
+      if (stays && at < pieces.edge_capacity(next)) pieces.edges[next][at] = edge;
+    } else {
+      const uint32_t i = (job - for_edges) * kThreads + threadIdx.x;
+      const uint32_t id = i < lists.small_count ? lists.small[i] : 0;
+      const bool stays = i < lists.small_count && is_left(joining, id, round % 2);
+      const uint32_t at = room.find(stays, &pieces.counts->small[next]);
+      if (stays) pieces.small[next][at] = id;
+    }
+  }
 }
 
 // Blocks of one launch that wait for each other.
@@ -51,7 +111,8 @@ class Barrier {
   // Every thread's writes before are seen by every thread after, if those read past the L1 cache.
   __device__ void meet() {
     __syncthreads();  // all of the block have come
-    if (blocks_ > 1 && threadIdx.x == 0) {
+    if (blocks_ == 1) return;
+    if (threadIdx.x == 0) {
       const cuda::atomic_ref<uint32_t, cuda::thread_scope_device> arrivals(*arrivals_);
       due_ += blocks_;
       arrivals.fetch_add(1, cuda::memory_order_acq_rel);
@@ -67,28 +128,61 @@ class Barrier {
   uint32_t due_ = 0;
 };
 
-__global__ __launch_bounds__(kThreads) void join_kernel(Joining joining) {
+// The rounds that are left, by `all` threads. meet(chose) waits for all and says whether anybody
+// has chosen.
+template <class Meet>
+__device__ void finish(const Joining& joining, const JoinLists& lists, int turn, uint32_t own,
+                       uint32_t all, Meet meet) {
   const Pieces& pieces = joining.pieces;
-  JoinCounts& counts = *pieces.counts;
-  if (counts.last_round == 0) return;
-  const uint32_t small = counts.small, edges = counts.edges;
-  const uint32_t wanted = (edges > small ? edges : small) / JoinRounds::each_block + 1;
-  const uint32_t blocks = wanted < gridDim.x ? wanted : gridDim.x;
-  if (blockIdx.x >= blocks) return;
-  const uint32_t own = blockIdx.x * kThreads + threadIdx.x, all = blocks * kThreads;
-  Barrier barrier(&counts.arrivals, blocks);
-  for (uint32_t round = 2;; ++round) {
-    const int turn = static_cast<int>(round + 1) % 2;
-    for (uint32_t i = own; i < small; i += all) joining.follow(pieces.small[i], turn);
-    barrier.meet();
-    for (uint32_t i = own; i < small; i += all) pieces.choice[turn][pieces.small[i]] = kNoChoice;
-    bool chose = false;
-    for (uint32_t e = own; e < edges; e += all) chose |= touch_again(joining, e, 1 - turn);
-    volatile uint32_t* const last_round = &counts.last_round;
-    if (chose) *last_round = round;
-    barrier.meet();
-    if (*last_round != round) return;
+  bool chose = true;
+  for (; chose; turn = 1 - turn) {
+    for (uint32_t i = own; i < lists.small_count; i += all) joining.follow(lists.small[i], turn);
+    meet(false);
+    for (uint32_t i = own; i < lists.small_count; i += all) {
+      pieces.choice[turn][lists.small[i]] = kNoChoice;
+    }
+    chose = false;
+    for (uint32_t e = own; e < lists.edge_count; e += all) {
+      const uint2 edge = touch_again(joining, lists.edges[e], 1 - turn);
+      lists.edges[e] = edge;
+      chose |= edge.x != edge.y;
+    }
+    chose = meet(chose);
   }
+}
+
+// Of little: by one block.
+__global__ __launch_bounds__(kLast) void finish_few_kernel(Joining joining) {
+  await_last();
+  const JoinCounts counts = *joining.pieces.counts;
+  const int rounds = counts.wide_rounds();
+  if (rounds == JoinRounds::wide && !counts.has_few(rounds)) return;
+  const JoinLists lists(joining.pieces, counts, rounds);
+  if (lists.edge_count == 0) return;
+  finish(joining, lists, rounds % 2, threadIdx.x, kLast,
+         [](bool chose) { return __syncthreads_or(chose) != 0; });
+}
+
+// Of much, as noise leaves.
+__global__ __launch_bounds__(kLast) void finish_many_kernel(Joining joining) {
+  const JoinCounts counts = *joining.pieces.counts;
+  constexpr int kRounds = JoinRounds::wide;
+  if (counts.wide_rounds() < kRounds || counts.has_few(kRounds)) return;
+  const JoinLists lists(joining.pieces, counts, kRounds);
+  const uint32_t wanted = lists.edge_count / JoinRounds::few_edges + 1;
+  const uint32_t blocks = min(gridDim.x, wanted);
+  if (blockIdx.x >= blocks) return;
+  JoinCounts& shared = *joining.pieces.counts;
+  Barrier barrier(&shared.arrivals, blocks);
+  uint32_t meeting = 0;
+  finish(joining, lists, kRounds % 2, blockIdx.x * kLast + threadIdx.x, blocks * kLast,
+         [&](bool chose) {
+           volatile uint32_t* const last = &shared.last_choice;
+           ++meeting;
+           if (chose) *last = meeting;
+           barrier.meet();
+           return *last == meeting;
+         });
 }
 
 }  // namespace
@@ -97,10 +191,14 @@ void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale,
                  cudaStream_t stream) {
   const Joining joining{pieces, scale, least};
   make_first_choices(joining, stream);
-  launch(follow_kernel, kWideBlocks, kWide, 0, stream, joining);
-  launch(choose_again_kernel, kWideBlocks, kWide, 0, stream, joining);
-  launch_cooperative(join_kernel, static_cast<unsigned>(pieces.join_blocks), kThreads, 0, stream,
-                     joining);
+  for (int round = 0; round < JoinRounds::wide; ++round) {
+    launch_chained(follow_kernel, JoinRounds::follow_blocks, kThreads, stream, joining, round);
+    launch_chained(choose_again_kernel, JoinRounds::choose_blocks, kThreads, stream, joining,
+                   round);
+  }
+  launch_chained(finish_few_kernel, 1, kLast, stream, joining);
+  launch_cooperative(finish_many_kernel, static_cast<unsigned>(pieces.join_blocks), kLast, 0,
+                     stream, joining);
 }
 
 int join_blocks() {
@@ -109,7 +207,7 @@ int join_blocks() {
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
         "asking for the GPU's processors");
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &each, reinterpret_cast<const void*>(&join_kernel), kThreads, 0),
+            &each, reinterpret_cast<const void*>(&finish_many_kernel), kLast, 0),
         "asking how many blocks run at once");
   const int most = processors * each;
   return most < JoinRounds::most_blocks ? most : JoinRounds::most_blocks;

@@ -32,12 +32,13 @@ struct Joining {
   // Returns whether one is small.
   __device__ bool touch(uint32_t a, uint32_t b, int turn) const {
     const Piece one = pieces.piece_of(a), other = pieces.piece_of(b);
+    const uint32_t first = __ldcg(pieces.first + a), first_other = __ldcg(pieces.first + b);
     const bool small = one.area < least, small_other = other.area < least;
     if (!small && !small_other) return false;
     const uint32_t distance = piece_distance(one, other, scale);
     unsigned long long* const choice = pieces.choice[turn];
-    if (small) atomicMin(choice + a, choice_of(distance, __ldcg(pieces.first + b)));
-    if (small_other) atomicMin(choice + b, choice_of(distance, __ldcg(pieces.first + a)));
+    if (small) atomicMin(choice + a, choice_of(distance, first_other));
+    if (small_other) atomicMin(choice + b, choice_of(distance, first));
     return true;
   }
 
@@ -52,11 +53,14 @@ struct Joining {
   // The next one; the same if that has no choice, or if what it chose hangs below it by now.
   __device__ Link chosen_by(const Link& link, int turn) const {
     if (link.choice == kNoChoice) return link;
-    const uint32_t id = pieces.id_at(static_cast<uint32_t>(link.choice));
+    const volatile uint32_t* const parent = pieces.parent;
     // Mostly a representative: its choice is fetched meanwhile.
-    const Link next = link_at(id, turn);
-    const uint32_t above = *static_cast<const volatile uint32_t*>(pieces.parent + id);
-    return above == id ? next : link_at(pieces.find(above), turn);
+    for (uint32_t id = pieces.id_at(static_cast<uint32_t>(link.choice));;) {
+      const Link next = link_at(id, turn);
+      const uint32_t above = parent[id];
+      if (above == id) return next;
+      id = above;
+    }
   }
   __device__ uint32_t end_of_chain(uint32_t a, int turn) const {
     Link at = link_at(a, turn), next = chosen_by(at, turn);
@@ -71,11 +75,33 @@ struct Joining {
   }
   // Hangs the representative `a` below the end of its chain.
   __device__ void follow(uint32_t a, int turn) const {
+    // Not yet what it might be given: then it is an end.
+    const Piece own = pieces.piece_of(a);
+    const uint32_t first = __ldcg(pieces.first + a);
     const uint32_t end = end_of_chain(a, turn);
     if (end == a) return;
     *static_cast<volatile uint32_t*>(pieces.parent + a) = end;
-    pieces.give(end, pieces.piece_of(a));
-    atomicMin(pieces.first + end, __ldcg(pieces.first + a));
+    pieces.give(end, own);
+    atomicMin(pieces.first + end, first);
+  }
+#endif
+};
+
+// Where a round finds its edges and small pieces.
+struct JoinLists {
+  uint2* edges;
+  uint32_t* small;
+  uint32_t edge_count, small_count;
+
+#ifdef __CUDACC__
+  // A list that has run over stays behind; the one before is whole.
+  __device__ JoinLists(const Pieces& pieces, const JoinCounts& counts, int round) {
+    small = pieces.small[round];
+    small_count = counts.small[round];
+    int list = round;
+    while (counts.edges[list] > pieces.edge_capacity(list)) --list;
+    edges = pieces.edges[list];
+    edge_count = counts.edges[list];
   }
 #endif
 };

@@ -12,12 +12,25 @@
 
 namespace regions::slic {
 
-// Numbers that the phases of joining share; cleared by the first.
+// Small pieces, and where they touch others: listed by the first choices, then by each wide round
+// for the next.
+inline constexpr int kJoinLists = JoinRounds::wide + 1;
+// How long the lists are; cleared by the phase before the first choices.
 struct JoinCounts {
-  uint32_t edges = 0;       // listed: where small pieces touch others
-  uint32_t small = 0;       // pieces
-  uint32_t last_round = 0;  // in which a piece has chosen
-  uint32_t arrivals = 0;    // of blocks at their barrier
+  uint32_t edges[kJoinLists] = {};  // may exceed edge_capacity: those beyond are not listed
+  uint32_t small[kJoinLists] = {};
+  uint32_t last_choice = 0;  // the last meeting of blocks that somebody came to with a choice
+  uint32_t arrivals = 0;     // of blocks at their barrier
+
+  REGIONS_HD bool has_few(int round) const {
+    return edges[round] <= JoinRounds::few_edges && small[round] <= JoinRounds::few_small;
+  }
+  // How many wide rounds there are: none that finds little.
+  REGIONS_HD int wide_rounds() const {
+    int round = 0;
+    while (round < JoinRounds::wide && !has_few(round)) ++round;
+    return round;
+  }
 };
 
 struct Pieces {
@@ -41,10 +54,12 @@ struct Pieces {
   Piece* piece;                   // area and colours
   unsigned long long* choice[2];  // by turns: choice_of() with the neighbour's first pixel
 
+  uint32_t* hint;  // the neighbour chosen, mostly
+
   JoinCounts* counts;
-  uint2* edges;     // [edge_capacity()] representatives, or the same twice
-  uint32_t* small;  // [pixels] representatives
-  int join_blocks;  // from join_blocks()
+  uint2* edges[kJoinLists];     // [edge_capacity] pairs of representatives, or twice the same
+  uint32_t* small[kJoinLists];  // [small_capacity] representatives
+  int join_blocks;              // from join_blocks()
 
   uint32_t* firsts;      // [height][stride / 32] bits: first pixels of what is left after joining
   uint32_t* before;      // [height][stride / 32] of them before the word
@@ -62,11 +77,15 @@ struct Pieces {
     if (number < kNear) return own * kNear + number;
     return static_cast<uint32_t>(tiles()) * kNear + own * kFar + number - kNear;
   }
-  // Pairs of touching pixels; those across edges of tiles may be listed from both sides.
-  size_t edge_capacity() const {
+  // Of the first list: pairs of touching pixels; those across edges of tiles may be listed from
+  // both sides. The others have room for all but noise, which stays in the list before.
+  REGIONS_HD size_t edge_capacity(int list) const {
+    if (list > 0) return size.area() / 8 + 64;
     return 2 * size.area() + static_cast<size_t>(rows) * static_cast<size_t>(stride) +
            static_cast<size_t>(columns) * static_cast<size_t>(size.height);
   }
+  // The smallest area doubles at least from round to round.
+  REGIONS_HD size_t small_capacity(int list) const { return (size.area() >> list) + 1; }
 
 #ifdef __CUDACC__
   __device__ uint32_t pixel_at(int x, int y) const {

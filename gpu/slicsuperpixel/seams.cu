@@ -12,6 +12,7 @@ constexpr int kThreads = SeamBlock::threads;
 // blockIdx.y counts the edges between rows of tiles, then those between columns.
 __global__ __launch_bounds__(kThreads) void join_seams_kernel(Image<const uint8_t> codes,
                                                               Pieces pieces) {
+  await_last();
   const int i = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
   const int edge = static_cast<int>(blockIdx.y);
   const bool across_rows = edge < pieces.rows - 1;
@@ -36,6 +37,7 @@ __global__ __launch_bounds__(kThreads) void join_seams_kernel(Image<const uint8_
 }
 
 __global__ __launch_bounds__(kThreads) void gather_kernel(Pieces pieces) {
+  await_last();
   const TileOfBlock tile(pieces);
   for (uint32_t i = threadIdx.x; i < tile.count; i += kThreads) {
     const uint32_t id = tile.id(pieces, i), root = pieces.find(id);
@@ -50,11 +52,11 @@ __global__ __launch_bounds__(kThreads) void gather_kernel(Pieces pieces) {
 
 void join_seams(Image<const uint8_t> codes, const Pieces& pieces, cudaStream_t stream) {
   const int longest = codes.width > codes.height ? codes.width : codes.height;
-  launch(join_seams_kernel,
-         dim3(blocks_for(static_cast<size_t>(longest), kThreads),
-              static_cast<unsigned>(pieces.rows - 1 + pieces.columns - 1)),
-         kThreads, 0, stream, codes, pieces);
-  launch(gather_kernel, tile_grid(pieces), kThreads, 0, stream, pieces);
+  launch_chained(join_seams_kernel,
+                 dim3(blocks_for(static_cast<size_t>(longest), kThreads),
+                      static_cast<unsigned>(pieces.rows - 1 + pieces.columns - 1)),
+                 kThreads, stream, codes, pieces);
+  launch_chained(gather_kernel, tile_grid(pieces), kThreads, stream, pieces);
 }
 
 }  // namespace regions::slic

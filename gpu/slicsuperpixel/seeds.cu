@@ -1,4 +1,5 @@
 // Where clusters begin, and how far they have moved.
+#include "core/slic_seeds.hpp"
 #include "core/slico.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
@@ -27,28 +28,46 @@ __global__ __launch_bounds__(kThreads) void count_unfit_kernel(Clusters clusters
   if (threadIdx.x % 32 == 0 && all) atomicAdd(clusters.unfit, static_cast<uint32_t>(__popc(all)));
 }
 
+// A group of lanes for a cell, one for each pixel that may be its seed.
 __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int iterations) {
-  const size_t k = own_cell();
-  if (clusters.moved && k < static_cast<size_t>(iterations)) clusters.moved[k] = 0;
+  constexpr int kGroup = SeedBlock::group;
+  static_assert(SeedPlaces::kCount <= kGroup && 32 % kGroup == 0);
   const SlicGrid& grid = clusters.grid;
-  if (k >= grid.cells()) return;
-  clusters.sums[1][k] = {};
-  if (clusters.reach[0]) {
-    clusters.reach[0][k] = first_reach(clusters.scale);
-    clusters.reach[1][k] = 0;
+  const size_t thread = own_cell(), k = thread / kGroup;
+  if (clusters.moved && thread < static_cast<size_t>(iterations)) clusters.moved[thread] = 0;
+  const auto place = static_cast<uint32_t>(thread % kGroup);
+  const bool exists = k < grid.cells();
+  const auto columns = static_cast<size_t>(grid.columns);
+  const SeedPlaces places(static_cast<int>(k % columns), static_cast<int>(k / columns), grid);
+  const auto color_at = [&](int x, int y) { return clusters.color_at(x, y); };
+  uint32_t choice = UINT32_MAX, color = 0;
+  if (exists && places.has(static_cast<int>(place))) {
+    const int p = static_cast<int>(place), x = places.x(p), y = places.y(p);
+    color = color_at(x, y);
+    choice = static_cast<uint32_t>(places.gradient(p, clusters.scale, color_at)) * kGroup + place;
   }
+  uint32_t best = choice;
+#pragma unroll
+  for (int step = kGroup / 2; step > 0; step /= 2) {
+    best = min(best, __shfl_xor_sync(0xffffffffu, best, step));
+  }
+  if (choice != best || !exists) return;  // all but one
+  ClusterSums sums = seed_at(places.x(static_cast<int>(place)), places.y(static_cast<int>(place)),
+                             color, places.column, places.row, grid);
+  uint32_t reach = first_reach(clusters.scale);
   if (clusters.kept && clusters.same && !is_cut(*clusters.unfit, grid)) {
-    const ClusterSums sums = clusters.kept[k];
-    if (may_stay(center_of(sums, grid, clusters.scale), grid)) {
-      clusters.sums[0][k] = sums;
-      if (clusters.reach[0]) clusters.reach[0][k] = clusters.kept_reach[k];
-      return;
+    const ClusterSums kept = clusters.kept[k];
+    if (may_stay(center_of(kept, grid, clusters.scale), grid)) {
+      sums = kept;
+      if (clusters.reach[0]) reach = clusters.kept_reach[k];
     }
   }
-  const auto columns = static_cast<size_t>(grid.columns);
-  clusters.sums[0][k] =
-      seed_of(static_cast<int>(k % columns), static_cast<int>(k / columns), grid, clusters.scale,
-              [&](int x, int y) { return clusters.color_at(x, y); });
+  clusters.sums[0][k] = sums;
+  clusters.sums[1][k] = {};
+  if (clusters.reach[0]) {
+    clusters.reach[0][k] = reach;
+    clusters.reach[1][k] = 0;
+  }
 }
 
 __global__ __launch_bounds__(kThreads) void keep_kernel(Clusters clusters, int iterations) {
@@ -62,13 +81,14 @@ __global__ __launch_bounds__(kThreads) void keep_kernel(Clusters clusters, int i
 }  // namespace
 
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream) {
-  const size_t count = clusters.grid.cells() > 128 ? clusters.grid.cells() : 128;  // `moved` too
-  const unsigned blocks = blocks_for(count, kThreads);
+  const size_t cells = clusters.grid.cells();
   if (clusters.kept && clusters.same) {
     check(cudaMemsetAsync(clusters.unfit, 0, sizeof(uint32_t), stream), "clearing a counter");
-    launch(count_unfit_kernel, blocks, kThreads, 0, stream, clusters);
+    launch(count_unfit_kernel, blocks_for(cells, kThreads), kThreads, 0, stream, clusters);
   }
-  launch(seed_kernel, blocks, kThreads, 0, stream, clusters, iterations);
+  const size_t threads =
+      cells * SeedBlock::group > 128 ? cells * SeedBlock::group : 128;  // `moved`
+  launch(seed_kernel, blocks_for(threads, kThreads), kThreads, 0, stream, clusters, iterations);
 }
 
 void keep(const Clusters& clusters, int iterations, cudaStream_t stream) {

@@ -75,8 +75,10 @@ void Slot::reserve_pieces() {
   memory_.reserve(p.piece, ids);
   for (auto& choice : p.choice) memory_.reserve(choice, ids);
   memory_.reserve(p.counts, 1);
-  memory_.reserve(p.edges, p.edge_capacity());
-  memory_.reserve(p.small, size_.area());
+  for (int list = 0; list < kJoinLists; ++list) {
+    memory_.reserve(p.edges[list], p.edge_capacity(list));
+    memory_.reserve(p.small[list], p.small_capacity(list));
+  }
   memory_.reserve(p.firsts, padded / 32);
   memory_.reserve(p.before, padded / 32);
   memory_.reserve(p.row_firsts, static_cast<size_t>(p.rows));

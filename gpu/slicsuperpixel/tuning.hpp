@@ -39,6 +39,7 @@ struct PixelBlock {
 // Few threads in all, which wait for memory most of the time.
 struct SeedBlock {
   static constexpr int threads = 64;
+  static constexpr int group = 16;  // threads of a seed, one for each of the nine pixels
 };
 
 // Walks down columns: long enough that most of a superpixel's column is summed in registers.
@@ -64,17 +65,22 @@ struct SeamBlock {
 // A thread has 16 pixels of a tile.
 struct ChoiceTile {
   static constexpr int threads = 256;
-  static constexpr int known = 512;  // components kept in shared memory
+  static constexpr int known = 512;   // components kept in shared memory
+  static constexpr int pairs = 1024;  // of components, told from new ones
+  static constexpr int probes = 4;
 };
 
-// The first rounds of joining are wide; in the later ones blocks wait for each other. On an
-// H200 joining takes 64 us of a 1920x1080 photograph's 155: 11 for the first choices, 23 for
-// following them and choosing again, 30 for the rest, where a round of waiting costs about 6.
+// The first rounds of joining are wide: a kernel for following, one for choosing again. From where
+// there is little left, one block does the rest. On an H200 joining takes 41 us of 1920x1080
+// footage's 136: 11 for the first choices, 18 for two wide rounds, 11 for the rest, 2 for the
+// kernel that only noise needs.
 struct JoinRounds {
-  static constexpr int wide_blocks = 528;
-  static constexpr int threads = 512;  // leaves room for other frames' kernels beside them
-  static constexpr int most_blocks = 132;
-  static constexpr int each_block = 512;  // edges that are worth one more block
+  static constexpr int wide = 2;  // at most
+  static constexpr int threads = 256;
+  static constexpr int follow_blocks = 528, choose_blocks = 1056;
+  static constexpr int few_edges = 4096, few_small = 2048;
+  static constexpr int last_threads = 1024;
+  static constexpr int most_blocks = 66;  // leaves room for other frames' kernels beside them
 };
 
 struct NumberBlock {
