@@ -167,10 +167,14 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         play("pinned, labels out", LABELS, every, "--source", "pinned", *long_run)
         play("CUDA memory, no picture out", NOTHING, every, "--source", "cuda", *long_run)
         play("CUDA memory, labels out", LABELS, "1,4", "--source", "cuda", *long_run)
-        if not quick:  # what one launch for all of them could gain at most
-            small = ("--source", "cuda", "--size", "640x480", "--streams", "1,16")
+        if not quick:
+            small = ("--source", "cuda", "--size", "640x480", "--streams", "1,8,16")
             for chain in ("identity", NOTHING, LABELS):
                 play("16 small streams", chain, "2", *small, "--frames", "3000")
+            # What one launch for all of them could gain at most: their frames as one tall picture.
+            tall = ("--source", "cuda", "--size", "640x7680", "--streams", "1,2")
+            for chain in (NOTHING, LABELS):
+                play("16 small frames in one", chain, "2", *tall, "--frames", "1500")
     for name, clip in (clips or {}).items():
         before = len(runner.rows)
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec"

@@ -61,6 +61,39 @@ def streams_table(figures):
                   for (source, chain), rates in groups.items()])
 
 
+def rate_of(figures, **which):
+    rows = [row for row in figures.select(what="streams", **which) if "identity" not in row["chain"]]
+    return {(chain_of(row), row["streams"]): row["frames_per_second"] for row in rows}
+
+
+def work_of(figures):
+    """What the flagship chain's elements work on a frame of the record's largest clip, µs."""
+    rows = [row for row in figures.select(what="pipeline", source="launch", in_flight=1)
+            if row["chain"].count("device=cuda") == 3 and row.get("work_us")]
+    return max((row["work_us"] for row in rows), default=None)
+
+
+def streams(figures):
+    """Many streams in one process, if the record has them."""
+    if not figures.select(what="streams"):
+        return []
+    parts = ["### Many streams in one process\n",
+             "Frames a second of all streams together, two frames in flight in each. `identity` is "
+             "the same pipeline without our elements.\n", streams_table(figures)]
+    if work := work_of(figures):
+        parts.append(f"The work of the three elements on a frame of the clip, from the first kernel "
+                     f"to the last, adds up to {work:.0f} µs with one frame alone on the device: "
+                     f"{1e6 / work:.0f} frames a second if nothing overlapped.\n")
+    apart, stacked = (rate_of(figures, source="cuda", height=height) for height in (480, 7680))
+    gains = [f"{16 * rate / max(apart[chain, count] for count in (8, 16)):.1f}× for `{chain}`"
+             for (chain, streams), rate in stacked.items() if streams == 2 and (chain, 16) in apart]
+    if gains:
+        parts.append("640x7680 are sixteen frames of 640x480 as one tall picture: what one launch "
+                     "for the frames of sixteen streams could gain at most, as nothing is gathered "
+                     "or waited for, " + " and ".join(gains) + ".\n")
+    return parts
+
+
 def pipeline_table(figures):
     groups = {}
     for row in figures.select(what="pipeline"):

@@ -10,7 +10,7 @@ import superpixel_tables
 import volume_tables
 from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, geomean, of_gpu, records
-from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams_table, table,
+from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams, table,
                      times, verdict)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -254,16 +254,6 @@ def superpixels(figures):
         if any(row.get("content", "blobs") == content for row in rows):
             parts += [about, scene(content)]
     return parts
-
-
-def streams(figures):
-    """Many streams in one process, if the record has them."""
-    if not figures.select(what="streams"):
-        return []
-    return ["### Many streams in one process\n",
-            "Frames a second of all streams together, two frames in flight in each. `identity` is "
-            "the same pipeline without our elements: nothing that joins the work of several streams "
-            "could be faster than that.\n", streams_table(figures)]
 
 
 def gpu_parts(gpu):

@@ -17,7 +17,7 @@ from figure_parts import FigureParts
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Small pictures: partial tiles on both sides, an odd size, one row.
 SMALL_SIZES = "1x1,300x1,129x65,259x131"
-AT_ONCE = 4  # programs, where nobody looks at the clock
+AT_ONCE = max(4, (os.cpu_count() or 4) // 4)  # programs, where nobody looks at the clock
 HARD_CONTENTS = "maze,rand_g1_d50,rand_g1_d60"
 ELEMENTS = ("cclabel track=true", "graphcutbg", "slicsuperpixel")  # that make something of a test picture
 FLAGSHIP = "graphcutbg output=none {d} ! cclabel source=mask output=none {d} ! regionoverlay {d}"

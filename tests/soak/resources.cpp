@@ -6,9 +6,11 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 
 namespace regions::soak {
 namespace {
@@ -20,6 +22,17 @@ constexpr double kMiB = 1024.0 * 1024.0;
 struct Memory {
   unsigned long long total, free, used;
 };
+
+// Whether a device is among those that CUDA_VISIBLE_DEVICES leaves, a list of indices.
+bool is_ours(unsigned device) {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (!visible) return true;
+  std::istringstream list(visible);
+  for (std::string index; std::getline(list, index, ',');) {
+    if (index == std::to_string(device)) return true;
+  }
+  return false;
+}
 
 double device_mib() {
   static void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
@@ -37,6 +50,7 @@ double device_mib() {
   if (!usable || count_devices(&devices) != 0) return 0;
   double used = 0;
   for (unsigned i = 0; i < devices; ++i) {
+    if (!is_ours(i)) continue;
     void* device = nullptr;
     Memory memory = {};
     if (handle(i, &device) == 0 && info(device, &memory) == 0) {
