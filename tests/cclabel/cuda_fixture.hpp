@@ -13,6 +13,19 @@
 
 namespace regions {
 
+// On a GPU whose fresh memory is dirty.
+class DirtyCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+    gpu_ = make_cuda_backend();
+    const Backend::Entry entry(*gpu_);
+    gpu_ = std::make_shared<PoisonedBackend>(gpu_);
+  }
+
+  std::shared_ptr<Backend> gpu_;
+};
+
 class CcLabelCuda : public testing::Test {
  protected:
   static constexpr Connectivity kBoth[] = {Connectivity::four, Connectivity::eight};

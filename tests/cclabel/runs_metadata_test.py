@@ -7,28 +7,17 @@ import struct
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines"))
-import gstreamer
-from gstreamer import Gst
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from metadata import frames, gstreamer
 
 PIPELINE = ("videotestsrc pattern=snow num-buffers=3 ! video/x-raw,format=GRAY8,width=60,height=40"
-            " ! cclabel device=cpu output=none connectivity=4 attach-runs=true"
-            " ! appsink name=frames sync=false")
-
-
-def frames():
-    pipeline = Gst.parse_launch(PIPELINE)
-    pipeline.set_state(Gst.State.PLAYING)
-    sink = pipeline.get_by_name("frames")
-    while sample := sink.emit("pull-sample"):
-        yield sample.get_buffer()
-    pipeline.set_state(Gst.State.NULL)
+            " ! cclabel device=cpu output=none connectivity=4 attach-runs=true")
 
 
 class Runs(unittest.TestCase):
     def test_painted_they_are_the_label_map(self):
         count = 0
-        for buffer in frames():
+        for buffer in frames(PIPELINE):
             table = json.loads(json.dumps(gstreamer.regions_table(buffer)))
             self.assertFalse(table["runs-truncated"])
             self.assertGreater(len(table["runs"]), 100)

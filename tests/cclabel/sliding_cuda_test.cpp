@@ -2,23 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "cpu/backend.hpp"
-#include "gpu/device.hpp"
-#include "tests/cclabel/cuda_case.hpp"
+#include "tests/cclabel/cuda_fixture.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/sliding_scene.hpp"
 
 namespace regions {
 namespace {
 
-class CcLabelSlidingCuda : public testing::Test {
+class CcLabelSlidingCuda : public DirtyCuda {
  protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
-    gpu_ = make_cuda_backend();
-    const Backend::Entry entry(*gpu_);
-    gpu_ = std::make_shared<PoisonedBackend>(gpu_);
-  }
-
   void expect_same(const std::vector<Picture>& pictures, const CcLabelParams& params,
                    const WindowOptions& options = {}) {
     SCOPED_TRACE(to_text(params) + " slots=" + std::to_string(options.slots));
@@ -36,8 +28,6 @@ class CcLabelSlidingCuda : public testing::Test {
       EXPECT_EQ(difference(found[t], expected[t], frames[t].width), "") << "frame " << t;
     }
   }
-
-  std::shared_ptr<Backend> gpu_;
 };
 
 TEST_F(CcLabelSlidingCuda, DepthsAndConnectivities) {

@@ -2,23 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "cpu/backend.hpp"
-#include "gpu/device.hpp"
-#include "tests/cclabel/cuda_case.hpp"
+#include "tests/cclabel/cuda_fixture.hpp"
 #include "tests/cclabel/tracking_run.hpp"
 #include "tests/cclabel/tracking_scene.hpp"
 
 namespace regions {
 namespace {
 
-class TrackingCuda : public testing::Test {
+class TrackingCuda : public DirtyCuda {
  protected:
-  void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
-    gpu_ = make_cuda_backend();
-    const Backend::Entry entry(*gpu_);
-    gpu_ = std::make_shared<PoisonedBackend>(gpu_);
-  }
-
   static CcLabelParams tracked() {
     CcLabelParams params;
     params.threshold = 0.2;
@@ -51,8 +43,6 @@ class TrackingCuda : public testing::Test {
       fast.reset();
     }
   }
-
-  std::shared_ptr<Backend> gpu_;
 };
 
 std::vector<Picture> crowd_pictures(Size size, int discs, int frames, uint32_t seed, bool apart) {

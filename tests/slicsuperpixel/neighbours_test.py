@@ -8,22 +8,12 @@ import unittest
 
 import numpy
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pipelines"))
-import gstreamer
-from gstreamer import Gst
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from metadata import frames, gstreamer
 
 PIPELINE = ("videotestsrc pattern=ball num-buffers=3 ! video/x-raw,format=RGB,width=180,height=100"
             " ! slicsuperpixel device=cpu output=none region-size=20 attach-adjacency=true"
-            " attach-covariance=true ! appsink name=frames sync=false")
-
-
-def frames():
-    pipeline = Gst.parse_launch(PIPELINE)
-    pipeline.set_state(Gst.State.PLAYING)
-    sink = pipeline.get_by_name("frames")
-    while sample := sink.emit("pull-sample"):
-        yield sample.get_buffer()
-    pipeline.set_state(Gst.State.NULL)
+            " attach-covariance=true")
 
 
 def label_map(buffer):
@@ -46,7 +36,7 @@ def borders_of(labels):
 class Neighbours(unittest.TestCase):
     def test_adjacency_is_that_of_the_label_map(self):
         count = 0
-        for buffer in frames():
+        for buffer in frames(PIPELINE):
             table = json.loads(json.dumps(gstreamer.regions_table(buffer)))
             labels = label_map(buffer)
             self.assertEqual(table["adjacency"], borders_of(labels))
