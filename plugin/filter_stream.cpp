@@ -176,7 +176,7 @@ GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished
   }
   if (finished.structure && settings().post_messages) post_regions(finished);
   ++counts_.out;
-  counts_.work_time += static_cast<guint64>(slot.work_time() / static_cast<int64_t>(slot.frames()));
+  counts_.work_time += static_cast<guint64>(slot.work_time());
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), finished.buffer);
 }
 

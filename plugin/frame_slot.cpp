@@ -183,7 +183,7 @@ void FrameSlot::take_back(const Job& job) {
 void FrameSlot::finish() {
   try {
     queue_->wait();
-    work_time_ = queue_->elapsed();
+    work_time_ = queue_->elapsed() / static_cast<int64_t>(frames());
     if (stack_) {
       stack_->spread();
     } else if (copy_rows_back_) {

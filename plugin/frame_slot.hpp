@@ -44,7 +44,7 @@ class FrameSlot {
   // Known between finish() and the next add().
   uint32_t total_regions() const { return total_; }
   const std::string& warning() const { return warning_; }  // empty if all is well
-  int64_t work_time() const { return work_time_; }         // ns the backend took for all of it
+  int64_t work_time() const { return work_time_; }         // ns the backend took, a frame
   gint64 started() const { return started_; }              // monotonic time of the first add(), µs
 
  private:

@@ -116,7 +116,6 @@ class CcLabelVolumeCuda : public testing::Test {
       options.capacity = 0;
       const RunResult bare = run(volume, params, options, padding);
       EXPECT_EQ(bare.labelling.labels, cpu.labelling.labels) << "labels alone";
-      EXPECT_EQ(bare.total, cpu.total);
     }
     if (!asks_oracle) return;
     const Labelling expected = label_volumes_slowly(volume.frame(), volume.slices, params);
