@@ -75,21 +75,29 @@ def best_of(all_records, backend):
     return Figures(ranked[-1]) if ranked and count(ranked[-1]) else None
 
 
+def kind_of(row):
+    return f"{row['what']} from {row['source']}" if row["what"] == "pipeline" else row["what"]
+
+
 def of_gpu(all_records):
-    """Figures of the GPU suite's record; kinds that it lacks are those of the records before
-    (suite "gpu-before"), which `also` names: [(commit, kinds)]. None without a record."""
-    now = [record for record in all_records.values() if record.get("suite") == "gpu"]
-    if not now:
+    """The GPU suite's record with one record's figures of each kind: of a later run that counts for
+    its figures alone (suite "gpu-figures"), else its own, else of one before (suite "gpu-before").
+    `also` names what is not its own: [(commit, cores, kinds)], `notes` what there is to know of it.
+    None without a record."""
+    of_suite = {record.get("suite"): record for record in all_records.values()}
+    if "gpu" not in of_suite:
         return best_of(all_records, "cuda")
-    record = {**now[0], "also": []}
-    for before in all_records.values():
-        if before.get("suite") != "gpu-before":
-            continue
-        have = {row["what"] for row in record["figures"]}
-        missing = [row for row in before["figures"] if row["what"] not in have]
-        if missing:
-            record["figures"] = record["figures"] + missing
-            record["also"].append((before["commit"], sorted({row["what"] for row in missing})))
+    record = {**of_suite["gpu"], "also": [], "notes": [], "figures": []}
+    for suite in ("gpu-figures", "gpu", "gpu-before"):
+        source = of_suite.get(suite, {"figures": []})
+        have = {kind_of(row) for row in record["figures"]}
+        new = [row for row in source["figures"] if kind_of(row) not in have]
+        record["figures"] += new
+        if new and suite != "gpu":
+            record["also"].append((source["commit"], source["cores"],
+                                   sorted({kind_of(row) for row in new})))
+            if "about" in source:
+                record["notes"].append(f"{source['commit']}: {source['about']}")
     return Figures(record)
 
 

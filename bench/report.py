@@ -260,6 +260,7 @@ def gpu_parts(gpu):
     about = gpu.anchors
     return [
         "## Labelling on the GPU\n", machine_of(gpu.figures) + ".\n",
+        *[f"> {note}\n" for note in gpu.figures.record.get("notes", [])],
         "Microseconds a picture, u8 in, u32 labels out, numbered 1..n in raster order, geometric "
         "mean over 21 contents. GPU-resident; inputs and outputs rotate over more than the cache "
         "holds from 1920x1080 on. *graph*: replays of one CUDA graph of all frames, median of 30, "
