@@ -123,4 +123,29 @@ REGIONS_HD inline Track followed(const Track& track, const Track& now, bool hidd
   return next;
 }
 
+// A copy, read in pieces of 16 bytes: neighbours in a warp ask for tracks that lie anywhere, so
+// what counts is how often they ask.
+REGIONS_HD inline Track whole(const Track& track) {
+#ifdef __CUDA_ARCH__
+  struct Pieces {
+    uint4 piece[sizeof(Track) / sizeof(uint4)];
+  };
+  return __builtin_bit_cast(Track, *reinterpret_cast<const Pieces*>(&track));
+#else
+  return track;
+#endif
+}
+
+inline constexpr uint32_t kNobody = UINT32_MAX;
+
+// Keys of pairs, whose maximum has the most pixels, then the lowest place, of which there are fewer
+// than 2^31. They remember whether the pair looks alike.
+REGIONS_HD inline uint64_t key_of(uint32_t pixels, uint32_t place, bool is_alike) {
+  return uint64_t{pixels} << 32 | (kNobody - 2 * place - (is_alike ? 0 : 1));
+}
+REGIONS_HD inline uint32_t place_in(uint64_t key) {
+  return key ? (kNobody - static_cast<uint32_t>(key)) / 2 : kNobody;
+}
+REGIONS_HD inline bool is_alike_in(uint64_t key) { return key % 2 != 0; }
+
 }  // namespace regions

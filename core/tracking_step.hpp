@@ -131,7 +131,6 @@ class TrackStep {
   }
 
  private:
-  static constexpr uint32_t kNobody = UINT32_MAX;
   static constexpr uint32_t kRounds = 16;  // of bids; what is left then is born anew
   static constexpr uint32_t kDoubt = 128;  // misfit beyond which shared pixels are no proof
   static constexpr uint32_t kFirm = 3;     // frames after which a track is worth hosting
@@ -139,27 +138,6 @@ class TrackStep {
   REGIONS_TEAM Track& track(uint32_t t) const {
     return t < visible_ ? before_[t] : lost_before_[t - visible_];
   }
-  // A copy, read in pieces of 16 bytes: neighbours in a warp ask for tracks that lie anywhere, so
-  // what counts is how often they ask.
-  REGIONS_TEAM static Track whole(const Track& track) {
-#ifdef __CUDA_ARCH__
-    struct Pieces {
-      uint4 piece[sizeof(Track) / sizeof(uint4)];
-    };
-    return __builtin_bit_cast(Track, *reinterpret_cast<const Pieces*>(&track));
-#else
-    return track;
-#endif
-  }
-  // Keys whose maximum has the most pixels, then the lowest place, of which there are fewer than
-  // 2^31. They remember whether the pair looks alike.
-  REGIONS_TEAM static uint64_t key_of(uint32_t pixels, uint32_t place, bool is_alike) {
-    return uint64_t{pixels} << 32 | (kNobody - 2 * place - (is_alike ? 0 : 1));
-  }
-  REGIONS_TEAM static uint32_t place_in(uint64_t key) {
-    return key ? (kNobody - static_cast<uint32_t>(key)) / 2 : kNobody;
-  }
-  REGIONS_TEAM static bool is_alike_in(uint64_t key) { return key % 2 != 0; }
   // Whether the region of visible track `a` parted, with guests in it.
   REGIONS_TEAM bool is_parted(uint32_t a) const {
     return a < visible_ && before_[a].guests > 0 && m_.claims[a] > 1;

@@ -117,13 +117,13 @@ void join_seam(const BinaryPicture& picture, Forest& forest, int s, LinkRows& ro
     find_contacts(reach_of(picture.connectivity), picture.pixels.row(begin),
                   picture.pixels.row(begin - 1), forest.starts(band), forest.starts(band - 1),
                   picture.pixels.words, rows.contacts[0]);
-    return forest.join_seam(band, band - 1, {.up = rows.contacts[0]});
+    return forest.join_seam(s, band, band - 1, {.up = rows.contacts[0]});
   }
   if (!has_slice_seam(forest, s)) return;
   for (int y = 0; y < height; y += picture.band_rows()) {
     const int band = forest.band_of(begin + y);
     for_slice_before(picture, forest, begin + y, rows, [&](int earlier, const Contacts& contacts) {
-      forest.join_seam(band, earlier, contacts);
+      forest.join_seam(s, band, earlier, contacts);
     });
   }
 }
@@ -156,7 +156,7 @@ void join_seam(const LinkedPicture& picture, Forest& forest, int s, LinkRows& ro
     read_link_row(picture.rule, begin - 1, 0, rows);
     read_link_row(picture.rule, begin, 1, rows);
     return forest.join_seam(
-        begin, begin - 1,
+        s, begin, begin - 1,
         find_link_contacts(picture.rule, reach_of(picture.connectivity), 1, 0, forest.starts(begin),
                            forest.starts(begin - 1), rows));
   }
@@ -164,7 +164,7 @@ void join_seam(const LinkedPicture& picture, Forest& forest, int s, LinkRows& ro
   for (int row = begin; row < begin + height; ++row) {
     read_link_row(picture.rule, row, 0, rows);
     for_slice_before(picture, forest, row, 0, rows, [&](int earlier, const Contacts& contacts) {
-      forest.join_seam(row, earlier, contacts);
+      forest.join_seam(s, row, earlier, contacts);
     });
   }
 }
@@ -209,13 +209,13 @@ void fill_holes(const BinaryPicture& picture, uint64_t area, Forest& forest,
     }
     add_strip(holes, forest, s, rows[s]);
   });
-  for (int s = 1; s < forest.strips(); ++s) join_seam(holes, forest, s, rows[0]);
+  forest.for_each_seam(workers, [&](int s) { join_seam(holes, forest, s, rows[s]); });
   // More than any area, and so little that as many as there may be runs, 2^31, add up in 63 bits.
   constexpr uint64_t kBorder = uint64_t{1} << 32;
   find_areas(forest, background, kBorder, is_spatial(picture.connectivity), workers);
   const AreaRange filled{1, area};
   forest.number(workers, &filled);
-  forest.settle();
+  forest.settle(workers);
   workers.parallel_for(forest.strips(), [&](int s) {
     const Strip& strip = forest.strip(s);
     const uint32_t* label = nullptr;

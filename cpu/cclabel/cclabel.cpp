@@ -198,7 +198,7 @@ void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) 
     }
     add_strip(picture, forest, s, slot.rows[s]);
   });
-  for (int s = 1; s < forest.strips(); ++s) join_seam(picture, forest, s, slot.rows[0]);
+  forest.for_each_seam(workers_, [&](int s) { join_seam(picture, forest, s, slot.rows[s]); });
 }
 
 void CcLabelCpu::build_linked(const Job& job, const Params& params, Slot& slot) const {
@@ -223,7 +223,7 @@ void CcLabelCpu::build_linked(const Job& job, const Params& params, Slot& slot) 
     }
     add_strip(picture, forest, s, slot.rows[s]);
   });
-  for (int s = 1; s < forest.strips(); ++s) join_seam(picture, forest, s, slot.rows[0]);
+  forest.for_each_seam(workers_, [&](int s) { join_seam(picture, forest, s, slot.rows[s]); });
 }
 
 CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot& slot) const {
@@ -234,8 +234,7 @@ CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot
   const bool filters = kept.min > 1 || params.max_area > 0 || chosen_only;
   if (filters) find_areas(forest, slot.pixels, 0, false, workers_);
   forest.choose(slot.pixels, seeds_of(params, setup_.size));
-  Counts counts{};
-  counts.total = forest.number(workers_, filters ? &kept : nullptr);
+  Counts counts{.total = forest.number(workers_, filters ? &kept : nullptr), .recorded = 0};
   counts.recorded = std::min(counts.total, slot.capacity_of(job));
   const uint32_t limit = limit_of(job, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
@@ -243,7 +242,7 @@ CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot
     forest.drop_smallest(limit);
     counts.recorded = std::min(counts.recorded, limit);
   }
-  forest.settle();
+  forest.settle(workers_);
   return counts;
 }
 

@@ -145,11 +145,8 @@ void Forest::allocate(Backend& backend, const Stack& most) {
   const Size size = most.size();
   const size_t nodes = size.area() + 2 * kValueSlack, bands = static_cast<size_t>(size.height) + 1;
   const size_t words = static_cast<size_t>(words_for(size.width)) * bands;
-  // A join takes a root from the seam's row or slice; there are no more than nodes.
-  const size_t seam = most.depth() > 1 ? most.slice.area() : static_cast<size_t>(size.width);
-  const size_t lost = std::min(seam * kMostStrips, nodes);
-  memory_ = backend.allocate(nodes * (3 * sizeof(uint32_t) + sizeof(uint64_t)) +
-                             words * sizeof(Word) + (bands + lost) * sizeof(uint32_t) + 7 * 64);
+  memory_ = backend.allocate(nodes * (5 * sizeof(uint32_t) + sizeof(uint64_t)) +
+                             words * sizeof(Word) + bands * sizeof(uint32_t) + 7 * 64);
   auto* memory = memory_.as<std::byte>();
   starts_ = {cut<Word>(memory, words), 0};
   first_run_ = cut<uint32_t>(memory, bands);
@@ -157,17 +154,17 @@ void Forest::allocate(Backend& backend, const Stack& most) {
   label_ = cut<uint32_t>(memory, nodes) + kValueSlack;
   birth_ = cut<uint32_t>(memory, nodes);
   area_ = cut<uint64_t>(memory, nodes);
-  lost_ = cut<uint32_t>(memory, lost);
+  lost_ = cut<uint32_t>(memory, 2 * nodes);
 }
 
 void Forest::begin(const Stack& stack, int band_rows, int strips) {
   stack_ = stack;
   band_rows_ = band_rows;
   starts_.words = words_for(stack.slice.width);
-  lost_count_ = 0;
   bands_ = (stack.slice.height + band_rows - 1) / band_rows;
   // A strip is so many of these: bands of the only slice, or slices.
   const bool is_flat = stack.depth() == 1;
+  seam_ = is_flat ? static_cast<size_t>(stack.slice.width) : stack.slice.area();
   const int pieces = is_flat ? bands_ : stack.depth();
   const int rows_of_piece = is_flat ? band_rows : stack.slice.height;
   const int each = (pieces + strips - 1) / strips;
@@ -210,16 +207,18 @@ void Forest::sort_births(Strip& strip, int band, uint32_t births_before, const W
   }
 }
 
-void Forest::join_seam(int band, int earlier, const Contacts& contacts) {
+void Forest::join_seam(int s, int band, int earlier, const Contacts& contacts) {
   // Nothing but roots is changed, so each strip's own trees stay as they are.
+  uint32_t* lost = lost_of(strip_[s]) + strip_[s].lost;
   const auto join = [&](uint32_t node, uint32_t other) {
     const uint32_t a = find(node), b = find(other);
     if (a == b) return;
     parent_[std::max(a, b)] = std::min(a, b);
-    lost_[lost_count_++] = std::max(a, b);
+    *lost++ = std::max(a, b);
   };
   for_all_contacts(contacts, starts(band), starts(earlier), first_run_[band], first_run_[earlier],
                    starts_.words, join);
+  strip_[s].lost = static_cast<uint32_t>(lost - lost_of(strip_[s]));
 }
 
 void Forest::clear_areas() {
@@ -227,12 +226,14 @@ void Forest::clear_areas() {
   for (int s = 0; s < strip_count_; ++s) {
     const Strip& strip = strip_[s];
     for (uint32_t k = 0; k < strip.births; ++k) area_[birth_[strip.first_run + k]] = 0;
+    for_each_lost(strip, [&](uint32_t root) { area_[root] = 0; });
   }
-  for (uint32_t k = 0; k < lost_count_; ++k) area_[lost_[k]] = 0;
 }
 
 void Forest::fold_areas() {
-  for (uint32_t k = 0; k < lost_count_; ++k) area_[find(lost_[k])] += area_[lost_[k]];
+  for (int s = 0; s < strip_count_; ++s) {
+    for_each_lost(strip_[s], [&](uint32_t root) { area_[find(root)] += area_[root]; });
+  }
 }
 
 void Forest::choose(const BitImage& pixels, const Seeds& seeds) {
@@ -301,11 +302,13 @@ void Forest::drop_smallest(uint32_t limit) {
   }
 }
 
-void Forest::settle() {
-  for (uint32_t k = 0; k < lost_count_; ++k) {
-    label_[lost_[k]] = label_[find(lost_[k])];
-    parent_[lost_[k]] = lost_[k];
-  }
+void Forest::settle(const Workers& workers) {
+  workers.parallel_for(strip_count_, [&](int s) {
+    for_each_lost(strip_[s], [&](uint32_t root) { label_[root] = label_[find(root)]; });
+  });
+  workers.parallel_for(strip_count_, [&](int s) {
+    for_each_lost(strip_[s], [&](uint32_t root) { parent_[root] = root; });
+  });
 }
 
 const uint32_t* Forest::resolve(const Strip& strip, int band) {

@@ -37,6 +37,7 @@ struct alignas(64) Strip {
   uint32_t births = 0;   // runs that touched none above
   uint32_t regions = 0;  // regions whose first run lies here
   uint32_t base = 0;     // regions of the strips before
+  uint32_t lost = 0;     // roots lost at the seam with the strip before
 };
 
 // Which regions are kept. The highest bit of an area says that the region was chosen.
@@ -82,8 +83,17 @@ class Forest {
   // so that those with a pixel in the upper row come first.
   void sort_births(Strip& strip, int band, uint32_t births_before, const Word* upper,
                    const Word* lower);
-  // Joins a band to one of an earlier strip. One call at a time.
-  void join_seam(int band, int earlier, const Contacts& contacts);
+  // Joins a band of strip s to one of the strip before.
+  void join_seam(int s, int band, int earlier, const Contacts& contacts);
+  // Calls join(s) for the seam of every strip with the one before: of neighbours first, then of
+  // pairs, then of fours, so that those which run at once change different trees.
+  template <class Join>
+  void for_each_seam(const Workers& workers, Join join) const {
+    for (int step = 1; step < strip_count_; step *= 2) {
+      const int seams = (strip_count_ - step + 2 * step - 1) / (2 * step);
+      workers.parallel_for(seams, [&](int k) { join(step + 2 * step * k); });
+    }
+  }
 
   // Areas, where filters want them: clear them, add each run's pixels, then (all seams being
   // joined) fold those of joined strips.
@@ -103,7 +113,7 @@ class Forest {
   // them anew.
   void drop_smallest(uint32_t limit);
   // Makes strips independent of each other again; nothing above may follow.
-  void settle();
+  void settle(const Workers& workers);
   // Labels of the runs of a band, in order; bands of a strip are resolved from top to bottom.
   const uint32_t* resolve(const Strip& strip, int band);
   uint32_t runs(const Strip& strip, int band) const {
@@ -121,6 +131,17 @@ class Forest {
     return node;
   }
 
+  // Joins are fewer than the runs of the two rows or slices that meet, which no other seam shares
+  // if each row or slice has room for two.
+  uint32_t* lost_of(const Strip& strip) const {
+    return lost_ + 2 * (static_cast<size_t>(strip.first_run) - seam_);
+  }
+  template <class F>
+  void for_each_lost(const Strip& strip, F f) const {
+    const uint32_t* lost = strip.lost ? lost_of(strip) : nullptr;
+    for (uint32_t k = 0; k < strip.lost; ++k) f(lost[k]);
+  }
+
   uint32_t root_of(const Strip& strip, uint32_t region) const {
     return birth_[strip.first_run + region];
   }
@@ -136,8 +157,8 @@ class Forest {
   uint32_t* label_;      // [runs]
   uint32_t* birth_;      // [runs], of each strip from its first_run on; later the regions' roots
   uint64_t* area_;       // [runs], of roots
-  uint32_t* lost_;       // roots that were joined to another strip's
-  uint32_t lost_count_ = 0;
+  uint32_t* lost_;       // [2 runs], of each strip: roots that were joined to another strip's
+  size_t seam_ = 0;      // pixels of a row, or, of several slices, of a slice
   Block memory_;
 };
 

@@ -1,64 +1,8 @@
 // The C interface, as a program sees it that knows nothing else of ours.
-#include <gtest/gtest.h>
+#include "tests/library/library_case.hpp"
 
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "library/regions.h"
-
+namespace regions::test {
 namespace {
-
-constexpr int kWidth = 53, kHeight = 37;  // odd, so that chroma and rows are padded somewhere
-
-struct Close {
-  void operator()(RegionsFilter* filter) const { regions_close(filter); }
-};
-using Filter = std::unique_ptr<RegionsFilter, Close>;
-
-Filter open(const char* algorithm, const char* device = "cpu") {
-  Filter filter(regions_open(algorithm, device, 2));
-  EXPECT_TRUE(filter) << regions_error();
-  return filter;
-}
-
-template <class T>
-RegionsPicture picture(const char* format, std::vector<T>& pixels, int channels = 1) {
-  RegionsPicture p = {};
-  p.format = format;
-  p.width = kWidth;
-  p.height = kHeight;
-  p.plane[0] = pixels.data();
-  p.pitch[0] = static_cast<ptrdiff_t>(sizeof(T)) * kWidth * channels;
-  return p;
-}
-
-// 20 but for 6x4 pixels of 200 at (3, 2) and 10x5 of 240 at (20, 12).
-std::vector<uint8_t> rectangles() {
-  std::vector<uint8_t> pixels(kWidth * kHeight, 20);
-  const auto fill = [&](int x0, int y0, int w, int h, uint8_t value) {
-    for (int y = y0; y < y0 + h; ++y) {
-      std::memset(&pixels[static_cast<size_t>(y * kWidth + x0)], value, static_cast<size_t>(w));
-    }
-  };
-  fill(3, 2, 6, 4, 200);
-  fill(20, 12, 10, 5, 240);
-  return pixels;
-}
-
-struct Labelled {
-  std::vector<uint8_t> in = rectangles();
-  std::vector<uint32_t> labels = std::vector<uint32_t>(kWidth * kHeight, 77);
-  RegionsRegion regions[4] = {};
-  RegionsFrame frame = {};
-  Labelled() {
-    frame.in = picture("GRAY8", in);
-    frame.labels = picture("U32_LE", labels);
-    frame.regions = regions;
-    frame.capacity = 4;
-  }
-};
 
 TEST(Library, LabelsAndRegions) {
   const Filter filter = open("cclabel");
@@ -194,80 +138,6 @@ TEST(Library, OverlaysMayGoElsewhere) {
   EXPECT_EQ(elsewhere, in_place);
 }
 
-// A graph of superpixels, as an application reads it: two halves, bright and dark.
-TEST(Library, SuperpixelsComeWithColoursAndNeighbours) {
-  const Filter filter = open("slicsuperpixel");
-  ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
-  ASSERT_EQ(regions_set(filter.get(), "superpixels", "2"), REGIONS_OK);
-  std::vector<uint8_t> pixels(kWidth * kHeight, 255);
-  for (int y = 0; y < kHeight; ++y) {
-    for (int x = 0; x < kWidth / 2; ++x) pixels[y * kWidth + x] = 0;
-  }
-  RegionsRegion regions[4];
-  RegionsMoments moments[4];
-  RegionsBorder borders[12];
-  RegionsFrame frame = {};
-  frame.in = picture("GRAY8", pixels);
-  frame.regions = regions;
-  frame.capacity = 4;
-  frame.moments = moments;
-  frame.borders = borders;
-  ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
-  ASSERT_EQ(frame.count, 2u);
-  EXPECT_EQ(moments[0].sum_lab[0], 28 * regions[0].area);   // L = 0
-  EXPECT_EQ(moments[1].sum_lab[0], 228 * regions[1].area);  // L = 100
-  ASSERT_EQ(frame.border_count, 1u);
-  EXPECT_EQ(borders[0].first, 1u);
-  EXPECT_EQ(borders[0].second, 2u);
-  EXPECT_EQ(borders[0].length, static_cast<uint32_t>(kHeight));
-  // Of those that fit.
-  frame.capacity = 1;
-  ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
-  EXPECT_EQ(frame.total, 2u);
-  EXPECT_EQ(frame.count, 1u);
-  EXPECT_EQ(frame.border_count, 0u);
-
-  const Filter labeller = open("cclabel");
-  Labelled l;
-  l.frame.borders = borders;
-  ASSERT_EQ(regions_set(labeller.get(), "output", "none"), REGIONS_OK);
-  EXPECT_EQ(regions_process(labeller.get(), &l.frame), REGIONS_ERROR_INPUT);
-}
-
-// The second rectangle has five rows of ten pixels, the first one four of six.
-TEST(Library, RunsAreTheRegionsPixels) {
-  const Filter filter = open("cclabel");
-  ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
-  Labelled l;
-  RegionsRun runs[9] = {};
-  l.frame.runs = runs;
-  l.frame.run_capacity = 9;
-  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
-  ASSERT_EQ(l.frame.run_count, 9u);
-  EXPECT_EQ(l.frame.runs_truncated, 0u);
-  for (uint32_t i = 0; i < 9; ++i) {
-    const bool first = i < 4;
-    EXPECT_EQ(runs[i].id, first ? 1u : 2u);
-    EXPECT_EQ(runs[i].x, first ? 3u : 20u);
-    EXPECT_EQ(runs[i].y, first ? 2 + i : 8 + i);
-    EXPECT_EQ(runs[i].width, first ? 6u : 10u);
-  }
-  l.frame.run_capacity = 5;
-  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
-  EXPECT_EQ(l.frame.run_count, 5u);
-  EXPECT_EQ(l.frame.runs_truncated, 1u);
-  // Of the regions that are set.
-  l.frame.run_capacity = 9;
-  l.frame.capacity = 1;
-  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
-  EXPECT_EQ(l.frame.run_count, 4u);
-  l.frame.run_capacity = 0;
-  EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_ERROR_INPUT);
-  const Filter other = open("slicsuperpixel");
-  l.frame.run_capacity = 9;
-  EXPECT_EQ(regions_process(other.get(), &l.frame), REGIONS_ERROR_INPUT);
-}
-
 // What is wrong is named, and the next frame works.
 TEST(Library, WhatIsWrongIsNamed) {
   const Filter filter = open("cclabel");
@@ -350,3 +220,4 @@ TEST(Library, EveryAlgorithmRunsOnBothDevicesAlike) {
 }
 
 }  // namespace
+}  // namespace regions::test

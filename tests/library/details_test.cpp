@@ -1,0 +1,82 @@
+// What regions come with beyond their records: colours, neighbours, runs.
+#include "tests/library/library_case.hpp"
+
+namespace regions::test {
+namespace {
+
+// A graph of superpixels, as an application reads it: two halves, bright and dark.
+TEST(Library, SuperpixelsComeWithColoursAndNeighbours) {
+  const Filter filter = open("slicsuperpixel");
+  ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
+  ASSERT_EQ(regions_set(filter.get(), "superpixels", "2"), REGIONS_OK);
+  std::vector<uint8_t> pixels(kWidth * kHeight, 255);
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth / 2; ++x) pixels[y * kWidth + x] = 0;
+  }
+  RegionsRegion regions[4];
+  RegionsMoments moments[4];
+  RegionsBorder borders[12];
+  RegionsFrame frame = {};
+  frame.in = picture("GRAY8", pixels);
+  frame.regions = regions;
+  frame.capacity = 4;
+  frame.moments = moments;
+  frame.borders = borders;
+  ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
+  ASSERT_EQ(frame.count, 2u);
+  EXPECT_EQ(moments[0].sum_lab[0], 28 * regions[0].area);   // L = 0
+  EXPECT_EQ(moments[1].sum_lab[0], 228 * regions[1].area);  // L = 100
+  ASSERT_EQ(frame.border_count, 1u);
+  EXPECT_EQ(borders[0].first, 1u);
+  EXPECT_EQ(borders[0].second, 2u);
+  EXPECT_EQ(borders[0].length, static_cast<uint32_t>(kHeight));
+  // Of those that fit.
+  frame.capacity = 1;
+  ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
+  EXPECT_EQ(frame.total, 2u);
+  EXPECT_EQ(frame.count, 1u);
+  EXPECT_EQ(frame.border_count, 0u);
+
+  const Filter labeller = open("cclabel");
+  Labelled l;
+  l.frame.borders = borders;
+  ASSERT_EQ(regions_set(labeller.get(), "output", "none"), REGIONS_OK);
+  EXPECT_EQ(regions_process(labeller.get(), &l.frame), REGIONS_ERROR_INPUT);
+}
+
+// The second rectangle has five rows of ten pixels, the first one four of six.
+TEST(Library, RunsAreTheRegionsPixels) {
+  const Filter filter = open("cclabel");
+  ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
+  Labelled l;
+  RegionsRun runs[9] = {};
+  l.frame.runs = runs;
+  l.frame.run_capacity = 9;
+  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+  ASSERT_EQ(l.frame.run_count, 9u);
+  EXPECT_EQ(l.frame.runs_truncated, 0u);
+  for (uint32_t i = 0; i < 9; ++i) {
+    const bool first = i < 4;
+    EXPECT_EQ(runs[i].id, first ? 1u : 2u);
+    EXPECT_EQ(runs[i].x, first ? 3u : 20u);
+    EXPECT_EQ(runs[i].y, first ? 2 + i : 8 + i);
+    EXPECT_EQ(runs[i].width, first ? 6u : 10u);
+  }
+  l.frame.run_capacity = 5;
+  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+  EXPECT_EQ(l.frame.run_count, 5u);
+  EXPECT_EQ(l.frame.runs_truncated, 1u);
+  // Of the regions that are set.
+  l.frame.run_capacity = 9;
+  l.frame.capacity = 1;
+  ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+  EXPECT_EQ(l.frame.run_count, 4u);
+  l.frame.run_capacity = 0;
+  EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_ERROR_INPUT);
+  const Filter other = open("slicsuperpixel");
+  l.frame.run_capacity = 9;
+  EXPECT_EQ(regions_process(other.get(), &l.frame), REGIONS_ERROR_INPUT);
+}
+
+}  // namespace
+}  // namespace regions::test
