@@ -184,23 +184,24 @@ def document(gpu, cpu, cpus, cuts):
     parts = ["# Performance\n",
              "Written by `bench/run` from the records in `bench/results`; do not edit.\n"]
     wanted = ["what", "wanted", "measured", ""]
-    beside = superpixel_tables.recorded()
+    beside, cubes = superpixel_tables.recorded(), volume_tables.recorded_cubes()
     if gpu:
         parts += ["## What was asked for, GPU\n",
                   table(wanted, gpu.musts() + cut_tables.musts_on_gpu(cuts[0], verdict) +
                         cut_tables.element_must(gpu.figures, verdict) +
                         superpixel_tables.gpu_musts(gpu.figures) +
-                        volume_tables.musts(gpu.figures, gpu.anchors, verdict))]
+                        volume_tables.musts(gpu.figures, gpu.anchors))]
     if cpu:
         asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]
         parts += ["## What was asked for, CPU\n",
                   table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict) +
-                        superpixel_tables.musts(beside) + quality_tables.musts(verdict))]
+                        superpixel_tables.musts(beside) + quality_tables.musts(verdict) +
+                        (cubes.musts() if cubes else []))]
     if gpu:
         parts += gpu_parts(gpu)
     for each in cpus:
         parts += cpu_parts(each)
-    parts += superpixel_tables.peers(beside)
+    parts += superpixel_tables.peers(beside) + (cubes.part(table) if cubes else [])
     for each in [cuts[0], *cuts[1]]:
         if each:
             parts += ["## Minimum cuts: " + each.record["device"] + "\n",

@@ -1,4 +1,7 @@
 """The report's tables of volumes and of the founding papers' methods."""
+from figures import Figures, records
+from phrases import machine_of, number, ratio, times, verdict
+
 SIDES = (128, 256)
 
 
@@ -68,7 +71,51 @@ class Volumes:
         return ["variant", *heads], lines
 
 
-def musts(figures, anchors, verdict):
+class Cubes:
+    """cclabel beside cc3d and SciPy on one CPU, cube by cube: the fastest of some runs each."""
+
+    def __init__(self, figures):
+        self.figures = figures
+        self.rows = figures.select(what="volume", backend="cpu", connectivity=26)
+        self.contents = list(dict.fromkeys(row["content"] for row in self.rows))
+
+    def of(self, by, content, threads=1):
+        found = [row["fastest_us"] for row in self.rows if row["by"].startswith(by)
+                 and row["content"] == content and row["threads"] == threads]
+        return found[-1] if found else None
+
+    def musts(self):
+        faster = min((ratio(self.of("cc3d", content), self.of("cclabel", content)), content)
+                     for content in self.contents)
+        scaled = min((ratio(self.of("cclabel", content), self.of("cclabel", content, 2)), content)
+                     for content in self.contents)
+        return [["volume 256³, 26 neighbours, 1 thread, of cc3d's rate", "> 1×",
+                 f"{faster[0]:.2f}× at worst ({faster[1]})", verdict(faster[0] > 1)],
+                ["volume 256³, 26 neighbours, 2 threads, of 1 thread's rate", "≥ 1.7×",
+                 f"{scaled[0]:.2f}× at worst ({scaled[1]})", verdict(scaled[0] >= 1.7)]]
+
+    def part(self, table):
+        makers = dict.fromkeys(row["by"] for row in self.rows if row["by"] != "cclabel")
+        lines = [[content, number(self.of("cclabel", content) / 1000),
+                  number(self.of("cclabel", content, 2) / 1000),
+                  *[f"{number(took / 1000)} ({times(took / self.of('cclabel', content))})"
+                    for by in makers if (took := self.of(by, content))]]
+                 for content in self.contents]
+        return [f"## Volumes on the CPU: {self.figures.record['cpu']}\n",
+                machine_of(self.figures) + ".\n",
+                "Milliseconds for the labels of a binary volume 256³, 26-connected, the fastest of "
+                "some runs (`bench/peers/volumes.py --ours`, cube by cube); in brackets, of our time "
+                "on one thread.\n",
+                table(["content", "cclabel", "cclabel, 2 threads", *makers], lines)]
+
+
+def recorded_cubes():
+    """The record of volumes on a CPU, or None."""
+    found = [record for record in records().values() if record.get("suite") == "volumes-cpu"]
+    return Cubes(Figures(found[-1])) if found else None
+
+
+def musts(figures, anchors):
     """Rows of what was asked for: [what, wanted, measured, verdict]."""
     volumes, rows = Volumes(figures), []
     for side in SIDES:
