@@ -16,11 +16,13 @@ class Turns {
     std::unique_lock lock(mutex_);
     passed_changed_.wait(lock, [&] { return passed_ == turn; });
   }
-  // At a frame's end: passes its turn, in order, if its work failed to.
-  void finish(uint64_t turn) {
+  // At a frame's end: passes its turn, in order, if its work failed to, after calling missed().
+  template <class F>
+  void finish(uint64_t turn, F missed) {
     std::unique_lock lock(mutex_);
     passed_changed_.wait(lock, [&] { return passed_ >= turn; });
     if (passed_ > turn) return;
+    missed();
     ++passed_;
     passed_changed_.notify_all();
   }

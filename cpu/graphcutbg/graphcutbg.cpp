@@ -57,8 +57,12 @@ class GraphCutBgCpu final : public GraphCutBg {
     expects(!task.view.shows_image() || !replacement_.empty(),
             "replace-with=image, but there is no replace-image");
     task.turn = turns_.take();
-    const Afterwards passes(queue_of(queue), [this, turn = task.turn] { turns_.finish(turn); });
     task.resets = std::exchange(resets_, false);
+    const Afterwards passes(queue_of(queue), [this, turn = task.turn, resets = task.resets] {
+      turns_.finish(turn, [&] {
+        if (resets) start_again(canvas());  // else the reset would be lost
+      });
+    });
     task.verifies = params.verify;
     queue_of(queue).submit([this, task] {
       turns_.await(task.turn);

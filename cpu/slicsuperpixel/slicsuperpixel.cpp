@@ -73,7 +73,8 @@ class SlicCpu final : public Algorithm<Params> {
       warm = {true, std::exchange(forget_, false), turns_.take()};
     }
     const Afterwards passes(queue_of(queue), [this, warm] {
-      if (warm.wanted) turns_.finish(warm.turn);
+      if (!warm.wanted) return;
+      turns_.finish(warm.turn, [&] { last_.grid = {}; });  // nothing to start from
     });
     queue_of(queue).submit([this, job, params, warm] { cluster(job, params, warm); });
     Job pieces;
