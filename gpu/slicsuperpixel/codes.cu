@@ -40,7 +40,7 @@ void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                  cudaStream_t stream) {
   if (clusters.reach[0]) return write_adaptive_codes(clusters, iterations, codes, counts, stream);
   with_shape(clusters.grid, [&]<class T>(T) {
-    launch_chained(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, stream, clusters,
+    launch_chained(codes_kernel<T>, blocks_of<T>(clusters.grid), T::threads, 0, stream, clusters,
                    iterations, codes, counts);
   });
 }

@@ -179,13 +179,13 @@ void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream
     iterate_adaptive(clusters, iteration, rows, stream);
   } else {
     with_shape(clusters.grid, [&]<class T>(T) {
-      launch_chained(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, stream,
+      launch_chained(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream,
                      clusters, iteration, rows.phase);
     });
   }
   if (!clusters.moved) return;
   launch_chained(movement_kernel, blocks_for(clusters.grid.cells(), PixelBlock::threads),
-                 PixelBlock::threads, stream, clusters, iteration);
+                 PixelBlock::threads, 0, stream, clusters, iteration);
 }
 
 }  // namespace regions::slic

@@ -192,11 +192,11 @@ void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale,
   const Joining joining{pieces, scale, least};
   make_first_choices(joining, stream);
   for (int round = 0; round < JoinRounds::wide; ++round) {
-    launch_chained(follow_kernel, JoinRounds::follow_blocks, kThreads, stream, joining, round);
-    launch_chained(choose_again_kernel, JoinRounds::choose_blocks, kThreads, stream, joining,
+    launch_chained(follow_kernel, JoinRounds::follow_blocks, kThreads, 0, stream, joining, round);
+    launch_chained(choose_again_kernel, JoinRounds::choose_blocks, kThreads, 0, stream, joining,
                    round);
   }
-  launch_chained(finish_few_kernel, 1, kLast, stream, joining);
+  launch_chained(finish_few_kernel, 1, kLast, 0, stream, joining);
   launch_cooperative(finish_many_kernel, static_cast<unsigned>(pieces.join_blocks), kLast, 0,
                      stream, joining);
 }

@@ -128,12 +128,12 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
 }  // namespace
 
 void number_labels(const Pieces& pieces, LabelMap labels, cudaStream_t stream) {
-  launch_chained(mark_kernel, tile_grid(pieces), kThreads, stream, pieces);
-  launch_chained(rank_kernel, static_cast<unsigned>(pieces.rows), NumberBlock::threads, stream,
+  launch_chained(mark_kernel, tile_grid(pieces), kThreads, 0, stream, pieces);
+  launch_chained(rank_kernel, static_cast<unsigned>(pieces.rows), NumberBlock::threads, 0, stream,
                  pieces);
   const auto address = reinterpret_cast<uintptr_t>(labels.data);
   const bool aligned = (address | static_cast<uintptr_t>(labels.pitch)) % 16 == 0;
-  launch_chained(write_kernel, tile_grid(pieces), T::threads, stream, pieces, labels, aligned);
+  launch_chained(write_kernel, tile_grid(pieces), T::threads, 0, stream, pieces, labels, aligned);
 }
 
 }  // namespace regions::slic

@@ -55,8 +55,8 @@ void join_seams(Image<const uint8_t> codes, const Pieces& pieces, cudaStream_t s
   launch_chained(join_seams_kernel,
                  dim3(blocks_for(static_cast<size_t>(longest), kThreads),
                       static_cast<unsigned>(pieces.rows - 1 + pieces.columns - 1)),
-                 kThreads, stream, codes, pieces);
-  launch_chained(gather_kernel, tile_grid(pieces), kThreads, stream, pieces);
+                 kThreads, 0, stream, codes, pieces);
+  launch_chained(gather_kernel, tile_grid(pieces), kThreads, 0, stream, pieces);
 }
 
 }  // namespace regions::slic

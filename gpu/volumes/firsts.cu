@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "gpu/cclabel/runs.hpp"
-#include "gpu/volumes/chain.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/volumes/firsts.hpp"
 #include "gpu/volumes/records.hpp"
 #include "gpu/volumes/tuning.hpp"
@@ -51,8 +51,7 @@ __global__ __launch_bounds__(kRowThreads) void drop_smallest_kernel(
 
 __global__ __launch_bounds__(kThreads) void number_kernel(Firsts f, Count which, Records records) {
   __shared__ uint32_t warp_sums[kThreads / 32];
-  let_next_start();
-  wait_for_earlier();
+  await_last();
   uint32_t earlier = 0;
   for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kThreads) earlier += f.sums[k];
   uint32_t start;
@@ -103,8 +102,8 @@ void drop_smallest(const Firsts& firsts, uint32_t limit, cclabel::Selection* sel
 }
 
 void number_firsts(const Firsts& firsts, Count count, const Records& records, cudaStream_t stream) {
-  launch_next(number_kernel, blocks_for(firsts.words, Firsts::kSumWords), kThreads, 0, stream,
-              firsts, count, records);
+  launch_chained(number_kernel, blocks_for(firsts.words, Firsts::kSumWords), kThreads, 0, stream,
+                 firsts, count, records);
 }
 
 }  // namespace regions::volumes

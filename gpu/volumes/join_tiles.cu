@@ -1,6 +1,6 @@
 // Joins the tiles' components where runs of different tiles touch, and gives each its root, if that
 // is asked for.
-#include "gpu/volumes/chain.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/volumes/contacts.hpp"
 #include "gpu/volumes/groups.hpp"
 #include "gpu/volumes/phases.hpp"
@@ -127,8 +127,7 @@ __global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel
   const auto cls = static_cast<int>(blockIdx.z);
   const Slices<connectivity> slices{v, cls, place.layer};
   pairs.clear();
-  let_next_start();
-  wait_for_earlier();
+  await_last();
   if (cls == 0) count_parts<T>(v, place);
   __syncthreads();  // nothing is seen
   using Space = Tile<T, connectivity>;
@@ -184,7 +183,7 @@ void launch_joins(const Volume& v, cudaStream_t stream) {
   const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
   const dim3 grid(v.tiles(), static_cast<unsigned>(v.stack.layers),
                   static_cast<unsigned>(v.classes));
-  launch_next(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
+  launch_chained(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
   if (v.sides_alone) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,
          v);

@@ -1,6 +1,6 @@
 // Labels each tile by itself: thresholds it, and joins its runs in shared memory, one block a tile.
 #include "gpu/cclabel/runs.hpp"
-#include "gpu/volumes/chain.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/readers.hpp"
 #include "gpu/volumes/tile.hpp"

@@ -4,7 +4,7 @@
 
 #include "gpu/cclabel/runs.hpp"
 #include "gpu/cclabel/writers.hpp"
-#include "gpu/volumes/chain.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
 
@@ -206,7 +206,7 @@ struct Launch {
                                  static_cast<int>(bytes)),
             "asking for shared memory");
     }
-    launch_next(write_kernel<Writer>, grid, kThreads, bytes, stream, volume, shape, writer);
+    launch_chained(write_kernel<Writer>, grid, kThreads, bytes, stream, volume, shape, writer);
   }
 };
 

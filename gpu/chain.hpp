@@ -1,23 +1,39 @@
 // Kernels in a chain: the blocks of one may come up while those of the one before are still at work
-// (programmatic dependent launch, compute capability 9.0), which hides what it takes to start. Each
-// begins with await_last(), before it touches what another kernel of the frame writes or reads.
+// (programmatic dependent launch, compute capability 9.0), which hides what it takes to start: of
+// kernels of microseconds, a good part of the time. Each waits before it touches what another
+// kernel of the frame writes or reads.
 #pragma once
 
 #include "gpu/launch.hpp"
 
-namespace regions::slic {
+namespace regions {
 
 #ifdef __CUDACC__
-// Everything launched before is complete after this. All blocks must call it.
-__device__ inline void await_last() {
+
+// The next kernel's blocks may come up. All blocks of this one are there by then, so that those do
+// not take their place.
+__device__ inline void let_next_start() {
 #if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();  // the next one's blocks may come up, too
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+// Everything launched before is complete after this. All blocks must call it.
+__device__ inline void wait_for_earlier() {
+#if __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
 }
+
+// Both.
+__device__ inline void await_last() {
+  let_next_start();
+  wait_for_earlier();
+}
+
 #endif
 
-// Whether this file's kernels, as compiled for the device, wait in await_last(). Code made from the
+// Whether our kernels, as compiled for the device, wait in wait_for_earlier(). Code made from the
 // intermediate language of older devices does not, wherever it runs.
 inline bool can_chain(const void* kernel) {
   static const bool can = [kernel] {
@@ -28,13 +44,16 @@ inline bool can_chain(const void* kernel) {
   return can;
 }
 
-// launch() for a kernel that begins with await_last().
+// launch() for a kernel that waits in wait_for_earlier() or await_last().
 template <class... Declared, class... Given>
-void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, cudaStream_t stream,
-                    Given&&... given) {
+void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
+                    cudaStream_t stream, Given&&... given) {
   const auto* const address = reinterpret_cast<const void*>(kernel);
-  if (!can_chain(address)) return launch(kernel, grid, block, 0, stream, given...);
+  if (!can_chain(address)) {
+    return launch(kernel, grid, block, shared_bytes, stream, std::forward<Given>(given)...);
+  }
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  may_fail(Fault::launch);
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     cudaLaunchAttribute attribute = {};
@@ -43,6 +62,7 @@ void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, cudaStre
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = block;
+    config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = 1;
@@ -50,4 +70,4 @@ void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, cudaStre
   }(std::forward<Given>(given)...);
 }
 
-}  // namespace regions::slic
+}  // namespace regions
