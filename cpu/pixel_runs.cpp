@@ -9,18 +9,6 @@ namespace {
 
 constexpr int kMostBands = 64;
 
-// Calls visit(label, begin, end) for the runs of labels 1..most in a row.
-template <class Visit>
-void for_each_run(const uint32_t* row, int width, uint32_t most, Visit visit) {
-  for (int begin = 0, end; begin < width; begin = end) {
-    const uint32_t label = row[begin];
-    const uint32_t* after =
-        std::find_if(row + begin + 1, row + width, [&](uint32_t other) { return other != label; });
-    end = static_cast<int>(after - row);
-    if (label - 1 < most) visit(label, begin, end);  // background wraps
-  }
-}
-
 }  // namespace
 
 void RunList::allocate(Backend& backend, const Setup& setup) {
@@ -35,11 +23,11 @@ void RunList::fill(ConstLabelMap labels, const RegionTable& table, const Workers
   };
   const auto for_each_in_band = [&](int band, auto visit) {
     for (int y = begin_of(band); y < begin_of(band + 1); ++y) {
-      for_each_run(labels.row(y), labels.width, table.capacity,
-                   [&](uint32_t label, int begin, int end) {
-                     visit(PixelRun{label, static_cast<uint32_t>(begin), static_cast<uint32_t>(y),
-                                    static_cast<uint32_t>(end - begin)});
-                   });
+      for_each_piece(labels.row(y), labels.width, [&](uint32_t label, int begin, int end) {
+        if (label - 1 >= table.capacity) return;  // background wraps
+        visit(PixelRun{label, static_cast<uint32_t>(begin), static_cast<uint32_t>(y),
+                       static_cast<uint32_t>(end - begin)});
+      });
     }
   };
   uint32_t before[kMostBands + 1] = {};  // runs in the bands before

@@ -1,10 +1,23 @@
 // The pixels of regions as runs, read from the final label map.
 #pragma once
 
+#include <algorithm>
+
 #include "core/algorithm.hpp"
 #include "cpu/workers.hpp"
 
 namespace regions {
+
+// Calls visit(label, begin, end) for the longest pieces of a row with one label, 0 too.
+template <class Visit>
+void for_each_piece(const uint32_t* row, int width, Visit visit) {
+  for (int begin = 0, end = 0; begin < width; begin = end) {
+    const uint32_t label = row[begin];
+    const auto other = [&](uint32_t value) { return value != label; };
+    end = static_cast<int>(std::find_if(row + begin + 1, row + width, other) - row);
+    visit(label, begin, end);
+  }
+}
 
 class RunList {
  public:

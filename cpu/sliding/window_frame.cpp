@@ -6,6 +6,7 @@
 
 #include "cpu/cclabel/measure.hpp"
 #include "cpu/cclabel/values.hpp"
+#include "cpu/pixel_runs.hpp"
 #include "cpu/tracking.hpp"
 
 namespace regions {
@@ -20,17 +21,6 @@ void for_each_row(int height, const Workers& workers, Body body) {
     const auto begin_of = [&](int b) { return static_cast<int>(int64_t{height} * b / kBands); };
     for (int y = begin_of(band); y < begin_of(band + 1); ++y) body(band, y);
   });
-}
-
-// Calls visit(label, begin, end) for the longest pieces of a row with one label, 0 too.
-template <class Visit>
-void for_each_piece(const uint32_t* row, int width, Visit visit) {
-  for (int begin = 0, end = 0; begin < width; begin = end) {
-    const uint32_t label = row[begin];
-    const auto other = [&](uint32_t value) { return value != label; };
-    end = static_cast<int>(std::find_if(row + begin + 1, row + width, other) - row);
-    visit(label, begin, end);
-  }
 }
 
 void add_piece(const ConstFrame& in, uint32_t label, int y, int begin, int end, Region& r) {
