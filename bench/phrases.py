@@ -53,6 +53,8 @@ def streams_table(figures):
     for row in figures.select(what="streams"):
         source = (f"{row['width']}x{row['height']} {row['source']}" if row["source"] != "launch"
                   else "1920x1080 H.264 decoded by nvh264dec")
+        if is_live(row):
+            source += ", live at 30 frames/s each"
         groups.setdefault((source, chain_of(row)), {})[row["streams"]] = row["frames_per_second"]
     counts = sorted({count for rates in groups.values() for count in rates})
     return table(["frames from", "elements"] + [str(count) for count in counts],
@@ -73,6 +75,10 @@ def work_of(figures):
     return max((row["work_us"] for row in rows), default=None)
 
 
+def is_live(row):
+    return "sync=true" in row["from"]
+
+
 def streams(figures):
     """Many streams in one process, if the record has them."""
     if not figures.select(what="streams"):
@@ -84,6 +90,10 @@ def streams(figures):
         parts.append(f"The work of the three elements on a frame of the clip, from the first kernel "
                      f"to the last, adds up to {work:.0f} µs with one frame alone on the device: "
                      f"{1e6 / work:.0f} frames a second if nothing overlapped.\n")
+    for row in filter(is_live, figures.select(what="streams")):
+        parts.append(f"{row['streams']} live streams of 1080p at 30 frames/s through that chain: "
+                     f"{row['frames_expected'] - row['frames']} of {row['frames_expected']} frames "
+                     "dropped.\n")
     apart, stacked = (rate_of(figures, source="cuda", height=height) for height in (480, 7680))
     gains = [f"{16 * rate / max(apart[chain, count] for count in (8, 16)):.1f}× for `{chain}`"
              for (chain, streams), rate in stacked.items() if streams == 2 and (chain, 16) in apart]
