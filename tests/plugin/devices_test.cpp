@@ -1,5 +1,7 @@
 // On a machine with a CUDA device: elements give the same bytes and regions on both devices, from
 // system memory and from CUDA memory. Elsewhere these tests say that they were skipped.
+#include <map>
+
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -187,6 +189,37 @@ TEST(Cuda, ManyElementsAtOnce) {
   gst_element_set_state(pipeline, GST_STATE_NULL);
   gst_object_unref(bus);
   gst_object_unref(pipeline);
+}
+
+// "cuda:N" of an element that is made ready; empty if it cannot be.
+std::string device_of(GstElement* element) {
+  if (gst_element_set_state(element, GST_STATE_READY) == GST_STATE_CHANGE_FAILURE) return "";
+  gchar* text = nullptr;
+  g_object_get(element, "active-device", &text, nullptr);
+  const std::string name = text ? text : "";
+  g_free(text);
+  return name.substr(0, name.find(' '));
+}
+
+TEST(Cuda, NewElementsGoWhereTheFewestAre) {
+  NEEDS_CUDA();
+  GstElement* last = gst_element_factory_make("cclabel", nullptr);
+  g_object_set(last, "device", 1, "cuda-device-id", 1, nullptr);
+  const bool are_two = device_of(last) == "cuda:1";
+  gst_element_set_state(last, GST_STATE_NULL);
+  gst_object_unref(last);
+  if (!are_two) GTEST_SKIP() << "one CUDA device only: nothing to choose from";
+  std::map<std::string, int> placed;
+  std::vector<GstElement*> elements;
+  for (const char* name : {"cclabel", "graphcutbg", "slicsuperpixel", "cclabel"}) {
+    elements.push_back(gst_element_factory_make(name, nullptr));
+    ++placed[device_of(elements.back())];
+  }
+  EXPECT_EQ(placed["cuda:0"], placed["cuda:1"]);
+  for (GstElement* element : elements) {
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_object_unref(element);
+  }
 }
 
 TEST(Cuda, MemoryThatIsNotThereIsAClearError) {
