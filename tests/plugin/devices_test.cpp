@@ -201,14 +201,18 @@ std::string device_of(GstElement* element) {
   return name.substr(0, name.find(' '));
 }
 
+bool have_second_device() {
+  GstElement* element = gst_element_factory_make("cclabel", nullptr);
+  g_object_set(element, "device", 1, "cuda-device-id", 1, nullptr);
+  const bool is_there = device_of(element) == "cuda:1";
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(element);
+  return is_there;
+}
+
 TEST(Cuda, NewElementsGoWhereTheFewestAre) {
   NEEDS_CUDA();
-  GstElement* last = gst_element_factory_make("cclabel", nullptr);
-  g_object_set(last, "device", 1, "cuda-device-id", 1, nullptr);
-  const bool are_two = device_of(last) == "cuda:1";
-  gst_element_set_state(last, GST_STATE_NULL);
-  gst_object_unref(last);
-  if (!are_two) GTEST_SKIP() << "one CUDA device only: nothing to choose from";
+  if (!have_second_device()) GTEST_SKIP() << "one CUDA device only: nothing to choose from";
   std::map<std::string, int> placed;
   std::vector<GstElement*> elements;
   for (const char* name : {"cclabel", "graphcutbg", "slicsuperpixel", "cclabel"}) {
@@ -219,6 +223,21 @@ TEST(Cuda, NewElementsGoWhereTheFewestAre) {
   for (GstElement* element : elements) {
     gst_element_set_state(element, GST_STATE_NULL);
     gst_object_unref(element);
+  }
+}
+
+// What is asked for once of a device must be asked for of each.
+TEST(Cuda, TheSecondDeviceGivesWhatTheFirstGives) {
+  NEEDS_CUDA();
+  if (!have_second_device()) GTEST_SKIP() << "one CUDA device only";
+  for (const char* line :
+       {"cclabel output=labels", "cclabel output=labels depth=3 connectivity=26",
+        "cclabel output=none track=true", "graphcutbg output=mask", "slicsuperpixel output=labels",
+        "slicsuperpixel output=none method=report", "slicsuperpixel output=mean variant=slico"}) {
+    for (const char* format : {"NV12", "BGRx"}) {
+      const std::string on = std::string(line) + " device=cuda cuda-device-id=";
+      EXPECT_TRUE(run(on + "0", format, "") == run(on + "1", format, "")) << line << " " << format;
+    }
   }
 }
 
