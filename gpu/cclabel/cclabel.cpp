@@ -153,7 +153,7 @@ class CcLabelCuda final : public CcLabel {
                            .color_bits = setup_.in.depth};
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
     tracker_.see(rules, tracked, side);
-    share_pixels(tiles, memory, records.capacity, stream);
+    share_pixels(tiles, memory, tracker_.past(), records.capacity, stream);
     slot.side().join(stream);
     tracker_.match(rules, tracked, job.slot, stream);
     publish(job, tiles, records, side);

@@ -13,6 +13,12 @@ struct TrackedRecords {
   uint32_t capacity = 0;
 };
 
+// 32 pixels of the last frame: where its regions were, and the first pixels there of their pieces.
+struct alignas(8) PastWord {
+  uint32_t foreground;
+  uint32_t begins;
+};
+
 // See core/tracking_step.hpp. `report` and `published` are pinned host memory.
 void see_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                 cudaStream_t stream);

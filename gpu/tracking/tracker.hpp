@@ -25,6 +25,8 @@ class Tracker {
 
   // What is put on the stream next comes behind the last frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
+  // For whoever leaves labels in the memory at the first pixels of pieces alone.
+  const Image<PastWord>& past() const { return past_; }
   // Looks at the records and at the tracks. May run beside what counts pixels.
   void see(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
   // Decides from the records and the pixels that were counted in begin()'s memory.
@@ -39,7 +41,10 @@ class Tracker {
  private:
   std::shared_ptr<Backend> backend_;
   Block block_;
+  Block past_block_;
   Block reports_;  // pinned, of slots
+  size_t past_bytes_ = 0;
+  Image<PastWord> past_;
   size_t reset_bytes_ = 0;
   TrackMemory memory_;
   cudaEvent_t finished_ = nullptr;
