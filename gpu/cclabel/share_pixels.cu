@@ -3,6 +3,7 @@
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/tuning.hpp"
 #include "gpu/cclabel/words.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/tracking/tile_pairs.hpp"
 
 namespace regions::cclabel {
@@ -49,6 +50,7 @@ __global__ __launch_bounds__(T::all_words) void share_kernel(Tiles tiles, PairTa
                                                              Image<uint16_t> labels,
                                                              uint32_t capacity) {
   __shared__ TileShares<T> s;
+  let_next_start();
   const TilePlace place = place_of_block(tiles);
   const int me = static_cast<int>(threadIdx.x);
   const int y = place.y + me / T::words, column = place.x / 32 + me % T::words;

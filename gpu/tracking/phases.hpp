@@ -23,9 +23,9 @@ struct alignas(8) PastWord {
 void see_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                 cudaStream_t stream);
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
-                  TrackReport* report, cudaStream_t stream);
+                  cudaStream_t stream);
 void finish_tracks(const TrackMemory& memory, const TrackRules& rules,
-                   const TrackedRecords& records, const RegionTable& published,
+                   const TrackedRecords& records, const RegionTable& published, TrackReport* report,
                    cudaStream_t stream);
 
 }  // namespace regions

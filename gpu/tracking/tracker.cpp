@@ -47,14 +47,13 @@ void Tracker::see(const TrackRules& rules, const TrackedRecords& records, cudaSt
   see_tracks(memory_, rules, records, stream);
 }
 
-void Tracker::match(const TrackRules& rules, const TrackedRecords& records, int slot,
-                    cudaStream_t stream) {
-  match_tracks(memory_, rules, records, reports_.as<TrackReport>() + slot, stream);
+void Tracker::match(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream) {
+  match_tracks(memory_, rules, records, stream);
 }
 
 void Tracker::finish(const TrackRules& rules, const TrackedRecords& records,
-                     const RegionTable& published, cudaStream_t stream) {
-  finish_tracks(memory_, rules, records, published, stream);
+                     const RegionTable& published, int slot, cudaStream_t stream) {
+  finish_tracks(memory_, rules, records, published, reports_.as<TrackReport>() + slot, stream);
   check(cudaEventRecord(finished_, stream), "recording an event");
   last_ = stream;
   has_past_ = true;

@@ -27,13 +27,13 @@ class Tracker {
   const TrackMemory& begin(cudaStream_t stream);
   // For whoever leaves labels in the memory at the first pixels of pieces alone.
   const Image<PastWord>& past() const { return past_; }
-  // Looks at the records and at the tracks. May run beside what counts pixels.
+  // Looks at the records, and at the pixels that were counted in begin()'s memory.
   void see(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
-  // Decides from the records and the pixels that were counted in begin()'s memory.
-  void match(const TrackRules& rules, const TrackedRecords& records, int slot, cudaStream_t stream);
+  // Decides from what was seen.
+  void match(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
   // Gives the records, and the copies of them that are published already, their tracks.
   void finish(const TrackRules& rules, const TrackedRecords& records, const RegionTable& published,
-              cudaStream_t stream);
+              int slot, cudaStream_t stream);
 
   // Once the frame is done.
   const TrackReport& report(int slot) const { return reports_.as<TrackReport>()[slot]; }
