@@ -34,15 +34,17 @@ Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
   m.labels.width = picture.width;
   m.labels.height = picture.height;
   m.labels.pitch = static_cast<ptrdiff_t>(pitch);
+  piece(m.best_of_region, capacity);
+  piece(m.best_of_track, 2 * capacity);
+  for (uint32_t** list : {&m.track_of, &m.joins}) piece(*list, capacity);
+  for (uint32_t** list : {&m.region_of, &m.claims}) piece(*list, 2 * capacity);
   cut.reset_bytes = cut.bytes;
 
   piece(m.pairs.used, m.pairs.most);
   for (Track*& tracks : m.visible) piece(tracks, capacity);
   for (Track*& tracks : m.lost) piece(tracks, capacity);
-  piece(m.best_of_region, capacity);
-  piece(m.best_of_track, 2 * capacity);
-  for (uint32_t** list : {&m.origin, &m.track_of, &m.joins, &m.kept}) piece(*list, capacity);
-  for (uint32_t** list : {&m.region_of, &m.claims, &m.heir}) piece(*list, 2 * capacity);
+  for (uint32_t** list : {&m.origin, &m.kept}) piece(*list, capacity);
+  piece(m.heir, 2 * capacity);
   constexpr size_t kFree = TrackMemory::kMostFree;
   for (uint32_t** list : {&m.row, &m.column}) piece(*list, kFree);
   for (Spot** list : {&m.row_spot, &m.column_spot}) piece(*list, kFree);

@@ -26,11 +26,27 @@ struct TeamOfOne {
   void once(F f) const {
     f();
   }
+  template <class F>
+  uint32_t count(uint32_t count, F f) const {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; ++i) found += f(i);
+    return found;
+  }
   template <class Wanted, class Take>
   uint32_t compact(uint32_t count, Wanted wanted, Take take) const {
     uint32_t rank = 0;
     for (uint32_t i = 0; i < count; ++i) {
       if (wanted(i)) take(i, rank++);
+    }
+    return rank;
+  }
+  template <class Wanted, class Take, class AlsoWanted, class AlsoTake>
+  Two compact_two(uint32_t count, Wanted wanted, Take take, AlsoWanted also_wanted,
+                  AlsoTake also_take) const {
+    Two rank;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (wanted(i)) take(i, rank.first++);
+      if (also_wanted(i)) also_take(i, rank.second++);
     }
     return rank;
   }
@@ -59,9 +75,8 @@ void Tracker::step(const TrackRules& rules, Region* regions, uint32_t count, int
   const TrackCounts before = *memory_.counts;
   const TrackStep step(team, memory_, rules, regions, count, before);
   step.see();
-  step.weigh_pairs();
-  step.match(&reports_[static_cast<size_t>(slot)]);
-  step.finish({});
+  step.match();
+  step.finish({}, &reports_[static_cast<size_t>(slot)]);
 }
 
 }  // namespace regions

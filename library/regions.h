@@ -10,7 +10,8 @@
  *
  * A filter is used by one thread at a time; different filters by as many as you like. Properties
  * and their values are those of the elements (docs/elements.md), given as text as for gst-launch;
- * those that name files are for the elements alone.
+ * those that name files are for the elements alone. Pictures come one by one and leave so: of
+ * cclabel's volumes the library has windows, `depth` with `sliding`, and no `thresholds`.
  */
 #ifndef REGIONS_H
 #define REGIONS_H

@@ -52,9 +52,14 @@ class RunnerOf final : public Runner {
     if constexpr (requires { used_.max_regions; }) {
       setup.max_regions = static_cast<uint32_t>(used_.max_regions);
     }
-    if constexpr (requires { used_.track; }) setup.tracks = used_.track;
-    if constexpr (requires { used_.depth; }) {
-      expects(used_.depth == 1, "volumes are for the element, the library takes single pictures");
+    if constexpr (requires { used_.sliding; }) {
+      expects(
+          used_.depth == 1 || used_.sliding,
+          "the library takes single pictures: depth needs sliding=true, volumes that leave when "
+          "they are full are for the element");
+      setup.depth = static_cast<int>(used_.depth);
+      setup.slides = used_.sliding;
+      setup.tracks = used_.track || used_.sliding;
     }
     if constexpr (requires { used_.thresholds; }) {
       expects(used_.thresholds.count == 0, "lists of thresholds are for the element");
@@ -74,10 +79,16 @@ class RunnerOf final : public Runner {
   void enqueue(const Job& job, Queue& queue) override { algorithm_->enqueue(job, used_, queue); }
   void judge(uint32_t total) const override {
     if constexpr (requires { used_.overflow; }) {
-      expects(total <= limit_ || used_.overflow != decltype(P::overflow)::error ||
-                  used_.output != decltype(P::output)::labels,
-              std::to_string(total) + " regions, but the picture holds labels up to " +
-                  std::to_string(limit_));
+      using OnOverflow = decltype(P::overflow);
+      if (total <= limit_ || used_.output != decltype(P::output)::labels) return;
+      const std::string what = std::to_string(total) +
+                               " regions, but the picture holds labels up to " +
+                               std::to_string(limit_);
+      expects(used_.overflow != OnOverflow::error, what);
+      if constexpr (requires { used_.sliding; }) {
+        expects(!used_.sliding || used_.overflow == OnOverflow::saturate,
+                what + "; sliding=true takes overflow=saturate, not drop-smallest");
+      }
     }
   }
   void reset() override { algorithm_->reset(); }

@@ -141,26 +141,25 @@ class CcLabelCuda final : public CcLabel {
     return Method::propagation;
   }
   // Of neighbouring frames only what stands between begin() and finish() is in each other's way.
-  // Regions are measured and looked at while pixels are counted; what shows no track is published
-  // and written while one block decides.
+  // Regions are measured while pixels are counted; what shows no track is published and written
+  // while tracks are looked for.
   void track(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
              const Slot& slot, cudaStream_t stream) {
     const cudaStream_t side = slot.side().fork(stream);
     measure_regions(tiles, job.in, records, side);
     const TrackMemory& memory = tracker_.begin(stream);
-    slot.side().fork(stream);  // the last frame's tracks are there for see()
     const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
                            .color_bits = setup_.in.depth};
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
-    tracker_.see(rules, tracked, side);
-    share_pixels(tiles, memory, records.capacity, stream);
+    share_pixels(tiles, memory, tracker_.past(), records.capacity, stream);
     slot.side().join(stream);
-    tracker_.match(rules, tracked, job.slot, stream);
+    tracker_.see(rules, tracked, stream);
+    tracker_.match(rules, tracked, stream);
     publish(job, tiles, records, side);
     if (!job.labels.empty()) write_labels(tiles, job.labels, side);
     slot.side().join(stream);  // the published records and the label map are there
     const RegionTable published = job.table.regions ? job.table : RegionTable{};
-    tracker_.finish(rules, tracked, published, stream);
+    tracker_.finish(rules, tracked, published, job.slot, stream);
     write_picture(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }

@@ -5,6 +5,7 @@
 #include "gpu/cclabel/tuning.hpp"
 #include "gpu/cclabel/warp.hpp"
 #include "gpu/cclabel/words.hpp"
+#include "gpu/chain.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -210,6 +211,7 @@ template <class Values>
 __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values values,
                                                            Region* records, uint32_t capacity) {
   __shared__ TileSums s;
+  let_next_start();
   const TilePlace place = place_of_block(tiles);
   const TileCount all = tiles.count[place.tile];
   const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;

@@ -6,6 +6,7 @@
 #include "gpu/cclabel/areas.hpp"
 #include "gpu/cclabel/subject.hpp"
 #include "gpu/launch.hpp"
+#include "gpu/tracking/phases.hpp"
 
 namespace regions::cclabel {
 
@@ -46,9 +47,10 @@ void keep_largest(const Tiles& tiles, const Areas& areas, const Selection* selec
                   cudaStream_t stream);
 
 // Counts the pixels that the labels 1..capacity share with the last frame's in memory.pairs, and
-// leaves them in memory.labels.
-void share_pixels(const Tiles& tiles, const TrackMemory& memory, uint32_t capacity,
-                  cudaStream_t stream);
+// leaves them for the next: where they are in `past`, and in memory.labels at the first pixels of
+// their pieces.
+void share_pixels(const Tiles& tiles, const TrackMemory& memory, const Image<PastWord>& past,
+                  uint32_t capacity, cudaStream_t stream);
 
 // What a region shows: its label, or, with records, its track.
 struct Shown {

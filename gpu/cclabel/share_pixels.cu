@@ -2,6 +2,8 @@
 // labels for the next. Pairs are summed a tile at a time in shared memory.
 #include "gpu/cclabel/phases.hpp"
 #include "gpu/cclabel/tuning.hpp"
+#include "gpu/cclabel/words.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/tracking/tile_pairs.hpp"
 
 namespace regions::cclabel {
@@ -11,106 +13,65 @@ template <class T>
 struct TileShares {
   TilePairs pairs;
   uint16_t of_component[T::runs];
-  uint16_t of_run[T::runs];
 };
 
-// Labels of 32 pixels, two in a number.
-struct WordLabels {
-  uint32_t two[16];
+// A word's pieces: parts of runs, from their first pixel there.
+__device__ uint32_t begins_of(const Word& word) {
+  return word.starts | (word.foreground & ~(word.foreground << 1));
+}
 
-  __device__ void load(const uint16_t* from) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint4 eight = reinterpret_cast<const uint4*>(from)[i];
-      two[4 * i] = eight.x;
-      two[4 * i + 1] = eight.y;
-      two[4 * i + 2] = eight.z;
-      two[4 * i + 3] = eight.w;
-    }
+// Adds up 32 pixels, piece by piece of those that are in a region now and before, and leaves the
+// labels of now in place of those before.
+__device__ void share_word(const Word& word, const uint16_t* of_component,
+                           const uint16_t* component, TilePairs& pairs, const PairTable& picture,
+                           PastWord& past, uint16_t* labels) {
+  const auto label_at = [&](int b) { return of_component[component[word.run_at(b)]]; };
+  const PastWord last = past;
+  const uint32_t begins = begins_of(word), common = word.foreground & last.foreground;
+  for (uint32_t pieces = common & (begins | last.begins | ~(common << 1)); pieces;) {
+    const int b = __ffs(static_cast<int>(pieces)) - 1;
+    pieces &= pieces - 1;
+    const uint32_t ends = (pieces | ~common) & ~up_to(b);
+    const int end = ends ? __ffs(static_cast<int>(ends)) - 1 : 32;
+    const uint32_t before = labels[31 - __clz(static_cast<int>(last.begins & up_to(b)))];
+    const uint32_t now = label_at(b);
+    if (before && now) pairs.add(before << 16 | now, static_cast<uint32_t>(end - b), picture);
   }
-  __device__ void store(uint16_t* to) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      reinterpret_cast<uint4*>(to)[i] =
-          make_uint4(two[4 * i], two[4 * i + 1], two[4 * i + 2], two[4 * i + 3]);
-    }
+  for (uint32_t bits = begins; bits; bits &= bits - 1) {
+    const int b = __ffs(static_cast<int>(bits)) - 1;
+    labels[b] = label_at(b);
   }
-  __device__ void fill(uint32_t label) {
-#pragma unroll
-    for (uint32_t& pair : two) pair = label << 16 | label;
-  }
-  __device__ bool is_filled() const {
-    uint32_t differs = two[0] >> 16 ^ (two[0] & 0xffff);
-#pragma unroll
-    for (const uint32_t pair : two) differs |= pair ^ two[0];
-    return differs == 0;
-  }
-};
-
-// Adds up a word with background, or more than one region now or before.
-__device__ void share_mixed(const uint16_t* of_run, TilePairs& pairs, const PairTable& picture,
-                            uint32_t foreground, uint32_t starts, int rank, WordLabels& labels) {
-  int run = rank - 1;
-  uint32_t now = foreground & ~starts & 1 ? of_run[run] : 0;
-  uint32_t last = 0, length = 0;
-#pragma unroll
-  for (int p = 0; p < 32; ++p) {
-    if (starts >> p & 1) now = of_run[++run];
-    const uint32_t label = foreground >> p & 1 ? now : 0;
-    uint32_t& two = labels.two[p / 2];
-    const int shift = p % 2 * 16;
-    const uint32_t before = two >> shift & 0xffff;
-    two = (two & ~(0xffffu << shift)) | label << shift;
-    const uint32_t pair = before && label ? before << 16 | label : 0;
-    if (pair != last) {
-      if (last) pairs.add(last, length, picture);
-      last = pair;
-      length = 0;
-    }
-    ++length;
-  }
-  if (last) pairs.add(last, length, picture);
+  past = {word.foreground, begins};
 }
 
 template <class T>
 __global__ __launch_bounds__(T::all_words) void share_kernel(Tiles tiles, PairTable pairs,
-                                                             Image<uint16_t> map,
+                                                             Image<PastWord> past,
+                                                             Image<uint16_t> labels,
                                                              uint32_t capacity) {
   __shared__ TileShares<T> s;
+  let_next_start();
   const TilePlace place = place_of_block(tiles);
-  const TileCount count = tiles.count[place.tile];
   const int me = static_cast<int>(threadIdx.x);
+  const int y = place.y + me / T::words, column = place.x / 32 + me % T::words;
+  Word word = {};
+  PastWord last = {};
+  if (y < tiles.size.height) {
+    word = word_of(tiles, place.tile, me);
+    last = past(column, y);
+  }
+  const TileCount count = tiles.count[place.tile];
   s.pairs.clear();
   for (int c = me; c < count.components; c += T::all_words) {
     const uint32_t root = root_of_component(tiles, place, c, count.border);
     const uint32_t label = label_of_root(tiles, root);
     s.of_component[c] = static_cast<uint16_t>(label <= capacity ? label : 0);
   }
-  __syncthreads();  // components' labels are there
-  const uint16_t* component = tiles.component + static_cast<size_t>(place.tile) * T::runs;
-  for (int r = me; r < count.runs; r += T::all_words) s.of_run[r] = s.of_component[component[r]];
-  __syncthreads();  // runs' labels are there, the pairs are clear
-  const int y = place.y + me / T::words;
-  if (y < tiles.size.height) {
-    uint16_t* at = map.row(y) + place.x + me % T::words * 32;
-    const size_t word = static_cast<size_t>(place.tile) * T::all_words + me;
-    const uint32_t foreground = tiles.foreground[word];
-    WordLabels labels;
-    labels.fill(0);
-    if (foreground) {
-      labels.load(at);
-      const uint32_t starts = tiles.starts[word];
-      const int rank = tiles.rank[word];
-      if (foreground == 0xffffffffu && (starts & ~1u) == 0 && labels.is_filled()) {
-        const uint32_t before = labels.two[0] >> 16;
-        const uint32_t now = s.of_run[starts ? rank : rank - 1];
-        if (before && now) s.pairs.add(before << 16 | now, 32, pairs);
-        labels.fill(now);
-      } else {
-        share_mixed(s.of_run, s.pairs, pairs, foreground, starts, rank, labels);
-      }
-    }
-    labels.store(at);
+  __syncthreads();  // components' labels are there, the pairs are clear
+  if (word.foreground | last.foreground) {
+    const uint16_t* component = tiles.component + static_cast<size_t>(place.tile) * T::runs;
+    share_word(word, s.of_component, component, s.pairs, pairs, last, labels.row(y) + column * 32);
+    past(column, y) = last;
   }
   __syncthreads();  // the tile's sums are complete
   s.pairs.flush(pairs);
@@ -118,15 +79,15 @@ __global__ __launch_bounds__(T::all_words) void share_kernel(Tiles tiles, PairTa
 
 }  // namespace
 
-void share_pixels(const Tiles& tiles, const TrackMemory& memory, uint32_t capacity,
-                  cudaStream_t stream) {
+void share_pixels(const Tiles& tiles, const TrackMemory& memory, const Image<PastWord>& past,
+                  uint32_t capacity, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   if (tiles.width == BinaryTile::width) {
     launch(share_kernel<BinaryTile>, grid, BinaryTile::all_words, 0, stream, tiles, memory.pairs,
-           memory.labels, capacity);
+           past, memory.labels, capacity);
   } else {
     launch(share_kernel<LinkedTile>, grid, LinkedTile::all_words, 0, stream, tiles, memory.pairs,
-           memory.labels, capacity);
+           past, memory.labels, capacity);
   }
 }
 

@@ -1,4 +1,5 @@
 // Measures the newest frame's regions by its labels, a warp 32 columns of some rows.
+#include "gpu/cclabel/color_sums.hpp"
 #include "gpu/sliding/phases.hpp"
 #include "gpu/volumes/records.hpp"
 
@@ -6,7 +7,8 @@ namespace regions::sliding {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRows = 16;  // of a column
+constexpr int kRows = 16;   // of a column
+constexpr int kAtOnce = 4;  // of them asked for together
 
 __global__ __launch_bounds__(kThreads) void begin_kernel(WindowFrame frame) {
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -43,7 +45,10 @@ __device__ void add_columns(const Column& column, uint32_t key, int x, int width
     const int bottom = static_cast<int>(warp_max(joins ? u(column.bottom()) : 0));
     const uint32_t first = warp_min(joins ? u(column.top) * u(width) + u(x) : UINT32_MAX);
     uint32_t value[3] = {};
-    for (int c = 0; c < channels; ++c) value[c] = warp_sum(joins ? column.value[c] : 0);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      if (c < channels) value[c] = warp_sum(joins ? column.value[c] : 0);
+    }
     if (!volumes::is_first_lane()) return;
     Region& record = frame.records[common - 1];
     // Most see at once that theirs is not.
@@ -56,22 +61,48 @@ __device__ void add_columns(const Column& column, uint32_t key, int x, int width
     volumes::add64(record.area, area);
     volumes::add64(record.sum_x, sum_x);
     volumes::add64(record.sum_y, sum_y);
-    for (int c = 0; c < channels; ++c) volumes::add64(record.sum_value[c], value[c]);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      if (c < channels) volumes::add64(record.sum_value[c], value[c]);
+    }
   });
 }
 
+// What is asked for before it is needed.
+struct Pixel {
+  uint32_t label = 0;      // 0: not in a region, or not in the picture
+  uint32_t value[3] = {};  // where there is a label
+
+  __device__ void load(const ConstLabelMap& labels, int x, int y, int end) {
+    label = x < labels.width && y < end ? labels(x, y) : 0;
+  }
+  __device__ void load_values(const cclabel::SampleValues& in, int x, int y) {
+    if (label != 0) in.sum({}, x, y, 1, value);
+  }
+};
+
 // A lane goes down a column, as far as its label goes.
-__global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels, ConstFrame in,
+__global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
+                                                           cclabel::SampleValues in,
                                                            WindowFrame frame) {
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
   const int begin = static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32) * kRows;
-  const int end = min(begin + kRows, labels.height), channels = in.layout.channels;
+  const int end = min(begin + kRows, labels.height), channels = in.channels;
   uint32_t most = 0;
   Column column;
+  Pixel ahead[kAtOnce];
   for (int y = begin; y < end; ++y) {  // whole warps
-    const uint32_t label = x < labels.width ? labels(x, y) : 0;
-    most = max(most, label);
-    const uint32_t recorded = label <= frame.capacity ? label : 0;
+    if ((y - begin) % kAtOnce == 0) {
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) ahead[k].load(labels, x, y + k, end);
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) ahead[k].load_values(in, x, y + k);
+    }
+    const Pixel pixel = ahead[0];
+#pragma unroll
+    for (int k = 1; k < kAtOnce; ++k) ahead[k - 1] = ahead[k];
+    most = max(most, pixel.label);
+    const uint32_t recorded = pixel.label <= frame.capacity ? pixel.label : 0;
     const bool changes = recorded != column.label;
     const uint32_t done = changes ? column.label : 0;
     if (__any_sync(cclabel::kAllLanes, done != 0)) {
@@ -85,9 +116,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels,
     if (recorded == 0) continue;
     ++column.area;
     column.sum_y += static_cast<uint32_t>(y);
-    for (int c = 0; c < channels; ++c) {
-      column.value[c] += static_cast<uint32_t>(in.sample(c, x, y));
-    }
+    for (int c = 0; c < 3; ++c) column.value[c] += pixel.value[c];
   }
   add_columns(column, column.label, x, labels.width, channels, frame);
   most = cclabel::warp_max(most);
@@ -110,7 +139,7 @@ void describe(ConstLabelMap labels, const ConstFrame& in, const WindowFrame& fra
   launch(begin_kernel, blocks, kThreads, 0, stream, frame);
   const dim3 strips(blocks_for(static_cast<size_t>(labels.width), 32),
                     blocks_for(static_cast<size_t>(labels.height), kThreads / 32 * kRows));
-  launch(measure_kernel, strips, kThreads, 0, stream, labels, in, frame);
+  launch(measure_kernel, strips, kThreads, 0, stream, labels, cclabel::SampleValues(in), frame);
   launch(settle_kernel, blocks, kThreads, 0, stream, frame, static_cast<uint32_t>(labels.width));
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kTurns = 64;  // times 32 pixels of a warp
+constexpr int kAtOnce = 8;  // of them asked for together
 
 // A warp takes 32 pixels at a time, and adds them up while all are of one pair.
 __global__ __launch_bounds__(kThreads) void share_kernel(const uint32_t* now,
@@ -22,11 +23,20 @@ __global__ __launch_bounds__(kThreads) void share_kernel(const uint32_t* now,
   const size_t begin =
       (static_cast<size_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32) * (32 * kTurns);
   uint32_t held = 0, shared = 0;  // the whole warp's
+  uint32_t ahead[kAtOnce] = {};
   for (int turn = 0; turn < kTurns; ++turn) {
-    const size_t i = begin + static_cast<size_t>(turn) * 32 + lane;
-    const uint32_t a = i < pixels ? before[i] : 0, b = i < pixels ? now[i] : 0;
-    // Labels are at most 65535 where tracks are wanted; 0 wraps.
-    const uint32_t pair = a - 1 < count_before && b - 1 < count ? a << 16 | b : 0;
+    if (turn % kAtOnce == 0) {
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const size_t i = begin + static_cast<size_t>(turn + k) * 32 + lane;
+        const uint32_t a = i < pixels ? before[i] : 0, b = i < pixels ? now[i] : 0;
+        // Labels are at most 65535 where tracks are wanted; 0 wraps.
+        ahead[k] = a - 1 < count_before && b - 1 < count ? a << 16 | b : 0;
+      }
+    }
+    const uint32_t pair = ahead[0];
+#pragma unroll
+    for (int k = 1; k < kAtOnce; ++k) ahead[k - 1] = ahead[k];
     if (__all_sync(cclabel::kAllLanes, pair == held)) {
       shared += 32;
       continue;

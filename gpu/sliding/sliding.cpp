@@ -55,8 +55,9 @@ class SlidingCuda final : public Sliding {
                            .color_bits = setup().in.depth};
     const TrackedRecords tracked{frame.records, frame.total, frame.capacity};
     tracker_.see(rules, tracked, stream);
-    tracker_.match(rules, tracked, job.slot, stream);
-    tracker_.finish(rules, tracked, job.table.regions ? job.table : RegionTable{}, stream);
+    tracker_.match(rules, tracked, stream);
+    tracker_.finish(rules, tracked, job.table.regions ? job.table : RegionTable{}, job.slot,
+                    stream);
     if (job.table.runs) runs_.fill(labels, job.table, stream);
     if (!job.labels.empty()) write_labels(labels, job.labels, stream);
     if (!job.out.empty()) write_picture(labels, job.out, params, frame, stream);

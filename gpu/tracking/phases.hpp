@@ -13,13 +13,19 @@ struct TrackedRecords {
   uint32_t capacity = 0;
 };
 
+// 32 pixels of the last frame: where its regions were, and the first pixels there of their pieces.
+struct alignas(8) PastWord {
+  uint32_t foreground;
+  uint32_t begins;
+};
+
 // See core/tracking_step.hpp. `report` and `published` are pinned host memory.
 void see_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                 cudaStream_t stream);
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
-                  TrackReport* report, cudaStream_t stream);
+                  cudaStream_t stream);
 void finish_tracks(const TrackMemory& memory, const TrackRules& rules,
-                   const TrackedRecords& records, const RegionTable& published,
+                   const TrackedRecords& records, const RegionTable& published, TrackReport* report,
                    cudaStream_t stream);
 
 }  // namespace regions

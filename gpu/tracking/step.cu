@@ -1,10 +1,12 @@
-// One step of tracking. Seeing, weighing and finishing are a thread's work for each region or pair;
-// in between one block decides: some thousand tracks are too few to be worth the barriers of a
-// grid. That block runs through its code once a frame, so what counts most is how much code has to
-// be fetched: loops are not unrolled, and what is needed twice is called.
+// One step of tracking. Seeing and finishing are a thread's work for each region or pair; in
+// between one block decides: some thousand tracks are too few to be worth the barriers of a grid.
+// That block runs through its code once a frame, so what counts most is how much code has to be
+// fetched: loops are not unrolled, and what is needed twice is called. The three kernels are a
+// chain.
 #include <algorithm>
 
 #include "core/tracking_step.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/tracking/phases.hpp"
 
 namespace regions {
@@ -60,6 +62,16 @@ class BlockTeam {
     if (threadIdx.x == 0) f();
     __syncthreads();  // likewise
   }
+  template <class F>
+  __device__ uint32_t count(uint32_t count, F f) const {
+    int found = 0;
+#pragma unroll 1
+    for (uint32_t start = 0; start < count; start += StepBlock::threads) {
+      const uint32_t i = start + threadIdx.x;
+      found += __syncthreads_count(i < count && f(i));  // likewise
+    }
+    return static_cast<uint32_t>(found);
+  }
   template <class Wanted, class Take>
   __device__ uint32_t compact(uint32_t count, Wanted wanted, Take take) const {
     uint32_t before = 0;
@@ -67,10 +79,27 @@ class BlockTeam {
     for (uint32_t start = 0; start < count; start += StepBlock::threads) {
       const uint32_t i = start + threadIdx.x;
       const bool is_wanted = i < count && wanted(i);
-      const Place place = place_of(is_wanted);
+      const Place place = place_of(is_wanted, false);
       if (is_wanted) take(i, before + place.rank);
       before += place.count;
       __syncthreads();  // what was taken is read, counts may be overwritten
+    }
+    return before;
+  }
+  template <class Wanted, class Take, class AlsoWanted, class AlsoTake>
+  __device__ Two compact_two(uint32_t count, Wanted wanted, Take take, AlsoWanted also_wanted,
+                             AlsoTake also_take) const {
+    Two before;
+#pragma unroll 1
+    for (uint32_t start = 0; start < count; start += StepBlock::threads) {
+      const uint32_t i = start + threadIdx.x;
+      const bool is_first = i < count && wanted(i), is_second = i < count && also_wanted(i);
+      const Place place = place_of(is_first, is_second);
+      if (is_first) take(i, before.first + place.rank % kOne);
+      if (is_second) also_take(i, before.second + place.rank / kOne);
+      before.first += place.count % kOne;
+      before.second += place.count / kOne;
+      __syncthreads();  // likewise
     }
     return before;
   }
@@ -80,16 +109,22 @@ class BlockTeam {
   __device__ static void add(uint32_t* at, uint32_t more) { atomicAdd(at, more); }
 
  private:
+  // Of the wanted: those of lower threads, and all; of a second list, times kOne.
   struct Place {
-    uint32_t rank, count;  // of the wanted: those of lower threads, and all
+    uint32_t rank, count;
   };
-  __device__ __noinline__ static Place place_of(bool is_wanted) {
+  static constexpr uint32_t kOne = 1 << 16;
+  __device__ static uint32_t counts_in(uint32_t votes, uint32_t also_votes) {
+    return static_cast<uint32_t>(__popc(votes)) + kOne * static_cast<uint32_t>(__popc(also_votes));
+  }
+  __device__ __noinline__ static Place place_of(bool is_wanted, bool is_also_wanted) {
     constexpr uint32_t kWarps = StepBlock::threads / 32;
     static_assert(kWarps == 32, "a warp's lanes add up the warps");
     __shared__ uint32_t warp_counts[kWarps];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint32_t votes = __ballot_sync(0xffffffffu, is_wanted);
-    if (lane == 0) warp_counts[warp] = static_cast<uint32_t>(__popc(votes));
+    const uint32_t also_votes = __ballot_sync(0xffffffffu, is_also_wanted);
+    if (lane == 0) warp_counts[warp] = counts_in(votes, also_votes);
     __syncthreads();  // counts are complete, wanted() has been asked
     uint32_t sum = warp_counts[lane];
 #pragma unroll 1
@@ -99,8 +134,8 @@ class BlockTeam {
     }
     const uint32_t count = __shfl_sync(0xffffffffu, sum, kWarps - 1);
     const uint32_t before = __shfl_sync(0xffffffffu, sum, warp == 0 ? 0 : warp - 1);
-    return {(warp == 0 ? 0 : before) + static_cast<uint32_t>(__popc(votes & ((1u << lane) - 1))),
-            count};
+    const uint32_t lower = (1u << lane) - 1;
+    return {(warp == 0 ? 0 : before) + counts_in(votes & lower, also_votes & lower), count};
   }
 };
 
@@ -109,28 +144,25 @@ __device__ uint32_t count_of(const TrackedRecords& records) {
 }
 
 __global__ void see_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
+  await_last();
   const GridTeam team;
   TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).see();
 }
 
-__global__ void weigh_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records) {
-  const GridTeam team;
-  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).weigh_pairs();
-}
-
 __global__ __launch_bounds__(StepBlock::threads) void match_kernel(TrackMemory memory,
                                                                    TrackRules rules,
-                                                                   TrackedRecords records,
-                                                                   TrackReport* report) {
+                                                                   TrackedRecords records) {
+  await_last();
   const BlockTeam team;
-  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).match(report);
+  TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts).match();
 }
 
 __global__ void finish_kernel(TrackMemory memory, TrackRules rules, TrackedRecords records,
-                              RegionTable published) {
+                              RegionTable published, TrackReport* report) {
+  await_last();
   const GridTeam team;
   TrackStep(team, memory, rules, records.regions, count_of(records), *memory.counts_before)
-      .finish(published);
+      .finish(published, report);
 }
 
 // Enough for visible and lost tracks.
@@ -143,20 +175,20 @@ unsigned blocks_of(const TrackedRecords& records) {
 
 void see_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                 cudaStream_t stream) {
-  launch(see_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records);
+  launch_chained(see_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules,
+                 records);
 }
 
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
-                  TrackReport* report, cudaStream_t stream) {
-  launch(weigh_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records);
-  launch(match_kernel, 1, StepBlock::threads, 0, stream, memory, rules, records, report);
+                  cudaStream_t stream) {
+  launch_chained(match_kernel, 1, StepBlock::threads, 0, stream, memory, rules, records);
 }
 
 void finish_tracks(const TrackMemory& memory, const TrackRules& rules,
-                   const TrackedRecords& records, const RegionTable& published,
+                   const TrackedRecords& records, const RegionTable& published, TrackReport* report,
                    cudaStream_t stream) {
-  launch(finish_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules, records,
-         published);
+  launch_chained(finish_kernel, blocks_of(records), SpreadBlock::threads, 0, stream, memory, rules,
+                 records, published, report);
 }
 
 }  // namespace regions

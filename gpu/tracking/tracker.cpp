@@ -18,6 +18,11 @@ void Tracker::allocate(const Setup& setup) {
   reset_bytes_ = tracking_reset_bytes(setup.size, setup.max_regions);
   block_ = backend_->allocate(tracking_bytes(setup.size, setup.max_regions));
   memory_ = tracking_in(block_.data(), setup.size, setup.max_regions);
+  const size_t words = static_cast<size_t>(memory_.labels.pitch) / (32 * sizeof(uint16_t));
+  past_bytes_ = words * static_cast<size_t>(setup.size.height) * sizeof(PastWord);
+  past_block_ = backend_->allocate(past_bytes_);
+  past_ = {past_block_.as<PastWord>(), static_cast<int>(words), setup.size.height,
+           static_cast<ptrdiff_t>(words * sizeof(PastWord))};
   if (!finished_) {
     check(cudaEventCreateWithFlags(&finished_, cudaEventDisableTiming), "creating an event");
   }
@@ -32,6 +37,7 @@ const TrackMemory& Tracker::begin(cudaStream_t stream) {
   }
   if (forgets_) {
     check(cudaMemsetAsync(block_.data(), 0, reset_bytes_, stream), "forgetting tracks");
+    check(cudaMemsetAsync(past_block_.data(), 0, past_bytes_, stream), "forgetting labels");
     forgets_ = false;
   }
   return memory_;
@@ -41,14 +47,13 @@ void Tracker::see(const TrackRules& rules, const TrackedRecords& records, cudaSt
   see_tracks(memory_, rules, records, stream);
 }
 
-void Tracker::match(const TrackRules& rules, const TrackedRecords& records, int slot,
-                    cudaStream_t stream) {
-  match_tracks(memory_, rules, records, reports_.as<TrackReport>() + slot, stream);
+void Tracker::match(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream) {
+  match_tracks(memory_, rules, records, stream);
 }
 
 void Tracker::finish(const TrackRules& rules, const TrackedRecords& records,
-                     const RegionTable& published, cudaStream_t stream) {
-  finish_tracks(memory_, rules, records, published, stream);
+                     const RegionTable& published, int slot, cudaStream_t stream) {
+  finish_tracks(memory_, rules, records, published, reports_.as<TrackReport>() + slot, stream);
   check(cudaEventRecord(finished_, stream), "recording an event");
   last_ = stream;
   has_past_ = true;

@@ -25,13 +25,15 @@ class Tracker {
 
   // What is put on the stream next comes behind the last frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
-  // Looks at the records and at the tracks. May run beside what counts pixels.
+  // For whoever leaves labels in the memory at the first pixels of pieces alone.
+  const Image<PastWord>& past() const { return past_; }
+  // Looks at the records, and at the pixels that were counted in begin()'s memory.
   void see(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
-  // Decides from the records and the pixels that were counted in begin()'s memory.
-  void match(const TrackRules& rules, const TrackedRecords& records, int slot, cudaStream_t stream);
+  // Decides from what was seen.
+  void match(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);
   // Gives the records, and the copies of them that are published already, their tracks.
   void finish(const TrackRules& rules, const TrackedRecords& records, const RegionTable& published,
-              cudaStream_t stream);
+              int slot, cudaStream_t stream);
 
   // Once the frame is done.
   const TrackReport& report(int slot) const { return reports_.as<TrackReport>()[slot]; }
@@ -39,7 +41,10 @@ class Tracker {
  private:
   std::shared_ptr<Backend> backend_;
   Block block_;
+  Block past_block_;
   Block reports_;  // pinned, of slots
+  size_t past_bytes_ = 0;
+  Image<PastWord> past_;
   size_t reset_bytes_ = 0;
   TrackMemory memory_;
   cudaEvent_t finished_ = nullptr;

@@ -1,6 +1,8 @@
 // Tracking on a GPU is tracking on the CPU, bit for bit, whatever moves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cpu/backend.hpp"
 #include "tests/cclabel/cuda_fixture.hpp"
 #include "tests/cclabel/tracking_run.hpp"
@@ -100,6 +102,26 @@ TEST_F(TrackingCuda, SmallPictures) {
     }
     expect_same(pictures, tracked(), 2);
   }
+}
+
+// What is kept of a frame does not depend on how the next one is cut into tiles.
+TEST_F(TrackingCuda, CriterionChanges) {
+  const auto pictures = crowd_pictures({300, 200}, 30, 24, 7, false);
+  const Layout& layout = layout_of(PixelFormat::rgb);
+  const auto cpu = make_cpu_backend(2);
+  TrackedRun slow(cpu, make_algorithm<CcLabelParams, BackendKind::cpu>(cpu), layout, {300, 200});
+  TrackedRun fast(gpu_, make_algorithm<CcLabelParams, BackendKind::cuda>(gpu_), layout, {300, 200});
+  uint32_t kept = 0;
+  for (size_t t = 0; t < pictures.size(); ++t) {
+    CcLabelParams params = tracked();
+    params.criterion = t % 3 == 0 ? Criterion::equal : Criterion::binary;
+    const auto expected = slow.run({pictures[t].frame()}, params);
+    EXPECT_TRUE(fast.run({pictures[t].frame()}, params) == expected) << "frame " << t;
+    const auto& regions = expected[0].regions;
+    const auto is_kept = [](const Region& region) { return region.track < region.id; };
+    if (t > 0) kept += static_cast<uint32_t>(std::ranges::count_if(regions, is_kept));
+  }
+  EXPECT_GT(kept, 0u) << "no track was followed, so that nothing was compared";
 }
 
 // The pictures that show tracks, against the CPU's.

@@ -176,6 +176,10 @@ class Suite(FigureParts):
         cases["the foreground's regions drawn on a decoded clip"] = [
             source + "cudadownload ! " + FLAGSHIP.format(d="device=cpu"),
             source + FLAGSHIP.format(d="device=cuda") + " ! cudadownload ! video/x-raw"]
+        volumes = ("graphcutbg output=none device={0} ! cclabel source=mask depth=4 "
+                   "connectivity=26 output=labels device={0}")
+        cases["volumes of a decoded clip's foreground"] = [
+            source + "cudadownload ! " + volumes.format("cpu"), source + volumes.format("cuda")]
         for form in ("NV12", "I420", "BGRA", "GRAY8"):
             for element, output in (("graphcutbg", "mask"), ("slicsuperpixel", "overlay")):
                 cases[f"{element} of {form}"] = [

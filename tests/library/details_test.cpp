@@ -1,4 +1,6 @@
-// What regions come with beyond their records: colours, neighbours, runs.
+// What regions come with beyond their records: colours, neighbours, runs, a past.
+#include <algorithm>
+
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {
@@ -76,6 +78,55 @@ TEST(Library, RunsAreTheRegionsPixels) {
   const Filter other = open("slicsuperpixel");
   l.frame.run_capacity = 9;
   EXPECT_EQ(regions_process(other.get(), &l.frame), REGIONS_ERROR_INPUT);
+}
+
+// Two posts on a bar that is seen once: they are one region as long as a window of three frames
+// holds the bar.
+void join_windows(const Filter& filter) {
+  for (const auto& [name, value] :
+       {std::pair("output", "none"), std::pair("depth", "3"), std::pair("connectivity", "26")}) {
+    ASSERT_EQ(regions_set(filter.get(), name, value), REGIONS_OK);
+  }
+  Labelled l;
+  const auto show = [&](bool with_bar) {
+    std::ranges::fill(l.in, uint8_t{20});
+    for (int x = 3; x < 30; ++x) {
+      const bool is_post = x < 6 || x >= 27;
+      for (int y = is_post ? 2 : 8; y < (with_bar || is_post ? 9 : 8); ++y) {
+        l.in[static_cast<size_t>(y * kWidth + x)] = 200;
+      }
+    }
+    EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+    return l.frame.total;
+  };
+  EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_ERROR_INPUT);
+  EXPECT_NE(std::string(regions_error()).find("sliding=true"), std::string::npos);
+  ASSERT_EQ(regions_set(filter.get(), "sliding", "true"), REGIONS_OK);
+  ASSERT_EQ(show(true), 1u);
+  EXPECT_EQ(l.regions[0].area, 2u * 3 * 7 + 21);
+  const uint32_t track = l.regions[0].track;
+  for (int frame = 0; frame < 2; ++frame) {
+    ASSERT_EQ(show(false), 1u);
+    EXPECT_EQ(l.regions[0].area, 2u * 3 * 7);
+    EXPECT_EQ(l.regions[0].track, track);
+    EXPECT_EQ(l.labels[2 * kWidth + 3], 1u);
+    EXPECT_EQ(l.labels[2 * kWidth + 27], 1u);
+  }
+  ASSERT_EQ(show(false), 2u);
+  EXPECT_EQ(l.labels[2 * kWidth + 27], 2u);
+  EXPECT_TRUE((l.regions[0].track == track) != (l.regions[1].track == track));
+  // A reset takes the frames away, too.
+  ASSERT_EQ(show(true), 1u);
+  ASSERT_EQ(regions_reset(filter.get()), REGIONS_OK);
+  EXPECT_EQ(show(false), 2u);
+}
+
+TEST(Library, WindowsJoinWhatWasJoined) { join_windows(open("cclabel")); }
+
+TEST(Library, WindowsJoinWhatWasJoinedOnCuda) {
+  const Filter filter(regions_open("cclabel", "cuda", 0));
+  if (!filter) GTEST_SKIP() << "no CUDA device: " << regions_error();
+  join_windows(filter);
 }
 
 }  // namespace
