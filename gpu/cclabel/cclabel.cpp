@@ -109,9 +109,14 @@ class CcLabelCuda final : public CcLabel {
       return slot.enqueue(job, subject_of(job, params), params, stream);
     }
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
-    if (params.track) return label(job, params, slot, stream);
-    tracker_.forget();
-    slot.replay().run(stream, [&] { label(job, params, slot, stream); });
+    try {
+      if (params.track) return label(job, params, slot, stream);
+      tracker_.forget();
+      slot.replay().run(stream, [&] { label(job, params, slot, stream); });
+    } catch (...) {
+      slot.side().join_again(stream);
+      throw;
+    }
   }
   void label(const Job& job, const Params& params, const Slot& slot, cudaStream_t stream) {
     const Tiles tiles = slot.tiles(params.criterion);
