@@ -175,10 +175,14 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             small = ("--source", "cuda", "--size", "640x480", "--streams", "1,8,16")
             for chain in ("identity", NOTHING, LABELS):
                 play("16 small streams", chain, "2", *small, "--frames", "3000")
-            # What one launch for all of them could gain at most: their frames as one tall picture.
+            # What one launch for all of them could gain: their frames as one tall picture, and, of
+            # pictures where nothing is to be told, what is left without any launch.
             tall = ("--source", "cuda", "--size", "640x7680", "--streams", "1,2")
             for chain in (NOTHING, LABELS):
                 play("16 small frames in one", chain, "2", *tall, "--frames", "1500")
+                for idle in ((), ("--idle",)):
+                    play("16 small streams without regions", chain, "2", *small[:-1], "16",
+                         "--frames", "3000", "--content", "empty", *idle)
     for name, clip in (clips or {}).items():
         before = len(runner.rows)
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec"

@@ -47,14 +47,23 @@ def chain_of(row):
                       for part in row["chain"].split(" ! ") if "video/x-raw" not in part)
 
 
+def source_of(row):
+    if row["source"] == "launch":
+        live = ", live at 30 frames/s each" * is_live(row)
+        return "1920x1080 H.264 decoded by nvh264dec" + live
+    without = [", no regions"] * (row["content"] == "empty") + [", no launches"] * is_idle(row)
+    return f"{row['width']}x{row['height']} {row['source']}" + "".join(without)
+
+
+def is_idle(row):
+    return row.get("idle", False)
+
+
 def streams_table(figures):
     """Frames a second of several streams together."""
     groups = {}
     for row in figures.select(what="streams"):
-        source = (f"{row['width']}x{row['height']} {row['source']}" if row["source"] != "launch"
-                  else "1920x1080 H.264 decoded by nvh264dec")
-        if is_live(row):
-            source += ", live at 30 frames/s each"
+        source = source_of(row)
         groups.setdefault((source, chain_of(row)), {})[row["streams"]] = row["frames_per_second"]
     counts = sorted({count for rates in groups.values() for count in rates})
     return table(["frames from", "elements"] + [str(count) for count in counts],
@@ -63,9 +72,18 @@ def streams_table(figures):
                   for (source, chain), rates in groups.items()])
 
 
-def rate_of(figures, **which):
-    rows = [row for row in figures.select(what="streams", **which) if "identity" not in row["chain"]]
+def rate_of(figures, idle=False, **which):
+    rows = [row for row in figures.select(what="streams", **which)
+            if "identity" not in row["chain"] and is_idle(row) == idle]
     return {(chain_of(row), row["streams"]): row["frames_per_second"] for row in rows}
+
+
+def gains_of(rates, bounds, count, times_more=1):
+    """How many times the frames of so many streams the bounds are, chain by chain."""
+    both = [chain for chain, streams in rates if streams == 16 and (chain, count) in bounds]
+    return " and ".join(
+        f"{times(times_more * bounds[chain, count] / rates[chain, 16])} for `{chain}`"
+        for chain in both)
 
 
 def work_of(figures):
@@ -94,13 +112,18 @@ def streams(figures):
         parts.append(f"{row['streams']} live streams of 1080p at 30 frames/s through that chain: "
                      f"{row['frames_expected'] - row['frames']} of {row['frames_expected']} frames "
                      "dropped.\n")
-    apart, stacked = (rate_of(figures, source="cuda", height=height) for height in (480, 7680))
-    gains = [f"{16 * rate / max(apart[chain, count] for count in (8, 16)):.1f}× for `{chain}`"
-             for (chain, streams), rate in stacked.items() if streams == 2 and (chain, 16) in apart]
-    if gains:
-        parts.append("640x7680 are sixteen frames of 640x480 as one tall picture: what one launch "
-                     "for the frames of sixteen streams could gain at most, as nothing is gathered "
-                     "or waited for, " + " and ".join(gains) + ".\n")
+    apart, stacked = (rate_of(figures, source="cuda", height=height, content="smooth")
+                      for height in (480, 7680))
+    if gains := gains_of(apart, stacked, 2, 16):
+        parts.append(f"640x7680 are sixteen frames of 640x480 as one tall picture, through one "
+                     f"element that tells of all their regions. Two such streams against sixteen "
+                     f"of 640x480, in frames of that size: {gains}.\n")
+    busy, idle = (rate_of(figures, idle, source="cuda", content="empty") for idle in (False, True))
+    if gains := gains_of(busy, idle, 16):
+        parts.append(f"Frames of several streams are not gathered for one launch. With nothing "
+                     f"launched at all, and no regions to tell of in either case, sixteen streams "
+                     f"reach {gains}: the most there is to gain, were kernels free and frames "
+                     f"without waiting for each other.\n")
     return parts
 
 

@@ -1,11 +1,13 @@
 // Frames a second of whole pipelines, and how long one frame takes through them:
 //   pipeline [--json] [--source system|pinned|cuda] [--from TEXT] [--chain TEXT]
 //            [--in-flight LIST] [--streams LIST] [--size WxH] [--format NAME] [--content NAME]
-//            [--frames N]
+//            [--frames N] [--idle]
 // TEXT is as for gst-launch; "%d" in --chain stands for the frames in flight. --from replaces the
-// ready-made frames by a source of its own ("filesrc location=clip.mp4 ! qtdemux ! …").
+// ready-made frames by a source of its own ("filesrc location=clip.mp4 ! qtdemux ! …"). With --idle
+// nothing is launched on the GPU: what is left is what frames cost besides.
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,7 @@ struct Options {
   PixelFormat format = PixelFormat::nv12;
   std::string content = "smooth";
   int frames = 1000;
+  bool idle = false;
   bool json = false;
 };
 
@@ -79,8 +82,8 @@ Options parse(int count, char** words) {
   Options options;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word == "--json") {
-      options.json = true;
+    if (word == "--json" || word == "--idle") {
+      (word == "--json" ? options.json : options.idle) = true;
       continue;
     }
     expects(i + 1 < count, word + " wants a value");
@@ -116,22 +119,23 @@ void print(const Options& options, const std::string& chain, int in_flight, int 
   if (!options.json) {
     std::printf(
         "%-7s %-60s %2d in flight, %2d streams: %8.1f frames/s, one frame %8.1f us, of which work "
-        "%8.1f us, %s\n",
+        "%8.1f us, CPUs %8.1f us, %s\n",
         options.source.c_str(), chain.c_str(), in_flight, streams, got.frames_per_second,
-        got.latency_us, got.work_us, got.device.c_str());
+        got.latency_us, got.work_us, got.cpu_us, got.device.c_str());
     return;
   }
   std::printf(
       "{\"what\":\"%s\",\"source\":\"%s\",\"from\":%s,\"chain\":%s,\"in_flight\":%d,"
       "\"streams\":%d,\"format\":\"%s\",\"width\":%d,\"height\":%d,\"content\":\"%s\",\"frames\":%"
       "d,"
-      "\"frames_per_second\":%.2f,\"latency_us\":%.1f,\"work_us\":%.1f,\"offered_pool\":%s,"
-      "\"device\":%s}\n",
+      "\"frames_per_second\":%.2f,\"latency_us\":%.1f,\"work_us\":%.1f,\"cpu_us\":%.1f,\"idle\":%s,"
+      "\"offered_pool\":%s,\"device\":%s}\n",
       options.streams.empty() ? "pipeline" : "streams", options.source.c_str(),
       quoted(options.from).c_str(), quoted(chain).c_str(), in_flight, streams,
       std::string(name_of(options.format)).c_str(), options.size.width, options.size.height,
       options.content.c_str(), got.frames, got.frames_per_second, got.latency_us, got.work_us,
-      got.offered_pool ? "true" : "false", quoted(got.device).c_str());
+      got.cpu_us, options.idle ? "true" : "false", got.offered_pool ? "true" : "false",
+      quoted(got.device).c_str());
   std::fflush(stdout);
 }
 
@@ -174,7 +178,9 @@ void measure(const Options& options) {
 int main(int count, char** words) {
   gst_init(nullptr, nullptr);
   try {
-    regions::measure(regions::parse(count, words));
+    const regions::Options options = regions::parse(count, words);
+    if (options.idle) setenv("REGIONS_FAULTS", "idle=1", 1);
+    regions::measure(options);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "pipeline: %s\n", error.what());

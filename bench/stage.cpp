@@ -1,6 +1,8 @@
 // Pipelines of the benchmark: built, played, watched at their sink.
 #include "bench/stage.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -43,6 +45,17 @@ class Arrivals {
   std::vector<int64_t> times_;  // since the pipeline began
 };
 
+// What all threads used so far.
+double cpu_time_us() {
+  rusage used = {};
+  getrusage(RUSAGE_SELF, &used);
+  double sum = 0;
+  for (const timeval& part : {used.ru_utime, used.ru_stime}) {
+    sum += static_cast<double>(part.tv_sec) * 1e6 + static_cast<double>(part.tv_usec);
+  }
+  return sum;
+}
+
 // A pipeline with an owner, of one stream or of several side by side.
 class Stage {
  public:
@@ -80,6 +93,7 @@ class Stage {
 
   // Until EOS; throws what the pipeline says if that is an error.
   void play_to_end() {
+    const double before = cpu_time_us();
     start();
     GstBus* bus = gst_element_get_bus(pipeline_);
     GstMessage* message = gst_bus_timed_pop_filtered(
@@ -96,7 +110,9 @@ class Stage {
     }
     gst_message_unref(message);
     if (!problem.empty()) throw DeviceError(problem);
+    cpu_us_ = cpu_time_us() - before;
   }
+  double cpu_us() const { return cpu_us_; }  // of the process, while it played to its end
 
   // What the first element that says so runs on.
   std::string active_device() const {
@@ -153,6 +169,7 @@ class Stage {
 
   Arrivals arrivals_;
   GstElement* pipeline_ = nullptr;
+  double cpu_us_ = 0;
 };
 
 const std::string kSink = " ! fakesink name=sink sync=false";
@@ -222,7 +239,10 @@ Outcome outcome_of(Stage& stage) {
   Outcome outcome;
   outcome.frames = static_cast<int>(times.size());
   outcome.frames_per_second = rate_of(times);
-  if (!times.empty()) outcome.work_us = stage.work_time() / 1e3 / outcome.frames;
+  if (!times.empty()) {
+    outcome.work_us = stage.work_time() / 1e3 / outcome.frames;
+    outcome.cpu_us = stage.cpu_us() / outcome.frames;
+  }
   outcome.device = stage.active_device();
   return outcome;
 }

@@ -71,7 +71,8 @@ class Queue {
   virtual bool done() const = 0;
   // Blocks until then. Throws what the work threw, or DeviceError.
   virtual void wait() = 0;
-  // Nanoseconds between the last start() and the record() behind it, once wait() returned.
+  // Nanoseconds between start() and the record() behind it, once wait() returned: of that frame,
+  // or of one not long before, where it costs too much to time each.
   virtual int64_t elapsed() const = 0;
   // A backend's own handle: cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }

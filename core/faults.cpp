@@ -20,6 +20,7 @@ struct Plan {
   int every[kKinds] = {};  // 0: never
   int counted[kKinds] = {};
   int gone = 0;  // step; 0: never
+  int idle = 0;  // not 0: from the beginning
   int steps = 0;
 };
 
@@ -29,6 +30,7 @@ Plan plan;
 // Where a name's number goes; null if there is no such name.
 int* number_of(std::string_view name, Plan& wanted) {
   if (name == "gone") return &wanted.gone;
+  if (name == "idle") return &wanted.idle;
   for (int k = 0; k < kKinds; ++k) {
     if (name == kNames[k]) return &wanted.every[k];
   }
@@ -48,7 +50,7 @@ void read(std::string_view part, Plan& wanted) {
     }
   }
   throw InputError("REGIONS_FAULTS: '" + std::string(part) +
-                   "' is not allocation=N, launch=N, work=N or gone=N");
+                   "' is not allocation=N, launch=N, work=N, gone=N or idle=1");
 }
 
 }  // namespace
@@ -65,6 +67,7 @@ void want_faults(const char* text) {
   }
   plan = wanted;
   faults::wanted = !plan.text.empty();
+  faults::idle = plan.idle > 0;
 }
 
 void faults::count(Fault kind) {

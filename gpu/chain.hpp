@@ -49,11 +49,12 @@ template <class... Declared, class... Given>
 void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
                     cudaStream_t stream, Given&&... given) {
   const auto* const address = reinterpret_cast<const void*>(kernel);
-  if (!can_chain(address)) {
+  if (launch_taker || !can_chain(address)) {
     return launch(kernel, grid, block, shared_bytes, stream, std::forward<Given>(given)...);
   }
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   may_fail(Fault::launch);
+  if (faults::idle.load(std::memory_order_relaxed)) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     cudaLaunchAttribute attribute = {};

@@ -5,6 +5,8 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -34,17 +36,46 @@ inline cudaStream_t make_stream(int priority) {
   return stream;
 }
 
+// A kernel on its way to a stream.
+struct Launch {
+  const void* kernel;
+  dim3 grid, block;
+  size_t shared_bytes;
+  cudaStream_t stream;
+  void** arguments;
+  std::span<const size_t> sizes;  // of the arguments, in bytes
+
+  void go() const {
+    check(cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+          "launching a kernel");
+  }
+};
+
+// Somebody who is given a thread's launches in place of their streams, see gpu/replay.hpp.
+class LaunchTaker {
+ public:
+  virtual void take(const Launch& launch) = 0;
+  // Whether what is taken reaches the streams, so that they must wait for each other.
+  virtual bool reaches_streams() const = 0;
+
+ protected:
+  ~LaunchTaker() = default;
+};
+inline thread_local LaunchTaker* launch_taker = nullptr;
+
 // Runs `kernel` with arguments converted to the types it declares. An empty grid is no launch.
 template <class... Declared, class... Given>
 void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
             cudaStream_t stream, Given&&... given) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   may_fail(Fault::launch);
+  if (faults::idle.load(std::memory_order_relaxed)) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,
-                           shared_bytes, stream),
-          "launching a kernel");
+    static constexpr size_t kSizes[] = {sizeof(Declared)...};
+    const Launch ready = {
+        reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, stream, pointers, kSizes};
+    launch_taker ? launch_taker->take(ready) : ready.go();
   }(std::forward<Given>(given)...);
 }
 
@@ -54,6 +85,7 @@ template <class... Declared, class... Given>
 void launch_cooperative(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
                         cudaStream_t stream, Given&&... given) {
   may_fail(Fault::launch);
+  if (faults::idle.load(std::memory_order_relaxed)) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,

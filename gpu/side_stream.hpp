@@ -29,17 +29,27 @@ class SideStream {
 
   // The side stream, behind all that `main` has been given.
   cudaStream_t fork(cudaStream_t main) {
+    if (!orders()) return stream_;
     check(cudaEventRecord(forked_, main), "recording an event");
     check(cudaStreamWaitEvent(stream_, forked_, 0), "waiting for an event");
     return stream_;
   }
   // What `main` is given next comes behind the side stream's work.
   void join(cudaStream_t main) {
+    if (!orders()) return;
     check(cudaEventRecord(done_, stream_), "recording an event");
     check(cudaStreamWaitEvent(main, done_, 0), "waiting for an event");
   }
+  // The same after a failure that left a fork without its join: whoever waits for `main` waits for
+  // what is there already. Says nothing of failures of its own.
+  void join_again(cudaStream_t main) noexcept {
+    if (cudaEventRecord(done_, stream_) == cudaSuccess) cudaStreamWaitEvent(main, done_, 0);
+    cudaGetLastError();
+  }
 
  private:
+  static bool orders() { return !launch_taker || launch_taker->reaches_streams(); }
+
   std::shared_ptr<Backend> backend_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t forked_ = nullptr;

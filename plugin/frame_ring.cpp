@@ -26,7 +26,7 @@ FrameRing::~FrameRing() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  changed_.notify_all();
+  begun_.notify_one();
   finisher_.join();
   const Backend::Entry entry(*setup_.backend);
   places_.clear();
@@ -34,8 +34,8 @@ FrameRing::~FrameRing() {
 
 GstFlowReturn FrameRing::submit(GstBuffer* input, GstBuffer* output) {
   std::unique_lock lock(mutex_);
-  changed_.wait(
-      lock, [&] { return in_flight_ < places_.size() || interrupted_ || flow_ != GST_FLOW_OK; });
+  left_.wait(lock,
+             [&] { return in_flight_ < places_.size() || interrupted_ || flow_ != GST_FLOW_OK; });
   if (interrupted_ || flow_ != GST_FLOW_OK) {
     gst_buffer_unref(input);
     if (output) gst_buffer_unref(output);
@@ -74,7 +74,7 @@ GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& 
   ++in_flight_;
   const bool first = !std::exchange(running_, true);
   lock.unlock();
-  changed_.notify_all();
+  begun_.notify_one();
   if (first) gst_pad_start_task(pad_, run, this, nullptr);
   return GST_FLOW_OK;
 }
@@ -83,7 +83,7 @@ GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& 
 void FrameRing::finish_all() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || (finished_ < in_flight_ && !interrupted_); });
+    begun_.wait(lock, [&] { return ending_ || (finished_ < in_flight_ && !interrupted_); });
     if (ending_) return;
     Place& next = place(finished_);
     const bool dropping = flow_ != GST_FLOW_OK;
@@ -93,7 +93,11 @@ void FrameRing::finish_all() {
     lock.lock();
     finishing_ = false;
     ++finished_;
-    changed_.notify_all();
+    const bool flushes = interrupted_;
+    lock.unlock();  // who is woken wants it
+    ready_.notify_one();
+    if (flushes) left_.notify_all();
+    lock.lock();
   }
 }
 
@@ -114,7 +118,7 @@ void FrameRing::run(gpointer self) { static_cast<FrameRing*>(self)->push_oldest(
 // One turn of the source pad's task.
 void FrameRing::push_oldest() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return finished_ > 0 || interrupted_; });
+  ready_.wait(lock, [&] { return finished_ > 0 || interrupted_; });
   if (interrupted_) {
     gst_pad_pause_task(pad_);
     return;
@@ -151,7 +155,8 @@ void FrameRing::push_oldest() {
   --in_flight_;
   --finished_;
   if (flow_ == GST_FLOW_OK) flow_ = flow;
-  changed_.notify_all();
+  lock.unlock();
+  left_.notify_all();
 }
 
 GstFlowReturn FrameRing::drain() {
@@ -161,14 +166,16 @@ GstFlowReturn FrameRing::drain() {
     if (begun != GST_FLOW_OK) return begun;
     if (!lock.owns_lock()) lock.lock();
   }
-  changed_.wait(lock, [&] { return in_flight_ == 0 || interrupted_; });
+  left_.wait(lock, [&] { return in_flight_ == 0 || interrupted_; });
   return interrupted_ ? GST_FLOW_FLUSHING : flow_;
 }
 
 void FrameRing::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;
-  changed_.notify_all();
+  left_.notify_all();
+  begun_.notify_all();
+  ready_.notify_all();
 }
 
 void FrameRing::flush() {
@@ -176,7 +183,7 @@ void FrameRing::flush() {
   if (running_) gst_pad_stop_task(pad_);
   const Backend::Entry entry(*setup_.backend);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !finishing_; });
+  left_.wait(lock, [&] { return !finishing_; });
   size_t frames = 0;
   for (size_t i = 0; i < in_flight_ + (filling_ ? 1 : 0); ++i) {
     Place& dropped = place(i);

@@ -63,7 +63,11 @@ class FrameRing {
   std::vector<Finished> leaving_;  // the task's own
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
+  // Each wakes who waits for it and nobody else: of what a small frame costs, waking is a good
+  // part.
+  std::condition_variable begun_;  // the finisher has something to do
+  std::condition_variable ready_;  // the task has something to push
+  std::condition_variable left_;   // there is a free slot, or none is in use
   size_t oldest_ = 0;
   size_t in_flight_ = 0;  // the oldest stays counted until it has been pushed
   size_t finished_ = 0;   // of those in flight

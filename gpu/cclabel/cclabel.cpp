@@ -109,6 +109,16 @@ class CcLabelCuda final : public CcLabel {
       return slot.enqueue(job, subject_of(job, params), params, stream);
     }
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    try {
+      if (params.track) return label(job, params, slot, stream);
+      tracker_.forget();
+      slot.replay().run(stream, [&] { label(job, params, slot, stream); });
+    } catch (...) {
+      slot.side().join_again(stream);
+      throw;
+    }
+  }
+  void label(const Job& job, const Params& params, const Slot& slot, cudaStream_t stream) {
     const Tiles tiles = slot.tiles(params.criterion);
     Subject subject = subject_of(job, params);
     if (params.fill_holes > 0 && params.criterion == Criterion::binary) {
@@ -124,7 +134,6 @@ class CcLabelCuda final : public CcLabel {
     number_regions(tiles, Count::all, records, stream);
     if (drops_smallest(job, params)) keep_what_fits(tiles, slot, stream);
     if (params.track) return track(job, params, tiles, records, slot, stream);
-    tracker_.forget();
     if (!records.capacity) return write(job, params, tiles, stream);
     const cudaStream_t side = slot.side().fork(stream);
     measure_regions(tiles, job.in, records, side);

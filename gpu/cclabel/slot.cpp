@@ -67,6 +67,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.allocate(*backend);
   if (draws) ink_ = blank_device_ink(*backend, size_);
   side_ = std::make_unique<SideStream>(backend, setup.priority);
+  replay_ = std::make_unique<Replay>(backend);
 }
 
 Tiles Slot::tiles(Criterion criterion) const {

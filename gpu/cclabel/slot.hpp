@@ -3,6 +3,7 @@
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/areas.hpp"
+#include "gpu/replay.hpp"
 #include "gpu/side_stream.hpp"
 #include "gpu/workspace.hpp"
 
@@ -22,6 +23,8 @@ class Slot {
   Region* records() const { return records_; }
   // For measuring while labels are written.
   SideStream& side() const { return *side_; }
+  // For the phases of a frame that needs nothing of others.
+  Replay& replay() const { return *replay_; }
   // For drawing when nobody asked for labels.
   LabelMap labels() const;
   Ink ink() const { return ink_in(ink_.data(), size_); }
@@ -37,6 +40,7 @@ class Slot {
   Selection* selection_ = nullptr;
   Block ink_;
   std::unique_ptr<SideStream> side_;
+  std::unique_ptr<Replay> replay_;
 };
 
 }  // namespace regions::cclabel
