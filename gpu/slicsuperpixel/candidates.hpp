@@ -57,20 +57,42 @@ __device__ inline int pack(int low, int high) {
   return (16 * low & 0xffff) | static_cast<int>(static_cast<unsigned>(16 * high) << 16);
 }
 
+// Calls visit(i) for i in 0..count-1, each by one thread of the block.
+template <class T, int count, class Visit>
+__device__ void share_out(Visit visit) {
+  const auto own = static_cast<int>(threadIdx.x);
+  if constexpr (count <= T::threads) {
+    if (own < count) visit(own);
+  } else {
+    for (int i = own; i < count; i += T::threads) visit(i);
+  }
+}
+
+__device__ inline ClusterSums fetch_sums(const ClusterSums* sums) {
+  static_assert(sizeof(ClusterSums) == 3 * sizeof(uint2));
+  const auto* const from = reinterpret_cast<const uint2*>(sums);  // as workspaces align them
+  const uint2 first = __ldcg(from), second = __ldcg(from + 1), third = __ldcg(from + 2);
+  return {{first.x, first.y, second.x}, second.y, third.x, third.y};
+}
+
 // Ends with a barrier.
 template <class T>
 __device__ void make_candidates(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
                                 Candidates<T>& s) {
   const SlicGrid& grid = clusters.grid;
-  for (int i = static_cast<int>(threadIdx.x); i < T::halo; i += T::threads) {
-    const int x = x0 - 1 + i % T::halo_x, y = y0 - 1 + i / T::halo_x;
-    const bool inside = x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
-    s.center[i] =
-        inside ? center_of(sums[static_cast<size_t>(y) * grid.columns + x], grid, clusters.scale)
-               : Center{};
+  static_assert(T::halo <= T::threads);
+  const auto own = static_cast<int>(threadIdx.x);
+  const int own_x = x0 - 1 + own % T::halo_x, own_y = y0 - 1 + own / T::halo_x;
+  const bool has_own =
+      own < T::halo && own_x >= 0 && own_y >= 0 && own_x < grid.columns && own_y < grid.rows;
+  ClusterSums own_sums;
+  if (has_own) own_sums = fetch_sums(sums + (own_y * grid.columns + own_x));
+  __syncwarp();  // fetched at once, not one by one where divisions need them
+  if (own < T::halo) {
+    s.center[own] = has_own ? center_of(own_sums, grid, clusters.scale) : Center{};
   }
   __syncthreads();  // all centres are there
-  for (int i = static_cast<int>(threadIdx.x); i < T::cells * kCandidates; i += T::threads) {
+  share_out<T, T::cells * kCandidates>([&](int i) {
     const int cell = i / kCandidates, place = i % kCandidates;
     const int cx = cell % T::cells_x, cy = cell / T::cells_x;
     const int x = x0 + cx + place % 3 - 1, y = y0 + cy + place / 3 - 1;
@@ -84,11 +106,11 @@ __device__ void make_candidates(const Clusters& clusters, const ClusterSums* sum
     packed.base = c.base - 16 * kColorBias * (c.color[0] + c.color[1] + c.color[2]);
     packed.column = c.column;
     s.down[cell][place] = c.down;
-  }
+  });
   __syncthreads();  // all candidates are there
 }
 
-// A strip of a cell, T::lanes columns of T::rows rows; a warp takes one at a time.
+// A strip of a cell, T::lanes columns of T::rows rows.
 template <class T>
 struct Strip {
   int cell, column, row;  // in the block; in the grid
@@ -97,19 +119,26 @@ struct Strip {
   int end;                // behind the rows of the cell that are in the picture, from `top`
   bool inside;            // the lane's column is in the cell and in the picture
   bool whole;             // all of the strip is; the same for all lanes
+
+  // To the one below, which is in the cell and in the picture only if `end` is still positive.
+  __device__ void move_down() {
+    top += T::rows, y += T::rows, end -= T::rows;
+    whole = whole && end >= T::rows;
+  }
 };
 
-// Calls visit(strip) for each strip of the block that begins in the picture.
-template <class T, class Visit>
+// Calls visit(strip) for each strip of the block that begins in the picture, or, of `stack` strips
+// below each other, for the first. A warp takes one at a time.
+template <class T, int stack = 1, class Visit>
 __device__ void for_each_strip(const SlicGrid& grid, int x0, int y0, Visit visit) {
   const Geometry<T> geometry(grid);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int strips_x = geometry.strips_x();
-  const int strips = strips_x * geometry.strips_y();
+  const int strips = strips_x * ((geometry.strips_y() + stack - 1) / stack);
   for (int unit = static_cast<int>(threadIdx.x / 32); unit < T::cells * strips; unit += T::warps) {
     const int cell = unit / strips, strip = unit % strips;
     const int column = x0 + cell % T::cells_x, row = y0 + cell / T::cells_x;
-    const int left = strip % strips_x * T::lanes, top = strip / strips_x * T::rows;
+    const int left = strip % strips_x * T::lanes, top = strip / strips_x * (stack * T::rows);
     const int strip_x = column * geometry.width + left, y = row * geometry.height + top;
     if (strip_x >= grid.size.width || y >= grid.size.height) continue;
     const int x = strip_x + lane % T::lanes;
@@ -120,23 +149,19 @@ __device__ void for_each_strip(const SlicGrid& grid, int x0, int y0, Visit visit
   }
 }
 
-// Colours of pixels kStep rows apart, the first `first` rows into the strip. Rows below the cell or
-// the strip are read from the last one.
+// Colours of pixels kStep rows apart, the first `first` rows into the strip; also those below the
+// cell and, never to be used, below the picture.
 template <int kStep, class T, int kCount>
 __device__ void read_strip(const Image<uint32_t>& colors, const Strip<T>& strip, int first,
                            uint32_t (&color)[kCount]) {
-  // A strip spans at most 16 rows, so 32 bits are enough for places in it.
-  const auto* const start = reinterpret_cast<const std::byte*>(colors.row(strip.y) + strip.x);
+  static_assert((kCount - 1) * kStep < T::rows + kStep);
   const auto pitch = static_cast<uint32_t>(colors.pitch);
-  const auto at = [&](int row) {
-    return *reinterpret_cast<const uint32_t*>(start + static_cast<uint32_t>(row) * pitch);
-  };
-  if (T::rows % kStep == 0 && strip.whole) {
+  const auto* const from = reinterpret_cast<const std::byte*>(colors.row(strip.y) + strip.x) +
+                           static_cast<uint64_t>(pitch) * static_cast<uint32_t>(first);
+  const uint32_t step = kStep * pitch;
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) color[i] = at(first + i * kStep);
-  } else {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) color[i] = at(min(first + i * kStep, strip.end - 1));
+  for (uint32_t i = 0; i < kCount; ++i) {
+    color[i] = *reinterpret_cast<const uint32_t*>(from + static_cast<uint64_t>(step) * i);
   }
 }
 

@@ -9,18 +9,28 @@ namespace {
 
 constexpr int kThreads = 1024;  // the tables are loaded once a block
 constexpr int kBlocks = 2 * 132;
+constexpr int kWarps = kBlocks * (kThreads / 32);
 
 // The tables in shared memory; a lane has the copy of its number.
 template <int kCopies>
 struct SpreadTables {
   static constexpr int kLevels = 3 * 256;
-  static constexpr size_t kShareBytes = sizeof(uint64_t) * kLevels * kCopies;
+  static constexpr int kEntry = sizeof(uint64_t) * kCopies;  // bytes from a level to the next
+  static constexpr size_t kShareBytes = static_cast<size_t>(kEntry) * kLevels;
   static constexpr size_t kBytes = kShareBytes + sizeof(LabTables::root);
-  const uint64_t* share;  // [red, green, blue][level][copy], this lane's
+  const std::byte* share;  // [red, green, blue][level][copy] of uint64_t
   const uint16_t* root;
+  uint32_t copy;  // this lane's, in bytes, times kSpread
+
+  // A level and the lane's copy side by side in two bytes, divided by this, say where the entry is.
+  static constexpr int kSpread = 256 / kEntry;
+  static_assert(kSpread * kEntry == 256);
 
   __device__ uint64_t share_of(int channel, int level) const {
-    return share[(channel * 256 + level) * kCopies];
+    return share_at(channel, static_cast<uint32_t>(level) << 8 | copy);
+  }
+  __device__ uint64_t share_at(int channel, uint32_t place) const {
+    return *reinterpret_cast<const uint64_t*>(share + channel * 256 * kEntry + place / kSpread);
   }
   __device__ int f(uint64_t sums, int axis) const {
     return root[sums >> (axis * LabTables::kShare + LabTables::kDrop) & (LabTables::kRoots - 1)];
@@ -28,23 +38,36 @@ struct SpreadTables {
 
   // All threads of the block; a barrier must follow.
   __device__ SpreadTables(const LabTables& from, std::byte* to)
-      : share(reinterpret_cast<const uint64_t*>(to) + threadIdx.x % kCopies),
-        root(reinterpret_cast<const uint16_t*>(to + kShareBytes)) {
+      : share(to),
+        root(reinterpret_cast<const uint16_t*>(to + kShareBytes)),
+        copy(threadIdx.x % kCopies * static_cast<uint32_t>(sizeof(uint64_t)) * kSpread) {
     constexpr int kPairs = kCopies / 2;
-    static_assert(kLevels <= kThreads && kCopies % 2 == 0 &&
+    constexpr int kRoots = sizeof(LabTables::root) / sizeof(uint4);
+    static_assert(kLevels <= kThreads && kCopies % 2 == 0 && kRoots <= kThreads &&
                   sizeof(LabTables::root) % sizeof(uint4) == 0);
-    if (const auto i = static_cast<int>(threadIdx.x); i < kLevels) {
+    const auto i = static_cast<int>(threadIdx.x);
+    if (i < kLevels) {
       const uint64_t value = (&from.share[0][0])[i];
       // Each lane begins elsewhere, for the banks' sake.
+#pragma unroll
       for (int k = 0; k < kPairs; ++k) {
         reinterpret_cast<ulonglong2*>(to)[i * kPairs + (i + k) % kPairs] = {value, value};
       }
     }
-    const auto* const roots = reinterpret_cast<const uint4*>(from.root);
-    for (size_t i = threadIdx.x; i < sizeof(LabTables::root) / sizeof(uint4); i += kThreads) {
-      reinterpret_cast<uint4*>(to + kShareBytes)[i] = roots[i];
+    if (i < kRoots) {
+      reinterpret_cast<uint4*>(to + kShareBytes)[i] = reinterpret_cast<const uint4*>(from.root)[i];
     }
   }
+};
+
+// Such tables for levels that come as places.
+template <int kCopies>
+struct PlacedTables {
+  const SpreadTables<kCopies>& tables;
+  __device__ uint64_t share_of(int channel, int place) const {
+    return tables.share_at(channel, static_cast<uint32_t>(place));
+  }
+  __device__ int f(uint64_t sums, int axis) const { return tables.f(sums, axis); }
 };
 
 // Any format.
@@ -66,13 +89,14 @@ struct AnyPixels {
 // Four bytes a pixel, R, G and B in Lab; rows 16-byte aligned.
 struct WordPixels {
   ConstFrame frame;
-  int red, green, blue;  // bits to shift
+  uint32_t red, green, blue;  // choose the byte of a pixel, and put a lane's copy below it
 
-  WordPixels(const ConstFrame& in)
-      : frame(in),
-        red(8 * in.layout.component[0].offset),
-        green(8 * in.layout.component[1].offset),
-        blue(8 * in.layout.component[2].offset) {}
+  explicit WordPixels(const ConstFrame& in) : frame(in) {
+    const auto choice = [&](int c) {
+      return 0x5504u | static_cast<uint32_t>(in.layout.component[c].offset) << 4;
+    };
+    red = choice(0), green = choice(1), blue = choice(2);
+  }
   static bool can_read(const ConstFrame& frame, const ColorReader& reader) {
     const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
     return frame.layout.model == ColorModel::rgb && frame.layout.component[0].step == 4 &&
@@ -87,50 +111,78 @@ struct WordPixels {
     const int last = frame.width - 1 - x;
     return {pixel[0], pixel[min(1, last)], pixel[min(2, last)], pixel[min(3, last)]};
   }
-  template <class Tables>
-  __device__ void convert(const Tables& tables, const Raw& raw, int, int,
+  template <int kCopies>
+  __device__ void convert(const SpreadTables<kCopies>& tables, const Raw& raw, int, int,
                           uint32_t (&color)[4]) const {
     const uint32_t pixel[4] = {raw.x, raw.y, raw.z, raw.w};
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      color[k] = lab_of(tables, static_cast<int>(pixel[k] >> red & 255),
-                        static_cast<int>(pixel[k] >> green & 255),
-                        static_cast<int>(pixel[k] >> blue & 255));
+      const auto place = [&](uint32_t choice) {
+        return static_cast<int>(__byte_perm(pixel[k], tables.copy, choice));
+      };
+      color[k] = lab_of(PlacedTables<kCopies>{tables}, place(red), place(green), place(blue));
     }
+  }
+};
+
+// Where warps work: on 32 groups of four pixels of a row at a time.
+struct Chunks {
+  int in_row, cell_height;
+  int rows, chunks, cell_rows;  // from a warp's place to its next: so far below, and to the right
+
+  explicit Chunks(const Clusters& clusters)
+      : in_row((clusters.colors.width + 127) / 128), cell_height(clusters.grid.height) {
+    rows = kWarps / in_row;
+    chunks = kWarps % in_row;
+    cell_rows = rows % cell_height;
+  }
+};
+struct ChunkPlace {
+  int y, chunk, cell_y;  // in the picture; in the row; in the cell
+
+  __device__ ChunkPlace(const Chunks& all, int job)
+      : y(job / all.in_row), chunk(job % all.in_row), cell_y(y % all.cell_height) {}
+  // Without a division, which would take as long as two pixels.
+  __device__ void advance(const Chunks& all) {
+    chunk += all.chunks;
+    const int more = chunk >= all.in_row ? 1 : 0;
+    chunk -= more * all.in_row;
+    y += all.rows + more;
+    cell_y += all.cell_rows + more;
+    if (cell_y >= all.cell_height) cell_y -= all.cell_height;
   }
 };
 
 template <int kCopies, class Pixels>
 __global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, const LabTables* tables,
                                                              Image<uint32_t> colors,
-                                                             int cell_height) {
+                                                             Chunks chunks) {
   extern __shared__ __align__(16) std::byte shared[];
-  const int groups = (pixels.frame.width + 3) / 4;
-  const int per_row = (groups + 31) / 32;  // a warp reads 32 groups of a row
-  const int jobs = per_row * pixels.frame.height;
-  const int all = static_cast<int>(gridDim.x) * (kThreads / 32);
   const int lane = static_cast<int>(threadIdx.x % 32);
-  int job = static_cast<int>(blockIdx.x * (kThreads / 32) + threadIdx.x / 32);
-  // The next job's pixels are fetched while this one's are converted.
-  typename Pixels::Raw next = {};
-  const auto fetch = [&](int of) {
-    const int group = of % per_row * 32 + lane;
-    if (of < jobs && group < groups) next = pixels.fetch(4 * group, of / per_row);
+  ChunkPlace next(chunks, static_cast<int>(blockIdx.x * (kThreads / 32) + threadIdx.x / 32));
+  const auto x_at = [&](const ChunkPlace& place) { return 128 * place.chunk + 4 * lane; };
+  // The next chunk's pixels are fetched while this one's are converted.
+  typename Pixels::Raw raw_next = {};
+  const auto fetch = [&] {
+    const int x = x_at(next);
+    if (next.y < colors.height && x < colors.width) raw_next = pixels.fetch(x, next.y);
   };
-  fetch(job);
+  fetch();
   const SpreadTables<kCopies> spread(*tables, shared);
   __syncthreads();  // the tables are complete
-  for (; job < jobs; job += all) {
-    const typename Pixels::Raw raw = next;
-    fetch(job + all);
-    const int y = job / per_row, group = job % per_row * 32 + lane;
-    if (group >= groups) continue;
+  while (next.y < colors.height) {
+    const ChunkPlace place = next;
+    const typename Pixels::Raw raw = raw_next;
+    next.advance(chunks);
+    fetch();
+    const int x = x_at(place);
+    if (x >= colors.width) continue;
     uint32_t color[4];
-    pixels.convert(spread, raw, 4 * group, y, color);
-    const auto row = static_cast<uint32_t>(y % cell_height % kPatchRows) << 24;
+    pixels.convert(spread, raw, x, place.y, color);
+    const auto row = static_cast<uint32_t>(place.cell_y % kPatchRows) << 24;
     const uint32_t flip = row | Clusters::kBiasBits;
-    *reinterpret_cast<uint4*>(colors.row(y) + 4 * group) = {color[0] ^ flip, color[1] ^ flip,
-                                                            color[2] ^ flip, color[3] ^ flip};
+    *reinterpret_cast<uint4*>(colors.row(place.y) + x) = {color[0] ^ flip, color[1] ^ flip,
+                                                          color[2] ^ flip, color[3] ^ flip};
   }
 }
 
@@ -151,7 +203,7 @@ template <int kCopies, class Pixels>
 void launch_with(const Pixels& pixels, const LabTables* tables, const Clusters& clusters,
                  cudaStream_t stream) {
   launch(colors_kernel<kCopies, Pixels>, kBlocks, kThreads, SpreadTables<kCopies>::kBytes, stream,
-         pixels, tables, clusters.colors, clusters.grid.height);
+         pixels, tables, clusters.colors, Chunks(clusters));
 }
 
 }  // namespace

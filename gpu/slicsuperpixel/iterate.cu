@@ -13,48 +13,54 @@ using cclabel::warp_sum;
 constexpr int kNobody = kCandidates;  // counter of pixels that take no part
 constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);
 
-// A lane's sums for one place, of at most 16 pixels: components 0 and 2; component 1, the rows in
-// the patch and, above them, the count.
-struct alignas(8) Counter {          // read and written as one
-  static constexpr int kCount = 25;  // the count's lowest bit
+// A lane's sums for one place: components 0 and 2; component 1, the rows in the strip and, above
+// them, the count. Of `pixels` pixels at most in `strips` strips below each other.
+template <int pixels, int strips>
+struct alignas(8) Counter {  // read and written as one
+  static_assert(pixels <= 32 && strips <= 2);
+  // So few that a warp's sums, of 256 pixels in 16 rows, fit where a lane's do: components are
+  // below 2^16, rows below 2^12. The counts' sum runs over.
+  static constexpr bool kFew = pixels <= 8 && strips == 1;
+  static constexpr int kCount = kFew ? 28 : 25;  // the count's lowest bit
   uint32_t even, odd;
 
-  __device__ void add(uint32_t color) {
+  __device__ void add(uint32_t color, int row) {
     const uint32_t second_row = __byte_perm(color, 0, 0x4341);  // bytes 1 and 3
-    *this = Counter{even + (color & 0x00ff00ffu), odd + second_row + (1u << kCount)};
+    *this = Counter{even + (color & 0x00ff00ffu),
+                    odd + second_row + (1u << kCount) + (static_cast<uint32_t>(row) << 16)};
   }
   __device__ uint32_t count() const { return odd >> kCount; }
+  __device__ uint32_t rest() const { return odd & ((1u << kCount) - 1); }
 };
 
-// A warp's sums for one place, of `pixels` a lane, as few numbers as hold them.
-template <class T, int pixels>
+// A warp's sums for one place, as few numbers as hold them. `column` is the lane's, as a factor:
+// 1 + (column << 16).
+template <class Counter>
 struct WarpSums {
-  static constexpr bool kFew = pixels <= 8;  // 256 of 255 are below 2^16
-  uint32_t counts = 0;                       // pixels, and the sum of their columns << 16
+  static constexpr int kSplit = 18;  // 1024 of 255 are below 2^18, of columns below 2^14
+  uint32_t counts = 0;               // pixels, and the sum of their columns << 16
   uint32_t even = 0, odd = 0, third = 0;
 
   WarpSums() = default;
-  __device__ explicit WarpSums(const Counter& counter) {
-    const uint32_t n = counter.count();
-    counts = warp_sum(n | n * static_cast<uint32_t>(threadIdx.x % T::lanes) << 16);
-    const uint32_t rest = counter.odd & ((1u << Counter::kCount) - 1);
-    if constexpr (kFew) {
+  __device__ WarpSums(const Counter& counter, uint32_t column) {
+    counts = warp_sum(counter.count() * column);
+    if constexpr (Counter::kFew) {
       even = warp_sum(counter.even);
-      odd = warp_sum(rest);
+      odd = warp_sum(counter.odd);
     } else {
       even = warp_sum(counter.even & 0xffff);
       third = warp_sum(counter.even >> 16);
-      odd = warp_sum((rest & 0xffff) | rest >> 16 << 17);
+      odd = warp_sum((counter.rest() & 0xffff) | counter.rest() >> 16 << kSplit);
     }
   }
   __device__ ClusterSums sums() const {
-    constexpr int kSplit = kFew ? 16 : 17;
+    constexpr bool kFew = Counter::kFew;
     ClusterSums sums;
     sums.color[0] = kFew ? even & 0xffff : even;
-    sums.color[1] = odd & ((1u << kSplit) - 1);
+    sums.color[1] = kFew ? odd & 0xffff : odd & ((1u << kSplit) - 1);
     sums.color[2] = kFew ? even >> 16 : third;
     sums.x = counts >> 16;
-    sums.y = odd >> kSplit;
+    sums.y = kFew ? odd >> 16 & 0xfff : odd >> kSplit;
     sums.count = counts & 0xffff;
     return sums;
   }
@@ -65,13 +71,11 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
                                                                         int iteration, int phase) {
   constexpr int kRowStep = T::rows_at_once * kStep;
   constexpr int kPixels = (T::rows + kRowStep - 1) / kRowStep;
-  static_assert(kPixels <= 16);
+  using LaneCounter = Counter<kPixels * T::stack, T::stack>;
   __shared__ Candidates<T> s;
   __shared__ uint32_t tile[T::halo][kSumWords];
-  __shared__ Counter counters[T::warps][kCandidates + 1][32];
-  for (int i = static_cast<int>(threadIdx.x); i < T::halo * kSumWords; i += T::threads) {
-    tile[i / kSumWords][i % kSumWords] = 0;
-  }
+  __shared__ LaneCounter counters[T::warps][kCandidates + 1][32];
+  share_out<T, T::halo * kSumWords>([&](int i) { tile[i / kSumWords][i % kSumWords] = 0; });
   await_last();
   if (clusters.executed(iteration) < iteration) return;  // all threads alike
 
@@ -80,39 +84,46 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   const int x0 = static_cast<int>(blockIdx.x) * T::cells_x;
   const int y0 = static_cast<int>(blockIdx.y) * T::cells_y;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  Counter(*const counter)[32] = counters[threadIdx.x / 32];
+  LaneCounter(*const counter)[32] = counters[threadIdx.x / 32];
 
-  ClusterSums* const clear = clusters.sums[(iteration + 2) % 3];
-  for (int i = static_cast<int>(threadIdx.x); i < T::cells; i += T::threads) {
-    const int x = x0 + i % T::cells_x, y = y0 + i / T::cells_x;
-    if (x < grid.columns && y < grid.rows) clear[static_cast<size_t>(y) * grid.columns + x] = {};
-  }
   make_candidates(clusters, clusters.sums[iteration % 3], x0, y0, s);
+  ClusterSums* const clear = clusters.sums[(iteration + 2) % 3];
+  share_out<T, T::cells>([&](int i) {
+    const int x = x0 + i % T::cells_x, y = y0 + i / T::cells_x;
+    if (x < grid.columns && y < grid.rows) clear[y * grid.columns + x] = {};
+  });
 
-  for_each_strip<T>(grid, x0, y0, [&](const Strip<T>& strip) {
+  for_each_strip<T, T::stack>(grid, x0, y0, [&](Strip<T> strip) {
     const int first = phase + lane / T::lanes * kStep;  // strips are as high as patches
-    uint32_t color[kPixels];
-    int best[kPixels];
-    read_strip<kRowStep>(clusters.colors, strip, first, color);
-    choose(s, strip, color, best);
+    const int top = strip.top;
 #pragma unroll
     for (int place = 0; place < kCandidates; ++place) counter[place][lane] = {0, 0};
-    if (strip.whole && T::rows % kRowStep == 0) {
+#pragma unroll 1
+    for (int k = 0; k < T::stack; ++k) {  // unrolled, it would take too many registers
+      uint32_t color[kPixels];
+      int best[kPixels];
+      read_strip<kRowStep>(clusters.colors, strip, first, color);
+      choose(s, strip, color, best);
+      if (strip.whole && T::rows % kRowStep == 0) {
 #pragma unroll
-      for (int i = 0; i < kPixels; ++i) counter[best[i] & 15][lane].add(color[i]);
-    } else {
+        for (int i = 0; i < kPixels; ++i) counter[best[i] & 15][lane].add(color[i], k * T::rows);
+      } else {
 #pragma unroll
-      for (int i = 0; i < kPixels; ++i) {
-        const bool takes_part =
-            strip.inside && first + i * kRowStep < strip.end && first + i * kRowStep < T::rows;
-        counter[takes_part ? best[i] & 15 : kNobody][lane].add(color[i]);
+        for (int i = 0; i < kPixels; ++i) {
+          const bool takes_part =
+              strip.inside && first + i * kRowStep < strip.end && first + i * kRowStep < T::rows;
+          counter[takes_part ? best[i] & 15 : kNobody][lane].add(color[i], k * T::rows);
+        }
       }
+      strip.move_down();
+      if (strip.end <= 0) break;
     }
     // Each lane reads its own counters only; the warp's sums end in the lane of their place.
-    WarpSums<T, kPixels> packed;
+    WarpSums<LaneCounter> packed;
+    const uint32_t column = 1 + (static_cast<uint32_t>(lane % T::lanes) << 16);
 #pragma unroll
     for (int place = 0; place < kCandidates; ++place) {
-      const WarpSums<T, kPixels> sums(counter[place][lane]);
+      const WarpSums<LaneCounter> sums(counter[place][lane], column);
       if (lane == place) packed = sums;
     }
     const ClusterSums mine = packed.sums();
@@ -120,7 +131,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
       const int cx = strip.cell % T::cells_x, cy = strip.cell / T::cells_x;
       uint32_t* to = tile[(cy + lane / 3) * T::halo_x + cx + lane % 3];
       const auto reach_x = static_cast<uint32_t>(strip.left + (2 - lane % 3) * geometry.width);
-      const auto reach_y = static_cast<uint32_t>(strip.top + (2 - lane / 3) * geometry.height);
+      const auto reach_y = static_cast<uint32_t>(top + (2 - lane / 3) * geometry.height);
       for (int c = 0; c < 3; ++c) atomicAdd(to + c, mine.color[c]);
       atomicAdd(to + 3, mine.x + mine.count * reach_x);
       atomicAdd(to + 4, mine.y + mine.count * reach_y);
@@ -130,13 +141,13 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   });
   __syncthreads();  // the block's sums are complete
   auto* const to = reinterpret_cast<uint32_t*>(clusters.sums[(iteration + 1) % 3]);
-  for (int i = static_cast<int>(threadIdx.x); i < T::halo * kSumWords; i += T::threads) {
+  share_out<T, T::halo * kSumWords>([&](int i) {
     const int cluster = i / kSumWords, word = i % kSumWords;
     const uint32_t sum = tile[cluster][word];
-    if (sum == 0) continue;  // also outside the grid
+    if (sum == 0) return;  // also outside the grid
     const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
-    atomicAdd(to + (static_cast<size_t>(y) * grid.columns + x) * kSumWords + word, sum);
-  }
+    atomicAdd(to + static_cast<size_t>(y * grid.columns + x) * kSumWords + word, sum);
+  });
 }
 
 // Between iterations, if they may end early.

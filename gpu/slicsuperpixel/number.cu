@@ -66,25 +66,32 @@ __global__ __launch_bounds__(NumberBlock::threads) void rank_kernel(Pieces piece
     }
     return before;
   };
+  const size_t words = static_cast<size_t>(pieces.stride / 32);
+  const int end_row = min((tile_row + 1) * T::rows, pieces.size.height);
+  const size_t end = static_cast<size_t>(end_row) * words;
+  constexpr int kEach = NumberBlock::words;
+  uint32_t firsts[kEach];
+  const auto fetch = [&](size_t w) {
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) firsts[k] = w + k < end ? pieces.firsts[w + k] : 0;
+  };
+  size_t w = static_cast<size_t>(tile_row) * T::rows * words + kEach * threadIdx.x;
+  fetch(w);  // while earlier rows are counted
   uint32_t earlier = 0;
   for (int r = static_cast<int>(threadIdx.x); r < tile_row; r += kAll) {
     earlier += pieces.row_firsts[r];
   }
   uint32_t before;
   sum_before(earlier, before);
-  const size_t words = static_cast<size_t>(pieces.stride / 32);
-  const int end_row = min((tile_row + 1) * T::rows, pieces.size.height);
-  const size_t end = static_cast<size_t>(end_row) * words;
-  constexpr int kEach = NumberBlock::words;
   for (size_t start = static_cast<size_t>(tile_row) * T::rows * words; start < end;
-       start += kEach * kAll) {
-    const size_t w = start + kEach * threadIdx.x;
+       start += kEach * kAll, w += kEach * kAll) {
     uint32_t count[kEach], own = 0;
 #pragma unroll
     for (int k = 0; k < kEach; ++k) {
-      count[k] = w + k < end ? static_cast<uint32_t>(__popc(pieces.firsts[w + k])) : 0;
+      count[k] = static_cast<uint32_t>(__popc(firsts[k]));
       own += count[k];
     }
+    fetch(w + kEach * kAll);
     uint32_t all;
     uint32_t rank = before + sum_before(own, all);
 #pragma unroll
@@ -97,11 +104,26 @@ __global__ __launch_bounds__(NumberBlock::threads) void rank_kernel(Pieces piece
   if (end_row == pieces.size.height && threadIdx.x == 0) *pieces.total = before;
 }
 
+// Reads components while the ranks are still being made: they were complete before joining began,
+// whose first kernel is not in the chain.
 __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelMap to,
                                                            bool aligned) {
-  await_last();
   __shared__ uint32_t label[T::pixels];  // of components
+  let_next_start();
   const TileOfBlock tile(pieces);
+  // Four pixels at a time; rows begin at multiples of 64, so the components are aligned.
+  constexpr int kFours = T::pixels / 4 / T::threads;
+  const int own = static_cast<int>(threadIdx.x);
+  static_assert(T::threads % (T::width / 4) == 0);
+  const int x = tile.left + own % (T::width / 4) * 4;
+  const auto y_of = [&](int k) { return tile.top + (k * T::threads + own) / (T::width / 4); };
+  ushort4 four[kFours];
+#pragma unroll
+  for (int k = 0; k < kFours; ++k) {
+    if (y_of(k) >= to.height) continue;
+    four[k] = *reinterpret_cast<const ushort4*>(pieces.component + pieces.pixel_at(x, y_of(k)));
+  }
+  wait_for_earlier();
   for (uint32_t i = threadIdx.x; i < tile.count; i += T::threads) {
     const uint32_t first = pieces.first[pieces.parent[tile.id(pieces, i)]];
     const uint32_t firsts = pieces.firsts[first / 32];
@@ -109,19 +131,17 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
                static_cast<uint32_t>(__popc(firsts & below(static_cast<int>(first % 32)))) + 1;
   }
   __syncthreads();  // all components have their labels
-  // Four pixels a thread; rows begin at multiples of 64, so the components are aligned.
-  for (int i = static_cast<int>(threadIdx.x); i < T::pixels / 4; i += T::threads) {
-    const int x = tile.left + i % (T::width / 4) * 4, y = tile.top + i / (T::width / 4);
+#pragma unroll
+  for (int k = 0; k < kFours; ++k) {
+    const int y = y_of(k);
     if (x >= to.width || y >= to.height) continue;
-    const ushort4 four =
-        *reinterpret_cast<const ushort4*>(pieces.component + pieces.pixel_at(x, y));
     if (aligned && x + 4 <= to.width) {
-      *reinterpret_cast<uint4*>(to.row(y) + x) = {label[four.x], label[four.y], label[four.z],
-                                                  label[four.w]};
+      *reinterpret_cast<uint4*>(to.row(y) + x) = {label[four[k].x], label[four[k].y],
+                                                  label[four[k].z], label[four[k].w]};
       continue;
     }
-    const uint16_t component[4] = {four.x, four.y, four.z, four.w};
-    for (int k = 0; k < 4 && x + k < to.width; ++k) to(x + k, y) = label[component[k]];
+    const uint16_t component[4] = {four[k].x, four[k].y, four[k].z, four[k].w};
+    for (int j = 0; j < 4 && x + j < to.width; ++j) to(x + j, y) = label[component[j]];
   }
 }
 

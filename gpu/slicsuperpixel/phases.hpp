@@ -8,7 +8,7 @@
 namespace regions::slic {
 
 // Clusters of one frame. Colours are packed_color() with 128 added to each component, and the row
-// in the patch in the uppermost byte; columns beyond the picture may be read, never used.
+// in the patch in the uppermost byte; columns and rows beyond the picture may be read, never used.
 struct Clusters {
   static constexpr uint32_t kBiasBits = 0x00808080u;
   SlicGrid grid;

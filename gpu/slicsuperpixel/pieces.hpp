@@ -54,8 +54,6 @@ struct Pieces {
   Piece* piece;                   // area and colours
   unsigned long long* choice[2];  // by turns: choice_of() with the neighbour's first pixel
 
-  uint32_t* hint;  // the neighbour chosen, mostly
-
   JoinCounts* counts;
   uint2* edges[kJoinLists];     // [edge_capacity] pairs of representatives, or twice the same
   uint32_t* small[kJoinLists];  // [small_capacity] representatives

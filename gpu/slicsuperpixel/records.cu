@@ -106,6 +106,7 @@ __global__ __launch_bounds__(ColumnWalk::threads) void measure_kernel(ConstLabel
 }
 
 __global__ __launch_bounds__(kThreads) void publish_kernel(Records records, RegionTable table) {
+  await_last();
   const uint32_t total = *records.total;
   const uint32_t known = min(min(total, records.capacity), table.capacity);
   const size_t first = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -131,7 +132,7 @@ void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<
 }
 
 void publish_records(const Records& records, const RegionTable& table, cudaStream_t stream) {
-  launch(publish_kernel, 64, kThreads, 0, stream, records, table);
+  launch_chained(publish_kernel, 64, kThreads, 0, stream, records, table);
 }
 
 }  // namespace regions::slic

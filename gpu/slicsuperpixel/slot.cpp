@@ -29,7 +29,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup,
   }
   const size_t cells = most_cells(size_);
   const auto rows = static_cast<size_t>(size_.height);
-  memory_.reserve(colors_, color_stride(size_.width) * rows);
+  // So may patches, and a few rows more where iterations leave out some.
+  memory_.reserve(colors_, color_stride(size_.width) * (rows + 2 * kPatchRows));
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
   for (uint32_t*& reach : reach_) memory_.reserve(reach, cells);
   memory_.reserve(moved_, kMostIterations);

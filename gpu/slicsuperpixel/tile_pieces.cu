@@ -137,13 +137,13 @@ __global__ __launch_bounds__(T::threads) void find_components_kernel(Image<const
                                                                      Image<const uint32_t> colors,
                                                                      Pieces pieces) {
   __shared__ Forest s;
-  const TileOfBlock tile(pieces);
-  const Segment segment(codes, tile.left, tile.top);
-  clear_counts(pieces, tile);
   for (int i = static_cast<int>(threadIdx.x); i < 3 * T::measured; i += T::threads) {
     s.sums[i / T::measured][i % T::measured] = 0;
   }
   if (threadIdx.x == 0) s.count = 0;
+  const TileOfBlock tile(pieces);
+  const Segment segment(codes, tile.left, tile.top);
+  clear_counts(pieces, tile);
   find_runs(s, segment);
   const uint32_t contacts = link_runs(s, segment);
   __syncthreads();  // all runs have parents

@@ -47,12 +47,17 @@ struct Segment {
   uint32_t up;        // like the pixel above, in this tile
   bool continued_up;  // the first and the one on its left are alike, and like those above them
 
-  // Bit k: byte k of a equals that of b.
-  __device__ static uint32_t equal(uint32_t a, uint32_t b) {
-    return (__vcmpeq4(a, b) & 0x01010101u) * 0x01020408u >> 24 & 15u;
+  using Codes = uint4;  // of the pixels
+  static_assert(sizeof(Codes) == kSegment);
+
+  // Bit k: byte k of a differs from that of b. Codes have four bits, so that nothing is carried
+  // from one to the next.
+  __device__ static uint32_t differ(uint32_t a, uint32_t b) {
+    return (((a ^ b) + 0x0f0f0f0fu) & 0x10101010u) * 0x01020408u >> 28;
   }
-  __device__ static uint32_t equal(const uint4& a, const uint4& b) {
-    return equal(a.x, b.x) | equal(a.y, b.y) << 4 | equal(a.z, b.z) << 8 | equal(a.w, b.w) << 12;
+  __device__ static uint32_t differ(const Codes& a, const Codes& b) {
+    return differ(a.x, b.x) | differ(a.y, b.y) << 4 | differ(a.z, b.z) << 8 |
+           differ(a.w, b.w) << 12;
   }
 
   __device__ Segment(Image<const uint8_t> codes, int left_of_tile, int top_of_tile) {
@@ -60,18 +65,18 @@ struct Segment {
     x = left_of_tile + t % kSegments * kSegment;
     y = top_of_tile + t / kSegments;
     // Rows of codes begin at multiples of 16 bytes.
-    const auto read = [&](int row) { return *reinterpret_cast<const uint4*>(codes.row(row) + x); };
+    const auto read = [&](int row) { return *reinterpret_cast<const Codes*>(codes.row(row) + x); };
     count = y < codes.height ? min(max(codes.width - x, 0), kSegment) : 0;
     const uint32_t inside = cclabel::below(count);
     const bool has_up = t >= kSegments;
-    uint4 here = {}, above = {};
+    Codes here = {}, above = {};
     if (count > 0) here = read(y);
     if (count > 0 && has_up) above = read(y - 1);
     const uint32_t last = __shfl_up_sync(cclabel::kAllLanes, here.w >> 24, 1);
-    const uint4 left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
+    const Codes left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
-    const uint32_t like_left = equal(here, left) & (t % kSegments > 0 ? inside : inside & ~1u);
-    up = has_up ? equal(here, above) & inside : 0;
+    const uint32_t like_left = ~differ(here, left) & (t % kSegments > 0 ? inside : inside & ~1u);
+    up = has_up ? ~differ(here, above) & inside : 0;
     const uint32_t up_left = __shfl_up_sync(cclabel::kAllLanes, up, 1);
     continued_up = (like_left & 1) && (up_left >> (kSegment - 1) & 1);
     starts = inside & ~like_left;
@@ -125,7 +130,7 @@ __device__ inline uint32_t link_runs(Forest& s, const Segment& segment) {
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
     const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // bits from the lowest on
     rest &= rest - 1;
-    const uint32_t own = from_here & (rest ? (rest & ~(rest - 1)) - 1 : 0xffffu);
+    const uint32_t own = from_here & (rest ? (rest & ~(rest - 1)) - 1 : cclabel::below(kSegment));
     int parent = run;
     if (const uint32_t touched = contacts & own; touched != 0) {
       parent = s.run_at(above, __ffs(static_cast<int>(touched)) - 1);

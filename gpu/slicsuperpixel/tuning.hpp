@@ -6,15 +6,16 @@
 namespace regions::slic {
 
 // A block holds cells_x x cells_y cells; a warp takes strips of `lanes` columns and as many rows as
-// a patch of one cell at a time. `side`: the cells' width and height if known when compiling, else
-// 0.
-template <int side_, int lanes_, int cells_x_, int cells_y_, int warps_>
+// a patch of one cell at a time; iterations take `stack` of them below each other before they sum
+// up a warp. `side`: the cells' width and height if known when compiling, else 0.
+template <int side_, int lanes_, int cells_x_, int cells_y_, int warps_, int stack_ = 1>
 struct BlockShape {
   static constexpr int side = side_;
   static constexpr int lanes = lanes_;
   static constexpr int cells_x = cells_x_;
   static constexpr int cells_y = cells_y_;
   static constexpr int warps = warps_;
+  static constexpr int stack = stack_;
   static constexpr int threads = 32 * warps;
   static constexpr int blocks = 1024 / threads;    // at least, on an SM: leaves 64 registers
   static constexpr int rows = kPatchRows;          // of a strip
@@ -27,10 +28,10 @@ struct BlockShape {
 // About 64 x 64 pixels a block: enough to spread the halo's cost.
 using Cells16 = BlockShape<16, 16, 4, 4, 8>;
 using Cells32 = BlockShape<32, 32, 2, 2, 8>;
-using Cells128 = BlockShape<128, 32, 1, 1, 16>;
+using Cells128 = BlockShape<128, 32, 1, 1, 16, 2>;
 using NarrowCells = BlockShape<0, 16, 4, 4, 8>;  // up to 16 pixels wide
 using MiddleCells = BlockShape<0, 32, 2, 2, 8>;  // up to 64
-using WideCells = BlockShape<0, 32, 1, 1, 16>;
+using WideCells = BlockShape<0, 32, 1, 1, 16, 2>;
 
 struct PixelBlock {
   static constexpr int threads = 256;
@@ -72,7 +73,7 @@ struct ChoiceTile {
 
 // The first rounds of joining are wide: a kernel for following, one for choosing again. From where
 // there is little left, one block does the rest. On an H200 joining takes 41 us of 1920x1080
-// footage's 136: 11 for the first choices, 18 for two wide rounds, 11 for the rest, 2 for the
+// footage's 131: 11 for the first choices, 18 for two wide rounds, 11 for the rest, 2 for the
 // kernel that only noise needs.
 struct JoinRounds {
   static constexpr int wide = 2;  // at most
