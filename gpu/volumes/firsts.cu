@@ -52,12 +52,12 @@ __global__ __launch_bounds__(kRowThreads) void drop_smallest_kernel(
 __global__ __launch_bounds__(kThreads) void number_kernel(Firsts f, Count which, Records records) {
   __shared__ uint32_t warp_sums[kThreads / 32];
   await_last();
+  const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
+  const uint32_t firsts = word < f.words ? f.bits[word] : 0;  // on its way with the sums
   uint32_t earlier = 0;
   for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kThreads) earlier += f.sums[k];
   uint32_t start;
   cclabel::sum_before<kThreads>(earlier, warp_sums, start);
-  const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
-  const uint32_t firsts = word < f.words ? f.bits[word] : 0;
   const auto count = static_cast<uint32_t>(__popc(firsts));
   __syncthreads();  // warp_sums may be used again
   uint32_t all;
