@@ -20,6 +20,7 @@ struct SeamBlock {
   static constexpr int threads = 256;
   static constexpr int blocks = 6;   // of a multiprocessor
   static constexpr int pairs = 512;  // of components that a tile joins at once
+  static constexpr int sums = 256;   // of regions, that a tile changes at once
 };
 struct NumberBlock {
   static constexpr int threads = 1024;  // a word each
