@@ -123,14 +123,23 @@ __global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel
   using Space = Seam<T, connectivity, kThreads>;
   __shared__ Space space;
   const TilePlace place(v);
-  const auto cls = static_cast<int>(blockIdx.z);
   pairs.clear();
   changes.clear(v, place);
   await_last();
-  const uint32_t parts = cls == 0 ? parts_of_row<T>(v, place) : 0;  // on its way with the rest
-  space.fetch(v, place, cls);
+  const uint32_t parts =
+      place.cls == 0 ? parts_of_row<T>(v, place) : 0;  // on its way with the rest
+  space.fetch(v, place);
   __syncthreads();  // nothing is seen or changed, the tile is there
   count_parts<T>(v, place, parts, changes);
+  const auto lane = threadIdx.x % 32;
+  const auto add = [&](const uint2& nodes, bool exists) {
+    const uint32_t a = exists ? v.node[nodes.x] : 0, b = exists ? v.node[nodes.y] : 0;
+    const uint64_t pair = static_cast<uint64_t>(max(a, b)) << 32 | min(a, b);
+    const uint32_t alike = __match_any_sync(cclabel::kAllLanes, pair);
+    const bool leads = static_cast<int>(lane) == __ffs(static_cast<int>(alike)) - 1;
+    const bool overflows = a != b && leads && !pairs.add(pair);
+    if (__any_sync(cclabel::kAllLanes, overflows)) join(v, pair, overflows, changes);
+  };
   constexpr int kBands = Space::Inner::kBands;
   for (int i = static_cast<int>(threadIdx.x); i < touches * kBands; i += kThreads) {
     const int turn = i / kBands;
@@ -143,20 +152,9 @@ __global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel
       contacts.word = spot.word;
       contacts.goes_on = space.goes_on(spot);
     }
-    for_each_contact(
-        space, contacts, lists[threadIdx.x / 32], [&](const uint2& nodes, bool exists) {
-          const uint32_t a = exists ? v.node[Space::node_of_volume(v, place, cls, nodes.x)] : 0;
-          const uint32_t b = exists ? v.node[Space::node_of_volume(v, place, cls, nodes.y)] : 0;
-          const uint64_t pair = static_cast<uint64_t>(max(a, b)) << 32 | min(a, b);
-          const uint32_t alike = __match_any_sync(cclabel::kAllLanes, pair);
-          const bool leads =
-              static_cast<int>(threadIdx.x % 32) == __ffs(static_cast<int>(alike)) - 1;
-          const bool overflows = a != b && leads && !pairs.add(pair);
-          if (__any_sync(cclabel::kAllLanes, overflows)) join(v, pair, overflows, changes);
-        });
+    for_each_contact(space, contacts, lists[threadIdx.x / 32], add);
   }
   __syncthreads();  // the list is complete
-  const auto lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < pairs.size(); start += kThreads) {
     const bool exists = start + lane < pairs.size();
     join(v, exists ? pairs.list[start + lane] : 0, exists, changes);
@@ -181,10 +179,9 @@ template <class T, Connectivity connectivity>
 void launch_joins(const Volume& v, cudaStream_t stream) {
   // A picture's neighbours are in its own slice: the first touch.
   const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
-  const dim3 grid(v.tiles(), static_cast<unsigned>(v.stack.layers),
-                  static_cast<unsigned>(v.classes));
+  const dim3 grid = tile_grid(v, v.classes);
   launch_chained(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
-  if (v.sides_alone) return;
+  if (v.unsettled) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,
          v);
 }

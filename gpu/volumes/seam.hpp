@@ -15,23 +15,25 @@ template <class T, Connectivity connectivity, int threads>
 struct Seam {
   using Inner = Tile<T, connectivity>;
   static constexpr bool kIsStraight = connectivity == Connectivity::six;
-  static constexpr int kWords = 3;
-  static constexpr int kRows = T::rows + 2;
+  // Straight touches reach no word and no row behind the tile's.
+  static constexpr int kWords = kIsStraight ? 2 : 3;
+  static constexpr int kRows = T::rows + (kIsStraight ? 1 : 2);
   // A band of two slices may have one where the tile has none.
   static constexpr int kSlices = Inner::kBandsZ * Inner::kBandSlices + 1;
-  static constexpr int kBandsY = Inner::kBandsY + 2;
+  static constexpr int kBandsY = Inner::kBandsY + (kIsStraight ? 1 : 2);
   static constexpr int kBandsZ = Inner::kBandsZ + 1;
 
   uint32_t bits[kSlices * kRows * kWords];
   uint32_t node_starts[kBandsZ * kBandsY * kWords];
+  uint32_t first_node[kBandsZ * kBandsY * kWords];
 
   // The whole block calls it.
-  __device__ void fetch(const Volume& v, const TilePlace& place, int cls) {
+  __device__ void fetch(const Volume& v, const TilePlace& place) {
     const Size slice = v.stack.slice;
     const auto exists = [&](int w, int y, int z) {
       return w >= 0 && w < v.words && y >= 0 && y < slice.height && z >= 0 && z < v.stack.slices;
     };
-#pragma unroll 2
+#pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kSlices * kRows * kWords; i += threads) {
       const int w = place.w - 1 + i % kWords, row = i / kWords;
       const int y = place.y - 1 + row % kRows, z = place.z - 1 + row / kRows;
@@ -39,16 +41,19 @@ struct Seam {
       if (exists(w, y, z)) {
         const int of_stack = (place.layer * v.stack.slices + z) * slice.height + y;
         word = v.bits[static_cast<size_t>(of_stack) * v.words + w];
-        if (cls != 0) word = ~word & inside(v, w);
+        if (place.cls != 0) word = ~word & inside(v, w);
       }
       bits[i] = word;
     }
-#pragma unroll 2
+#pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kBandsZ * kBandsY * kWords; i += threads) {
       const int w = place.w - 1 + i % kWords, band = i / kWords;
       const int y = place.y + (band % kBandsY - 1) * kBandRows;
       const int z = place.z + (band / kBandsY - 1) * Inner::kBandSlices;
-      node_starts[i] = exists(w, y, z) ? v.starts[band_word(v, cls, place.layer, w, y, z)] : 0;
+      WordNodes nodes = {};
+      if (exists(w, y, z)) nodes = v.nodes[band_word(v, place.cls, place.layer, w, y, z)];
+      node_starts[i] = nodes.starts;
+      first_node[i] = nodes.first;
     }
   }
 
@@ -62,17 +67,8 @@ struct Seam {
     return static_cast<uint32_t>((band_z * kBandsY + band_y) * kWords + w + 1);
   }
   __device__ uint32_t starts(uint32_t word) const { return node_starts[word]; }
-  __device__ static uint32_t node(uint32_t word, uint32_t starts, int b) {
-    return node_of(word, starts, b);
-  }
-  // The volume's number of a node.
-  __device__ static uint32_t node_of_volume(const Volume& v, const TilePlace& place, int cls,
-                                            uint32_t node) {
-    const auto word = static_cast<int>(node / 32), band = word / kWords;
-    const int w = place.w - 1 + word % kWords;
-    const int y = place.y + (band % kBandsY - 1) * kBandRows;
-    const int z = place.z + (band / kBandsY - 1) * Inner::kBandSlices;
-    return band_word(v, cls, place.layer, w, y, z) * 32 + node % 32;
+  __device__ uint32_t node(uint32_t word, uint32_t starts, int b) const {
+    return node_of({starts, first_node[word]}, b);
   }
 
   __device__ BandWords band(int w, int y, int z) const {

@@ -21,23 +21,24 @@ static_assert(FlatTile::rows % kStep == 0 && kStep % (2 * CubeTile::rows) == 0, 
 struct TileRows {
   int row_bits;     // rows of a slice of the tile
   int across_bits;  // bands
-  int bands, nodes;
+  int bands;
+  uint32_t nodes;
   int step_y, step_z;         // from row r to r + kStep,
   int step_rows, step_bands;  // in rows of the stack, and in bands
   explicit TileRows(const Volume& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
         across_bits(row_bits - 1),
         bands(v.tile_bands()),
-        nodes(v.tile_nodes()),
+        nodes(static_cast<uint32_t>(v.tile_nodes())),
         step_y(v.tile_rows > kStep ? kStep : 0),
         step_z(v.tile_rows > kStep ? 0 : kStep / v.tile_rows),
         step_rows(step_z * v.stack.slice.height + step_y),
         step_bands((step_z / v.band_slices << across_bits) + step_y / kBandRows) {}
-  // A word for each row; for each class, two for each band, and two for each node.
+  // A word for each row; for each class, two for each band, and one and a half for each node.
   size_t shared_bytes(const Volume& v) const {
-    return kRows * sizeof(uint32_t) + static_cast<size_t>(v.classes) *
-                                          static_cast<size_t>(2 * bands + 2 * nodes) *
-                                          sizeof(uint32_t);
+    return kRows * sizeof(uint32_t) +
+           static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
+                                             size_t{nodes} * (sizeof(uint32_t) + sizeof(uint16_t)));
   }
 };
 
@@ -48,10 +49,10 @@ struct WrittenTile {
   const TilePlace place;
   uint32_t* bits;    // [rows] foreground
   uint32_t* starts;  // [class][bands] first columns of nodes
-  uint32_t* counts;  // [class][bands] nodes before the word
+  uint32_t* counts;  // [class][bands] nodes of the tile before the word
   uint32_t* labels;  // [class][nodes] of components; of lost ones, first voxels until that is known
   uint4* component;  // [class][nodes] 16 bits each: of nodes
-  uint16_t* lost;    // [class][nodes] components that are no region
+  uint16_t* lost;    // [class][nodes] components that are no region, in the place of `component`
 
   __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint4* shared)
       : v(volume), shape(rows), place(volume) {
@@ -60,7 +61,7 @@ struct WrittenTile {
     counts = starts + v.classes * shape.bands;
     labels = counts + v.classes * shape.bands;
     component = reinterpret_cast<uint4*>(labels + v.classes * shape.nodes);
-    lost = reinterpret_cast<uint16_t*>(component) + v.classes * shape.nodes;
+    lost = reinterpret_cast<uint16_t*>(component);
   }
 
   __device__ int y_of(int r) const { return place.y + (r & (v.tile_rows - 1)); }
@@ -99,25 +100,37 @@ struct WrittenTile {
     return {v.parts[at], v.firsts[at], v.before[at]};
   }
 
-  // Counts nodes and components of a class as label_tiles did, fetches the nodes' components, and
-  // labels those that are regions. The others are listed: adds up how many.
-  __device__ void count(const Begun& begun, int cls, uint32_t (&warp_sums)[kThreads / 32],
-                        uint32_t& lost_count) const {
-    const int r = static_cast<int>(threadIdx.x), band = cls * shape.bands + r;
-    uint32_t nodes = 0;
-    if (r < shape.bands) {
-      const int y = place.y + (r & ((1 << shape.across_bits) - 1)) * kBandRows;
-      const int z = place.z + (r >> shape.across_bits) * v.band_slices;
-      const bool exists = y < v.stack.slice.height && z < v.stack.slices;
-      nodes = exists ? v.starts[band_word(v, cls, place.layer, place.w, y, z)] : 0;
-      starts[band] = nodes;
+  // The number of the tile's first node of a class.
+  __device__ uint32_t first_node(int cls) const {
+    return (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) *
+           shape.nodes;
+  }
+
+  // Reads the bands of a class; returns how many nodes that of the thread has.
+  __device__ uint32_t read_nodes(int cls) const {
+    const int b = static_cast<int>(threadIdx.x), band = cls * shape.bands + b;
+    if (b >= shape.bands) return 0;
+    const int y = place.y + (b & ((1 << shape.across_bits) - 1)) * kBandRows;
+    const int z = place.z + (b >> shape.across_bits) * v.band_slices;
+    WordNodes nodes = {0, first_node(cls)};
+    if (y < v.stack.slice.height && z < v.stack.slices) {
+      nodes = v.nodes[band_word(v, cls, place.layer, place.w, y, z)];
     }
+    starts[band] = nodes.starts;
+    counts[band] = nodes.first - first_node(cls);
+    return static_cast<uint32_t>(__popc(nodes.starts));
+  }
+
+  // Labels the components of a class that are regions. The others are listed: adds up how many.
+  // Returns the nodes of all threads.
+  __device__ uint32_t find_regions(const Begun& begun, uint32_t nodes, int cls,
+                                   uint32_t (&warp_sums)[kThreads / 32],
+                                   uint32_t& lost_count) const {
+    const int r = static_cast<int>(threadIdx.x);
     const uint32_t parts = begun.parts ? begun.parts & of_class(bits[r], cls) : 0;
     uint32_t all;  // both numbers in one: of 8192 voxels every second one begins something
-    const uint32_t both =
-        static_cast<uint32_t>(__popc(parts)) << 16 | static_cast<uint32_t>(__popc(nodes));
+    const uint32_t both = static_cast<uint32_t>(__popc(parts)) << 16 | nodes;
     const uint32_t sums = cclabel::sum_before<kThreads>(both, warp_sums, all);
-    if (r < shape.bands) counts[band] = sums & 0xffff;
     uint32_t component_of_class = sums >> 16;
     const auto mine = static_cast<uint32_t>(__popc(parts & ~begun.firsts));
     uint16_t* list = lost + cls * shape.nodes;
@@ -131,11 +144,32 @@ struct WrittenTile {
       if (!is_region) *list++ = static_cast<uint16_t>(component_of_class);
       ++component_of_class;
     }
-    constexpr int kOfQuad = sizeof(uint4) / sizeof(uint16_t);
-    const auto* from = reinterpret_cast<const uint4*>(
-        v.component + (place.index * v.classes + cls) * static_cast<size_t>(shape.nodes));
-    for (int k = r; k * kOfQuad < static_cast<int>(all & 0xffff); k += kThreads) {
-      component[cls * shape.nodes / kOfQuad + k] = from[k];
+    return all & 0xffff;
+  }
+
+  // Components of a thread's share of a class's nodes, on their way.
+  struct Fetched {
+    static constexpr uint32_t kOfQuad = sizeof(uint4) / sizeof(uint16_t);
+    static constexpr uint32_t kQuads = 2;
+    static_assert(kQuads * kThreads * kOfQuad >= kRows / kBandRows * 32, "a node a column");
+    uint4 quad[kQuads];
+  };
+  __device__ Fetched fetch_components(int cls, uint32_t nodes) const {
+    Fetched fetched = {};
+    const auto* from = reinterpret_cast<const uint4*>(v.component + first_node(cls));
+#pragma unroll
+    for (uint32_t k = 0; k < Fetched::kQuads; ++k) {
+      const uint32_t at = k * kThreads + threadIdx.x;
+      if (at * Fetched::kOfQuad < nodes) fetched.quad[k] = from[at];
+    }
+    return fetched;
+  }
+  __device__ void put(int cls, uint32_t nodes, const Fetched& fetched) const {
+    uint4* to = component + cls * shape.nodes / Fetched::kOfQuad;
+#pragma unroll
+    for (uint32_t k = 0; k < Fetched::kQuads; ++k) {
+      const uint32_t at = k * kThreads + threadIdx.x;
+      if (at * Fetched::kOfQuad < nodes) to[at] = fetched.quad[k];
     }
   }
 
@@ -185,10 +219,14 @@ __global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileRows shap
   wait_for_earlier();
   const auto begun = tile.read();
   for (int cls = 0; cls < v.classes; ++cls) {
-    __syncthreads();  // rows are there, nothing is lost, and warp_sums is free
-    tile.count(begun, cls, warp_sums, lost[cls]);
+    const uint32_t mine = tile.read_nodes(cls);
+    if (cls > 0) __syncthreads();  // warp_sums is free
+    const uint32_t nodes = tile.find_regions(begun, mine, cls, warp_sums, lost[cls]);
+    const auto fetched = tile.fetch_components(cls, nodes);
     __syncthreads();  // lists are complete
     tile.find_lost(cls, lost[cls]);
+    __syncthreads();  // nobody needs the list
+    tile.put(cls, nodes, fetched);
   }
   __syncthreads();  // labels are there
   const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = tile.place.w * 32 + bit;
@@ -214,7 +252,7 @@ struct Launch {
   template <class Writer>
   void operator()(const Writer& writer) const {
     const TileRows shape(volume);
-    const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
+    const dim3 grid = tile_grid(volume);
     const size_t bytes = shape.shared_bytes(volume);
     constexpr size_t kUsual = 48 * 1024;  // more must be asked for
     if (bytes > kUsual) {
