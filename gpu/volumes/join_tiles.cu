@@ -1,6 +1,6 @@
 // Joins the tiles' components where runs of different tiles touch, and gives each its root, if that
 // is asked for.
-#include "gpu/chain.hpp"
+#include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/seam.hpp"
 #include "gpu/volumes/tuning.hpp"
@@ -180,6 +180,7 @@ void launch_joins(const Volume& v, cudaStream_t stream) {
   // A picture's neighbours are in its own slice: the first touch.
   const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
   const dim3 grid = tile_grid(v, v.classes);
+  divide_memory(join_tiles_kernel<T, connectivity>, v.all_tiles());
   launch_chained(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
   if (v.unsettled) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,

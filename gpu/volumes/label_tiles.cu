@@ -1,6 +1,6 @@
 // Labels each tile by itself: thresholds it, and joins its runs in shared memory, one block a tile.
 #include "gpu/cclabel/runs.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/readers.hpp"
 #include "gpu/volumes/tile.hpp"
@@ -198,9 +198,11 @@ void launch_tiles(const Subject& subject, const Levels& levels, const Volume& vo
                   cudaStream_t stream) {
   const dim3 grid = tile_grid(volume);
   if (ByteReader::can_read(subject)) {
+    divide_memory(label_tiles_kernel<T, connectivity, ByteReader>, volume.all_tiles());
     launch(label_tiles_kernel<T, connectivity, ByteReader>, grid, T::threads, 0, stream,
            ByteReader(subject), levels, volume);
   } else {
+    divide_memory(label_tiles_kernel<T, connectivity, VoxelReader>, volume.all_tiles());
     launch(label_tiles_kernel<T, connectivity, VoxelReader>, grid, T::threads, 0, stream,
            VoxelReader(subject), levels, volume);
   }

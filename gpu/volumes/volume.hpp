@@ -69,6 +69,7 @@ struct Volume {
     return {stack, in_row * 32, row_words(), firsts, before, sums, area, total};
   }
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
+  uint32_t all_tiles() const { return tiles() * static_cast<uint32_t>(stack.layers); }
   // The id of a voxel of word w of a row.
   REGIONS_HD uint32_t id_of(int layer, int w, int y, int z, int bit) const {
     const int row = (layer * stack.slices + z) * stack.slice.height + y;

@@ -4,7 +4,7 @@
 
 #include "gpu/cclabel/runs.hpp"
 #include "gpu/cclabel/writers.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
 
@@ -253,6 +253,7 @@ struct Launch {
   void operator()(const Writer& writer) const {
     const TileRows shape(volume);
     const dim3 grid = tile_grid(volume);
+    divide_memory(write_kernel<Writer>, volume.all_tiles());
     const size_t bytes = shape.shared_bytes(volume);
     constexpr size_t kUsual = 48 * 1024;  // more must be asked for
     if (bytes > kUsual) {
