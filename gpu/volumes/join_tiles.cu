@@ -1,10 +1,8 @@
 // Joins the tiles' components where runs of different tiles touch, and gives each its root, if that
 // is asked for.
-#include "gpu/chain.hpp"
-#include "gpu/volumes/contacts.hpp"
-#include "gpu/volumes/groups.hpp"
+#include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
-#include "gpu/volumes/tile.hpp"
+#include "gpu/volumes/seam.hpp"
 #include "gpu/volumes/tuning.hpp"
 
 namespace regions::volumes {
@@ -13,57 +11,17 @@ namespace {
 constexpr int kThreads = SeamBlock::threads;
 static_assert(kThreads >= CubeTile::words && kThreads >= FlatTile::words, "a row a thread");
 
-// The slices of one class of one layer, as a Space (contacts.hpp).
-template <Connectivity connectivity>
-struct Slices {
-  static constexpr bool kIsStraight = connectivity == Connectivity::six;
-  const Volume& v;
-  int cls, layer;
-
-  __device__ bool holds(int y, int z) const {
-    return y >= 0 && z >= 0 && y < v.stack.slice.height && z < v.stack.slices;
-  }
-  __device__ uint32_t row(int w, int y, int z) const {
-    if (w < 0 || w >= v.words || !holds(y, z)) return 0;
-    const int row = (layer * v.stack.slices + z) * v.stack.slice.height + y;
-    const uint32_t bits = v.bits[static_cast<size_t>(row) * v.words + w];
-    return cls == 0 ? bits : ~bits & inside(v, w);
-  }
-  __device__ uint32_t word(int w, int y, int z) const { return band_word(v, cls, layer, w, y, z); }
-  __device__ uint32_t starts(uint32_t word) const { return v.starts[word]; }
-  __device__ uint32_t node(uint32_t word, uint32_t starts, int b) const {
-    return node_of(word, starts, b);
-  }
-  __device__ BandWords band(int w, int y, int z) const {
-    BandWords words;
-#pragma unroll
-    for (int r = 0; r < kBandRows * slices_of_band(connectivity); ++r) {
-      words.row[r] = row(w, y + r % kBandRows, z + r / kBandRows);
-    }
-    return words;
-  }
-  // Whether the node at the first column of a word goes on from the word before.
-  __device__ bool goes_on(const Spot& spot) const {
-    const BandWords here = band(spot.w, spot.y, spot.z), before = band(spot.w - 1, spot.y, spot.z);
-    if (!(here.columns() & 1)) return false;
-    BandWords left;
-    for (int r = 0; r < 4; ++r) left.row[r] = before.row[r] >> 31;
-    return here.linked_to(left, connectivity) & 1;
-  }
-};
-
-// The contacts of a band's word, by one touch, with other tiles. In y and z, `in` says where the
-// band lies in its tile.
-template <class T, Connectivity connectivity>
-__device__ Contacts seam_contacts(const Slices<connectivity>& slices, const Spot& spot,
-                                  const Spot& in, const Touch& t) {
-  const bool stays = in.y + t.far_y >= 0 && in.y + t.far_y < T::rows && in.z + t.far_z >= 0;
+// The contacts of a band's word, by one touch, with other tiles. `spot` counts from the tile's
+// first.
+template <class T, class Space>
+__device__ Contacts seam_contacts(const Space& space, const Spot& spot, const Touch& t) {
+  const bool stays = spot.y + t.far_y >= 0 && spot.y + t.far_y < T::rows && spot.z + t.far_z >= 0;
   if (stays) {
     if (!t.is_slanted()) return {};
-    const RowPair rows(slices, t, spot.w, spot.y + t.near_y, spot.z + t.near_z);
+    const RowPair rows(space, t, 0, spot.y + t.near_y, spot.z + t.near_z);
     if (!(rows.joint() & 0x80000001u)) return {};  // no voxel at the word's sides
   }
-  Contacts contacts(slices, spot, t);
+  Contacts contacts(space, spot, t);
   if (stays) contacts.keep_sideways();
   return contacts;
 }
@@ -92,28 +50,66 @@ struct Pairs {
   __device__ uint32_t size() const { return min(count, kMost); }
 };
 
+// How a tile changes the counts of regions, put together: neighbours share counts, and would queue
+// for them. Sums have no order.
+struct Changes {
+  static constexpr uint32_t kSums = SeamBlock::sums;  // the last ones up to the tile's
+  uint32_t of_sum[kSums];
+  uint32_t begin;
+
+  // The whole block calls it, and meets before anything is added.
+  __device__ void clear(const Volume& v, const TilePlace& place) {
+    const int last = min(place.z + v.tile_slices, v.stack.slices) - 1;
+    const uint32_t end = v.id_of(place.layer, v.words - 1, v.stack.slice.height - 1, last, 0) / 32 /
+                         Firsts::kSumWords;
+    if (threadIdx.x == 0) begin = end < kSums ? 0 : end - kSums + 1;
+    for (uint32_t i = threadIdx.x; i < kSums; i += kThreads) of_sum[i] = 0;
+  }
+  __device__ void add(const Volume& v, uint32_t word, uint32_t change) {
+    const uint32_t sum = word / Firsts::kSumWords;
+    atomicAdd(sum - begin < kSums ? of_sum + (sum - begin) : v.sums + sum, change);
+  }
+  // The whole block calls it.
+  __device__ void flush(const Volume& v) const {
+    __syncthreads();  // all is added
+    for (uint32_t i = threadIdx.x; i < kSums; i += kThreads) {
+      if (of_sum[i]) atomicAdd(v.sums + begin + i, of_sum[i]);
+    }
+  }
+};
+
 // Joins two components for each lane that wants it. Whoever stops being a root takes its first
 // voxel out of the regions'. The whole warp calls it.
-__device__ void join(const Volume& v, uint64_t pair, bool wanted) {
-  const uint32_t lost = cclabel::unite(v.parent, static_cast<uint32_t>(pair >> 32),
-                                       static_cast<uint32_t>(pair), wanted);
+__device__ void join(const Volume& v, uint64_t pair, bool wanted, Changes& changes) {
+  const auto larger = static_cast<uint32_t>(pair >> 32), smaller = static_cast<uint32_t>(pair);
+  // Most are still roots: a link needs no search then.
+  const uint32_t seen = wanted ? atomicCAS(v.parent + larger, larger, smaller) : larger;
+  const bool is_linked = wanted && seen == larger;
+  const uint32_t later = cclabel::unite(v.parent, seen, smaller, wanted && !is_linked);
+  const uint32_t lost = is_linked ? larger : later;
   if (lost == kNone) return;
   atomicAnd(v.firsts + lost / 32, ~(1u << lost % 32));
-  atomicSub(v.sums + lost / 32 / Firsts::kSumWords, 1u);  // sums have no order
+  changes.add(v, lost / 32, ~0u);
 }
 
 // Counts the components of a thread's row among the regions that start there.
 template <class T>
-__device__ void count_parts(const Volume& v, const TilePlace& place) {
+__device__ void count_parts(const Volume& v, const TilePlace& place, uint32_t parts,
+                            Changes& changes) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (parts == 0) return;
+  const uint32_t word =
+      v.id_of(place.layer, place.w, place.y + i % T::rows, place.z + i / T::rows, 0) / 32;
+  changes.add(v, word, static_cast<uint32_t>(__popc(parts)));
+}
+
+// The first voxels of components in a thread's row.
+template <class T>
+__device__ uint32_t parts_of_row(const Volume& v, const TilePlace& place) {
   const int i = static_cast<int>(threadIdx.x);
   const int y = place.y + i % T::rows, z = place.z + i / T::rows;
   const bool exists = i < T::words && y < v.stack.slice.height && z < v.stack.slices;
-  const uint32_t word = exists ? v.id_of(place.layer, place.w, y, z, 0) / 32 : 0;
-  const auto parts = static_cast<uint32_t>(exists ? __popc(v.parts[word]) : 0);
-  for_each_key(parts ? word / Firsts::kSumWords + 1 : 0, [&](uint32_t common, bool joins) {
-    const uint32_t sum = cclabel::warp_sum(joins ? parts : 0);
-    if (is_first_lane()) atomicAdd(v.sums + common - 1, sum);
-  });
+  return exists ? v.parts[v.id_of(place.layer, place.w, y, z, 0) / 32] : 0;
 }
 
 // A block joins a tile and class to the tiles before: finds all contacts, a word and touch a
@@ -123,45 +119,47 @@ __global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel
                                                                                  int touches) {
   __shared__ uint2 lists[kThreads / 32][32 * kPairs];
   __shared__ Pairs pairs;
+  __shared__ Changes changes;
+  using Space = Seam<T, connectivity, kThreads>;
+  __shared__ Space space;
   const TilePlace place(v);
-  const auto cls = static_cast<int>(blockIdx.z);
-  const Slices<connectivity> slices{v, cls, place.layer};
   pairs.clear();
+  changes.clear(v, place);
   await_last();
-  if (cls == 0) count_parts<T>(v, place);
-  __syncthreads();  // nothing is seen
-  using Space = Tile<T, connectivity>;
-  for (int i = static_cast<int>(threadIdx.x); i < touches * Space::kBands; i += kThreads) {
-    const int turn = i / Space::kBands;
-    const Spot in = Space::spot(i % Space::kBands);
-    const int y = place.y + in.y, z = place.z + in.z;
+  const uint32_t parts =
+      place.cls == 0 ? parts_of_row<T>(v, place) : 0;  // on its way with the rest
+  space.fetch(v, place);
+  __syncthreads();  // nothing is seen or changed, the tile is there
+  count_parts<T>(v, place, parts, changes);
+  const auto lane = threadIdx.x % 32;
+  const auto add = [&](const uint2& nodes, bool exists) {
+    const uint32_t a = exists ? v.node[nodes.x] : 0, b = exists ? v.node[nodes.y] : 0;
+    const uint64_t pair = static_cast<uint64_t>(max(a, b)) << 32 | min(a, b);
+    const uint32_t alike = __match_any_sync(cclabel::kAllLanes, pair);
+    const bool leads = static_cast<int>(lane) == __ffs(static_cast<int>(alike)) - 1;
+    const bool overflows = a != b && leads && !pairs.add(pair);
+    if (__any_sync(cclabel::kAllLanes, overflows)) join(v, pair, overflows, changes);
+  };
+  constexpr int kBands = Space::Inner::kBands;
+  for (int i = static_cast<int>(threadIdx.x); i < touches * kBands; i += kThreads) {
+    const int turn = i / kBands;
+    Spot spot = Space::Inner::spot(i % kBands);
+    spot.word = Space::word(0, spot.y, spot.z);
     Contacts contacts;
-    if (slices.holds(y, z)) {
-      const Spot spot{band_word(v, cls, place.layer, place.w, y, z), place.w, y, z};
-      with_touch<connectivity>(
-          turn, [&](const Touch& touch) { contacts = seam_contacts<T>(slices, spot, in, touch); });
-      if (turn == 0 && spot.w > 0) {
-        contacts.word = spot.word;
-        contacts.goes_on = slices.goes_on(spot);
-      }
+    with_touch<connectivity>(
+        turn, [&](const Touch& touch) { contacts = seam_contacts<T>(space, spot, touch); });
+    if (turn == 0) {
+      contacts.word = spot.word;
+      contacts.goes_on = space.goes_on(spot);
     }
-    for_each_contact(
-        slices, contacts, lists[threadIdx.x / 32], [&](const uint2& nodes, bool exists) {
-          const uint32_t a = exists ? v.node[nodes.x] : 0, b = exists ? v.node[nodes.y] : 0;
-          const uint64_t pair = static_cast<uint64_t>(max(a, b)) << 32 | min(a, b);
-          const uint32_t alike = __match_any_sync(cclabel::kAllLanes, pair);
-          const bool leads =
-              static_cast<int>(threadIdx.x % 32) == __ffs(static_cast<int>(alike)) - 1;
-          const bool overflows = a != b && leads && !pairs.add(pair);
-          if (__any_sync(cclabel::kAllLanes, overflows)) join(v, pair, overflows);
-        });
+    for_each_contact(space, contacts, lists[threadIdx.x / 32], add);
   }
   __syncthreads();  // the list is complete
-  const auto lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < pairs.size(); start += kThreads) {
     const bool exists = start + lane < pairs.size();
-    join(v, exists ? pairs.list[start + lane] : 0, exists);
+    join(v, exists ? pairs.list[start + lane] : 0, exists, changes);
   }
+  changes.flush(v);
 }
 
 // Hangs every component that is no root directly below its root.
@@ -181,10 +179,10 @@ template <class T, Connectivity connectivity>
 void launch_joins(const Volume& v, cudaStream_t stream) {
   // A picture's neighbours are in its own slice: the first touch.
   const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
-  const dim3 grid(v.tiles(), static_cast<unsigned>(v.stack.layers),
-                  static_cast<unsigned>(v.classes));
+  const dim3 grid = tile_grid(v, v.classes);
+  divide_memory(join_tiles_kernel<T, connectivity>, v.all_tiles());
   launch_chained(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
-  if (v.sides_alone) return;
+  if (v.unsettled) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,
          v);
 }

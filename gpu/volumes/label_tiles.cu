@@ -1,6 +1,6 @@
 // Labels each tile by itself: thresholds it, and joins its runs in shared memory, one block a tile.
 #include "gpu/cclabel/runs.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/readers.hpp"
 #include "gpu/volumes/tile.hpp"
@@ -21,16 +21,33 @@ __device__ uint32_t find_nodes(Space& s) {
   const uint32_t before =
       cclabel::sum_before<Space::kThreads>(static_cast<uint32_t>(__popc(starts)), s.warp_sums, all);
   if (i < Space::kBands) s.nodes_before[i] = static_cast<uint16_t>(before);
+  if (i < Space::kNodes / 32) s.at_side[i] = 0;
   __syncthreads();  // nodes are known
   return all;
+}
+
+// The first columns of the nodes of a word that may touch another tile's.
+template <class Space>
+__device__ uint32_t starts_at_side(const Space& s, const Spot& spot) {
+  const uint32_t starts = s.node_starts[spot.word];
+  if (spot.y == 0 || spot.y + kBandRows == Space::kRows) return starts;
+  // Pictures have no slices beside them.
+  if (Space::kSlices > 1 && (spot.z == 0 || spot.z + Space::kBandSlices == Space::kSlices)) {
+    return starts;
+  }
+  const bool reaches_end = s.columns[spot.word] >> 31;
+  const uint32_t last = reaches_end ? 1u << (31 - __clz(static_cast<int>(starts))) : 0;
+  return (starts & 1) | last;
 }
 
 // Joins the nodes of the tile to trees, all links going to smaller nodes.
 template <class Space, Connectivity connectivity>
 __device__ void join_nodes(Space& s, const Share<Space>& share, uint32_t nodes) {
+  const uint32_t at_side = starts_at_side(s, share.spot);
   for_each_node(s, share, [&](uint32_t node, int b) {
     s.parent[node] = node;
     s.first[node] = s.first_voxel(share.spot, b);
+    if (at_side >> b & 1) atomicOr(&s.at_side[node / 32], 1u << node % 32);
   });
   __syncthreads();  // every node is a tree
   // A thread has a word and one of its touches at a time.
@@ -54,25 +71,36 @@ __device__ void join_nodes(Space& s, const Share<Space>& share, uint32_t nodes) 
     // The least of all, whatever their order; most see at once that theirs is not.
     const volatile uint32_t* first = s.first;
     if (exists && first[node] < first[root]) atomicMin(&s.first[root], first[node]);
+    const volatile uint32_t* at_side = s.at_side;
+    if (exists && at_side[node / 32] >> lane & 1 && !(at_side[root / 32] >> root % 32 & 1)) {
+      atomicOr(&s.at_side[root / 32], 1u << root % 32);
+    }
   }
   __syncthreads();  // roots and their first voxels are complete
 }
 
-// The first columns of the nodes of a word that may touch another tile's.
-template <class T, class Space>
-__device__ uint32_t starts_at_side(const Space& s, const Spot& spot) {
-  const uint32_t starts = s.node_starts[spot.word];
-  if (spot.y == 0 || spot.y + kBandRows == T::rows) return starts;
-  // Pictures have no slices beside them.
-  if (T::slices > 1 && (spot.z == 0 || spot.z + Space::kBandSlices == T::slices)) return starts;
-  const bool reaches_end = s.columns[spot.word] >> 31;
-  const uint32_t last = reaches_end ? 1u << (31 - __clz(static_cast<int>(starts))) : 0;
-  return (starts & 1) | last;
+// A component as `first` of its root has it: its number in the tile, and its first voxel.
+struct Part {
+  uint32_t number, voxel;
+  __device__ static uint32_t packed(uint32_t number, uint32_t voxel) {
+    return number << 16 | voxel;
+  }
+  __device__ explicit Part(uint32_t packed) : number(packed >> 16), voxel(packed & 0xffff) {}
+};
+
+// Where a voxel of the tile is in raster order of the stack.
+template <class T>
+__device__ uint32_t id_in_tile(const Volume& v, const TilePlace& place, uint32_t voxel) {
+  const auto row = static_cast<int>(voxel / 32);
+  return v.id_of(place.layer, place.w, place.y + row % T::rows, place.z + row / T::rows,
+                 static_cast<int>(voxel % 32));
 }
 
-// Counts the components of the class; all of s.firsts that has a voxel of the class is of it.
+// Numbers the components of the class, and plants a tree for those at the tile's sides; all of
+// s.firsts that has a voxel of the class is of it.
 template <class T, class Space>
-__device__ void count_components(Space& s, uint32_t nodes) {
+__device__ void number_components(Space& s, const Volume& v, const TilePlace& place,
+                                  uint32_t nodes) {
   const int i = static_cast<int>(threadIdx.x);
   for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
     if (s.parent[node] != node) continue;
@@ -85,54 +113,44 @@ __device__ void count_components(Space& s, uint32_t nodes) {
   const uint32_t before = cclabel::sum_before<T::threads>(parts, s.warp_sums, all);
   if (has_row) s.parts_before[i] = static_cast<uint16_t>(before);
   __syncthreads();  // counts are complete
+  for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
+    if (s.parent[node] != node) continue;
+    const uint32_t voxel = s.first[node], row = voxel / 32;
+    const uint32_t earlier = s.firsts[row] & s.row_of(static_cast<int>(row)) &
+                             cclabel::below(static_cast<int>(voxel % 32));
+    s.first[node] =
+        Part::packed(s.parts_before[row] + static_cast<uint32_t>(__popc(earlier)), voxel);
+    if (v.unsettled && !(s.at_side[node / 32] >> node % 32 & 1)) continue;
+    const uint32_t id = id_in_tile<T>(v, place, voxel);
+    v.parent[id] = id;
+  }
+  __syncthreads();  // components are known
 }
 
-// Where a component begins, and its number in the tile.
-template <class T>
-struct Part {
-  int y, z, bit;  // of its first voxel
-  uint32_t number;
-  template <class Space>
-  __device__ Part(const Space& s, uint32_t node) {
-    const uint32_t first = s.first[s.parent[node]], row = first / 32;
-    y = static_cast<int>(row % T::rows);
-    z = static_cast<int>(row / T::rows);
-    bit = static_cast<int>(first % 32);
-    const uint32_t parts = s.firsts[row] & s.row(0, y, z) & cclabel::below(bit);
-    number = s.parts_before[row] + static_cast<uint32_t>(__popc(parts));
-  }
-};
-
-// Gives every node its component's number. Nodes at the tile's sides get ids, too, and their
-// components a tree each.
+// Gives every node its component's number and id.
 template <class T, class Space>
-__device__ void publish_nodes(const Space& s, const Share<Space>& share, const Volume& v,
-                              const TilePlace& place, int cls, uint32_t nodes) {
-  uint16_t* component = v.component + (place.index * v.classes + cls) * Space::kNodes;
+__device__ void publish_nodes(const Space& s, const Volume& v, const TilePlace& place, int cls,
+                              uint32_t nodes) {
+  const auto begin =
+      (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) * Space::kNodes;
   for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
-    component[node] = static_cast<uint16_t>(Part<T>(s, node).number);
+    const Part part(s.first[s.parent[node]]);
+    v.component[begin + node] = static_cast<uint16_t>(part.number);
+    v.node[begin + node] = id_in_tile<T>(v, place, part.voxel);
   }
-  const Spot& spot = share.spot;
+  const auto i = static_cast<int>(threadIdx.x);
+  const Spot spot = Space::spot(i);
   const int y = place.y + spot.y, z = place.z + spot.z;
-  if (y >= v.stack.slice.height || z >= v.stack.slices) return;
-  const uint32_t to = band_word(v, cls, place.layer, place.w, y, z);
-  if (share.mask & 1) v.starts[to] = s.node_starts[spot.word];
-  const uint32_t starts = s.node_starts[spot.word];
-  const uint32_t wanted = v.sides_alone ? starts_at_side<T>(s, spot) : starts;
-  for (uint32_t left = wanted & share.mask; left; left &= left - 1) {
-    const int b = __ffs(static_cast<int>(left)) - 1;
-    const Part<T> part(s, s.node(spot.word, starts, b));
-    const uint32_t id = v.id_of(place.layer, place.w, place.y + part.y, place.z + part.z, part.bit);
-    v.node[to * 32 + static_cast<uint32_t>(b)] = id;
-    v.parent[id] = id;  // the same by all of the component
-  }
+  if (i >= Space::kBands || y >= v.stack.slice.height || z >= v.stack.slices) return;
+  v.nodes[band_word(v, cls, place.layer, place.w, y, z)] = {s.node_starts[i],
+                                                            begin + s.nodes_before[i]};
 }
 
 // Nobody has counted regions yet.
 template <class T>
 __device__ void clear_sums(const Volume& v, const TilePlace& place) {
-  const size_t step = static_cast<size_t>(v.tiles()) * v.stack.layers * T::threads;
-  for (size_t k = place.index * T::threads + threadIdx.x; k < v.sum_count(); k += step) {
+  const uint32_t step = gridDim.x * gridDim.y * gridDim.z * T::threads;
+  for (uint32_t k = place.index * T::threads + threadIdx.x; k < v.sum_count(); k += step) {
     v.sums[k] = 0;
   }
 }
@@ -167,8 +185,8 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
     }
     const uint32_t nodes = find_nodes<connectivity>(s);
     join_nodes<Space, connectivity>(s, share, nodes);
-    count_components<T>(s, nodes);
-    publish_nodes<T>(s, share, v, place, c, nodes);
+    number_components<T>(s, v, place, nodes);
+    publish_nodes<T>(s, v, place, c, nodes);
   }
   if (!exists) return;
   v.parts[at] = s.firsts[i];
@@ -178,11 +196,13 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
 template <class T, Connectivity connectivity>
 void launch_tiles(const Subject& subject, const Levels& levels, const Volume& volume,
                   cudaStream_t stream) {
-  const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
+  const dim3 grid = tile_grid(volume);
   if (ByteReader::can_read(subject)) {
+    divide_memory(label_tiles_kernel<T, connectivity, ByteReader>, volume.all_tiles());
     launch(label_tiles_kernel<T, connectivity, ByteReader>, grid, T::threads, 0, stream,
            ByteReader(subject), levels, volume);
   } else {
+    divide_memory(label_tiles_kernel<T, connectivity, VoxelReader>, volume.all_tiles());
     launch(label_tiles_kernel<T, connectivity, VoxelReader>, grid, T::threads, 0, stream,
            VoxelReader(subject), levels, volume);
   }

@@ -29,7 +29,7 @@ __device__ inline int value_of(const Subject& subject, int x, int row) {
 
 // Readers call put(i, word) for row i of the block's tile, with 0 outside the volume.
 
-// One byte a voxel, rows 16-byte aligned: a thread turns the 32 voxels of a row into a word.
+// One byte a voxel, rows 16-byte aligned: two threads read the 32 voxels of a row, side by side.
 struct ByteReader {
   Image<const uint8_t> image;
 
@@ -45,28 +45,43 @@ struct ByteReader {
   }
   template <class T, class Put>
   __device__ void read(Put put, const Volume& v, const TilePlace& place, int level) const {
-    const int i = static_cast<int>(threadIdx.x);
-    if (i >= T::words) return;
-    const int y = place.y + i % T::rows, z = place.z + i / T::rows;
-    const bool exists = y < v.stack.slice.height && z < v.stack.slices && level <= 255;
-    put(i, exists ? word(place.w, z * v.stack.slice.height + y, level) : 0);
+    constexpr int kRows = T::threads / 2, kTurns = T::words / kRows;
+    static_assert(T::words % kRows == 0 && kTurns % 2 == 0,
+                  "two threads a row, and no row is left");
+    const int half = static_cast<int>(threadIdx.x % 2), x = place.w * 32 + half * 16;
+    uint32_t bits[kTurns];
+#pragma unroll
+    for (int k = 0; k < kTurns; ++k) {
+      const int i = k * kRows + static_cast<int>(threadIdx.x / 2);
+      const int y = place.y + i % T::rows, z = place.z + i / T::rows;
+      const bool exists = y < v.stack.slice.height && z < v.stack.slices && level <= 255;
+      bits[k] = exists ? half_word(x, z * v.stack.slice.height + y, level) : 0;
+    }
+    // Each puts every second of their rows.
+#pragma unroll
+    for (int k = 0; k < kTurns; k += 2) {
+      const uint32_t given = half ? bits[k] : bits[k + 1];
+      const uint32_t got = __shfl_xor_sync(cclabel::kAllLanes, given, 1);
+      const uint32_t word = half ? got | bits[k + 1] << 16 : bits[k] | got << 16;
+      put((k + half) * kRows + static_cast<int>(threadIdx.x / 2), word);
+    }
   }
 
  private:
-  __device__ uint32_t word(int w, int row, int level) const {
-    const uint8_t* pixels = image.row(row) + w * 32;
-    const int rest = image.width - w * 32;
+  // The 16 voxels from `x` on, as far as they are inside.
+  __device__ uint32_t half_word(int x, int row, int level) const {
+    const uint8_t* pixels = image.row(row) + x;
+    const int rest = image.width - x;
     uint32_t bits = 0;
-    if (rest < 32) {
+    if (rest < 16) {
       for (int k = 0; k < rest; ++k) bits |= static_cast<uint32_t>(pixels[k] >= level) << k;
       return bits;
     }
-    const uint4 low = *reinterpret_cast<const uint4*>(pixels);
-    const uint4 high = *reinterpret_cast<const uint4*>(pixels + 16);
-    const uint32_t values[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    const uint4 quads = *reinterpret_cast<const uint4*>(pixels);
+    const uint32_t values[4] = {quads.x, quads.y, quads.z, quads.w};
     const uint32_t levels = static_cast<uint32_t>(level) * 0x01010101u;
 #pragma unroll
-    for (int k = 0; k < 8; ++k) {
+    for (int k = 0; k < 4; ++k) {
       const uint32_t ones = __vcmpgeu4(values[k], levels) & 0x01010101u;
       bits |= (ones * 0x01020408u >> 24 & 15u) << 4 * k;
     }

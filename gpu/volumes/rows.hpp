@@ -13,8 +13,7 @@ struct RowWord {
   int row, w;
   Stack::Place place;
   uint32_t bits;       // foreground
-  uint32_t band[2];    // word of each class's band
-  uint32_t starts[2];  // first columns of its nodes
+  WordNodes nodes[2];  // of each class's band
 
   __device__ RowWord(const Volume& v, uint32_t word)
       : RowWord(v, static_cast<int>(word / static_cast<uint32_t>(v.words)),
@@ -25,15 +24,14 @@ struct RowWord {
         place(v.stack.place(row)),
         bits(v.bits[static_cast<size_t>(row) * v.words + w]) {
     for (int c = 0; c < v.classes; ++c) {
-      band[c] = band_word(v, c, place.layer, w, place.y, place.z);
-      starts[c] = v.starts[band[c]];
+      nodes[c] = v.nodes[band_word(v, c, place.layer, w, place.y, place.z)];
     }
   }
   // The pixels of a class.
   __device__ uint32_t of_class(const Volume& v, int c) const {
     return c == 0 ? bits : ~bits & inside(v, w);
   }
-  __device__ uint32_t node_at(int c, int b) const { return node_of(band[c], starts[c], b); }
+  __device__ uint32_t node_at(int c, int b) const { return node_of(nodes[c], b); }
 };
 
 }  // namespace regions::volumes

@@ -12,7 +12,7 @@ uint32_t clamped(int64_t area) {
 }
 
 // Room for all tiles' nodes, whatever the connectivity.
-size_t components_of(const Volume& pieces, const Stack& most) {
+size_t nodes_of(const Volume& pieces, const Stack& most) {
   size_t count = 0;
   for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
     const Volume v = shaped(pieces, most, connectivity);
@@ -31,7 +31,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   // Bands of one slice are the most.
   const Volume rows = shaped(pieces_, most, Connectivity::six);
   const size_t words = static_cast<size_t>(most.rows()) * static_cast<size_t>(rows.words);
-  const size_t all = words * static_cast<size_t>(rows.classes) * 32;
+  const size_t nodes = nodes_of(pieces_, most);
+  const size_t all = std::max(words * static_cast<size_t>(rows.classes) * 32, nodes);
   expects(all < kNone,
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
@@ -42,9 +43,9 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
                                    std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
   const size_t bands = static_cast<size_t>(slabs) * rows.slab_words();
-  memory_.reserve(pieces_.starts, bands);
-  memory_.reserve(pieces_.node, bands * 32);
-  memory_.reserve(pieces_.component, components_of(pieces_, most));
+  memory_.reserve(pieces_.nodes, bands);
+  memory_.reserve(pieces_.node, nodes);
+  memory_.reserve(pieces_.component, nodes);
   memory_.reserve(pieces_.parent, words * 32);
   memory_.reserve(pieces_.area, words * 32);
   memory_.reserve(pieces_.parts, words);
@@ -82,7 +83,7 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
   const bool may_drop = params.output == CcOutput::labels &&
                         params.overflow == Overflow::drop_smallest &&
                         limit < volume.row_words() * 32;
-  volume.sides_alone = records.capacity == 0 && !filters && !may_drop;
+  volume.unsettled = records.capacity == 0 && !filters && !may_drop;
 
   if (params.fill_holes > 0) {
     const Ranks ranks(levels, setup_.layers);

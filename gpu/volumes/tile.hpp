@@ -18,6 +18,8 @@ struct Tile {
   static constexpr int kBands = kBandsY * kBandsZ;
   static constexpr int kNodes = kBands * nodes_of_word(connectivity);
   static constexpr int kThreads = T::threads;
+  static constexpr int kRows = T::rows;
+  static constexpr int kSlices = T::slices;
   static constexpr bool kIsStraight = connectivity == Connectivity::six;
   static constexpr int kParts = T::threads / kBands;  // threads that share the nodes of a word
 
@@ -30,7 +32,8 @@ struct Tile {
   uint32_t firsts[T::words];                // of components
   uint16_t parts_before[T::words];          // components of the class that begin before the row
   uint32_t parent[kNodes];
-  uint32_t first[kNodes];  // voxel of each node, then of its component
+  uint32_t first[kNodes];         // voxel of each node; of roots, of their component, then a Part
+  uint32_t at_side[kNodes / 32];  // nodes; then components by their roots
   uint32_t warp_sums[T::threads / 32];
 
   ushort2 pairs[T::threads / 32][32 * kPairs];  // contacts that a warp shares out

@@ -20,6 +20,9 @@ struct SeamBlock {
   static constexpr int threads = 256;
   static constexpr int blocks = 6;   // of a multiprocessor
   static constexpr int pairs = 512;  // of components that a tile joins at once
+  // Counts of regions that a tile changes at once. One atomic for each lost component cost 24 of
+  // 235 us at 256^3, 6-connected (H200, noise of density 30, 2026-11-21).
+  static constexpr int sums = 256;
 };
 struct NumberBlock {
   static constexpr int threads = 1024;  // a word each

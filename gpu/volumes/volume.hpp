@@ -2,15 +2,14 @@
 //
 // Rows are words of 32 bits. Two rows (y) make a band; with 18- and 26-connectivity two by two (y,
 // z). The voxels of a band that have a column in common are connected, whatever the connectivity.
-// Nodes are columns of a word of a band whose voxels are linked one to the next (bands.hpp). A
-// node's number is 32 times its word's plus its first column.
+// Nodes are columns of a word of a band whose voxels are linked one to the next (bands.hpp). They
+// are counted through in each tile, class by class; tiles have room for as many as there can be.
 //
 // Tiles are labelled by themselves, and then joined. A voxel's id is its place in raster order of
 // the stack, rows filled up to whole words. A component of a tile is known by the id of its first
 // voxel there, a region by the smallest of its components, which is the id of its own first voxel.
-// In the tile, components are numbered in raster order of their first voxels, and nodes are counted
-// through, class by class. What lies inside a tile needs no more than these numbers, which fit into
-// 16 bits; the nodes at its sides have their components' ids, too.
+// In the tile, components are numbered in raster order of their first voxels. These numbers fit
+// into 16 bits, which is all that is read of most nodes.
 #pragma once
 
 #include "core/cclabel.hpp"
@@ -29,6 +28,11 @@ struct Levels {
   int level[kMostLayers];  // foreground_level()
 };
 
+// The nodes of a band's word: their first columns, and the number of the first.
+struct alignas(8) WordNodes {
+  uint32_t starts, first;
+};
+
 struct Volume {
   Stack stack;  // as labels come out
   int words;    // of a row
@@ -39,14 +43,14 @@ struct Volume {
   int tile_rows, tile_slices;  // of a tile
   int tiles_y, tiles_z;        // of a volume; `words` of them lie beside each other
 
-  // Nodes inside tiles have no entries in `node`, their components none in `parent`, and that is
-  // not settled: enough to write labels.
-  bool sides_alone = false;
+  // Components inside tiles have no entries in `parent`, and those that are no region need not hang
+  // directly below their roots: enough to write labels.
+  bool unsettled = false;
 
   uint32_t* bits;       // [layer][z][y][words] foreground
-  uint32_t* starts;     // [class][layer][bands_z][bands_y][words] first columns of nodes
-  uint32_t* node;       // [class][layer][bands_z][bands_y][words][32] id of each node's component
-  uint16_t* component;  // [layer][tile][class][tile_nodes()] its number, nodes counted through
+  WordNodes* nodes;     // [class][layer][bands_z][bands_y][words] of bands
+  uint32_t* node;       // [layer][tile][class][tile_nodes()] id of each node's component
+  uint16_t* component;  // the same: its number
   uint32_t* parent;     // by id, of components alone
   uint32_t* area;       // by id, of regions, where filters want it
   uint32_t* parts;      // [layer][z][y][words] first voxels of components
@@ -65,6 +69,7 @@ struct Volume {
     return {stack, in_row * 32, row_words(), firsts, before, sums, area, total};
   }
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
+  uint32_t all_tiles() const { return tiles() * static_cast<uint32_t>(stack.layers); }
   // The id of a voxel of word w of a row.
   REGIONS_HD uint32_t id_of(int layer, int w, int y, int z, int bit) const {
     const int row = (layer * stack.slices + z) * stack.slice.height + y;
@@ -87,10 +92,9 @@ __device__ inline uint32_t inside(const Volume& v, int w) {
   return rest >= 32 ? 0xffffffffu : cclabel::below(rest);
 }
 
-// The node that has column `b` of a band's word, whose nodes start at these columns.
-__device__ inline uint32_t node_of(uint32_t word, uint32_t starts, int b) {
-  return word * 32 + 31 -
-         static_cast<uint32_t>(__clz(static_cast<int>(starts & cclabel::up_to(b))));
+// The node that has column `b` of a band's word.
+__device__ inline uint32_t node_of(const WordNodes& word, int b) {
+  return word.first + static_cast<uint32_t>(__popc(word.starts & cclabel::up_to(b))) - 1;
 }
 
 // The bits of the run that begins at bit b.
@@ -105,24 +109,34 @@ __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w,
   return static_cast<uint32_t>((slab * v.bands_y + y / kBandRows) * v.words + w);
 }
 
-// The label of a node's region, 0 if that was filtered out; not with `sides_alone`. Most components
+// The label of a node's region, 0 if that was filtered out; not where unsettled. Most components
 // are regions, so that the one's bit is looked at before its parent.
 __device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
   const uint32_t id = v.node[node], label = label_of_first(v.firsts, v.before, id);
   return label ? label : label_of_first(v.firsts, v.before, v.parent[id]);
 }
 
-// Where a tile of a layer lies. A block works on tile blockIdx.x of layer blockIdx.y.
+// A block for each tile of all layers, and of the first so many classes.
+inline dim3 tile_grid(const Volume& v, int classes = 1) {
+  return dim3(static_cast<unsigned>(v.words), static_cast<unsigned>(v.tiles_y),
+              static_cast<unsigned>(v.tiles_z * v.stack.layers * classes));
+}
+
+// Where the tile of a block lies.
 struct TilePlace {
-  int w, y, z, layer;
-  size_t index;  // counted through all layers
+  int w, y, z, layer, cls;
+  uint32_t index;  // counted through all layers
   __device__ explicit TilePlace(const Volume& v) {
-    const int tile = static_cast<int>(blockIdx.x), row = tile / v.words;
-    w = tile - row * v.words;
-    z = row / v.tiles_y * v.tile_slices;
-    y = row % v.tiles_y * v.tile_rows;
-    layer = static_cast<int>(blockIdx.y);
-    index = static_cast<size_t>(blockIdx.y) * v.tiles() + blockIdx.x;
+    const auto row = static_cast<int>(blockIdx.z), volume = row / v.tiles_z;
+    const int tile_z = row - volume * v.tiles_z;
+    cls = volume / v.stack.layers;
+    layer = volume - cls * v.stack.layers;
+    w = static_cast<int>(blockIdx.x);
+    y = static_cast<int>(blockIdx.y) * v.tile_rows;
+    z = tile_z * v.tile_slices;
+    index =
+        ((static_cast<uint32_t>(layer * v.tiles_z + tile_z)) * gridDim.y + blockIdx.y) * gridDim.x +
+        blockIdx.x;
   }
 };
 

@@ -4,7 +4,7 @@
 
 #include "gpu/cclabel/runs.hpp"
 #include "gpu/cclabel/writers.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/tuning.hpp"
 
@@ -14,24 +14,31 @@ namespace {
 constexpr int kThreads = WriteBlock::threads;
 constexpr int kRows = CubeTile::words;  // of a tile
 static_assert(FlatTile::words == kRows && kRows <= kThreads, "a row a thread");
+constexpr int kStep = kThreads / 8;  // rows that a block writes at once, eight threads a row
+static_assert(FlatTile::rows % kStep == 0 && kStep % (2 * CubeTile::rows) == 0, "whole bands");
 
 // How a tile's rows and bands are counted: from its first. All numbers are powers of two.
 struct TileRows {
   int row_bits;     // rows of a slice of the tile
   int across_bits;  // bands
-  int bands, nodes;
+  int bands;
+  uint32_t nodes;
+  int step_y, step_z;         // from row r to r + kStep,
+  int step_rows, step_bands;  // in rows of the stack, and in bands
   explicit TileRows(const Volume& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
         across_bits(row_bits - 1),
         bands(v.tile_bands()),
-        nodes(v.tile_nodes()) {}
-  // A word for each row three times; for each class, two for each band, and one and a half for each
-  // node.
+        nodes(static_cast<uint32_t>(v.tile_nodes())),
+        step_y(v.tile_rows > kStep ? kStep : 0),
+        step_z(v.tile_rows > kStep ? 0 : kStep / v.tile_rows),
+        step_rows(step_z * v.stack.slice.height + step_y),
+        step_bands((step_z / v.band_slices << across_bits) + step_y / kBandRows) {}
+  // A word for each row; for each class, two for each band, and one and a half for each node.
   size_t shared_bytes(const Volume& v) const {
-    return 3 * kRows * sizeof(uint32_t) +
-           static_cast<size_t>(v.classes) *
-               (static_cast<size_t>(2 * bands + nodes) * sizeof(uint32_t) +
-                static_cast<size_t>(nodes) * sizeof(uint16_t));
+    return kRows * sizeof(uint32_t) +
+           static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
+                                             size_t{nodes} * (sizeof(uint32_t) + sizeof(uint16_t)));
   }
 };
 
@@ -41,22 +48,20 @@ struct WrittenTile {
   const TileRows& shape;
   const TilePlace place;
   uint32_t* bits;    // [rows] foreground
-  uint32_t* firsts;  // [rows] first voxels of regions
-  uint32_t* before;  // [rows] regions that start before the word
   uint32_t* starts;  // [class][bands] first columns of nodes
-  uint32_t* counts;  // [class][bands] nodes before the word
-  uint32_t* labels;  // [class][nodes] of components; their first voxels before that is known
+  uint32_t* counts;  // [class][bands] nodes of the tile before the word
+  uint32_t* labels;  // [class][nodes] of components; of lost ones, first voxels until that is known
   uint4* component;  // [class][nodes] 16 bits each: of nodes
+  uint16_t* lost;    // [class][nodes] components that are no region, in the place of `component`
 
   __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint4* shared)
       : v(volume), shape(rows), place(volume) {
     bits = reinterpret_cast<uint32_t*>(shared);
-    firsts = bits + kRows;
-    before = firsts + kRows;
-    starts = before + kRows;
+    starts = bits + kRows;
     counts = starts + v.classes * shape.bands;
     labels = counts + v.classes * shape.bands;
     component = reinterpret_cast<uint4*>(labels + v.classes * shape.nodes);
+    lost = reinterpret_cast<uint16_t*>(component);
   }
 
   __device__ int y_of(int r) const { return place.y + (r & (v.tile_rows - 1)); }
@@ -77,91 +82,129 @@ struct WrittenTile {
     return cls == 0 ? foreground : ~foreground & inside(v, place.w);
   }
 
-  // Reads the rows; returns the first voxels of components in the thread's.
-  __device__ uint32_t read() const {
+  // What begins in the row of a thread.
+  struct Begun {
+    uint32_t parts = 0;   // first voxels of components
+    uint32_t firsts = 0;  // of regions
+    uint32_t before = 0;  // regions that start before the word
+  };
+
+  // Reads the rows.
+  __device__ Begun read() const {
     const int r = static_cast<int>(threadIdx.x);
-    if (r >= kRows) return 0;
+    if (r >= kRows) return {};
     const bool exists = holds(r);
     const size_t at = exists ? static_cast<size_t>(row_of(r)) * v.words + place.w : 0;
     bits[r] = exists ? v.bits[at] : 0;
-    firsts[r] = exists ? v.firsts[at] : 0;
-    before[r] = exists ? v.before[at] : 0;
-    return exists ? v.parts[at] : 0;
+    if (!exists) return {};
+    return {v.parts[at], v.firsts[at], v.before[at]};
   }
 
-  // Counts nodes and components of a class as label_tiles did, and fetches the nodes' components;
-  // returns how many components.
-  __device__ int count(uint32_t parts, int cls, uint32_t (&warp_sums)[kThreads / 32]) const {
-    const int r = static_cast<int>(threadIdx.x), band = cls * shape.bands + r;
-    uint32_t nodes = 0;
-    if (r < shape.bands) {
-      const int y = place.y + (r & ((1 << shape.across_bits) - 1)) * kBandRows;
-      const int z = place.z + (r >> shape.across_bits) * v.band_slices;
-      const bool exists = y < v.stack.slice.height && z < v.stack.slices;
-      nodes = exists ? v.starts[band_word(v, cls, place.layer, place.w, y, z)] : 0;
-      starts[band] = nodes;
+  // The number of the tile's first node of a class.
+  __device__ uint32_t first_node(int cls) const {
+    return (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) *
+           shape.nodes;
+  }
+
+  // Reads the bands of a class; returns how many nodes that of the thread has.
+  __device__ uint32_t read_nodes(int cls) const {
+    const int b = static_cast<int>(threadIdx.x), band = cls * shape.bands + b;
+    if (b >= shape.bands) return 0;
+    const int y = place.y + (b & ((1 << shape.across_bits) - 1)) * kBandRows;
+    const int z = place.z + (b >> shape.across_bits) * v.band_slices;
+    WordNodes nodes = {0, first_node(cls)};
+    if (y < v.stack.slice.height && z < v.stack.slices) {
+      nodes = v.nodes[band_word(v, cls, place.layer, place.w, y, z)];
     }
-    if (parts) parts &= of_class(bits[r], cls);
+    starts[band] = nodes.starts;
+    counts[band] = nodes.first - first_node(cls);
+    return static_cast<uint32_t>(__popc(nodes.starts));
+  }
+
+  // Labels the components of a class that are regions. The others are listed: adds up how many.
+  // Returns the nodes of all threads.
+  __device__ uint32_t find_regions(const Begun& begun, uint32_t nodes, int cls,
+                                   uint32_t (&warp_sums)[kThreads / 32],
+                                   uint32_t& lost_count) const {
+    const int r = static_cast<int>(threadIdx.x);
+    const uint32_t parts = begun.parts ? begun.parts & of_class(bits[r], cls) : 0;
     uint32_t all;  // both numbers in one: of 8192 voxels every second one begins something
-    const uint32_t both =
-        static_cast<uint32_t>(__popc(parts)) << 16 | static_cast<uint32_t>(__popc(nodes));
+    const uint32_t both = static_cast<uint32_t>(__popc(parts)) << 16 | nodes;
     const uint32_t sums = cclabel::sum_before<kThreads>(both, warp_sums, all);
-    if (r < shape.bands) counts[band] = sums & 0xffff;
-    uint32_t* voxel = labels + cls * shape.nodes + (sums >> 16);
-    for (; parts; parts &= parts - 1) {
-      *voxel++ = static_cast<uint32_t>(r * 32 + __ffs(static_cast<int>(parts)) - 1);
+    uint32_t component_of_class = sums >> 16;
+    const auto mine = static_cast<uint32_t>(__popc(parts & ~begun.firsts));
+    uint16_t* list = lost + cls * shape.nodes;
+    if (mine) list += atomicAdd(&lost_count, mine);  // in any order
+    for (uint32_t left = parts; left; left &= left - 1) {
+      const int bit = __ffs(static_cast<int>(left)) - 1;
+      const auto earlier = static_cast<uint32_t>(__popc(begun.firsts & cclabel::below(bit)));
+      const bool is_region = begun.firsts >> bit & 1;
+      labels[cls * shape.nodes + component_of_class] =
+          is_region ? begun.before + earlier + 1 : static_cast<uint32_t>(r * 32 + bit);
+      if (!is_region) *list++ = static_cast<uint16_t>(component_of_class);
+      ++component_of_class;
     }
-    constexpr int kOfQuad = sizeof(uint4) / sizeof(uint16_t);
-    const auto* from = reinterpret_cast<const uint4*>(
-        v.component + (place.index * v.classes + cls) * static_cast<size_t>(shape.nodes));
-    for (int k = r; k * kOfQuad < static_cast<int>(all & 0xffff); k += kThreads) {
-      component[cls * shape.nodes / kOfQuad + k] = from[k];
-    }
-    return static_cast<int>(all >> 16);
+    return all & 0xffff;
   }
 
-  // Turns the first voxels of a class's components into labels. Most components are regions; what
-  // the others' roots are is found here, by whole warps.
-  __device__ void find_labels(int cls, int count) const {
-    uint32_t* of_class = labels + cls * shape.nodes;
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
-      const int c = start + lane;
-      bool is_lost = false;
-      uint32_t id = 0, label = 0;
-      if (c < count) {
-        const auto r = static_cast<int>(of_class[c] / 32), bit = static_cast<int>(of_class[c] % 32);
-        id = v.id_of(place.layer, place.w, y_of(r), z_of(r), bit);
-        label = before[r] + static_cast<uint32_t>(__popc(firsts[r] & cclabel::below(bit))) + 1;
-        is_lost = !(firsts[r] >> bit & 1);
-      }
-      if (const uint32_t lanes = __ballot_sync(cclabel::kAllLanes, is_lost)) {
-        const uint32_t some =
-            __shfl_sync(cclabel::kAllLanes, id, __ffs(static_cast<int>(lanes)) - 1);
-        const uint32_t root = cclabel::flatten(v.parent, is_lost ? id : some, is_lost);
-        if (is_lost) label = label_of_first(v.firsts, v.before, root);
-      }
-      if (c < count) of_class[c] = label;
-    }
-  }
-
-  // The labels of bits b..b+3 of row r.
-  __device__ void find(int r, int b, uint32_t (&label)[4]) const {
-    const int band = band_of(r);
-    for (int cls = 0; cls < v.classes; ++cls) {
-      const uint32_t here = of_class(bits[r], cls) >> b & 15;
-      if (!here) continue;
-      const uint32_t begins = starts[cls * shape.bands + band];
-      const uint32_t node =
-          counts[cls * shape.bands + band] - 1 +
-          static_cast<uint32_t>(__popc(begins & cclabel::below(b)) + cls * shape.nodes);
-      const auto* numbers = reinterpret_cast<const uint16_t*>(component);
+  // Components of a thread's share of a class's nodes, on their way.
+  struct Fetched {
+    static constexpr uint32_t kOfQuad = sizeof(uint4) / sizeof(uint16_t);
+    static constexpr uint32_t kQuads = 2;
+    static_assert(kQuads * kThreads * kOfQuad >= kRows / kBandRows * 32, "a node a column");
+    uint4 quad[kQuads];
+  };
+  __device__ Fetched fetch_components(int cls, uint32_t nodes) const {
+    Fetched fetched = {};
+    const auto* from = reinterpret_cast<const uint4*>(v.component + first_node(cls));
 #pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        if (!(here >> k & 1)) continue;
-        const auto more = static_cast<uint32_t>(__popc(begins >> b & cclabel::up_to(k)));
-        label[k] = labels[static_cast<uint32_t>(cls * shape.nodes) + numbers[node + more]];
+    for (uint32_t k = 0; k < Fetched::kQuads; ++k) {
+      const uint32_t at = k * kThreads + threadIdx.x;
+      if (at * Fetched::kOfQuad < nodes) fetched.quad[k] = from[at];
+    }
+    return fetched;
+  }
+  __device__ void put(int cls, uint32_t nodes, const Fetched& fetched) const {
+    uint4* to = component + cls * shape.nodes / Fetched::kOfQuad;
+#pragma unroll
+    for (uint32_t k = 0; k < Fetched::kQuads; ++k) {
+      const uint32_t at = k * kThreads + threadIdx.x;
+      if (at * Fetched::kOfQuad < nodes) to[at] = fetched.quad[k];
+    }
+  }
+
+  // Labels the components of a class that are no region, which are listed: as their roots.
+  __device__ void find_lost(int cls, uint32_t count) const {
+    uint32_t* of_class = labels + cls * shape.nodes;
+    const uint32_t lane = threadIdx.x % 32;
+    for (uint32_t start = threadIdx.x - lane; start < count; start += kThreads) {
+      const bool exists = start + lane < count;
+      uint32_t* label = of_class;
+      uint32_t id = 0;
+      if (exists) {
+        label += lost[cls * shape.nodes + start + lane];
+        const auto r = static_cast<int>(*label / 32), bit = static_cast<int>(*label % 32);
+        id = v.id_of(place.layer, place.w, y_of(r), z_of(r), bit);
       }
+      const uint32_t first = __shfl_sync(cclabel::kAllLanes, id, 0);
+      const uint32_t root = cclabel::flatten(v.parent, exists ? id : first, exists);
+      if (exists) *label = label_of_first(v.firsts, v.before, root);
+    }
+  }
+
+  // Finds the labels of bits b..b+3 of row r, as far as they are of the class.
+  __device__ void find(int r, int band, int b, int cls, uint32_t (&label)[4]) const {
+    const uint32_t here = of_class(bits[r], cls) >> b & 15;
+    if (!here) return;
+    const uint32_t begins = starts[cls * shape.bands + band];
+    const auto* numbers = reinterpret_cast<const uint16_t*>(component) + cls * shape.nodes;
+    const uint32_t* of_component = labels + cls * shape.nodes;
+    int node =
+        static_cast<int>(counts[cls * shape.bands + band]) + __popc(begins & cclabel::up_to(b)) - 1;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (k > 0) node += static_cast<int>(begins >> (b + k) & 1);
+      if (here >> k & 1) label[k] = of_component[numbers[node]];
     }
   }
 };
@@ -170,25 +213,36 @@ template <class Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(Volume v, TileRows shape, Writer writer) {
   extern __shared__ uint4 shared[];
   __shared__ uint32_t warp_sums[kThreads / 32];
+  __shared__ uint32_t lost[2];  // by class
   const WrittenTile tile(v, shape, shared);
+  if (threadIdx.x < 2) lost[threadIdx.x] = 0;
   wait_for_earlier();
-  const uint32_t parts = tile.read();
+  const auto begun = tile.read();
   for (int cls = 0; cls < v.classes; ++cls) {
-    __syncthreads();  // rows are there, and warp_sums is free
-    const int count = tile.count(parts, cls, warp_sums);
-    __syncthreads();  // first voxels are there
-    tile.find_labels(cls, count);
+    const uint32_t mine = tile.read_nodes(cls);
+    if (cls > 0) __syncthreads();  // warp_sums is free
+    const uint32_t nodes = tile.find_regions(begun, mine, cls, warp_sums, lost[cls]);
+    const auto fetched = tile.fetch_components(cls, nodes);
+    __syncthreads();  // lists are complete
+    tile.find_lost(cls, lost[cls]);
+    __syncthreads();  // nobody needs the list
+    tile.put(cls, nodes, fetched);
   }
   __syncthreads();  // labels are there
-  // Eight threads write a row.
   const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = tile.place.w * 32 + bit;
   if (x >= v.stack.slice.width) return;
+  int r = static_cast<int>(threadIdx.x / 8), y = tile.y_of(r), z = tile.z_of(r);
+  int row = tile.row_of(r), band = tile.band_of(r);
 #pragma unroll 2
-  for (int r = static_cast<int>(threadIdx.x / 8); r < kRows; r += kThreads / 8) {
-    if (!tile.holds(r)) continue;
+  for (; r < kRows && y < v.stack.slice.height && z < v.stack.slices; r += kStep) {
     uint32_t labels[4] = {};
-    tile.find(r, bit, labels);
-    writer.write(x, tile.row_of(r), labels);
+    tile.find(r, band, bit, 0, labels);
+    if (v.classes > 1) tile.find(r, band, bit, 1, labels);
+    writer.write(x, row, labels);
+    y += shape.step_y;
+    z += shape.step_z;
+    row += shape.step_rows;
+    band += shape.step_bands;
   }
 }
 
@@ -198,7 +252,8 @@ struct Launch {
   template <class Writer>
   void operator()(const Writer& writer) const {
     const TileRows shape(volume);
-    const dim3 grid(volume.tiles(), static_cast<unsigned>(volume.stack.layers));
+    const dim3 grid = tile_grid(volume);
+    divide_memory(write_kernel<Writer>, volume.all_tiles());
     const size_t bytes = shape.shared_bytes(volume);
     constexpr size_t kUsual = 48 * 1024;  // more must be asked for
     if (bytes > kUsual) {
