@@ -4,7 +4,7 @@
 // kernel of the frame writes or reads.
 #pragma once
 
-#include "gpu/launch.hpp"
+#include "gpu/per_device.hpp"
 
 namespace regions {
 
@@ -36,12 +36,12 @@ __device__ inline void await_last() {
 // Whether our kernels, as compiled for the device, wait in wait_for_earlier(). Code made from the
 // intermediate language of older devices does not, wherever it runs.
 inline bool can_chain(const void* kernel) {
-  static const bool can = [kernel] {
+  static PerDevice can;
+  return can.get([kernel] {
     cudaFuncAttributes attributes = {};
     check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
     return attributes.ptxVersion >= 90;
-  }();
-  return can;
+  });
 }
 
 // launch() for a kernel that waits in wait_for_earlier() or await_last().

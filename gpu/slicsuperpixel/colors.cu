@@ -186,18 +186,7 @@ __global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, cons
   }
 }
 
-// Lets a kernel have more than the 48 KiB that every device gives; false if this one cannot.
-bool may_have(const void* kernel, size_t bytes) {
-  int device = 0, most = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "asking for shared memory");
-  if (bytes > static_cast<size_t>(most)) return false;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "asking for shared memory");
-  return true;
-}
+constexpr int kFew = 2, kMany = 16;  // with 16, no two lanes of a half warp share a bank
 
 template <int kCopies, class Pixels>
 void launch_with(const Pixels& pixels, const LabTables* tables, const Clusters& clusters,
@@ -208,17 +197,26 @@ void launch_with(const Pixels& pixels, const LabTables* tables, const Clusters& 
 
 }  // namespace
 
-void read_colors(const ConstFrame& frame, const ColorReader& reader, const LabTables* tables,
+bool allow_many_tables() {
+  constexpr size_t kBytes = SpreadTables<kMany>::kBytes;
+  int device = 0, most = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "asking for shared memory");
+  if (kBytes > static_cast<size_t>(most)) return false;
+  check(cudaFuncSetAttribute(colors_kernel<kMany, WordPixels>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+        "asking for shared memory");
+  return true;
+}
+
+void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorTables& tables,
                  const Clusters& clusters, cudaStream_t stream) {
-  constexpr int kFew = 2, kMany = 16;  // with 16, no two lanes of a half warp share a bank
   if (!WordPixels::can_read(frame, reader)) {
-    return launch_with<kFew>(AnyPixels{frame, reader}, tables, clusters, stream);
+    return launch_with<kFew>(AnyPixels{frame, reader}, tables.tables, clusters, stream);
   }
-  static const bool can_have_many =
-      may_have(reinterpret_cast<const void*>(&colors_kernel<kMany, WordPixels>),
-               SpreadTables<kMany>::kBytes);
-  if (can_have_many) return launch_with<kMany>(WordPixels(frame), tables, clusters, stream);
-  launch_with<kFew>(WordPixels(frame), tables, clusters, stream);
+  if (tables.many) return launch_with<kMany>(WordPixels(frame), tables.tables, clusters, stream);
+  launch_with<kFew>(WordPixels(frame), tables.tables, clusters, stream);
 }
 
 }  // namespace regions::slic

@@ -38,7 +38,14 @@ struct Clusters {
   }
 };
 
-void read_colors(const ConstFrame& frame, const ColorReader& reader, const LabTables* tables,
+// What colours are looked up in.
+struct ColorTables {
+  const LabTables* tables = nullptr;
+  bool many = false;  // a block may have a copy for each pair of banks
+};
+// Lets blocks have so many copies; false if the device cannot. Holds for the context in use alone.
+bool allow_many_tables();
+void read_colors(const ConstFrame& frame, const ColorReader& reader, const ColorTables& tables,
                  const Clusters& clusters, cudaStream_t stream);
 // Fills sums[0], clears sums[1] and `moved`.
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream);

@@ -101,18 +101,21 @@ class SlicCuda final : public Algorithm<Params> {
   }
 
   void upload_tables() {
+    const Backend::Entry entry(*backend_);
+    many_tables_ = allow_many_tables();
     tables_ = backend_->allocate(sizeof(LabTables));
     const std::unique_ptr<Queue> queue = backend_->make_queue();
     queue->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
     queue->record();
     queue->wait();
   }
+  ColorTables color_tables() const { return {tables_.as<LabTables>(), many_tables_}; }
 
   void cluster(const Job& job, const Params& params, const Clusters& clusters, const Slot& slot,
                cudaStream_t stream) const {
     const ColorReader reader = reader_of(job.in.layout, job.in.color, params.color_space);
     const auto iterations = static_cast<int>(params.iterations);
-    read_colors(job.in, reader, tables_.as<LabTables>(), clusters, stream);
+    read_colors(job.in, reader, color_tables(), clusters, stream);
     if (params.warm_start) order_->await(stream);
     seed(clusters, iterations, stream);
     for (int i = 0; i < iterations; ++i) {
@@ -129,8 +132,8 @@ class SlicCuda final : public Algorithm<Params> {
   void cluster_by_report(const Job& job, const Params& params, const Clusters& clusters,
                          const Slot& slot, cudaStream_t stream) const {
     const Report report = slot.report(clusters.grid, params);
-    read_colors(job.in, reader_of(job.in.layout, job.in.color, params.color_space),
-                tables_.as<LabTables>(), clusters, stream);
+    read_colors(job.in, reader_of(job.in.layout, job.in.color, params.color_space), color_tables(),
+                clusters, stream);
     own_cells(report, stream);
     for (int i = 0; i < params.iterations; ++i) {
       reset_sums(report, stream);
@@ -143,8 +146,8 @@ class SlicCuda final : public Algorithm<Params> {
 
   // The colours that moments are of, where others were compared; nobody needs those any more.
   void read_lab(const Job& job, const Clusters& clusters, cudaStream_t stream) const {
-    read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab),
-                tables_.as<LabTables>(), clusters, stream);
+    read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab), color_tables(),
+                clusters, stream);
   }
 
   // How many superpixels somebody wants to know of.
@@ -189,6 +192,7 @@ class SlicCuda final : public Algorithm<Params> {
   Setup setup_;
   SlicMethod method_ = SlicMethod::fused;
   Block tables_;
+  bool many_tables_ = false;
   // Warm start: how the last frame ended, and who may look.
   Block kept_;
   Block kept_reach_;

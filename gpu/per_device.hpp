@@ -1,0 +1,31 @@
+// What a device is asked once and then known of it. A process may use several that differ, and
+// attributes of kernels are set for the device in use alone.
+#pragma once
+
+#include <array>
+#include <atomic>
+
+#include "gpu/launch.hpp"
+
+namespace regions {
+
+class PerDevice {
+ public:
+  // ask() of the device in use, the first time; two threads may both ask.
+  template <class Ask>
+  bool get(Ask ask) {
+    int device = 0;
+    check(cudaGetDevice(&device), "asking for the device");
+    if (device >= kMost) return ask();
+    std::atomic<Answer>& answer = answers_[static_cast<size_t>(device)];
+    if (answer == Answer::unknown) answer = ask() ? Answer::yes : Answer::no;
+    return answer == Answer::yes;
+  }
+
+ private:
+  enum class Answer : uint8_t { unknown, no, yes };
+  static constexpr int kMost = 64;
+  std::array<std::atomic<Answer>, kMost> answers_ = {};
+};
+
+}  // namespace regions
