@@ -164,7 +164,12 @@ GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t* bytes, unsigned
 GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
   if (!backend_ || backend_->memory() != Memory::device || !setup_.replaces()) return nullptr;
   *bytes = setup_.out.bytes;
-  return make_pinned_pool(backend_, caps, *bytes, 2);
+  try {
+    return make_pinned_pool(backend_, caps, *bytes, 2);
+  } catch (const std::exception& error) {  // others are slower, not wrong
+    GST_WARNING_OBJECT(element_, "%s", error.what());
+    return nullptr;
+  }
 }
 
 GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished) {
