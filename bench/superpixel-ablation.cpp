@@ -62,7 +62,8 @@ class Ablation {
     queue_->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
     frame_ = packed_frame(setup_.in, size_, {}, Memory::device, picture_.data());
     slic::read_colors(frame_, reader_of(setup_.in, {}, params_.color_space),
-                      tables_.as<LabTables>(), slot_.clusters(grid_, params_), stream());
+                      {tables_.as<LabTables>(), slic::allow_many_tables()},
+                      slot_.clusters(grid_, params_), stream());
     queue_->record();
     queue_->wait();
   }
