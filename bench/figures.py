@@ -96,8 +96,8 @@ def of_gpu(all_records):
         if new and suite != "gpu":
             record["also"].append((source["commit"], source["cores"],
                                    sorted({kind_of(row) for row in new})))
-            if "about" in source:
-                record["notes"].append(f"{source['commit']}: {source['about']}")
+        if new and "about" in source:
+            record["notes"].append(f"{source['commit']}: {source['about']}")
     return Figures(record)
 
 
