@@ -75,7 +75,8 @@ class TrackStep {
     choose_by_pixels();
     const uint32_t free_regions = match_by_pixels();
     if (free_regions > 0 && motion().match(free_regions) < free_regions) match_in_doubt();
-    const auto [born, found] = settle();
+    const Two settled = settle();
+    const uint32_t born = settled.first, found = settled.second;
     const uint32_t lost = found < m_.capacity ? found : m_.capacity;
     team_.once([&] {
       if (found > lost) m_.report->deaths += found - lost;
