@@ -1,7 +1,11 @@
 // What track=true adds to a frame: discs that move on a picture, labelled with records, without and
-// with tracking, on the GPU and on the CPU. Usage: labelling-tracking [WIDTH HEIGHT DISCS]
+// with tracking, on the GPU and on the CPU:
+//   labelling-tracking [--json] [--cuda] [WIDTH HEIGHT DISCS]
+// With --cuda on the GPU alone.
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "bench/cuda.hpp"
 #include "cpu/backend.hpp"
@@ -12,6 +16,12 @@ namespace {
 
 constexpr int kFrames = 12;
 constexpr int kRuns = 30;
+
+struct Options {
+  bool json = false, cuda_only = false;
+  Size size = {1920, 1080};
+  int discs = 1000;
+};
 
 // There and back, so that the first frame follows the last one.
 std::vector<Picture> pictures(Size size, int discs) {
@@ -81,12 +91,21 @@ class Walk {
   std::vector<Job> jobs_;
 };
 
-void print(const char* where, double without, double with, const Walk& walk) {
-  std::printf("%-12s %9.1f us without, %9.1f us with, %8.1f us added; %u regions, %u ids\n", where,
-              without, with, with - without, walk.regions(), walk.last_id());
+// Frames take so many microseconds, by a clock of a backend.
+void print(const Options& options, const char* backend, const char* clock, double without,
+           double with, const Walk& walk) {
+  if (options.json) {
+    std::printf(
+        "{\"what\":\"tracking\",\"backend\":\"%s\",\"clock\":\"%s\",\"width\":%d,\"height\":%d,"
+        "\"regions\":%u,\"us_without\":%.2f,\"us_with\":%.2f}\n",
+        backend, clock, options.size.width, options.size.height, walk.regions(), without, with);
+  } else {
+    std::printf("%-4s %-6s %9.1f us without, %9.1f us with, %8.1f us added; %u regions, %u ids\n",
+                backend, clock, without, with, with - without, walk.regions(), walk.last_id());
+  }
 }
 
-void time_cuda(const std::vector<Picture>& scene) {
+void time_cuda(const Options& options, const std::vector<Picture>& scene) {
   if (!have_cuda()) return;
   const auto gpu = make_cuda();
   const Backend::Entry entry(*gpu);
@@ -96,29 +115,47 @@ void time_cuda(const std::vector<Picture>& scene) {
     times[track] = time_on_cuda(
         walk.queue(), kFrames, [&](int frame) { walk.enqueue(frame, track); }, kRuns);
   }
-  print("cuda graph", times[0].graph.median, times[1].graph.median, walk);
-  print("cuda stream", times[0].stream.median, times[1].stream.median, walk);
+  print(options, "cuda", "graph", times[0].graph.median, times[1].graph.median, walk);
+  print(options, "cuda", "stream", times[0].stream.median, times[1].stream.median, walk);
 }
 
-void time_cpu(const std::vector<Picture>& scene) {
+void time_cpu(const Options& options, const std::vector<Picture>& scene) {
   const auto cpu = make_cpu_backend();
   Walk walk(cpu, make_algorithm<CcLabelParams, BackendKind::cpu>(cpu), scene);
   Timing times[2];
   for (const bool track : {false, true}) {
     times[track] = time_calls(kFrames, [&](int frame) { walk.run(frame, track); }, {kRuns, 1});
   }
-  print("cpu", times[0].median, times[1].median, walk);
+  print(options, "cpu", "call", times[0].median, times[1].median, walk);
+}
+
+Options parse(int count, char** words) {
+  Options options;
+  std::vector<int> numbers;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--json") {
+      options.json = true;
+    } else if (word == "--cuda") {
+      options.cuda_only = true;
+    } else {
+      numbers.push_back(std::atoi(words[i]));
+    }
+  }
+  if (numbers.size() == 3) {
+    options.size = {numbers[0], numbers[1]};
+    options.discs = numbers[2];
+  }
+  return options;
 }
 
 }  // namespace
 }  // namespace regions
 
 int main(int count, char** words) {
-  const regions::Size size = {count > 3 ? std::atoi(words[1]) : 1920,
-                              count > 3 ? std::atoi(words[2]) : 1080};
-  const auto scene = regions::pictures(size, count > 3 ? std::atoi(words[3]) : 1000);
-  std::printf("%dx%d\n", size.width, size.height);
-  regions::time_cuda(scene);
-  regions::time_cpu(scene);
+  const regions::Options options = regions::parse(count, words);
+  const auto scene = regions::pictures(options.size, options.discs);
+  regions::time_cuda(options, scene);
+  if (!options.cuda_only) regions::time_cpu(options, scene);
   return 0;
 }

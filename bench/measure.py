@@ -214,6 +214,8 @@ SUPERPIXELS = [
                            ("Lab, 5 iterations of all rows, joining", ["iterations=5", "row-step=1"]),
                            ("Lab, 5 iterations of all rows, pieces apart",
                             ["iterations=5", "row-step=1", "min-size=0"]),
+                           ("Lab, 10 iterations of all rows, pieces apart",
+                            ["iterations=10", "row-step=1", "min-size=0"]),
                            ("no iteration, joining", ["iterations=0"]))]
 SUPERPIXELS += [(f"report's case, {rows}", "4096x2048",
                  ["region-size=128", "iterations=10", "color-space=rgb", "min-size=0",

@@ -7,6 +7,7 @@ import sys
 import cut_tables
 import quality_tables
 import superpixel_tables
+import tracking_tables
 import volume_tables
 from cpu_report import Cpu, cpu_parts
 from figures import CONTENTS, LARGE, SIZES, Figures, anchors, geomean, of_gpu, records
@@ -190,6 +191,7 @@ def document(gpu, cpu, cpus, cuts):
                   table(wanted, gpu.musts() + cut_tables.musts_on_gpu(cuts[0], verdict) +
                         cut_tables.element_must(gpu.figures, verdict) +
                         superpixel_tables.gpu_musts(gpu.figures) +
+                        tracking_tables.musts(gpu.figures) +
                         volume_tables.musts(gpu.figures, gpu.anchors))]
     if cpu:
         asked = [row for each in cuts[1] for row in cut_tables.musts_on_cpu(each, verdict)]

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import quality_tables
 import report
 import superpixel_tables
+import tracking_tables
 import volume_tables
 from figures import CONTENTS, Figures, anchors, geomean
 
@@ -72,6 +73,24 @@ class Report(unittest.TestCase):
             musts = superpixel_tables.musts(Figures({"figures": rows}))
             self.assertEqual([must[3] for must in musts], [expected, "not measured"])
         self.assertEqual(superpixel_tables.musts(None), [])
+
+    def test_an_iteration_is_what_five_more_take(self):
+        for ten, expected in ((145.0, "holds"), (146.0, "**does not hold**")):
+            rows = [{"what": "superpixels", "width": 1920, "height": 1080, "content": "footage",
+                     "case": f"Lab, {count} iterations of all rows, pieces apart, region size 16",
+                     "us": us} for count, us in ((5, 100.0), (10, ten))]
+            musts = superpixel_tables.gpu_musts(Figures({"figures": rows}))
+            self.assertEqual(verdict_on(musts, "superpixels, 1920x1080, an iteration"), expected)
+            self.assertEqual(verdict_on(musts, "superpixels, 3840x2160, an iteration"),
+                             "not measured")
+
+    def test_what_tracking_adds(self):
+        for added, regions, expected in ((20.0, 1000, "holds"), (21.0, 300, "**does not hold**"),
+                                         (21.0, 2000, "not measured")):
+            row = {"what": "tracking", "backend": "cuda", "clock": "graph", "width": 1920,
+                   "height": 1080, "regions": regions, "us_without": 50.0, "us_with": 50.0 + added}
+            musts = tracking_tables.musts(Figures({"figures": [row]}))
+            self.assertEqual([must[3] for must in musts], [expected])
 
     def test_the_ladder_is_in_order(self):
         rows = [{"what": "superpixel-ablation", "width": 64, "height": 32, "side": 8, "step": step,

@@ -33,9 +33,11 @@ class FigureParts:
                                     self.program("superpixel-ablation"))
 
     def volumes(self):
-        """Volumes, many thresholds, and the founding papers' methods."""
+        """Volumes, many thresholds, the founding papers' methods, and what tracking adds."""
         cases = [("volumes", ["--cuda", "--sizes", "64" if self.quick else "128,256"]),
                  ("labelling-ablation", ["--quick"] if self.quick else ["--side", "128"])]
+        cases += [("labelling-tracking", ["--cuda", "1920", "1080", discs])
+                  for discs in ("300", "1000", "2000")]
         if not self.quick:
             cases += [("volumes", ["--cuda", "--thresholds"]),
                       ("labelling-ablation", ["--side", "256", "smooth-cube"])]

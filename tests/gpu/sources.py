@@ -19,7 +19,8 @@ REPORT_ONLY = ("bench/results/", "bench/report.py", "bench/report_test.py", "ben
                "bench/phrases.py", "bench/composites.py",
                "bench/maxflow_peers.py", "bench/maxflow_requirements.txt", "bench/foreground",
                "bench/superpixel-quality", "bench/superpixel-stability", "bench/superpixel-peers.py",
-               "bench/superpixel_tables.py", "bench/quality_tables.py")
+               "bench/superpixel_tables.py", "bench/quality_tables.py",
+               "bench/tracking_tables.py")
 MARK = b"gst-regions-sources:"
 
 
