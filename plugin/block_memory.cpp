@@ -2,6 +2,7 @@
 #include "plugin/block_memory.hpp"
 
 #include <mutex>
+#include <string>
 
 #include "plugin/cuda_memory.hpp"
 
@@ -31,6 +32,9 @@ RegionsBlockAllocator* owner(GstMemory* memory) {
   return reinterpret_cast<RegionsBlockAllocator*>(memory->allocator);
 }
 
+// Of this thread's last allocation: pools tell that it failed, but not why.
+thread_local std::string why_no_memory;
+
 bool on_device(GstMemory* memory) {
   const RegionsBlockAllocator* allocator = owner(memory);
   return !allocator->pinned && (*allocator->backend)->memory() == Memory::device;
@@ -51,6 +55,7 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
     return &memory->parent;
   } catch (const std::exception& error) {
     GST_ERROR("%s", error.what());
+    why_no_memory = error.what();
     return nullptr;
   }
 }
@@ -160,6 +165,14 @@ GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers) {
   return make_pool(backend, FALSE, nullptr, bytes, min_buffers);
+}
+
+GstBuffer* acquire(GstBufferPool* pool, const char* what) {
+  GstBuffer* buffer = nullptr;
+  why_no_memory.clear();
+  if (gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr) == GST_FLOW_OK) return buffer;
+  throw MemoryError(std::string("no memory for ") + what + (why_no_memory.empty() ? "" : ": ") +
+                    why_no_memory);
 }
 
 bool is_pinned(GstBuffer* buffer) {

@@ -20,6 +20,9 @@ GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
 
+// A buffer of one of these pools, for `what`. Throws MemoryError that tells why there is none.
+GstBuffer* acquire(GstBufferPool* pool, const char* what);
+
 // Whether the buffer is one memory from make_pinned_pool.
 bool is_pinned(GstBuffer* buffer);
 

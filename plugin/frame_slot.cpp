@@ -155,9 +155,7 @@ void FrameSlot::bring_attached(Job& job) {
 }
 
 void FrameSlot::take_map(Job& job) {
-  if (gst_buffer_pool_acquire_buffer(setup_.map_pool, &map_, nullptr) != GST_FLOW_OK) {
-    throw MemoryError("no memory for a label map or mask");
-  }
+  map_ = acquire(setup_.map_pool, "a label map or mask");
   void* data = device_data(map_).data;
   const int width = setup_.in.size.width, height = setup_.in.size.height * setup_.layers;
   if (setup_.map_format() == PixelFormat::gray8) {

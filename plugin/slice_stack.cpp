@@ -38,11 +38,7 @@ void SliceStack::add(GstBuffer* input, GstBuffer* output) {
   Held& held = frames_.emplace_back();
   held.output = output ? output : input;
   held.input = output ? input : nullptr;
-  if (setup_.map_pool) {
-    if (gst_buffer_pool_acquire_buffer(setup_.map_pool, &held.map, nullptr) != GST_FLOW_OK) {
-      throw MemoryError("no memory for a label map");
-    }
-  }
+  if (setup_.map_pool) held.map = acquire(setup_.map_pool, "a label map");
   if (setup_.engine->reads_mask()) add_mask(input);  // the property may change from frame to frame
   const int height = setup_.in.size.height, row = (slices() - 1) * height;
   const auto slice_of = [&](const Block& block, Memory memory) {
