@@ -104,8 +104,7 @@ std::vector<std::string> growth(const std::vector<Resources>& rounds) {
     }
   };
   if (quarter == 0) return {"too few rounds to tell whether anything grows"};
-  // A GPU's driver goes on filling caches of its own for a minute: 21 MiB were seen, then nothing.
-  compare("host memory (MiB)", &Resources::host_mib, rounds.back().device_mib > 0 ? 32 : 8);
+  compare("host memory (MiB)", &Resources::host_mib, 8);
   compare("device memory (MiB)", &Resources::device_mib, 16);
   // GLib keeps up to eight idle threads, and ends them a while after it is told.
   compare("threads", &Resources::threads, 8);
