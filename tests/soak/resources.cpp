@@ -71,11 +71,19 @@ double status_line(const std::string& key) {
 
 }  // namespace
 
+void give_back_what_is_freed() {
+  constexpr int kKept = 128 << 10;  // bytes; glibc's first values, which it would raise
+  mallopt(M_MMAP_THRESHOLD, kKept);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+}
+
 Resources measure() {
   g_thread_pool_stop_unused_threads();
   malloc_trim(0);
   Resources now;
   now.host_mib = status_line("VmRSS:") / 1024;
+  const struct mallinfo2 allocated = mallinfo2();
+  now.allocated_mib = static_cast<double>(allocated.uordblks + allocated.hblkhd) / kMiB;
   now.device_mib = device_mib();
   now.threads = static_cast<int>(status_line("Threads:"));
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -105,6 +113,7 @@ std::vector<std::string> growth(const std::vector<Resources>& rounds) {
   };
   if (quarter == 0) return {"too few rounds to tell whether anything grows"};
   compare("host memory (MiB)", &Resources::host_mib, 8);
+  compare("allocated host memory (MiB)", &Resources::allocated_mib, 2);
   compare("device memory (MiB)", &Resources::device_mib, 16);
   // GLib keeps up to eight idle threads, and ends them a while after it is told.
   compare("threads", &Resources::threads, 8);

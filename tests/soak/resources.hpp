@@ -7,11 +7,17 @@
 namespace regions::soak {
 
 struct Resources {
-  double host_mib = 0;    // resident
-  double device_mib = 0;  // used on all NVIDIA devices, by every process; 0 without a driver
+  double host_mib = 0;       // resident
+  double allocated_mib = 0;  // of it, what malloc() gave and nobody has freed
+  double device_mib = 0;     // used on all NVIDIA devices, by every process; 0 without a driver
   int threads = 0;
   int descriptors = 0;
 };
+
+// Has malloc() return freed memory to the system at once. Left to itself glibc keeps it, in as many
+// heaps as there were threads and up to 64 MiB at the end of each, and the resident memory of a
+// process that leaks nothing grows for hours. Call it before anything else.
+void give_back_what_is_freed();
 
 // Gives idle threads and freed memory back first, so that two calls may be compared.
 Resources measure();

@@ -41,9 +41,9 @@ const std::vector<std::string> kChains = {
 };
 
 // Those whose elements this build has.
-std::vector<std::string> known_chains() {
+std::vector<std::string> known(const std::vector<std::string>& chains) {
   std::vector<std::string> known;
-  for (const std::string& chain : kChains) {
+  for (const std::string& chain : chains) {
     GError* error = nullptr;
     GstElement* made = gst_parse_bin_from_description(chain.c_str(), FALSE, &error);
     if (error) {
@@ -123,7 +123,8 @@ class Soak {
     out << "],\n \"rounds\": [";
     between = "";
     for (const Resources& r : resources_) {
-      out << between << "\n  {\"host_mib\": " << r.host_mib << ", \"device_mib\": " << r.device_mib
+      out << between << "\n  {\"host_mib\": " << r.host_mib
+          << ", \"allocated_mib\": " << r.allocated_mib << ", \"device_mib\": " << r.device_mib
           << ", \"threads\": " << r.threads << ", \"descriptors\": " << r.descriptors << "}";
       between = ",";
     }
@@ -189,6 +190,7 @@ bool parse(int argc, char* argv[], Options& options) {
 
 int main(int argc, char* argv[]) {
   using namespace regions::soak;
+  give_back_what_is_freed();
   gst_init(&argc, &argv);
   Options options;
   if (!parse(argc, argv, options)) {
@@ -196,8 +198,8 @@ int main(int argc, char* argv[]) {
                  "[--faults allocation=N,launch=N,work=N]\n";
     return 2;
   }
-  std::vector<std::string> chains = known_chains();
-  if (!options.chain.empty()) chains = {options.chain};
+  std::vector<std::string> chains =
+      known(options.chain.empty() ? kChains : std::vector{options.chain});
   if (!options.faults.empty()) g_setenv("REGIONS_FAULTS", options.faults.c_str(), TRUE);
   if (chains.empty()) {
     std::cerr << "soak: GStreamer finds none of our elements; see pipelines/with-plugin\n";
