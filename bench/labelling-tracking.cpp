@@ -139,7 +139,7 @@ Options parse(int count, char** words) {
     } else if (word == "--cuda") {
       options.cuda_only = true;
     } else {
-      numbers.push_back(std::atoi(words[i]));
+      numbers.push_back(std::stoi(word));
     }
   }
   if (numbers.size() == 3) {

@@ -53,8 +53,7 @@ void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t s
     return launch(kernel, grid, block, shared_bytes, stream, std::forward<Given>(given)...);
   }
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  may_fail(Fault::launch);
-  if (faults::idle.load(std::memory_order_relaxed)) return;
+  if (!may_launch()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     cudaLaunchAttribute attribute = {};

@@ -63,13 +63,18 @@ class LaunchTaker {
 };
 inline thread_local LaunchTaker* launch_taker = nullptr;
 
+// Whether kernels run: not with `idle` among the faults. Throws if this one is to fail.
+inline bool may_launch() {
+  may_fail(Fault::launch);
+  return !faults::idle.load(std::memory_order_relaxed);
+}
+
 // Runs `kernel` with arguments converted to the types it declares. An empty grid is no launch.
 template <class... Declared, class... Given>
 void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
             cudaStream_t stream, Given&&... given) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  may_fail(Fault::launch);
-  if (faults::idle.load(std::memory_order_relaxed)) return;
+  if (!may_launch()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     static constexpr size_t kSizes[] = {sizeof(Declared)...};
@@ -84,8 +89,7 @@ void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_by
 template <class... Declared, class... Given>
 void launch_cooperative(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
                         cudaStream_t stream, Given&&... given) {
-  may_fail(Fault::launch);
-  if (faults::idle.load(std::memory_order_relaxed)) return;
+  if (!may_launch()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,

@@ -71,11 +71,14 @@ std::vector<Result> run(const std::string& line, const std::string& format,
   h.video(format, kWidth, kHeight);
   std::vector<Result> results;
   for (int i = 0; i < 6; ++i) {
-    EXPECT_EQ(h.push(blobs(format.c_str(), kWidth, kHeight, i), i), GST_FLOW_OK) << line;
+    const GstFlowReturn flow = h.push(blobs(format.c_str(), kWidth, kHeight, i), i);
+    EXPECT_EQ(flow, GST_FLOW_OK) << line << ": " << h.error_text();
+    if (flow != GST_FLOW_OK) return results;
   }
   h.eos();
   for (int i = 0; i < 6; ++i) {
     const BufferPtr buffer = h.pull();
+    EXPECT_NE(buffer, nullptr) << line << ": picture " << i << " did not come out";
     if (!buffer) return results;
     GstStructure* regions = gst_structure_copy(regions_of(buffer.get()));
     // Each backend has its own way to the one minimum.
@@ -234,7 +237,7 @@ TEST(Cuda, TheSecondDeviceGivesWhatTheFirstGives) {
        {"cclabel output=labels", "cclabel output=labels depth=3 connectivity=26",
         "cclabel output=none track=true", "graphcutbg output=mask", "slicsuperpixel output=labels",
         "slicsuperpixel output=none method=report", "slicsuperpixel output=mean variant=slico"}) {
-    for (const char* format : {"NV12", "BGRx"}) {
+    for (const char* format : {"GRAY8", "BGRx"}) {
       const std::string on = std::string(line) + " device=cuda cuda-device-id=";
       EXPECT_TRUE(run(on + "0", format, "") == run(on + "1", format, "")) << line << " " << format;
     }
