@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/cuda.hpp"
+#include "bench/program.hpp"
 #include "cpu/backend.hpp"
 #include "tests/cclabel/tracking_scene.hpp"
 
@@ -139,23 +140,30 @@ Options parse(int count, char** words) {
     } else if (word == "--cuda") {
       options.cuda_only = true;
     } else {
-      numbers.push_back(std::stoi(word));
+      numbers.push_back(std::atoi(words[i]));
+      if (numbers.back() <= 0) throw InputError(word + " is no number of pixels or discs");
     }
   }
   if (numbers.size() == 3) {
     options.size = {numbers[0], numbers[1]};
     options.discs = numbers[2];
+  } else if (!numbers.empty()) {
+    throw InputError("labelling-tracking [--json] [--cuda] [WIDTH HEIGHT DISCS]");
   }
   return options;
+}
+
+int run(int count, char** words) {
+  const Options options = parse(count, words);
+  const auto scene = pictures(options.size, options.discs);
+  time_cuda(options, scene);
+  if (!options.cuda_only) time_cpu(options, scene);
+  return 0;
 }
 
 }  // namespace
 }  // namespace regions
 
 int main(int count, char** words) {
-  const regions::Options options = regions::parse(count, words);
-  const auto scene = regions::pictures(options.size, options.discs);
-  regions::time_cuda(options, scene);
-  if (!options.cuda_only) regions::time_cpu(options, scene);
-  return 0;
+  return regions::run_program("labelling-tracking", regions::run, count, words);
 }
