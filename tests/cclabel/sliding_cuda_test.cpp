@@ -30,7 +30,13 @@ class CcLabelSlidingCuda : public DirtyCuda {
   }
 };
 
-TEST_F(CcLabelSlidingCuda, DepthsAndConnectivities) {
+TEST_F(CcLabelSlidingCuda, DepthsConnectivitiesFiltersAndCriteria) {
+  for (const WindowCase& one : window_cases()) {
+    expect_same(one.pictures, one.params, one.options);
+  }
+}
+
+TEST_F(CcLabelSlidingCuda, WidePicturesAndTheirRuns) {
   for (const int depth : {2, 3, 7}) {
     for (const Connectivity connectivity :
          {Connectivity::six, Connectivity::eighteen, Connectivity::twenty_six}) {
@@ -38,20 +44,8 @@ TEST_F(CcLabelSlidingCuda, DepthsAndConnectivities) {
       params.connectivity = connectivity;
       expect_same(noise_pictures({137, 41}, 17, 0.8), params, {.most_runs = 5000});
       expect_same(noise_pictures({33, 20}, 17, 0.5), params, {.slots = 3});
-      expect_same(scene_pictures(), params, {.slots = 3, .most_runs = 100});
     }
   }
-}
-
-TEST_F(CcLabelSlidingCuda, FiltersAndCriteria) {
-  CcLabelParams params = sliding_params(4);
-  params.min_area = 5;
-  params.max_area = 60;
-  expect_same(noise_pictures({140, 22}, 13, 0.8), params);
-  params.min_area = params.max_area = 0;
-  params.criterion = Criterion::difference;
-  params.tolerance = 0.15;
-  expect_same(noise_pictures({40, 22}, 9, 0), params, {.slots = 2});
 }
 
 TEST_F(CcLabelSlidingCuda, Outputs) {

@@ -58,6 +58,28 @@ std::vector<Picture> scene_pictures() {
   return pictures;
 }
 
+std::vector<WindowCase> window_cases() {
+  std::vector<WindowCase> cases;
+  for (const int depth : {2, 3, 7}) {
+    for (const Connectivity connectivity :
+         {Connectivity::six, Connectivity::eighteen, Connectivity::twenty_six}) {
+      CcLabelParams params = sliding_params(depth);
+      params.connectivity = connectivity;
+      cases.push_back({params, noise_pictures({37, 21}, 17, 0.8), {}});
+      cases.push_back({params, scene_pictures(), {.slots = 3}});
+    }
+  }
+  CcLabelParams params = sliding_params(4);
+  params.min_area = 5;
+  params.max_area = 60;
+  cases.push_back({params, noise_pictures({40, 22}, 13, 0.8), {}});
+  params.min_area = params.max_area = 0;
+  params.criterion = Criterion::difference;
+  params.tolerance = 0.15;
+  cases.push_back({params, noise_pictures({40, 22}, 9, 0), {.slots = 2}});
+  return cases;
+}
+
 std::vector<ConstFrame> frames_of(const std::vector<Picture>& pictures) {
   std::vector<ConstFrame> frames;
   for (const Picture& picture : pictures) frames.push_back(picture.frame());

@@ -21,6 +21,14 @@ std::vector<Picture> scene_pictures();
 int scene_left(int frame);
 int scene_right(int frame);
 
+// Every connectivity at several depths, filters and criteria: what all backends are asked.
+struct WindowCase {
+  CcLabelParams params;
+  std::vector<Picture> pictures;
+  WindowOptions options;
+};
+std::vector<WindowCase> window_cases();
+
 std::vector<ConstFrame> frames_of(const std::vector<Picture>& pictures);
 
 }  // namespace regions

@@ -34,26 +34,9 @@ void expect_definition(const std::vector<Picture>& pictures, const CcLabelParams
 }
 
 TEST(CcLabelSliding, EveryFrameIsTheLastOfItsWindow) {
-  for (const int depth : {2, 3, 7}) {
-    for (const Connectivity connectivity :
-         {Connectivity::six, Connectivity::eighteen, Connectivity::twenty_six}) {
-      CcLabelParams params = sliding_params(depth);
-      params.connectivity = connectivity;
-      expect_definition(noise_pictures({37, 21}, 17, 0.8), params);
-      expect_definition(scene_pictures(), params, {.slots = 3});
-    }
+  for (const WindowCase& one : window_cases()) {
+    expect_definition(one.pictures, one.params, one.options);
   }
-}
-
-TEST(CcLabelSliding, FiltersAndCriteriaAreTheVolumes) {
-  CcLabelParams params = sliding_params(4);
-  params.min_area = 5;
-  params.max_area = 60;
-  expect_definition(noise_pictures({40, 22}, 13, 0.8), params);
-  params.min_area = params.max_area = 0;
-  params.criterion = Criterion::difference;
-  params.tolerance = 0.15;
-  expect_definition(noise_pictures({40, 22}, 9, 0), params, {.slots = 2});
 }
 
 TEST(CcLabelSliding, MasksAreLabelledAndPicturesMeasured) {
