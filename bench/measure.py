@@ -195,6 +195,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             play(f"{name} decoded, many streams", "identity", "1", *several)
             play(f"{name} decoded, cut, labelled, drawn, many streams", FLAGSHIP, "2", *several)
             live = ("--from", source + LIVE, "--streams", "16")
+            play(f"{name} decoded, 16 live streams", "identity", "1", *live)
             play(f"{name} decoded, cut, labelled, drawn, 16 live streams", FLAGSHIP, "2", *live)
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
