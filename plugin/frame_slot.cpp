@@ -265,7 +265,7 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
   findings.labels = map;
   findings.labels_format = setup_.map_format();
   if (!stack_) findings.facts = setup_.engine->facts(index_);
-  return {buffer, attach(buffer, findings, setup_.workers)};
+  return {buffer, attach(buffer, findings, setup_.workers, *setup_.structures)};
 }
 
 void FrameSlot::discard() {
