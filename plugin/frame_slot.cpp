@@ -235,7 +235,7 @@ void FrameSlot::judge() {
   runs_ = records_.runs();
   if (!work_) return;
   records_.enlarge(setup_.place, std::min(kept_, total_));
-  enlarged_runs_ = enlarge(setup_.place, runs_);
+  enlarge(setup_.place, runs_, enlarged_runs_);
   runs_ = enlarged_runs_;
 }
 
