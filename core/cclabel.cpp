@@ -255,9 +255,13 @@ int difference_level(double tolerance, const Layout& layout) {
   return static_cast<int>(std::ceil(tolerance * layout.max_value()));
 }
 
-uint32_t label_limit(const Layout& layout) {
-  if (layout.sample_bytes == 4) return UINT32_MAX;
-  return static_cast<uint32_t>(layout.max_value());
+Verdict verdict_of(const CcLabelParams& params, uint32_t total, const Layout& out) {
+  if (params.output != CcOutput::labels || total <= label_limit(out)) return {total, {}};
+  const std::string what = too_many(total, "regions", out);
+  expects(params.overflow != Overflow::error, what);
+  expects(!params.sliding || params.overflow == Overflow::saturate,
+          what + "; sliding=true takes overflow=saturate, not drop-smallest");
+  return {params.overflow == Overflow::drop_smallest ? label_limit(out) : total, what};
 }
 
 }  // namespace regions

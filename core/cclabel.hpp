@@ -5,6 +5,7 @@
 #include "core/drawing.hpp"
 #include "core/stack.hpp"
 #include "core/tracking.hpp"
+#include "core/verdict.hpp"
 
 namespace regions {
 
@@ -147,7 +148,8 @@ REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, ui
   return overflow == Overflow::saturate ? limit : 0;
 }
 
-// Greatest label that a label picture of this layout can hold.
-uint32_t label_limit(const Layout& layout);
+// Of a frame with so many regions; `out` is its picture, if it has one. Throws InputError where
+// `overflow` forbids them.
+Verdict verdict_of(const CcLabelParams& params, uint32_t total, const Layout& out);
 
 }  // namespace regions

@@ -179,4 +179,10 @@ uint32_t least_area(const SlicGrid& grid, const SlicParams& params) {
       std::lround(params.min_size * static_cast<double>(grid.width) * grid.height));
 }
 
+Verdict verdict_of(const SlicParams& params, uint32_t total, const Layout& out) {
+  expects(params.output != SlicOutput::labels || total <= label_limit(out),
+          too_many(total, "superpixels", out));
+  return {total, {}};
+}
+
 }  // namespace regions

@@ -9,6 +9,7 @@
 #include "core/algorithm.hpp"
 #include "core/drawing.hpp"
 #include "core/lab.hpp"
+#include "core/verdict.hpp"
 
 namespace regions {
 
@@ -40,6 +41,10 @@ struct SlicParams : DrawingParams {
 };
 
 std::span<const Field> fields_of(const SlicParams&);
+
+// Of a frame with so many superpixels; `out` is its picture, if it has one. Throws InputError if
+// that is to hold their labels and cannot.
+Verdict verdict_of(const SlicParams& params, uint32_t total, const Layout& out);
 
 // Throws InputError unless pictures of this setup can be cut into superpixels.
 void expects_superpixels(const Setup& setup);

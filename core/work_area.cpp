@@ -101,10 +101,10 @@ void enlarge(const WorkArea& place, std::span<Region> regions, std::span<Moments
   }
 }
 
-std::vector<PixelRun> enlarge(const WorkArea& place, std::span<const PixelRun> runs) {
+void enlarge(const WorkArea& place, std::span<const PixelRun> runs, std::vector<PixelRun>& large) {
   const auto [few_x, few_y] = place.work;
   const auto [many_x, many_y] = place.area;
-  std::vector<PixelRun> large;
+  large.clear();
   for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
     const PixelRun& row = runs[begin];
     while (end < runs.size() && runs[end].label == row.label && runs[end].row == row.row) ++end;
@@ -119,7 +119,6 @@ std::vector<PixelRun> enlarge(const WorkArea& place, std::span<const PixelRun> r
       }
     }
   }
-  return large;
 }
 
 bool reduce(const WorkArea& place, int& x, int& y) {

@@ -71,7 +71,8 @@ BasicFrame<Byte> part_of(BasicFrame<Byte> frame, const WorkArea& place) {
 // `moments` are of the same regions, or none; means and covariances stay right.
 void enlarge(const WorkArea& place, std::span<Region> regions, std::span<Moments> moments = {});
 // Runs of the working picture, sorted by label, as runs of the picture: a row becomes several.
-std::vector<PixelRun> enlarge(const WorkArea& place, std::span<const PixelRun> runs);
+// They replace what `large` holds, whose memory serves from frame to frame.
+void enlarge(const WorkArea& place, std::span<const PixelRun> runs, std::vector<PixelRun>& large);
 // Where a pixel of the picture lies in the working picture; false outside the rectangle.
 bool reduce(const WorkArea& place, int& x, int& y);
 // The other way round; what lies outside is left out, what lies partly outside is cut off.

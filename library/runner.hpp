@@ -72,36 +72,21 @@ class RunnerOf final : public Runner {
             wants_output ? "`output` asks for a picture, but there is no `out`; output=none does "
                            "without"
                          : "there is a picture `out`, but output=none writes none");
-    limit_ = setup.has_output ? max_label(setup.out) : UINT32_MAX;
+    out_ = setup.out;
     algorithm_->prepare(used_);
     algorithm_->configure(setup);
   }
   void enqueue(const Job& job, Queue& queue) override { algorithm_->enqueue(job, used_, queue); }
   void judge(uint32_t total) const override {
-    if constexpr (requires { used_.overflow; }) {
-      using OnOverflow = decltype(P::overflow);
-      if (total <= limit_ || used_.output != decltype(P::output)::labels) return;
-      const std::string what = std::to_string(total) +
-                               " regions, but the picture holds labels up to " +
-                               std::to_string(limit_);
-      expects(used_.overflow != OnOverflow::error, what);
-      if constexpr (requires { used_.sliding; }) {
-        expects(!used_.sliding || used_.overflow == OnOverflow::saturate,
-                what + "; sliding=true takes overflow=saturate, not drop-smallest");
-      }
-    }
+    if constexpr (requires { verdict_of(used_, total, out_); }) verdict_of(used_, total, out_);
   }
   void reset() override { algorithm_->reset(); }
 
  private:
-  static uint32_t max_label(const Layout& layout) {
-    return layout.sample_bytes == 4 ? UINT32_MAX : (1u << layout.depth) - 1;
-  }
-
   const std::unique_ptr<Algorithm<P>> algorithm_;
   const Gives gives_;
   P wanted_, used_;
-  uint32_t limit_ = UINT32_MAX;
+  Layout out_;  // unless the output is none
 };
 
 template <class P>

@@ -99,16 +99,8 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   }
 
   Verdict judge(uint32_t total, const Layout& out) override {
-    const CcLabelParams now = params_in_use();
-    const uint32_t limit = limit_ = label_limit(out);
-    if (now.output != CcOutput::labels || total <= limit) return {total, {}};
-    const std::string what = std::to_string(total) + " regions, but " +
-                             std::string(name_of(out.format)) + " holds labels up to " +
-                             std::to_string(limit);
-    expects(now.overflow != Overflow::error, what);
-    expects(!now.sliding || now.overflow == Overflow::saturate,
-            what + "; sliding=true takes overflow=saturate, not drop-smallest");
-    return {now.overflow == Overflow::drop_smallest ? limit : total, what};
+    limit_ = label_limit(out);
+    return verdict_of(params_in_use(), total, out);
   }
 
  private:

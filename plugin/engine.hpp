@@ -8,6 +8,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
+#include "core/verdict.hpp"
 #include "core/work_area.hpp"
 
 namespace regions {
@@ -20,12 +21,6 @@ enum class Picture : uint8_t {
   mask,       // replaced by a GRAY8 mask
   colors,     // replaced by an RGB picture
   cutout      // replaced by an RGBA picture whose alpha is the mask
-};
-
-// What is to be said of a finished frame.
-struct Verdict {
-  uint32_t kept = 0;    // regions that have a label
-  std::string warning;  // empty if all is well
 };
 
 // Something an algorithm says of a finished frame; goes into its metadata under that name.

@@ -5,22 +5,6 @@
 #include <exception>
 
 namespace regions {
-namespace {
-
-// A frame of a volume tells of its own pixels: rows count its picture's.
-std::vector<PixelRun> runs_of_slice(std::span<const PixelRun> runs, const Stack& stack, int z) {
-  std::vector<PixelRun> here;
-  for (PixelRun run : runs) {
-    const Stack::Place place = stack.place(static_cast<int>(run.row));
-    if (place.z != z) continue;
-    run.row = static_cast<uint32_t>(place.y);
-    here.push_back(run);
-  }
-  return here;
-}
-
-}  // namespace
-
 FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     : setup_(setup), index_(index), queue_(setup.backend->make_queue(setup.priority)) {
   Backend& backend = *setup.backend;
@@ -214,11 +198,11 @@ Finished FrameSlot::take() {
       release();
       return {};
     }
-    std::vector<Region> here;  // a frame tells of the regions whose boxes it crosses
+    crossing_.clear();  // a frame tells of the regions whose boxes it crosses
     for (const Region& r : known) {
-      if (r.front <= slice.z && slice.z <= r.back) here.push_back(r);
+      if (r.front <= slice.z && slice.z <= r.back) crossing_.push_back(r);
     }
-    const Finished finished = describe(slice.buffer, slice.map, here, slice.z, slices);
+    const Finished finished = describe(slice.buffer, slice.map, crossing_, slice.z, slices);
     if (slice.map) gst_buffer_unref(slice.map);
     return finished;
   } catch (...) {
@@ -233,9 +217,10 @@ void FrameSlot::judge() {
   warning_ = verdict.warning;
   kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
   runs_ = records_.runs();
+  if (stack_) slice_runs_.sort(runs_, {setup_.in.size, stack_->slices(), setup_.layers});
   if (!work_) return;
   records_.enlarge(setup_.place, std::min(kept_, total_));
-  enlarged_runs_ = enlarge(setup_.place, runs_);
+  enlarge(setup_.place, runs_, enlarged_runs_);
   runs_ = enlarged_runs_;
 }
 
@@ -247,10 +232,8 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
   findings.total = total_;
   findings.regions = regions;
   findings.details = setup_.engine->details();
-  std::vector<PixelRun> here;
   if (stack_) {
-    here = runs_of_slice(runs_, {setup_.in.size, slices, setup_.layers}, slice);
-    findings.runs = here;
+    findings.runs = slice_runs_.of(slice);
   } else {
     findings.runs = runs_;
     findings.moments = records_.moments(kept_);
@@ -265,7 +248,7 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
   findings.labels = map;
   findings.labels_format = setup_.map_format();
   if (!stack_) findings.facts = setup_.engine->facts(index_);
-  return {buffer, attach(buffer, findings, setup_.workers)};
+  return {buffer, attach(buffer, findings, setup_.workers, *setup_.structures)};
 }
 
 void FrameSlot::discard() {

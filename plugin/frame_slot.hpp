@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/region_records.hpp"
+#include "core/slice_runs.hpp"
 #include "plugin/attached_mask.hpp"
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
@@ -77,7 +78,9 @@ class FrameSlot {
   std::unique_ptr<WorkPictures> work_;  // null where the whole picture is worked on
   std::span<const PixelRun> runs_;      // of what has finished
   std::vector<PixelRun> enlarged_runs_;
-  uint32_t kept_ = 0;  // regions that have a label
+  SliceRuns slice_runs_;          // of a volume
+  std::vector<Region> crossing_;  // the slice that is described
+  uint32_t kept_ = 0;             // regions that have a label
   uint32_t total_ = 0;
   std::string warning_;
   gint64 started_ = 0;

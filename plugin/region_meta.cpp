@@ -84,6 +84,19 @@ void detach(GstBuffer* buffer) {
       GUINT_TO_POINTER(ours));
 }
 
+// Refers to the structures, which must outlive it; who copies it copies them.
+GValue array_of(std::span<const StructurePtr> structures) {
+  GValue array = G_VALUE_INIT, empty = G_VALUE_INIT;
+  gst_value_array_init(&array, static_cast<guint>(structures.size()));
+  g_value_init(&empty, GST_TYPE_STRUCTURE);
+  for (const StructurePtr& structure : structures) {
+    GValue item = empty;
+    g_value_set_static_boxed(&item, structure.get());
+    gst_value_array_append_and_take_value(&array, &item);
+  }
+  return array;
+}
+
 }  // namespace
 
 void register_region_meta() {
@@ -93,27 +106,22 @@ void register_region_meta() {
   }
 }
 
-const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers) {
+const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers,
+                           StructurePool& pool) {
   detach(buffer);
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kMeta));
   gst_structure_set(s, "algorithm", G_TYPE_STRING, findings.algorithm, "width", G_TYPE_INT,
                     findings.size.width, "height", G_TYPE_INT, findings.size.height,
                     "regions-total", G_TYPE_UINT, findings.total, nullptr);
-  GValue array = G_VALUE_INIT;
-  gst_value_array_init(&array, static_cast<guint>(findings.regions.size()));
-  const auto structures = make_structures(findings, workers, [&] {
+  const std::span<StructurePtr> structures = pool.lend(buffer, findings.regions.size());
+  write_structures(findings, workers, structures, [&] {
     const std::vector<Region> for_others = largest(findings.regions);
     attach_rois(buffer, for_others);
 #if REGIONS_ANALYTICS
     attach_analytics(buffer, for_others);
 #endif
   });
-  for (GstStructure* structure : structures) {
-    GValue item = G_VALUE_INIT;
-    g_value_init(&item, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&item, structure);
-    gst_value_array_append_and_take_value(&array, &item);
-  }
+  GValue array = array_of(structures);
   gst_structure_take_value(s, "regions", &array);
   if (findings.slices > 0) {
     gst_structure_set(s, "slice", G_TYPE_INT, findings.slice, "slices", G_TYPE_INT, findings.slices,

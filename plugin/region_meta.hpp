@@ -46,6 +46,7 @@
 #include "core/region.hpp"
 #include "cpu/workers.hpp"
 #include "plugin/engine.hpp"
+#include "plugin/structure_pool.hpp"
 
 namespace regions {
 
@@ -77,7 +78,8 @@ struct Findings {
 // Puts the findings on the buffer, in place of what another element left there, and
 // region-of-interest metas with ids 1..n for the largest 256 regions beside them. Returns the
 // structure, which belongs to the buffer.
-const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers);
+const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers,
+                           StructurePool& structures);
 
 // Object detection and tracking entries of GStreamer's analytics library, in builds that have it.
 void attach_analytics(GstBuffer* buffer, std::span<const Region> regions);

@@ -24,43 +24,61 @@ struct FieldOfRegion {
 };
 using Fields = std::vector<FieldOfRegion>;
 
-// Building thousands of structures a frame field by field looks every name up again and again: each
-// is a copy of one example instead, whose values are then set in order.
+// Building thousands of structures a frame field by field looks every name up again and again, and
+// so does freeing them. Each is one of an earlier frame's instead, or a copy of one example, and
+// its values are set in order.
 class StructureMaker {
  public:
   StructureMaker(const char* name, const std::vector<Fields>& groups)
       : example_(gst_structure_new_empty(name)) {
-    for (const Fields& group : groups) fields_.insert(fields_.end(), group.begin(), group.end());
-    for (const FieldOfRegion& field : fields_) {
-      GValue value = G_VALUE_INIT;
-      g_value_init(&value, field.type);
-      gst_structure_take_value(example_, field.name, &value);
+    for (const Fields& group : groups) {
+      for (const FieldOfRegion& field : group) {
+        GValue value = G_VALUE_INIT;
+        g_value_init(&value, field.type);
+        gst_structure_take_value(example_.get(), field.name, &value);
+        places_.push_back({g_quark_from_static_string(field.name), field.type, field.write});
+      }
     }
   }
-  ~StructureMaker() { gst_structure_free(example_); }
-  StructureMaker(const StructureMaker&) = delete;
-  StructureMaker& operator=(const StructureMaker&) = delete;
 
-  GstStructure* make(const Known& known) const {
-    struct Pass {
-      const FieldOfRegion* next;
-      const Known& known;
-    } pass = {fields_.data(), known};
-    GstStructure* structure = gst_structure_copy(example_);
-    gst_structure_map_in_place(
-        structure,
-        [](GQuark, GValue* value, gpointer data) -> gboolean {
-          auto& p = *static_cast<Pass*>(data);
-          (p.next++)->write(value, p.known);
-          return TRUE;
-        },
-        &pass);
-    return structure;
+  void write(StructurePtr& structure, const Known& known) const {
+    if (structure && fill(structure.get(), known)) return;
+    structure.reset(gst_structure_copy(example_.get()));
+    fill(structure.get(), known);
   }
 
  private:
-  Fields fields_;
-  GstStructure* const example_;
+  struct Place {
+    GQuark name;
+    GType type;
+    void (*write)(GValue* value, const Known& known);
+  };
+
+  // False if name or fields are not the example's: the structure told of another kind of regions,
+  // or somebody changed it.
+  bool fill(GstStructure* structure, const Known& known) const {
+    if (gst_structure_get_name_id(structure) != gst_structure_get_name_id(example_.get()) ||
+        static_cast<size_t>(gst_structure_n_fields(structure)) != places_.size()) {
+      return false;
+    }
+    struct Pass {
+      const Place* next;
+      const Known& known;
+    } pass = {places_.data(), known};
+    return gst_structure_map_in_place(
+        structure,
+        [](GQuark name, GValue* value, gpointer data) -> gboolean {
+          auto& p = *static_cast<Pass*>(data);
+          const Place& place = *p.next++;
+          if (name != place.name || G_VALUE_TYPE(value) != place.type) return FALSE;
+          place.write(value, p.known);
+          return TRUE;
+        },
+        &pass);
+  }
+
+  std::vector<Place> places_;
+  const StructurePtr example_;
 };
 
 void put(GValue* value, double number) { g_value_set_double(value, number); }
@@ -113,21 +131,20 @@ Known known_of(const Findings& findings, size_t i) {
 
 }  // namespace
 
-std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers,
-                                           const std::function<void()>& meanwhile) {
-  constexpr size_t kShare = 8;  // regions a thread takes at a time: about 4 us
-  const std::span<const Region> regions = findings.regions;
+void write_structures(const Findings& findings, const Workers& workers,
+                      std::span<StructurePtr> structures, const std::function<void()>& meanwhile) {
+  constexpr size_t kShare = 32;  // regions a thread takes at a time: about 4 us
   const StructureMaker& maker = region_maker(findings);
-  std::vector<GstStructure*> made(regions.size());
-  const auto shares = static_cast<int>((regions.size() + kShare - 1) / kShare);
-  workers.parallel_for(1 + shares, [&](int turn) {
+  const auto shares = static_cast<int>((structures.size() + kShare - 1) / kShare);
+  const auto do_share = [&](int turn) {
     if (turn == 0) return meanwhile();
     const size_t first = static_cast<size_t>(turn - 1) * kShare;
-    for (size_t i = first; i < std::min(first + kShare, regions.size()); ++i) {
-      made[i] = maker.make(known_of(findings, i));
+    for (size_t i = first; i < std::min(first + kShare, structures.size()); ++i) {
+      maker.write(structures[i], known_of(findings, i));
     }
-  });
-  return made;
+  };
+  if (shares > 1) return workers.parallel_for(1 + shares, do_share);
+  for (int turn = 0; turn <= shares; ++turn) do_share(turn);  // sooner done than a thread woken
 }
 
 namespace {

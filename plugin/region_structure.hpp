@@ -11,10 +11,9 @@ namespace regions {
 // Name of the structures, and type of the region-of-interest metas.
 constexpr const char* kRegionName = "region";
 
-// A structure for each region found (the caller owns them), on several threads: with many regions
-// they are most of what a frame costs outside the GPU. `meanwhile` runs once beside them.
-std::vector<GstStructure*> make_structures(const Findings& findings, const Workers& workers,
-                                           const std::function<void()>& meanwhile);
+// A structure for each region found, on several threads. `meanwhile` runs once beside them.
+void write_structures(const Findings& findings, const Workers& workers,
+                      std::span<StructurePtr> structures, const std::function<void()>& meanwhile);
 
 // A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);

@@ -36,10 +36,7 @@ class SlicEngine final : public EngineOf<SlicParams> {
   }
 
   Verdict judge(uint32_t total, const Layout& out) override {
-    expects(params_in_use().output != SlicOutput::labels || total <= label_limit(out),
-            std::to_string(total) + " superpixels, but " + std::string(name_of(out.format)) +
-                " holds labels up to " + std::to_string(label_limit(out)));
-    return {total, {}};
+    return verdict_of(params_in_use(), total, out);
   }
 };
 

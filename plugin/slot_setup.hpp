@@ -8,6 +8,7 @@
 #include "core/work_area.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/frame_map.hpp"
+#include "plugin/structure_pool.hpp"
 
 namespace regions {
 
@@ -27,6 +28,7 @@ struct SlotSetup {
   const CudaContext* cuda = nullptr;  // borrowed
   // For copying and describing frames. More than two gain little (H200 host, 1080p).
   Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};
+  std::shared_ptr<StructurePool> structures = std::make_shared<StructurePool>();
 
   bool describes() const { return engine->makes_regions() || engine->makes_mask(); }
   PixelFormat map_format() const {

@@ -101,7 +101,8 @@ TEST(CcLabelRuns, GrowWithTheirPicture) {
   const WorkArea place{{90, 61}, 7, 4, {70, 50}, {23, 31}};
   const Picture picture = make_picture("rand_g1_d50", place.work);
   const RunResult small = run_on_cpu(1, picture.frame(), {}, {}, {.most_runs = 5000});
-  const std::vector<PixelRun> large = enlarge(place, small.runs);
+  std::vector<PixelRun> large = small.runs;  // of an earlier frame
+  enlarge(place, small.runs, large);
   std::vector<uint32_t> painted(place.picture.area()), expected(place.picture.area());
   const PixelRun* before = nullptr;
   for (const PixelRun& run : large) {

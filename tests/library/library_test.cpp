@@ -103,6 +103,37 @@ TEST(Library, GraphCutsGiveAForeground) {
   EXPECT_EQ(foreground[30 * kWidth + 45], 0);
 }
 
+// What cclabel does with more regions than the picture holds labels for is `overflow`'s to say.
+TEST(Library, LabelsThatDoNotFitAreAnErrorUnlessAllowed) {
+  std::vector<uint8_t> dots(kWidth * kHeight), out(kWidth * kHeight);
+  for (size_t y = 0; y < kHeight; y += 2) {
+    for (size_t x = 0; x < kWidth; x += 2) dots[y * kWidth + x] = 255;
+  }
+  const auto process = [&](const char* algorithm,
+                           std::initializer_list<std::pair<const char*, const char*>> settings) {
+    const Filter filter = open(algorithm);
+    EXPECT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
+    for (const auto& [name, value] : settings) {
+      EXPECT_EQ(regions_set(filter.get(), name, value), REGIONS_OK) << regions_error();
+    }
+    RegionsFrame frame = {};
+    frame.in = picture("GRAY8", dots);
+    frame.out = picture("GRAY8", out);
+    return std::string(regions_process(filter.get(), &frame) == REGIONS_OK ? "" : regions_error());
+  };
+  EXPECT_EQ(process("cclabel", {{"overflow", "drop-smallest"}}), "");
+  EXPECT_EQ(process("cclabel", {{"overflow", "saturate"}}), "");
+  EXPECT_EQ(process("cclabel", {{"overflow", "error"}}),
+            "513 regions, but GRAY8 holds labels up to 255");
+  EXPECT_EQ(process("cclabel", {{"sliding", "true"}, {"depth", "2"}, {"connectivity", "6"}}),
+            "513 regions, but GRAY8 holds labels up to 255; sliding=true takes overflow=saturate, "
+            "not drop-smallest");
+  EXPECT_NE(process("slicsuperpixel", {{"region-size", "2"}, {"color-space", "luma"}})
+                .find("superpixels, but GRAY8 holds labels up to 255"),
+            std::string::npos);
+  EXPECT_EQ(process("slicsuperpixel", {{"region-size", "16"}, {"color-space", "luma"}}), "");
+}
+
 TEST(Library, OverlaysDrawInPlace) {
   const Filter filter = open("regionoverlay");
   ASSERT_EQ(regions_set(filter.get(), "style", "boxes"), REGIONS_OK);
