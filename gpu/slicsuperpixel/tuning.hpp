@@ -59,7 +59,8 @@ struct PieceTile {
   static constexpr int measured = 512;  // components summed in shared memory
 };
 
-struct SeamBlock {
+// A thread has a component of a tile.
+struct ComponentBlock {
   static constexpr int threads = 128;
 };
 
