@@ -35,18 +35,29 @@ REGIONS_HD inline int color_component(uint32_t color, int c) {
   return static_cast<int8_t>(color >> (8 * c));
 }
 
+// The components of a pixel of lab, in 65536ths: packed_color() takes bits 16 to 23 of each.
+struct LabTerms {
+  static constexpr int kBits = 16;
+  int component[3];
+};
+
 // Tables may lie differently in memory than LabTables.
 template <class Tables>
-REGIONS_HD uint32_t lab_of(const Tables& tables, int red, int green, int blue) {
+REGIONS_HD LabTerms lab_terms(const Tables& tables, int red, int green, int blue) {
   const uint64_t sums =
       tables.share_of(0, red) + tables.share_of(1, green) + tables.share_of(2, blue);
   const int fx = tables.f(sums, 0), fy = tables.f(sums, 1), fz = tables.f(sums, 2);
-  constexpr int kHalf = LabTables::kUnit / 2, kBits = 14;
-  static_assert(1 << kBits == LabTables::kUnit);
+  constexpr int kOne = 1 << LabTerms::kBits, kScale = kOne / LabTables::kUnit, kHalf = kOne / 2;
   // L = 116 f(Y) - 16, a = 500 (f(X) - f(Y)), b = 200 (f(Y) - f(Z)); sRGB keeps a and b within
   // -108..99.
-  return packed_color(((232 * fy + kHalf) >> kBits) - 132, (500 * (fx - fy) + kHalf) >> kBits,
-                      (200 * (fy - fz) + kHalf) >> kBits);
+  return {{232 * kScale * fy + kHalf - 132 * kOne, 500 * kScale * (fx - fy) + kHalf,
+           200 * kScale * (fy - fz) + kHalf}};
+}
+template <class Tables>
+REGIONS_HD uint32_t lab_of(const Tables& tables, int red, int green, int blue) {
+  const LabTerms terms = lab_terms(tables, red, green, blue);
+  return packed_color(terms.component[0] >> LabTerms::kBits, terms.component[1] >> LabTerms::kBits,
+                      terms.component[2] >> LabTerms::kBits);
 }
 
 // Stored Y, U, V as 8-bit R, G, B, in fixed point.

@@ -44,6 +44,23 @@ inline bool can_chain(const void* kernel) {
   });
 }
 
+// Puts a kernel that waits in wait_for_earlier() on the stream.
+inline void launch_waiting(const Launch& launch, bool cooperative) {
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeCooperative;
+  attributes[1].val.cooperative = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = launch.grid;
+  config.blockDim = launch.block;
+  config.dynamicSmemBytes = launch.shared_bytes;
+  config.stream = launch.stream;
+  config.attrs = attributes;
+  config.numAttrs = cooperative ? 2 : 1;
+  check(cudaLaunchKernelExC(&config, launch.kernel, launch.arguments), "launching a kernel");
+}
+
 // launch() for a kernel that waits in wait_for_earlier() or await_last().
 template <class... Declared, class... Given>
 void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
@@ -56,17 +73,24 @@ void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t s
   if (!may_launch()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    check(cudaLaunchKernelExC(&config, address, pointers), "launching a kernel");
+    launch_waiting({address, grid, block, shared_bytes, stream, pointers, {}}, false);
+  }(std::forward<Given>(given)...);
+}
+
+// launch_cooperative() for such a kernel.
+template <class... Declared, class... Given>
+void launch_cooperative_chained(void (*kernel)(Declared...), dim3 grid, dim3 block,
+                                size_t shared_bytes, cudaStream_t stream, Given&&... given) {
+  const auto* const address = reinterpret_cast<const void*>(kernel);
+  if (!can_chain(address)) {
+    return launch_cooperative(kernel, grid, block, shared_bytes, stream,
+                              std::forward<Given>(given)...);
+  }
+  may_fail(Fault::launch);
+  if (faults::idle.load(std::memory_order_relaxed)) return;
+  [&](Declared... arguments) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    launch_waiting({address, grid, block, shared_bytes, stream, pointers, {}}, true);
   }(std::forward<Given>(given)...);
 }
 

@@ -14,9 +14,10 @@ using T = PieceTile;
 constexpr int kThreads = ChoiceTile::threads;
 constexpr int kSegment = kChoicePixels;
 
-// Learns what there is to know of the tile's components. Returns whether this thread saw one of a
-// small piece.
-__device__ bool know_components(Neighbourhood& s, const Joining& joining, const TileOfBlock& tile) {
+// Learns what there is to know of the tile's components. `root`: of the thread's first, if it is
+// one. Returns whether this thread saw one of a small piece.
+__device__ bool know_components(Neighbourhood& s, const Joining& joining, const TileOfBlock& tile,
+                                uint32_t root) {
   bool found = false;
   for (uint32_t start = threadIdx.x / 32 * 32; start < tile.count; start += kThreads) {
     const uint32_t number = start + threadIdx.x % 32;
@@ -24,7 +25,8 @@ __device__ bool know_components(Neighbourhood& s, const Joining& joining, const 
     bool begins = false;
     if (number < tile.count) {
       const uint32_t id = tile.id(joining.pieces, number);
-      own = know(joining, id);
+      if (number >= kThreads) root = joining.pieces.parent[id];
+      own = know_root(joining, root);
       begins = own.is_small() && own.root == id;
       if (number < ChoiceTile::known) s.known[number] = own;
     }
@@ -92,6 +94,9 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   __shared__ Neighbourhood s;
   const Pieces& pieces = joining.pieces;
   const TileOfBlock tile(pieces);
+  // Fetched while the count is.
+  static_assert(kThreads <= T::measured);
+  const uint32_t root = pieces.parent[tile.id(pieces, threadIdx.x)];
   const int t = static_cast<int>(threadIdx.x);
   const int x = t % kChoiceThreads * kSegment, y = t / kChoiceThreads;
   static_assert(TileEdge::kSides * T::width == kThreads);
@@ -108,7 +113,7 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   }
   for (int w = t; w < ChoiceTile::pairs; w += kThreads) s.pair[w] = s.kNoPair;
   if (t == 0) s.contacts = s.across = 0;
-  const bool found = know_components(s, joining, tile);
+  const bool found = know_components(s, joining, tile, root);
   if (!__syncthreads_or(found)) return;  // the tile is known
   const Contacts contacts(s, x, y, inside);
   uint32_t small = 0;

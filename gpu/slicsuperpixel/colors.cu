@@ -19,7 +19,7 @@ struct SpreadTables {
   static constexpr size_t kShareBytes = static_cast<size_t>(kEntry) * kLevels;
   static constexpr size_t kBytes = kShareBytes + sizeof(LabTables::root);
   const std::byte* share;  // [red, green, blue][level][copy] of uint64_t
-  const uint16_t* root;
+  const std::byte* root;
   uint32_t copy;  // this lane's, in bytes, times kSpread
 
   // A level and the lane's copy side by side in two bytes, divided by this, say where the entry is.
@@ -33,25 +33,29 @@ struct SpreadTables {
     return *reinterpret_cast<const uint64_t*>(share + channel * 256 * kEntry + place / kSpread);
   }
   __device__ int f(uint64_t sums, int axis) const {
-    return root[sums >> (axis * LabTables::kShare + LabTables::kDrop) & (LabTables::kRoots - 1)];
+    // In bytes at once.
+    const auto place =
+        static_cast<uint32_t>(sums >> (axis * LabTables::kShare + LabTables::kDrop - 1));
+    return *reinterpret_cast<const uint16_t*>(root + (place & (2 * LabTables::kRoots - 2)));
   }
 
   // All threads of the block; a barrier must follow.
   __device__ SpreadTables(const LabTables& from, std::byte* to)
       : share(to),
-        root(reinterpret_cast<const uint16_t*>(to + kShareBytes)),
+        root(to + kShareBytes),
         copy(threadIdx.x % kCopies * static_cast<uint32_t>(sizeof(uint64_t)) * kSpread) {
-    constexpr int kPairs = kCopies / 2;
-    constexpr int kRoots = sizeof(LabTables::root) / sizeof(uint4);
+    constexpr unsigned kPairs = kCopies / 2;
+    static_assert((kPairs & (kPairs - 1)) == 0);
+    constexpr unsigned kRoots = sizeof(LabTables::root) / sizeof(uint4);
     static_assert(kLevels <= kThreads && kCopies % 2 == 0 && kRoots <= kThreads &&
                   sizeof(LabTables::root) % sizeof(uint4) == 0);
-    const auto i = static_cast<int>(threadIdx.x);
+    const unsigned i = threadIdx.x;
     if (i < kLevels) {
       const uint64_t value = (&from.share[0][0])[i];
       // Each lane begins elsewhere, for the banks' sake.
 #pragma unroll
-      for (int k = 0; k < kPairs; ++k) {
-        reinterpret_cast<ulonglong2*>(to)[i * kPairs + (i + k) % kPairs] = {value, value};
+      for (unsigned k = 0; k < kPairs; ++k) {
+        reinterpret_cast<ulonglong2*>(to)[(i * kPairs + i % kPairs) ^ k] = {value, value};
       }
     }
     if (i < kRoots) {
@@ -77,14 +81,22 @@ struct AnyPixels {
 
   struct Raw {};
   __device__ Raw fetch(int, int) const { return {}; }
+  // As Clusters wants them, with `row` in the uppermost byte.
   template <class Tables>
-  __device__ void convert(const Tables& tables, Raw, int x, int y, uint32_t (&color)[4]) const {
+  __device__ void convert(const Tables& tables, Raw, int x, int y, uint32_t row,
+                          uint32_t (&color)[4]) const {
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      color[k] = reader.at(tables, frame, min(x + k, frame.width - 1), y);
+      color[k] = reader.at(tables, frame, min(x + k, frame.width - 1), y) ^
+                 (row << 24 | Clusters::kBiasBits);
     }
   }
 };
+
+// By a single instruction.
+__device__ inline uint64_t row_start(ptrdiff_t pitch, int y) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(pitch)) * static_cast<uint32_t>(y);
+}
 
 // Four bytes a pixel, R, G and B in Lab; rows 16-byte aligned.
 struct WordPixels {
@@ -101,11 +113,13 @@ struct WordPixels {
     const auto address = reinterpret_cast<uintptr_t>(frame.plane[0]);
     return frame.layout.model == ColorModel::rgb && frame.layout.component[0].step == 4 &&
            reader.space == ColorSpace::lab &&
-           (address | static_cast<uintptr_t>(frame.pitch[0])) % 16 == 0;
+           (address | static_cast<uintptr_t>(frame.pitch[0])) % 16 == 0 && frame.pitch[0] >= 0 &&
+           frame.pitch[0] <= UINT32_MAX;
   }
   using Raw = uint4;
   __device__ Raw fetch(int x, int y) const {
-    const std::byte* at = frame.plane[0] + y * frame.pitch[0] + 4 * static_cast<ptrdiff_t>(x);
+    const std::byte* at =
+        frame.plane[0] + row_start(frame.pitch[0], y) + 4 * static_cast<ptrdiff_t>(x);
     if (x + 4 <= frame.width) return *reinterpret_cast<const uint4*>(at);
     const auto* const pixel = reinterpret_cast<const uint32_t*>(at);
     const int last = frame.width - 1 - x;
@@ -113,14 +127,22 @@ struct WordPixels {
   }
   template <int kCopies>
   __device__ void convert(const SpreadTables<kCopies>& tables, const Raw& raw, int, int,
-                          uint32_t (&color)[4]) const {
+                          uint32_t row, uint32_t (&color)[4]) const {
     const uint32_t pixel[4] = {raw.x, raw.y, raw.z, raw.w};
+    constexpr int kBias = 128 << LabTerms::kBits;
+    const int above =
+        static_cast<int>(row << 24) + kBias;  // the biased component leaves it as it is
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const auto place = [&](uint32_t choice) {
         return static_cast<int>(__byte_perm(pixel[k], tables.copy, choice));
       };
-      color[k] = lab_of(PlacedTables<kCopies>{tables}, place(red), place(green), place(blue));
+      const LabTerms terms =
+          lab_terms(PlacedTables<kCopies>{tables}, place(red), place(green), place(blue));
+      // Byte 2 of each, and byte 3 of the last.
+      const uint32_t two = __byte_perm(static_cast<uint32_t>(terms.component[0] + kBias),
+                                       static_cast<uint32_t>(terms.component[1] + kBias), 0x62);
+      color[k] = __byte_perm(two, static_cast<uint32_t>(terms.component[2] + above), 0x7610);
     }
   }
 };
@@ -128,10 +150,14 @@ struct WordPixels {
 // Where warps work: on 32 groups of four pixels of a row at a time.
 struct Chunks {
   int in_row, cell_height;
+  uint32_t by_row, by_cell;     // 2^32 divided by them, rounded up
   int rows, chunks, cell_rows;  // from a warp's place to its next: so far below, and to the right
 
   explicit Chunks(const Clusters& clusters)
-      : in_row((clusters.colors.width + 127) / 128), cell_height(clusters.grid.height) {
+      : in_row((clusters.colors.width + 127) / 128),
+        cell_height(clusters.grid.height),
+        by_row(UINT32_MAX / static_cast<uint32_t>(in_row) + 1),
+        by_cell(UINT32_MAX / static_cast<uint32_t>(cell_height) + 1) {
     rows = kWarps / in_row;
     chunks = kWarps % in_row;
     cell_rows = rows % cell_height;
@@ -140,8 +166,14 @@ struct Chunks {
 struct ChunkPlace {
   int y, chunk, cell_y;  // in the picture; in the row; in the cell
 
+  // Exact, as job times either divisor is below 2^32.
   __device__ ChunkPlace(const Chunks& all, int job)
-      : y(job / all.in_row), chunk(job % all.in_row), cell_y(y % all.cell_height) {}
+      : y(divide(job, all.in_row, all.by_row)),
+        chunk(job - y * all.in_row),
+        cell_y(y - divide(y, all.cell_height, all.by_cell) * all.cell_height) {}
+  static __device__ int divide(int value, int divisor, uint32_t factor) {
+    return divisor == 1 ? value : static_cast<int>(__umulhi(static_cast<uint32_t>(value), factor));
+  }
   // Without a division, which would take as long as two pixels.
   __device__ void advance(const Chunks& all) {
     chunk += all.chunks;
@@ -178,11 +210,11 @@ __global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, cons
     const int x = x_at(place);
     if (x >= colors.width) continue;
     uint32_t color[4];
-    pixels.convert(spread, raw, x, place.y, color);
-    const auto row = static_cast<uint32_t>(place.cell_y % kPatchRows) << 24;
-    const uint32_t flip = row | Clusters::kBiasBits;
-    *reinterpret_cast<uint4*>(colors.row(place.y) + x) = {color[0] ^ flip, color[1] ^ flip,
-                                                          color[2] ^ flip, color[3] ^ flip};
+    pixels.convert(spread, raw, x, place.y, static_cast<uint32_t>(place.cell_y) % kPatchRows,
+                   color);
+    auto* const to = reinterpret_cast<std::byte*>(colors.data) + row_start(colors.pitch, place.y);
+    *reinterpret_cast<uint4*>(to + 4 * static_cast<ptrdiff_t>(x)) = {color[0], color[1], color[2],
+                                                                     color[3]};
   }
 }
 

@@ -111,7 +111,6 @@ class Barrier {
   // Every thread's writes before are seen by every thread after, if those read past the L1 cache.
   __device__ void meet() {
     __syncthreads();  // all of the block have come
-    if (blocks_ == 1) return;
     if (threadIdx.x == 0) {
       const cuda::atomic_ref<uint32_t, cuda::thread_scope_device> arrivals(*arrivals_);
       due_ += blocks_;
@@ -151,31 +150,24 @@ __device__ void finish(const Joining& joining, const JoinLists& lists, int turn,
   }
 }
 
-// Of little: by one block.
-__global__ __launch_bounds__(kLast) void finish_few_kernel(Joining joining) {
+// Of little by one block, of much, as noise leaves, by several.
+__global__ __launch_bounds__(kLast) void finish_kernel(Joining joining) {
   await_last();
   const JoinCounts counts = *joining.pieces.counts;
   const int rounds = counts.wide_rounds();
-  if (rounds == JoinRounds::wide && !counts.has_few(rounds)) return;
   const JoinLists lists(joining.pieces, counts, rounds);
   if (lists.edge_count == 0) return;
-  finish(joining, lists, rounds % 2, threadIdx.x, kLast,
-         [](bool chose) { return __syncthreads_or(chose) != 0; });
-}
-
-// Of much, as noise leaves.
-__global__ __launch_bounds__(kLast) void finish_many_kernel(Joining joining) {
-  const JoinCounts counts = *joining.pieces.counts;
-  constexpr int kRounds = JoinRounds::wide;
-  if (counts.wide_rounds() < kRounds || counts.has_few(kRounds)) return;
-  const JoinLists lists(joining.pieces, counts, kRounds);
-  const uint32_t wanted = lists.edge_count / JoinRounds::few_edges + 1;
+  const uint32_t wanted = counts.has_few(rounds) ? 1 : lists.edge_count / JoinRounds::few_edges + 1;
   const uint32_t blocks = min(gridDim.x, wanted);
   if (blockIdx.x >= blocks) return;
+  if (blocks == 1) {
+    return finish(joining, lists, rounds % 2, threadIdx.x, kLast,
+                  [](bool chose) { return __syncthreads_or(chose) != 0; });
+  }
   JoinCounts& shared = *joining.pieces.counts;
   Barrier barrier(&shared.arrivals, blocks);
   uint32_t meeting = 0;
-  finish(joining, lists, kRounds % 2, blockIdx.x * kLast + threadIdx.x, blocks * kLast,
+  finish(joining, lists, rounds % 2, blockIdx.x * kLast + threadIdx.x, blocks * kLast,
          [&](bool chose) {
            volatile uint32_t* const last = &shared.last_choice;
            ++meeting;
@@ -196,9 +188,8 @@ void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale,
     launch_chained(choose_again_kernel, JoinRounds::choose_blocks, kThreads, 0, stream, joining,
                    round);
   }
-  launch_chained(finish_few_kernel, 1, kLast, 0, stream, joining);
-  launch_cooperative(finish_many_kernel, static_cast<unsigned>(pieces.join_blocks), kLast, 0,
-                     stream, joining);
+  launch_cooperative_chained(finish_kernel, static_cast<unsigned>(pieces.join_blocks), kLast, 0,
+                             stream, joining);
 }
 
 int join_blocks() {
@@ -207,7 +198,7 @@ int join_blocks() {
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
         "asking for the GPU's processors");
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &each, reinterpret_cast<const void*>(&finish_many_kernel), kLast, 0),
+            &each, reinterpret_cast<const void*>(&finish_kernel), kLast, 0),
         "asking how many blocks run at once");
   const int most = processors * each;
   return most < JoinRounds::most_blocks ? most : JoinRounds::most_blocks;

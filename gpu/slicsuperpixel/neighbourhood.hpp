@@ -27,14 +27,17 @@ struct alignas(16) Known {
   }
 };
 
-__device__ inline Known know(const Joining& joining, uint32_t id) {
+__device__ inline Known know_root(const Joining& joining, uint32_t root) {
   const Pieces& pieces = joining.pieces;
-  const uint32_t root = pieces.parent[id];  // the last phase has left components so
   const Piece piece = pieces.piece_of(root);
   const PieceColor color = color_of(piece);
   return {root, pieces.first[root],
           static_cast<uint32_t>(color.mean[0]) | static_cast<uint32_t>(color.mean[1]) << 16,
           static_cast<uint32_t>(color.mean[2]) | (piece.area < joining.least ? 1u << 16 : 0)};
+}
+// The last phase has left components directly below their root.
+__device__ inline Known know(const Joining& joining, uint32_t id) {
+  return know_root(joining, joining.pieces.parent[id]);
 }
 
 struct Neighbourhood {

@@ -1,5 +1,5 @@
 // Final labels: pieces that are left, counted by their first pixels in raster order. No block waits
-// for another: each adds up the rows of tiles before its own.
+// for another: each adds up the rows of the picture.
 #include "gpu/cclabel/tiles.hpp"
 #include "gpu/cclabel/warp.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
@@ -9,106 +9,159 @@ namespace regions::slic {
 namespace {
 
 using cclabel::below;
-using cclabel::kAllLanes;
 using T = PieceTile;
-constexpr int kThreads = SeamBlock::threads;
+constexpr int kThreads = ComponentBlock::threads;
 
-// Hangs components below their representatives, and marks first pixels.
+// Hangs components below their representatives, and marks and counts first pixels. How many
+// components there are was known before joining began, whose first kernel is not in the chain.
 __global__ __launch_bounds__(kThreads) void mark_kernel(Pieces pieces) {
-  await_last();
+  let_next_start();
   const TileOfBlock tile(pieces);
+  wait_for_earlier();
   const uint32_t lane = threadIdx.x % 32;
   for (uint32_t start = threadIdx.x - lane; start < tile.count; start += kThreads) {
-    int row = -1;  // of tiles, that the piece of this lane begins in
-    if (start + lane < tile.count) {
-      const uint32_t id = tile.id(pieces, start + lane), root = pieces.find(id);
-      if (root == id) {
-        const uint32_t first = pieces.first[id];
-        atomicOr(pieces.firsts + first / 32, 1u << first % 32);
-        row = static_cast<int>(first / static_cast<uint32_t>(pieces.stride)) / T::rows;
-      } else {
-        pieces.parent[id] = root;  // others only come to the same end sooner
+    __syncwarp();  // ways up differ: lanes left to themselves would read one by one from then on
+    if (start + lane >= tile.count) continue;
+    const uint32_t id = tile.id(pieces, start + lane);
+    const uint32_t first = pieces.first[id];  // while the root is looked for
+    const uint32_t root = pieces.find(id);
+    if (root != id) {
+      pieces.parent[id] = root;  // others only come to the same end sooner
+      continue;
+    }
+    const auto stride = static_cast<uint32_t>(pieces.stride);
+    const uint32_t y = first / stride, column = first % stride / T::width;
+    atomicOr(pieces.firsts + first / 32, 1u << first % 32);
+    atomicAdd(pieces.tile_firsts + (y * pieces.firsts_pitch() + column) / 4,
+              1u << 8 * (column % 4));
+    atomicAdd(pieces.row_firsts + y, 1u);
+  }
+}
+
+// The number of first pixels before `first` in its row.
+__device__ uint32_t before_in_row(const Pieces& pieces, uint32_t first, uint32_t y) {
+  const uint32_t x = first - y * static_cast<uint32_t>(pieces.stride);
+  const uint2 words = *reinterpret_cast<const uint2*>(pieces.firsts + (first - x % T::width) / 32);
+  const uint32_t mask = below(static_cast<int>(x % 32));
+  auto count = static_cast<uint32_t>(x % T::width < 32 ? __popc(words.x & mask)
+                                                       : __popc(words.x) + __popc(words.y & mask));
+  const uint32_t* const tiles = pieces.tile_firsts + y * pieces.firsts_pitch() / 4;
+  const uint32_t column = x / T::width;
+  for (uint32_t word = 0; word <= column / 4; word += 4) {
+    const uint4 four = *reinterpret_cast<const uint4*>(tiles + word);
+    const uint32_t counts[] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) {
+      const uint32_t at = 4 * (word + j);  // of the word's first tile
+      const uint32_t kept = at >= column       ? 0
+                            : column - at >= 4 ? counts[j]
+                                               : counts[j] & ((1u << 8 * (column - at)) - 1);
+      count = __dp4a(kept, 0x01010101u, count);
+    }
+  }
+  return count;
+}
+
+// First pixels in earlier rows of the picture, for every (1 << shift)th row: as many as shared
+// memory has room for.
+struct EarlierRows {
+  static constexpr int kMost = 4096;
+  uint32_t* before;
+  int shift;
+
+  __device__ EarlierRows(const Pieces& pieces, uint32_t* room)
+      : before(room), shift(shift_for(pieces)) {}
+  static REGIONS_HD int shift_for(const Pieces& pieces) {
+    int shift = 0;
+    while (pieces.size.height > kMost << shift) ++shift;
+    return shift;
+  }
+  static size_t bytes(const Pieces& pieces) {
+    return ((static_cast<size_t>(pieces.size.height) >> shift_for(pieces)) + 1) * sizeof(uint32_t);
+  }
+  __device__ uint32_t before_row(const Pieces& pieces, uint32_t y) const {
+    uint32_t sum = before[y >> shift];
+    for (uint32_t row = y >> shift << shift; row < y; ++row) sum += pieces.row_firsts[row];
+    return sum;
+  }
+  // All threads of the block, each a share of the rows. Ends with a barrier.
+  __device__ void add_up(const Pieces& pieces, uint32_t (&warp_firsts)[T::threads / 32]) {
+    constexpr int kWarps = T::threads / 32, kBatch = 4;
+    const int height = pieces.size.height, warp = static_cast<int>(threadIdx.x / 32);
+    uint32_t earlier = 0;
+    for (int start = 0; start << shift < height; start += kBatch * T::threads) {
+      const int entry = start + kBatch * static_cast<int>(threadIdx.x);
+      uint32_t count[kBatch] = {}, own = 0;
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        for (int row = (entry + k) << shift; row < min((entry + k + 1) << shift, height); ++row) {
+          count[k] += pieces.row_firsts[row];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) own += count[k];
+      const uint32_t up_to_own = cclabel::warp_prefix_sum(own);
+      if (start > 0) __syncthreads();  // the last sums are read
+      if (threadIdx.x % 32 == 31) warp_firsts[warp] = up_to_own;
+      __syncthreads();  // all warps have left theirs
+      uint32_t sum = earlier + up_to_own - own;
+#pragma unroll
+      for (int w = 0; w < kWarps; ++w) {
+        if (w < warp) sum += warp_firsts[w];
+        earlier += warp_firsts[w];
+      }
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        if ((entry + k) << shift < height) before[entry + k] = sum;
+        sum += count[k];
       }
     }
-    // Components side by side mostly begin in the same row.
-    const unsigned begin = __ballot_sync(kAllLanes, row >= 0);
-    if (begin == 0) continue;
-    const int leader = __ffs(static_cast<int>(begin)) - 1;
-    const int common = __shfl_sync(kAllLanes, row, leader);
-    const unsigned same = __ballot_sync(kAllLanes, row == common);
-    if (static_cast<int>(lane) == leader) {
-      atomicAdd(pieces.row_firsts + row, static_cast<uint32_t>(__popc(same)));
-    } else if (row >= 0 && row != common) {
-      atomicAdd(pieces.row_firsts + row, 1u);
-    }
+    __syncthreads();  // all rows are known
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *pieces.total = earlier;
   }
-}
+};
 
-// A block numbers the first pixels in a row of tiles.
-__global__ __launch_bounds__(NumberBlock::threads) void rank_kernel(Pieces pieces) {
-  await_last();
-  constexpr int kAll = NumberBlock::threads, kWarps = kAll / 32;
-  __shared__ uint32_t sums[kWarps];
-  const int tile_row = static_cast<int>(blockIdx.x);
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  // Sum over earlier threads of the block; `all` of all.
-  const auto sum_before = [&](uint32_t value, uint32_t& all) {
-    const uint32_t up_to_own = cclabel::warp_prefix_sum(value);
-    __syncthreads();  // the last sums are read
-    if (lane == 31) sums[warp] = up_to_own;
-    __syncthreads();  // all warps have left theirs
-    uint32_t before = up_to_own - value;
-    all = 0;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) {
-      if (w < warp) before += sums[w];
-      all += sums[w];
-    }
-    return before;
-  };
-  const size_t words = static_cast<size_t>(pieces.stride / 32);
-  const int end_row = min((tile_row + 1) * T::rows, pieces.size.height);
-  const size_t end = static_cast<size_t>(end_row) * words;
-  constexpr int kEach = NumberBlock::words;
-  uint32_t firsts[kEach];
-  const auto fetch = [&](size_t w) {
-#pragma unroll
-    for (int k = 0; k < kEach; ++k) firsts[k] = w + k < end ? pieces.firsts[w + k] : 0;
-  };
-  size_t w = static_cast<size_t>(tile_row) * T::rows * words + kEach * threadIdx.x;
-  fetch(w);  // while earlier rows are counted
-  uint32_t earlier = 0;
-  for (int r = static_cast<int>(threadIdx.x); r < tile_row; r += kAll) {
-    earlier += pieces.row_firsts[r];
-  }
-  uint32_t before;
-  sum_before(earlier, before);
-  for (size_t start = static_cast<size_t>(tile_row) * T::rows * words; start < end;
-       start += kEach * kAll, w += kEach * kAll) {
-    uint32_t count[kEach], own = 0;
-#pragma unroll
-    for (int k = 0; k < kEach; ++k) {
-      count[k] = static_cast<uint32_t>(__popc(firsts[k]));
-      own += count[k];
-    }
-    fetch(w + kEach * kAll);
-    uint32_t all;
-    uint32_t rank = before + sum_before(own, all);
-#pragma unroll
-    for (int k = 0; k < kEach; ++k) {
-      if (w + k < end) pieces.before[w + k] = rank;
-      rank += count[k];
-    }
-    before += all;
-  }
-  if (end_row == pieces.size.height && threadIdx.x == 0) *pieces.total = before;
-}
+// The pieces of a tile of many components, as noise has: each is looked up once.
+struct Roots {
+  static constexpr uint32_t kPlaces = 512, kProbes = 8, kNone = UINT32_MAX;  // kNone is no id
+  uint32_t key[kPlaces];
+  uint32_t label[kPlaces];
 
-// Reads components while the ranks are still being made: they were complete before joining began,
-// whose first kernel is not in the chain.
+  // Writes the place of each component's root to place[]. False if there are too many. All threads
+  // of the block.
+  template <class RootOf>
+  __device__ bool list(uint32_t count, RootOf root_of, uint32_t* place) {
+    for (uint32_t i = threadIdx.x; i < kPlaces; i += T::threads) key[i] = kNone;
+    __syncthreads();  // all places are free
+    bool is_full = false;
+    for (uint32_t i = threadIdx.x; i < count && !is_full; i += T::threads) {
+      const uint32_t root = root_of(i);
+      uint32_t at = root * 0x9E3779B1u / (UINT32_MAX / kPlaces + 1), probe = 0;
+      for (; probe < kProbes; ++probe, at = (at + 1) % kPlaces) {
+        const uint32_t seen = atomicCAS(key + at, kNone, root);
+        if (seen == kNone || seen == root) break;
+      }
+      is_full = probe == kProbes;
+      place[i] = at;
+    }
+    return !__syncthreads_or(is_full);
+  }
+  template <class LabelOf>
+  __device__ void look_up(LabelOf label_of) {
+    for (uint32_t i = threadIdx.x; i < kPlaces; i += T::threads) {
+      if (key[i] != kNone) label[i] = label_of(key[i]);
+    }
+    __syncthreads();  // all labels are known
+  }
+};
+
+// Reads components while first pixels are still being marked.
 __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelMap to,
                                                            bool aligned) {
   __shared__ uint32_t label[T::pixels];  // of components
+  __shared__ uint32_t warp_firsts[T::threads / 32];
+  __shared__ Roots roots;
+  extern __shared__ uint32_t before[];
   let_next_start();
   const TileOfBlock tile(pieces);
   // Four pixels at a time; rows begin at multiples of 64, so the components are aligned.
@@ -124,11 +177,26 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
     four[k] = *reinterpret_cast<const ushort4*>(pieces.component + pieces.pixel_at(x, y_of(k)));
   }
   wait_for_earlier();
-  for (uint32_t i = threadIdx.x; i < tile.count; i += T::threads) {
-    const uint32_t first = pieces.first[pieces.parent[tile.id(pieces, i)]];
-    const uint32_t firsts = pieces.firsts[first / 32];
-    label[i] = pieces.before[first / 32] +
-               static_cast<uint32_t>(__popc(firsts & below(static_cast<int>(first % 32)))) + 1;
+  const auto root_of = [&](uint32_t i) { return pieces.parent[tile.id(pieces, i)]; };
+  const bool is_small = tile.count <= T::threads;
+  uint32_t first = 0;  // of the component of this thread's number
+  if (is_small && threadIdx.x < tile.count) first = pieces.first[root_of(threadIdx.x)];
+  EarlierRows rows(pieces, before);
+  rows.add_up(pieces, warp_firsts);
+  const auto label_of = [&](uint32_t first_pixel) {
+    const uint32_t y = first_pixel / static_cast<uint32_t>(pieces.stride);
+    return rows.before_row(pieces, y) + before_in_row(pieces, first_pixel, y) + 1;
+  };
+  if (is_small) {
+    if (threadIdx.x < tile.count) label[threadIdx.x] = label_of(first);
+  } else if (!roots.list(tile.count, root_of, label)) {
+    for (uint32_t i = threadIdx.x; i < tile.count; i += T::threads) {
+      label[i] = label_of(pieces.first[root_of(i)]);
+    }
+  } else {
+    roots.look_up([&](uint32_t root) { return label_of(pieces.first[root]); });
+    for (uint32_t i = threadIdx.x; i < tile.count; i += T::threads)
+      label[i] = roots.label[label[i]];
   }
   __syncthreads();  // all components have their labels
 #pragma unroll
@@ -149,11 +217,10 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
 
 void number_labels(const Pieces& pieces, LabelMap labels, cudaStream_t stream) {
   launch_chained(mark_kernel, tile_grid(pieces), kThreads, 0, stream, pieces);
-  launch_chained(rank_kernel, static_cast<unsigned>(pieces.rows), NumberBlock::threads, 0, stream,
-                 pieces);
   const auto address = reinterpret_cast<uintptr_t>(labels.data);
   const bool aligned = (address | static_cast<uintptr_t>(labels.pitch)) % 16 == 0;
-  launch_chained(write_kernel, tile_grid(pieces), T::threads, 0, stream, pieces, labels, aligned);
+  launch_chained(write_kernel, tile_grid(pieces), T::threads, EarlierRows::bytes(pieces), stream,
+                 pieces, labels, aligned);
 }
 
 }  // namespace regions::slic

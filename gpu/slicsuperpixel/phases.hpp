@@ -61,11 +61,15 @@ void keep(const Clusters& clusters, int iterations, cudaStream_t stream);
 void write_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes, JoinCounts* counts,
                  cudaStream_t stream);
 
-// Components of touching pixels with the same code, with their areas and colours.
+// Components of touching pixels with the same code, with their areas and colours, and which of them
+// are one piece across the edges of tiles.
 void find_components(Image<const uint8_t> codes, const Clusters& clusters, const Pieces& pieces,
                      cudaStream_t stream);
-// Makes pieces of them.
-void join_seams(Image<const uint8_t> codes, const Pieces& pieces, cudaStream_t stream);
+// Both of the last.
+void assign_last(const Clusters& clusters, int iterations, Image<uint8_t> codes,
+                 const Pieces& pieces, cudaStream_t stream);
+// Sums what pieces have in several tiles.
+void gather(const Pieces& pieces, cudaStream_t stream);
 // Small pieces join others.
 void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale, cudaStream_t stream);
 // How many blocks may join, on the current device.
@@ -88,7 +92,7 @@ struct Tracks {
   unsigned long long* largest = nullptr;  // [rows][columns] piece_claim()
   uint32_t* spares = nullptr;             // [rows][columns] ids of superpixels
 };
-// Between join_seams() and join_pieces().
+// Between gather() and join_pieces().
 void find_largest(const SlicGrid& grid, Image<const uint8_t> codes, const Pieces& pieces,
                   const Tracks& tracks, cudaStream_t stream);
 void track_records(const SlicGrid& grid, uint32_t least, Image<const uint8_t> codes,

@@ -48,6 +48,9 @@ struct Pieces {
   uint32_t* left;    // [columns][height]
   uint32_t* right;   // [columns][height]
 
+  // How many tiles have come to their left and upper edge; 0 before and after a frame.
+  uint32_t* arrivals;  // [tiles][2]
+
   // By id.
   uint32_t* parent;
   uint32_t* first;                // the piece's first pixel, as y * stride + x
@@ -59,13 +62,16 @@ struct Pieces {
   uint32_t* small[kJoinLists];  // [small_capacity] representatives
   int join_blocks;              // from join_blocks()
 
-  uint32_t* firsts;      // [height][stride / 32] bits: first pixels of what is left after joining
-  uint32_t* before;      // [height][stride / 32] of them before the word
-  uint32_t* row_firsts;  // [rows] of them in a row of tiles
-  uint32_t* total;       // of them
+  uint32_t* firsts;       // [height][stride / 32] bits: first pixels of what is left after joining
+  uint32_t* tile_firsts;  // [height][firsts_pitch()] bytes: of them in a row of a tile
+  uint32_t* row_firsts;   // [height] of them in a row
+  uint32_t* total;        // of them
 
   REGIONS_HD size_t tiles() const {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
+  }
+  REGIONS_HD uint32_t firsts_pitch() const {
+    return (static_cast<uint32_t>(columns) + 15) / 16 * 16;
   }
   size_t ids() const { return tiles() * PieceTile::pixels; }
   // The first numbers of all tiles come before the others, which hardly any has.

@@ -75,8 +75,7 @@ class SlicCuda final : public Algorithm<Params> {
       cluster(job, params, clusters, slot, stream);
     }
     const Pieces& pieces = slot.pieces();
-    find_components(slot.codes(), clusters, pieces, stream);
-    join_seams(slot.codes(), pieces, stream);
+    gather(pieces, stream);
     const bool tracks = params.warm_start && records_wanted(job, params) > 0;
     if (tracks) find_largest(grid, slot.codes(), pieces, slot.tracks(), stream);
     join_pieces(pieces, least_area(grid, params), clusters.scale, stream);
@@ -125,7 +124,7 @@ class SlicCuda final : public Algorithm<Params> {
       keep(clusters, iterations, stream);
       order_->pass(stream);
     }
-    write_codes(clusters, iterations, slot.codes(), slot.pieces().counts, stream);
+    assign_last(clusters, iterations, slot.codes(), slot.pieces(), stream);
   }
 
   // Sums come first: every pixel is owned from the start.
@@ -142,6 +141,7 @@ class SlicCuda final : public Algorithm<Params> {
       choose_owners(report, stream);
     }
     write_owner_codes(report, slot.codes(), slot.pieces().counts, stream);
+    find_components(slot.codes(), clusters, slot.pieces(), stream);
   }
 
   // The colours that moments are of, where others were compared; nobody needs those any more.

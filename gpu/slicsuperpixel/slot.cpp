@@ -48,6 +48,16 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup,
   memory_.reserve(moments_, setup.max_regions);
   if (setup.has_borders) reserve_borders(setup.max_regions);
   memory_.allocate(*backend);
+  // Each frame leaves these as it finds them.
+  const std::unique_ptr<Queue> queue = backend->make_queue();
+  {
+    const Backend::Entry entry(*backend);
+    check(cudaMemsetAsync(pieces_.arrivals, 0, 2 * pieces_.tiles() * sizeof(uint32_t),
+                          stream_of(*queue)),
+          "clearing counters");
+  }
+  queue->record();
+  queue->wait();
   if (setup.has_output && setup.out.format == setup.in.format) {
     ink_ = blank_device_ink(*backend, size_);
   }
@@ -71,6 +81,7 @@ void Slot::reserve_pieces() {
   for (uint32_t** edge : {&p.left, &p.right}) {
     memory_.reserve(*edge, static_cast<size_t>(p.columns) * static_cast<size_t>(size_.height));
   }
+  memory_.reserve(p.arrivals, 2 * p.tiles());
   memory_.reserve(p.parent, ids);
   memory_.reserve(p.first, ids);
   memory_.reserve(p.piece, ids);
@@ -81,8 +92,8 @@ void Slot::reserve_pieces() {
     memory_.reserve(p.small[list], p.small_capacity(list));
   }
   memory_.reserve(p.firsts, padded / 32);
-  memory_.reserve(p.before, padded / 32);
-  memory_.reserve(p.row_firsts, static_cast<size_t>(p.rows));
+  memory_.reserve(p.tile_firsts, static_cast<size_t>(size_.height) * p.firsts_pitch() / 4);
+  memory_.reserve(p.row_firsts, (static_cast<size_t>(size_.height) + 3) / 4 * 4);
   memory_.reserve(p.total, 1);
 }
 

@@ -1,6 +1,7 @@
-// Components of touching pixels with the same code, tile by tile, and their areas and colours.
-#include "gpu/slicsuperpixel/phases.hpp"
-#include "gpu/slicsuperpixel/tile_runs.hpp"
+// Components of touching pixels with the same code, tile by tile, with their areas and colours, and
+// joined across the edges of tiles.
+#include "gpu/slicsuperpixel/tile_codes.hpp"
+#include "gpu/slicsuperpixel/tile_seams.hpp"
 
 namespace regions::slic {
 namespace {
@@ -51,10 +52,12 @@ struct Share {
 };
 static_assert(kSegment * 255 < 1 << 16 && T::pixels * 255 < 1 << 20 && T::pixels == 1 << 12);
 
+// `all_measured`: no component is beyond what shared memory sums.
+template <bool all_measured>
 __device__ void give(Forest& s, const Pieces& pieces, const TileOfBlock& tile, int number,
                      const Share& share) {
   const uint32_t first = share.even & 0xffff, third = share.even >> 16;
-  if (number >= T::measured) {
+  if (!all_measured && number >= T::measured) {
     return pieces.give(tile.id(pieces, static_cast<uint32_t>(number)),
                        {share.area, {first, share.odd, third}});
   }
@@ -63,36 +66,42 @@ __device__ void give(Forest& s, const Pieces& pieces, const TileOfBlock& tile, i
   atomicAdd(&s.sums[2][number], third);
 }
 
-// Writes each pixel's component, and sums over runs.
-__device__ void measure(Forest& s, const Segment& segment, Image<const uint32_t> colors,
-                        const Pieces& pieces, const TileOfBlock& tile) {
-  if (segment.count == 0) return;
+// Writes each pixel's component, and sums over runs. A warp's segments lie rows apart, mostly in
+// different components, so that lanes do not add to the same sums.
+template <bool all_measured>
+__device__ void measure(Forest& s, Image<const uint32_t> colors, const Pieces& pieces,
+                        const TileOfBlock& tile) {
+  constexpr int kWarps = T::threads / 32;
+  const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+  const int own = (lane / kSegments * kWarps + warp) * kSegments + lane % kSegments;
+  const SegmentPlace place(pieces.size, tile.left, tile.top, own);
+  if (place.count == 0) return;
   // Rows of colours are as long as whole segments.
   uint32_t color[kSegment];
-  const auto* const from = reinterpret_cast<const uint4*>(colors.row(segment.y) + segment.x);
+  const auto* const from = reinterpret_cast<const uint4*>(colors.row(place.y) + place.x);
 #pragma unroll
   for (int j = 0; j < kSegment / 4; ++j) {
     const uint4 four = from[j];
     color[4 * j] = four.x, color[4 * j + 1] = four.y, color[4 * j + 2] = four.z;
     color[4 * j + 3] = four.w;
   }
-  int run = s.run_at(static_cast<int>(threadIdx.x), 0);
+  const uint32_t starts = s.starts[own];
+  int run = s.run_at(own, 0);
   int number = s.number(run);
   Share share;
   uint32_t numbers[kSegment / 2] = {};
 #pragma unroll
   for (int k = 0; k < kSegment; ++k) {
-    if (k > 0 && (segment.starts >> k & 1)) {
-      give(s, pieces, tile, number, share);
+    if (k > 0 && (starts >> k & 1)) {
+      give<all_measured>(s, pieces, tile, number, share);
       share = {};
       number = s.number(++run);
     }
-    if (k < segment.count) share.add(color[k]);
+    if (k < place.count) share.add(color[k]);
     numbers[k / 2] |= static_cast<uint32_t>(number) << 16 * (k % 2);
   }
-  give(s, pieces, tile, number, share);
-  auto* const to =
-      reinterpret_cast<uint4*>(pieces.component + pieces.pixel_at(segment.x, segment.y));
+  give<all_measured>(s, pieces, tile, number, share);
+  auto* const to = reinterpret_cast<uint4*>(pieces.component + pieces.pixel_at(place.x, place.y));
 #pragma unroll
   for (int j = 0; j < kSegment / 8; ++j) {
     to[j] = {numbers[4 * j], numbers[4 * j + 1], numbers[4 * j + 2], numbers[4 * j + 3]};
@@ -111,16 +120,6 @@ __device__ void publish(const Forest& s, const Pieces& pieces, const TileOfBlock
   });
 }
 
-// What the tiles around need to know.
-__device__ void publish_edges(const Forest& s, const Pieces& pieces, const TileOfBlock& tile) {
-  const int t = static_cast<int>(threadIdx.x);
-  static_assert(T::threads == TileEdge::kSides * T::width && T::width == T::rows);
-  const TileEdge edge(pieces, tile.column, tile.row, t / T::width, t % T::width);
-  if (!edge.exists) return;
-  const int run = s.run_at(edge.y * kSegments + edge.x / kSegment, edge.x % kSegment);
-  *edge.own = tile.id(pieces, static_cast<uint32_t>(s.number(run)));
-}
-
 // What later phases add to.
 __device__ void clear_counts(const Pieces& pieces, const TileOfBlock& tile) {
   const int t = static_cast<int>(threadIdx.x);
@@ -130,19 +129,29 @@ __device__ void clear_counts(const Pieces& pieces, const TileOfBlock& tile) {
     if (y >= pieces.size.height) continue;
     pieces.firsts[static_cast<size_t>(y) * words + tile.left / 32 + w % (T::width / 32)] = 0;
   }
-  if (t == 0 && tile.column == 0) pieces.row_firsts[tile.row] = 0;
+  const int y = tile.top + t;
+  if (t >= T::rows || y >= pieces.size.height) return;
+  auto* const counts = reinterpret_cast<uint8_t*>(pieces.tile_firsts);
+  counts[static_cast<size_t>(y) * pieces.firsts_pitch() + tile.column] = 0;
+  if (tile.column == 0) pieces.row_firsts[y] = 0;
 }
 
-__global__ __launch_bounds__(T::threads) void find_components_kernel(Image<const uint8_t> codes,
-                                                                     Image<const uint32_t> colors,
-                                                                     Pieces pieces) {
+template <class Source>
+__global__ __launch_bounds__(T::threads,
+                             4) void find_components_kernel(Source source,
+                                                            Image<const uint32_t> colors,
+                                                            Pieces pieces) {
   __shared__ Forest s;
+  __shared__ typename Source::Shared shared;
+  __shared__ bool is_second[TileEdge::kSides];  // at this side
   for (int i = static_cast<int>(threadIdx.x); i < 3 * T::measured; i += T::threads) {
     s.sums[i / T::measured][i % T::measured] = 0;
   }
   if (threadIdx.x == 0) s.count = 0;
   const TileOfBlock tile(pieces);
-  const Segment segment(codes, tile.left, tile.top);
+  source.fetch(shared, s, tile);
+  const Segment segment(
+      s, SegmentPlace(pieces.size, tile.left, tile.top, static_cast<int>(threadIdx.x)));
   clear_counts(pieces, tile);
   find_runs(s, segment);
   const uint32_t contacts = link_runs(s, segment);
@@ -154,18 +163,41 @@ __global__ __launch_bounds__(T::threads) void find_components_kernel(Image<const
   flatten(s);
   __syncthreads();  // trees are flat
   number_components(s, pieces, tile);
-  publish_edges(s, pieces, tile);
-  measure(s, segment, colors, pieces, tile);
-  __syncthreads();  // sums are complete
+  const Contact contact(s, source.codes, pieces, tile);
+  __syncthreads();  // what this tile says of itself is written
+  const bool second = arrive(pieces, tile);
+  if (threadIdx.x < TileEdge::kSides) is_second[threadIdx.x] = second;
+  if (s.count <= T::measured) {
+    measure<true>(s, colors, pieces, tile);
+  } else {
+    measure<false>(s, colors, pieces, tile);
+  }
+  __syncthreads();  // sums are complete, and all know where to join
   publish(s, pieces, tile);
+  join_seam(pieces, contact, is_second[threadIdx.x / T::width]);
 }
 
 }  // namespace
 
 void find_components(Image<const uint8_t> codes, const Clusters& clusters, const Pieces& pieces,
                      cudaStream_t stream) {
-  launch(find_components_kernel, tile_grid(pieces), T::threads, 0, stream, codes, clusters.colors,
-         pieces);
+  launch(find_components_kernel<WrittenCodes>, tile_grid(pieces), T::threads, 0, stream,
+         WrittenCodes{codes}, clusters.colors, pieces);
+}
+
+void assign_last(const Clusters& clusters, int iterations, Image<uint8_t> codes,
+                 const Pieces& pieces, cudaStream_t stream) {
+  if (!clusters.reach[0] && clusters.grid.width == clusters.grid.height) {
+    const auto go = [&]<class Shape>(Shape) {
+      launch_chained(find_components_kernel<AssignedCodes<Shape>>, tile_grid(pieces), T::threads, 0,
+                     stream, AssignedCodes<Shape>{clusters, iterations, codes, pieces.counts},
+                     clusters.colors, pieces);
+    };
+    if (clusters.grid.width == Cells16::side) return go(Cells16());
+    if (clusters.grid.width == Cells32::side) return go(Cells32());
+  }
+  write_codes(clusters, iterations, codes, pieces.counts, stream);
+  find_components(codes, clusters, pieces, stream);
 }
 
 }  // namespace regions::slic

@@ -19,6 +19,7 @@ inline constexpr int kSegments = PieceTile::width / kSegment;  // in a row of th
 static_assert(PieceTile::threads * kSegment == PieceTile::pixels);
 
 struct Forest {
+  alignas(16) uint8_t codes[PieceTile::rows][PieceTile::width];
   uint32_t parent[PieceTile::pixels];     // of runs; once flat | number of the component << 16
   uint16_t place[PieceTile::pixels];      // of runs: first pixel in the tile
   uint16_t starts[PieceTile::threads];    // bits: first pixels of runs
@@ -39,10 +40,19 @@ struct Forest {
   }
 };
 
+// Where the tile's segment `number`, in raster order, lies.
+struct SegmentPlace {
+  int x, y;   // its first pixel, in the picture
+  int count;  // of its pixels in the picture
+
+  __device__ SegmentPlace(const Size& size, int left_of_tile, int top_of_tile, int number)
+      : x(left_of_tile + number % kSegments * kSegment), y(top_of_tile + number / kSegments) {
+    count = y < size.height ? min(max(size.width - x, 0), kSegment) : 0;
+  }
+};
+
 // A thread's pixels, a bit each.
-struct Segment {
-  int x, y;           // the first, in the picture
-  int count;          // of them in the picture
+struct Segment : SegmentPlace {
   uint32_t starts;    // of runs
   uint32_t up;        // like the pixel above, in this tile
   bool continued_up;  // the first and the one on its left are alike, and like those above them
@@ -60,19 +70,16 @@ struct Segment {
            differ(a.w, b.w) << 12;
   }
 
-  __device__ Segment(Image<const uint8_t> codes, int left_of_tile, int top_of_tile) {
+  // From the tile's codes; those outside the picture may be anything.
+  __device__ Segment(const Forest& s, const SegmentPlace& place) : SegmentPlace(place) {
     const int t = static_cast<int>(threadIdx.x);
-    x = left_of_tile + t % kSegments * kSegment;
-    y = top_of_tile + t / kSegments;
-    // Rows of codes begin at multiples of 16 bytes.
-    const auto read = [&](int row) { return *reinterpret_cast<const Codes*>(codes.row(row) + x); };
-    count = y < codes.height ? min(max(codes.width - x, 0), kSegment) : 0;
+    const auto* const segments = reinterpret_cast<const Codes*>(s.codes);
     const uint32_t inside = cclabel::below(count);
     const bool has_up = t >= kSegments;
-    Codes here = {}, above = {};
-    if (count > 0) here = read(y);
-    if (count > 0 && has_up) above = read(y - 1);
-    const uint32_t last = __shfl_up_sync(cclabel::kAllLanes, here.w >> 24, 1);
+    const Codes here = segments[t], above = has_up ? segments[t - kSegments] : Codes{};
+    uint32_t last = __shfl_up_sync(cclabel::kAllLanes, here.w >> 24, 1);
+    // In the row before, where it may be more than a code and be carried.
+    if (t % kSegments == 0) last = 0;
     const Codes left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
     const uint32_t like_left = ~differ(here, left) & (t % kSegments > 0 ? inside : inside & ~1u);
