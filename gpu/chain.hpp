@@ -86,8 +86,7 @@ void launch_cooperative_chained(void (*kernel)(Declared...), dim3 grid, dim3 blo
     return launch_cooperative(kernel, grid, block, shared_bytes, stream,
                               std::forward<Given>(given)...);
   }
-  may_fail(Fault::launch);
-  if (faults::idle.load(std::memory_order_relaxed)) return;
+  if (!may_launch()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     launch_waiting({address, grid, block, shared_bytes, stream, pointers, {}}, true);
