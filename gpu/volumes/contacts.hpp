@@ -215,7 +215,7 @@ struct Contacts {
 // Calls visit(pair, exists) by the whole warp for the contacts of all its lanes, shared out evenly;
 // `list` has room for kPairs of each lane.
 inline constexpr int kPairs = 4;
-template <class Space, class Pair, class Visit>
+template <class Space, class Contacts, class Pair, class Visit>
 __device__ void for_each_contact(const Space& s, Contacts& contacts, Pair (&list)[32 * kPairs],
                                  const Visit& visit) {
   const uint32_t lane = threadIdx.x % 32;

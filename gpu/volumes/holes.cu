@@ -29,9 +29,9 @@ __global__ __launch_bounds__(kThreads) void rank_background_kernel(Subject subje
   *reinterpret_cast<uint32_t*>(voxels.row(y) + x) = four;
 }
 
-// The root of the region of the run that has bit b.
+// The id of the region of the run that has bit b.
 __device__ uint32_t region_of(const Volume& v, const RowWord& row, int b) {
-  return v.parent[v.node[row.node_at(0, b)]];
+  return region_of_node(v, row.node_at(0, b));
 }
 
 // Regions at a side get an area above all. Whoever writes it writes the same.

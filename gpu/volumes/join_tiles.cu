@@ -2,14 +2,13 @@
 // is asked for.
 #include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
+#include "gpu/volumes/rows.hpp"
 #include "gpu/volumes/seam.hpp"
+#include "gpu/volumes/straight_seam.hpp"
 #include "gpu/volumes/tuning.hpp"
 
 namespace regions::volumes {
 namespace {
-
-constexpr int kThreads = SeamBlock::threads;
-static_assert(kThreads >= CubeTile::words && kThreads >= FlatTile::words, "a row a thread");
 
 // The contacts of a band's word, by one touch, with other tiles. `spot` counts from the tile's
 // first.
@@ -27,15 +26,16 @@ __device__ Contacts seam_contacts(const Space& space, const Spot& spot, const To
 }
 
 // Pairs of components that a tile touches at, each once as far as there is room to know it.
+template <class Block>
 struct Pairs {
-  static constexpr uint32_t kMost = SeamBlock::pairs;
+  static constexpr uint32_t kMost = Block::pairs;
   static constexpr uint64_t kFree = ~0ull;
   unsigned long long seen[kMost];  // by hash
   unsigned long long list[kMost];
   uint32_t count;
 
   __device__ void clear() {
-    for (uint32_t i = threadIdx.x; i < kMost; i += kThreads) seen[i] = kFree;
+    for (uint32_t i = threadIdx.x; i < kMost; i += Block::threads) seen[i] = kFree;
     if (threadIdx.x == 0) count = 0;
   }
   // False if the list is full. Whoever comes first gets the place; others than its pair are listed
@@ -52,8 +52,9 @@ struct Pairs {
 
 // How a tile changes the counts of regions, put together: neighbours share counts, and would queue
 // for them. Sums have no order.
+template <class Block>
 struct Changes {
-  static constexpr uint32_t kSums = SeamBlock::sums;  // the last ones up to the tile's
+  static constexpr uint32_t kSums = Block::sums;  // the last ones up to the tile's
   uint32_t of_sum[kSums];
   uint32_t begin;
 
@@ -63,7 +64,7 @@ struct Changes {
     const uint32_t end = v.id_of(place.layer, v.words - 1, v.stack.slice.height - 1, last, 0) / 32 /
                          Firsts::kSumWords;
     if (threadIdx.x == 0) begin = end < kSums ? 0 : end - kSums + 1;
-    for (uint32_t i = threadIdx.x; i < kSums; i += kThreads) of_sum[i] = 0;
+    for (uint32_t i = threadIdx.x; i < kSums; i += Block::threads) of_sum[i] = 0;
   }
   __device__ void add(const Volume& v, uint32_t word, uint32_t change) {
     const uint32_t sum = word / Firsts::kSumWords;
@@ -72,87 +73,152 @@ struct Changes {
   // The whole block calls it.
   __device__ void flush(const Volume& v) const {
     __syncthreads();  // all is added
-    for (uint32_t i = threadIdx.x; i < kSums; i += kThreads) {
+    for (uint32_t i = threadIdx.x; i < kSums; i += Block::threads) {
       if (of_sum[i]) atomicAdd(v.sums + begin + i, of_sum[i]);
     }
   }
 };
 
-// Joins two components for each lane that wants it. Whoever stops being a root takes its first
-// voxel out of the regions'. The whole warp calls it.
-__device__ void join(const Volume& v, uint64_t pair, bool wanted, Changes& changes) {
-  const auto larger = static_cast<uint32_t>(pair >> 32), smaller = static_cast<uint32_t>(pair);
-  // Most are still roots: a link needs no search then.
-  const uint32_t seen = wanted ? atomicCAS(v.parent + larger, larger, smaller) : larger;
-  const bool is_linked = wanted && seen == larger;
-  const uint32_t later = cclabel::unite(v.parent, seen, smaller, wanted && !is_linked);
-  const uint32_t lost = is_linked ? larger : later;
-  if (lost == kNone) return;
-  atomicAnd(v.firsts + lost / 32, ~(1u << lost % 32));
-  changes.add(v, lost / 32, ~0u);
+// Joins two components, by their places, for each lane that wants it. Whoever stops being a root
+// takes its first voxel out of the regions'. The whole warp calls it.
+template <class Block>
+__device__ void join(const Volume& v, uint64_t pair, bool wanted, Changes<Block>& changes) {
+  const Entry lost =
+      unite(v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), wanted);
+  if (lost == kNoEntry) return;
+  const uint32_t id = id_of_entry(lost);
+  atomicAnd(v.firsts + id / 32, ~(1u << id % 32));
+  changes.add(v, id / 32, ~0u);
 }
 
-// Counts the components of a thread's row among the regions that start there.
-template <class T>
-__device__ void count_parts(const Volume& v, const TilePlace& place, uint32_t parts,
-                            Changes& changes) {
-  const int i = static_cast<int>(threadIdx.x);
-  if (parts == 0) return;
-  const uint32_t word =
-      v.id_of(place.layer, place.w, place.y + i % T::rows, place.z + i / T::rows, 0) / 32;
-  changes.add(v, word, static_cast<uint32_t>(__popc(parts)));
+// The first voxels of components in a thread's rows, counted among the regions that start there.
+template <class T, class Block>
+struct BegunParts {
+  static constexpr int threads = Block::threads, kTurns = T::words / threads;
+  static_assert(T::words % threads == 0, "all threads have as many rows");
+  uint32_t word[kTurns];  // of the rows
+  uint32_t parts[kTurns];
+
+  __device__ BegunParts(const Volume& v, const TilePlace& place) {
+#pragma unroll
+    for (int k = 0; k < kTurns; ++k) {
+      const int i = k * threads + static_cast<int>(threadIdx.x);
+      const int y = place.y + i % T::rows, z = place.z + i / T::rows;
+      const bool exists = place.cls == 0 && y < v.stack.slice.height && z < v.stack.slices;
+      word[k] = v.id_of(place.layer, place.w, y, z, 0) / 32;
+      parts[k] = exists ? v.parts[word[k]] : 0;
+    }
+  }
+  __device__ void count(const Volume& v, Changes<Block>& changes) const {
+#pragma unroll
+    for (int k = 0; k < kTurns; ++k) {
+      if (parts[k]) changes.add(v, word[k], static_cast<uint32_t>(__popc(parts[k])));
+    }
+  }
+};
+
+// The contacts with tiles before of one word and touch: turn i of all.
+template <class T, Connectivity connectivity, class Space>
+__device__ Contacts contacts_of_turn(const Space& space, int i) {
+  constexpr int kBands = Space::Inner::kBands;
+  const int turn = i / kBands;
+  Spot spot = Space::Inner::spot(i % kBands);
+  spot.word = Space::word(0, spot.y, spot.z);
+  Contacts contacts;
+  with_touch<connectivity>(
+      turn, [&](const Touch& touch) { contacts = seam_contacts<T>(space, spot, touch); });
+  if (turn == 0) {
+    contacts.word = spot.word;
+    contacts.goes_on = space.goes_on(spot);
+  }
+  return contacts;
 }
 
-// The first voxels of components in a thread's row.
-template <class T>
-__device__ uint32_t parts_of_row(const Volume& v, const TilePlace& place) {
-  const int i = static_cast<int>(threadIdx.x);
-  const int y = place.y + i % T::rows, z = place.z + i / T::rows;
-  const bool exists = i < T::words && y < v.stack.slice.height && z < v.stack.slices;
-  return exists ? v.parts[v.id_of(place.layer, place.w, y, z, 0) / 32] : 0;
-}
-
-// A block joins a tile and class to the tiles before: finds all contacts, a word and touch a
-// thread, and then joins each pair of components once.
-template <class T, Connectivity connectivity>
-__global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel(Volume v,
-                                                                                 int touches) {
+// Calls add(nodes, exists) by whole warps for all contacts of the tile with tiles before: lists
+// them all, so that whoever looks them up waits once.
+template <class T, Connectivity connectivity, class Block, class Space, class Add>
+__device__ void find_contacts(const Space& space, int touches, uint32_t& count, const Add& add) {
+  constexpr int kThreads = Block::threads;
+  constexpr uint32_t kMost = kThreads * kPairs;
   __shared__ uint2 lists[kThreads / 32][32 * kPairs];
-  __shared__ Pairs pairs;
-  __shared__ Changes changes;
+  uint2* list = lists[0];
+  const uint32_t lane = threadIdx.x % 32;
+  const int turns = touches * Space::Inner::kBands;
+  for (int i = static_cast<int>(threadIdx.x); i < turns; i += kThreads) {
+    Contacts contacts = contacts_of_turn<T, connectivity>(space, i);
+    const auto mine = static_cast<uint32_t>(contacts.count());
+    if (!__any_sync(cclabel::kAllLanes, mine != 0)) continue;
+    const uint32_t end = cclabel::warp_prefix_sum(mine);
+    uint32_t begin = lane == 31 ? atomicAdd(&count, end) : 0;  // in any order
+    begin = __shfl_sync(cclabel::kAllLanes, begin, 31) + end - mine;
+    for (uint32_t at = begin; at < min(begin + mine, kMost); ++at) {
+      contacts.take(space, list[at].x, list[at].y);
+    }
+  }
+  __syncthreads();  // the list is complete
+  const uint32_t all = count;
+  if (all <= kMost) {
+    for (uint32_t start = threadIdx.x - lane; start < all; start += kThreads) {
+      const bool exists = start + lane < all;
+      add(exists ? list[start + lane] : uint2{}, exists);
+    }
+    return;
+  }
+  // Too many: bit by bit.
+  for (int i = static_cast<int>(threadIdx.x); i < turns; i += kThreads) {
+    Contacts contacts = contacts_of_turn<T, connectivity>(space, i);
+    for_each_contact(space, contacts, lists[threadIdx.x / 32], add);
+  }
+}
+
+// The same where touches are straight.
+template <class T, class Space, class Add>
+__device__ void find_straight_contacts(const Space& space, uint32_t& count, const Add& add) {
+  using Sides = StraightSeam<T, Space>;
+  __shared__ uint2 list[Sides::kMost];
+  Sides{space}.list(list, count);
+  __syncthreads();  // the list is complete
+  const uint32_t lane = threadIdx.x % 32;
+  for (uint32_t start = threadIdx.x - lane; start < count; start += blockDim.x) {
+    const bool exists = start + lane < count;
+    add(exists ? list[start + lane] : uint2{}, exists);
+  }
+}
+
+// A block joins a tile and class to the tiles before: finds all contacts, and then joins each pair
+// of components once.
+template <class T, Connectivity connectivity, class Block>
+__global__ __launch_bounds__(Block::threads, Block::blocks)  //
+    void join_tiles_kernel(Volume v, int touches) {
+  constexpr int kThreads = Block::threads;
+  __shared__ Pairs<Block> pairs;
+  __shared__ Changes<Block> changes;
+  __shared__ uint32_t contacts;  // as far as counted
   using Space = Seam<T, connectivity, kThreads>;
   __shared__ Space space;
   const TilePlace place(v);
   pairs.clear();
   changes.clear(v, place);
+  if (threadIdx.x == 0) contacts = 0;
   await_last();
-  const uint32_t parts =
-      place.cls == 0 ? parts_of_row<T>(v, place) : 0;  // on its way with the rest
+  const BegunParts<T, Block> begun(v, place);  // on its way with the rest
   space.fetch(v, place);
   __syncthreads();  // nothing is seen or changed, the tile is there
-  count_parts<T>(v, place, parts, changes);
+  begun.count(v, changes);
   const auto lane = threadIdx.x % 32;
   const auto add = [&](const uint2& nodes, bool exists) {
-    const uint32_t a = exists ? v.node[nodes.x] : 0, b = exists ? v.node[nodes.y] : 0;
+    const uint32_t a = exists ? place_of_node(v, nodes.x) : 0;
+    const uint32_t b = exists ? place_of_node(v, nodes.y) : 0;
     const uint64_t pair = static_cast<uint64_t>(max(a, b)) << 32 | min(a, b);
     const uint32_t alike = __match_any_sync(cclabel::kAllLanes, pair);
     const bool leads = static_cast<int>(lane) == __ffs(static_cast<int>(alike)) - 1;
     const bool overflows = a != b && leads && !pairs.add(pair);
     if (__any_sync(cclabel::kAllLanes, overflows)) join(v, pair, overflows, changes);
   };
-  constexpr int kBands = Space::Inner::kBands;
-  for (int i = static_cast<int>(threadIdx.x); i < touches * kBands; i += kThreads) {
-    const int turn = i / kBands;
-    Spot spot = Space::Inner::spot(i % kBands);
-    spot.word = Space::word(0, spot.y, spot.z);
-    Contacts contacts;
-    with_touch<connectivity>(
-        turn, [&](const Touch& touch) { contacts = seam_contacts<T>(space, spot, touch); });
-    if (turn == 0) {
-      contacts.word = spot.word;
-      contacts.goes_on = space.goes_on(spot);
-    }
-    for_each_contact(space, contacts, lists[threadIdx.x / 32], add);
+  if constexpr (Space::kIsStraight) {
+    find_straight_contacts<T>(space, contacts, add);
+  } else {
+    find_contacts<T, connectivity, Block>(space, touches, contacts, add);
   }
   __syncthreads();  // the list is complete
   for (uint32_t start = threadIdx.x - lane; start < pairs.size(); start += kThreads) {
@@ -165,23 +231,39 @@ __global__ __launch_bounds__(kThreads, SeamBlock::blocks) void join_tiles_kernel
 // Hangs every component that is no root directly below its root.
 __global__ __launch_bounds__(RowBlock::threads) void settle_kernel(Volume v) {
   const uint32_t word = blockIdx.x * RowBlock::threads + threadIdx.x;
-  uint32_t lost = word < v.row_words() ? v.parts[word] & ~v.firsts[word] : 0;
+  const bool exists = word < v.row_words();
+  const RowWord row(v, exists ? word : 0);
+  uint32_t lost = exists ? v.parts[word] & ~v.firsts[word] : 0;
   while (const uint32_t lanes = __ballot_sync(cclabel::kAllLanes, lost != 0)) {
     const bool has_one = lost != 0;
-    const uint32_t own = word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(lost)) - 1);
-    const uint32_t spare = __shfl_sync(cclabel::kAllLanes, own, __ffs(static_cast<int>(lanes)) - 1);
-    cclabel::flatten(v.parent, has_one ? own : spare, has_one);
+    uint32_t place = 0;
+    if (has_one) {
+      const int b = __ffs(static_cast<int>(lost)) - 1;
+      place = place_of_node(v, row.node_at(row.bits >> b & 1 ? 0 : 1, b));
+    }
+    const uint32_t spare =
+        __shfl_sync(cclabel::kAllLanes, place, __ffs(static_cast<int>(lanes)) - 1);
+    flatten(v.forest, has_one ? place : spare, has_one);
     lost &= lost - 1;
   }
 }
 
-template <class T, Connectivity connectivity>
-void launch_joins(const Volume& v, cudaStream_t stream) {
+template <class T, Connectivity connectivity, class Block>
+void launch_blocks(const Volume& v, cudaStream_t stream) {
   // A picture's neighbours are in its own slice: the first touch.
   const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
-  const dim3 grid = tile_grid(v, v.classes);
-  divide_memory(join_tiles_kernel<T, connectivity>, v.all_tiles());
-  launch_chained(join_tiles_kernel<T, connectivity>, grid, kThreads, 0, stream, v, touches);
+  divide_memory(join_tiles_kernel<T, connectivity, Block>, v.all_tiles());
+  launch_chained(join_tiles_kernel<T, connectivity, Block>, tile_grid(v, v.classes), Block::threads,
+                 0, stream, v, touches);
+}
+
+template <class T, Connectivity connectivity>
+void launch_joins(const Volume& v, cudaStream_t stream) {
+  if (v.all_tiles() <= kFewTiles) {
+    launch_blocks<T, connectivity, LargeSeam>(v, stream);
+  } else {
+    launch_blocks<T, connectivity, SmallSeam>(v, stream);
+  }
   if (v.unsettled) return;
   launch(settle_kernel, blocks_for(v.row_words(), RowBlock::threads), RowBlock::threads, 0, stream,
          v);

@@ -3,7 +3,7 @@
 #include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/readers.hpp"
-#include "gpu/volumes/tile.hpp"
+#include "gpu/volumes/tile_forest.hpp"
 
 namespace regions::volumes {
 namespace {
@@ -21,72 +21,10 @@ __device__ uint32_t find_nodes(Space& s) {
   const uint32_t before =
       cclabel::sum_before<Space::kThreads>(static_cast<uint32_t>(__popc(starts)), s.warp_sums, all);
   if (i < Space::kBands) s.nodes_before[i] = static_cast<uint16_t>(before);
-  if (i < Space::kNodes / 32) s.at_side[i] = 0;
+  if (i == 0) s.contact_count = 0;
   __syncthreads();  // nodes are known
   return all;
 }
-
-// The first columns of the nodes of a word that may touch another tile's.
-template <class Space>
-__device__ uint32_t starts_at_side(const Space& s, const Spot& spot) {
-  const uint32_t starts = s.node_starts[spot.word];
-  if (spot.y == 0 || spot.y + kBandRows == Space::kRows) return starts;
-  // Pictures have no slices beside them.
-  if (Space::kSlices > 1 && (spot.z == 0 || spot.z + Space::kBandSlices == Space::kSlices)) {
-    return starts;
-  }
-  const bool reaches_end = s.columns[spot.word] >> 31;
-  const uint32_t last = reaches_end ? 1u << (31 - __clz(static_cast<int>(starts))) : 0;
-  return (starts & 1) | last;
-}
-
-// Joins the nodes of the tile to trees, all links going to smaller nodes.
-template <class Space, Connectivity connectivity>
-__device__ void join_nodes(Space& s, const Share<Space>& share, uint32_t nodes) {
-  const uint32_t at_side = starts_at_side(s, share.spot);
-  for_each_node(s, share, [&](uint32_t node, int b) {
-    s.parent[node] = node;
-    s.first[node] = s.first_voxel(share.spot, b);
-    if (at_side >> b & 1) atomicOr(&s.at_side[node / 32], 1u << node % 32);
-  });
-  __syncthreads();  // every node is a tree
-  // A thread has a word and one of its touches at a time.
-  constexpr int kTurns = Space::kBands * Touches<connectivity>::count;
-  static_assert(Space::kBands % 32 == 0, "a warp has one touch");
-  for (int i = static_cast<int>(threadIdx.x); i < kTurns; i += Space::kThreads) {
-    Contacts contacts;
-    with_touch<connectivity>(i / Space::kBands, [&](const Touch& touch) {
-      contacts = Contacts(s, Space::spot(i % Space::kBands), touch);
-    });
-    for_each_contact(s, contacts, s.pairs[threadIdx.x / 32], [&](ushort2 pair, bool wanted) {
-      cclabel::unite(s.parent, pair.x, pair.y, wanted);
-    });
-  }
-  __syncthreads();  // no link is made after this
-  const uint32_t lane = threadIdx.x % 32;
-  for (uint32_t start = threadIdx.x - lane; start < nodes; start += Space::kThreads) {
-    const bool exists = start + lane < nodes;
-    const uint32_t node = exists ? start + lane : start;
-    const uint32_t root = cclabel::flatten(s.parent, node, exists);
-    // The least of all, whatever their order; most see at once that theirs is not.
-    const volatile uint32_t* first = s.first;
-    if (exists && first[node] < first[root]) atomicMin(&s.first[root], first[node]);
-    const volatile uint32_t* at_side = s.at_side;
-    if (exists && at_side[node / 32] >> lane & 1 && !(at_side[root / 32] >> root % 32 & 1)) {
-      atomicOr(&s.at_side[root / 32], 1u << root % 32);
-    }
-  }
-  __syncthreads();  // roots and their first voxels are complete
-}
-
-// A component as `first` of its root has it: its number in the tile, and its first voxel.
-struct Part {
-  uint32_t number, voxel;
-  __device__ static uint32_t packed(uint32_t number, uint32_t voxel) {
-    return number << 16 | voxel;
-  }
-  __device__ explicit Part(uint32_t packed) : number(packed >> 16), voxel(packed & 0xffff) {}
-};
 
 // Where a voxel of the tile is in raster order of the stack.
 template <class T>
@@ -96,11 +34,17 @@ __device__ uint32_t id_in_tile(const Volume& v, const TilePlace& place, uint32_t
                  static_cast<int>(voxel % 32));
 }
 
-// Numbers the components of the class, and plants a tree for those at the tile's sides; all of
-// s.firsts that has a voxel of the class is of it.
+// The tile's first node of a class, and the place of its first component.
+template <class Space>
+__device__ uint32_t first_node(const Volume& v, const TilePlace& place, int cls) {
+  return (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) *
+         Space::kNodes;
+}
+
+// Counts the components of the class, row by row; all of s.firsts that has a voxel of the class is
+// of it.
 template <class T, class Space>
-__device__ void number_components(Space& s, const Volume& v, const TilePlace& place,
-                                  uint32_t nodes) {
+__device__ void count_components(Space& s, uint32_t nodes) {
   const int i = static_cast<int>(threadIdx.x);
   for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
     if (s.parent[node] != node) continue;
@@ -113,30 +57,21 @@ __device__ void number_components(Space& s, const Volume& v, const TilePlace& pl
   const uint32_t before = cclabel::sum_before<T::threads>(parts, s.warp_sums, all);
   if (has_row) s.parts_before[i] = static_cast<uint16_t>(before);
   __syncthreads();  // counts are complete
-  for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
-    if (s.parent[node] != node) continue;
-    const uint32_t voxel = s.first[node], row = voxel / 32;
-    const uint32_t earlier = s.firsts[row] & s.row_of(static_cast<int>(row)) &
-                             cclabel::below(static_cast<int>(voxel % 32));
-    s.first[node] =
-        Part::packed(s.parts_before[row] + static_cast<uint32_t>(__popc(earlier)), voxel);
-    if (v.unsettled && !(s.at_side[node / 32] >> node % 32 & 1)) continue;
-    const uint32_t id = id_in_tile<T>(v, place, voxel);
-    v.parent[id] = id;
-  }
-  __syncthreads();  // components are known
 }
 
-// Gives every node its component's number and id.
+// Gives every node its component's number, and plants a tree for each component.
 template <class T, class Space>
-__device__ void publish_nodes(const Space& s, const Volume& v, const TilePlace& place, int cls,
+__device__ void publish_nodes(Space& s, const Volume& v, const TilePlace& place, int cls,
                               uint32_t nodes) {
-  const auto begin =
-      (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) * Space::kNodes;
+  const uint32_t begin = first_node<Space>(v, place, cls);
   for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
-    const Part part(s.first[s.parent[node]]);
-    v.component[begin + node] = static_cast<uint16_t>(part.number);
-    v.node[begin + node] = id_in_tile<T>(v, place, part.voxel);
+    const uint32_t root = s.parent[node], voxel = s.first[root], row = voxel / 32;
+    const uint32_t earlier = s.firsts[row] & s.row_of(static_cast<int>(row)) &
+                             cclabel::below(static_cast<int>(voxel % 32));
+    const uint32_t number = s.parts_before[row] + static_cast<uint32_t>(__popc(earlier));
+    v.component[begin + node] = static_cast<uint16_t>(number);
+    const uint32_t at = begin + number;
+    if (root == node) v.forest[at] = entry_of(id_in_tile<T>(v, place, voxel), at);
   }
   const auto i = static_cast<int>(threadIdx.x);
   const Spot spot = Space::spot(i);
@@ -185,7 +120,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
     }
     const uint32_t nodes = find_nodes<connectivity>(s);
     join_nodes<Space, connectivity>(s, share, nodes);
-    number_components<T>(s, v, place, nodes);
+    count_components<T>(s, nodes);
     publish_nodes<T>(s, v, place, c, nodes);
   }
   if (!exists) return;

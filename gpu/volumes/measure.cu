@@ -26,7 +26,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
         const int b = __ffs(static_cast<int>(left)) - 1;
         const uint32_t run = run_from(left, b);
         left &= ~run;
-        label = label_of_node(v, row.node_at(c, b));
+        label = label_of_first(v.firsts, v.before, region_of_node(v, row.node_at(c, b)));
         if (label > records.capacity) label = 0;
         if (label) {
           piece.area = static_cast<uint32_t>(__popc(run));
@@ -63,7 +63,7 @@ __global__ __launch_bounds__(kThreads) void sum_areas_kernel(Volume v) {
         const uint32_t run = run_from(left, b);
         left &= ~run;
         count = static_cast<uint32_t>(__popc(run));
-        key = v.parent[v.node[row.node_at(c, b)]] + 1;
+        key = region_of_node(v, row.node_at(c, b)) + 1;
       }
       for_each_key(key, [&](uint32_t common, bool joins) {
         const uint32_t sum = cclabel::warp_sum(joins ? count : 0);

@@ -44,9 +44,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.reserve(pieces_.bits, words);
   const size_t bands = static_cast<size_t>(slabs) * rows.slab_words();
   memory_.reserve(pieces_.nodes, bands);
-  memory_.reserve(pieces_.node, nodes);
   memory_.reserve(pieces_.component, nodes);
-  memory_.reserve(pieces_.parent, words * 32);
+  memory_.reserve(pieces_.forest, nodes);
   memory_.reserve(pieces_.area, words * 32);
   memory_.reserve(pieces_.parts, words);
   memory_.reserve(pieces_.firsts, words);

@@ -32,9 +32,9 @@ struct Tile {
   uint32_t firsts[T::words];                // of components
   uint16_t parts_before[T::words];          // components of the class that begin before the row
   uint32_t parent[kNodes];
-  uint32_t first[kNodes];         // voxel of each node; of roots, of their component, then a Part
-  uint32_t at_side[kNodes / 32];  // nodes; then components by their roots
+  uint16_t first[kNodes];  // voxel of each node; of roots, of their component
   uint32_t warp_sums[T::threads / 32];
+  uint32_t contact_count;
 
   ushort2 pairs[T::threads / 32][32 * kPairs];  // contacts that a warp shares out
 

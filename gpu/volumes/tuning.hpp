@@ -1,6 +1,8 @@
 // Tile shapes and block sizes, as types because kernels take them as template arguments.
 #pragma once
 
+#include <cstdint>
+
 namespace regions::volumes {
 
 // A tile is a word (32 voxels) wide, `rows` high and `slices` deep; a block of `threads` labels it.
@@ -11,24 +13,33 @@ struct TileShape {
   static constexpr int words = rows * slices;
   // 512 threads lost 20% at 256^3, 26-connected, and won 3% at 128^3 (H200, bench 2026-11-21).
   static constexpr int threads = 256;
-  static constexpr int blocks = 5;  // of a multiprocessor
+  // Of a multiprocessor. 5 leave more registers, and lost 1% to 3% where nodes are many.
+  static constexpr int blocks = 6;
 };
 using CubeTile = TileShape<16, 16>;
 using FlatTile = TileShape<256, 1>;  // of a picture at several thresholds
 
-struct SeamBlock {
-  static constexpr int threads = 256;
-  static constexpr int blocks = 6;   // of a multiprocessor
-  static constexpr int pairs = 512;  // of components that a tile joins at once
+// A block joins a tile to others, and mostly waits for memory: many small ones at a time, or, where
+// there are few tiles, larger ones (at 128^3, 26-connected noise, 26.9 us for 28.7; at 256^3 126
+// for 121, H200, 2026-11-22).
+template <int threads_, int blocks_, int pairs_>
+struct SeamShape {
+  static constexpr int threads = threads_;
+  static constexpr int blocks = blocks_;  // of a multiprocessor
+  static constexpr int pairs = pairs_;    // of components that a tile joins at once
   // Counts of regions that a tile changes at once. One atomic for each lost component cost 24 of
   // 235 us at 256^3, 6-connected (H200, noise of density 30, 2026-11-21).
   static constexpr int sums = 256;
 };
+using LargeSeam = SeamShape<256, 6, 512>;
+using SmallSeam = SeamShape<128, 14, 256>;
+
 struct NumberBlock {
   static constexpr int threads = 1024;  // a word each
 };
 struct WriteBlock {
   static constexpr int threads = 256;
+  static constexpr uint32_t nodes = 2048;  // of a tile and class, that there is room for
 };
 struct RowBlock {
   static constexpr int threads = 256;

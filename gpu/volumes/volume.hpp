@@ -9,13 +9,15 @@
 // the stack, rows filled up to whole words. A component of a tile is known by the id of its first
 // voxel there, a region by the smallest of its components, which is the id of its own first voxel.
 // In the tile, components are numbered in raster order of their first voxels. These numbers fit
-// into 16 bits, which is all that is read of most nodes.
+// into 16 bits, which is all that is read of most nodes, and tell where the component's entry in
+// the forest is (forest.hpp): tiles have room there for as many components as nodes.
 #pragma once
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/tiles.hpp"
 #include "gpu/volumes/bands.hpp"
 #include "gpu/volumes/firsts.hpp"
+#include "gpu/volumes/forest.hpp"
 
 namespace regions::volumes {
 
@@ -43,15 +45,13 @@ struct Volume {
   int tile_rows, tile_slices;  // of a tile
   int tiles_y, tiles_z;        // of a volume; `words` of them lie beside each other
 
-  // Components inside tiles have no entries in `parent`, and those that are no region need not hang
-  // directly below their roots: enough to write labels.
+  // Components that are no region need not hang directly below their roots: enough to write labels.
   bool unsettled = false;
 
   uint32_t* bits;       // [layer][z][y][words] foreground
   WordNodes* nodes;     // [class][layer][bands_z][bands_y][words] of bands
-  uint32_t* node;       // [layer][tile][class][tile_nodes()] id of each node's component
-  uint16_t* component;  // the same: its number
-  uint32_t* parent;     // by id, of components alone
+  uint16_t* component;  // [layer][tile][class][tile_nodes()] number of each node's component
+  Entry* forest;        // the same, by that number
   uint32_t* area;       // by id, of regions, where filters want it
   uint32_t* parts;      // [layer][z][y][words] first voxels of components
   uint32_t* firsts;     // the same of regions
@@ -109,11 +109,15 @@ __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w,
   return static_cast<uint32_t>((slab * v.bands_y + y / kBandRows) * v.words + w);
 }
 
-// The label of a node's region, 0 if that was filtered out; not where unsettled. Most components
-// are regions, so that the one's bit is looked at before its parent.
-__device__ inline uint32_t label_of_node(const Volume& v, uint32_t node) {
-  const uint32_t id = v.node[node], label = label_of_first(v.firsts, v.before, id);
-  return label ? label : label_of_first(v.firsts, v.before, v.parent[id]);
+// The place in the forest of a node's component. Nodes of a tile and class, a power of two, have as
+// many places.
+__device__ inline uint32_t place_of_node(const Volume& v, uint32_t node) {
+  return (node & ~(static_cast<uint32_t>(v.tile_nodes()) - 1)) + v.component[node];
+}
+
+// The id of a node's region; not where unsettled.
+__device__ inline uint32_t region_of_node(const Volume& v, uint32_t node) {
+  return id_of_entry(v.forest[place_of_node(v, node)]);
 }
 
 // A block for each tile of all layers, and of the first so many classes.

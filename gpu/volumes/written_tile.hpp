@@ -1,0 +1,237 @@
+// A tile as its labels are written: in shared memory, the rows, what its nodes and components are,
+// and how they came out.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "gpu/cclabel/runs.hpp"
+#include "gpu/volumes/tuning.hpp"
+#include "gpu/volumes/volume.hpp"
+
+#ifdef __CUDACC__
+
+namespace regions::volumes {
+
+// How a tile's rows and bands are counted: from its first. All numbers are powers of two.
+struct TileRows {
+  static constexpr int kRows = CubeTile::words;
+  static_assert(FlatTile::words == kRows && kRows <= WriteBlock::threads, "a row a thread");
+  // Rows that a block writes at once, eight threads a row.
+  static constexpr int kStep = WriteBlock::threads / 8;
+  static_assert(FlatTile::rows % kStep == 0 && kStep % (2 * CubeTile::rows) == 0, "whole bands");
+  int row_bits;     // rows of a slice of the tile
+  int across_bits;  // bands
+  int bands;
+  uint32_t room;              // for nodes, of a class
+  int step_y, step_z;         // from row r to r + kStep,
+  int step_rows, step_bands;  // in rows of the stack, and in bands
+  explicit TileRows(const Volume& v)
+      : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
+        across_bits(row_bits - 1),
+        bands(v.tile_bands()),
+        room(std::min(static_cast<uint32_t>(v.tile_nodes()), WriteBlock::nodes)),
+        step_y(v.tile_rows > kStep ? kStep : 0),
+        step_z(v.tile_rows > kStep ? 0 : kStep / v.tile_rows),
+        step_rows(step_z * v.stack.slice.height + step_y),
+        step_bands((step_z / v.band_slices << across_bits) + step_y / kBandRows) {}
+  // A word for each row; for each class, two for each band, and one and a half for each node.
+  size_t shared_bytes(const Volume& v) const {
+    return kRows * sizeof(uint32_t) +
+           static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
+                                             size_t{room} * (sizeof(uint32_t) + sizeof(uint16_t)));
+  }
+};
+
+// The label of the region of a component, by its place.
+__device__ inline uint32_t label_above(const Volume& v, uint32_t place) {
+  Entry above = v.forest[place], beyond;
+  while ((beyond = v.forest[place_of_entry(above)]) != above) above = beyond;
+  return label_of_first(v.firsts, v.before, id_of_entry(above));
+}
+
+// What a tile's rows are and how its components came out. The whole block calls all functions.
+struct WrittenTile {
+  static constexpr int kThreads = WriteBlock::threads, kRows = TileRows::kRows;
+  const Volume& v;
+  const TileRows& shape;
+  const TilePlace place;
+  uint32_t* bits;    // [rows] foreground
+  uint32_t* starts;  // [class][bands] first columns of nodes
+  uint32_t* counts;  // [class][bands] nodes of the tile before the word
+  uint32_t* labels;  // [class][room] of components
+  uint4* component;  // [class][room] 16 bits each: of nodes
+  uint16_t* lost;    // [class][room] components that are no region, in the place of `component`
+
+  __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint4* shared)
+      : v(volume), shape(rows), place(volume) {
+    bits = reinterpret_cast<uint32_t*>(shared);
+    starts = bits + kRows;
+    counts = starts + v.classes * shape.bands;
+    labels = counts + v.classes * shape.bands;
+    component = reinterpret_cast<uint4*>(labels + v.classes * shape.room);
+    lost = reinterpret_cast<uint16_t*>(component);
+  }
+
+  __device__ int y_of(int r) const { return place.y + (r & (v.tile_rows - 1)); }
+  __device__ int z_of(int r) const { return place.z + (r >> shape.row_bits); }
+  __device__ bool holds(int r) const {
+    return y_of(r) < v.stack.slice.height && z_of(r) < v.stack.slices;
+  }
+  // The row of the stack.
+  __device__ int row_of(int r) const {
+    return (place.layer * v.stack.slices + z_of(r)) * v.stack.slice.height + y_of(r);
+  }
+  // The tile's band that a row belongs to.
+  __device__ int band_of(int r) const {
+    return (r >> shape.row_bits >> (v.band_slices - 1) << shape.across_bits) +
+           (r & (v.tile_rows - 1)) / kBandRows;
+  }
+  __device__ uint32_t of_class(uint32_t foreground, int cls) const {
+    return cls == 0 ? foreground : ~foreground & inside(v, place.w);
+  }
+
+  // What begins in the row of a thread.
+  struct Begun {
+    uint32_t parts = 0;   // first voxels of components
+    uint32_t firsts = 0;  // of regions
+    uint32_t before = 0;  // regions that start before the word
+  };
+
+  // Reads the rows.
+  __device__ Begun read() const {
+    const int r = static_cast<int>(threadIdx.x);
+    if (r >= kRows) return {};
+    const bool exists = holds(r);
+    const size_t at = exists ? static_cast<size_t>(row_of(r)) * v.words + place.w : 0;
+    bits[r] = exists ? v.bits[at] : 0;
+    if (!exists) return {};
+    return {v.parts[at], v.firsts[at], v.before[at]};
+  }
+
+  // The number of the tile's first node of a class.
+  __device__ uint32_t first_node(int cls) const {
+    return (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) *
+           static_cast<uint32_t>(v.tile_nodes());
+  }
+
+  // Reads the bands of a class; returns how many nodes that of the thread has.
+  __device__ uint32_t read_nodes(int cls) const {
+    const int b = static_cast<int>(threadIdx.x), band = cls * shape.bands + b;
+    if (b >= shape.bands) return 0;
+    const int y = place.y + (b & ((1 << shape.across_bits) - 1)) * kBandRows;
+    const int z = place.z + (b >> shape.across_bits) * v.band_slices;
+    WordNodes nodes = {0, first_node(cls)};
+    if (y < v.stack.slice.height && z < v.stack.slices) {
+      nodes = v.nodes[band_word(v, cls, place.layer, place.w, y, z)];
+    }
+    starts[band] = nodes.starts;
+    counts[band] = nodes.first - first_node(cls);
+    return static_cast<uint32_t>(__popc(nodes.starts));
+  }
+
+  // Labels the components of a class that are regions. The others are listed: adds up how many.
+  // Returns the nodes of all threads; does nothing else if there is no room for them.
+  __device__ uint32_t find_regions(const Begun& begun, uint32_t nodes, int cls,
+                                   uint32_t (&warp_sums)[kThreads / 32],
+                                   uint32_t& lost_count) const {
+    const int r = static_cast<int>(threadIdx.x);
+    const uint32_t parts = begun.parts ? begun.parts & of_class(bits[r], cls) : 0;
+    uint32_t all;  // both numbers in one: of 8192 voxels every second one begins something
+    const uint32_t both = static_cast<uint32_t>(__popc(parts)) << 16 | nodes;
+    const uint32_t sums = cclabel::sum_before<kThreads>(both, warp_sums, all);
+    all &= 0xffff;
+    if (all > shape.room) return all;
+    uint32_t component_of_class = sums >> 16;
+    const auto mine = static_cast<uint32_t>(__popc(parts & ~begun.firsts));
+    uint16_t* list = lost + cls * shape.room;
+    if (mine) list += atomicAdd(&lost_count, mine);  // in any order
+    for (uint32_t left = parts; left; left &= left - 1) {
+      const int bit = __ffs(static_cast<int>(left)) - 1;
+      const auto earlier = static_cast<uint32_t>(__popc(begun.firsts & cclabel::below(bit)));
+      const bool is_region = begun.firsts >> bit & 1;
+      if (is_region) {
+        labels[cls * shape.room + component_of_class] = begun.before + earlier + 1;
+      } else {
+        *list++ = static_cast<uint16_t>(component_of_class);
+      }
+      ++component_of_class;
+    }
+    return all;
+  }
+
+  // Components of a thread's share of a class's nodes, on their way.
+  struct Fetched {
+    static constexpr uint32_t kOfQuad = sizeof(uint4) / sizeof(uint16_t);
+    static constexpr uint32_t kQuads = 2;
+    static_assert(kQuads * kThreads * kOfQuad >= kRows / kBandRows * 32, "a node a column");
+    uint4 quad[kQuads];
+  };
+  __device__ Fetched fetch_components(int cls, uint32_t nodes) const {
+    Fetched fetched = {};
+    const auto* from = reinterpret_cast<const uint4*>(v.component + first_node(cls));
+#pragma unroll
+    for (uint32_t k = 0; k < Fetched::kQuads; ++k) {
+      const uint32_t at = k * kThreads + threadIdx.x;
+      if (at * Fetched::kOfQuad < nodes) fetched.quad[k] = from[at];
+    }
+    return fetched;
+  }
+  __device__ void put(int cls, uint32_t nodes, const Fetched& fetched) const {
+    uint4* to = component + cls * shape.room / Fetched::kOfQuad;
+#pragma unroll
+    for (uint32_t k = 0; k < Fetched::kQuads; ++k) {
+      const uint32_t at = k * kThreads + threadIdx.x;
+      if (at * Fetched::kOfQuad < nodes) to[at] = fetched.quad[k];
+    }
+  }
+
+  // Labels the components of a class that are no region, which are listed: as their roots.
+  __device__ void find_lost(int cls, uint32_t count) const {
+    uint32_t* of_class = labels + cls * shape.room;
+    const uint32_t lane = threadIdx.x % 32;
+    for (uint32_t start = threadIdx.x - lane; start < count; start += kThreads) {
+      const bool exists = start + lane < count;
+      const uint32_t component = lost[cls * shape.room + (exists ? start + lane : start)];
+      const Entry root = flatten(v.forest, first_node(cls) + component, exists);
+      if (exists) of_class[component] = label_of_first(v.firsts, v.before, id_of_entry(root));
+    }
+  }
+
+  // Finds the labels of bits b..b+3 of row r, as far as they are of the class.
+  __device__ void find(int r, int band, int b, int cls, uint32_t (&label)[4]) const {
+    const uint32_t here = of_class(bits[r], cls) >> b & 15;
+    if (!here) return;
+    const uint32_t begins = starts[cls * shape.bands + band];
+    const auto* numbers = reinterpret_cast<const uint16_t*>(component) + cls * shape.room;
+    const uint32_t* of_component = labels + cls * shape.room;
+    int node =
+        static_cast<int>(counts[cls * shape.bands + band]) + __popc(begins & cclabel::up_to(b)) - 1;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (k > 0) node += static_cast<int>(begins >> (b + k) & 1);
+      if (here >> k & 1) label[k] = of_component[numbers[node]];
+    }
+  }
+
+  // The same where there is no room for the class's components: looks up each voxel's region.
+  __device__ void look_up(int r, int band, int b, int cls, uint32_t (&label)[4]) const {
+    const uint32_t here = of_class(bits[r], cls) >> b & 15;
+    const uint32_t begins = starts[cls * shape.bands + band];
+#pragma unroll 1
+    for (int k = 0; k < 4; ++k) {
+      if (!(here >> k & 1)) continue;
+      const uint32_t node = first_node(cls) + counts[cls * shape.bands + band] +
+                            static_cast<uint32_t>(__popc(begins & cclabel::up_to(b + k))) - 1;
+      const uint32_t found = label_above(v, place_of_node(v, node));
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (i == k) label[i] = found;
+      }
+    }
+  }
+};
+
+}  // namespace regions::volumes
+
+#endif
