@@ -116,9 +116,9 @@ def streams(figures):
     apart, stacked = (rate_of(figures, source="cuda", height=height, content="smooth")
                       for height in (480, 7680))
     if gains := gains_of(apart, stacked, 2, 16):
-        parts.append(f"640x7680 are sixteen frames of 640x480 as one tall picture, through one "
-                     f"element that tells of all their regions. Two such streams against sixteen "
-                     f"of 640x480, in frames of that size: {gains}.\n")
+        parts.append(f"640x7680 are sixteen frames of 640x480 as one tall picture, in one buffer and "
+                     f"through one element that tells of all their regions. Two such streams "
+                     f"against sixteen of 640x480, in frames of that size: {gains}.\n")
     busy, idle = (rate_of(figures, idle, source="cuda", content="empty") for idle in (False, True))
     if gains := gains_of(busy, idle, 16):
         parts.append(f"Frames of several streams are not gathered for one launch. With nothing "
