@@ -1,5 +1,7 @@
 """The report's tables of labelling on a CPU."""
-from figures import SIZES
+import statistics
+
+from figures import SIZES, Figures, records
 from phrases import (HD, SQUARE, machine_of, number, on_threads, pipeline_table, ratio, table, times,
                      verdict)
 
@@ -81,3 +83,34 @@ def cpu_parts(cpu):
                   "flight.\n",
                   pipeline_table(cpu.figures)]
     return parts
+
+
+def transcodes():
+    """The record of bench/run --transcode, or None."""
+    found = [record for record in records().values() if record.get("suite") == "transcode"]
+    return Figures(found[-1]) if found else None
+
+
+def rate(row):
+    """Frames a second of the whole program, the median of its turns."""
+    return row["frames"] / statistics.median(row["seconds"])
+
+
+def transcode_musts(figures):
+    """The clip through the chain of all elements to MP4, at 30 frames a second at least."""
+    return [[f"regions-transcode, {row['clip']}, {figures.record['cores']} cores, all elements, "
+             "to MP4", "≥ 30 frames/s", number(rate(row), " frames/s"), verdict(rate(row) >= 30)]
+            for row in (figures.select(what="transcode") if figures else [])
+            if row["filter"] != "identity"]
+
+
+def transcode_part(figures):
+    if not figures:
+        return []
+    rows = [[row["clip"], f"`{row['filter']}`", str(row["frames"]), number(rate(row))]
+            for row in figures.select(what="transcode")]
+    return ["## Transcoding on the CPU\n", machine_of(figures) + ".\n",
+            "Frames a second of `regions-transcode` from its start to its end, decoding and H.264 "
+            "encoding included (`bench/run --transcode`, medians of three turns). `identity` is "
+            "the same program without our elements.\n",
+            table(["clip", "filter", "frames", "frames/s"], rows)]

@@ -6,6 +6,7 @@ import unittest
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cpu_report
 import quality_tables
 import report
 import superpixel_tables
@@ -130,6 +131,26 @@ class QualityTables(unittest.TestCase):
             with mock.patch.object(quality_tables, "rows_of", return_value=rows):
                 self.assertEqual(quality_tables.musts(report.verdict)[0][3], expected)
                 self.assertIn("| 200 | peer |", "".join(quality_tables.quality()))
+
+
+class Transcodes(unittest.TestCase):
+    def verdict_at(self, seconds):
+        figures = Figures({"cores": 2, "figures": [
+            {"what": "transcode", "clip": "a.avi", "filter": "cclabel", "frames": 300,
+             "seconds": seconds},
+            {"what": "transcode", "clip": "a.avi", "filter": "identity", "frames": 300,
+             "seconds": [1.0]}]})
+        [row] = cpu_report.transcode_musts(figures)
+        return row[2:]
+
+    def test_the_median_of_the_turns_counts(self):
+        self.assertEqual(self.verdict_at([8.0, 30.0, 10.0]), ["30.0 frames/s", "holds"])
+        self.assertEqual(self.verdict_at([1.0, 10.1, 12.0]),
+                         ["29.7 frames/s", "**does not hold**"])
+
+    def test_without_a_record_nothing_is_said(self):
+        self.assertEqual(cpu_report.transcode_musts(None), [])
+        self.assertEqual(cpu_report.transcode_part(None), [])
 
 
 if __name__ == "__main__":
