@@ -14,10 +14,10 @@ struct Resources {
   int descriptors = 0;
 };
 
-// Has malloc() return freed memory to the system at once. Left to itself glibc keeps it, in as many
-// heaps as there were threads and up to 64 MiB at the end of each, and the resident memory of a
-// process that leaks nothing grows for hours. Call it before anything else.
-void give_back_what_is_freed();
+// Runs the program anew with allocators that keep nothing, unless it runs so already. glibc keeps
+// up to 64 MiB at the end of each heap and a cache for each thread, GLib its slices: with them a
+// process that leaks nothing grows for hours as one does that leaks. Call it before anything else.
+void keep_nothing_freed(char* argv[]);
 
 // Gives idle threads and freed memory back first, so that two calls may be compared.
 Resources measure();

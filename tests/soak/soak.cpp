@@ -190,7 +190,7 @@ bool parse(int argc, char* argv[], Options& options) {
 
 int main(int argc, char* argv[]) {
   using namespace regions::soak;
-  give_back_what_is_freed();
+  keep_nothing_freed(argv);
   gst_init(&argc, &argv);
   Options options;
   if (!parse(argc, argv, options)) {
