@@ -8,8 +8,22 @@
 namespace regions {
 namespace {
 
+// Of a pool that could not make all of its buffers GStreamer (seen with 1.22) forgets those it
+// made. As one that need make none it starts, and frees them when it stops.
+void free_forgotten(GstBufferPool* pool) {
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  GstCaps* caps = nullptr;
+  guint size = 0, most = 0;
+  gst_buffer_pool_config_get_params(config, &caps, &size, nullptr, &most);
+  gst_buffer_pool_config_set_params(config, caps, size, 0, most);
+  if (gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE)) {
+    gst_buffer_pool_set_active(pool, FALSE);
+  }
+}
+
 std::shared_ptr<GstBufferPool> active_pool(GstBufferPool* pool) {
   if (!gst_buffer_pool_set_active(pool, TRUE)) {
+    free_forgotten(pool);
     gst_object_unref(pool);
     throw MemoryError("no memory for label maps or masks");
   }
