@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 #include "core/error.hpp"
 
@@ -33,6 +34,12 @@ Timing time_calls(int frames, const FrameWork& work, const Effort& effort) {
     if (over && samples.size() >= kLeast) break;
   }
   return summarise(samples);
+}
+
+double cpu_time_us() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
 }  // namespace regions

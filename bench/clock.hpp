@@ -28,4 +28,7 @@ Timing summarise(std::vector<double>& samples);
 // Wall-clock time of work(frame) for frame 0..frames-1 in turn, one after the other.
 Timing time_calls(int frames, const FrameWork& work, const Effort& effort);
 
+// What all threads of the process used so far, microseconds.
+double cpu_time_us();
+
 }  // namespace regions

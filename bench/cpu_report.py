@@ -1,7 +1,7 @@
 """The report's tables of labelling on a CPU."""
 import statistics
 
-from figures import SIZES, Figures, records
+from figures import SIZES
 from phrases import (HD, SQUARE, machine_of, number, on_threads, pipeline_table, ratio, table, times,
                      verdict)
 
@@ -83,12 +83,6 @@ def cpu_parts(cpu):
                   "flight.\n",
                   pipeline_table(cpu.figures)]
     return parts
-
-
-def transcodes():
-    """The record of bench/run --transcode, or None."""
-    found = [record for record in records().values() if record.get("suite") == "transcode"]
-    return Figures(found[-1]) if found else None
 
 
 def rate(row):

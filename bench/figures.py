@@ -66,6 +66,12 @@ def records(folder=os.path.join(HERE, "results")):
     return found
 
 
+def of_suite(suite):
+    """The figures of the last record of this suite, or None."""
+    found = [record for record in records().values() if record.get("suite") == suite]
+    return Figures(found[-1]) if found else None
+
+
 def best_of(all_records, backend):
     """The record in which cclabel has the most figures on this backend, or None."""
     def count(record):
@@ -84,12 +90,12 @@ def of_gpu(all_records):
     its figures alone (suite "gpu-figures"), else its own, else of one before (suite "gpu-before").
     `also` names what is not its own: [(commit, cores, kinds)], `notes` what there is to know of it.
     None without a record."""
-    of_suite = {record.get("suite"): record for record in all_records.values()}
-    if "gpu" not in of_suite:
+    by_suite = {record.get("suite"): record for record in all_records.values()}
+    if "gpu" not in by_suite:
         return best_of(all_records, "cuda")
-    record = {**of_suite["gpu"], "also": [], "notes": [], "figures": []}
+    record = {**by_suite["gpu"], "also": [], "notes": [], "figures": []}
     for suite in ("gpu-figures", "gpu", "gpu-before"):
-        source = of_suite.get(suite, {"figures": []})
+        source = by_suite.get(suite, {"figures": []})
         have = {kind_of(row) for row in record["figures"]}
         new = [row for row in source["figures"] if kind_of(row) not in have]
         record["figures"] += new

@@ -3,7 +3,6 @@
 //   labelling-tracking [--json] [--cuda] [WIDTH HEIGHT DISCS]
 // With --cuda on the GPU alone.
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -140,8 +139,7 @@ Options parse(int count, char** words) {
     } else if (word == "--cuda") {
       options.cuda_only = true;
     } else {
-      numbers.push_back(std::atoi(words[i]));
-      if (numbers.back() <= 0) throw InputError(word + " is no number of pixels or discs");
+      numbers.push_back(whole_number(word));
     }
   }
   if (numbers.size() == 3) {

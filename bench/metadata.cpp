@@ -2,8 +2,6 @@
 // regions costs its host: writing the `regions` metadata on a buffer and freeing it with the
 // buffer, without any picture.
 #include <algorithm>
-#include <charconv>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -13,20 +11,6 @@
 
 namespace regions {
 namespace {
-
-std::vector<int> whole_numbers(const std::string& list) {
-  std::vector<int> numbers;
-  for (size_t at = 0; at < list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    int value = 0;
-    const auto [rest, error] = std::from_chars(&list[at], list.data() + end, value);
-    expects(error == std::errc() && rest == list.data() + end && value > 0,
-            "not whole numbers above 0: '" + list + "'");
-    numbers.push_back(value);
-    at = end + 1;
-  }
-  return numbers;
-}
 
 // So many regions of different places and sizes.
 std::vector<Region> some_regions(int count) {
@@ -46,12 +30,6 @@ std::vector<Region> some_regions(int count) {
   return regions;
 }
 
-double cpu_us() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
-}
-
 void measure(int count, int threads, bool json) {
   const std::vector<Region> regions = some_regions(count);
   const Workers workers(threads);
@@ -68,14 +46,14 @@ void measure(int count, int threads, bool json) {
   std::vector<double> cpu;
   const Timing wall = time_calls(1,
                                  [&](int) {
-                                   const double before = cpu_us();
+                                   const double before = cpu_time_us();
                                    for (int i = 0; i < frames; ++i) {
                                      GstBuffer*& buffer = ring[next++ % 4];
                                      gst_clear_buffer(&buffer);
                                      buffer = gst_buffer_new();
                                      attach(buffer, findings, workers, *structures);
                                    }
-                                   cpu.push_back((cpu_us() - before) / frames);
+                                   cpu.push_back((cpu_time_us() - before) / frames);
                                  },
                                  {60, 3});
   for (GstBuffer*& buffer : ring) gst_clear_buffer(&buffer);

@@ -5,13 +5,13 @@
 // TEXT is as for gst-launch; "%d" in --chain stands for the frames in flight. --from replaces the
 // ready-made frames by a source of its own ("filesrc location=clip.mp4 ! qtdemux ! …"). With --idle
 // nothing is launched on the GPU: what is left is what frames cost besides.
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "bench/frame_source.hpp"
+#include "bench/program.hpp"
 #include "bench/stage.hpp"
 #include "core/error.hpp"
 #include "tests/pictures/guarded.hpp"
@@ -33,24 +33,6 @@ struct Options {
   bool idle = false;
   bool json = false;
 };
-
-int whole_number(const std::string& text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && value > 0,
-          "not a whole number above 0: '" + text + "'");
-  return value;
-}
-
-std::vector<int> whole_numbers(const std::string& text) {
-  std::vector<int> numbers;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find(',', start), text.size());
-    numbers.push_back(whole_number(text.substr(start, end - start)));
-    start = end + 1;
-  }
-  return numbers;
-}
 
 void read(Options& options, const std::string& name, const std::string& value) {
   if (name == "--source") {

@@ -1,8 +1,12 @@
-// What main() of every benchmark does: errors become a line and an exit status.
+// What main() of every benchmark does: words become numbers, errors a line and an exit status.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -20,6 +24,26 @@ inline int run_program(const char* name, int (*run)(int, char**), int count, cha
     std::fprintf(stderr, "%s: %s\n", name, error.what());
     return 1;
   }
+}
+
+// Throws InputError for anything but a number above 0.
+inline int whole_number(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  expects(error == std::errc() && end == text.data() + text.size() && value > 0,
+          "not a whole number above 0: '" + text + "'");
+  return value;
+}
+
+// Of a list with commas.
+inline std::vector<int> whole_numbers(const std::string& text) {
+  std::vector<int> numbers;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    numbers.push_back(whole_number(text.substr(start, end - start)));
+    start = end + 1;
+  }
+  return numbers;
 }
 
 }  // namespace regions

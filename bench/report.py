@@ -9,8 +9,8 @@ import quality_tables
 import superpixel_tables
 import tracking_tables
 import volume_tables
-from cpu_report import Cpu, cpu_parts, transcode_musts, transcode_part, transcodes
-from figures import CONTENTS, LARGE, SIZES, Figures, anchors, geomean, of_gpu, records
+from cpu_report import Cpu, cpu_parts, transcode_musts, transcode_part
+from figures import CONTENTS, LARGE, SIZES, Figures, anchors, geomean, of_gpu, of_suite, records
 from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams, table,
                      times, verdict)
 
@@ -198,13 +198,13 @@ def document(gpu, cpu, cpus, cuts):
         parts += ["## What was asked for, CPU\n",
                   table(wanted, cpu.musts() + asked + cut_tables.foreground_must(verdict) +
                         superpixel_tables.musts(beside) + quality_tables.musts(verdict) +
-                        transcode_musts(transcodes()) +
+                        transcode_musts(of_suite("transcode")) +
                         (cubes.musts() if cubes else []))]
     if gpu:
         parts += gpu_parts(gpu)
     for each in cpus:
         parts += cpu_parts(each)
-    parts += transcode_part(transcodes())
+    parts += transcode_part(of_suite("transcode"))
     parts += superpixel_tables.peers(beside) + (cubes.part(table) if cubes else [])
     for each in [cuts[0], *cuts[1]]:
         if each:

@@ -1,8 +1,6 @@
 // Pipelines of the benchmark: built, played, watched at their sink.
 #include "bench/stage.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -44,17 +42,6 @@ class Arrivals {
   std::condition_variable changed_;
   std::vector<int64_t> times_;  // since the pipeline began
 };
-
-// What all threads used so far.
-double cpu_time_us() {
-  rusage used = {};
-  getrusage(RUSAGE_SELF, &used);
-  double sum = 0;
-  for (const timeval& part : {used.ru_utime, used.ru_stime}) {
-    sum += static_cast<double>(part.tv_sec) * 1e6 + static_cast<double>(part.tv_usec);
-  }
-  return sum;
-}
 
 // A pipeline with an owner, of one stream or of several side by side.
 class Stage {

@@ -1,5 +1,5 @@
 """The report's tables of volumes and of the founding papers' methods."""
-from figures import Figures, records
+from figures import of_suite
 from phrases import machine_of, number, ratio, times, verdict
 
 SIDES = (128, 256)
@@ -111,8 +111,8 @@ class Cubes:
 
 def recorded_cubes():
     """The record of volumes on a CPU, or None."""
-    found = [record for record in records().values() if record.get("suite") == "volumes-cpu"]
-    return Cubes(Figures(found[-1])) if found else None
+    found = of_suite("volumes-cpu")
+    return Cubes(found) if found else None
 
 
 def musts(figures, anchors):
