@@ -44,6 +44,7 @@ TEST_F(CcLabelSlidingCuda, WidePicturesAndTheirRuns) {
       params.connectivity = connectivity;
       expect_same(noise_pictures({137, 41}, 17, 0.8), params, {.most_runs = 5000});
       expect_same(noise_pictures({33, 20}, 17, 0.5), params, {.slots = 3});
+      expect_same(scene_pictures(), params, {.slots = 3, .most_runs = 100});
     }
   }
 }

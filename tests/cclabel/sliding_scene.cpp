@@ -73,6 +73,7 @@ std::vector<WindowCase> window_cases() {
   params.min_area = 5;
   params.max_area = 60;
   cases.push_back({params, noise_pictures({40, 22}, 13, 0.8), {}});
+  cases.push_back({params, noise_pictures({140, 22}, 13, 0.8), {}});
   params.min_area = params.max_area = 0;
   params.criterion = Criterion::difference;
   params.tolerance = 0.15;
