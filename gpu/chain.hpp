@@ -62,35 +62,23 @@ inline void launch_waiting(const Launch& launch, bool cooperative) {
 }
 
 // launch() for a kernel that waits in wait_for_earlier() or await_last().
-template <class... Declared, class... Given>
-void launch_chained(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
-                    cudaStream_t stream, Given&&... given) {
-  const auto* const address = reinterpret_cast<const void*>(kernel);
-  if (launch_taker || !can_chain(address)) {
-    return launch(kernel, grid, block, shared_bytes, stream, std::forward<Given>(given)...);
+template <class Kernel, class... Given>
+void launch_chained(Kernel* kernel, Given&&... given) {
+  if (launch_taker || !can_chain(reinterpret_cast<const void*>(kernel))) {
+    return launch(kernel, std::forward<Given>(given)...);
   }
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  if (!may_launch()) return;
-  [&](Declared... arguments) {
-    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    launch_waiting({address, grid, block, shared_bytes, stream, pointers, {}}, false);
-  }(std::forward<Given>(given)...);
+  with_launch([](const Launch& ready) { launch_waiting(ready, false); }, kernel,
+              std::forward<Given>(given)...);
 }
 
 // launch_cooperative() for such a kernel.
-template <class... Declared, class... Given>
-void launch_cooperative_chained(void (*kernel)(Declared...), dim3 grid, dim3 block,
-                                size_t shared_bytes, cudaStream_t stream, Given&&... given) {
-  const auto* const address = reinterpret_cast<const void*>(kernel);
-  if (!can_chain(address)) {
-    return launch_cooperative(kernel, grid, block, shared_bytes, stream,
-                              std::forward<Given>(given)...);
+template <class Kernel, class... Given>
+void launch_cooperative_chained(Kernel* kernel, Given&&... given) {
+  if (!can_chain(reinterpret_cast<const void*>(kernel))) {
+    return launch_cooperative(kernel, std::forward<Given>(given)...);
   }
-  if (!may_launch()) return;
-  [&](Declared... arguments) {
-    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    launch_waiting({address, grid, block, shared_bytes, stream, pointers, {}}, true);
-  }(std::forward<Given>(given)...);
+  with_launch([](const Launch& ready) { launch_waiting(ready, true); }, kernel,
+              std::forward<Given>(given)...);
 }
 
 }  // namespace regions

@@ -69,33 +69,40 @@ inline bool may_launch() {
   return !faults::idle.load(std::memory_order_relaxed);
 }
 
-// Runs `kernel` with arguments converted to the types it declares. An empty grid is no launch.
-template <class... Declared, class... Given>
-void launch(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
-            cudaStream_t stream, Given&&... given) {
+// Hands `go` the launch of a kernel with arguments converted to the types it declares. An empty
+// grid is no launch.
+template <class Go, class... Declared, class... Given>
+void with_launch(const Go& go, void (*kernel)(Declared...), dim3 grid, dim3 block,
+                 size_t shared_bytes, cudaStream_t stream, Given&&... given) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   if (!may_launch()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     static constexpr size_t kSizes[] = {sizeof(Declared)...};
-    const Launch ready = {
-        reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, stream, pointers, kSizes};
-    launch_taker ? launch_taker->take(ready) : ready.go();
+    go(Launch{reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, stream, pointers,
+              kSizes});
   }(std::forward<Given>(given)...);
+}
+
+// Runs a kernel. After it: its grid, the shape of its blocks, the shared memory of each in bytes,
+// the stream, the arguments.
+template <class Kernel, class... Given>
+void launch(Kernel* kernel, Given&&... given) {
+  with_launch([](const Launch& ready) { launch_taker ? launch_taker->take(ready) : ready.go(); },
+              kernel, std::forward<Given>(given)...);
 }
 
 // The same for a kernel whose blocks wait for each other: CUDA runs all of them at once, or, if
 // something else holds the device, none until it can; a grid too large for the device throws.
-template <class... Declared, class... Given>
-void launch_cooperative(void (*kernel)(Declared...), dim3 grid, dim3 block, size_t shared_bytes,
-                        cudaStream_t stream, Given&&... given) {
-  if (!may_launch()) return;
-  [&](Declared... arguments) {
-    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers,
-                                      shared_bytes, stream),
-          "launching a cooperative kernel");
-  }(std::forward<Given>(given)...);
+template <class Kernel, class... Given>
+void launch_cooperative(Kernel* kernel, Given&&... given) {
+  with_launch(
+      [](const Launch& ready) {
+        check(cudaLaunchCooperativeKernel(ready.kernel, ready.grid, ready.block, ready.arguments,
+                                          ready.shared_bytes, ready.stream),
+              "launching a cooperative kernel");
+      },
+      kernel, std::forward<Given>(given)...);
 }
 
 // Blocks of `block` that cover `count`.

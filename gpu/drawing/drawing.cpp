@@ -3,6 +3,7 @@
 
 #include "gpu/drawing/phases.hpp"
 #include "gpu/launch.hpp"
+#include "gpu/zeros.hpp"
 
 namespace regions {
 
@@ -18,10 +19,7 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
 
 Block blank_device_ink(Backend& backend, Size picture) {
   Block block = backend.allocate(ink_bytes(picture));
-  const std::unique_ptr<Queue> queue = backend.make_queue();
-  check(cudaMemsetAsync(block.data(), 0, block.bytes(), stream_of(*queue)), "clearing the ink");
-  queue->record();
-  queue->wait();
+  fill_with_zeros(backend, block.data(), block.bytes());
   return block;
 }
 

@@ -7,6 +7,7 @@
 
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
+#include "gpu/zeros.hpp"
 
 namespace regions::slic {
 namespace {
@@ -49,15 +50,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup,
   if (setup.has_borders) reserve_borders(setup.max_regions);
   memory_.allocate(*backend);
   // Each frame leaves these as it finds them.
-  const std::unique_ptr<Queue> queue = backend->make_queue();
-  {
-    const Backend::Entry entry(*backend);
-    check(cudaMemsetAsync(pieces_.arrivals, 0, 2 * pieces_.tiles() * sizeof(uint32_t),
-                          stream_of(*queue)),
-          "clearing counters");
-  }
-  queue->record();
-  queue->wait();
+  fill_with_zeros(*backend, pieces_.arrivals, 2 * pieces_.tiles() * sizeof(uint32_t));
   if (setup.has_output && setup.out.format == setup.in.format) {
     ink_ = blank_device_ink(*backend, size_);
   }
