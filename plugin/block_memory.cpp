@@ -155,6 +155,24 @@ GstBufferPool* make_pool(const std::shared_ptr<Backend>& backend, gboolean pinne
   return pool;
 }
 
+// Of a pool that could not make all of its buffers GStreamer (seen with 1.22) forgets those it
+// made. As one that need make none it starts, and frees them when it stops.
+void free_forgotten(GstBufferPool* pool) {
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  GstCaps* caps = nullptr;
+  guint size = 0, most = 0;
+  gst_buffer_pool_config_get_params(config, &caps, &size, nullptr, &most);
+  gst_buffer_pool_config_set_params(config, caps, size, 0, most);
+  if (gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE)) {
+    gst_buffer_pool_set_active(pool, FALSE);
+  }
+}
+
+MemoryError no_memory_for(const char* what) {
+  return MemoryError(std::string("no memory for ") + what + (why_no_memory.empty() ? "" : ": ") +
+                     why_no_memory);
+}
+
 }  // namespace
 
 GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
@@ -167,12 +185,25 @@ GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t 
   return make_pool(backend, FALSE, nullptr, bytes, min_buffers);
 }
 
+std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {
+  why_no_memory.clear();
+  if (!gst_buffer_pool_set_active(pool, TRUE)) {
+    const MemoryError error = no_memory_for(what);
+    free_forgotten(pool);
+    gst_object_unref(pool);
+    throw error;
+  }
+  return {pool, [](GstBufferPool* p) {
+            gst_buffer_pool_set_active(p, FALSE);
+            gst_object_unref(p);
+          }};
+}
+
 GstBuffer* acquire(GstBufferPool* pool, const char* what) {
   GstBuffer* buffer = nullptr;
   why_no_memory.clear();
   if (gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr) == GST_FLOW_OK) return buffer;
-  throw MemoryError(std::string("no memory for ") + what + (why_no_memory.empty() ? "" : ": ") +
-                    why_no_memory);
+  throw no_memory_for(what);
 }
 
 bool is_pinned(GstBuffer* buffer) {

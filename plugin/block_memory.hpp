@@ -20,6 +20,10 @@ GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
 
+// Starts one of these pools; with the last owner it stops and goes. Throws MemoryError that tells
+// why there is no memory for `what`.
+std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what);
+
 // A buffer of one of these pools, for `what`. Throws MemoryError that tells why there is none.
 GstBuffer* acquire(GstBufferPool* pool, const char* what);
 

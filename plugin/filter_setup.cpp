@@ -8,31 +8,6 @@
 namespace regions {
 namespace {
 
-// Of a pool that could not make all of its buffers GStreamer (seen with 1.22) forgets those it
-// made. As one that need make none it starts, and frees them when it stops.
-void free_forgotten(GstBufferPool* pool) {
-  GstStructure* config = gst_buffer_pool_get_config(pool);
-  GstCaps* caps = nullptr;
-  guint size = 0, most = 0;
-  gst_buffer_pool_config_get_params(config, &caps, &size, nullptr, &most);
-  gst_buffer_pool_config_set_params(config, caps, size, 0, most);
-  if (gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE)) {
-    gst_buffer_pool_set_active(pool, FALSE);
-  }
-}
-
-std::shared_ptr<GstBufferPool> active_pool(GstBufferPool* pool) {
-  if (!gst_buffer_pool_set_active(pool, TRUE)) {
-    free_forgotten(pool);
-    gst_object_unref(pool);
-    throw MemoryError("no memory for label maps or masks");
-  }
-  return {pool, [](GstBufferPool* p) {
-            gst_buffer_pool_set_active(p, FALSE);
-            gst_object_unref(p);
-          }};
-}
-
 // The parameters may have been set anew since the caps were agreed on.
 void expect_agreement(const GstCaps* in, const GstCaps* out, Picture picture, int layers) {
   GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true, layers);
@@ -111,8 +86,9 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
     const size_t map_bytes = setup.in.size.area() *
                              static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
                              static_cast<size_t>(setup.layers);
-    map_pool_ = active_pool(
-        make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots * setup.depth)));
+    map_pool_ =
+        activate(make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots * setup.depth)),
+                 "label maps");
     setup.map_pool = map_pool_.get();
   }
   setup_ = setup;
