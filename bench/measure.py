@@ -152,8 +152,9 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
     every = "1,4" if quick else "1,2,4,8"
     device = " device=cuda" if cuda else " device=cpu"
     frames = "100" if quick else "800" if cuda else "200"
-    # Without a copy on the CPU a second of frames, so that the first ones weigh little.
+    # A second of frames where they come that fast, so that the first ones weigh little.
     long_run = [] if quick else ["--frames", "10000"]
+    copied = [] if quick or not cuda else ["--frames", "4000"]
 
     def play(name, chain, in_flight, *more):
         before = len(runner.rows)
@@ -163,9 +164,9 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             if row["latency_us"] < 0:
                 runner.failures.append(f"{name}: a frame waits for the next one")
 
-    play("pageable, no picture out", NOTHING, every)
-    play("pageable, labels out", LABELS, every)
-    play("pageable, regions drawn", DRAWN, "1,4")
+    play("pageable, no picture out", NOTHING, every, *copied)
+    play("pageable, labels out", LABELS, every, *copied)
+    play("pageable, regions drawn", DRAWN, "1,4", *copied)
     if cuda:
         play("pinned, no picture out", NOTHING, every, "--source", "pinned", *long_run)
         play("pinned, labels out", LABELS, every, "--source", "pinned", *long_run)
