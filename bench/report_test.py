@@ -132,6 +132,18 @@ class QualityTables(unittest.TestCase):
                 self.assertEqual(quality_tables.musts(report.verdict)[0][3], expected)
                 self.assertIn("| 200 | peer |", "".join(quality_tables.quality()))
 
+    def test_peers_measured_elsewhere_count_on_the_same_pictures_alone(self):
+        ours = {"by": "slicsuperpixel", "wanted": 200, "superpixels": 200.0, "br": 0.86, "ue": 0.11,
+                "asa": 0.945, "ev": 0.8, "co": 0.2}
+        peer = {**ours, "by": "peer", "br": 0.8, "ue": 0.2, "asa": 0.9, "ev": 0.7}
+        for images, recall, named, expected in ((20, 0.86, True, "holds"),
+                                                (20, 0.82, True, "**does not hold**"),
+                                                (10, 0.82, False, "holds")):
+            rows = [{**row, "images": images} for row in ({**ours, "br": recall}, peer)]
+            with mock.patch.object(quality_tables, "rows_of", return_value=rows):
+                self.assertEqual(quality_tables.musts(report.verdict)[0][3], expected)
+                self.assertEqual("| 200 | EPFL |" in "".join(quality_tables.quality()), named)
+
 
 class Transcodes(unittest.TestCase):
     def verdict_at(self, seconds):
