@@ -68,7 +68,7 @@ void for_components(const Frame& frame, Run run) {
 void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream) {
   const auto kernel = from.layout.sample_bytes == 1 ? shrink_kernel<1> : shrink_kernel<2>;
   for_components(to, [&](int c, int width, int height) {
-    launch(kernel, grid_over(width, height), {kWidth, kHeight}, 0, stream, from, to, c, width,
+    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, from, to, c, width,
            height);
   });
 }
@@ -77,7 +77,7 @@ void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& 
                 cudaStream_t stream) {
   const auto kernel = to.layout.sample_bytes == 1 ? carry_over_kernel<1> : carry_over_kernel<2>;
   for_components(to, [&](int c, int width, int height) {
-    launch(kernel, grid_over(width, height), {kWidth, kHeight}, 0, stream, before, after, to,
+    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, before, after, to,
            is_tint, c, width, height);
   });
 }
@@ -85,8 +85,8 @@ void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& 
 void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
           cudaStream_t stream) {
   with_pixel_bytes(to.layout, [&]<int bytes>() {
-    launch(pick_kernel<bytes>, grid_over(to.width, to.height), {kWidth, kHeight}, 0, stream, from,
-           to, picking);
+    launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kWidth, kHeight), 0, stream,
+           from, to, picking);
   });
 }
 
