@@ -129,19 +129,28 @@ struct Center {
   bool alive;
 };
 
+// What means stand for: a component's coefficient, that coefficient's share of the score, and a
+// place from the middle of the cluster's own cell, whose width or height is `side`.
+REGIONS_HD inline int coefficient_of(int mean, float gain) {
+  const int k = -scaled(mean - 16 * kColorBias, gain);
+  return k < -2047 ? -2047 : k > 2047 ? 2047 : k;
+}
+REGIONS_HD inline int color_share(int coefficient, float square) {
+  return scaled(coefficient * coefficient, square);
+}
+REGIONS_HD inline int offset_of(int mean, int side) { return mean - 16 * (side + side / 2); }
+
 REGIONS_HD inline Center center_of(const ClusterSums& sums, const SlicGrid& grid,
                                    const SlicScale& scale) {
   Center center = {};
   if (sums.count == 0) return center;
   center.alive = true;
   for (int c = 0; c < 3; ++c) {
-    const int mean = mean_of(sums.color[c], sums.count) - 16 * kColorBias;
-    const int k = -scaled(mean, scale.gain[c]);
-    center.color[c] = k < -2047 ? -2047 : k > 2047 ? 2047 : k;
-    center.base += scaled(center.color[c] * center.color[c], scale.square[c]);
+    center.color[c] = coefficient_of(mean_of(sums.color[c], sums.count), scale.gain[c]);
+    center.base += color_share(center.color[c], scale.square[c]);
   }
-  center.x = mean_of(sums.x, sums.count) - 16 * (grid.width + grid.width / 2);
-  center.y = mean_of(sums.y, sums.count) - 16 * (grid.height + grid.height / 2);
+  center.x = offset_of(mean_of(sums.x, sums.count), grid.width);
+  center.y = offset_of(mean_of(sums.y, sums.count), grid.height);
   return center;
 }
 

@@ -2,6 +2,8 @@
 // candidate of its own. For the passes over all pixels: each iteration, and the last assignment.
 #pragma once
 
+#include <type_traits>
+
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
@@ -37,9 +39,21 @@ struct PackedCandidate {
   int column;
 };
 
+// A Center as threads find it, each a mean.
+struct CenterWords {
+  int mean[5];   // three coefficients, x and y
+  int share[3];  // of the score
+  int alive;
+
+  __device__ operator Center() const {
+    return {
+        {mean[0], mean[1], mean[2]}, share[0] + share[1] + share[2], mean[3], mean[4], alive != 0};
+  }
+};
+
 template <class T>
 struct Candidates {
-  Center center[T::halo];
+  std::conditional_t<T::lanes == 16, CenterWords, Center> center[T::halo];
   PackedCandidate packed[T::cells][kCandidates];
   int down[T::cells][kCandidates];
 };
@@ -75,30 +89,65 @@ __device__ inline ClusterSums fetch_sums(const ClusterSums* sums) {
   return {{first.x, first.y, second.x}, second.y, third.x, third.y};
 }
 
+// Centres of the block's clusters, a thread each.
+template <class T>
+__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+                             Center (&centers)[T::halo]) {
+  const SlicGrid& grid = clusters.grid;
+  static_assert(T::halo <= T::threads);
+  const auto own = static_cast<int>(threadIdx.x);
+  const int x = x0 - 1 + own % T::halo_x, y = y0 - 1 + own / T::halo_x;
+  const bool exists = own < T::halo && x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
+  ClusterSums own_sums;
+  if (exists) own_sums = fetch_sums(sums + (y * grid.columns + x));
+  __syncwarp();  // fetched at once, not one by one where divisions need them
+  if (own < T::halo) {
+    centers[own] = exists ? center_of(own_sums, grid, clusters.scale) : Center{};
+  }
+}
+// A thread for each mean: of small cells a block has many clusters, and a division takes long.
+template <class T>
+__device__ void find_centers(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
+                             CenterWords (&centers)[T::halo]) {
+  static_assert(sizeof(ClusterSums) == 6 * sizeof(uint32_t));
+  constexpr int kMeans = 5;
+  const SlicGrid& grid = clusters.grid;
+  const SlicScale& scale = clusters.scale;
+  share_out<T, T::halo * kMeans>([&](int i) {
+    const int cluster = i / kMeans, which = i % kMeans;
+    const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
+    CenterWords& center = centers[cluster];
+    uint32_t sum = 0, count = 0;
+    if (x >= 0 && y >= 0 && x < grid.columns && y < grid.rows) {
+      const auto* const words = reinterpret_cast<const uint32_t*>(sums + (y * grid.columns + x));
+      sum = __ldcg(words + which);
+      count = __ldcg(words + kMeans);
+    }
+    const int mean = mean_of(sum, count > 0 ? count : 1);
+    if (which < 3) {
+      const int k = coefficient_of(mean, scale.gain[which]);
+      center.mean[which] = k;
+      center.share[which] = color_share(k, scale.square[which]);
+    } else {
+      center.mean[which] = offset_of(mean, which == 3 ? grid.width : grid.height);
+      if (which == 3) center.alive = count > 0;
+    }
+  });
+}
+
 // Ends with a barrier.
 template <class T>
 __device__ void make_candidates(const Clusters& clusters, const ClusterSums* sums, int x0, int y0,
                                 Candidates<T>& s) {
   const SlicGrid& grid = clusters.grid;
-  static_assert(T::halo <= T::threads);
-  const auto own = static_cast<int>(threadIdx.x);
-  const int own_x = x0 - 1 + own % T::halo_x, own_y = y0 - 1 + own / T::halo_x;
-  const bool has_own =
-      own < T::halo && own_x >= 0 && own_y >= 0 && own_x < grid.columns && own_y < grid.rows;
-  ClusterSums own_sums;
-  if (has_own) own_sums = fetch_sums(sums + (own_y * grid.columns + own_x));
-  __syncwarp();  // fetched at once, not one by one where divisions need them
-  if (own < T::halo) {
-    s.center[own] = has_own ? center_of(own_sums, grid, clusters.scale) : Center{};
-  }
+  find_centers<T>(clusters, sums, x0, y0, s.center);
   __syncthreads();  // all centres are there
   share_out<T, T::cells * kCandidates>([&](int i) {
     const int cell = i / kCandidates, place = i % kCandidates;
-    const int cx = cell % T::cells_x, cy = cell / T::cells_x;
-    const int x = x0 + cx + place % 3 - 1, y = y0 + cy + place / 3 - 1;
-    const bool inside = x >= 0 && y >= 0 && x < grid.columns && y < grid.rows;
-    const Candidate c = candidate_of(s.center[(cy + place / 3) * T::halo_x + cx + place % 3],
-                                     inside, place, grid, clusters.scale);
+    const int cx = cell % T::cells_x + place % 3, cy = cell / T::cells_x + place / 3;
+    // Clusters outside the grid are not alive.
+    const Candidate c =
+        candidate_of(s.center[cy * T::halo_x + cx], true, place, grid, clusters.scale);
     PackedCandidate& packed = s.packed[cell][place];
     packed.first_second = pack(c.color[0], c.color[1]);
     packed.third_row = pack(c.color[2], c.row);

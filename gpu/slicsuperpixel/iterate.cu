@@ -1,9 +1,9 @@
 // One pass over the pixels an iteration: a block makes candidates from its clusters' sums, each
 // lane finds the best of nine for its pixels and adds them to counters of its own, and what a warp
 // has counted goes to the block's and the picture's sums by integer atomics, whose order does not
-// matter.
+// matter. Of cells up to 16 pixels wide, see iterate_narrow.cu.
 #include "gpu/cclabel/warp.hpp"
-#include "gpu/slicsuperpixel/candidates.hpp"
+#include "gpu/slicsuperpixel/block_sums.hpp"
 
 namespace regions::slic {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 using cclabel::warp_sum;
 
 constexpr int kNobody = kCandidates;  // counter of pixels that take no part
-constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);
 
 // A lane's sums for one place: components 0 and 2; component 1, the rows in the strip and, above
 // them, the count. Of `pixels` pixels at most in `strips` strips below each other.
@@ -68,16 +67,16 @@ struct WarpSums {
 
 template <class T, int kStep>
 __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters clusters,
-                                                                        int iteration, int phase) {
+                                                                        Turn turn, int phase) {
   constexpr int kRowStep = T::rows_at_once * kStep;
   constexpr int kPixels = (T::rows + kRowStep - 1) / kRowStep;
   using LaneCounter = Counter<kPixels * T::stack, T::stack>;
   __shared__ Candidates<T> s;
-  __shared__ uint32_t tile[T::halo][kSumWords];
+  __shared__ BlockSums<T> block;
   __shared__ LaneCounter counters[T::warps][kCandidates + 1][32];
-  share_out<T, T::halo * kSumWords>([&](int i) { tile[i / kSumWords][i % kSumWords] = 0; });
+  block.clear();
   await_last();
-  if (clusters.executed(iteration) < iteration) return;  // all threads alike
+  if (clusters.executed(turn.iteration) < turn.iteration) return;  // all threads alike
 
   const SlicGrid& grid = clusters.grid;
   const Geometry<T> geometry(grid);
@@ -86,12 +85,8 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   const int lane = static_cast<int>(threadIdx.x % 32);
   LaneCounter(*const counter)[32] = counters[threadIdx.x / 32];
 
-  make_candidates(clusters, clusters.sums[iteration % 3], x0, y0, s);
-  ClusterSums* const clear = clusters.sums[(iteration + 2) % 3];
-  share_out<T, T::cells>([&](int i) {
-    const int x = x0 + i % T::cells_x, y = y0 + i / T::cells_x;
-    if (x < grid.columns && y < grid.rows) clear[y * grid.columns + x] = {};
-  });
+  clear_sums<T>(grid, x0, y0, turn.clear);
+  make_candidates(clusters, turn.from, x0, y0, s);
 
   for_each_strip<T, T::stack>(grid, x0, y0, [&](Strip<T> strip) {
     const int first = phase + lane / T::lanes * kStep;  // strips are as high as patches
@@ -128,8 +123,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
     }
     const ClusterSums mine = packed.sums();
     if (lane < kCandidates && mine.count > 0) {
-      const int cx = strip.cell % T::cells_x, cy = strip.cell / T::cells_x;
-      uint32_t* to = tile[(cy + lane / 3) * T::halo_x + cx + lane % 3];
+      uint32_t* const to = block.of(strip.cell) + (lane / 3 * T::halo_x + lane % 3) * kSumWords;
       const auto reach_x = static_cast<uint32_t>(strip.left + (2 - lane % 3) * geometry.width);
       const auto reach_y = static_cast<uint32_t>(top + (2 - lane / 3) * geometry.height);
       for (int c = 0; c < 3; ++c) atomicAdd(to + c, mine.color[c]);
@@ -140,14 +134,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
     __syncwarp();
   });
   __syncthreads();  // the block's sums are complete
-  auto* const to = reinterpret_cast<uint32_t*>(clusters.sums[(iteration + 1) % 3]);
-  share_out<T, T::halo * kSumWords>([&](int i) {
-    const int cluster = i / kSumWords, word = i % kSumWords;
-    const uint32_t sum = tile[cluster][word];
-    if (sum == 0) return;  // also outside the grid
-    const int x = x0 - 1 + cluster % T::halo_x, y = y0 - 1 + cluster / T::halo_x;
-    atomicAdd(to + static_cast<size_t>(y * grid.columns + x) * kSumWords + word, sum);
-  });
+  block.give(grid, x0, y0, turn.to);
 }
 
 // Between iterations, if they may end early.
@@ -190,8 +177,12 @@ void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream
     iterate_adaptive(clusters, iteration, rows, stream);
   } else {
     with_shape(clusters.grid, [&]<class T>(T) {
-      launch_chained(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream,
-                     clusters, iteration, rows.phase);
+      if constexpr (T::lanes == 32) {
+        launch_chained(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream,
+                       clusters, Turn(clusters, iteration), rows.phase);
+      } else {
+        iterate_narrow(clusters, iteration, rows, stream);
+      }
     });
   }
   if (!clusters.moved) return;

@@ -88,6 +88,7 @@ void seed(const Clusters& clusters, int iterations, cudaStream_t stream) {
   }
   const size_t threads =
       cells * SeedBlock::group > 128 ? cells * SeedBlock::group : 128;  // `moved`
+  // Not in the chain, but where it begins: iterations read colours before they wait.
   launch(seed_kernel, blocks_for(threads, kThreads), kThreads, 0, stream, clusters, iterations);
 }
 
