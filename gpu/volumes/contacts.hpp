@@ -77,8 +77,9 @@ __device__ void with_touch(int wanted, const Use& use) {
 //   holds(y, z)           whether there is such a row
 //   word(w, y, z)         the number of the band's word that holds it
 //   starts(word)          the first columns of that word's nodes
-//   node(word, starts, b) the node of the word that has column b
+//   first_of(word)        the number of the first of them
 //   kIsStraight           whether all touches are straight
+//   kIsAlone              whether there is no word beside another
 struct Spot {
   uint32_t word;
   int w, y, z;
@@ -107,7 +108,8 @@ __device__ inline uint64_t touching_corners(uint32_t near, uint32_t far, uint32_
 
 // The lowest bit of each piece of `bits`, whose pieces begin at the bits of `begins`. A carry runs
 // up from where a piece begins to its first bit, or to its end.
-__device__ inline uint64_t first_of_pieces(uint64_t bits, uint64_t begins) {
+template <class Bits>
+__device__ Bits first_of_pieces(Bits bits, Bits begins) {
   return ((~bits & ~(begins >> 1)) + begins) & bits;
 }
 
@@ -119,6 +121,7 @@ struct Contacts {
   uint64_t places = 0;
   uint32_t word = 0, near = 0, starts = 0;             // of the band: rows that matter, nodes
   uint32_t other_word = 0, far = 0, other_starts = 0;  // the same of the other
+  uint32_t first = 0, other_first = 0;                 // nodes of the words
   bool enters = false, leaves = false;  // place 0, 32 touches the other's word before, behind
   // Besides, the node at the word's first column goes on from the word before.
   bool goes_on = false;
@@ -162,14 +165,21 @@ struct Contacts {
     if (touch == 0) return;
     other_word = s.word(spot.w, y, z);
     starts = s.starts(word);
+    first = s.first_of(word);
     other_starts = s.starts(other_word);
+    other_first = s.first_of(other_word);
     // A node may count from its first column on, or one place later, where no row that matters has
     // that column. Nothing in this word tells where the other band's next word begins a node.
     const auto later = [](uint32_t columns, uint32_t rows_columns) {
       return columns | static_cast<uint64_t>(columns & ~rows_columns) << 1;
     };
-    places = first_of_pieces(touch, later(starts, near) | later(other_starts, far) | (touch & 1) |
-                                        static_cast<uint64_t>(leaves) << 32);
+    const uint64_t begins = later(starts, near) | later(other_starts, far) | (touch & 1) |
+                            static_cast<uint64_t>(leaves) << 32;
+    if (Space::kIsAlone) {  // what touches at corner 32 does so at 31
+      places = first_of_pieces(static_cast<uint32_t>(touch), static_cast<uint32_t>(begins));
+    } else {
+      places = first_of_pieces(touch, begins);
+    }
   }
 
   // Keeps those that leave the word to its left or right.
@@ -183,33 +193,30 @@ struct Contacts {
   // The nodes of a contact that is left, which is taken off.
   template <class Space>
   __device__ void take(const Space& s, uint32_t& node, uint32_t& other_node) {
-    if (goes_on) {
+    if (!Space::kIsAlone && goes_on) {
       goes_on = false;
-      node = s.node(word, 1, 0);
-      other_node = s.node(word - 1, s.starts(word - 1), 31);
+      node = s.first_of(word);
+      other_node = last_of(s, word - 1);
       return;
     }
-    const int c = __ffsll(static_cast<long long>(places)) - 1;
-    places &= places - 1;
-    if (Space::kIsStraight) {
-      node = s.node(word, starts, c);
-      other_node = s.node(other_word, other_starts, c);
-      return;
-    }
-    node = s.node(word, starts, has(near, c) ? c : c - 1);
-    if (has(far, c)) {
-      other_node = s.node(other_word, other_starts, c);
-    } else if (c == 0) {
-      other_node = s.node(other_word - 1, s.starts(other_word - 1), 31);
-    } else if (c == 32 && !has(far, 31)) {
-      other_node = s.node(other_word + 1, 1, 0);
-    } else {
-      other_node = s.node(other_word, other_starts, c - 1);
-    }
+    const uint64_t beyond = places & (places - 1);
+    const auto bit = static_cast<uint32_t>(places ^ beyond);  // none: corner 32
+    places = beyond;
+    // Nodes are counted by the columns up to their own.
+    const uint32_t before = bit - 1;
+    node = first + static_cast<uint32_t>(__popc(starts & (before | (near & bit)))) - 1;
+    other_node =
+        other_first + static_cast<uint32_t>(__popc(other_starts & (before | (far & bit)))) - 1;
+    if (Space::kIsAlone) return;
+    if (bit == 1 && !(far & 1)) other_node = last_of(s, other_word - 1);
+    if (bit == 0 && !(far >> 31)) other_node = s.first_of(other_word + 1);
   }
 
  private:
-  __device__ static bool has(uint32_t bits, int c) { return c < 32 && bits >> c & 1; }
+  template <class Space>
+  __device__ static uint32_t last_of(const Space& s, uint32_t word) {
+    return s.first_of(word) + static_cast<uint32_t>(__popc(s.starts(word))) - 1;
+  }
 };
 
 // Calls visit(pair, exists) by the whole warp for the contacts of all its lanes, shared out evenly;

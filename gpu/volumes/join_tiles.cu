@@ -2,6 +2,7 @@
 // is asked for.
 #include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
+#include "gpu/volumes/room.hpp"
 #include "gpu/volumes/rows.hpp"
 #include "gpu/volumes/seam.hpp"
 #include "gpu/volumes/straight_seam.hpp"
@@ -148,9 +149,7 @@ __device__ void find_contacts(const Space& space, int touches, uint32_t& count, 
     Contacts contacts = contacts_of_turn<T, connectivity>(space, i);
     const auto mine = static_cast<uint32_t>(contacts.count());
     if (!__any_sync(cclabel::kAllLanes, mine != 0)) continue;
-    const uint32_t end = cclabel::warp_prefix_sum(mine);
-    uint32_t begin = lane == 31 ? atomicAdd(&count, end) : 0;  // in any order
-    begin = __shfl_sync(cclabel::kAllLanes, begin, 31) + end - mine;
+    const uint32_t begin = take_room(count, mine);
     for (uint32_t at = begin; at < min(begin + mine, kMost); ++at) {
       contacts.take(space, list[at].x, list[at].y);
     }

@@ -15,7 +15,6 @@ __device__ uint32_t find_nodes(Space& s) {
   uint32_t starts = 0, all;
   if (i < Space::kBands) {
     const BandWords band = s.band(Space::spot(i));
-    s.columns[i] = band.columns();
     s.node_starts[i] = starts = band.starts(connectivity);
   }
   const uint32_t before =
@@ -41,15 +40,34 @@ __device__ uint32_t first_node(const Volume& v, const TilePlace& place, int cls)
          Space::kNodes;
 }
 
+// Calls visit(root) for all roots. Where they are few, a thread has some nodes that follow each
+// other, or else one at a time.
+template <class Space, class Visit>
+__device__ void for_each_root(const Space& s, uint32_t nodes, const Visit& visit) {
+  if constexpr (Space::kHasFewRoots) {
+    constexpr uint32_t kMine = 8;
+    for (uint32_t i = threadIdx.x * kMine; i < nodes; i += Space::kThreads * kMine) {
+      for (uint32_t left = s.roots[i / 32] >> i % 32 & ((1u << kMine) - 1); left;
+           left &= left - 1) {
+        visit(i + static_cast<uint32_t>(__ffs(static_cast<int>(left)) - 1));
+      }
+    }
+  } else {
+    for (uint32_t node = threadIdx.x; node < nodes; node += Space::kThreads) {
+      if (s.parent[node] == node) visit(node);
+    }
+  }
+}
+
 // Counts the components of the class, row by row; all of s.firsts that has a voxel of the class is
 // of it.
 template <class T, class Space>
 __device__ void count_components(Space& s, uint32_t nodes) {
   const int i = static_cast<int>(threadIdx.x);
-  for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
-    if (s.parent[node] != node) continue;
-    atomicOr(&s.firsts[s.first[node] / 32], 1u << s.first[node] % 32);  // bits have no order
-  }
+  for_each_root(s, nodes, [&](uint32_t root) {
+    const uint32_t voxel = s.first[root];
+    atomicOr(&s.firsts[voxel / 32], 1u << voxel % 32);  // bits have no order
+  });
   __syncthreads();  // first voxels are complete
   const bool has_row = i < T::words;
   const auto parts = static_cast<uint32_t>(has_row ? __popc(s.firsts[i] & s.row_of(i)) : 0);
@@ -64,14 +82,29 @@ template <class T, class Space>
 __device__ void publish_nodes(Space& s, const Volume& v, const TilePlace& place, int cls,
                               uint32_t nodes) {
   const uint32_t begin = first_node<Space>(v, place, cls);
-  for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
-    const uint32_t root = s.parent[node], voxel = s.first[root], row = voxel / 32;
+  const auto number_of = [&](uint32_t voxel) {
+    const uint32_t row = voxel / 32;
     const uint32_t earlier = s.firsts[row] & s.row_of(static_cast<int>(row)) &
                              cclabel::below(static_cast<int>(voxel % 32));
-    const uint32_t number = s.parts_before[row] + static_cast<uint32_t>(__popc(earlier));
-    v.component[begin + node] = static_cast<uint16_t>(number);
+    return s.parts_before[row] + static_cast<uint32_t>(__popc(earlier));
+  };
+  const auto plant = [&](uint32_t number, uint32_t voxel) {
     const uint32_t at = begin + number;
-    if (root == node) v.forest[at] = entry_of(id_in_tile<T>(v, place, voxel), at);
+    v.forest[at] = entry_of(id_in_tile<T>(v, place, voxel), at);
+  };
+  if constexpr (Space::kHasFewRoots) {
+    for_each_root(s, nodes, [&](uint32_t root) {
+      const uint32_t voxel = s.first[root], number = number_of(voxel);
+      plant(number, voxel);
+      s.first[root] = static_cast<uint16_t>(number);
+    });
+    __syncthreads();  // roots are numbered
+  }
+  for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
+    const uint32_t root = s.parent[node], known = s.first[root];
+    const uint32_t number = Space::kHasFewRoots ? known : number_of(known);
+    v.component[begin + node] = static_cast<uint16_t>(number);
+    if (!Space::kHasFewRoots && root == node) plant(number, known);
   }
   const auto i = static_cast<int>(threadIdx.x);
   const Spot spot = Space::spot(i);
@@ -111,7 +144,6 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
       static_cast<size_t>((place.layer * v.stack.slices + z) * v.stack.slice.height + y) * v.words +
       place.w;
   if (exists) v.bits[at] = s.row_of(i);
-  const Share<Space> share;
   for (int c = 0; c < v.classes; ++c) {
     if (c > 0) {
       __syncthreads();  // nobody needs the class before
@@ -119,7 +151,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
       __syncthreads();  // bits are those of background
     }
     const uint32_t nodes = find_nodes<connectivity>(s);
-    join_nodes<Space, connectivity>(s, share, nodes);
+    join_nodes<Space, connectivity>(s, nodes);
     count_components<T>(s, nodes);
     publish_nodes<T>(s, v, place, c, nodes);
   }
@@ -169,6 +201,9 @@ void label_tiles(const Subject& subject, const Levels& levels, const Volume& vol
     case Connectivity::eight:
       return launch_tiles<FlatTile, Connectivity::eighteen>(subject, levels, volume, stream);
     case Connectivity::six:
+      if (volume.all_tiles() <= kFewTiles) {
+        return launch_tiles<BusyTile, Connectivity::six>(subject, levels, volume, stream);
+      }
       return launch_tiles<CubeTile, Connectivity::six>(subject, levels, volume, stream);
     case Connectivity::eighteen:
       return launch_tiles<CubeTile, Connectivity::eighteen>(subject, levels, volume, stream);

@@ -46,7 +46,7 @@ struct ByteReader {
   template <class T, class Put>
   __device__ void read(Put put, const Volume& v, const TilePlace& place, int level) const {
     constexpr int kRows = T::threads / 2, kTurns = T::words / kRows;
-    static_assert(T::words % kRows == 0 && kTurns % 2 == 0,
+    static_assert(T::words % kRows == 0 && (kTurns == 1 || kTurns % 2 == 0),
                   "two threads a row, and no row is left");
     const int half = static_cast<int>(threadIdx.x % 2), x = place.w * 32 + half * 16;
     uint32_t bits[kTurns];
@@ -57,13 +57,18 @@ struct ByteReader {
       const bool exists = y < v.stack.slice.height && z < v.stack.slices && level <= 255;
       bits[k] = exists ? half_word(x, z * v.stack.slice.height + y, level) : 0;
     }
-    // Each puts every second of their rows.
+    if constexpr (kTurns == 1) {
+      const uint32_t other = __shfl_down_sync(cclabel::kAllLanes, bits[0], 1);
+      if (half == 0) put(static_cast<int>(threadIdx.x / 2), bits[0] | other << 16);
+    } else {
+      // Each puts every second of their rows.
 #pragma unroll
-    for (int k = 0; k < kTurns; k += 2) {
-      const uint32_t given = half ? bits[k] : bits[k + 1];
-      const uint32_t got = __shfl_xor_sync(cclabel::kAllLanes, given, 1);
-      const uint32_t word = half ? got | bits[k + 1] << 16 : bits[k] | got << 16;
-      put((k + half) * kRows + static_cast<int>(threadIdx.x / 2), word);
+      for (int k = 0; k < kTurns; k += 2) {
+        const uint32_t given = half ? bits[k] : bits[k + 1];
+        const uint32_t got = __shfl_xor_sync(cclabel::kAllLanes, given, 1);
+        const uint32_t word = half ? got | bits[k + 1] << 16 : bits[k] | got << 16;
+        put((k + half) * kRows + static_cast<int>(threadIdx.x / 2), word);
+      }
     }
   }
 

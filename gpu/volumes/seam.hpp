@@ -14,7 +14,7 @@ namespace regions::volumes {
 template <class T, Connectivity connectivity, int threads>
 struct Seam {
   using Inner = Tile<T, connectivity>;
-  static constexpr bool kIsStraight = connectivity == Connectivity::six;
+  static constexpr bool kIsStraight = connectivity == Connectivity::six, kIsAlone = false;
   // Straight touches reach no word and no row behind the tile's.
   static constexpr int kWords = kIsStraight ? 2 : 3;
   static constexpr int kRows = T::rows + (kIsStraight ? 1 : 2);
@@ -67,9 +67,7 @@ struct Seam {
     return static_cast<uint32_t>((band_z * kBandsY + band_y) * kWords + w + 1);
   }
   __device__ uint32_t starts(uint32_t word) const { return node_starts[word]; }
-  __device__ uint32_t node(uint32_t word, uint32_t starts, int b) const {
-    return node_of({starts, first_node[word]}, b);
-  }
+  __device__ uint32_t first_of(uint32_t word) const { return first_node[word]; }
 
   __device__ BandWords band(int w, int y, int z) const {
     BandWords words;

@@ -20,11 +20,10 @@ struct FacingNodes {
   }
 };
 
-// Every second node of a word. A place is the last column that two nodes have in common, gaps of
-// theirs included: where neither band begins another one behind it.
+// Of a word, every kParts-th node. A place is the last column that two nodes have in common, gaps
+// of theirs included: where neither band begins another one behind it.
 template <class Space>
 struct StraightContacts {
-  FacingNodes own;
   FacingNodes facing[2];  // the band before in the slice, the one in the slice before
   uint32_t row[2];
   uint32_t word, first_voxel;  // of the band
@@ -34,15 +33,14 @@ struct StraightContacts {
     row[0] = s.row(0, spot.y, spot.z);
     row[1] = s.row(0, spot.y + 1, spot.z);
     first_voxel = static_cast<uint32_t>(spot.z * Space::kRows + spot.y) * 32;
-    own.starts = s.node_starts[spot.word];
-    own.before = s.nodes_before[spot.word];
+    const uint32_t starts = s.node_starts[spot.word];
     const uint32_t above = s.row(0, spot.y - 1, spot.z);
     const uint32_t touch_above = row[0] & above;
     if (touch_above) {
       FacingNodes& f = facing[0];
       f.starts = s.node_starts[spot.word - 1];
       f.before = s.nodes_before[spot.word - 1];
-      f.places = ends_of_pieces(touch_above, own.starts | f.starts);
+      f.places = ends_of_pieces(touch_above, starts | f.starts);
     }
     if (Space::kSlices == 1 || spot.z == 0) return;
     const uint32_t touch = row[0] & s.row(0, spot.y, spot.z - 1);
@@ -53,42 +51,29 @@ struct StraightContacts {
     FacingNodes& f = facing[1];
     f.starts = s.node_starts[spot.word - Space::kBandsY];
     f.before = s.nodes_before[spot.word - Space::kBandsY];
-    const uint32_t begins = own.starts | f.starts;
+    const uint32_t begins = starts | f.starts;
     f.places = ends_of_pieces(touch_behind, begins) & ~ends_of_pieces(known, begins);
   }
 
-  // Calls visit(node, first voxel, parent) for all nodes of the thread, which are every second one
-  // of the word's: hangs each below one that it touches. The contacts with others are left, and
-  // those of the other thread's nodes taken off.
+  // Calls visit(node, first voxel, parent) for all nodes of the thread: hangs each below one that
+  // it touches. The contacts with others are left, and those of other threads' nodes taken off.
   template <class Visit>
-  __device__ void plant(const Visit& visit) {
-    static_assert(Space::kParts == 2, "two threads have a word");
-    const bool is_second = threadIdx.x % 2;
-    uint32_t node = own.before + is_second;
+  __device__ void plant(const Space& s, const Visit& visit) {
     uint32_t left_above = 0, left_behind = 0;
-    for (uint32_t left = is_second ? own.starts & (own.starts - 1) : own.starts; left;) {
-      const uint32_t bit = left & (0u - left);
-      const uint32_t later = own.starts & ~(bit | (bit - 1));
-      const uint32_t columns = ((later & (0u - later)) - 1) & ~(bit - 1);
+    for_each_node(s, word, [&](uint32_t node, uint32_t columns) {
       const uint32_t here = row[0] & columns, below = row[1] & columns;
       const uint32_t voxel = static_cast<uint32_t>(here ? __ffs(static_cast<int>(here)) - 1
                                                         : __ffs(static_cast<int>(below)) + 31);
-      uint32_t above = facing[0].places & columns, behind = facing[1].places & columns;
-      uint32_t parent = node;
-      if (above) {
-        parent = facing[0].node(above ^ (above - 1));
-        above &= above - 1;
-      } else if (behind) {
-        parent = facing[1].node(behind ^ (behind - 1));
-        behind &= behind - 1;
-      }
-      left_above |= above;
-      left_behind |= behind;
-      visit(node, first_voxel + voxel, parent);
-      node += 2;
-      left &= left - 1;
-      left &= left - 1;
-    }
+      // Lanes differ in which band faces, if any does: each chooses, and none waits.
+      const uint32_t above = facing[0].places & columns, behind = facing[1].places & columns;
+      const FacingNodes first = {above ? above : behind,
+                                 above ? facing[0].starts : facing[1].starts,
+                                 above ? facing[0].before : facing[1].before};
+      left_above |= above & (above - 1);
+      left_behind |= above ? behind : behind & (behind - 1);
+      const uint32_t parent = first.node(first.places ^ (first.places - 1));
+      visit(node, first_voxel + voxel, first.places ? parent : node);
+    });
     facing[0].places = left_above;
     facing[1].places = left_behind;
   }
@@ -97,11 +82,13 @@ struct StraightContacts {
 
   // A contact that is left, which is taken off: its word, which band that faces, and the place.
   __device__ ushort2 take() {
-    const uint32_t is_behind = facing[0].places == 0;
-    uint32_t& places = facing[0].places ? facing[0].places : facing[1].places;
+    const bool is_behind = facing[0].places == 0;
+    const uint32_t places = is_behind ? facing[1].places : facing[0].places;
     const auto place = static_cast<uint32_t>(__ffs(static_cast<int>(places)) - 1);
-    places &= places - 1;
-    return make_ushort2(static_cast<uint16_t>(word << 6 | is_behind << 5 | place), 0);
+    const uint32_t left = places & (places - 1);
+    facing[0].places = is_behind ? 0 : left;
+    if (is_behind) facing[1].places = left;
+    return make_ushort2(static_cast<uint16_t>(word << 6 | (is_behind ? 32u : 0u) | place), 0);
   }
   // Its nodes: found by whoever joins them, as threads have few contacts or many.
   __device__ static ushort2 nodes(const Space& s, ushort2 contact) {

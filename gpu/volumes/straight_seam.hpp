@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/volumes/pieces.hpp"
+#include "gpu/volumes/room.hpp"
 #include "gpu/volumes/seam.hpp"
 
 #ifdef __CUDACC__
@@ -77,10 +78,7 @@ struct StraightSeam {
       sides |= static_cast<uint32_t>(goes_on(b)) << k;
     }
     const auto mine = static_cast<uint32_t>(__popc(found.places) + __popc(sides));
-    const uint32_t end = cclabel::warp_prefix_sum(mine);
-    uint32_t begin = lane == 31 ? atomicAdd(&count, end) : 0;  // in any order
-    begin = __shfl_sync(cclabel::kAllLanes, begin, 31);
-    uint2* to = pairs + begin + end - mine;
+    uint2* to = pairs + take_room(count, mine);
     for (uint32_t left = found.places; left; left &= left - 1) {
       const uint32_t up_to = left ^ (left - 1);
       *to++ = {found.near.first + static_cast<uint32_t>(__popc(found.near.starts & up_to)) - 1,

@@ -6,17 +6,19 @@
 namespace regions::volumes {
 
 // A tile is a word (32 voxels) wide, `rows` high and `slices` deep; a block of `threads` labels it.
-template <int rows_, int slices_>
+template <int rows_, int slices_, int threads_ = 256>
 struct TileShape {
   static constexpr int rows = rows_;
   static constexpr int slices = slices_;
   static constexpr int words = rows * slices;
-  // 512 threads lost 20% at 256^3, 26-connected, and won 3% at 128^3 (H200, bench 2026-11-21).
-  static constexpr int threads = 256;
+  static constexpr int threads = threads_;
   // Of a multiprocessor. 5 leave more registers, and lost 1% to 3% where nodes are many.
-  static constexpr int blocks = 6;
+  static constexpr int blocks = 1536 / threads;
 };
 using CubeTile = TileShape<16, 16>;
+// For 6 neighbours where there are few tiles: 512 threads won 3% to 4% at 128^3 (noise of densities
+// 20 to 50), and lost 20% at 256^3, 26-connected (H200, 2026-11-22).
+using BusyTile = TileShape<16, 16, 512>;
 using FlatTile = TileShape<256, 1>;  // of a picture at several thresholds
 
 // A block joins a tile to others, and mostly waits for memory: many small ones at a time, or, where

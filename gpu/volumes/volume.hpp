@@ -131,9 +131,11 @@ struct TilePlace {
   int w, y, z, layer, cls;
   uint32_t index;  // counted through all layers
   __device__ explicit TilePlace(const Volume& v) {
-    const auto row = static_cast<int>(blockIdx.z), volume = row / v.tiles_z;
+    // Mostly there is one volume: divisions are saved.
+    const auto row = static_cast<int>(blockIdx.z);
+    const int volume = row < v.tiles_z ? 0 : row / v.tiles_z;
     const int tile_z = row - volume * v.tiles_z;
-    cls = volume / v.stack.layers;
+    cls = volume < v.stack.layers ? 0 : volume / v.stack.layers;
     layer = volume - cls * v.stack.layers;
     w = static_cast<int>(blockIdx.x);
     y = static_cast<int>(blockIdx.y) * v.tile_rows;

@@ -35,11 +35,11 @@ struct TileRows {
         step_z(v.tile_rows > kStep ? 0 : kStep / v.tile_rows),
         step_rows(step_z * v.stack.slice.height + step_y),
         step_bands((step_z / v.band_slices << across_bits) + step_y / kBandRows) {}
-  // A word for each row; for each class, two for each band, and one and a half for each node.
+  // A word for each row; for each class, two for each band and each node.
   size_t shared_bytes(const Volume& v) const {
     return kRows * sizeof(uint32_t) +
            static_cast<size_t>(v.classes) * (2 * static_cast<size_t>(bands) * sizeof(uint32_t) +
-                                             size_t{room} * (sizeof(uint32_t) + sizeof(uint16_t)));
+                                             size_t{room} * 2 * sizeof(uint32_t));
   }
 };
 
@@ -56,12 +56,11 @@ struct WrittenTile {
   const Volume& v;
   const TileRows& shape;
   const TilePlace place;
-  uint32_t* bits;    // [rows] foreground
-  uint32_t* starts;  // [class][bands] first columns of nodes
-  uint32_t* counts;  // [class][bands] nodes of the tile before the word
-  uint32_t* labels;  // [class][room] of components
-  uint4* component;  // [class][room] 16 bits each: of nodes
-  uint16_t* lost;    // [class][room] components that are no region, in the place of `component`
+  uint32_t* bits;     // [rows] foreground
+  uint32_t* starts;   // [class][bands] first columns of nodes
+  uint32_t* counts;   // [class][bands] nodes of the tile before the word
+  uint32_t* labels;   // [class][room] of components
+  uint32_t* of_node;  // [class][room] labels of nodes
 
   __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint4* shared)
       : v(volume), shape(rows), place(volume) {
@@ -69,8 +68,7 @@ struct WrittenTile {
     starts = bits + kRows;
     counts = starts + v.classes * shape.bands;
     labels = counts + v.classes * shape.bands;
-    component = reinterpret_cast<uint4*>(labels + v.classes * shape.room);
-    lost = reinterpret_cast<uint16_t*>(component);
+    of_node = labels + v.classes * shape.room;
   }
 
   __device__ int y_of(int r) const { return place.y + (r & (v.tile_rows - 1)); }
@@ -97,6 +95,11 @@ struct WrittenTile {
     uint32_t firsts = 0;  // of regions
     uint32_t before = 0;  // regions that start before the word
   };
+
+  // A class's components that are no region, in the place of its `of_node`.
+  __device__ uint16_t* lost(int cls) const {
+    return reinterpret_cast<uint16_t*>(of_node + cls * shape.room);
+  }
 
   // Reads the rows.
   __device__ Begun read() const {
@@ -144,7 +147,7 @@ struct WrittenTile {
     if (all > shape.room) return all;
     uint32_t component_of_class = sums >> 16;
     const auto mine = static_cast<uint32_t>(__popc(parts & ~begun.firsts));
-    uint16_t* list = lost + cls * shape.room;
+    uint16_t* list = lost(cls);
     if (mine) list += atomicAdd(&lost_count, mine);  // in any order
     for (uint32_t left = parts; left; left &= left - 1) {
       const int bit = __ffs(static_cast<int>(left)) - 1;
@@ -177,12 +180,23 @@ struct WrittenTile {
     }
     return fetched;
   }
+  // Labels nodes as their components.
   __device__ void put(int cls, uint32_t nodes, const Fetched& fetched) const {
-    uint4* to = component + cls * shape.room / Fetched::kOfQuad;
+    const uint32_t* of_component = labels + cls * shape.room;
+    auto* to = reinterpret_cast<uint4*>(of_node + cls * shape.room);
+    // Behind the last node there is anything; all that have room there have a place.
+    const auto label = [&](uint32_t component) {
+      return of_component[component & (shape.room - 1)];
+    };
+    const auto pair = [&](uint32_t two) { return uint2{label(two), label(two >> 16)}; };
 #pragma unroll
     for (uint32_t k = 0; k < Fetched::kQuads; ++k) {
       const uint32_t at = k * kThreads + threadIdx.x;
-      if (at * Fetched::kOfQuad < nodes) to[at] = fetched.quad[k];
+      if (at * Fetched::kOfQuad >= nodes) continue;
+      const uint4& quad = fetched.quad[k];
+      const uint2 a = pair(quad.x), b = pair(quad.y), c = pair(quad.z), d = pair(quad.w);
+      to[2 * at] = make_uint4(a.x, a.y, b.x, b.y);
+      to[2 * at + 1] = make_uint4(c.x, c.y, d.x, d.y);
     }
   }
 
@@ -192,7 +206,7 @@ struct WrittenTile {
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t start = threadIdx.x - lane; start < count; start += kThreads) {
       const bool exists = start + lane < count;
-      const uint32_t component = lost[cls * shape.room + (exists ? start + lane : start)];
+      const uint32_t component = lost(cls)[exists ? start + lane : start];
       const Entry root = flatten(v.forest, first_node(cls) + component, exists);
       if (exists) of_class[component] = label_of_first(v.firsts, v.before, id_of_entry(root));
     }
@@ -203,14 +217,13 @@ struct WrittenTile {
     const uint32_t here = of_class(bits[r], cls) >> b & 15;
     if (!here) return;
     const uint32_t begins = starts[cls * shape.bands + band];
-    const auto* numbers = reinterpret_cast<const uint16_t*>(component) + cls * shape.room;
-    const uint32_t* of_component = labels + cls * shape.room;
+    const uint32_t* found = of_node + cls * shape.room;
     int node =
         static_cast<int>(counts[cls * shape.bands + band]) + __popc(begins & cclabel::up_to(b)) - 1;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (k > 0) node += static_cast<int>(begins >> (b + k) & 1);
-      if (here >> k & 1) label[k] = of_component[numbers[node]];
+      if (here >> k & 1) label[k] = found[node];
     }
   }
 
