@@ -157,7 +157,8 @@ __global__ __launch_bounds__(kLast) void finish_kernel(Joining joining) {
   const int rounds = counts.wide_rounds();
   const JoinLists lists(joining.pieces, counts, rounds);
   if (lists.edge_count == 0) return;
-  const uint32_t wanted = counts.has_few(rounds) ? 1 : lists.edge_count / JoinRounds::few_edges + 1;
+  const uint32_t wanted =
+      counts.has_few(rounds) ? 1 : lists.edge_count / JoinRounds::last_edges + 1;
   const uint32_t blocks = min(gridDim.x, wanted);
   if (blockIdx.x >= blocks) return;
   if (blocks == 1) {

@@ -32,9 +32,10 @@ struct Joining {
   // Returns whether one is small.
   __device__ bool touch(uint32_t a, uint32_t b, int turn) const {
     const Piece one = pieces.piece_of(a), other = pieces.piece_of(b);
-    const uint32_t first = __ldcg(pieces.first + a), first_other = __ldcg(pieces.first + b);
     const bool small = one.area < least, small_other = other.area < least;
     if (!small && !small_other) return false;
+    // Mostly neither is: only now are these fetched.
+    const uint32_t first = __ldcg(pieces.first + a), first_other = __ldcg(pieces.first + b);
     const uint32_t distance = piece_distance(one, other, scale);
     unsigned long long* const choice = pieces.choice[turn];
     if (small) atomicMin(choice + a, choice_of(distance, first_other));

@@ -65,41 +65,69 @@ __device__ uint32_t before_in_row(const Pieces& pieces, uint32_t first, uint32_t
 // First pixels in earlier rows of the picture, for every (1 << shift)th row: as many as shared
 // memory has room for.
 struct EarlierRows {
-  static constexpr int kMost = 4096;
-  uint32_t* before;
+  static constexpr int kMost = 4096, kBatch = 8;
+  uint32_t* before;        // of rows, those in a thread's share alone
+  uint32_t* before_batch;  // of threads' shares
   int shift;
 
   __device__ EarlierRows(const Pieces& pieces, uint32_t* room)
-      : before(room), shift(shift_for(pieces)) {}
+      : before(room + kMost / kBatch), before_batch(room), shift(shift_for(pieces)) {}
   static REGIONS_HD int shift_for(const Pieces& pieces) {
     int shift = 0;
     while (pieces.size.height > kMost << shift) ++shift;
     return shift;
   }
   static size_t bytes(const Pieces& pieces) {
-    return ((static_cast<size_t>(pieces.size.height) >> shift_for(pieces)) + 1) * sizeof(uint32_t);
+    return ((static_cast<size_t>(pieces.size.height) >> shift_for(pieces)) + 1 + kMost / kBatch) *
+           sizeof(uint32_t);
   }
   __device__ uint32_t before_row(const Pieces& pieces, uint32_t y) const {
-    uint32_t sum = before[y >> shift];
+    uint32_t sum = before[y >> shift] + before_batch[(y >> shift) / kBatch];
     for (uint32_t row = y >> shift << shift; row < y; ++row) sum += pieces.row_firsts[row];
     return sum;
   }
-  // All threads of the block, each a share of the rows. Ends with a barrier.
-  __device__ void add_up(const Pieces& pieces, uint32_t (&warp_firsts)[T::threads / 32]) {
-    constexpr int kWarps = T::threads / 32, kBatch = 4;
+  // First pixels in the rows of `entry` and the ones after it.
+  template <int kCount>
+  __device__ void fetch(const Pieces& pieces, int entry, uint32_t (&count)[kCount]) const {
+    const int height = pieces.size.height;
+#pragma unroll
+    for (int k = 0; k < kCount; k += 4) {
+      if (shift == 0 && entry + k < height) {  // there is room for a multiple of four
+        const uint4 four = *reinterpret_cast<const uint4*>(pieces.row_firsts + entry + k);
+        const uint32_t counts[] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int j = 0; j < 4; ++j) count[k + j] = entry + k + j < height ? counts[j] : 0;
+      }
+    }
+    if (shift == 0) return;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      for (int row = (entry + k) << shift; row < min((entry + k + 1) << shift, height); ++row) {
+        count[k] += pieces.row_firsts[row];
+      }
+    }
+  }
+  // All threads of the block, each a share of the rows. Ends with a barrier. Calls meanwhile() when
+  // rows have been fetched, for what waits for memory, too.
+  template <class Meanwhile>
+  __device__ void add_up(const Pieces& pieces, uint32_t (&warp_firsts)[T::threads / 32],
+                         Meanwhile meanwhile) {
+    constexpr int kWarps = T::threads / 32;
     const int height = pieces.size.height, warp = static_cast<int>(threadIdx.x / 32);
     uint32_t earlier = 0;
     for (int start = 0; start << shift < height; start += kBatch * T::threads) {
       const int entry = start + kBatch * static_cast<int>(threadIdx.x);
-      uint32_t count[kBatch] = {}, own = 0;
+      uint32_t own = 0;
+      {
+        uint32_t count[kBatch] = {};
+        fetch(pieces, entry, count);
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        for (int row = (entry + k) << shift; row < min((entry + k + 1) << shift, height); ++row) {
-          count[k] += pieces.row_firsts[row];
+        for (int k = 0; k < kBatch; ++k) {
+          if ((entry + k) << shift < height) before[entry + k] = own;
+          own += count[k];
         }
       }
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) own += count[k];
+      if (start == 0) meanwhile();
       const uint32_t up_to_own = cclabel::warp_prefix_sum(own);
       if (start > 0) __syncthreads();  // the last sums are read
       if (threadIdx.x % 32 == 31) warp_firsts[warp] = up_to_own;
@@ -110,11 +138,7 @@ struct EarlierRows {
         if (w < warp) sum += warp_firsts[w];
         earlier += warp_firsts[w];
       }
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        if ((entry + k) << shift < height) before[entry + k] = sum;
-        sum += count[k];
-      }
+      if (entry << shift < height) before_batch[entry / kBatch] = sum;
     }
     __syncthreads();  // all rows are known
     if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *pieces.total = earlier;
@@ -179,16 +203,26 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
   wait_for_earlier();
   const auto root_of = [&](uint32_t i) { return pieces.parent[tile.id(pieces, i)]; };
   const bool is_small = tile.count <= T::threads;
-  uint32_t first = 0;  // of the component of this thread's number
-  if (is_small && threadIdx.x < tile.count) first = pieces.first[root_of(threadIdx.x)];
+  // Of the piece of the component of this thread's number: the first pixel's row, and the label
+  // counted from there.
+  uint32_t first_row = 0, in_row = 0;
+  const bool has_own = is_small && threadIdx.x < tile.count;
+  const uint32_t root = has_own ? root_of(threadIdx.x) : 0;
   EarlierRows rows(pieces, before);
-  rows.add_up(pieces, warp_firsts);
-  const auto label_of = [&](uint32_t first_pixel) {
-    const uint32_t y = first_pixel / static_cast<uint32_t>(pieces.stride);
-    return rows.before_row(pieces, y) + before_in_row(pieces, first_pixel, y) + 1;
+  rows.add_up(pieces, warp_firsts, [&] {
+    if (!has_own) return;
+    const uint32_t first = pieces.first[root];
+    first_row = first / static_cast<uint32_t>(pieces.stride);
+    in_row = before_in_row(pieces, first, first_row) + 1;
+  });
+  const auto label_of = [&](uint32_t first) {
+    const uint32_t y = first / static_cast<uint32_t>(pieces.stride);
+    return rows.before_row(pieces, y) + before_in_row(pieces, first, y) + 1;
   };
   if (is_small) {
-    if (threadIdx.x < tile.count) label[threadIdx.x] = label_of(first);
+    if (threadIdx.x < tile.count) {
+      label[threadIdx.x] = rows.before_row(pieces, first_row) + in_row;
+    }
   } else if (!roots.list(tile.count, root_of, label)) {
     for (uint32_t i = threadIdx.x; i < tile.count; i += T::threads) {
       label[i] = label_of(pieces.first[root_of(i)]);

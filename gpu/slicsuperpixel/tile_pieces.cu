@@ -9,8 +9,8 @@ namespace {
 using cclabel::kAllLanes;
 using T = PieceTile;
 
-// Numbers the components, in no particular order, and makes them known. Ends with a barrier.
-__device__ void number_components(Forest& s, const Pieces& pieces, const TileOfBlock& tile) {
+// Numbers the roots, in no particular order, and makes their components known.
+__device__ void number_roots(Forest& s, const Pieces& pieces, const TileOfBlock& tile) {
   for_each_run(s, [&](int run, bool exists) {
     const bool is_root = exists && s.is_root(run);
     const unsigned roots = __ballot_sync(kAllLanes, is_root);
@@ -31,12 +31,6 @@ __device__ void number_components(Forest& s, const Pieces& pieces, const TileOfB
     // Those beyond what shared memory sums are summed where they will stand.
     if (number >= T::measured) pieces.piece[id] = {};
   });
-  __syncthreads();  // roots are numbered
-  for_each_run(s, [&](int run, bool exists) {
-    if (exists && !s.is_root(run)) s.parent[run] |= s.parent[s.parent[run]] & 0xffff0000u;
-  });
-  if (threadIdx.x == 0) pieces.count[tile.tile] = s.count;
-  __syncthreads();  // all runs have numbers
 }
 
 // What a thread has of one component.
@@ -160,9 +154,11 @@ __global__ __launch_bounds__(T::threads,
   __syncthreads();  // trees are flat before they are united
   unite_runs(s, contacts);
   __syncthreads();  // no tree is united with another after this
+  number_roots(s, pieces, tile);
+  __syncthreads();  // roots are numbered
+  if (threadIdx.x == 0) pieces.count[tile.tile] = s.count;
   flatten(s);
-  __syncthreads();  // trees are flat
-  number_components(s, pieces, tile);
+  __syncthreads();  // trees are flat, and all runs have numbers
   const Contact contact(s, source.codes, pieces, tile);
   __syncthreads();  // what this tile says of itself is written
   const bool second = arrive(pieces, tile);

@@ -148,19 +148,33 @@ __device__ inline uint32_t link_runs(Forest& s, const Segment& segment) {
   return contacts;
 }
 
-// Hangs each run directly below its root. A thread writes no entries but its own, and
-// others' only shorten its way: this is pointer jumping. Written by atomics, as in
+// Hangs each run directly below its root, with what is known of that in the upper bits. A thread
+// writes no entries but its own, and others' only shorten its way: this is pointer jumping, of a
+// few runs of a thread at a time, since all it does is wait. Written by atomics, as in
 // cclabel/tiles.hpp.
 __device__ inline void flatten(Forest& s) {
+  constexpr uint32_t kBatch = 4, kThreads = PieceTile::threads, kRun = 0xffff;
   const volatile uint32_t* const parent = s.parent;
-  for_each_run(s, [&](int run, bool exists) {
-    if (!exists) return;
-    uint32_t above = parent[run];
-    for (uint32_t beyond = parent[above]; beyond != above; beyond = parent[above]) {
-      atomicExch(s.parent + run, beyond);
-      above = beyond;
+  for (uint32_t start = threadIdx.x; start < s.runs; start += kBatch * kThreads) {
+    uint32_t own[kBatch], above[kBatch];
+#pragma unroll
+    for (uint32_t k = 0; k < kBatch; ++k) {  // the first run is a root, and stays as it is
+      own[k] = parent[start + k * kThreads < s.runs ? start + k * kThreads : 0];
     }
-  });
+    bool jumped = true;
+    while (jumped) {
+#pragma unroll
+      for (uint32_t k = 0; k < kBatch; ++k) above[k] = parent[own[k] & kRun];
+      jumped = false;
+#pragma unroll
+      for (uint32_t k = 0; k < kBatch; ++k) {
+        if (above[k] == own[k]) continue;
+        atomicExch(s.parent + start + k * kThreads, above[k]);
+        own[k] = above[k];
+        jumped = true;
+      }
+    }
+  }
 }
 
 __device__ inline void unite_runs(Forest& s, uint32_t contacts) {

@@ -80,7 +80,8 @@ struct JoinRounds {
   static constexpr int follow_blocks = 528, choose_blocks = 1056;
   static constexpr int few_edges = 4096, few_small = 2048;
   static constexpr int last_threads = 1024;
-  static constexpr int most_blocks = 66;  // leaves room for other frames' kernels beside them
+  static constexpr int last_edges = 1024;  // of each block, if there are several
+  static constexpr int most_blocks = 66;   // leaves room for other frames' kernels beside them
 };
 
 struct NumberBlock {
