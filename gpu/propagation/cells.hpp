@@ -37,7 +37,7 @@ struct Cells {
 
   volumes::Firsts regions() const {
     const auto pitch = static_cast<uint32_t>(stack.slice.width);
-    return {stack, pitch, words(), firsts, before, sums, area, total};
+    return {stack, 1, pitch, words(), firsts, before, sums, area, total};
   }
   REGIONS_HD uint32_t count() const { return static_cast<uint32_t>(stack.size().area()); }
   REGIONS_HD uint32_t words() const { return (count() + 31) / 32; }

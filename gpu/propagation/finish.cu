@@ -47,7 +47,8 @@ __global__ __launch_bounds__(kNumberThreads) void count_kernel(Cells cells) {
 __device__ uint32_t number_of(const Cells& cells, uint32_t cell) {
   const uint32_t label = cells.label[cell];
   if (!label) return 0;
-  return volumes::label_of_first(cells.firsts, cells.before, cells.first[label - 1]);
+  const uint32_t first = cells.first[label - 1];
+  return volumes::label_of_first(cells.firsts, cells.before, first / 32, first);
 }
 
 __global__ __launch_bounds__(kThreads) void sum_areas_kernel(Cells cells) {

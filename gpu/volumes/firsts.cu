@@ -20,13 +20,13 @@ template <class Visit>
 __device__ void for_each_region(const Firsts& f, Visit visit) {
   const uint32_t word = blockIdx.x * kRowThreads + threadIdx.x;
   if (word >= f.words) return;
-  for (uint32_t bits = f.bits[word]; bits; bits &= bits - 1) {
+  for (uint32_t bits = f.bits[f.place_of(word)]; bits; bits &= bits - 1) {
     visit(word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1));
   }
 }
 
 __device__ void drop(const Firsts& f, uint32_t region) {
-  f.bits[region / 32] &= ~(1u << region % 32);  // nobody else's word
+  f.bits[f.place_of(region / 32)] &= ~(1u << region % 32);  // nobody else's word
   atomicSub(f.sums + region / 32 / Firsts::kSumWords, 1u);
 }
 
@@ -49,11 +49,18 @@ __global__ __launch_bounds__(kRowThreads) void drop_smallest_kernel(
   });
 }
 
+// The bits word by word in raster order, where the numbers were.
+__global__ __launch_bounds__(kRowThreads) void line_up_kernel(Firsts f) {
+  const uint32_t word = blockIdx.x * kRowThreads + threadIdx.x;
+  if (word < f.words) f.before[word] = f.bits[f.place_of(word)];
+}
+
 __global__ __launch_bounds__(kThreads) void number_kernel(Firsts f, Count which, Records records) {
   __shared__ uint32_t warp_sums[kThreads / 32];
   wait_for_earlier();
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
-  const uint32_t firsts = word < f.words ? f.bits[word] : 0;  // on its way with the sums
+  const uint32_t place = f.place_of(word);
+  const uint32_t firsts = word < f.words ? f.bits[place] : 0;  // on its way with the sums
   uint32_t earlier = 0;
   for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kThreads) earlier += f.sums[k];
   uint32_t start;
@@ -70,7 +77,7 @@ __global__ __launch_bounds__(kThreads) void number_kernel(Firsts f, Count which,
   // of them (1.2 of 29 us at 128^3, H200, 2026-11-21).
   let_next_start();
   if (word >= f.words) return;
-  f.before[word] = label;
+  f.before[place] = label;
   for (uint32_t bits = firsts; bits && label < records.capacity; bits &= bits - 1) {
     const uint32_t id = word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1);
     ++label;
@@ -97,8 +104,9 @@ void drop_smallest(const Firsts& firsts, uint32_t limit, cclabel::Selection* sel
   cclabel::Tiles words = {};  // as find_largest() reads them: one word a row
   words.stride = 32;
   words.size.height = static_cast<int>(firsts.words);
-  words.firsts = firsts.bits;
+  words.firsts = firsts.before;
   words.total = firsts.total;
+  launch(line_up_kernel, blocks_for(firsts.words, kRowThreads), kRowThreads, 0, stream, firsts);
   cclabel::find_largest(words, areas, selection, stream);
   launch(drop_smallest_kernel, blocks_for(firsts.words, kRowThreads), kRowThreads, 0, stream,
          firsts, areas, selection);

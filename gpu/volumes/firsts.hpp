@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/cclabel/phases.hpp"
+#include "gpu/volumes/piles.hpp"
 
 namespace regions::volumes {
 
@@ -11,6 +12,7 @@ using cclabel::Records;
 
 struct Firsts {
   Stack stack;
+  uint32_t in_row;   // words that are piled (piles.hpp); 1 where they follow each other
   uint32_t pitch;    // ids from a row to the next
   uint32_t words;    // of the bits
   uint32_t* bits;    // [words] first voxels of regions
@@ -20,14 +22,18 @@ struct Firsts {
   uint32_t* total;   // [2] regions, and those of them that have a label
 
   static constexpr uint32_t kSumWords = 1024;
+
+  // Where a word is, counted in raster order.
+  REGIONS_HD uint32_t place_of(uint32_t word) const { return RowPiles::at(word, in_row); }
 };
 
 #ifdef __CUDACC__
 
-// The label of the region with this id; 0 if it is of none, or of one that was filtered out.
+// The label of the region with this id, whose word is at `place`; 0 if it is of none, or of one
+// that was filtered out.
 __device__ inline uint32_t label_of_first(const uint32_t* bits, const uint32_t* before,
-                                          uint32_t id) {
-  const uint32_t word = bits[id / 32], earlier = before[id / 32];
+                                          uint32_t place, uint32_t id) {
+  const uint32_t word = bits[place], earlier = before[place];
   const auto bit = static_cast<int>(id % 32);
   if (!(word >> bit & 1)) return 0;
   return earlier + static_cast<uint32_t>(__popc(word & cclabel::below(bit))) + 1;

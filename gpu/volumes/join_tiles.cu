@@ -88,7 +88,7 @@ __device__ void join(const Volume& v, uint64_t pair, bool wanted, Changes<Block>
       unite(v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), wanted);
   if (lost == kNoEntry) return;
   const uint32_t id = id_of_entry(lost);
-  atomicAnd(v.firsts + id / 32, ~(1u << id % 32));
+  atomicAnd(v.firsts + RowPiles::at(id / 32, static_cast<uint32_t>(v.words)), ~(1u << id % 32));
   changes.add(v, id / 32, ~0u);
 }
 
@@ -107,7 +107,8 @@ struct BegunParts {
       const int y = place.y + i % T::rows, z = place.z + i / T::rows;
       const bool exists = place.cls == 0 && y < v.stack.slice.height && z < v.stack.slices;
       word[k] = v.id_of(place.layer, place.w, y, z, 0) / 32;
-      parts[k] = exists ? v.parts[word[k]] : 0;
+      const int row = (place.layer * v.stack.slices + z) * v.stack.slice.height + y;
+      parts[k] = exists ? v.parts[v.place_of(row, place.w)] : 0;
     }
   }
   __device__ void count(const Volume& v, Changes<Block>& changes) const {
@@ -232,7 +233,7 @@ __global__ __launch_bounds__(RowBlock::threads) void settle_kernel(Volume v) {
   const uint32_t word = blockIdx.x * RowBlock::threads + threadIdx.x;
   const bool exists = word < v.row_words();
   const RowWord row(v, exists ? word : 0);
-  uint32_t lost = exists ? v.parts[word] & ~v.firsts[word] : 0;
+  uint32_t lost = exists ? v.parts[row.at] & ~v.firsts[row.at] : 0;
   while (const uint32_t lanes = __ballot_sync(cclabel::kAllLanes, lost != 0)) {
     const bool has_one = lost != 0;
     uint32_t place = 0;

@@ -140,9 +140,8 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
   __syncthreads();  // bits are complete
   const int y = place.y + i % T::rows, z = place.z + i / T::rows;
   const bool exists = i < T::words && y < v.stack.slice.height && z < v.stack.slices;
-  const size_t at =
-      static_cast<size_t>((place.layer * v.stack.slices + z) * v.stack.slice.height + y) * v.words +
-      place.w;
+  const uint32_t at =
+      v.place_of((place.layer * v.stack.slices + z) * v.stack.slice.height + y, place.w);
   if (exists) v.bits[at] = s.row_of(i);
   for (int c = 0; c < v.classes; ++c) {
     if (c > 0) {

@@ -26,7 +26,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Volume v, ConstFrame 
         const int b = __ffs(static_cast<int>(left)) - 1;
         const uint32_t run = run_from(left, b);
         left &= ~run;
-        label = label_of_first(v.firsts, v.before, region_of_node(v, row.node_at(c, b)));
+        label = label_of_region(v, region_of_node(v, row.node_at(c, b)));
         if (label > records.capacity) label = 0;
         if (label) {
           piece.area = static_cast<uint32_t>(__popc(run));

@@ -35,25 +35,27 @@ struct Seam {
     };
 #pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kSlices * kRows * kWords; i += threads) {
-      const int w = place.w - 1 + i % kWords, row = i / kWords;
-      const int y = place.y - 1 + row % kRows, z = place.z - 1 + row / kRows;
+      const int row = i % kRows, word_in_row = i / kRows % kWords, slice_ = i / kRows / kWords;
+      const int w = place.w - 1 + word_in_row, y = place.y - 1 + row, z = place.z - 1 + slice_;
       uint32_t word = 0;
       if (exists(w, y, z)) {
         const int of_stack = (place.layer * v.stack.slices + z) * slice.height + y;
-        word = v.bits[static_cast<size_t>(of_stack) * v.words + w];
+        word = v.bits[v.place_of(of_stack, w)];
         if (place.cls != 0) word = ~word & inside(v, w);
       }
-      bits[i] = word;
+      bits[(slice_ * kRows + row) * kWords + word_in_row] = word;
     }
 #pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kBandsZ * kBandsY * kWords; i += threads) {
-      const int w = place.w - 1 + i % kWords, band = i / kWords;
-      const int y = place.y + (band % kBandsY - 1) * kBandRows;
-      const int z = place.z + (band / kBandsY - 1) * Inner::kBandSlices;
+      const int band = i % kBandsY, word_in_row = i / kBandsY % kWords, slab = i / kBandsY / kWords;
+      const int w = place.w - 1 + word_in_row;
+      const int y = place.y + (band - 1) * kBandRows;
+      const int z = place.z + (slab - 1) * Inner::kBandSlices;
       WordNodes nodes = {};
       if (exists(w, y, z)) nodes = v.nodes[band_word(v, place.cls, place.layer, w, y, z)];
-      node_starts[i] = nodes.starts;
-      first_node[i] = nodes.first;
+      const int to = (slab * kBandsY + band) * kWords + word_in_row;
+      node_starts[to] = nodes.starts;
+      first_node[to] = nodes.first;
     }
   }
 

@@ -30,7 +30,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   pieces_.classes = setup.has_background ? 2 : 1;
   // Bands of one slice are the most.
   const Volume rows = shaped(pieces_, most, Connectivity::six);
-  const size_t words = static_cast<size_t>(most.rows()) * static_cast<size_t>(rows.words);
+  const size_t words =
+      RowPiles::room(static_cast<size_t>(most.rows()), static_cast<size_t>(rows.words));
   const size_t nodes = nodes_of(pieces_, most);
   const size_t all = std::max(words * static_cast<size_t>(rows.classes) * 32, nodes);
   expects(all < kNone,
@@ -42,7 +43,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   expects(slabs <= kMostSlabs, "on CUDA, slices of all thresholds and classes are up to " +
                                    std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
-  const size_t bands = static_cast<size_t>(slabs) * rows.slab_words();
+  const size_t bands =
+      BandPiles::room(static_cast<size_t>(slabs * rows.bands_y), static_cast<size_t>(rows.words));
   memory_.reserve(pieces_.nodes, bands);
   memory_.reserve(pieces_.component, nodes);
   memory_.reserve(pieces_.forest, nodes);

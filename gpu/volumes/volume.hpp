@@ -18,6 +18,7 @@
 #include "gpu/volumes/bands.hpp"
 #include "gpu/volumes/firsts.hpp"
 #include "gpu/volumes/forest.hpp"
+#include "gpu/volumes/piles.hpp"
 
 namespace regions::volumes {
 
@@ -48,6 +49,7 @@ struct Volume {
   // Components that are no region need not hang directly below their roots: enough to write labels.
   bool unsettled = false;
 
+  // Words of rows, and of bands, are where place_of() and band_word() say.
   uint32_t* bits;       // [layer][z][y][words] foreground
   WordNodes* nodes;     // [class][layer][bands_z][bands_y][words] of bands
   uint16_t* component;  // [layer][tile][class][tile_nodes()] number of each node's component
@@ -59,14 +61,13 @@ struct Volume {
   uint32_t* sums;       // [words of firsts / Firsts::kSumWords] regions that start there
   uint32_t* total;      // [2] regions, and those of them that have a label
 
-  REGIONS_HD uint32_t slab_words() const { return static_cast<uint32_t>(bands_y * words); }
   REGIONS_HD uint32_t sum_count() const {
     return (row_words() + Firsts::kSumWords - 1) / Firsts::kSumWords;
   }
   REGIONS_HD uint32_t row_words() const { return static_cast<uint32_t>(stack.rows() * words); }
   Firsts regions() const {
     const auto in_row = static_cast<uint32_t>(words);
-    return {stack, in_row * 32, row_words(), firsts, before, sums, area, total};
+    return {stack, in_row, in_row * 32, row_words(), firsts, before, sums, area, total};
   }
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
   uint32_t all_tiles() const { return tiles() * static_cast<uint32_t>(stack.layers); }
@@ -76,6 +77,11 @@ struct Volume {
     return (static_cast<uint32_t>(row) * static_cast<uint32_t>(words) + static_cast<uint32_t>(w)) *
                32 +
            static_cast<uint32_t>(bit);
+  }
+  // Where word w of a row of the stack is.
+  REGIONS_HD uint32_t place_of(int row, int w) const {
+    return RowPiles::at(static_cast<uint32_t>(row), static_cast<uint32_t>(w),
+                        static_cast<uint32_t>(words));
   }
   // Room for the bands, and the nodes, of a tile and class.
   REGIONS_HD int tile_bands() const {
@@ -106,13 +112,20 @@ __device__ inline uint32_t run_from(uint32_t bits, int b) {
 // The word of the band that a row belongs to.
 __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w, int y, int z) {
   const int slab = (cls * v.stack.layers + layer) * v.bands_z + (z >> (v.band_slices - 1));
-  return static_cast<uint32_t>((slab * v.bands_y + y / kBandRows) * v.words + w);
+  return BandPiles::at(static_cast<uint32_t>(slab * v.bands_y + y / kBandRows),
+                       static_cast<uint32_t>(w), static_cast<uint32_t>(v.words));
 }
 
 // The place in the forest of a node's component. Nodes of a tile and class, a power of two, have as
 // many places.
 __device__ inline uint32_t place_of_node(const Volume& v, uint32_t node) {
   return (node & ~(static_cast<uint32_t>(v.tile_nodes()) - 1)) + v.component[node];
+}
+
+// The label of the region with this id, see label_of_first().
+__device__ inline uint32_t label_of_region(const Volume& v, uint32_t id) {
+  return label_of_first(v.firsts, v.before, RowPiles::at(id / 32, static_cast<uint32_t>(v.words)),
+                        id);
 }
 
 // The id of a node's region; not where unsettled.

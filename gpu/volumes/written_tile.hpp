@@ -47,7 +47,7 @@ struct TileRows {
 __device__ inline uint32_t label_above(const Volume& v, uint32_t place) {
   Entry above = v.forest[place], beyond;
   while ((beyond = v.forest[place_of_entry(above)]) != above) above = beyond;
-  return label_of_first(v.firsts, v.before, id_of_entry(above));
+  return label_of_region(v, id_of_entry(above));
 }
 
 // What a tile's rows are and how its components came out. The whole block calls all functions.
@@ -106,7 +106,7 @@ struct WrittenTile {
     const int r = static_cast<int>(threadIdx.x);
     if (r >= kRows) return {};
     const bool exists = holds(r);
-    const size_t at = exists ? static_cast<size_t>(row_of(r)) * v.words + place.w : 0;
+    const uint32_t at = exists ? v.place_of(row_of(r), place.w) : 0;
     bits[r] = exists ? v.bits[at] : 0;
     if (!exists) return {};
     return {v.parts[at], v.firsts[at], v.before[at]};
@@ -208,7 +208,7 @@ struct WrittenTile {
       const bool exists = start + lane < count;
       const uint32_t component = lost(cls)[exists ? start + lane : start];
       const Entry root = flatten(v.forest, first_node(cls) + component, exists);
-      if (exists) of_class[component] = label_of_first(v.firsts, v.before, id_of_entry(root));
+      if (exists) of_class[component] = label_of_region(v, id_of_entry(root));
     }
   }
 
