@@ -54,7 +54,9 @@ class Runs(TranscodeCase):
     def test_progress_on_a_terminal(self):
         clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
         reader, writer = pty.openpty()
-        work = subprocess.Popen([str(PROGRAM), "-o", str(self.out), "--filter", UNTOUCHED, str(clip)],
+        # However quick the machine is, it takes a second, and progress is told four times.
+        slow = f"identity sleep-time=20000 ! {UNTOUCHED}"
+        work = subprocess.Popen([str(PROGRAM), "-o", str(self.out), "--filter", slow, str(clip)],
                                 stdout=writer, stderr=writer)
         os.close(writer)
         shown = b""
