@@ -23,6 +23,21 @@ void with_shape(const SlicGrid& grid, Use use) {
   use(WideCells());
 }
 
+// Calls use.template operator()<step>() for the step of the rows that take part.
+template <class Use>
+void with_step(RowChoice rows, Use use) {
+  switch (rows.step) {
+    case 1:
+      return use.template operator()<1>();
+    case 2:
+      return use.template operator()<2>();
+    case 3:
+      return use.template operator()<3>();
+    default:
+      return use.template operator()<4>();
+  }
+}
+
 template <class T>
 dim3 blocks_of(const SlicGrid& grid) {
   return {blocks_for(static_cast<size_t>(grid.columns), T::cells_x),

@@ -10,7 +10,6 @@
 
 namespace regions::slic {
 
-constexpr int kNobody = kCandidates;    // counter of pixels that take no part
 constexpr int kLast = kCandidates - 1;  // the candidate that does not fit in with eight others
 constexpr int kCountedAtOnce = 8;       // pixels of a lane: 8 of 255 are below 2048
 

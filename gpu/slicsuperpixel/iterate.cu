@@ -10,8 +10,6 @@ namespace {
 
 using cclabel::warp_sum;
 
-constexpr int kNobody = kCandidates;  // counter of pixels that take no part
-
 // A lane's sums for one place: components 0 and 2; component 1, the rows in the strip and, above
 // them, the count. Of `pixels` pixels at most in `strips` strips below each other.
 template <int pixels, int strips>
@@ -156,20 +154,6 @@ __global__ __launch_bounds__(PixelBlock::threads) void movement_kernel(Clusters 
   }
 }
 
-template <class T>
-auto kernel_for(int step) {
-  switch (step) {
-    case 1:
-      return iterate_kernel<T, 1>;
-    case 2:
-      return iterate_kernel<T, 2>;
-    case 3:
-      return iterate_kernel<T, 3>;
-    default:
-      return iterate_kernel<T, 4>;
-  }
-}
-
 }  // namespace
 
 void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream) {
@@ -178,8 +162,10 @@ void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream
   } else {
     with_shape(clusters.grid, [&]<class T>(T) {
       if constexpr (T::lanes == 32) {
-        launch_chained(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream,
-                       clusters, Turn(clusters, iteration), rows.phase);
+        with_step(rows, [&]<int step>() {
+          launch_chained(iterate_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0,
+                         stream, clusters, Turn(clusters, iteration), rows.phase);
+        });
       } else {
         iterate_narrow(clusters, iteration, rows, stream);
       }

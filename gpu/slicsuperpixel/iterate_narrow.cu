@@ -118,27 +118,15 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   block.give(grid, x0, y0, turn.to);
 }
 
-template <class T>
-auto kernel_for(int step) {
-  switch (step) {
-    case 1:
-      return iterate_kernel<T, 1>;
-    case 2:
-      return iterate_kernel<T, 2>;
-    case 3:
-      return iterate_kernel<T, 3>;
-    default:
-      return iterate_kernel<T, 4>;
-  }
-}
-
 }  // namespace
 
 void iterate_narrow(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream) {
   with_shape(clusters.grid, [&]<class T>(T) {
     if constexpr (T::lanes == 16) {
-      launch_chained(kernel_for<T>(rows.step), blocks_of<T>(clusters.grid), T::threads, 0, stream,
-                     clusters, Turn(clusters, iteration), rows.phase);
+      with_step(rows, [&]<int step>() {
+        launch_chained(iterate_kernel<T, step>, blocks_of<T>(clusters.grid), T::threads, 0, stream,
+                       clusters, Turn(clusters, iteration), rows.phase);
+      });
     }
   });
 }
