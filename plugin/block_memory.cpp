@@ -168,11 +168,6 @@ void free_forgotten(GstBufferPool* pool) {
   }
 }
 
-MemoryError no_memory_for(const char* what) {
-  return MemoryError(std::string("no memory for ") + what + (why_no_memory.empty() ? "" : ": ") +
-                     why_no_memory);
-}
-
 }  // namespace
 
 GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
@@ -185,10 +180,17 @@ GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t 
   return make_pool(backend, FALSE, nullptr, bytes, min_buffers);
 }
 
+MemoryAttempt::MemoryAttempt() { why_no_memory.clear(); }
+
+MemoryError MemoryAttempt::error(const char* what) const {
+  return MemoryError(std::string("no memory for ") + what + (why_no_memory.empty() ? "" : ": ") +
+                     why_no_memory);
+}
+
 std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {
-  why_no_memory.clear();
+  const MemoryAttempt attempt;
   if (!gst_buffer_pool_set_active(pool, TRUE)) {
-    const MemoryError error = no_memory_for(what);
+    const MemoryError error = attempt.error(what);
     free_forgotten(pool);
     gst_object_unref(pool);
     throw error;
@@ -201,9 +203,9 @@ std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {
 
 GstBuffer* acquire(GstBufferPool* pool, const char* what) {
   GstBuffer* buffer = nullptr;
-  why_no_memory.clear();
+  const MemoryAttempt attempt;
   if (gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr) == GST_FLOW_OK) return buffer;
-  throw no_memory_for(what);
+  throw attempt.error(what);
 }
 
 bool is_pinned(GstBuffer* buffer) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/backend.hpp"
+#include "core/error.hpp"
 
 namespace regions {
 
@@ -19,6 +20,15 @@ GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps
 // brings a device's bytes to the host; with GST_MAP_CUDA it gives the device address.
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
+
+// An attempt of this thread to get memory of these pools by way of GStreamer, which tells that
+// there is none, but not why.
+class MemoryAttempt {
+ public:
+  MemoryAttempt();  // forgets why attempts before it failed
+  // To tell if it fails: that there is no memory for `what`, and why.
+  MemoryError error(const char* what) const;
+};
 
 // Starts one of these pools; with the last owner it stops and goes. Throws MemoryError that tells
 // why there is no memory for `what`.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugin/allocation.hpp"
+#include "plugin/block_memory.hpp"
 #include "plugin/clicks.hpp"
 #include "plugin/filter_properties.hpp"
 #include "plugin/negotiation.hpp"
@@ -75,13 +76,12 @@ void set_context(GstElement* element, GstContext* context) {
 GstCaps* on_transform_caps(GstBaseTransform* base, GstPadDirection direction, GstCaps* caps,
                            GstCaps* filter) {
   FilterStream& stream = stream_of(base);
-  const Picture picture = stream.engine().picture();
+  Engine& engine = stream.engine();
   GstCaps* result =
-      transform_caps(direction, caps, picture, stream.uses_cuda(), stream.engine().layers());
+      transform_caps(direction, caps, engine.picture(), stream.uses_cuda(), engine.layers());
   if (filter) {
     GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref(result);
-    result = filtered;
+    gst_caps_unref(std::exchange(result, filtered));
   }
   return result;
 }
@@ -175,10 +175,11 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
   FilterStream& stream = stream_of(base);
   GstBuffer* output = nullptr;
   if (stream.picture() > Picture::drawn_on) {
+    const MemoryAttempt attempt;
     const GstFlowReturn flow =
         GST_BASE_TRANSFORM_CLASS(parent_class)->prepare_output_buffer(base, input, &output);
     if (flow != GST_FLOW_OK) {
-      if (flow == GST_FLOW_ERROR) stream.report(MemoryError("no memory for an output picture"));
+      if (flow == GST_FLOW_ERROR) stream.report(attempt.error("an output picture"));
       gst_buffer_unref(input);
       return flow;
     }
