@@ -1,4 +1,4 @@
-// GstAllocator and GstMemory over Block.
+// GstAllocator, GstMemory and GstBufferPool over Block.
 #include "plugin/block_memory.hpp"
 
 #include <mutex>
@@ -136,6 +136,25 @@ void block_allocator_class_init(RegionsBlockAllocatorClass* klass) {
   G_OBJECT_CLASS(klass)->finalize = block_allocator_finalize;
 }
 
+struct RegionsBlockPool {
+  GstBufferPool parent;
+};
+using RegionsBlockPoolClass = GstBufferPoolClass;
+
+G_DEFINE_TYPE(RegionsBlockPool, block_pool, GST_TYPE_BUFFER_POOL)
+
+// Of a pool that cannot make all of its buffers GStreamer (seen with 1.22) forgets those it made.
+gboolean block_pool_start(GstBufferPool* pool) {
+  const auto* base = GST_BUFFER_POOL_CLASS(block_pool_parent_class);
+  if (base->start(pool)) return TRUE;
+  base->stop(pool);  // frees them
+  return FALSE;
+}
+
+void block_pool_init(RegionsBlockPool*) {}
+
+void block_pool_class_init(RegionsBlockPoolClass* klass) { klass->start = block_pool_start; }
+
 GstBufferPool* make_pool(const std::shared_ptr<Backend>& backend, gboolean pinned, GstCaps* caps,
                          size_t bytes, unsigned min_buffers) {
   auto* allocator =
@@ -146,26 +165,14 @@ GstBufferPool* make_pool(const std::shared_ptr<Backend>& backend, gboolean pinne
   allocator->parent.mem_type = pinned ? kPinnedType : kDeviceType;
 
   // The picture pool lets upstream keep its rows as the caps say; other sizes come by GstVideoMeta.
-  GstBufferPool* pool = gst_buffer_pool_new();
+  auto* pool = static_cast<GstBufferPool*>(g_object_new(block_pool_get_type(), nullptr));
+  gst_object_ref_sink(pool);
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), min_buffers, 0);
   gst_buffer_pool_config_set_allocator(config, &allocator->parent, nullptr);
   gst_buffer_pool_set_config(pool, config);
   gst_object_unref(allocator);
   return pool;
-}
-
-// Of a pool that could not make all of its buffers GStreamer (seen with 1.22) forgets those it
-// made. As one that need make none it starts, and frees them when it stops.
-void free_forgotten(GstBufferPool* pool) {
-  GstStructure* config = gst_buffer_pool_get_config(pool);
-  GstCaps* caps = nullptr;
-  guint size = 0, most = 0;
-  gst_buffer_pool_config_get_params(config, &caps, &size, nullptr, &most);
-  gst_buffer_pool_config_set_params(config, caps, size, 0, most);
-  if (gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE)) {
-    gst_buffer_pool_set_active(pool, FALSE);
-  }
 }
 
 }  // namespace
@@ -191,7 +198,6 @@ std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {
   const MemoryAttempt attempt;
   if (!gst_buffer_pool_set_active(pool, TRUE)) {
     const MemoryError error = attempt.error(what);
-    free_forgotten(pool);
     gst_object_unref(pool);
     throw error;
   }
