@@ -175,7 +175,7 @@ int run(int count, char** words) {
     } else if (word == "--quick") {
       quick = true;
     } else if (word == "--side" && i + 1 < count) {
-      sides.push_back(std::stoi(words[++i]));
+      sides.push_back(whole_number(words[++i]));
     } else {
       expects(word.rfind("--", 0) != 0, "unknown option '" + word + "'");
       contents.push_back(word);

@@ -198,7 +198,7 @@ int run(int count, char** words) {
     if (word == "--solver") {
       wanted = words[++i];
     } else if (word == "--runs") {
-      effort.least_runs = std::stoi(words[++i]);
+      effort.least_runs = whole_number(words[++i]);
     } else if (word == "--seconds") {
       effort.seconds = std::stod(words[++i]);
     } else {

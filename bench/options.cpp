@@ -5,18 +5,10 @@
 #include <functional>
 #include <regex>
 
+#include "bench/program.hpp"
+
 namespace regions {
 namespace {
-
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
 
 template <class Number>
 Number number_of(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "bench/program.hpp"
 #include "bench/stand.hpp"
 #include "cpu/backend.hpp"
 
@@ -25,8 +26,12 @@ void write_labels(const Picture& picture, const char* connectivity, const Case& 
 }
 
 int run(int count, char** words) {
+  if (count == 2 && std::strcmp(words[1], "--contents") == 0) {
+    for (const auto name : contents()) std::printf("%s\n", std::string(name).c_str());
+    return 0;
+  }
   expects(count >= 4, "usage: picture CONTENT WIDTH HEIGHT [4] [8] | picture --contents");
-  Case task{.content = words[1], .size = {std::atoi(words[2]), std::atoi(words[3])}};
+  Case task{.content = words[1], .size = {whole_number(words[2]), whole_number(words[3])}};
   task.params.output = CcOutput::none;
   const Picture picture = make_picture(task.content, task.size);
   write(picture.pixels.data(), picture.pixels.size());
@@ -38,14 +43,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  if (count == 2 && std::strcmp(words[1], "--contents") == 0) {
-    for (const auto name : regions::contents()) std::printf("%s\n", std::string(name).c_str());
-    return 0;
-  }
-  try {
-    return regions::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "picture: %s\n", error.what());
-    return 2;
-  }
+  return regions::run_program("picture", regions::run, count, words);
 }

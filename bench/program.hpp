@@ -35,14 +35,20 @@ inline int whole_number(const std::string& text) {
   return value;
 }
 
-// Of a list with commas.
-inline std::vector<int> whole_numbers(const std::string& text) {
-  std::vector<int> numbers;
+// The parts of a list with commas.
+inline std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
   for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find(',', start), text.size());
-    numbers.push_back(whole_number(text.substr(start, end - start)));
+    parts.push_back(text.substr(start, end - start));
     start = end + 1;
   }
+  return parts;
+}
+
+inline std::vector<int> whole_numbers(const std::string& text) {
+  std::vector<int> numbers;
+  for (const std::string& part : split(text)) numbers.push_back(whole_number(part));
   return numbers;
 }
 

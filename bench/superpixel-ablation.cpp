@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/cuda.hpp"
+#include "bench/program.hpp"
 #include "bench/superpixels.hpp"
 #include "core/packed.hpp"
 #include "gpu/slicsuperpixel/slot.hpp"
@@ -133,8 +134,9 @@ class Ablation {
 };
 
 int run(int count, char** words) {
-  const Size size = count > 2 ? Size{std::atoi(words[1]), std::atoi(words[2])} : Size{4096, 2048};
-  Ablation ablation(size, count > 3 ? std::atoi(words[3]) : 128);
+  const Size size =
+      count > 2 ? Size{whole_number(words[1]), whole_number(words[2])} : Size{4096, 2048};
+  Ablation ablation(size, count > 3 ? whole_number(words[3]) : 128);
   ablation.read();
   for (int step = 1; step <= 7; ++step) ablation.time_step(step);
   ablation.time_ours();
@@ -145,10 +147,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  try {
-    return regions::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "superpixel-ablation: %s\n", error.what());
-    return 2;
-  }
+  return regions::run_program("superpixel-ablation", regions::run, count, words);
 }

@@ -9,9 +9,9 @@
 
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "bench/cuda.hpp"
 #include "bench/program.hpp"
 #include "cpu/backend.hpp"
@@ -33,7 +33,7 @@ Task parse(int count, char** words) {
           "usage: superpixels WIDTH HEIGHT [cpu|cuda] [tracks|time] [--threads N] "
           "[--set NAME=VALUE]…");
   Task task;
-  task.size = {std::atoi(words[1]), std::atoi(words[2])};
+  task.size = {whole_number(words[1]), whole_number(words[2])};
   task.params.output = SlicOutput::none;
   for (int i = 3; i < count; ++i) {
     const std::string word = words[i];
@@ -128,17 +128,15 @@ class Stage {
       median = times.graph.median;
       fastest = times.graph.fastest;
     } else {
-      std::clock_t least = 0;
       const auto frame = [&](int) {
-        const std::clock_t before = std::clock();
+        const double before = cpu_time_us();
         algorithm_->enqueue(job_, task_.params, *queue_);
         queue_->record();
         queue_->wait();
-        const std::clock_t took = std::clock() - before;
-        if (least == 0 || took < least) least = took;
+        const double took = cpu_time_us() - before;
+        if (cpu == 0 || took < cpu) cpu = took;
       };
       const Timing timing = time_calls(1, frame, {.least_runs = 20, .seconds = 2});
-      cpu = static_cast<double>(least) / CLOCKS_PER_SEC * 1e6;
       median = timing.median;
       fastest = timing.fastest;
     }
@@ -146,8 +144,7 @@ class Stage {
     queue_->wait();
     std::printf(
         "{\"what\": \"superpixels\", \"width\": %d, \"height\": %d, \"superpixels\": %u, \"us\": "
-        "%.1f, "
-        "\"fastest_us\": %.1f, \"cpu_us\": %.1f}\n",
+        "%.1f, \"fastest_us\": %.1f, \"cpu_us\": %.1f}\n",
         task_.size.width, task_.size.height, *total_.as<uint32_t>(), median, fastest, cpu);
   }
 

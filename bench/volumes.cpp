@@ -1,7 +1,6 @@
 // volumes [--json] [--cpu|--cuda] [--sizes 128,256] [--contents smooth,…] [--connectivity 6,18,26]
-// [--thresholds]: times cclabel on cubes of gray
-// values, 6-, 18- and 26-connected, and at 64 thresholds at once. On the GPU every answer is
-// compared with the CPU's first.
+// [--thresholds]: times cclabel on cubes of gray values, 6-, 18- and 26-connected, and at 64
+// thresholds at once. On the GPU every answer is compared with the CPU's first.
 // volumes --raw CONTENT SIZE: the cube's bytes, for other programs.
 #include <algorithm>
 #include <cstdio>
@@ -20,18 +19,9 @@ namespace {
 
 struct Options {
   bool json = false, cpu = true, cuda = true, thresholds = false;
-  std::vector<std::string> sizes = {"128", "256"}, contents, connectivity = {"6", "18", "26"};
+  std::vector<int> sizes = {128, 256}, connectivity = {6, 18, 26};
+  std::vector<std::string> contents;
 };
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    parts.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 struct Row {
   std::string content;
@@ -141,12 +131,12 @@ int walk(const Options& options) {
   if (options.thresholds) contents = {"smooth", "uniform"};
   if (!options.contents.empty()) contents = options.contents;
   bool right = true;
-  for (const std::string& side : options.sizes) {
+  for (const int side : options.sizes) {
     for (const std::string& content : contents) {
-      Cube cube(options, gpu, content, std::stoi(side));
-      for (const std::string& connectivity : options.connectivity) {
-        if (options.thresholds && connectivity != "26") continue;
-        right &= cube.measure(static_cast<Connectivity>(std::stoi(connectivity)));
+      Cube cube(options, gpu, content, side);
+      for (const int connectivity : options.connectivity) {
+        if (options.thresholds && connectivity != 26) continue;
+        right &= cube.measure(static_cast<Connectivity>(connectivity));
       }
     }
   }
@@ -158,7 +148,7 @@ int run(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (word == "--raw" && i + 2 < count) {
-      const std::vector<uint8_t> cube = make_cube(words[i + 1], std::stoi(words[i + 2]));
+      const std::vector<uint8_t> cube = make_cube(words[i + 1], whole_number(words[i + 2]));
       return std::fwrite(cube.data(), 1, cube.size(), stdout) == cube.size() ? 0 : 1;
     }
     if (word == "--json") {
@@ -170,11 +160,11 @@ int run(int count, char** words) {
     } else if (word == "--thresholds") {
       options.thresholds = true;
     } else if (word == "--sizes" && i + 1 < count) {
-      options.sizes = split(words[++i]);
+      options.sizes = whole_numbers(words[++i]);
     } else if (word == "--contents" && i + 1 < count) {
       options.contents = split(words[++i]);
     } else if (word == "--connectivity" && i + 1 < count) {
-      options.connectivity = split(words[++i]);
+      options.connectivity = whole_numbers(words[++i]);
     } else {
       throw InputError("unknown option '" + word + "'");
     }
