@@ -21,9 +21,6 @@ struct Turn {
         clear(clusters.sums[(i + 2) % 3]) {}
 };
 
-// Of cells up to 16 pixels wide, where iterate() calls it.
-void iterate_narrow(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
-
 #ifdef __CUDACC__
 
 // Of the clusters that a block's pixels may choose.

@@ -50,6 +50,8 @@ void read_colors(const ConstFrame& frame, const ColorReader& reader, const Color
 // Fills sums[0], clears sums[1] and `moved`.
 void seed(const Clusters& clusters, int iterations, cudaStream_t stream);
 void iterate(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
+// Of cells up to 16 pixels wide, where iterate() calls it.
+void iterate_narrow(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
 // Of slico, where the two of slic call them.
 void iterate_adaptive(const Clusters& clusters, int iteration, RowChoice rows, cudaStream_t stream);
 void write_adaptive_codes(const Clusters& clusters, int iterations, Image<uint8_t> codes,
