@@ -151,6 +151,27 @@ TEST_F(CcLabelVolumeCuda, EveryCriterion) {
   }
 }
 
+// From a thousand tiles on, blocks have other shapes (gpu/volumes/tuning.hpp).
+TEST_F(CcLabelVolumeCuda, ManyTiles) {
+  for (const char* content : {"noise", "clouds"}) {
+    const Volume volume = make_volume(content, {8261, 17}, 17);  // 259 x 2 x 2 tiles
+    for (const Connectivity connectivity : kSpatial) {
+      CcLabelParams params;
+      params.connectivity = connectivity;
+      params.threshold = 0.6;
+      expect_equal(volume, params, false);
+      params.label_background = true;
+      expect_equal(volume, params, false);
+    }
+    for (const Connectivity flat : {Connectivity::four, Connectivity::eight}) {
+      CcLabelParams params;
+      params.connectivity = flat;
+      params.thresholds = std::vector<double>{0.5, 0.6, 0.7};
+      expect_equal(make_volume(content, {5600, 300}, 1), params, false);  // 175 x 2 x 3
+    }
+  }
+}
+
 // Races do not show in one run, nor in small volumes.
 TEST_F(CcLabelVolumeCuda, LargeOnesAgreeTimeAfterTime) {
   for (const char* content : {"noise", "sparse", "helix", "comb", "clouds"}) {
