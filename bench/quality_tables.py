@@ -21,7 +21,7 @@ def rows_of(name):
 
 
 def elsewhere(rows):
-    """Peers without packages, if these rows are of the pictures on which they were measured."""
+    """Peers without packages, if these rows are of as many pictures as they were measured on."""
     told = anchors()["superpixel_quality"]
     return told if rows and rows[0]["images"] == told["images"] else {"rows": [], "beside": []}
 
