@@ -1,16 +1,19 @@
 // Where the nodes of a band touch those of earlier bands: in a tile by itself, or across tiles.
 #pragma once
 
-#include "gpu/cclabel/warp.hpp"
+#include "gpu/volumes/pieces.hpp"
 #include "gpu/volumes/volume.hpp"
 
 #ifdef __CUDACC__
 
 namespace regions::volumes {
 
+// Contacts that lists have room for, a thread.
+inline constexpr int kPairs = 4;
+
 // How rows touch that lie beside each other.
 enum class Reach : uint8_t {
-  straight,  // equal columns; of two rows beside two, each to the one at its place
+  straight,  // equal columns of one row each
   slanted,   // columns beside each other, too; rows put together
   crossed,   // of two rows beside two: slanted to the one at its place, straight to the other one
 };
@@ -24,18 +27,9 @@ struct Touch {
   __device__ constexpr bool is_slanted() const { return reach != Reach::straight; }
 };
 
-// The touches by connectivity. That of nodes in neighbouring words of a band comes before all.
+// The touches by connectivity, where that is more than face to face (straight.hpp).
 template <Connectivity connectivity>
 struct Touches;
-template <>
-struct Touches<Connectivity::six> {
-  static constexpr int count = 2;
-  __device__ static constexpr Touch of(int k) {
-    constexpr Touch all[] = {{0, 0, -1, 0, 1, 1, Reach::straight},
-                             {0, 0, 0, -1, 2, 1, Reach::straight}};
-    return all[k];
-  }
-};
 template <>
 struct Touches<Connectivity::eighteen> {
   static constexpr int count = 4;
@@ -74,12 +68,9 @@ __device__ void with_touch(int wanted, const Use& use) {
 
 // A band's word of a Space, and its first row and slice there. A Space has
 //   row(w, y, z)          the word w of a row; 0 outside
-//   holds(y, z)           whether there is such a row
 //   word(w, y, z)         the number of the band's word that holds it
 //   starts(word)          the first columns of that word's nodes
 //   first_of(word)        the number of the first of them
-//   kIsStraight           whether all touches are straight
-//   kIsAlone              whether there is no word beside another
 struct Spot {
   uint32_t word;
   int w, y, z;
@@ -97,153 +88,100 @@ struct RowPair {
   __device__ uint32_t joint() const { return row[0] | row[1]; }
 };
 
-// The corners at which voxels of a row touch those of another, whose last voxel before the word and
-// first one behind it are given. Corner c, 0..32, lies left of column c.
-__device__ inline uint64_t touching_corners(uint32_t near, uint32_t far, uint32_t before,
-                                            uint32_t behind) {
-  const uint64_t beside =
-      far | static_cast<uint64_t>(far) << 1 | before | static_cast<uint64_t>(behind) << 32;
-  return (near | static_cast<uint64_t>(near) << 1) & beside;
-}
-
 // The lowest bit of each piece of `bits`, whose pieces begin at the bits of `begins`. A carry runs
 // up from where a piece begins to its first bit, or to its end.
-template <class Bits>
-__device__ Bits first_of_pieces(Bits bits, Bits begins) {
+__device__ inline uint32_t first_of_pieces(uint32_t bits, uint32_t begins) {
   return ((~bits & ~(begins >> 1)) + begins) & bits;
 }
 
+// The corners of a row's voxels; corner c lies left of column c.
+__device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
+
 // The places where the nodes of one word touch those of one other band, one for each pair of nodes
-// as far as pairs follow each other. A place is a column, or, slanted, the corner left of it,
-// 0..32; then the column to its right counts where a row that matters has it, else the one to its
-// left.
+// as far as pairs follow each other: the last one, gaps included, of a pair. A place is a column,
+// or the corner left of it; then the column to its right counts where a row that matters has it,
+// else the one to its left. Nobody needs corner 32: what touches there does so at 31.
 struct Contacts {
-  uint64_t places = 0;
-  uint32_t word = 0, near = 0, starts = 0;             // of the band: rows that matter, nodes
-  uint32_t other_word = 0, far = 0, other_starts = 0;  // the same of the other
-  uint32_t first = 0, other_first = 0;                 // nodes of the words
-  bool enters = false, leaves = false;  // place 0, 32 touches the other's word before, behind
-  // Besides, the node at the word's first column goes on from the word before.
-  bool goes_on = false;
+  uint32_t places = 0;
+  uint32_t near = 0, starts = 0, first = 0;             // of the band: rows that matter, nodes
+  uint32_t far = 0, other_starts = 0, other_first = 0;  // the same of the other
 
   Contacts() = default;
   template <class Space>
-  __device__ Contacts(const Space& s, const Spot& spot, const Touch& t) : word(spot.word) {
-    const int y = spot.y + t.far_y, z = spot.z + t.far_z;
-    if (!s.holds(y, z)) return;
-    const RowPair rows(s, t, spot.w, spot.y + t.near_y, spot.z + t.near_z);
+  __device__ Contacts(const Space& s, const Spot& spot, const Touch& t) {
+    const int near_y = spot.y + t.near_y, near_z = spot.z + t.near_z;
+    const int far_y = spot.y + t.far_y, far_z = spot.z + t.far_z;
+    const RowPair rows(s, t, 0, near_y, near_z), facing(s, t, 0, far_y, far_z);
     near = rows.joint();
-    if (near == 0) return;
-    const RowPair facing(s, t, spot.w, y, z);
     far = facing.joint();
-    uint64_t touch = 0;
-    if (t.is_slanted()) {
-      const RowPair left(s, t, spot.w - 1, y, z), right(s, t, spot.w + 1, y, z);
-      const auto add = [&](uint32_t row, uint32_t other, uint32_t before, uint32_t behind) {
-        const uint32_t in = row & before >> 31, out = row >> 31 & behind;
-        enters |= in & 1;
-        leaves |= out & 1;
-        touch |= touching_corners(row, other, in & 1, out & 1);
-      };
-      if (t.reach == Reach::slanted) {
-        add(near, far, left.joint(), right.joint());
-      } else {
-        for (int k = 0; k < 2; ++k) add(rows.row[k], facing.row[k], left.row[k], right.row[k]);
-        // Both nodes have the column right of the corner.
-        touch |= (rows.row[0] & facing.row[1]) | (rows.row[1] & facing.row[0]);
-      }
-    } else {
-      touch = (rows.row[0] & facing.row[0]) | (rows.row[1] & facing.row[1]);
-    }
-    // Rows that touch across a corner of bands need not, where a voxel of the row that is beside
-    // both does.
-    if (t.near_y != t.far_y && t.near_z != t.far_z) {
-      const uint32_t middle =
-          s.row(spot.w, y, spot.z + t.near_z) | s.row(spot.w, spot.y + t.near_y, z);
-      touch &= ~(t.is_slanted() ? middle | static_cast<uint64_t>(middle) << 1 : middle);
+    uint32_t touch, known = 0;
+    switch (t.reach) {
+      case Reach::slanted:
+        touch = corners_of(near) & corners_of(far);
+        break;
+      case Reach::crossed:
+        touch = (corners_of(rows.row[0]) & corners_of(facing.row[0])) |
+                (corners_of(rows.row[1]) & corners_of(facing.row[1])) |
+                // both nodes have the column right of the corner
+                (rows.row[0] & facing.row[1]) | (rows.row[1] & facing.row[0]);
+        break;
+      default:
+        touch = near & far;
+        near = far = ~0u;
     }
     if (touch == 0) return;
-    other_word = s.word(spot.w, y, z);
-    starts = s.starts(word);
-    first = s.first_of(word);
-    other_starts = s.starts(other_word);
-    other_first = s.first_of(other_word);
+    if (t.near_y != t.far_y && t.near_z != t.far_z) {
+      // Across an edge: a voxel beside both that touches both joins them.
+      const uint32_t middle = s.row(0, far_y, near_z) | s.row(0, near_y, far_z);
+      known = corners_of(middle) | (t.is_slanted() ? 0 : middle >> 1);
+    } else if (t.near_z != t.far_z) {
+      // Four voxels around an edge need three links: nodes of the slice before are joined by the
+      // rows above, where those touch.
+      known = corners_of(rows.row[0]) & corners_of(facing.row[0]) &
+              corners_of(s.row(0, near_y - 1, near_z)) & corners_of(s.row(0, near_y - 1, far_z));
+    }
+    const uint32_t other = s.word(0, far_y, far_z);
+    starts = s.starts(spot.word);
+    first = s.first_of(spot.word);
+    other_starts = s.starts(other);
+    other_first = s.first_of(other);
     // A node may count from its first column on, or one place later, where no row that matters has
-    // that column. Nothing in this word tells where the other band's next word begins a node.
+    // that column.
     const auto later = [](uint32_t columns, uint32_t rows_columns) {
-      return columns | static_cast<uint64_t>(columns & ~rows_columns) << 1;
+      return (columns & rows_columns) | (columns & ~rows_columns) << 1;
     };
-    const uint64_t begins = later(starts, near) | later(other_starts, far) | (touch & 1) |
-                            static_cast<uint64_t>(leaves) << 32;
-    if (Space::kIsAlone) {  // what touches at corner 32 does so at 31
-      places = first_of_pieces(static_cast<uint32_t>(touch), static_cast<uint32_t>(begins));
-    } else {
-      places = first_of_pieces(touch, begins);
+    const uint32_t begins = later(starts, near) | later(other_starts, far);
+    places = ends_of_pieces(touch, begins) & ~ends_of_pieces(touch & known, begins);
+  }
+
+  // Calls visit(node, other) for one contact of each node, which is taken off.
+  template <class Visit>
+  __device__ void plant(const Visit& visit) {
+    if (places == 0) return;
+    const uint32_t begins = ((starts & near) | (starts & ~near) << 1) | 1;
+    Contacts planted = *this;
+    planted.places = first_of_pieces(places, begins);
+    places &= ~planted.places;
+    while (planted.places) {
+      const uint2 nodes = planted.take();
+      visit(nodes.x, nodes.y);
     }
   }
 
-  // Keeps those that leave the word to its left or right.
-  __device__ void keep_sideways() {
-    const uint64_t left = enters & ~far & 1, right = leaves & ~(far >> 31) & 1;
-    places &= left | right << 32;
-  }
-
-  __device__ int count() const { return __popcll(places) + goes_on; }
+  __device__ int count() const { return __popc(places); }
 
   // The nodes of a contact that is left, which is taken off.
-  template <class Space>
-  __device__ void take(const Space& s, uint32_t& node, uint32_t& other_node) {
-    if (!Space::kIsAlone && goes_on) {
-      goes_on = false;
-      node = s.first_of(word);
-      other_node = last_of(s, word - 1);
-      return;
-    }
-    const uint64_t beyond = places & (places - 1);
-    const auto bit = static_cast<uint32_t>(places ^ beyond);  // none: corner 32
+  __device__ uint2 take() {
+    const uint32_t beyond = places & (places - 1), bit = places ^ beyond;
     places = beyond;
     // Nodes are counted by the columns up to their own.
     const uint32_t before = bit - 1;
-    node = first + static_cast<uint32_t>(__popc(starts & (before | (near & bit)))) - 1;
-    other_node =
-        other_first + static_cast<uint32_t>(__popc(other_starts & (before | (far & bit)))) - 1;
-    if (Space::kIsAlone) return;
-    if (bit == 1 && !(far & 1)) other_node = last_of(s, other_word - 1);
-    if (bit == 0 && !(far >> 31)) other_node = s.first_of(other_word + 1);
-  }
-
- private:
-  template <class Space>
-  __device__ static uint32_t last_of(const Space& s, uint32_t word) {
-    return s.first_of(word) + static_cast<uint32_t>(__popc(s.starts(word))) - 1;
+    const auto node = [&](uint32_t begin, uint32_t columns, uint32_t rows_columns) {
+      return begin + static_cast<uint32_t>(__popc(columns & (before | (rows_columns & bit)))) - 1;
+    };
+    return {node(first, starts, near), node(other_first, other_starts, far)};
   }
 };
-
-// Calls visit(pair, exists) by the whole warp for the contacts of all its lanes, shared out evenly;
-// `list` has room for kPairs of each lane.
-inline constexpr int kPairs = 4;
-template <class Space, class Contacts, class Pair, class Visit>
-__device__ void for_each_contact(const Space& s, Contacts& contacts, Pair (&list)[32 * kPairs],
-                                 const Visit& visit) {
-  const uint32_t lane = threadIdx.x % 32;
-  while (__any_sync(cclabel::kAllLanes, contacts.count() != 0)) {
-    const auto mine = static_cast<uint32_t>(min(contacts.count(), kPairs));
-    const uint32_t end = cclabel::warp_prefix_sum(mine);
-    for (uint32_t at = end - mine; at < end; ++at) {
-      uint32_t node, other;
-      contacts.take(s, node, other);
-      list[at].x = node;  // as narrow as the Space's nodes
-      list[at].y = other;
-    }
-    const uint32_t all = __shfl_sync(cclabel::kAllLanes, end, 31);
-    __syncwarp();  // the list is complete
-    for (uint32_t at = 0; at < all; at += 32) {
-      const bool exists = at + lane < all;
-      visit(exists ? list[at + lane] : Pair{}, exists);
-    }
-    __syncwarp();  // the list may be used again
-  }
-}
 
 }  // namespace regions::volumes
 

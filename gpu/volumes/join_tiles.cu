@@ -2,29 +2,14 @@
 // is asked for.
 #include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
-#include "gpu/volumes/room.hpp"
 #include "gpu/volumes/rows.hpp"
 #include "gpu/volumes/seam.hpp"
+#include "gpu/volumes/slanted_seam.hpp"
 #include "gpu/volumes/straight_seam.hpp"
 #include "gpu/volumes/tuning.hpp"
 
 namespace regions::volumes {
 namespace {
-
-// The contacts of a band's word, by one touch, with other tiles. `spot` counts from the tile's
-// first.
-template <class T, class Space>
-__device__ Contacts seam_contacts(const Space& space, const Spot& spot, const Touch& t) {
-  const bool stays = spot.y + t.far_y >= 0 && spot.y + t.far_y < T::rows && spot.z + t.far_z >= 0;
-  if (stays) {
-    if (!t.is_slanted()) return {};
-    const RowPair rows(space, t, 0, spot.y + t.near_y, spot.z + t.near_z);
-    if (!(rows.joint() & 0x80000001u)) return {};  // no voxel at the word's sides
-  }
-  Contacts contacts(space, spot, t);
-  if (stays) contacts.keep_sideways();
-  return contacts;
-}
 
 // Pairs of components that a tile touches at, each once as far as there is room to know it.
 template <class Block>
@@ -119,55 +104,26 @@ struct BegunParts {
   }
 };
 
-// The contacts with tiles before of one word and touch: turn i of all.
-template <class T, Connectivity connectivity, class Space>
-__device__ Contacts contacts_of_turn(const Space& space, int i) {
-  constexpr int kBands = Space::Inner::kBands;
-  const int turn = i / kBands;
-  Spot spot = Space::Inner::spot(i % kBands);
-  spot.word = Space::word(0, spot.y, spot.z);
-  Contacts contacts;
-  with_touch<connectivity>(
-      turn, [&](const Touch& touch) { contacts = seam_contacts<T>(space, spot, touch); });
-  if (turn == 0) {
-    contacts.word = spot.word;
-    contacts.goes_on = space.goes_on(spot);
-  }
-  return contacts;
-}
-
 // Calls add(nodes, exists) by whole warps for all contacts of the tile with tiles before: lists
-// them all, so that whoever looks them up waits once.
+// them, as many at a time as there is room, so that whoever looks them up waits once.
 template <class T, Connectivity connectivity, class Block, class Space, class Add>
-__device__ void find_contacts(const Space& space, int touches, uint32_t& count, const Add& add) {
-  constexpr int kThreads = Block::threads;
-  constexpr uint32_t kMost = kThreads * kPairs;
-  __shared__ uint2 lists[kThreads / 32][32 * kPairs];
-  uint2* list = lists[0];
+__device__ void find_contacts(const Space& space, uint32_t& count, const Add& add) {
+  constexpr uint32_t kMost = Block::threads * kPairs;
+  __shared__ uint2 list[kMost];
   const uint32_t lane = threadIdx.x % 32;
-  const int turns = touches * Space::Inner::kBands;
-  for (int i = static_cast<int>(threadIdx.x); i < turns; i += kThreads) {
-    Contacts contacts = contacts_of_turn<T, connectivity>(space, i);
-    const auto mine = static_cast<uint32_t>(contacts.count());
-    if (!__any_sync(cclabel::kAllLanes, mine != 0)) continue;
-    const uint32_t begin = take_room(count, mine);
-    for (uint32_t at = begin; at < min(begin + mine, kMost); ++at) {
-      contacts.take(space, list[at].x, list[at].y);
-    }
-  }
-  __syncthreads();  // the list is complete
-  const uint32_t all = count;
-  if (all <= kMost) {
-    for (uint32_t start = threadIdx.x - lane; start < all; start += kThreads) {
-      const bool exists = start + lane < all;
+  SlantedSeam<T, connectivity, Space> seam(space);
+  while (true) {
+    seam.take(space, list, count);
+    __syncthreads();  // the list is complete
+    const uint32_t all = count, listed = min(all, kMost);
+    for (uint32_t start = threadIdx.x - lane; start < listed; start += Block::threads) {
+      const bool exists = start + lane < listed;
       add(exists ? list[start + lane] : uint2{}, exists);
     }
-    return;
-  }
-  // Too many: bit by bit.
-  for (int i = static_cast<int>(threadIdx.x); i < turns; i += kThreads) {
-    Contacts contacts = contacts_of_turn<T, connectivity>(space, i);
-    for_each_contact(space, contacts, lists[threadIdx.x / 32], add);
+    if (all <= kMost) return;
+    __syncthreads();  // nobody needs the list
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
   }
 }
 
@@ -189,7 +145,7 @@ __device__ void find_straight_contacts(const Space& space, uint32_t& count, cons
 // of components once.
 template <class T, Connectivity connectivity, class Block>
 __global__ __launch_bounds__(Block::threads, Block::blocks)  //
-    void join_tiles_kernel(Volume v, int touches) {
+    void join_tiles_kernel(Volume v) {
   constexpr int kThreads = Block::threads;
   __shared__ Pairs<Block> pairs;
   __shared__ Changes<Block> changes;
@@ -218,7 +174,7 @@ __global__ __launch_bounds__(Block::threads, Block::blocks)  //
   if constexpr (Space::kIsStraight) {
     find_straight_contacts<T>(space, contacts, add);
   } else {
-    find_contacts<T, connectivity, Block>(space, touches, contacts, add);
+    find_contacts<T, connectivity, Block>(space, contacts, add);
   }
   __syncthreads();  // the list is complete
   for (uint32_t start = threadIdx.x - lane; start < pairs.size(); start += kThreads) {
@@ -250,11 +206,9 @@ __global__ __launch_bounds__(RowBlock::threads) void settle_kernel(Volume v) {
 
 template <class T, Connectivity connectivity, class Block>
 void launch_blocks(const Volume& v, cudaStream_t stream) {
-  // A picture's neighbours are in its own slice: the first touch.
-  const int touches = v.stack.slices == 1 ? 1 : Touches<connectivity>::count;
   divide_memory(join_tiles_kernel<T, connectivity, Block>, v.all_tiles());
   launch_chained(join_tiles_kernel<T, connectivity, Block>, tile_grid(v, v.classes), Block::threads,
-                 0, stream, v, touches);
+                 0, stream, v);
 }
 
 template <class T, Connectivity connectivity>

@@ -14,7 +14,8 @@ namespace regions::volumes {
 template <class T, Connectivity connectivity, int threads>
 struct Seam {
   using Inner = Tile<T, connectivity>;
-  static constexpr bool kIsStraight = connectivity == Connectivity::six, kIsAlone = false;
+  static constexpr bool kIsStraight = connectivity == Connectivity::six;
+  static constexpr int kThreads = threads;
   // Straight touches reach no word and no row behind the tile's.
   static constexpr int kWords = kIsStraight ? 2 : 3;
   static constexpr int kRows = T::rows + (kIsStraight ? 1 : 2);
@@ -59,7 +60,6 @@ struct Seam {
     }
   }
 
-  __device__ static bool holds(int, int) { return true; }
   __device__ uint32_t row(int w, int y, int z) const {
     return bits[((z + 1) * kRows + y + 1) * kWords + w + 1];
   }
@@ -70,23 +70,6 @@ struct Seam {
   }
   __device__ uint32_t starts(uint32_t word) const { return node_starts[word]; }
   __device__ uint32_t first_of(uint32_t word) const { return first_node[word]; }
-
-  __device__ BandWords band(int w, int y, int z) const {
-    BandWords words;
-#pragma unroll
-    for (int r = 0; r < kBandRows * Inner::kBandSlices; ++r) {
-      words.row[r] = row(w, y + r % kBandRows, z + r / kBandRows);
-    }
-    return words;
-  }
-  // Whether the node at the first column of the tile's word goes on from the word before.
-  __device__ bool goes_on(const Spot& spot) const {
-    const BandWords here = band(0, spot.y, spot.z), before = band(-1, spot.y, spot.z);
-    if (!(here.columns() & 1)) return false;
-    BandWords left;
-    for (int r = 0; r < 4; ++r) left.row[r] = before.row[r] >> 31;
-    return here.linked_to(left, connectivity) & 1;
-  }
 };
 
 }  // namespace regions::volumes

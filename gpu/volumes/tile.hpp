@@ -20,7 +20,7 @@ struct Tile {
   static constexpr int kThreads = T::threads;
   static constexpr int kRows = T::rows;
   static constexpr int kSlices = T::slices;
-  static constexpr bool kIsStraight = connectivity == Connectivity::six, kIsAlone = true;
+  static constexpr bool kIsStraight = connectivity == Connectivity::six;
   // Of many nodes, so that it pays to list and number them before the nodes (256^3, noise of
   // density 30, 26-connected, 97 us for 109; 6-connected 112 for 108; H200, 2026-11-22).
   static constexpr bool kHasFewRoots = !kIsStraight;
@@ -56,10 +56,7 @@ struct Tile {
       bits[at(-1, z)] = bits[at(T::rows, z)] = 0;
     }
   }
-  __device__ static bool holds(int y, int z) {
-    return y >= 0 && z >= 0 && y < T::rows && z < T::slices;
-  }
-  __device__ uint32_t row(int w, int y, int z) const { return w == 0 ? bits[at(y, z)] : 0; }
+  __device__ uint32_t row(int, int y, int z) const { return bits[at(y, z)]; }
   __device__ static uint32_t word(int, int y, int z) {
     return static_cast<uint32_t>((z >> (kBandSlices - 1)) * kBandsY + (y >> (kBandRows - 1)));
   }
