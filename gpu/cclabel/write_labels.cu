@@ -51,7 +51,7 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
       if (k > 0) run += starts >> (bit + k) & 1;
       labels[k] = foreground >> k & 1 ? s.of_run[run] : 0;
     }
-    writer.write(x, y, labels);
+    cclabel::write(writer, x, y, labels);
   }
 }
 

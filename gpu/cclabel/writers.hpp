@@ -1,4 +1,6 @@
-// What is written of four pixels' labels at once: numbers, a mask, colours.
+// What is written of four pixels' labels at once: numbers, a mask, colours. Writers have
+//   value(label)          what a pixel of this label gets
+//   put(x, y, values)     writes those of four pixels
 #pragma once
 
 #include <cstdint>
@@ -17,14 +19,15 @@ struct LabelWriter {
   uint32_t limit;  // greatest value: a mask has both the same
   bool aligned;    // four pixels may be written at once
 
-  __device__ void write(int x, int y, const uint32_t (&labels)[4]) const {
+  __device__ uint32_t value(uint32_t label) const {
+    return label ? min(max(label, least), limit) : 0;
+  }
+  __device__ void put(int x, int y, const uint32_t (&values)[4]) const {
     struct alignas(4 * sizeof(T)) Four {
       T label[4];
     } four;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      four.label[k] = static_cast<T>(labels[k] ? min(max(labels[k], least), limit) : 0);
-    }
+    for (int k = 0; k < 4; ++k) four.label[k] = static_cast<T>(values[k]);
     T* to = image.row(y) + x;
     if (aligned && x + 4 <= image.width) {
       *reinterpret_cast<Four*>(to) = four;
@@ -41,7 +44,8 @@ struct LabelWriter {
 struct ColorWriter {
   Frame out;
 
-  __device__ void write(int x, int y, const uint32_t (&labels)[4]) const {
+  __device__ uint32_t value(uint32_t label) const { return label; }
+  __device__ void put(int x, int y, const uint32_t (&labels)[4]) const {
     for (int k = 0; k < 4 && x + k < out.width; ++k) {
       const Rgb color = labels[k] ? track_color(labels[k]) : Rgb{};
       out.set_sample(0, x + k, y, color.red);
@@ -51,6 +55,14 @@ struct ColorWriter {
     }
   }
 };
+
+template <class Writer>
+__device__ void write(const Writer& writer, int x, int y, const uint32_t (&labels)[4]) {
+  uint32_t values[4];
+#pragma unroll
+  for (int k = 0; k < 4; ++k) values[k] = writer.value(labels[k]);
+  writer.put(x, y, values);
+}
 
 // Calls launch(writer) with a writer of the image's, or of the frame's only plane's, labels.
 template <class T, class Launch>

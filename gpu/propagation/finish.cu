@@ -96,7 +96,7 @@ __global__ __launch_bounds__(kThreads) void write_kernel(Cells cells, Writer wri
   for (int k = 0; k < 4; ++k) {
     labels[k] = x + k < width ? number_of(cells, static_cast<uint32_t>(row * width + x + k)) : 0;
   }
-  writer.write(x, row, labels);
+  cclabel::write(writer, x, row, labels);
 }
 
 struct Launch {

@@ -19,7 +19,7 @@ __global__ __launch_bounds__(kThreads) void write_kernel(ConstLabelMap labels, W
   for (int k = 0; k < 4; ++k) {
     values[k] = x + k < labels.width ? shown.of(labels(x + k, y)) : 0;
   }
-  writer.write(x, y, values);
+  cclabel::write(writer, x, y, values);
 }
 
 struct Launch {

@@ -17,24 +17,15 @@ namespace regions::volumes {
 struct TileRows {
   static constexpr int kRows = CubeTile::words;
   static_assert(FlatTile::words == kRows && kRows <= WriteBlock::threads, "a row a thread");
-  // Rows that a block writes at once, eight threads a row.
-  static constexpr int kStep = WriteBlock::threads / 8;
-  static_assert(FlatTile::rows % kStep == 0 && kStep % (2 * CubeTile::rows) == 0, "whole bands");
   int row_bits;     // rows of a slice of the tile
   int across_bits;  // bands
   int bands;
-  uint32_t room;              // for nodes, of a class
-  int step_y, step_z;         // from row r to r + kStep,
-  int step_rows, step_bands;  // in rows of the stack, and in bands
+  uint32_t room;  // for nodes, of a class
   explicit TileRows(const Volume& v)
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
         across_bits(row_bits - 1),
         bands(v.tile_bands()),
-        room(std::min(static_cast<uint32_t>(v.tile_nodes()), WriteBlock::nodes)),
-        step_y(v.tile_rows > kStep ? kStep : 0),
-        step_z(v.tile_rows > kStep ? 0 : kStep / v.tile_rows),
-        step_rows(step_z * v.stack.slice.height + step_y),
-        step_bands((step_z / v.band_slices << across_bits) + step_y / kBandRows) {}
+        room(std::min(static_cast<uint32_t>(v.tile_nodes()), WriteBlock::nodes)) {}
   // A word for each row; for each class, two for each band and each node.
   size_t shared_bytes(const Volume& v) const {
     return kRows * sizeof(uint32_t) +
@@ -79,11 +70,6 @@ struct WrittenTile {
   // The row of the stack.
   __device__ int row_of(int r) const {
     return (place.layer * v.stack.slices + z_of(r)) * v.stack.slice.height + y_of(r);
-  }
-  // The tile's band that a row belongs to.
-  __device__ int band_of(int r) const {
-    return (r >> shape.row_bits >> (v.band_slices - 1) << shape.across_bits) +
-           (r & (v.tile_rows - 1)) / kBandRows;
   }
   __device__ uint32_t of_class(uint32_t foreground, int cls) const {
     return cls == 0 ? foreground : ~foreground & inside(v, place.w);
@@ -212,10 +198,36 @@ struct WrittenTile {
     }
   }
 
-  // Finds the labels of bits b..b+3 of row r, as far as they are of the class.
-  __device__ void find(int r, int band, int b, int cls, uint32_t (&label)[4]) const {
-    const uint32_t here = of_class(bits[r], cls) >> b & 15;
-    if (!here) return;
+  // A band of the tile, as far as it is inside: its rows of the tile and of the stack.
+  struct Band {
+    int rows, slices;  // up to 2 of each
+    int row;           // the first; from one slice to the next,
+    int of_stack;      //   1 << row_bits and the slice's height
+  };
+  __device__ Band band(int i) const {
+    const int y = (i & ((1 << shape.across_bits) - 1)) * kBandRows;
+    const int z = (i >> shape.across_bits) * v.band_slices;
+    const int row = (z << shape.row_bits) + y;
+    return {min(kBandRows, v.stack.slice.height - place.y - y),
+            min(v.band_slices, v.stack.slices - place.z - z), row, row_of(row)};
+  }
+  // Calls visit(bits, row of the stack) for the rows of a band.
+  template <class Visit>
+  __device__ void for_each_row(const Band& band, const Visit& visit) const {
+#pragma unroll
+    for (int s = 0; s < 2; ++s) {
+#pragma unroll
+      for (int k = 0; k < kBandRows; ++k) {
+        if (s >= band.slices || k >= band.rows) continue;
+        visit(bits[band.row + (s << shape.row_bits) + k],
+              band.of_stack + s * v.stack.slice.height + k);
+      }
+    }
+  }
+
+  // Finds the labels of columns b..b+3 of a band, as far as there are `columns` of the class.
+  __device__ void find(int band, int b, int cls, uint32_t columns, uint32_t (&label)[4]) const {
+    if (!columns) return;
     const uint32_t begins = starts[cls * shape.bands + band];
     const uint32_t* found = of_node + cls * shape.room;
     int node =
@@ -223,17 +235,16 @@ struct WrittenTile {
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (k > 0) node += static_cast<int>(begins >> (b + k) & 1);
-      if (here >> k & 1) label[k] = found[node];
+      if (columns >> k & 1) label[k] = found[node];
     }
   }
 
-  // The same where there is no room for the class's components: looks up each voxel's region.
-  __device__ void look_up(int r, int band, int b, int cls, uint32_t (&label)[4]) const {
-    const uint32_t here = of_class(bits[r], cls) >> b & 15;
+  // The same where there is no room for the class's components: looks up the region of each.
+  __device__ void look_up(int band, int b, int cls, uint32_t columns, uint32_t (&label)[4]) const {
     const uint32_t begins = starts[cls * shape.bands + band];
 #pragma unroll 1
     for (int k = 0; k < 4; ++k) {
-      if (!(here >> k & 1)) continue;
+      if (!(columns >> k & 1)) continue;
       const uint32_t node = first_node(cls) + counts[cls * shape.bands + band] +
                             static_cast<uint32_t>(__popc(begins & cclabel::up_to(b + k))) - 1;
       const uint32_t found = label_above(v, place_of_node(v, node));
