@@ -127,9 +127,7 @@ struct Contacts {
         break;
       default:
         touch = near & far;
-        near = far = ~0u;
     }
-    if (touch == 0) return;
     if (t.near_y != t.far_y && t.near_z != t.far_z) {
       // Across an edge: a voxel beside both that touches both joins them.
       const uint32_t middle = s.row(0, far_y, near_z) | s.row(0, near_y, far_z);
@@ -140,17 +138,21 @@ struct Contacts {
       known = corners_of(rows.row[0]) & corners_of(facing.row[0]) &
               corners_of(s.row(0, near_y - 1, near_z)) & corners_of(s.row(0, near_y - 1, far_z));
     }
+    if (!t.is_slanted()) touch &= ~known;
+    if (touch == 0) return;
     const uint32_t other = s.word(0, far_y, far_z);
     starts = s.starts(spot.word);
     first = s.first_of(spot.word);
     other_starts = s.starts(other);
     other_first = s.first_of(other);
-    // A node may count from its first column on, or one place later, where no row that matters has
-    // that column.
-    const auto later = [](uint32_t columns, uint32_t rows_columns) {
-      return (columns & rows_columns) | (columns & ~rows_columns) << 1;
-    };
-    const uint32_t begins = later(starts, near) | later(other_starts, far);
+    if (!t.is_slanted()) {
+      // Nodes are counted by columns alone. Places are so few that some may tell the same, but for
+      // those beside each other.
+      near = far = ~0u;
+      places = touch & ~(touch << 1 & ~(starts | other_starts));
+      return;
+    }
+    const uint32_t begins = places_of(starts, near) | places_of(other_starts, far);
     places = ends_of_pieces(touch, begins) & ~ends_of_pieces(touch & known, begins);
   }
 
@@ -158,10 +160,10 @@ struct Contacts {
   template <class Visit>
   __device__ void plant(const Visit& visit) {
     if (places == 0) return;
-    const uint32_t begins = ((starts & near) | (starts & ~near) << 1) | 1;
     Contacts planted = *this;
-    planted.places = first_of_pieces(places, begins);
+    planted.places = first_of_pieces(places, places_of(starts, near) | 1);
     places &= ~planted.places;
+#pragma unroll 1  // they are few
     while (planted.places) {
       const uint2 nodes = planted.take();
       visit(nodes.x, nodes.y);
@@ -180,6 +182,13 @@ struct Contacts {
       return begin + static_cast<uint32_t>(__popc(columns & (before | (rows_columns & bit)))) - 1;
     };
     return {node(first, starts, near), node(other_first, other_starts, far)};
+  }
+
+ private:
+  // The places from which on nodes count: of their first columns, or one later, where no row that
+  // matters has that column.
+  __device__ static uint32_t places_of(uint32_t columns, uint32_t rows_columns) {
+    return (columns & rows_columns) | (columns & ~rows_columns) << 1;
   }
 };
 

@@ -108,7 +108,7 @@ struct BegunParts {
 // them, as many at a time as there is room, so that whoever looks them up waits once.
 template <class T, Connectivity connectivity, class Block, class Space, class Add>
 __device__ void find_contacts(const Space& space, uint32_t& count, const Add& add) {
-  constexpr uint32_t kMost = Block::threads * kPairs;
+  constexpr uint32_t kMost = Block::contacts;
   __shared__ uint2 list[kMost];
   const uint32_t lane = threadIdx.x % 32;
   SlantedSeam<T, connectivity, Space> seam(space);

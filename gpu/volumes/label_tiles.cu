@@ -174,6 +174,17 @@ void launch_tiles(const Subject& subject, const Levels& levels, const Volume& vo
   }
 }
 
+// Bands of two by two rows.
+template <Connectivity connectivity>
+void launch_bands(const Subject& subject, const Levels& levels, const Volume& volume,
+                  cudaStream_t stream) {
+  if (volume.all_tiles() <= kFewTiles) {
+    launch_tiles<CubeTile, connectivity>(subject, levels, volume, stream);
+  } else {
+    launch_tiles<ThriftyTile, connectivity>(subject, levels, volume, stream);
+  }
+}
+
 }  // namespace
 
 Volume shaped(Volume volume, const Stack& stack, Connectivity connectivity) {
@@ -205,9 +216,9 @@ void label_tiles(const Subject& subject, const Levels& levels, const Volume& vol
       }
       return launch_tiles<CubeTile, Connectivity::six>(subject, levels, volume, stream);
     case Connectivity::eighteen:
-      return launch_tiles<CubeTile, Connectivity::eighteen>(subject, levels, volume, stream);
+      return launch_bands<Connectivity::eighteen>(subject, levels, volume, stream);
     default:
-      return launch_tiles<CubeTile, Connectivity::twenty_six>(subject, levels, volume, stream);
+      return launch_bands<Connectivity::twenty_six>(subject, levels, volume, stream);
   }
 }
 

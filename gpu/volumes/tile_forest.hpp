@@ -84,7 +84,9 @@ __device__ void join_contacts(Space& s, Contacts& contacts) {
   while (true) {
     const auto mine = static_cast<uint32_t>(contacts.count());
     uint32_t at = take_room(s.contact_count, mine);
-    for (const uint32_t stop = min(at + mine, kMost); at < stop; ++at) {
+    const uint32_t stop = min(at + mine, kMost);
+#pragma unroll 1  // lists are short
+    for (; at < stop; ++at) {
       list[at] = take_contact(contacts);
     }
     __syncthreads();  // the list is complete
@@ -99,11 +101,25 @@ __device__ void join_contacts(Space& s, Contacts& contacts) {
   }
 }
 
+// Hangs the nodes of trees that were planted some steps higher.
+template <class Space>
+__device__ void shorten_paths(Space& s, uint32_t nodes) {
+  const volatile uint32_t* forest = s.parent;
+  for (uint32_t node = threadIdx.x; node < nodes; node += Space::kThreads) {
+    const uint32_t parent = forest[node];
+    uint32_t above = parent;
+#pragma unroll
+    for (int step = 0; step < 3; ++step) above = forest[above];
+    if (above != parent) atomicExch(&s.parent[node], above);  // it is no root
+  }
+}
+
 // Makes trees of nodes that touch across words of the tile, all links going to smaller nodes. By
-// their first touch nodes are hung at once: 1.3 to 2.5 of 27 to 38 us (256^3, noise of densities 20
-// to 50, 18-connected, H200, 2026-11-22); it costs 0.2 of 23 at density 70.
+// their first touch nodes are hung at once, which saves 1.3 to 2.5 of 27 to 38 us (256^3, noise of
+// densities 20 to 50, 18-connected, H200, 2026-11-22); where they are few, trees are shortened, 0.3
+// of 22 (densities 70 and 90).
 template <Connectivity connectivity, class Space>
-__device__ void join_touching(Space& s) {
+__device__ void join_touching(Space& s, uint32_t nodes) {
   const Spot spot = Space::spot(static_cast<int>(threadIdx.x) / Space::kParts);
   const BandWords rows = s.band(spot);
   for_each_node(s, spot.word, [&](uint32_t node, uint32_t columns) {
@@ -123,21 +139,12 @@ __device__ void join_touching(Space& s) {
     if (i < Space::kBands) {
       contacts.plant([&](uint32_t node, uint32_t other) { s.parent[node] = other; });
     }
+    if (i < Space::kThreads && nodes <= 2 * Space::kBands) {
+      __syncthreads();  // trees are planted: high ones, as words have a node or two
+      shorten_paths(s, nodes);
+    }
     if (i >= Space::kThreads) count_anew(s);
     join_contacts(s, contacts);
-  }
-}
-
-// Hangs the nodes of trees that were planted some steps higher.
-template <class Space>
-__device__ void shorten_paths(Space& s, uint32_t nodes) {
-  const volatile uint32_t* forest = s.parent;
-  for (uint32_t node = threadIdx.x; node < nodes; node += Space::kThreads) {
-    const uint32_t parent = forest[node];
-    uint32_t above = parent;
-#pragma unroll
-    for (int step = 0; step < 3; ++step) above = forest[above];
-    if (above != parent) atomicExch(&s.parent[node], above);  // it is no root
   }
 }
 
@@ -167,7 +174,7 @@ __device__ void join_nodes(Space& s, uint32_t nodes) {
   if constexpr (Space::kIsStraight) {
     join_straight(s, nodes);
   } else {
-    join_touching<connectivity>(s);
+    join_touching<connectivity>(s, nodes);
   }
   __syncthreads();  // no link is made after this
   const uint32_t lane = threadIdx.x % 32;

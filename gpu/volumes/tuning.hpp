@@ -6,19 +6,23 @@
 namespace regions::volumes {
 
 // A tile is a word (32 voxels) wide, `rows` high and `slices` deep; a block of `threads` labels it.
-template <int rows_, int slices_, int threads_ = 256>
+template <int rows_, int slices_, int threads_ = 256, int blocks_ = 1536 / threads_>
 struct TileShape {
   static constexpr int rows = rows_;
   static constexpr int slices = slices_;
   static constexpr int words = rows * slices;
   static constexpr int threads = threads_;
   // Of a multiprocessor. 5 leave more registers, and lost 1% to 3% where nodes are many.
-  static constexpr int blocks = 1536 / threads;
+  static constexpr int blocks = blocks_;
 };
 using CubeTile = TileShape<16, 16>;
 // For 6 neighbours where there are few tiles: 512 threads won 3% to 4% at 128^3 (noise of densities
 // 20 to 50), and lost 20% at 256^3, 26-connected (H200, 2026-11-22).
 using BusyTile = TileShape<16, 16, 512>;
+// For 18 and 26 neighbours where there are many tiles: 32 registers won 0.7 to 1.7 of 23 to 36 us
+// at 256^3 (noise of densities 20 to 70), and lost 0.4 to 0.6 of 7 to 11 at 128^3 (H200,
+// 2026-11-22).
+using ThriftyTile = TileShape<16, 16, 256, 8>;
 using FlatTile = TileShape<256, 1>;  // of a picture at several thresholds
 
 // A block joins a tile to others, and mostly waits for memory: many small ones at a time, or, where
@@ -31,6 +35,9 @@ struct SeamShape {
   static constexpr int threads = threads_;
   static constexpr int blocks = blocks_;  // of a multiprocessor
   static constexpr int pairs = pairs_;    // of components that a tile joins at once
+  // That a tile looks up at once. Twice as many took the room of blocks, and 2.3 to 3.9 us more of
+  // 14 to 21 at 256^3 (noise of densities 20 to 70, 18- and 26-connected, H200, 2026-11-22).
+  static constexpr int contacts = 256;
   // Counts of regions that a tile changes at once. One atomic for each lost component cost 24 of
   // 235 us at 256^3, 6-connected (H200, noise of density 30, 2026-11-21).
   static constexpr int sums = 128;
