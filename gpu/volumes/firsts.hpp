@@ -33,10 +33,10 @@ struct Firsts {
 // that was filtered out.
 __device__ inline uint32_t label_of_first(const uint32_t* bits, const uint32_t* before,
                                           uint32_t place, uint32_t id) {
-  const uint32_t word = bits[place], earlier = before[place];
+  const uint32_t word = bits[place], earlier = before[place];  // both on their way at once
   const auto bit = static_cast<int>(id % 32);
-  if (!(word >> bit & 1)) return 0;
-  return earlier + static_cast<uint32_t>(__popc(word & cclabel::below(bit))) + 1;
+  const uint32_t label = earlier + static_cast<uint32_t>(__popc(word & cclabel::below(bit))) + 1;
+  return label & (0u - (word >> bit & 1));
 }
 
 #endif

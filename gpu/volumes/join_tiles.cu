@@ -73,7 +73,7 @@ __device__ void join(const Volume& v, uint64_t pair, bool wanted, Changes<Block>
       unite(v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), wanted);
   if (lost == kNoEntry) return;
   const uint32_t id = id_of_entry(lost);
-  atomicAnd(v.firsts + RowPiles::at(id / 32, static_cast<uint32_t>(v.words)), ~(1u << id % 32));
+  atomicAnd(v.firsts + v.place_of_word(id / 32), ~(1u << id % 32));
   changes.add(v, id / 32, ~0u);
 }
 

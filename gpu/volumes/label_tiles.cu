@@ -20,7 +20,7 @@ __device__ uint32_t find_nodes(Space& s) {
   const uint32_t before =
       cclabel::sum_before<Space::kThreads>(static_cast<uint32_t>(__popc(starts)), s.warp_sums, all);
   if (i < Space::kBands) s.nodes_before[i] = static_cast<uint16_t>(before);
-  if (i == 0) s.contact_count = 0;
+  if (i == 0) s.contact_count = s.component_count = 0;
   __syncthreads();  // nodes are known
   return all;
 }
@@ -33,80 +33,24 @@ __device__ uint32_t id_in_tile(const Volume& v, const TilePlace& place, uint32_t
                  static_cast<int>(voxel % 32));
 }
 
-// The tile's first node of a class, and the place of its first component.
-template <class Space>
-__device__ uint32_t first_node(const Volume& v, const TilePlace& place, int cls) {
-  return (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) *
-         Space::kNodes;
-}
-
-// Calls visit(root) for all roots. Where they are few, a thread has some nodes that follow each
-// other, or else one at a time.
-template <class Space, class Visit>
-__device__ void for_each_root(const Space& s, uint32_t nodes, const Visit& visit) {
-  if constexpr (Space::kHasFewRoots) {
-    constexpr uint32_t kMine = 8;
-    for (uint32_t i = threadIdx.x * kMine; i < nodes; i += Space::kThreads * kMine) {
-      for (uint32_t left = s.roots[i / 32] >> i % 32 & ((1u << kMine) - 1); left;
-           left &= left - 1) {
-        visit(i + static_cast<uint32_t>(__ffs(static_cast<int>(left)) - 1));
-      }
-    }
-  } else {
-    for (uint32_t node = threadIdx.x; node < nodes; node += Space::kThreads) {
-      if (s.parent[node] == node) visit(node);
-    }
-  }
-}
-
-// Counts the components of the class, row by row; all of s.firsts that has a voxel of the class is
-// of it.
-template <class T, class Space>
-__device__ void count_components(Space& s, uint32_t nodes) {
-  const int i = static_cast<int>(threadIdx.x);
-  for_each_root(s, nodes, [&](uint32_t root) {
-    const uint32_t voxel = s.first[root];
-    atomicOr(&s.firsts[voxel / 32], 1u << voxel % 32);  // bits have no order
-  });
-  __syncthreads();  // first voxels are complete
-  const bool has_row = i < T::words;
-  const auto parts = static_cast<uint32_t>(has_row ? __popc(s.firsts[i] & s.row_of(i)) : 0);
-  uint32_t all;
-  const uint32_t before = cclabel::sum_before<T::threads>(parts, s.warp_sums, all);
-  if (has_row) s.parts_before[i] = static_cast<uint16_t>(before);
-  __syncthreads();  // counts are complete
-}
-
 // Gives every node its component's number, and plants a tree for each component.
 template <class T, class Space>
 __device__ void publish_nodes(Space& s, const Volume& v, const TilePlace& place, int cls,
                               uint32_t nodes) {
-  const uint32_t begin = first_node<Space>(v, place, cls);
-  const auto number_of = [&](uint32_t voxel) {
-    const uint32_t row = voxel / 32;
-    const uint32_t earlier = s.firsts[row] & s.row_of(static_cast<int>(row)) &
-                             cclabel::below(static_cast<int>(voxel % 32));
-    return s.parts_before[row] + static_cast<uint32_t>(__popc(earlier));
-  };
-  const auto plant = [&](uint32_t number, uint32_t voxel) {
-    const uint32_t at = begin + number;
-    v.forest[at] = entry_of(id_in_tile<T>(v, place, voxel), at);
-  };
-  if constexpr (Space::kHasFewRoots) {
-    for_each_root(s, nodes, [&](uint32_t root) {
-      const uint32_t voxel = s.first[root], number = number_of(voxel);
-      plant(number, voxel);
-      s.first[root] = static_cast<uint16_t>(number);
-    });
-    __syncthreads();  // roots are numbered
-  }
+  const uint32_t tile = tile_of_class(v, place.index, cls), begin = tile * Space::kNodes;
   for (uint32_t node = threadIdx.x; node < nodes; node += T::threads) {
-    const uint32_t root = s.parent[node], known = s.first[root];
-    const uint32_t number = Space::kHasFewRoots ? known : number_of(known);
+    const uint32_t root = node_above(s.parent[node]);
+    const uint32_t number = component_of_root(s.parent[root]);
     v.component[begin + node] = static_cast<uint16_t>(number);
-    if (!Space::kHasFewRoots && root == node) plant(number, known);
+    if (root != node) continue;
+    const uint32_t voxel = s.first[root], at = begin + number;
+    v.forest[at] = entry_of(id_in_tile<T>(v, place, voxel), at);
+    atomicOr(&s.firsts[voxel / 32], 1u << voxel % 32);  // bits have no order
   }
   const auto i = static_cast<int>(threadIdx.x);
+  if (i == 0) {
+    v.counts[tile] = {static_cast<uint16_t>(nodes), static_cast<uint16_t>(s.component_count)};
+  }
   const Spot spot = Space::spot(i);
   const int y = place.y + spot.y, z = place.z + spot.z;
   if (i >= Space::kBands || y >= v.stack.slice.height || z >= v.stack.slices) return;
@@ -151,9 +95,9 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
     }
     const uint32_t nodes = find_nodes<connectivity>(s);
     join_nodes<Space, connectivity>(s, nodes);
-    count_components<T>(s, nodes);
     publish_nodes<T>(s, v, place, c, nodes);
   }
+  __syncthreads();  // first voxels are complete
   if (!exists) return;
   v.parts[at] = s.firsts[i];
   v.firsts[at] = s.firsts[i];
@@ -193,6 +137,7 @@ Volume shaped(Volume volume, const Stack& stack, Connectivity connectivity) {
   volume.stack = stack;
   volume.connectivity = connectivity;
   volume.words = parts(stack.slice.width, 32);
+  volume.by_words = Divisor(static_cast<uint32_t>(volume.words));
   volume.band_slices = slices_of_band(connectivity);
   volume.bands_y = parts(stack.slice.height, kBandRows);
   volume.bands_z = parts(stack.slices, volume.band_slices);

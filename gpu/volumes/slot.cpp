@@ -48,6 +48,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   memory_.reserve(pieces_.nodes, bands);
   memory_.reserve(pieces_.component, nodes);
   memory_.reserve(pieces_.forest, nodes);
+  memory_.reserve(pieces_.counts, nodes / static_cast<size_t>(rows.tile_nodes()));
   memory_.reserve(pieces_.area, words * 32);
   memory_.reserve(pieces_.parts, words);
   memory_.reserve(pieces_.firsts, words);

@@ -21,9 +21,6 @@ struct Tile {
   static constexpr int kRows = T::rows;
   static constexpr int kSlices = T::slices;
   static constexpr bool kIsStraight = connectivity == Connectivity::six;
-  // Of many nodes, so that it pays to list and number them before the nodes (256^3, noise of
-  // density 30, 26-connected, 97 us for 109; 6-connected 112 for 108; H200, 2026-11-22).
-  static constexpr bool kHasFewRoots = !kIsStraight;
   static constexpr int kParts = T::threads / kBands;  // threads that share the nodes of a word
 
   static constexpr int kPitch = T::rows + 2;
@@ -32,12 +29,10 @@ struct Tile {
   uint32_t node_starts[kBands];             // first columns of nodes of bands
   uint16_t nodes_before[kBands];            // nodes before the word: nodes are counted through
   uint32_t firsts[T::words];                // of components
-  uint16_t parts_before[T::words];          // components of the class that begin before the row
-  uint32_t parent[kNodes];
-  uint16_t first[kNodes];  // voxel of each node; of roots, of their component, then its number
-  uint32_t roots[kHasFewRoots ? kNodes / 32 : 1];
+  uint32_t parent[kNodes];                  // of roots, once no link is made, see numbered_root()
+  uint16_t first[kNodes];                   // voxel of each node; of roots, of their component
   uint32_t warp_sums[T::threads / 32];
-  uint32_t contact_count;
+  uint32_t contact_count, component_count;
 
   ushort2 pairs[T::threads / 32][32 * kPairs];  // contacts that a warp shares out
 

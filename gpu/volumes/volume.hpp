@@ -8,14 +8,15 @@
 // Tiles are labelled by themselves, and then joined. A voxel's id is its place in raster order of
 // the stack, rows filled up to whole words. A component of a tile is known by the id of its first
 // voxel there, a region by the smallest of its components, which is the id of its own first voxel.
-// In the tile, components are numbered in raster order of their first voxels. These numbers fit
-// into 16 bits, which is all that is read of most nodes, and tell where the component's entry in
-// the forest is (forest.hpp): tiles have room there for as many components as nodes.
+// In the tile, components are numbered, in any order. These numbers fit into 16 bits, which is all
+// that is read of most nodes, and tell where the component's entry in the forest is (forest.hpp):
+// tiles have room there for as many components as nodes.
 #pragma once
 
 #include "core/cclabel.hpp"
 #include "gpu/cclabel/tiles.hpp"
 #include "gpu/volumes/bands.hpp"
+#include "gpu/volumes/divisor.hpp"
 #include "gpu/volumes/firsts.hpp"
 #include "gpu/volumes/forest.hpp"
 #include "gpu/volumes/piles.hpp"
@@ -36,9 +37,15 @@ struct alignas(8) WordNodes {
   uint32_t starts, first;
 };
 
+// Of a class of a tile.
+struct alignas(4) TileCounts {
+  uint16_t nodes, components;
+};
+
 struct Volume {
   Stack stack;  // as labels come out
   int words;    // of a row
+  Divisor by_words;
   int classes;  // 2: background has regions too
   Connectivity connectivity;
   int band_slices;
@@ -54,6 +61,7 @@ struct Volume {
   WordNodes* nodes;     // [class][layer][bands_z][bands_y][words] of bands
   uint16_t* component;  // [layer][tile][class][tile_nodes()] number of each node's component
   Entry* forest;        // the same, by that number
+  TileCounts* counts;   // [layer][tile][class]
   uint32_t* area;       // by id, of regions, where filters want it
   uint32_t* parts;      // [layer][z][y][words] first voxels of components
   uint32_t* firsts;     // the same of regions
@@ -82,6 +90,11 @@ struct Volume {
   REGIONS_HD uint32_t place_of(int row, int w) const {
     return RowPiles::at(static_cast<uint32_t>(row), static_cast<uint32_t>(w),
                         static_cast<uint32_t>(words));
+  }
+  // The same of a word counted row by row.
+  REGIONS_HD uint32_t place_of_word(uint32_t word) const {
+    const uint32_t row = by_words.divide(word), in_row = static_cast<uint32_t>(words);
+    return RowPiles::at(row, word - row * in_row, in_row);
   }
   // Room for the bands, and the nodes, of a tile and class.
   REGIONS_HD int tile_bands() const {
@@ -124,13 +137,17 @@ __device__ inline uint32_t place_of_node(const Volume& v, uint32_t node) {
 
 // The label of the region with this id, see label_of_first().
 __device__ inline uint32_t label_of_region(const Volume& v, uint32_t id) {
-  return label_of_first(v.firsts, v.before, RowPiles::at(id / 32, static_cast<uint32_t>(v.words)),
-                        id);
+  return label_of_first(v.firsts, v.before, v.place_of_word(id / 32), id);
 }
 
 // The id of a node's region; not where unsettled.
 __device__ inline uint32_t region_of_node(const Volume& v, uint32_t node) {
   return id_of_entry(v.forest[place_of_node(v, node)]);
+}
+
+// Where the counts of a class of a tile are, and its nodes by the room that they have.
+__device__ inline uint32_t tile_of_class(const Volume& v, uint32_t tile, int cls) {
+  return tile * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls);
 }
 
 // A block for each tile of all layers, and of the first so many classes.

@@ -20,24 +20,20 @@ template <class Writer>
 __global__ __launch_bounds__(kThreads, kBlocks<Writer>) void write_kernel(Volume v, TileRows shape,
                                                                           Writer writer) {
   extern __shared__ uint4 shared[];
-  __shared__ uint32_t warp_sums[kThreads / 32];
-  __shared__ uint32_t lost[2];  // by class
   const WrittenTile tile(v, shape, shared);
-  if (threadIdx.x < 2) lost[threadIdx.x] = 0;
   wait_for_earlier();
-  const auto begun = tile.read();
+  tile.read();
   bool have_room = true;  // all classes
   for (int cls = 0; cls < v.classes; ++cls) {
-    const uint32_t mine = tile.read_nodes(cls);
-    if (cls > 0) __syncthreads();  // warp_sums is free
-    const uint32_t nodes = tile.find_regions(begun, mine, cls, warp_sums, lost[cls]);
-    const bool has_room = nodes <= shape.room;
+    const TileCounts counts = v.counts[tile_of_class(v, tile.place.index, cls)];
+    tile.read_nodes(cls);
+    const bool has_room = counts.nodes <= shape.room;
     have_room &= has_room;
-    const auto fetched = tile.fetch_components(cls, has_room ? nodes : 0);
-    __syncthreads();  // lists are complete
-    tile.find_lost(cls, lost[cls]);
-    __syncthreads();  // nobody needs the list
-    tile.put(cls, has_room ? nodes : 0, fetched);
+    if (!has_room) continue;
+    const auto fetched = tile.fetch_components(cls, counts.nodes);
+    tile.label_components(cls, counts.components);
+    __syncthreads();  // components are labelled
+    tile.put(cls, counts.nodes, fetched);
   }
   __syncthreads();  // labels are there
   const int bit = static_cast<int>(threadIdx.x % 8) * 4, x = tile.place.w * 32 + bit;

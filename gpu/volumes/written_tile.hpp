@@ -34,11 +34,16 @@ struct TileRows {
   }
 };
 
-// The label of the region of a component, by its place.
-__device__ inline uint32_t label_above(const Volume& v, uint32_t place) {
-  Entry above = v.forest[place], beyond;
-  while ((beyond = v.forest[place_of_entry(above)]) != above) above = beyond;
-  return label_of_region(v, id_of_entry(above));
+// The label of the region of a component, by its place and what is above it. One step up is on its
+// way while we look whether this one is a region: memory is slow to answer.
+__device__ inline uint32_t label_above(const Volume& v, uint32_t place, Entry above) {
+  while (true) {
+    const bool is_own = place_of_entry(above) == place;
+    const Entry beyond = is_own ? above : v.forest[place_of_entry(above)];
+    const uint32_t label = label_of_region(v, id_of_entry(above));
+    if (static_cast<uint32_t>(label != 0) | static_cast<uint32_t>(beyond == above)) return label;
+    above = beyond;
+  }
 }
 
 // What a tile's rows are and how its components came out. The whole block calls all functions.
@@ -75,39 +80,21 @@ struct WrittenTile {
     return cls == 0 ? foreground : ~foreground & inside(v, place.w);
   }
 
-  // What begins in the row of a thread.
-  struct Begun {
-    uint32_t parts = 0;   // first voxels of components
-    uint32_t firsts = 0;  // of regions
-    uint32_t before = 0;  // regions that start before the word
-  };
-
-  // A class's components that are no region, in the place of its `of_node`.
-  __device__ uint16_t* lost(int cls) const {
-    return reinterpret_cast<uint16_t*>(of_node + cls * shape.room);
-  }
-
   // Reads the rows.
-  __device__ Begun read() const {
+  __device__ void read() const {
     const int r = static_cast<int>(threadIdx.x);
-    if (r >= kRows) return {};
-    const bool exists = holds(r);
-    const uint32_t at = exists ? v.place_of(row_of(r), place.w) : 0;
-    bits[r] = exists ? v.bits[at] : 0;
-    if (!exists) return {};
-    return {v.parts[at], v.firsts[at], v.before[at]};
+    if (r < kRows) bits[r] = holds(r) ? v.bits[v.place_of(row_of(r), place.w)] : 0;
   }
 
   // The number of the tile's first node of a class.
   __device__ uint32_t first_node(int cls) const {
-    return (place.index * static_cast<uint32_t>(v.classes) + static_cast<uint32_t>(cls)) *
-           static_cast<uint32_t>(v.tile_nodes());
+    return tile_of_class(v, place.index, cls) * static_cast<uint32_t>(v.tile_nodes());
   }
 
-  // Reads the bands of a class; returns how many nodes that of the thread has.
-  __device__ uint32_t read_nodes(int cls) const {
+  // Reads the bands of a class.
+  __device__ void read_nodes(int cls) const {
     const int b = static_cast<int>(threadIdx.x), band = cls * shape.bands + b;
-    if (b >= shape.bands) return 0;
+    if (b >= shape.bands) return;
     const int y = place.y + (b & ((1 << shape.across_bits) - 1)) * kBandRows;
     const int z = place.z + (b >> shape.across_bits) * v.band_slices;
     WordNodes nodes = {0, first_node(cls)};
@@ -116,37 +103,26 @@ struct WrittenTile {
     }
     starts[band] = nodes.starts;
     counts[band] = nodes.first - first_node(cls);
-    return static_cast<uint32_t>(__popc(nodes.starts));
   }
 
-  // Labels the components of a class that are regions. The others are listed: adds up how many.
-  // Returns the nodes of all threads; does nothing else if there is no room for them.
-  __device__ uint32_t find_regions(const Begun& begun, uint32_t nodes, int cls,
-                                   uint32_t (&warp_sums)[kThreads / 32],
-                                   uint32_t& lost_count) const {
-    const int r = static_cast<int>(threadIdx.x);
-    const uint32_t parts = begun.parts ? begun.parts & of_class(bits[r], cls) : 0;
-    uint32_t all;  // both numbers in one: of 8192 voxels every second one begins something
-    const uint32_t both = static_cast<uint32_t>(__popc(parts)) << 16 | nodes;
-    const uint32_t sums = cclabel::sum_before<kThreads>(both, warp_sums, all);
-    all &= 0xffff;
-    if (all > shape.room) return all;
-    uint32_t component_of_class = sums >> 16;
-    const auto mine = static_cast<uint32_t>(__popc(parts & ~begun.firsts));
-    uint16_t* list = lost(cls);
-    if (mine) list += atomicAdd(&lost_count, mine);  // in any order
-    for (uint32_t left = parts; left; left &= left - 1) {
-      const int bit = __ffs(static_cast<int>(left)) - 1;
-      const auto earlier = static_cast<uint32_t>(__popc(begun.firsts & cclabel::below(bit)));
-      const bool is_region = begun.firsts >> bit & 1;
-      if (is_region) {
-        labels[cls * shape.room + component_of_class] = begun.before + earlier + 1;
-      } else {
-        *list++ = static_cast<uint16_t>(component_of_class);
+  // Labels the components of a class.
+  __device__ void label_components(int cls, uint32_t components) const {
+    constexpr uint32_t kTurns = 3;  // some at once: each waits for memory
+    const uint32_t begin = first_node(cls);
+    uint32_t* to = labels + cls * shape.room;
+    for (uint32_t start = threadIdx.x; start < components; start += kTurns * kThreads) {
+      Entry above[kTurns];
+#pragma unroll
+      for (uint32_t k = 0; k < kTurns; ++k) {
+        const uint32_t component = start + k * kThreads;
+        if (component < components) above[k] = v.forest[begin + component];
       }
-      ++component_of_class;
+#pragma unroll
+      for (uint32_t k = 0; k < kTurns; ++k) {
+        const uint32_t component = start + k * kThreads;
+        if (component < components) to[component] = label_above(v, begin + component, above[k]);
+      }
     }
-    return all;
   }
 
   // Components of a thread's share of a class's nodes, on their way.
@@ -183,18 +159,6 @@ struct WrittenTile {
       const uint2 a = pair(quad.x), b = pair(quad.y), c = pair(quad.z), d = pair(quad.w);
       to[2 * at] = make_uint4(a.x, a.y, b.x, b.y);
       to[2 * at + 1] = make_uint4(c.x, c.y, d.x, d.y);
-    }
-  }
-
-  // Labels the components of a class that are no region, which are listed: as their roots.
-  __device__ void find_lost(int cls, uint32_t count) const {
-    uint32_t* of_class = labels + cls * shape.room;
-    const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t start = threadIdx.x - lane; start < count; start += kThreads) {
-      const bool exists = start + lane < count;
-      const uint32_t component = lost(cls)[exists ? start + lane : start];
-      const Entry root = flatten(v.forest, first_node(cls) + component, exists);
-      if (exists) of_class[component] = label_of_region(v, id_of_entry(root));
     }
   }
 
@@ -247,7 +211,8 @@ struct WrittenTile {
       if (!(columns >> k & 1)) continue;
       const uint32_t node = first_node(cls) + counts[cls * shape.bands + band] +
                             static_cast<uint32_t>(__popc(begins & cclabel::up_to(b + k))) - 1;
-      const uint32_t found = label_above(v, place_of_node(v, node));
+      const uint32_t component = place_of_node(v, node);
+      const uint32_t found = label_above(v, component, v.forest[component]);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         if (i == k) label[i] = found;
