@@ -117,8 +117,8 @@ __device__ void join_contacts(Space& s, uint32_t nodes, Contacts& contacts) {
     }
     for (uint32_t start = threadIdx.x - lane; start < count; start += Space::kThreads) {
       const bool exists = start + lane < count;
-      const ushort2 nodes = nodes_of(s, list[exists ? start + lane : start]);
-      join_trees(s.parent, nodes.x, nodes.y, exists);
+      const ushort2 touching = nodes_of(s, list[exists ? start + lane : start]);
+      join_trees(s.parent, touching.x, touching.y, exists);
     }
     if (all <= kMost) return;
     count_anew(s);

@@ -8,19 +8,18 @@
 namespace regions::volumes {
 namespace {
 
-constexpr int kThreads = WriteBlock::threads;
-
-// Blocks of a multiprocessor: as many as there is room for. Colours take more registers.
+// Threads of a multiprocessor: as many as there is room for. Colours take more registers.
 template <class Writer>
-inline constexpr int kBlocks = 8;
+inline constexpr int kMostThreads = 2048;
 template <>
-inline constexpr int kBlocks<cclabel::ColorWriter> = 2;
+inline constexpr int kMostThreads<cclabel::ColorWriter> = 512;
 
-template <class Writer>
-__global__ __launch_bounds__(kThreads, kBlocks<Writer>) void write_kernel(Volume v, TileRows shape,
-                                                                          Writer writer) {
+template <class Block, class Writer>
+__global__ __launch_bounds__(Block::threads, kMostThreads<Writer> / Block::threads)  //
+    void write_kernel(Volume v, TileRows<Block> shape, Writer writer) {
   extern __shared__ uint4 shared[];
-  const WrittenTile tile(v, shape, shared);
+  using Rows = TileRows<Block>;
+  const WrittenTile<Block> tile(v, shape, shared);
   wait_for_earlier();
   tile.read();
   bool have_room = true;  // all classes
@@ -41,7 +40,7 @@ __global__ __launch_bounds__(kThreads, kBlocks<Writer>) void write_kernel(Volume
   // A thread has four columns of a band, of which all rows have the same nodes there (256^3, 23.7
   // us for 25.4 with 26 neighbours, 33.8 for 33.1 with 6; 128^3, 6.5 for 7.1; H200, 2026-11-22).
   const auto write = [&](const auto& find) {
-    for (int b = static_cast<int>(threadIdx.x / 8); b < shape.bands; b += kThreads / 8) {
+    for (int b = static_cast<int>(threadIdx.x / 8); b < shape.bands; b += Block::threads / 8) {
       const auto band = tile.band(b);
       uint32_t any = 0, all = ~0u;
       tile.for_each_row(band, [&](uint32_t row, int) {
@@ -82,17 +81,27 @@ struct Launch {
   cudaStream_t stream;
   template <class Writer>
   void operator()(const Writer& writer) const {
-    const TileRows shape(volume);
-    const dim3 grid = tile_grid(volume);
-    divide_memory(write_kernel<Writer>, volume.all_tiles());
+    if (volume.all_tiles() <= kFewTiles) {
+      launch_blocks<BusyWriteBlock>(writer);
+    } else {
+      launch_blocks<WriteBlock>(writer);
+    }
+  }
+
+ private:
+  template <class Block, class Writer>
+  void launch_blocks(const Writer& writer) const {
+    const TileRows<Block> shape(volume);
+    const auto kernel = write_kernel<Block, Writer>;
+    divide_memory(kernel, volume.all_tiles());
     const size_t bytes = shape.shared_bytes(volume);
     constexpr size_t kUsual = 48 * 1024;  // more must be asked for
     if (bytes > kUsual) {
-      check(cudaFuncSetAttribute(write_kernel<Writer>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)),
             "asking for shared memory");
     }
-    launch_chained(write_kernel<Writer>, grid, kThreads, bytes, stream, volume, shape, writer);
+    launch_chained(kernel, tile_grid(volume), Block::threads, bytes, stream, volume, shape, writer);
   }
 };
 

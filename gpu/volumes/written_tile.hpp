@@ -14,9 +14,10 @@
 namespace regions::volumes {
 
 // How a tile's rows and bands are counted: from its first. All numbers are powers of two.
+template <class Block>
 struct TileRows {
   static constexpr int kRows = CubeTile::words;
-  static_assert(FlatTile::words == kRows && kRows <= WriteBlock::threads, "a row a thread");
+  static_assert(FlatTile::words == kRows && kRows <= Block::threads, "a row a thread");
   int row_bits;     // rows of a slice of the tile
   int across_bits;  // bands
   int bands;
@@ -25,7 +26,7 @@ struct TileRows {
       : row_bits(std::countr_zero(static_cast<unsigned>(v.tile_rows))),
         across_bits(row_bits - 1),
         bands(v.tile_bands()),
-        room(std::min(static_cast<uint32_t>(v.tile_nodes()), WriteBlock::nodes)) {}
+        room(std::min(static_cast<uint32_t>(v.tile_nodes()), Block::nodes)) {}
   // A word for each row; for each class, two for each band and each node.
   size_t shared_bytes(const Volume& v) const {
     return kRows * sizeof(uint32_t) +
@@ -47,10 +48,12 @@ __device__ inline uint32_t label_above(const Volume& v, uint32_t place, Entry ab
 }
 
 // What a tile's rows are and how its components came out. The whole block calls all functions.
+template <class Block>
 struct WrittenTile {
-  static constexpr int kThreads = WriteBlock::threads, kRows = TileRows::kRows;
+  using Rows = TileRows<Block>;
+  static constexpr int kThreads = Block::threads, kRows = Rows::kRows;
   const Volume& v;
-  const TileRows& shape;
+  const Rows& shape;
   const TilePlace place;
   uint32_t* bits;     // [rows] foreground
   uint32_t* starts;   // [class][bands] first columns of nodes
@@ -58,7 +61,7 @@ struct WrittenTile {
   uint32_t* labels;   // [class][room] of components
   uint32_t* of_node;  // [class][room] labels of nodes
 
-  __device__ WrittenTile(const Volume& volume, const TileRows& rows, uint4* shared)
+  __device__ WrittenTile(const Volume& volume, const Rows& rows, uint4* shared)
       : v(volume), shape(rows), place(volume) {
     bits = reinterpret_cast<uint32_t*>(shared);
     starts = bits + kRows;
@@ -107,7 +110,8 @@ struct WrittenTile {
 
   // Labels the components of a class.
   __device__ void label_components(int cls, uint32_t components) const {
-    constexpr uint32_t kTurns = 3;  // some at once: each waits for memory
+    // Some at once, as many as noise has: each waits for memory.
+    constexpr uint32_t kTurns = 768 / kThreads;
     const uint32_t begin = first_node(cls);
     uint32_t* to = labels + cls * shape.room;
     for (uint32_t start = threadIdx.x; start < components; start += kTurns * kThreads) {
@@ -128,8 +132,8 @@ struct WrittenTile {
   // Components of a thread's share of a class's nodes, on their way.
   struct Fetched {
     static constexpr uint32_t kOfQuad = sizeof(uint4) / sizeof(uint16_t);
-    static constexpr uint32_t kQuads = 2;
-    static_assert(kQuads * kThreads * kOfQuad >= kRows / kBandRows * 32, "a node a column");
+    static constexpr uint32_t kQuads = kRows / kBandRows * 32 / (kThreads * kOfQuad);
+    static_assert(kQuads * kThreads * kOfQuad == kRows / kBandRows * 32, "a node a column");
     uint4 quad[kQuads];
   };
   __device__ Fetched fetch_components(int cls, uint32_t nodes) const {
