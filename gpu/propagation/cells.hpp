@@ -37,7 +37,15 @@ struct Cells {
 
   volumes::Firsts regions() const {
     const auto pitch = static_cast<uint32_t>(stack.slice.width);
-    return {stack, 1, pitch, words(), firsts, before, sums, area, total};
+    return {.stack = stack,
+            .in_row = 1,
+            .pitch = pitch,
+            .words = words(),
+            .bits = firsts,
+            .before = before,
+            .sums = sums,
+            .area = area,
+            .total = total};
   }
   REGIONS_HD uint32_t count() const { return static_cast<uint32_t>(stack.size().area()); }
   REGIONS_HD uint32_t words() const { return (count() + 31) / 32; }

@@ -1,5 +1,5 @@
-// Joins the tiles' components where runs of different tiles touch, and gives each its root, if that
-// is asked for.
+// Joins the tiles' components where nodes of different tiles touch, and gives each its root, if
+// that is asked for.
 #include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"
 #include "gpu/volumes/rows.hpp"

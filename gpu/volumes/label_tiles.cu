@@ -1,4 +1,5 @@
-// Labels each tile by itself: thresholds it, and joins its runs in shared memory, one block a tile.
+// Labels each tile by itself: thresholds it, and joins its nodes in shared memory, one block a
+// tile.
 #include "gpu/cclabel/runs.hpp"
 #include "gpu/volumes/launch.hpp"
 #include "gpu/volumes/phases.hpp"

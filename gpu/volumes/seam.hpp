@@ -36,15 +36,15 @@ struct Seam {
     };
 #pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kSlices * kRows * kWords; i += threads) {
-      const int row = i % kRows, word_in_row = i / kRows % kWords, slice_ = i / kRows / kWords;
-      const int w = place.w - 1 + word_in_row, y = place.y - 1 + row, z = place.z - 1 + slice_;
+      const int row = i % kRows, word_in_row = i / kRows % kWords, in_tile = i / kRows / kWords;
+      const int w = place.w - 1 + word_in_row, y = place.y - 1 + row, z = place.z - 1 + in_tile;
       uint32_t word = 0;
       if (exists(w, y, z)) {
         const int of_stack = (place.layer * v.stack.slices + z) * slice.height + y;
         word = v.bits[v.place_of(of_stack, w)];
         if (place.cls != 0) word = ~word & inside(v, w);
       }
-      bits[(slice_ * kRows + row) * kWords + word_in_row] = word;
+      bits[(in_tile * kRows + row) * kWords + word_in_row] = word;
     }
 #pragma unroll
     for (int i = static_cast<int>(threadIdx.x); i < kBandsZ * kBandsY * kWords; i += threads) {

@@ -16,8 +16,9 @@ size_t nodes_of(const Volume& pieces, const Stack& most) {
   size_t count = 0;
   for (const Connectivity connectivity : {Connectivity::four, Connectivity::six}) {
     const Volume v = shaped(pieces, most, connectivity);
-    count = std::max(count, static_cast<size_t>(v.tiles()) * static_cast<size_t>(most.layers) *
-                                static_cast<size_t>(v.classes * v.tile_nodes()));
+    count =
+        std::max(count, static_cast<size_t>(v.tiles()) * static_cast<size_t>(most.layers) *
+                            static_cast<size_t>(v.classes) * static_cast<size_t>(v.tile_nodes()));
   }
   return count;
 }
@@ -44,7 +45,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
                                    std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
   const size_t bands =
-      BandPiles::room(static_cast<size_t>(slabs * rows.bands_y), static_cast<size_t>(rows.words));
+      BandPiles::room(static_cast<size_t>(slabs) * static_cast<size_t>(rows.bands_y),
+                      static_cast<size_t>(rows.words));
   memory_.reserve(pieces_.nodes, bands);
   memory_.reserve(pieces_.component, nodes);
   memory_.reserve(pieces_.forest, nodes);

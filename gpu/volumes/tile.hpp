@@ -1,4 +1,4 @@
-// A tile in shared memory: its bits, its runs' forest, and how its threads share them.
+// A tile in shared memory: its bits, its nodes' forest, and how its threads share them.
 #pragma once
 
 #include "gpu/cclabel/warp.hpp"
@@ -34,7 +34,7 @@ struct Tile {
   uint32_t warp_sums[T::threads / 32];
   uint32_t contact_count, component_count;
 
-  ushort2 pairs[T::threads / 32][32 * kPairs];  // contacts that a warp shares out
+  ushort2 pairs[T::threads / 32][32 * kPairs];  // contacts, listed for the block
 
   __device__ static Spot spot(int word) {
     return {static_cast<uint32_t>(word), 0, word % kBandsY * kBandRows,

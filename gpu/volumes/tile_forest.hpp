@@ -61,7 +61,7 @@ template <class Space>
 __device__ void count_anew(Space& s) {
   __syncthreads();  // nobody needs the list
   if (threadIdx.x == 0) s.contact_count = 0;
-  __syncthreads();
+  __syncthreads();  // nobody counts before
 }
 
 // How contacts are listed, and what their nodes are.

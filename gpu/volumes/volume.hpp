@@ -75,7 +75,15 @@ struct Volume {
   REGIONS_HD uint32_t row_words() const { return static_cast<uint32_t>(stack.rows() * words); }
   Firsts regions() const {
     const auto in_row = static_cast<uint32_t>(words);
-    return {stack, in_row, in_row * 32, row_words(), firsts, before, sums, area, total};
+    return {.stack = stack,
+            .in_row = in_row,
+            .pitch = in_row * 32,
+            .words = row_words(),
+            .bits = firsts,
+            .before = before,
+            .sums = sums,
+            .area = area,
+            .total = total};
   }
   REGIONS_HD uint32_t tiles() const { return static_cast<uint32_t>(words * tiles_y * tiles_z); }
   uint32_t all_tiles() const { return tiles() * static_cast<uint32_t>(stack.layers); }
