@@ -117,7 +117,7 @@ class VolumeTables(unittest.TestCase):
                    "thresholds": 1, "variant": "global, one", "us": 75193.0, "passes": 15026,
                    "correct": False}
         text = "".join(volume_tables.parts(Figures({"figures": [cube, variant]}), anchors(), report.table))
-        self.assertIn("| 128³ | smooth | – | – | 34.6 | 66.1 BKE_3D |", text)
+        self.assertIn("| 128³ | smooth | – | – | 34.6 | 81 CVCUDA_3D | 66.1 BKE_3D |", text)
         self.assertIn("| global, one | 75193 (15026) **wrong** |", text)
 
 
