@@ -27,12 +27,11 @@ class Volumes:
         return found[-1]["us"] if found else None
 
     def single(self, anchors):
-        lines = []
+        lines, of_six = [], anchors["volumes_6_us"]
         for side in SIDES:
             for content, (name, peer) in anchors["volumes_us"][str(side)].items():
                 ours = [self.of(side, content, connectivity) for connectivity in (6, 18, 26)]
                 if any(ours):
-                    of_six = anchors["volumes_6_us"]
                     lines.append([f"{side}³", content, *map(microseconds, ours),
                                   f"{microseconds(of_six[str(side)][content])} {of_six['by']}",
                                   f"{microseconds(peer)} {name}"])
