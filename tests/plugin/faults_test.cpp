@@ -1,5 +1,6 @@
 // Failures on demand, at every place where one may come: each ends in an element error that says
 // so, frames that were finished before have left, and the element works again afterwards.
+#include "tests/plugin/asked_failure.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -30,10 +31,7 @@ Outcome play(const std::string& line, const std::string& fault) {
     if (message) {
       GError* error = nullptr;
       gst_message_parse_error(message.get(), &error, nullptr);
-      // The base class tells that it cannot start a pool of ours, but not why.
-      EXPECT_TRUE(strstr(error->message, "injected failure") ||
-                  strstr(error->message, "activate bufferpool"))
-          << fault << ": " << error->message;
+      EXPECT_TRUE(is_asked_failure(*error)) << fault << ": " << error->message;
       EXPECT_EQ(error->domain, GST_RESOURCE_ERROR) << fault;
       g_error_free(error);
     } else {

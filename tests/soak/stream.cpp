@@ -2,8 +2,9 @@
 #include "tests/soak/stream.hpp"
 
 #include <array>
-#include <cstring>
 #include <stdexcept>
+
+#include "tests/plugin/asked_failure.hpp"
 
 namespace regions::soak {
 namespace {
@@ -277,10 +278,7 @@ void Stream::live(int64_t deadline) {
       GError* error = nullptr;
       gchar* detail = nullptr;
       gst_message_parse_error(message, &error, &detail);
-      // The base class tells that it cannot start a pool of ours, but not why.
-      const bool is_asked = strstr(error->message, "injected failure") ||
-                            strstr(error->message, "activate bufferpool");
-      if (is_asked && g_getenv("REGIONS_FAULTS")) {
+      if (is_asked_failure(*error) && g_getenv("REGIONS_FAULTS")) {
         ++tally_.failures;
       } else {
         problem(std::string("error: ") + error->message + ": " + (detail ? detail : ""));
