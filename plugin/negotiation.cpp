@@ -2,6 +2,7 @@
 #include "plugin/negotiation.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "plugin/cuda_memory.hpp"
@@ -54,20 +55,28 @@ GstCaps* replaced_caps(Picture picture) {
   }
 }
 
-// Every structure of `kinds` with size, rate and aspect of every structure of `caps`. Colorimetry
-// goes from pictures to what replaces them, because elements that join both want it equal.
+// What says how pixels are stored and what their values mean.
+bool describes_pixels(const char* field, bool keep_colorimetry) {
+  if (g_str_equal(field, "colorimetry")) return !keep_colorimetry;
+  constexpr const char* kOfPixels[] = {"format", "drm-format", "chroma-site",
+                                       "mastering-display-info", "content-light-level"};
+  return std::any_of(std::begin(kOfPixels), std::end(kOfPixels),
+                     [&](const char* name) { return g_str_equal(field, name); });
+}
+
+// Every structure of `kinds` with all that every structure of `caps` says besides pixels.
+// Colorimetry goes from pictures to what replaces them, because elements that join both want it
+// equal.
 GstCaps* reshaped(const GstCaps* caps, const GstCaps* kinds, bool keep_colorimetry) {
   GstCaps* result = gst_caps_new_empty();
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
     const GstStructure* from = gst_caps_get_structure(caps, i);
     for (guint k = 0; k < gst_caps_get_size(kinds); ++k) {
       GstStructure* to = gst_structure_copy(gst_caps_get_structure(kinds, k));
-      for (const char* field : {"width", "height", "framerate", "pixel-aspect-ratio",
-                                "interlace-mode", "multiview-mode", "colorimetry"}) {
-        if (!keep_colorimetry && g_str_equal(field, "colorimetry")) continue;
-        if (const GValue* value = gst_structure_get_value(from, field)) {
-          gst_structure_set_value(to, field, value);
-        }
+      for (guint f = 0; f < static_cast<guint>(gst_structure_n_fields(from)); ++f) {
+        const char* field = gst_structure_nth_field_name(from, f);
+        if (describes_pixels(field, keep_colorimetry)) continue;
+        gst_structure_set_value(to, field, gst_structure_get_value(from, field));
       }
       GstCapsFeatures* features = gst_caps_features_copy(gst_caps_get_features(kinds, k));
       result = gst_caps_merge_structure_full(result, to, features);
