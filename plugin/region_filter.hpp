@@ -8,7 +8,12 @@
 
 namespace regions {
 
+class FilterStream;
+
 // Registers the element with the plugin.
 gboolean register_element(GstPlugin* plugin, const ElementSpec& spec);
+
+// What an element of ours holds.
+FilterStream& stream_of(gpointer element);
 
 }  // namespace regions

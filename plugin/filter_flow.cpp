@@ -1,0 +1,105 @@
+// Frames, events and queries: what GstBaseTransform does with them by itself is right but for
+// frames that leave later, by another thread.
+#include "plugin/filter_flow.hpp"
+
+#include <utility>
+
+#include "plugin/block_memory.hpp"
+#include "plugin/clicks.hpp"
+#include "plugin/filter_stream.hpp"
+#include "plugin/region_filter.hpp"
+
+namespace regions {
+namespace {
+
+// What our elements' class derives from.
+GstBaseTransformClass* base_class() {
+  return GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
+}
+
+GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
+  *none = nullptr;  // frames leave by the source pad's task
+  GstBuffer* input = std::exchange(base->queued_buf, nullptr);
+  if (!input) return GST_FLOW_OK;
+  FilterStream& stream = stream_of(base);
+  GstBuffer* output = nullptr;
+  if (stream.picture() > Picture::drawn_on) {
+    const MemoryAttempt attempt;
+    const GstFlowReturn flow = base_class()->prepare_output_buffer(base, input, &output);
+    if (flow != GST_FLOW_OK) {
+      if (flow == GST_FLOW_ERROR) stream.report(attempt.error("an output picture"));
+      gst_buffer_unref(input);
+      return flow;
+    }
+  } else {
+    input = gst_buffer_make_writable(input);
+  }
+  return stream.submit(input, output);
+}
+
+GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
+  // Not `discont`: that stays set until generate_output gives a frame, which ours never does.
+  if (GST_BUFFER_IS_DISCONT(input)) stream_of(base).discontinue();
+  const GstFlowReturn flow = base_class()->submit_input_buffer(base, discont, input);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) stream_of(base).count_late();
+  return flow;
+}
+
+// GstBaseTransform must believe that both exist, else its output buffer would be the input, and
+// nothing could be done in place. generate_output calls neither.
+GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) {
+  return GST_FLOW_NOT_SUPPORTED;
+}
+GstFlowReturn transform_ip(GstBaseTransform*, GstBuffer*) { return GST_FLOW_NOT_SUPPORTED; }
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  FilterStream& stream = stream_of(base);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) {
+    stream.interrupt();
+  } else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    stream.flush();
+  } else if (GST_EVENT_IS_SERIALIZED(event) && !stream.passes_frames(event)) {
+    const GstFlowReturn flow = stream.drain();
+    // No later input will carry the news upstream.
+    const bool failed = flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED;
+    if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && failed) GST_ELEMENT_FLOW_ERROR(base, flow);
+  }
+  return base_class()->sink_event(base, event);
+}
+
+gboolean src_event(GstBaseTransform* base, GstEvent* event) {
+  follow_click(GST_ELEMENT(base), stream_of(base).engine(), event);
+  return base_class()->src_event(base, event);
+}
+
+gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  FilterStream& stream = stream_of(base);
+  const bool asks_context = GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT;
+  if (asks_context && stream.cuda().answer(GST_ELEMENT(base), query)) return TRUE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN && direction == GST_PAD_SINK) stream.drain();
+  if (!base_class()->query(base, direction, query)) return FALSE;
+  if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC) {
+    gboolean live = FALSE;
+    GstClockTime min = 0, max = 0;
+    gst_query_parse_latency(query, &live, &min, &max);
+    const GstClockTime own = stream.latency();
+    if (GST_CLOCK_TIME_IS_VALID(max)) max += own;
+    gst_query_set_latency(query, live, min + own, max);
+  }
+  return TRUE;
+}
+
+}  // namespace
+
+void install_flow(GstBaseTransformClass* klass) {
+  klass->submit_input_buffer = submit_input_buffer;
+  klass->generate_output = generate_output;
+  klass->transform = transform;
+  klass->transform_ip = transform_ip;
+  klass->transform_ip_on_passthrough = FALSE;
+  klass->sink_event = sink_event;
+  klass->src_event = src_event;
+  klass->query = on_query;
+}
+
+}  // namespace regions
