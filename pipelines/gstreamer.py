@@ -1,6 +1,7 @@
 """GStreamer for the Python programs of this folder, and how they read the `regions` metadata."""
 
 import struct
+import sys
 
 import gi
 
@@ -9,6 +10,24 @@ gi.require_version("GstVideo", "1.0")
 from gi.repository import GLib, Gst, GstVideo  # noqa: E402,F401  (after require_version)
 
 Gst.init(None)
+
+
+def first_structure(caps):
+    """A copy of the first structure of caps. The Python of GStreamer 1.26 gives a context that holds
+    it, which has no such methods; that of 1.22 and 1.28 gives the copy."""
+    found = caps.get_structure(0)
+    return found.__enter__().copy() if hasattr(found, "__enter__") else found
+
+
+def stop_at_faults(stop):
+    """What a callback raises ends nothing by itself: Python prints it, and GStreamer goes on. It is a
+    fault of the program and says nothing of the input; `stop` is called with a text that says so."""
+
+    def report(kind, fault, trace):
+        sys.__excepthook__(kind, fault, trace)
+        stop(f"a fault of this program, not of the input: {kind.__name__}: {fault}")
+
+    sys.excepthook = report
 
 
 def regions_total(buffer):

@@ -77,7 +77,7 @@ class Job:
         self.part = os.path.join(folder, ".overlay.mp4.part")
         self.loop = gst.GLib.MainLoop()
         self.problem = self.broken = None
-        self.interrupted = False
+        self.interrupted = self.whole = self.written = False
         self.frames = 0
         self.regions = 0
         self.began = time.monotonic()
@@ -101,24 +101,23 @@ class Job:
         if self.source.startswith("/dev/"):
             camera = Gst.ElementFactory.make("v4l2src")
             camera.set_property("device", self.source)
-            decoder = Gst.ElementFactory.make("decodebin")
+            self.decoder = Gst.ElementFactory.make("decodebin")
             self.pipeline.add(camera)
-            self.pipeline.add(decoder)
-            camera.link(decoder)
+            self.pipeline.add(self.decoder)
+            camera.link(self.decoder)
         else:
-            decoder = Gst.ElementFactory.make("uridecodebin")
+            self.decoder = Gst.ElementFactory.make("uridecodebin")
             uri = self.source if "://" in self.source else Gst.filename_to_uri(self.source)
-            decoder.set_property("uri", uri)
-            self.pipeline.add(decoder)
-        decoder.set_property("expose-all-streams", False)
-        decoder.set_property("caps", Gst.Caps.from_string("video/x-raw(ANY)"))
-        decoder.connect("pad-added", self.link)
-        decoder.connect("no-more-pads", self.expect_video)
+            self.decoder.set_property("uri", uri)
+            self.pipeline.add(self.decoder)
+        self.decoder.set_property("expose-all-streams", False)
+        self.decoder.set_property("caps", Gst.Caps.from_string("video/x-raw(ANY)"))
+        self.decoder.connect("pad-added", self.link)
+        self.decoder.connect("no-more-pads", self.expect_video)
 
     def link(self, _decoder, pad):
-        if not self.entry.is_linked() and pad.get_current_caps().get_structure(0).has_name(
-            "video/x-raw"
-        ):
+        caps = self.gst.first_structure(pad.get_current_caps())
+        if not self.entry.is_linked() and caps.has_name("video/x-raw"):
             pad.link(self.entry)
 
     def expect_video(self, _decoder):
@@ -129,7 +128,7 @@ class Job:
         """Sets what depends on the size of the picture, before anything is negotiated."""
         event = info.get_event()
         if event.type == self.gst.Gst.EventType.CAPS:
-            caps = event.parse_caps().get_structure(0)
+            caps = self.gst.first_structure(event.parse_caps())
             width, height = caps.get_value("width"), caps.get_value("height")
             least = int(width * height * LEAST_AREA)
             self.objects.set_property("min-area", least)
@@ -172,13 +171,15 @@ class Job:
     def on_message(self, _bus, message):
         Gst = self.gst.Gst
         if message.type == Gst.MessageType.EOS:
+            self.whole = True
             self.stop()
         elif message.type == Gst.MessageType.ERROR:
             error, detail = message.parse_error()
             # The detail names a line of GStreamer's code first; a cause may follow.
             cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
             text = error.message + (f" ({cause})" if cause else "")
-            if error.domain in ("gst-stream-error-quark", "gst-core-error-quark") and not self.frames:
+            decoding = error.domain in ("gst-stream-error-quark", "gst-core-error-quark")
+            if decoding and not self.frames and message.src.has_as_ancestor(self.decoder):
                 text = f"holds no video that can be decoded here: {text}"
             if not is_live(self.source) or not self.frames:
                 self.stop(f"{self.source}: {text}")
@@ -186,16 +187,15 @@ class Job:
                 self.broken = f"{self.source}: stopped after {self.frames} frames, which are kept: {text}"
                 self.entry.send_event(Gst.Event.new_eos())
 
-    def on_interrupt(self):
-        """First Ctrl-C: end the stream, so that a live recording is finished. Second: leave."""
-        if self.interrupted:
-            self.stop()
+    def on_interrupt(self, *_):
+        """First Ctrl-C: end the stream, so that a live recording is finished. Second: leave. Before
+        the first frame there is nothing to finish, and no stream that could end."""
+        recording = is_live(self.source) and self.frames and not self.interrupted
         self.interrupted = True
-        if is_live(self.source):
+        if recording:
             self.pipeline.send_event(self.gst.Gst.Event.new_eos())
         else:
             self.stop()
-        return True
 
     def show_progress(self, period=2.0):
         now = time.monotonic()
@@ -214,12 +214,13 @@ class Job:
 
     def run(self):
         GLib, Gst = self.gst.GLib, self.gst.Gst
+        self.gst.stop_at_faults(lambda text: self.stop(f"{self.source}: {text}"))
         self.build()
         bus = self.pipeline.get_bus()
         bus.add_signal_watch()
         bus.connect("message", self.on_message)
         for number in (signal.SIGINT, signal.SIGTERM):
-            GLib.unix_signal_add(GLib.PRIORITY_HIGH, number, self.on_interrupt)
+            signal.signal(number, self.on_interrupt)
         GLib.timeout_add(200, self.show_progress)
         try:
             self.pipeline.set_state(Gst.State.PLAYING)
@@ -227,10 +228,10 @@ class Job:
             self.device = self.objects.get_property("active-device")
         finally:
             self.pipeline.set_state(Gst.State.NULL)
-            complete = not self.problem and (is_live(self.source) or not self.interrupted)
-            if complete and self.frames:
+            if self.whole and self.frames and not self.problem:
                 os.replace(self.part, self.video)
                 self.write_still()
+                self.written = True
             elif os.path.exists(self.part):
                 os.remove(self.part)
         if not self.problem and not self.interrupted and not self.frames:
@@ -283,12 +284,12 @@ def main(arguments):
     os.makedirs(options.out, exist_ok=True)
     job = Job(gstreamer, options.source, os.path.realpath(options.out))
     job.run()
-    if job.frames and not job.problem and (is_live(options.source) or not job.interrupted):
+    if job.written:
         job.report()
     if job.problem or job.broken:
         print(f"quickstart: {job.problem or job.broken}", file=sys.stderr)
         return 1
-    if job.interrupted and not is_live(options.source):
+    if job.interrupted and not job.written:
         print("quickstart: interrupted; nothing was written", file=sys.stderr)
         return 130
     return 0

@@ -57,7 +57,8 @@ GridGraph Shared::graph() const {
 }
 
 void Slot::allocate(Size picture) {
-  for (auto* pixels : {&mask, &counts, &alpha}) pixels->assign(picture.area(), 0);
+  // A new vector checks the size, which lets g++ 14 know that it is possible.
+  for (auto* pixels : {&mask, &counts, &alpha}) *pixels = std::vector<uint8_t>(picture.area());
   const size_t cells = Cells::count(picture, kLeastCell);
   cell_sums.assign(3 * cells, 0);
   cell_weights.assign(cells, 0);

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import gstreamer  # noqa: E402  (after the path)
 import sidecars  # noqa: E402
 import sound  # noqa: E402
-from gstreamer import GLib, Gst, GstVideo  # noqa: E402
+from gstreamer import GLib, Gst, GstVideo, first_structure  # noqa: E402
 from profiles import PROFILES, coded_format  # noqa: E402
 
 # decodebin may lose the error of a file that is cut off (seen with GStreamer 1.22), and then waits.
@@ -86,16 +86,16 @@ class Job:
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
         if "json" in self.parts:
             self.sidecars.append(sidecars.JsonLines(self.parts["json"]))
-        decoder = Gst.ElementFactory.make("uridecodebin")
-        decoder.set_property("uri", Gst.filename_to_uri(self.source))
-        decoder.set_property("expose-all-streams", False)
-        decoder.set_property("caps", Gst.Caps.from_string("video/x-raw(ANY)"))
-        decoder.connect("pad-added", self.link)
-        decoder.connect("no-more-pads", lambda _: self.chain or self.stop(NO_VIDEO))
-        self.pipeline.add(decoder)
+        self.decoder = Gst.ElementFactory.make("uridecodebin")
+        self.decoder.set_property("uri", Gst.filename_to_uri(self.source))
+        self.decoder.set_property("expose-all-streams", False)
+        self.decoder.set_property("caps", Gst.Caps.from_string("video/x-raw(ANY)"))
+        self.decoder.connect("pad-added", self.link)
+        self.decoder.connect("no-more-pads", lambda _: self.chain or self.stop(NO_VIDEO))
+        self.pipeline.add(self.decoder)
 
     def link(self, _decoder, pad):
-        caps = pad.get_current_caps().get_structure(0)
+        caps = first_structure(pad.get_current_caps())
         if self.chain or not caps.has_name("video/x-raw"):
             return
         self.decoded, self.decoded_pad = caps, pad
@@ -155,7 +155,7 @@ class Job:
             if info.type & Gst.PadProbeType.BUFFER:
                 self.see_frame(pad, info.get_buffer())
             elif info.get_event().type == Gst.EventType.CAPS and not self.tail:
-                self.tail = self.tail_for(info.get_event().parse_caps().get_structure(0))
+                self.tail = self.tail_for(first_structure(info.get_event().parse_caps()))
                 self.add(self.tail, pad)
             elif info.get_event().type == Gst.EventType.EOS:
                 for sidecar in self.sidecars:
@@ -196,7 +196,8 @@ class Job:
             # The detail names a line of GStreamer's code first; a cause may follow.
             cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
             text = error.message + (f" ({cause})" if cause else "")
-            decoding = error.domain in ("gst-stream-error-quark", "gst-core-error-quark")
+            decoding = (error.domain in ("gst-stream-error-quark", "gst-core-error-quark")
+                        and message.src.has_as_ancestor(self.decoder))
             self.stop(f"{NO_VIDEO}: {text}" if decoding and not self.frames else text)
 
     def tick(self):
@@ -212,9 +213,10 @@ class Job:
         return True
 
     def run(self):
+        gstreamer.stop_at_faults(self.stop)
         for number in (signal.SIGINT, signal.SIGTERM):
-            GLib.unix_signal_add(GLib.PRIORITY_HIGH, number, self.interrupt)
-        GLib.unix_fd_add_full(GLib.PRIORITY_HIGH, 0, GLib.IOCondition.HUP, self.interrupt)
+            signal.signal(number, self.interrupt)
+        GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, self.interrupt)
         try:
             codecs, delay, length = sound.streams(self.source) if self.with_sound else ([], 0, None)
             self.transcode()

@@ -43,7 +43,7 @@ class LabelVideo:
         height, width = labels.shape
         if self.size is None:
             self.size = labels.shape
-            rate = caps.get_structure(0).get_value("framerate")
+            rate = gstreamer.first_structure(caps).get_value("framerate")
             self.source.set_property("caps", Gst.Caps.from_string(
                 f"video/x-raw,format=GRAY16_LE,width={width},height={height},"
                 f"framerate={rate.num}/{rate.denom},colorimetry=1:4:0:0"))

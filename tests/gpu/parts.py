@@ -33,8 +33,8 @@ def host_environment(folder):
                                      env.get("LD_LIBRARY_PATH", "")]),
         "GST_PLUGIN_SYSTEM_PATH_1_0": os.path.join(bundle, "plugins"),
         "GST_PLUGIN_SCANNER_1_0": os.path.join(bundle, "libexec", "gst-plugin-scanner"),
-        "GST_PLUGIN_PATH": os.path.join(HERE, "plugin"),
-        "GST_REGISTRY": os.path.join(folder, "gst-registry.bin")})
+        "GST_PLUGIN_PATH_1_0": os.path.join(HERE, "plugin"),
+        "GST_REGISTRY_1_0": os.path.join(folder, "gst-registry.bin")})
     return env
 
 

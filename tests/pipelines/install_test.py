@@ -45,9 +45,9 @@ class Install(unittest.TestCase):
     def expect_working(self, root, prefix):
         """Elements and library below root, as if root were /."""
         plugin, = (root / prefix).rglob("libgstregions.so")
-        env = dict(os.environ, GST_PLUGIN_PATH=str(plugin.parent),
+        env = dict(os.environ, GST_PLUGIN_PATH_1_0=str(plugin.parent),
                    LD_PRELOAD=os.environ.get("REGIONS_PRELOAD", ""),
-                   GST_REGISTRY=str(self.folder / "registry.bin"))
+                   GST_REGISTRY_1_0=str(self.folder / "registry.bin"))
         for element in ELEMENTS:
             self.assertIn(element.encode(), output_of("gst-inspect-1.0", element, env=env))
 

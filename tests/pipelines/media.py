@@ -44,6 +44,15 @@ def make(path, source, *options):
     return path
 
 
+def turned(path, clip, degrees):
+    """A copy of a clip that says that players are to turn it to the right."""
+    newer = "-display_rotation" in run("ffmpeg", "-v", "quiet", "-h", "full")  # from version 6 on
+    before, after = (("-display_rotation:v", -degrees), ()) if newer else (
+        (), ("-metadata:s:v", f"rotate={degrees}"))
+    run("ffmpeg", "-v", "error", "-y", *before, "-i", clip, "-c", "copy", *after, path)
+    return path
+
+
 def times(path):
     """The timestamps of all frames, in seconds, in the order they are shown."""
     text = run("ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries",
@@ -61,8 +70,8 @@ def frames(path, pixels):
     """All frames as an array: [frame][row][column] for gray and gray16le, [...][channel] for rgb24."""
     size = stream(path, "width", "height")
     shape = (-1, int(size["height"]), int(size["width"])) + ((3,) if pixels == "rgb24" else ())
-    raw = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-vsync", "0", "-f", "rawvideo",
-                          "-pix_fmt", pixels, "-"], capture_output=True, check=True).stdout
+    raw = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-f",
+                          "rawvideo", "-pix_fmt", pixels, "-"], capture_output=True, check=True).stdout
     return numpy.frombuffer(raw, numpy.uint16 if pixels == "gray16le" else numpy.uint8).reshape(shape)
 
 

@@ -59,7 +59,7 @@ class Quickstart(unittest.TestCase):
             "deep.mkv": (SOURCE, "-pix_fmt", "yuv420p10le", "-c:v", "ffv1"),
             "hd.mp4": ("testsrc2=size=1280x720:rate=25:duration=0.4", "-pix_fmt", "yuv420p",
                        "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"),
-            "uneven.mkv": (SOURCE, "-vf", "select='not(mod(n,3))+not(mod(n,5))'", "-vsync", "vfr"),
+            "uneven.mkv": (SOURCE, "-vf", "select='not(mod(n,3))+not(mod(n,5))'", "-fps_mode", "vfr"),
             "sound.mp4": (SOURCE, "-f", "lavfi", "-i", "sine=duration=1", "-pix_fmt", "yuv420p"),
         }
         for name, options in clips.items():

@@ -96,9 +96,7 @@ class Transcode(TranscodeCase):
     def test_rotation(self):
         plain = self.clip("plain.mp4", BALLS, "-pix_fmt", "yuv420p")
         for turn in (90, 180, 270):
-            clip = self.folder / f"turned{turn}.mp4"
-            media.run("ffmpeg", "-v", "error", "-y", "-i", plain, "-c", "copy", "-metadata:s:v",
-                      f"rotate={turn}", clip)
+            clip = media.turned(self.folder / f"turned{turn}.mp4", plain, turn)
             self.transcode(clip)
             # ffmpeg turns what it decodes; frames() takes the size before that.
             raw = subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-f", "rawvideo", "-pix_fmt",
@@ -128,7 +126,7 @@ class Transcode(TranscodeCase):
                     self.assertEqual(sound_sum(out), sound_sum(clip))
                 else:
                     self.assertIn("files cannot hold it", text)
-        uneven = self.clip("uneven.mkv", BALLS, "-vf", "select='not(mod(n,3))+not(mod(n,5))'", "-vsync",
+        uneven = self.clip("uneven.mkv", BALLS, "-vf", "select='not(mod(n,3))+not(mod(n,5))'", "-fps_mode",
                            "vfr", "-pix_fmt", "yuv420p")
         odd = self.clip("odd.mkv", "testsrc=size=31x21:rate=30000/1001:duration=1", "-c:v", "ffv1")
         late = self.folder / "late.mkv"

@@ -68,7 +68,7 @@ class Trouble(unittest.TestCase):
 
     def test_uneven_times_stay_uneven(self):
         clip = media.make(self.folder / "uneven.mkv", NOISE, "-vf",
-                          "select='not(mod(n,3))+not(mod(n,5))'", "-vsync", "vfr", "-pix_fmt", "yuv420p")
+                          "select='not(mod(n,3))+not(mod(n,5))'", "-fps_mode", "vfr", "-pix_fmt", "yuv420p")
         times = media.times(clip)
         self.assertGreater(len({round(b - a, 2) for a, b in zip(times, times[1:])}), 1)
         for name, out in (("labels", "l.mkv"), ("overlay", "o.mp4"), ("superpixels", "s.mp4")):

@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+"""What differs from system to system: how newer Pythons of GStreamer give caps, variables that a caller
+has set, warnings, and Ctrl-C while a camera is silent. Each case runs on every system."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import media
+
+sys.path.insert(0, str(media.ROOT / "pipelines"))
+import gstreamer  # noqa: E402  (after the path)
+
+PLUGIN = pathlib.Path(os.environ["GST_PLUGIN_PATH_1_0"].split(":")[0])
+SOURCE = "testsrc2=size=64x48:rate=25:duration=1"
+FAULT = "a fault of this program, not of the input: RuntimeError: thrown by the test"
+QUICKSTART = f"""
+import sys
+sys.path.insert(0, "{media.ROOT}/pipelines")
+import objects
+def broken(*_):
+    raise RuntimeError("thrown by the test")
+objects.Job.link = broken
+sys.exit(objects.main(sys.argv[1:]))
+"""
+TRANSCODE = f"""
+import sys
+sys.path[:0] = ["{media.ROOT}/pipelines", "{media.ROOT}/pipelines/transcode"]
+import job
+def broken(*_):
+    raise RuntimeError("thrown by the test")
+job.Job.link = broken
+sys.exit(job.main(sys.argv[1]))
+"""
+
+
+class Wrapped:
+    """Caps as GStreamer 1.26's Python shows them."""
+
+    class Context:
+        def __init__(self, structure):
+            self.structure = structure
+
+        def __enter__(self):
+            return self.structure
+
+        def __exit__(self, *_):
+            pass
+
+    def __init__(self, text):
+        self.structure = gstreamer.Gst.Structure.from_string(text)[0]
+
+    def get_structure(self, _number):
+        return self.Context(self.structure)
+
+
+class SilentCamera:
+    """Takes a connection and never says a word."""
+
+    def __init__(self, test):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        test.addCleanup(self.listener.close)
+        self.address = f"rtsp://127.0.0.1:{self.listener.getsockname()[1]}/silent"
+
+    def wait_for(self, test):
+        """Until the player has called, which it does with all its handlers in place."""
+        self.listener.settimeout(60 * media.PATIENCE)
+        connection, _ = self.listener.accept()
+        test.addCleanup(connection.close)
+
+
+class Systems(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.out = self.folder / "out"
+
+    def clip(self):
+        return media.make(self.folder / "in.mp4", SOURCE, "-pix_fmt", "yuv420p")
+
+    def test_caps_as_each_version_gives_them(self):
+        text = "video/x-raw, width=(int)7, framerate=(fraction)30/1"
+        for caps in (gstreamer.Gst.Caps.from_string(text), Wrapped(text)):
+            structure = gstreamer.first_structure(caps)
+            del caps
+            self.assertTrue(structure.has_name("video/x-raw"))
+            self.assertEqual(structure.get_value("width"), 7)
+            self.assertEqual(structure.get_value("framerate").num, 30)
+
+    def test_a_fault_of_the_program_is_no_statement_about_the_file(self):
+        clip = self.clip()
+        settings = (f'{{"source": "{clip}", "outputs": {{"video": "{self.out}/in.mp4"}},'
+                    ' "filter": "cclabel output=none", "profile": "mp4"}')
+        self.out.mkdir()
+        parent = os.pipe()  # a job ends when this is closed
+        self.addCleanup(lambda: [os.close(end) for end in parent])
+        for name, program, arguments in (
+                ("quickstart", QUICKSTART, ("--out", self.out, clip)),
+                ("transcode", TRANSCODE, (settings,))):
+            with self.subTest(name):
+                text = media.run(media.script("with-plugin"), sys.executable, "-c", program, *arguments,
+                                 status=1, stdin=parent[0])
+                self.assertIn(FAULT, text)
+                self.assertIn("Traceback", text)
+                self.assertNotIn("holds no video", text)
+                self.assertEqual(list(self.out.iterdir()), [])
+
+    def test_nothing_is_deprecated(self):
+        clip = self.clip()
+        text = media.objects("--out", self.out, clip)
+        text += media.run(media.script("transcode/regions-transcode"), "-o", self.out, "--labels",
+                          "--json", "--filter", "cclabel output=none", clip)
+        text += media.run(media.script("table"), clip)
+        self.assertNotIn("Warning", text)
+        self.assertNotIn("eprecated", text)
+
+    def test_interrupted_before_the_first_frame(self):
+        camera = SilentCamera(self)
+        job = subprocess.Popen([str(media.script("with-plugin")), sys.executable,
+                                str(media.script("objects.py")), "--out", str(self.out), camera.address],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(job.kill)
+        camera.wait_for(self)
+        job.send_signal(signal.SIGINT)
+        text = job.communicate(timeout=60 * media.PATIENCE)[0]
+        self.assertEqual((job.returncode, text), (130, "quickstart: interrupted; nothing was written\n"))
+        self.assertEqual(list(self.out.iterdir()), [])
+
+    def test_a_window_closes_before_the_first_frame(self):
+        camera = SilentCamera(self)
+        player = subprocess.Popen([str(media.script("live")), camera.address], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(player.kill)
+        camera.wait_for(self)
+        player.send_signal(signal.SIGINT)
+        text = player.communicate(timeout=60 * media.PATIENCE)[0]
+        self.assertEqual(player.returncode, 0, text)
+
+    def environment(self):
+        """Values of a caller who has a GStreamer elsewhere."""
+        elsewhere = {"GST_PLUGIN_PATH": "/elsewhere", "GST_PLUGIN_PATH_1_0": "/elsewhere/1.0",
+                     "GST_REGISTRY": f"{self.folder}/elsewhere.bin",
+                     "GST_REGISTRY_1_0": f"{self.folder}/elsewhere-1.0.bin"}
+        return os.environ | elsewhere
+
+    def variables(self, *command):
+        lines = media.run(*command, "env", env=self.environment()).splitlines()
+        return dict(line.split("=", 1) for line in lines if line.startswith("GST_"))
+
+    def test_with_plugin_where_the_caller_has_set_variables(self):
+        """A folder like ours, with this build's plugin in it."""
+        (self.folder / "pipelines").mkdir()
+        (self.folder / "build").mkdir()
+        os.symlink(PLUGIN, self.folder / "build" / "plugin")
+        program = self.folder / "pipelines" / "with-plugin"
+        program.write_bytes(media.script("with-plugin").read_bytes())
+        program.chmod(0o755)
+        self.assertIn("cclabel", media.run(program, "gst-inspect-1.0", "cclabel", env=self.environment()))
+        found = self.variables(program)
+        for end in ("", "_1_0"):
+            self.assertEqual(found["GST_PLUGIN_PATH" + end], f"{self.folder}/build/plugin:/elsewhere/1.0")
+            self.assertEqual(found["GST_REGISTRY" + end], f"{self.folder}/build/gst-registry.bin")
+
+    def test_devenv_where_the_caller_has_set_variables(self):
+        found = self.variables("meson", "devenv", "-C", PLUGIN.parent)
+        for end in ("", "_1_0"):
+            self.assertEqual(found["GST_PLUGIN_PATH" + end].split(":")[0], str(PLUGIN))
+            self.assertEqual(found["GST_REGISTRY" + end], str(PLUGIN.parent / "gst-registry.bin"))
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)
