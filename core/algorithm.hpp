@@ -56,8 +56,11 @@ class Algorithm {
   virtual void configure(const Setup& setup) = 0;
   // Puts one frame's work on the queue. Neither allocates nor waits. P is copied.
   virtual void enqueue(const Job& job, const P& params, Queue& queue) = 0;
-  // Forgets what was learnt from earlier frames.
+  // Forgets what was learnt from earlier frames: the next one is the first of a stream.
   virtual void reset() {}
+  // Likewise, but the next frame is another scene of the same stream, as after configure(): ids of
+  // tracks go on, so that none means two things.
+  virtual void begin_scene() { reset(); }
 };
 
 // Each backend specialises this for each P. The backend must be of kind K.

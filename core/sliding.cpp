@@ -61,9 +61,14 @@ void Sliding::enqueue(const Job& job, const CcLabelParams& params, Queue& queue)
 
 void Sliding::reset() {
   volumes_->reset();
-  if (!setup_.slides) return;
   window_ = WindowPlaces(setup_.depth);
-  forget();
+  forget(Ids::begin_again);
+}
+
+void Sliding::begin_scene() {
+  volumes_->begin_scene();
+  window_ = WindowPlaces(setup_.depth);
+  forget(Ids::go_on);
 }
 
 Frame Sliding::places(int first, int count) const {

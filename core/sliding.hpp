@@ -59,16 +59,17 @@ class Sliding : public CcLabel {
   void configure(const Setup& setup) override;
   void enqueue(const Job& job, const CcLabelParams& params, Queue& queue) override;
   void reset() override;
+  void begin_scene() override;
   TrackReport track_report(int slot) const override {
     return setup_.slides ? report(slot) : volumes_->track_report(slot);
   }
   uint32_t passes(int slot) const override { return setup_.slides ? 0 : volumes_->passes(slot); }
 
  protected:
-  // The part of configure(), enqueue(), reset() and track_report() that backends have of their own.
+  // The part of the above that backends have of their own.
   virtual void allocate(const Setup& setup) = 0;
   virtual void slide(const Job& job, const CcLabelParams& params, Queue& queue) = 0;
-  virtual void forget() = 0;
+  virtual void forget(Ids ids) = 0;
   virtual TrackReport report(int slot) const = 0;
 
   // Puts on the queue what takes the frame into the window and labels that. Frames come in order,

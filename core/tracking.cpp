@@ -2,13 +2,14 @@
 #include "core/tracking.hpp"
 
 #include <bit>
+#include <cstddef>
 
 namespace regions {
 namespace {
 
 struct Cut {
   TrackMemory memory;
-  size_t reset_bytes = 0;
+  size_t past_bytes = 0;  // of what goes with Ids::go_on
   size_t bytes = 0;
 };
 
@@ -22,8 +23,7 @@ Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
   const size_t capacity = m.capacity = max_regions;
   m.pairs.most = 4 * max_regions;
   m.pairs.slots = std::bit_ceil(2 * m.pairs.most);
-  // What a reset clears comes first.
-  piece(m.counts, 1);
+  // What forgetting clears comes first.
   piece(m.counts_before, 1);
   piece(m.report, 1);
   piece(m.pairs.used_count, 1);
@@ -38,7 +38,8 @@ Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
   piece(m.best_of_track, 2 * capacity);
   for (uint32_t** list : {&m.track_of, &m.joins}) piece(*list, capacity);
   for (uint32_t** list : {&m.region_of, &m.claims}) piece(*list, 2 * capacity);
-  cut.reset_bytes = cut.bytes;
+  cut.past_bytes = cut.bytes + offsetof(TrackCounts, last_id);
+  piece(m.counts, 1);
 
   piece(m.pairs.used, m.pairs.most);
   for (Track*& tracks : m.visible) piece(tracks, capacity);
@@ -58,8 +59,9 @@ size_t tracking_bytes(Size picture, uint32_t max_regions) {
   return cut(nullptr, picture, max_regions).bytes;
 }
 
-size_t tracking_reset_bytes(Size picture, uint32_t max_regions) {
-  return cut(nullptr, picture, max_regions).reset_bytes;
+size_t tracking_past_bytes(Size picture, uint32_t max_regions, Ids ids) {
+  const size_t bytes = cut(nullptr, picture, max_regions).past_bytes;
+  return ids == Ids::go_on ? bytes : bytes + sizeof(TrackCounts::last_id);
 }
 
 TrackMemory tracking_in(void* memory, Size picture, uint32_t max_regions) {

@@ -82,7 +82,7 @@ struct TrackCounts {
   uint32_t front = 0;  // which of the two buffers holds the last frame's tracks
   uint32_t visible = 0;
   uint32_t lost = 0;
-  uint32_t last_id = 0;
+  uint32_t last_id = 0;  // stays last: what is cleared with Ids::go_on ends before it
 };
 
 // The memory of one tracked stream, cut out of one block by cut_tracking().
@@ -124,10 +124,13 @@ struct TrackRules {
   uint32_t color_bits = 8;  // depth of the colour sums
 };
 
+// Whether ids that were given may be given again, once their tracks are forgotten.
+enum class Ids : uint8_t { go_on, begin_again };
+
 // Bytes of the memory for such pictures, and the memory cut out of so much (aligned to 256 bytes).
-// It must be zero before the first frame and after a reset up to reset_bytes().
+// It must be zero before the first frame; so many bytes of it must be to forget all tracks.
 size_t tracking_bytes(Size picture, uint32_t max_regions);
-size_t tracking_reset_bytes(Size picture, uint32_t max_regions);
+size_t tracking_past_bytes(Size picture, uint32_t max_regions, Ids ids);
 TrackMemory tracking_in(void* memory, Size picture, uint32_t max_regions);
 
 }  // namespace regions

@@ -58,16 +58,20 @@ struct TeamOfOne {
 }  // namespace
 
 void Tracker::allocate(Backend& backend, const Setup& setup) {
+  const bool goes_on = memory_.counts && forgets_ <= past_bytes(Ids::go_on);
+  const uint32_t last_id = goes_on ? memory_.counts->last_id : 0;
   reports_.assign(static_cast<size_t>(setup.slots), {});
-  reset_bytes_ = tracking_reset_bytes(setup.size, setup.max_regions);
   block_ = backend.allocate(tracking_bytes(setup.size, setup.max_regions));
   memory_ = tracking_in(block_.data(), setup.size, setup.max_regions);
-  forgets_ = true;
+  memory_.counts->last_id = last_id;
+  forgets_ = past_bytes(Ids::go_on);
 }
+
+void Tracker::forget(Ids ids) { forgets_ = std::max(forgets_, past_bytes(ids)); }
 
 void Tracker::begin(const Ticket& ticket) {
   begun_ = ticket.number + 1;
-  if (ticket.forgets) std::memset(block_.data(), 0, reset_bytes_);
+  std::memset(block_.data(), 0, ticket.forgets);
 }
 
 void Tracker::step(const TrackRules& rules, Region* regions, uint32_t count, int slot) {

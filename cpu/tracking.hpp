@@ -23,18 +23,18 @@ struct CpuAtomics {
 
 class Tracker {
  public:
-  // No frame may be under way.
+  // No frame may be under way. Ids go on.
   void allocate(Backend& backend, const Setup& setup);
 
   // The next frame has no past. Called in order with the frames' enqueuing.
-  void forget() { forgets_ = true; }
+  void forget(Ids ids);
 
   // What a frame carries from enqueuing to its work.
   struct Ticket {
     uint64_t number = 0;
-    bool forgets = false;
+    size_t forgets = 0;  // bytes
   };
-  Ticket next() { return {turns_.take(), std::exchange(forgets_, false)}; }
+  Ticket next() { return {turns_.take(), std::exchange(forgets_, 0)}; }
   // Blocks until the frames before have finished.
   void await(const Ticket& ticket) { turns_.await(ticket.number); }
   // Behind a frame's work, whatever became of it: the next one's turn.
@@ -52,12 +52,15 @@ class Tracker {
   const TrackReport& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 
  private:
+  size_t past_bytes(Ids ids) const {
+    return tracking_past_bytes(memory_.labels.size(), memory_.capacity, ids);
+  }
+
   Block block_;
-  size_t reset_bytes_ = 0;
   TrackMemory memory_;
   std::vector<TrackReport> reports_;  // of slots
   Turns turns_;
-  bool forgets_ = true;
+  size_t forgets_ = 0;  // so many bytes, before the next frame
   uint64_t begun_ = 0;  // frames that began; in their turns
 };
 

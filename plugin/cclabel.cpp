@@ -42,6 +42,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     const CcLabelParams params = params_in_use();
     return params.sliding ? 1 : static_cast<int>(params.depth);
   }
+  bool has_window() override { return params_in_use().sliding; }
   int layers_for(const CcLabelParams& params) const override { return layers_of(params); }
 
   const char* click(int button, double x, double y) override {

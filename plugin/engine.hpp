@@ -66,6 +66,8 @@ class Engine {
   // What is drawn lets the picture shine through all over.
   virtual bool draws_tints() { return false; }
   virtual int depth() { return 1; }  // frames that are worked on as one volume
+  // Each frame is worked on together with those before it, so none is left out for being late.
+  virtual bool has_window() { return false; }
 
   // Somebody clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
   // Returns the name of the parameter that changed, or null.
@@ -78,6 +80,7 @@ class Engine {
   virtual void configure(const Setup& setup) = 0;
   virtual void enqueue(const Job& job, Queue& queue) = 0;
   virtual void reset() = 0;
+  virtual void begin_scene() = 0;
   // The stream that configure() began ends; no frame is under way.
   virtual void finish() {}
 
@@ -139,6 +142,9 @@ class EngineOf : public Engine {
   }
   void reset() override {
     if (algorithm_) algorithm_->reset();
+  }
+  void begin_scene() override {
+    if (algorithm_) algorithm_->begin_scene();
   }
 
  protected:

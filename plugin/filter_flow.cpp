@@ -22,6 +22,10 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
   GstBuffer* input = std::exchange(base->queued_buf, nullptr);
   if (!input) return GST_FLOW_OK;
   FilterStream& stream = stream_of(base);
+  if (stream.leaves_out(input)) {
+    gst_buffer_unref(input);
+    return GST_FLOW_OK;
+  }
   GstBuffer* output = nullptr;
   if (stream.picture() > Picture::drawn_on) {
     const MemoryAttempt attempt;
@@ -35,14 +39,6 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
     input = gst_buffer_make_writable(input);
   }
   return stream.submit(input, output);
-}
-
-GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
-  // Not `discont`: that stays set until generate_output gives a frame, which ours never does.
-  if (GST_BUFFER_IS_DISCONT(input)) stream_of(base).discontinue();
-  const GstFlowReturn flow = base_class()->submit_input_buffer(base, discont, input);
-  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) stream_of(base).count_late();
-  return flow;
 }
 
 // GstBaseTransform must believe that both exist, else its output buffer would be the input, and
@@ -68,7 +64,12 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 }
 
 gboolean src_event(GstBaseTransform* base, GstEvent* event) {
-  follow_click(GST_ELEMENT(base), stream_of(base).engine(), event);
+  FilterStream& stream = stream_of(base);
+  follow_click(GST_ELEMENT(base), stream.engine(), event);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) {
+    stream.listen_to_qos(event);  // and not GstBaseTransform, which would drop frames by itself
+    return gst_pad_push_event(base->sinkpad, event);
+  }
   return base_class()->src_event(base, event);
 }
 
@@ -92,7 +93,6 @@ gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* q
 }  // namespace
 
 void install_flow(GstBaseTransformClass* klass) {
-  klass->submit_input_buffer = submit_input_buffer;
   klass->generate_output = generate_output;
   klass->transform = transform;
   klass->transform_ip = transform_ip;

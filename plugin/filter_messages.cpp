@@ -11,11 +11,15 @@ void FilterStream::post_regions(const Finished& finished) {
   gst_structure_set_name(structure, engine_->name());
   gst_structure_remove_fields(structure, "labels", "labels-format", nullptr);
   const GstSegment* segment = &element_->segment;
+  const bool timed = segment->format == GST_FORMAT_TIME;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const guint64 stream_time =
+      timed ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  const guint64 running_time =
+      timed ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
   gst_structure_set(structure, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
-                    gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), "running-time",
-                    G_TYPE_UINT64, gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
-                    "duration", G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), nullptr);
+                    stream_time, "running-time", G_TYPE_UINT64, running_time, "duration",
+                    G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), nullptr);
   gst_element_post_message(GST_ELEMENT(element_),
                            gst_message_new_element(GST_OBJECT(element_), structure));
 }
@@ -37,6 +41,11 @@ void FilterStream::measure(const FrameSlot& slot) {
   if (stated <= latency_) return;
   latency_ = stated;
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
+}
+
+GstClockTime FilterStream::frame_duration() const {
+  const int fps_n = setup_.in.info.fps_n, fps_d = setup_.in.info.fps_d;
+  return fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, fps_d, fps_n) : 0;
 }
 
 GstClockTime FilterStream::latency() const {

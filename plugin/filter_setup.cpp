@@ -32,7 +32,7 @@ int FilterStream::slots_wanted() const {
 }
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
-  stop();
+  end();
   engine_->adopt();
   expect_agreement(in, out, engine_->picture_in_use(), engine_->layers_in_use());
   start(parse(in), parse(out));
@@ -94,9 +94,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   setup_ = setup;
   warned_ = false;
   latency_ = 0;
-  const int fps_n = setup.in.info.fps_n, fps_d = setup.in.info.fps_d;
-  most_latency_ =
-      fps_n > 0 ? gst_util_uint64_scale_int(G_USEC_PER_SEC, fps_d, fps_n) * slots * setup.depth : 0;
+  most_latency_ = static_cast<gint64>(frame_duration() / GST_USECOND) * slots * setup.depth;
   auto fresh = std::make_shared<FrameRing>(
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
       FrameRing::Callbacks{
@@ -115,7 +113,7 @@ bool FilterStream::follow_area() {
   if (flow != GST_FLOW_OK) return true;  // submit() will say so
   try {
     const SlotSetup before = setup_;
-    stop();
+    end();
     start(before.in, before.out);
     return true;
   } catch (const std::exception& error) {

@@ -73,6 +73,7 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
   }
   const auto frames = ring();
   if (frames) {
+    late_.take_in(output ? output : input);
     const GstFlowReturn flow = frames->submit(input, output);
     if (flow == GST_FLOW_OK) ++counts_.in;
     return flow;
@@ -83,6 +84,7 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
 }
 
 GstFlowReturn FilterStream::drain() {
+  left_out_ = 0;  // the next frame begins another volume
   const auto frames = ring();
   return frames ? frames->drain() : GST_FLOW_OK;
 }
@@ -122,18 +124,48 @@ void FilterStream::flush() {
     const std::lock_guard lock(mutex_);
     if (shut_) frames->interrupt();
   }
+  forget();
+}
+
+// Without frames under way.
+void FilterStream::forget() {
+  jumps_.forget();
+  late_.forget();
+  left_out_ = 0;
   if (!backend_) return;
   const Backend::Entry entry(*backend_);
   engine_->reset();
 }
 
-void FilterStream::discontinue() {
-  if (drain() == GST_FLOW_FLUSHING) return;  // frames are still under way; flush() will reset
+bool FilterStream::leaves_out(const GstBuffer* frame) {
+  const auto most = static_cast<GstClockTime>(settings().max_gap * GST_SECOND);
+  if (jumps_.jumps(frame, frame_duration(), most)) begin_scene();
+  const auto frames = ring();
+  const bool may_begin =
+      left_out_ == 0 && !engine_->has_window() && frames && !frames->is_filling();
+  if (may_begin && gst_base_transform_is_qos_enabled(element_) &&
+      late_.is_late(element_->segment, frame)) {
+    left_out_ = engine_->depth();
+  }
+  if (left_out_ == 0) return false;
+  --left_out_;
+  ++counts_.late;
+  late_.leave_out(GST_ELEMENT(element_), element_->segment, frame);
+  return true;
+}
+
+void FilterStream::begin_scene() {
+  if (drain() == GST_FLOW_FLUSHING || !backend_) return;  // frames are under way; flush() forgets
   const Backend::Entry entry(*backend_);
-  engine_->reset();
+  engine_->begin_scene();
 }
 
 void FilterStream::stop() {
+  end();
+  forget();
+}
+
+void FilterStream::end() {
   std::shared_ptr<FrameRing> old;
   {
     const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 
 #include "plugin/cuda_memory.hpp"
 #include "plugin/frame_ring.hpp"
+#include "plugin/frame_times.hpp"
 #include "plugin/settings.hpp"
 
 namespace regions {
@@ -30,6 +31,10 @@ class FilterStream {
 
   // For new caps; throws InputError, MemoryError, DeviceError.
   void configure(const GstCaps* in, const GstCaps* out);
+  // Every frame passes here first. Whether it is too late to be worked on, which is posted; of a
+  // volume all frames are or none. A frame whose time jumps begins a new scene.
+  bool leaves_out(const GstBuffer* frame);
+  void listen_to_qos(GstEvent* event) { late_.listen(event); }  // any thread
   // One frame in (both consumed; see FrameSlot::begin).
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   GstFlowReturn drain();
@@ -42,8 +47,6 @@ class FilterStream {
   void reopen();
   void flush();
   void stop();
-  // Drains, then forgets what was learnt from earlier frames.
-  void discontinue();
 
   Picture picture() const { return setup_.picture; }
   // A pool for the upstream element's frames, or null when any memory will do. The caller owns it.
@@ -58,7 +61,6 @@ class FilterStream {
   // dropped (flush, stop, error); latency(); and how long the device worked on those that left. The
   // caller owns it.
   GstStructure* stats() const;
-  void count_late() { ++counts_.late; }
 
   // Posts an exception as the element error it is.
   void report(const std::exception& error);
@@ -67,6 +69,10 @@ class FilterStream {
   std::shared_ptr<FrameRing> ring() const;
   void start(const PictureCaps& in, const PictureCaps& out);
   bool follow_area();  // false: an error was posted
+  void end();          // of what start() began
+  void begin_scene();
+  void forget();
+  GstClockTime frame_duration() const;  // by the caps; 0 where they do not tell
   GstFlowReturn push(const FrameSlot& slot, const Finished& finished);
   void post_regions(const Finished& finished);
   void measure(const FrameSlot& slot);
@@ -89,6 +95,9 @@ class FilterStream {
   std::atomic<gint64> latency_{0};       // µs
   std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known
   bool warned_ = false;
+  TimeJumps jumps_;
+  LateFrames late_;
+  int left_out_ = 0;  // frames of the volume that are still to be left out
   struct Counts {
     std::atomic<guint64> in{0}, out{0}, late{0}, dropped{0}, work_time{0};
   } counts_;

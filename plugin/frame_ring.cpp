@@ -170,6 +170,11 @@ GstFlowReturn FrameRing::drain() {
   return interrupted_ ? GST_FLOW_FLUSHING : flow_;
 }
 
+bool FrameRing::is_filling() {
+  const std::lock_guard lock(mutex_);
+  return filling_;
+}
+
 void FrameRing::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;

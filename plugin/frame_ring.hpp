@@ -39,6 +39,9 @@ class FrameRing {
   // Stops the task and drops all frames. submit() works again afterwards. One thread at a time.
   void flush();
 
+  // Whether a volume has some of its frames, and waits for more.
+  bool is_filling();
+
   int slots() const { return static_cast<int>(places_.size()); }
 
  private:

@@ -31,6 +31,11 @@ std::span<const Field> fields_of(const FilterSettings&) {
                                {0, 5}, {}, Change::stopped),
         field<S, &S::post_messages>(
             "post-messages", "Post an element message with the regions of each frame (flag)"),
+        field<S, &S::max_gap>("max-gap",
+                              "Timestamps that jump further, either way, begin a new scene: what "
+                              "was learnt of earlier frames is forgotten, ids of tracks go on; "
+                              "lost frames and shorter gaps change nothing (seconds)",
+                              {0, 1e6}),
         field<S, &S::attach_labels>("attach-labels",
                                     "When the label map itself goes into the metadata", {},
                                     kAttachments, Change::stopped)};

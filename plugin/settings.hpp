@@ -14,6 +14,7 @@ struct FilterSettings : WorkAreaParams {
   int frames_in_flight = 0;
   int priority = 0;
   bool post_messages = false;
+  double max_gap = 5;
   AttachLabels attach_labels = AttachLabels::when_untouched;
 };
 

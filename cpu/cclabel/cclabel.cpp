@@ -59,12 +59,13 @@ class CcLabelCpu final : public CcLabel {
       const Afterwards last(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
       queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
     } else {
-      tracker_.forget();
+      tracker_.forget(Ids::go_on);
       queue_of(queue).submit([this, job, params] { label(job, params); });
     }
   }
 
-  void reset() override { tracker_.forget(); }
+  void reset() override { tracker_.forget(Ids::begin_again); }
+  void begin_scene() override { tracker_.forget(Ids::go_on); }
   TrackReport track_report(int slot) const override {
     return setup_.tracks ? tracker_.report(slot) : TrackReport{};
   }
@@ -130,7 +131,6 @@ class CcLabelCpu final : public CcLabel {
   void write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const;
   void write_strip(const Job& job, const Params& params, Slot& slot, int s, Region* records,
                    uint32_t recorded) const;
-
   void share(Slot& slot, uint32_t recorded) const;
 
   int strips() const {
@@ -154,9 +154,9 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   const bool is_mask = params.source == Source::mask;
   expects(!is_mask || !job.mask.empty(), "source is mask, but the frame has none");
   expects(!is_mask || job.mask.size() == job.in.size(), "the mask has another size than the frame");
-  expects(
-      params.source != Source::alpha || setup_.in.alpha,
-      "source is alpha, but the format " + std::string(name_of(setup_.in.format)) + " has none");
+  const std::string format(name_of(setup_.in.format));
+  expects(params.source != Source::alpha || setup_.in.alpha,
+          "source is alpha, but the format " + format + " has none");
   expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
   expects_trackable(setup_, job, params);
   expects_method(setup_, params, BackendKind::cpu);

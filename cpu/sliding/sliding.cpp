@@ -72,7 +72,7 @@ class SlidingCpu final : public Sliding {
     write_values(labels, job, params, {records, count}, values_.as<uint32_t>(), workers_);
   }
 
-  void forget() override { tracker_.forget(); }
+  void forget(Ids ids) override { tracker_.forget(ids); }
   TrackReport report(int slot) const override { return tracker_.report(slot); }
 
   Workers workers_;

@@ -90,7 +90,8 @@ class CcLabelCuda final : public CcLabel {
     runs.fill(labelled.labels, job.table, stream_of(queue));
   }
 
-  void reset() override { tracker_.forget(); }
+  void reset() override { tracker_.forget(Ids::begin_again); }
+  void begin_scene() override { tracker_.forget(Ids::go_on); }
   uint32_t passes(int slot) const override { return historic_ ? historic_->passes(slot) : 0; }
   TrackReport track_report(int slot) const override {
     return setup_.tracks ? tracker_.report(slot) : TrackReport{};
@@ -111,7 +112,7 @@ class CcLabelCuda final : public CcLabel {
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     try {
       if (params.track) return label(job, params, slot, stream);
-      tracker_.forget();
+      tracker_.forget(Ids::go_on);
       slot.replay().run(stream, [&] { label(job, params, slot, stream); });
     } catch (...) {
       slot.side().join_again(stream);

@@ -76,7 +76,7 @@ class SlidingCuda final : public Sliding {
     cclabel::publish_table(counted, {frame.records, frame.capacity}, job.table, stream);
   }
 
-  void forget() override { tracker_.forget(); }
+  void forget(Ids ids) override { tracker_.forget(ids); }
   TrackReport report(int slot) const override { return tracker_.report(slot); }
 
   tracking::Tracker tracker_;

@@ -15,19 +15,37 @@ void Tracker::allocate(const Setup& setup) {
   const auto slots = static_cast<size_t>(setup.slots);
   reports_ = backend_->allocate_pinned(slots * sizeof(TrackReport));
   std::fill_n(reports_.as<TrackReport>(), slots, TrackReport{});
-  reset_bytes_ = tracking_reset_bytes(setup.size, setup.max_regions);
+  const uint32_t last_id = this->last_id();
   block_ = backend_->allocate(tracking_bytes(setup.size, setup.max_regions));
   memory_ = tracking_in(block_.data(), setup.size, setup.max_regions);
   const size_t words = static_cast<size_t>(memory_.labels.pitch) / (32 * sizeof(uint16_t));
-  past_bytes_ = words * static_cast<size_t>(setup.size.height) * sizeof(PastWord);
-  past_block_ = backend_->allocate(past_bytes_);
+  label_bytes_ = words * static_cast<size_t>(setup.size.height) * sizeof(PastWord);
+  past_block_ = backend_->allocate(label_bytes_);
   past_ = {past_block_.as<PastWord>(), static_cast<int>(words), setup.size.height,
            static_cast<ptrdiff_t>(words * sizeof(PastWord))};
   if (!finished_) {
     check(cudaEventCreateWithFlags(&finished_, cudaEventDisableTiming), "creating an event");
   }
+  begin_behind(last_id);
   has_past_ = false;
-  forgets_ = true;
+  forgets_ = past_bytes(Ids::go_on);
+}
+
+uint32_t Tracker::last_id() const {
+  uint32_t last_id = 0;
+  if (!memory_.counts || forgets_ > past_bytes(Ids::go_on)) return last_id;
+  const std::unique_ptr<Queue> queue = backend_->make_queue();
+  queue->copy_bytes(&memory_.counts->last_id, &last_id, sizeof last_id);
+  queue->record();
+  queue->wait();
+  return last_id;
+}
+
+void Tracker::begin_behind(uint32_t last_id) const {
+  const std::unique_ptr<Queue> queue = backend_->make_queue();
+  queue->copy_bytes(&last_id, &memory_.counts->last_id, sizeof last_id);
+  queue->record();
+  queue->wait();
 }
 
 const TrackMemory& Tracker::begin(cudaStream_t stream) {
@@ -35,10 +53,10 @@ const TrackMemory& Tracker::begin(cudaStream_t stream) {
   if (has_past_ && stream != last_) {
     check(cudaStreamWaitEvent(stream, finished_, 0), "waiting for the last frame's tracks");
   }
-  if (forgets_) {
-    check(cudaMemsetAsync(block_.data(), 0, reset_bytes_, stream), "forgetting tracks");
-    check(cudaMemsetAsync(past_block_.data(), 0, past_bytes_, stream), "forgetting labels");
-    forgets_ = false;
+  if (forgets_ > 0) {
+    check(cudaMemsetAsync(block_.data(), 0, forgets_, stream), "forgetting tracks");
+    check(cudaMemsetAsync(past_block_.data(), 0, label_bytes_, stream), "forgetting labels");
+    forgets_ = 0;
   }
   return memory_;
 }

@@ -2,6 +2,7 @@
 // an event; the rest of neighbouring frames overlaps.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -18,10 +19,10 @@ class Tracker {
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
-  // No frame may be under way.
+  // No frame may be under way. Ids go on.
   void allocate(const Setup& setup);
   // The next frame has no past.
-  void forget() { forgets_ = true; }
+  void forget(Ids ids) { forgets_ = std::max(forgets_, past_bytes(ids)); }
 
   // What is put on the stream next comes behind the last frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
@@ -39,18 +40,23 @@ class Tracker {
   const TrackReport& report(int slot) const { return reports_.as<TrackReport>()[slot]; }
 
  private:
+  size_t past_bytes(Ids ids) const {
+    return tracking_past_bytes(memory_.labels.size(), memory_.capacity, ids);
+  }
+  uint32_t last_id() const;  // of frames that have finished; waits
+  void begin_behind(uint32_t last_id) const;
+
   std::shared_ptr<Backend> backend_;
   Block block_;
   Block past_block_;
   Block reports_;  // pinned, of slots
-  size_t past_bytes_ = 0;
+  size_t label_bytes_ = 0;
   Image<PastWord> past_;
-  size_t reset_bytes_ = 0;
   TrackMemory memory_;
   cudaEvent_t finished_ = nullptr;
   cudaStream_t last_ = nullptr;  // where the last frame went
   bool has_past_ = false;
-  bool forgets_ = true;
+  size_t forgets_ = 0;  // so many bytes, before the next frame
 };
 
 }  // namespace regions::tracking

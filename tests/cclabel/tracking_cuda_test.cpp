@@ -30,10 +30,13 @@ class TrackingCuda : public DirtyCuda {
     auto cpu = make_cpu_backend(2);
     TrackedRun slow(cpu, make_algorithm<CcLabelParams, BackendKind::cpu>(cpu), frames[0].layout,
                     frames[0].size(), 1, capacity);
-    const auto expected = slow.run(frames, params);
+    const auto first = slow.run(frames, params);
+    slow.begin_scene();
+    const auto second = slow.run(frames, params);
     TrackedRun fast(gpu_, make_algorithm<CcLabelParams, BackendKind::cuda>(gpu_), frames[0].layout,
                     frames[0].size(), slots, capacity);
-    for (int time = 0; time < 2; ++time) {
+    for (int time = 0; time < 4; ++time) {
+      const auto& expected = time % 2 == 0 ? first : second;
       const auto found = fast.run(frames, params);
       ASSERT_EQ(found.size(), expected.size());
       for (size_t t = 0; t < found.size(); ++t) {
@@ -42,7 +45,7 @@ class TrackingCuda : public DirtyCuda {
             << slots << " in flight, time " << time << ": last id " << found[t].report.last_id
             << " instead of " << expected[t].report.last_id;
       }
-      fast.reset();
+      time % 2 == 0 ? fast.begin_scene() : fast.reset();
     }
   }
 };

@@ -14,7 +14,8 @@ struct TrackedFrame {
   bool operator==(const TrackedFrame& other) const;
 };
 
-// Frames of one size and format, one algorithm; reset() between two calls only if asked.
+// Frames of one size and format, one algorithm; reset() or begin_scene() between two calls
+// only if asked.
 class TrackedRun {
  public:
   // The algorithm is of the backend.
@@ -29,6 +30,7 @@ class TrackedRun {
   std::vector<TrackedFrame> run(const std::vector<ConstFrame>& frames,
                                 const std::vector<ConstFrame>& masks, const CcLabelParams& params);
   void reset() { algorithm_->reset(); }
+  void begin_scene() { algorithm_->begin_scene(); }
 
  private:
   struct Slot;

@@ -198,10 +198,36 @@ TEST(Tracking, ResetForgets) {
   const auto third = run.run(frames, tracked());
   EXPECT_TRUE(first == third);
   EXPECT_FALSE(first == second);
+}
+
+// As found behind others that gave the ids up to `last_id`.
+std::vector<TrackedFrame> behind(uint32_t last_id, std::vector<TrackedFrame> frames) {
+  for (TrackedFrame& frame : frames) {
+    frame.report.last_id += last_id;
+    for (Region& r : frame.regions) r.track += last_id;
+  }
+  return frames;
+}
+
+TEST(Tracking, AnotherSceneForgetsAndIdsGoOn) {
+  const Scene scene = crowd_scene(kSize, 10, 6, 7);
+  std::vector<Picture> pictures;
+  for (const auto& discs : scene) pictures.push_back(paint_discs(kSize, discs));
+  std::vector<ConstFrame> frames;
+  for (const Picture& picture : pictures) frames.push_back(picture.frame());
+  TrackedRun run = on_cpu(PixelFormat::rgb, kSize, 2);
+  const auto first = run.run(frames, tracked());
+  const uint32_t last = first.back().report.last_id;
+  run.begin_scene();
+  EXPECT_TRUE(run.run(frames, tracked()) == behind(last, first));
   // A frame without tracking between two makes the second one a first one.
   CcLabelParams untracked = tracked();
   untracked.track = false;
   run.run({frames[0]}, untracked);
+  EXPECT_TRUE(run.run(frames, tracked()) == behind(2 * last, first));
+  run.begin_scene();
+  run.reset();
+  run.begin_scene();
   EXPECT_TRUE(run.run(frames, tracked()) == first);
 }
 
@@ -250,6 +276,7 @@ TEST(Tracking, LabelsAndColoursShowTracks) {
   const auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
   for (const CcOutput output : {CcOutput::labels, CcOutput::colors}) {
     const PixelFormat format = output == CcOutput::labels ? PixelFormat::gray8 : PixelFormat::rgb;
+    algorithm->reset();  // else ids go on
     algorithm->configure({.in = layout_of(PixelFormat::rgb),
                           .size = size,
                           .out = layout_of(format),

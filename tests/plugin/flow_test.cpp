@@ -3,31 +3,10 @@
 #include <future>
 #include <thread>
 
-#include "tests/plugin/harness.hpp"
+#include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
 namespace {
-
-constexpr int kWidth = 64, kHeight = 48;
-
-std::vector<uint8_t> gray_with_square(int index = 0) {
-  std::vector<uint8_t> bytes(kWidth * kHeight, 10);
-  for (int y = 8; y < 24; ++y) {
-    for (int x = 8; x < 28; ++x) {
-      bytes[static_cast<size_t>(y * kWidth + x + index % 16)] = 200;
-    }
-  }
-  return bytes;
-}
-
-guint64 stat(Harness& h, const char* name) {
-  GstStructure* stats = nullptr;
-  g_object_get(h.element(), "stats", &stats, nullptr);
-  guint64 value = G_MAXUINT64;
-  EXPECT_TRUE(gst_structure_get_uint64(stats, name, &value)) << name;
-  gst_structure_free(stats);
-  return value;
-}
 
 class InFlight : public ::testing::TestWithParam<int> {
  protected:
@@ -284,6 +263,42 @@ TEST(Flow, StatsCountEveryFrameOnce) {
   EXPECT_EQ(stat(h, "frames-dropped"), 0u);
   EXPECT_GT(stat(h, "latency"), 0u);
   EXPECT_TRUE(h.message(GST_MESSAGE_QOS));
+}
+
+TEST(Flow, SegmentsInBytesHaveNoTimes) {
+  start_gstreamer();
+  GstHarness* h = gst_harness_new_parse("cclabel output=none post-messages=true");
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(h->element, bus);
+  gst_harness_play(h);
+  GstCaps* caps =
+      gst_caps_from_string("video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_BYTES);
+  gst_pad_push_event(h->srcpad, gst_event_new_stream_start("bytes"));
+  gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
+  gst_pad_push_event(h->srcpad, gst_event_new_segment(&segment));
+  gst_caps_unref(caps);
+  int criticals = 0;
+  const guint handler = g_log_set_handler(
+      "GStreamer", G_LOG_LEVEL_CRITICAL,
+      [](const gchar*, GLogLevelFlags, const gchar*, gpointer count) {
+        ++*static_cast<int*>(count);
+      },
+      &criticals);
+  EXPECT_EQ(gst_pad_push(h->srcpad, Harness::buffer(gray_with_square())), GST_FLOW_OK);
+  EXPECT_TRUE(BufferPtr(gst_harness_pull(h)));
+  g_log_remove_handler("GStreamer", handler);
+  EXPECT_EQ(criticals, 0);
+  const MessagePtr message(gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT));
+  guint64 time = 0;
+  for (const char* name : {"stream-time", "running-time"}) {
+    ASSERT_TRUE(gst_structure_get_uint64(gst_message_get_structure(message.get()), name, &time));
+    EXPECT_EQ(time, GST_CLOCK_TIME_NONE) << name;
+  }
+  gst_element_set_bus(h->element, nullptr);
+  gst_object_unref(bus);
+  gst_harness_teardown(h);
 }
 
 TEST(Flow, LatencyIsMeasuredAndReported) {
