@@ -44,7 +44,8 @@ TYPED_TEST_P(Tables, NamesBlurbsAndDefaultsAreSound) {
 }
 
 TYPED_TEST_P(Tables, LimitsAndChoicesAreTaken) {
-  for (const Field& field : fields_of(TypeParam{})) {
+  const TypeParam defaults{};
+  for (const Field& field : fields_of(defaults)) {
     TypeParam params;
     for (const Choice& choice : field.choices) {
       assign_text(field, &params, choice.name);

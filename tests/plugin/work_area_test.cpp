@@ -214,11 +214,9 @@ TEST(WorkArea, MovesWhilePlaying) {
   const Scene scene;
   Harness h("cclabel output=mask");
   h.video("GRAY8", scene.width, scene.height);
-  int accepted = 0;
   for (int i = 0; i < 12; ++i) {
     g_object_set(h.element(), "left", 2 * i, "process-scale", i % 2 ? 0.5 : 1.0, nullptr);
     ASSERT_EQ(h.push(scene.picture(3), i), GST_FLOW_OK);
-    ++accepted;
     const Bytes mask = bytes_of(h.pull().get());
     for (int y = 0; y < scene.height; ++y) {
       for (int x = 0; x < 2 * i; ++x) {
