@@ -1,6 +1,7 @@
 // An element's device, slots and pools.
 #include "plugin/filter_stream.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/faults.hpp"
@@ -73,6 +74,13 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
   }
   const auto frames = ring();
   if (frames) {
+    try {
+      input = out_of_short_pool(input, *frames);
+    } catch (const std::exception& error) {
+      report(error);
+      if (output) gst_buffer_unref(output);
+      return GST_FLOW_ERROR;
+    }
     late_.take_in(output ? output : input);
     const GstFlowReturn flow = frames->submit(input, output);
     if (flow == GST_FLOW_OK) ++counts_.in;
@@ -184,13 +192,28 @@ void FilterStream::end() {
   map_pool_.reset();
 }
 
-GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t* bytes, unsigned* min_buffers) {
+unsigned FilterStream::most_held() const {
+  const auto frames = ring();
+  return frames ? static_cast<unsigned>(frames->most_held()) : 0;
+}
+
+// The frames of a volume wait for later ones: a pool that could run out meanwhile gets its buffers
+// back.
+GstBuffer* FilterStream::out_of_short_pool(GstBuffer* input, FrameRing& frames) const {
+  if (setup_.depth == 1) return input;
+  // One for upstream to fill, and at least one that a sink shows.
+  const size_t elsewhere = 1 + std::max(1U, downstream_needs_.load());
+  if (!comes_of_short_pool(input, frames.held() + elsewhere)) return input;
+  GstBuffer* copy = gst_buffer_copy_deep(input);
+  gst_buffer_unref(input);
+  if (!copy) throw MemoryError("there is no memory for a copy of a frame whose pool is short");
+  return copy;
+}
+
+GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) {
   if (!backend_ || backend_->kind() != BackendKind::cuda) return nullptr;
-  const PictureCaps picture = parse(caps);
-  *bytes = picture.bytes;
-  *min_buffers = static_cast<unsigned>(slots_wanted() * engine_->depth()) + 1;
-  return picture.cuda ? cuda_.make_pool(caps, *bytes, *min_buffers)
-                      : make_pinned_pool(backend_, caps, *bytes, *min_buffers);
+  return parse(caps).cuda ? cuda_.make_pool(caps, bytes, min_buffers)
+                          : make_pinned_pool(backend_, caps, bytes, min_buffers);
 }
 
 GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {

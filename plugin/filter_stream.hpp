@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "plugin/allocation.hpp"
 #include "plugin/cuda_memory.hpp"
 #include "plugin/frame_ring.hpp"
 #include "plugin/frame_times.hpp"
@@ -49,8 +50,13 @@ class FilterStream {
   void stop();
 
   Picture picture() const { return setup_.picture; }
+  // The most frames held at once, and what becomes of a stream whose pool has fewer.
+  unsigned most_held() const;
+  Shortage shortage() const { return setup_.depth > 1 ? Shortage::stalls : Shortage::slows; }
+  // How many buffers downstream needs of a pool whose frames go on to it.
+  void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
   // A pool for the upstream element's frames, or null when any memory will do. The caller owns it.
-  GstBufferPool* propose_pool(GstCaps* caps, size_t* bytes, unsigned* min_buffers);
+  GstBufferPool* propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers);
   // A pool for replaced pictures, or null when any will do.
   GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
   // Measured time from a frame's coming to its going, with a margin, at most frames-in-flight frame
@@ -76,6 +82,7 @@ class FilterStream {
   GstFlowReturn push(const FrameSlot& slot, const Finished& finished);
   void post_regions(const Finished& finished);
   void measure(const FrameSlot& slot);
+  GstBuffer* out_of_short_pool(GstBuffer* input, FrameRing& frames) const;
   int slots_wanted() const;
 
   GstBaseTransform* const element_;
@@ -92,6 +99,7 @@ class FilterStream {
   SlotSetup setup_;
   WorkAreaParams area_;  // in use
   std::shared_ptr<GstBufferPool> map_pool_;
+  std::atomic<unsigned> downstream_needs_{0};
   std::atomic<gint64> latency_{0};       // µs
   std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known
   bool warned_ = false;

@@ -175,6 +175,12 @@ bool FrameRing::is_filling() {
   return filling_;
 }
 
+size_t FrameRing::held() {
+  const std::lock_guard lock(mutex_);
+  return in_flight_ * static_cast<size_t>(setup_.depth) +
+         (filling_ ? place(in_flight_).slot->frames() : 0);
+}
+
 void FrameRing::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;

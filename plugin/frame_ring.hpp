@@ -41,8 +41,10 @@ class FrameRing {
 
   // Whether a volume has some of its frames, and waits for more.
   bool is_filling();
-
-  int slots() const { return static_cast<int>(places_.size()); }
+  // Frames in the ring, of part-filled volumes too; and the most there can be, with the one that
+  // waits for a free slot.
+  size_t held();
+  size_t most_held() const { return places_.size() * static_cast<size_t>(setup_.depth) + 1; }
 
  private:
   // A slot and what became of its frame.

@@ -1,9 +1,9 @@
-// The GObject side of our elements: properties, states, caps, allocation, for FilterStream.
+// The GObject side of our elements: properties, states and caps, for FilterStream.
 #include "plugin/region_filter.hpp"
 
 #include <utility>
 
-#include "plugin/allocation.hpp"
+#include "plugin/filter_allocation.hpp"
 #include "plugin/filter_flow.hpp"
 #include "plugin/filter_properties.hpp"
 #include "plugin/negotiation.hpp"
@@ -113,47 +113,7 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
   return get_unit_size(base, other, size);
 }
 
-// ---- allocation
-
-gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
-  const gboolean answered =
-      GST_BASE_TRANSFORM_CLASS(parent_class)->propose_allocation(base, decide, query);
-  const bool passes = decide == nullptr;  // untouched
-  if (passes && answered && gst_query_get_n_allocation_pools(query) > 0) return TRUE;
-  GstCaps* caps = nullptr;
-  gst_query_parse_allocation(query, &caps, nullptr);
-  if (!caps) return FALSE;
-  FilterStream& stream = stream_of(base);
-  // Rows at any distance suit us; where the buffer goes on, they must suit downstream too.
-  const bool goes_on = stream.picture() <= Picture::drawn_on;
-  const bool rows_free = !goes_on || (decide && gst_query_find_allocation_meta(
-                                                    decide, GST_VIDEO_META_API_TYPE, nullptr));
-  if (rows_free && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
-    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-  }
-  try {
-    size_t bytes = 0;
-    unsigned min_buffers = 0;
-    if (GstBufferPool* pool = stream.propose_pool(caps, &bytes, &min_buffers)) {
-      offer_pool(query, pool, bytes, min_buffers);
-    }
-    return TRUE;
-  } catch (const std::exception& error) {
-    GST_WARNING_OBJECT(base, "%s", error.what());
-    return FALSE;
-  }
-}
-
-// What the GPU brings back arrives at full speed in pinned memory only.
-gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
-  GstCaps* caps = nullptr;
-  gst_query_parse_allocation(query, &caps, nullptr);
-  size_t bytes = 0;
-  if (GstBufferPool* pool = stream_of(base).output_pool(caps, &bytes)) {
-    offer_pool(query, pool, bytes, 2);
-  }
-  return GST_BASE_TRANSFORM_CLASS(parent_class)->decide_allocation(base, query);
-}
+// ---- metadata
 
 // Sizes and positions stay as they are, so every meta goes along but those that describe the bytes
 // of a picture that is replaced.
@@ -203,8 +163,7 @@ void class_init(gpointer klass, gpointer data) {
   base->set_caps = set_caps;
   base->get_unit_size = get_unit_size;
   base->transform_size = transform_size;
-  base->propose_allocation = propose_allocation;
-  base->decide_allocation = decide_allocation;
+  install_allocation(base);
   base->transform_meta = transform_meta;
   install_flow(base);
 }

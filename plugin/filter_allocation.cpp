@@ -1,0 +1,79 @@
+// What our elements say to their neighbours of the memory that frames lie in.
+#include "plugin/filter_allocation.hpp"
+
+#include "plugin/allocation.hpp"
+#include "plugin/filter_stream.hpp"
+#include "plugin/region_filter.hpp"
+
+namespace regions {
+namespace {
+
+GstBaseTransformClass* base_class() {
+  return GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
+}
+
+bool has_pool(GstQuery* query) {
+  GstBufferPool* pool = nullptr;
+  if (gst_query_get_n_allocation_pools(query) > 0) {
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
+  }
+  const bool has = pool != nullptr;
+  gst_clear_object(&pool);
+  return has;
+}
+
+// To upstream. `decide` is what downstream answered us, or null where the question itself goes on
+// to downstream because frames pass untouched.
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
+  base_class()->propose_allocation(base, decide, query);
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  if (!caps) return FALSE;
+  FilterStream& stream = stream_of(base);
+  // Rows at any distance suit us; where the buffer goes on, they must suit downstream too.
+  const bool goes_on = stream.picture() <= Picture::drawn_on;
+  const bool rows_free = !goes_on || (decide && gst_query_find_allocation_meta(
+                                                    decide, GST_VIDEO_META_API_TYPE, nullptr));
+  if (rows_free && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  }
+  const unsigned downstream = goes_on ? most_buffers(decide ? decide : query) : 0;
+  stream.set_downstream_needs(downstream);
+  const unsigned held = stream.most_held();
+  add_held(query, held, stream.shortage());
+  if (has_pool(query)) return TRUE;
+  try {
+    const size_t bytes = parse(caps).bytes;
+    GstBufferPool* pool = stream.propose_pool(caps, bytes, held + downstream);
+    offer_pool(query, pool, bytes, held + downstream);
+    return TRUE;
+  } catch (const std::exception& error) {
+    GST_WARNING_OBJECT(base, "%s", error.what());
+    return FALSE;
+  }
+}
+
+// From downstream, for pictures that are replaced.
+gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
+  FilterStream& stream = stream_of(base);
+  if (stream.picture() > Picture::drawn_on) {
+    add_held(query, stream.most_held(), stream.shortage());
+    GstCaps* caps = nullptr;
+    gst_query_parse_allocation(query, &caps, nullptr);
+    size_t bytes = 0;
+    // What the GPU brings back arrives at full speed in pinned memory only.
+    if (GstBufferPool* pool = stream.output_pool(caps, &bytes)) {
+      offer_pool(query, pool, bytes, 2);
+    }
+  }
+  return base_class()->decide_allocation(base, query);
+}
+
+}  // namespace
+
+void install_allocation(GstBaseTransformClass* klass) {
+  klass->propose_allocation = propose_allocation;
+  klass->decide_allocation = decide_allocation;
+}
+
+}  // namespace regions
