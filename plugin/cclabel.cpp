@@ -63,10 +63,8 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
 
   void take_place(const WorkArea& place) override { place_ = place; }
   // Seeds count the picture's pixels.
-  void enqueue(const Job& job, Queue& queue) override {
-    CcLabelParams params = params_in_use();
+  void prepare_frame(CcLabelParams& params) const override {
     if (!place_.is_whole()) params.seeds = seeds_in(place_, params.seeds);
-    algorithm()->enqueue(job, params, queue);
   }
 
   void configure(const Setup& setup) override {
@@ -86,7 +84,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     EngineOf<CcLabelParams>::configure(wanted);
   }
   std::vector<Fact> facts(int slot) override {
-    const CcLabelParams now = params_in_use();
+    const CcLabelParams& now = params_of(slot);
     if (!now.track && !now.sliding) return {};
     const TrackReport report = static_cast<CcLabel&>(*algorithm()).track_report(slot);
     const bool shows_tracks =
@@ -99,9 +97,9 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
             {"tracks-lost", int64_t{report.lost}}, {"last-track", int64_t{report.last_id}}};
   }
 
-  Verdict judge(uint32_t total, const Layout& out) override {
+  Verdict judge(int slot, uint32_t total, const Layout& out) override {
     limit_ = label_limit(out);
-    return verdict_of(params_in_use(), total, out);
+    return verdict_of(params_of(slot), total, out);
   }
 
  private:

@@ -84,10 +84,9 @@ class Engine {
   // The stream that configure() began ends; no frame is under way.
   virtual void finish() {}
 
-  // Looks at a finished frame's count of regions and its picture's layout. Throws InputError where
-  // the parameters forbid such a frame.
-  virtual Verdict judge(uint32_t total, const Layout& /*out*/) { return {total, {}}; }
-  // Of the slot's frame, which has just finished.
+  // Both of the slot's frame, which has just finished. The first looks at its count of regions and
+  // its picture's layout, and throws InputError where the parameters forbid such a frame.
+  virtual Verdict judge(int /*slot*/, uint32_t total, const Layout& /*out*/) { return {total, {}}; }
   virtual std::vector<Fact> facts(int /*slot*/) { return {}; }
 };
 
@@ -107,13 +106,12 @@ class EngineOf : public Engine {
   void make(const std::shared_ptr<Backend>& backend) override {
 #if REGIONS_CUDA
     if (backend->kind() == BackendKind::cuda) {
-      algorithm_ = make_algorithm<P, BackendKind::cuda>(backend);
-      return;
+      return replace(make_algorithm<P, BackendKind::cuda>(backend));
     }
 #endif
-    algorithm_ = make_algorithm<P, BackendKind::cpu>(backend);
+    replace(make_algorithm<P, BackendKind::cpu>(backend));
   }
-  void drop() override { algorithm_.reset(); }
+  void drop() override { replace(nullptr); }
   Picture picture() override {
     const std::lock_guard lock(mutex_);
     return picture_of(wanted_);
@@ -131,13 +129,12 @@ class EngineOf : public Engine {
   void configure(const Setup& setup) override {
     algorithm_->prepare(params_in_use());
     algorithm_->configure(setup);
+    of_slot_.resize(static_cast<size_t>(setup.slots));
   }
   void enqueue(const Job& job, Queue& queue) override {
-    P params;
-    {
-      const std::lock_guard lock(mutex_);
-      params = used_;
-    }
+    P& params = of_slot_.at(static_cast<size_t>(job.slot));
+    params = params_in_use();
+    prepare_frame(params);
     algorithm_->enqueue(job, params, queue);
   }
   void reset() override {
@@ -150,6 +147,10 @@ class EngineOf : public Engine {
  protected:
   virtual Picture picture_of(const P& params) const = 0;
   virtual int layers_for(const P& /*params*/) const { return 1; }
+  // What a frame's own copy of the parameters needs.
+  virtual void prepare_frame(P& /*params*/) const {}
+  // What the slot's frame is, or was, worked on with; the user may have set others since.
+  const P& params_of(int slot) const { return of_slot_.at(static_cast<size_t>(slot)); }
   P params_in_use() {
     const std::lock_guard lock(mutex_);
     return used_;
@@ -157,10 +158,16 @@ class EngineOf : public Engine {
   Algorithm<P>* algorithm() { return algorithm_.get(); }
 
  private:
-  std::mutex mutex_;
-  P wanted_;  // what the user set
-  P used_;    // what the running stream uses
+  void replace(std::unique_ptr<Algorithm<P>> algorithm) {
+    const std::lock_guard lock(mutex_);
+    algorithm_.swap(algorithm);
+  }
+
+  std::mutex mutex_;  // guards the two below, and whether there is an algorithm
+  P wanted_;          // what the user set
+  P used_;            // what the running stream uses
   std::unique_ptr<Algorithm<P>> algorithm_;
+  std::vector<P> of_slot_;
 };
 
 // One element as the plugin registers it.

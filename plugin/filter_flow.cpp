@@ -6,6 +6,7 @@
 
 #include "plugin/block_memory.hpp"
 #include "plugin/clicks.hpp"
+#include "plugin/filter_properties.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/region_filter.hpp"
 
@@ -21,6 +22,7 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
   *none = nullptr;  // frames leave by the source pad's task
   GstBuffer* input = std::exchange(base->queued_buf, nullptr);
   if (!input) return GST_FLOW_OK;
+  follow_controls(base, input);
   FilterStream& stream = stream_of(base);
   if (stream.leaves_out(input)) {
     gst_buffer_unref(input);

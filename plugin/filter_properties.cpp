@@ -77,4 +77,12 @@ void get_filter_property(FilterStream& stream, guint id, GValue* value) {
   }
 }
 
+void follow_controls(GstBaseTransform* element, GstBuffer* frame) {
+  const GstSegment& segment = element->segment;
+  if (segment.format != GST_FORMAT_TIME) return;
+  const GstClockTime time =
+      gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(element), time);
+}
+
 }  // namespace regions

@@ -13,4 +13,7 @@ void install_filter_properties(GObjectClass* klass, const ElementSpec& spec);
 void set_filter_property(FilterStream& stream, guint id, const GValue* value);
 void get_filter_property(FilterStream& stream, guint id, GValue* value);
 
+// Sets the properties that are under control to their values at the frame's stream time.
+void follow_controls(GstBaseTransform* element, GstBuffer* frame);
+
 }  // namespace regions

@@ -213,7 +213,7 @@ Finished FrameSlot::take() {
 
 void FrameSlot::judge() {
   total_ = records_.total();
-  const Verdict verdict = setup_.engine->judge(total_, setup_.out.layout);
+  const Verdict verdict = setup_.engine->judge(index_, total_, setup_.out.layout);
   warning_ = verdict.warning;
   kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
   runs_ = records_.runs();

@@ -35,8 +35,8 @@ class SlicEngine final : public EngineOf<SlicParams> {
     return {true, params.attach_covariance, params.attach_adjacency, 0};
   }
 
-  Verdict judge(uint32_t total, const Layout& out) override {
-    return verdict_of(params_in_use(), total, out);
+  Verdict judge(int slot, uint32_t total, const Layout& out) override {
+    return verdict_of(params_of(slot), total, out);
   }
 };
 
