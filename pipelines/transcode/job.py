@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import gstreamer  # noqa: E402  (after the path)
+import orientation  # noqa: E402
 import sidecars  # noqa: E402
 import sound  # noqa: E402
 from gstreamer import GLib, Gst, GstVideo, first_structure  # noqa: E402
@@ -102,13 +103,14 @@ class Job:
         known, top, bottom = caps.get_fraction("framerate")
         self.frame_time = Gst.SECOND * bottom // top if known and top else self.frame_time
         # Few players turn Matroska and WebM, and ids are to be read upright: pixels are turned here.
-        turn = turn_of(pad)
+        turn = orientation.turn_of(pad)
         flip = f"videoflip video-direction={turn.value_nick} ! {CONVERT} ! " if turn else ""
         self.chain = Gst.parse_bin_from_description(
             f"queue ! {CONVERT} ! {flip}identity", True)
         filtered = make_filter(self.filter, self.device, "labels" in self.parts)
         self.add(self.chain, pad)
         self.chain.sinkpads[0].add_probe(Gst.PadProbeType.BUFFER, self.give_time)
+        self.chain.srcpads[0].add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, orientation.leave_out_turn)
         filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
         self.add(filtered, self.chain.srcpads[0])
@@ -278,21 +280,6 @@ class Job:
             os.replace(self.parts[kind], self.outputs[kind])
         say(done={"frames": self.frames, "seconds": time.monotonic() - self.started,
                   "length": self.end / Gst.SECOND})
-
-
-def turn_of(pad):
-    """How to turn the picture to have it upright, or None; told by a tag before the first frame. Pads
-    that decodebin shows have none yet, but the decoder behind them has."""
-    while isinstance(pad, Gst.GhostPad):
-        pad = pad.get_target()
-    for source in (pad, *pad.get_parent_element().sinkpads):
-        number = 0
-        while event := source.get_sticky_event(Gst.EventType.TAG, number):
-            told, turn = GstVideo.video_orientation_from_tag(event.parse_tag())
-            if told and turn != GstVideo.VideoOrientationMethod.IDENTITY:
-                return turn
-            number += 1
-    return None
 
 
 def main(settings):
