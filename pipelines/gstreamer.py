@@ -45,7 +45,8 @@ def regions_table(buffer):
         return None
     structure = meta.get_structure()
     lists = {"adjacency": "<3I", "runs": "<4I"}
-    table = fields(structure, skip=("labels", "labels-format", "regions", *lists))
+    table = fields(structure, skip=("labels", "labels-format", "labels-width", "labels-height", "regions",
+                                    *lists))
     for name, numbers in lists.items():
         if structure.has_field(name):
             packed = structure.get_value(name)

@@ -31,6 +31,10 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool reads_mask() override { return params_in_use().source == Source::mask; }
   bool needs_mask() override { return reads_mask(); }
   bool needs_alpha() override { return params_in_use().source == Source::alpha; }
+  bool tracks() override {
+    const CcLabelParams params = params_in_use();
+    return params.track || params.sliding;
+  }
   uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
   Details details() override {
     const CcLabelParams params = params_in_use();

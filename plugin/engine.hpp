@@ -10,6 +10,7 @@
 #include "core/field.hpp"
 #include "core/verdict.hpp"
 #include "core/work_area.hpp"
+#include "plugin/track_times.hpp"
 
 namespace regions {
 
@@ -61,6 +62,7 @@ class Engine {
   virtual bool reads_mask() = 0;                     // reads Job.mask if there is one
   virtual bool needs_mask() = 0;                     // and cannot do without
   virtual bool needs_alpha() { return false; }
+  virtual bool tracks() { return false; }  // Region.track stays from frame to frame
   virtual uint32_t max_regions() = 0;
   virtual Details details() { return {}; }
   // What is drawn lets the picture shine through all over.
@@ -81,6 +83,7 @@ class Engine {
   virtual void enqueue(const Job& job, Queue& queue) = 0;
   virtual void reset() = 0;
   virtual void begin_scene() = 0;
+  TrackTimes& track_times() { return track_times_; }
   // The stream that configure() began ends; no frame is under way.
   virtual void finish() {}
 
@@ -88,6 +91,9 @@ class Engine {
   // its picture's layout, and throws InputError where the parameters forbid such a frame.
   virtual Verdict judge(int /*slot*/, uint32_t total, const Layout& /*out*/) { return {total, {}}; }
   virtual std::vector<Fact> facts(int /*slot*/) { return {}; }
+
+ private:
+  TrackTimes track_times_;
 };
 
 template <class P>
@@ -130,6 +136,7 @@ class EngineOf : public Engine {
     algorithm_->prepare(params_in_use());
     algorithm_->configure(setup);
     of_slot_.resize(static_cast<size_t>(setup.slots));
+    track_times().clear();
   }
   void enqueue(const Job& job, Queue& queue) override {
     P& params = of_slot_.at(static_cast<size_t>(job.slot));
@@ -139,9 +146,11 @@ class EngineOf : public Engine {
   }
   void reset() override {
     if (algorithm_) algorithm_->reset();
+    track_times().clear();
   }
   void begin_scene() override {
     if (algorithm_) algorithm_->begin_scene();
+    track_times().clear();
   }
 
  protected:

@@ -80,6 +80,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   }
 
   const AttachLabels attach = settings().attach_labels;
+  setup.releases_labels = attach == AttachLabels::never;
   if (setup.describes() &&
       (attach == AttachLabels::always ||
        (attach == AttachLabels::when_untouched && setup.picture == Picture::untouched))) {

@@ -187,7 +187,11 @@ Finished FrameSlot::take() {
     const std::span<const Region> known = records_.regions(kept_);
     if (!stack_) {
       Finished finished = {output_};
-      if (output_ && setup_.describes()) finished = describe(output_, map_, known, 0, 0);
+      if (output_ && setup_.describes()) {
+        finished = describe(output_, map_, known, 0, 0);
+      } else if (output_ && setup_.releases_labels) {
+        release_labels(output_);
+      }
       output_ = nullptr;
       release();
       return finished;
@@ -238,6 +242,11 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
     findings.runs = runs_;
     findings.moments = records_.moments(kept_);
     findings.borders = records_.borders();
+  }
+  std::vector<GstClockTime> first_seen;
+  if (setup_.engine->tracks()) {
+    first_seen = setup_.engine->track_times().first_seen(regions, GST_BUFFER_PTS(buffer));
+    findings.first_seen = first_seen;
   }
   findings.runs_truncated = records_.total_runs() > records_.runs().size();
   findings.slice = slice;

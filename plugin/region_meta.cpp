@@ -5,12 +5,11 @@
 
 #include "core/error.hpp"
 #include "plugin/region_structure.hpp"
+#include "plugin/region_transform.hpp"
+#include "plugin/standard_metas.hpp"
 
 namespace regions {
 namespace {
-
-constexpr const char* kMeta = "regions";
-constexpr size_t kMostRois = 256;
 
 int int_of(const GstStructure* s, const char* name) {
   gint value = 0;
@@ -42,48 +41,6 @@ Region region_of(const GstStructure* s, Size from, Size to) {
   return region;
 }
 
-// The largest regions first, as many as other elements can be expected to bear.
-std::vector<Region> largest(std::span<const Region> regions) {
-  std::vector<std::pair<uint64_t, uint32_t>> order(regions.size());  // ~area, index
-  for (uint32_t i = 0; i < order.size(); ++i) order[i] = {~regions[i].area, i};
-  const size_t count = std::min(order.size(), kMostRois);
-  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end());
-  std::vector<Region> sorted(count);
-  for (size_t i = 0; i < count; ++i) sorted[i] = regions[order[i].second];
-  return sorted;
-}
-
-// Boxes alone, no parameters: what more there is to say stands in the `regions` metadata, and
-// saying it twice would cost a third of it again.
-void attach_rois(GstBuffer* buffer, std::span<const Region> regions) {
-  const GQuark type = g_quark_from_static_string(kRegionName);
-  gint id = 0;
-  for (const Region& r : regions) {
-    auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
-        buffer, type, static_cast<guint>(r.left), static_cast<guint>(r.top),
-        static_cast<guint>(r.width()), static_cast<guint>(r.height()));
-    roi->id = ++id;
-    roi->parent_id = 0;
-  }
-}
-
-// Takes off what another element of ours left.
-void detach(GstBuffer* buffer) {
-  if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kMeta)) {
-    gst_buffer_remove_meta(buffer, &meta->meta);
-  }
-  const GQuark ours = g_quark_from_static_string(kRegionName);
-  gst_buffer_foreach_meta(
-      buffer,
-      [](GstBuffer*, GstMeta** meta, gpointer type) -> gboolean {
-        if ((*meta)->info->api != GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) return TRUE;
-        auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(*meta);
-        if (roi->roi_type == GPOINTER_TO_UINT(type)) *meta = nullptr;
-        return TRUE;
-      },
-      GUINT_TO_POINTER(ours));
-}
-
 // Refers to the structures, which must outlive it; who copies it copies them.
 GValue array_of(std::span<const StructurePtr> structures) {
   GValue array = G_VALUE_INIT, empty = G_VALUE_INIT;
@@ -99,28 +56,30 @@ GValue array_of(std::span<const StructurePtr> structures) {
 
 }  // namespace
 
+// The tags of region-of-interest metas, so that elements treat both alike.
 void register_region_meta() {
-  static const gchar* no_tags[] = {nullptr};
-  if (!gst_meta_get_info(kMeta)) {
-    gst_meta_register_custom(kMeta, no_tags, nullptr, nullptr, nullptr);
+  static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
+                                GST_META_TAG_VIDEO_SIZE_STR, nullptr};
+  if (!gst_meta_get_info(kRegionMeta)) {
+    gst_meta_register_custom(kRegionMeta, tags, transform_region_meta, nullptr, nullptr);
   }
 }
 
 const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers,
                            StructurePool& pool) {
-  detach(buffer);
-  GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kMeta));
+  if (GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta)) {
+    gst_buffer_remove_meta(buffer, &meta->meta);
+  }
+  remove_standard_metas(buffer);
+  const std::span<StructurePtr> structures = pool.lend(buffer, findings.regions.size());
+  write_structures(findings, workers, structures, [&] {
+    attach_standard_metas(buffer, summary_of(findings.size, findings.regions, findings.first_seen));
+  });
+  // After the standard ones, as it is transformed after them then.
+  GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
   gst_structure_set(s, "algorithm", G_TYPE_STRING, findings.algorithm, "width", G_TYPE_INT,
                     findings.size.width, "height", G_TYPE_INT, findings.size.height,
                     "regions-total", G_TYPE_UINT, findings.total, nullptr);
-  const std::span<StructurePtr> structures = pool.lend(buffer, findings.regions.size());
-  write_structures(findings, workers, structures, [&] {
-    const std::vector<Region> for_others = largest(findings.regions);
-    attach_rois(buffer, for_others);
-#if REGIONS_ANALYTICS
-    attach_analytics(buffer, for_others);
-#endif
-  });
   GValue array = array_of(structures);
   gst_structure_take_value(s, "regions", &array);
   if (findings.slices > 0) {
@@ -141,9 +100,26 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
   return s;
 }
 
+void release_labels(GstBuffer* buffer) {
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta);
+  if (!meta) return;
+  gst_structure_remove_fields(gst_custom_meta_get_structure(meta), "labels", "labels-format",
+                              "labels-width", "labels-height", nullptr);
+}
+
+void renew_standard_metas(GstBuffer* buffer) {
+  const GstStructure* s =
+      gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, kRegionMeta));
+  const Size size = {int_of(s, "width"), int_of(s, "height")};
+  Attached attached;
+  read(buffer, size, attached);
+  remove_standard_metas(buffer);
+  attach_standard_metas(buffer, summary_of(size, attached.regions, attached.first_seen));
+}
+
 bool read(GstBuffer* buffer, Size size, Attached& attached) {
   attached = {};
-  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kMeta);
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta);
   if (!meta) return false;
   const GstStructure* structure = gst_custom_meta_get_structure(meta);
   const Size from = {int_of(structure, "width"), int_of(structure, "height")};
@@ -156,14 +132,23 @@ bool read(GstBuffer* buffer, Size size, Attached& attached) {
   for (guint i = 0; i < count; ++i) {
     const GValue* item = gst_value_array_get_value(array, i);
     expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds something that is no region");
-    attached.regions.push_back(region_of(gst_value_get_structure(item), from, size));
+    const GstStructure* region = gst_value_get_structure(item);
+    attached.regions.push_back(region_of(region, from, size));
+    guint64 first_seen = 0;
+    if (gst_structure_get_uint64(region, "first-seen", &first_seen)) {
+      attached.first_seen.resize(i, GST_CLOCK_TIME_NONE);
+      attached.first_seen.push_back(first_seen);
+    }
   }
+  if (!attached.first_seen.empty()) attached.first_seen.resize(count, GST_CLOCK_TIME_NONE);
   const GValue* labels = gst_structure_get_value(structure, "labels");
   if (labels && G_VALUE_HOLDS(labels, GST_TYPE_BUFFER)) {
     attached.labels = gst_value_get_buffer(labels);
     const gchar* format = gst_structure_get_string(structure, "labels-format");
     attached.labels_format = format_named(format ? format : "U32_LE");
     attached.labels_size = from;
+    gst_structure_get_int(structure, "labels-width", &attached.labels_size.width);
+    gst_structure_get_int(structure, "labels-height", &attached.labels_size.height);
   }
   return true;
 }

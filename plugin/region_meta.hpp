@@ -1,5 +1,6 @@
 // The `regions` metadata: our public contract with applications and between our elements.
 //
+// clang-format off: a table
 // A GstCustomMeta named "regions" with the structure
 //   regions, algorithm=(string)cclabel, width=(int), height=(int)  size the coordinates refer to
 //            regions-total=(uint)     regions found; the array may hold fewer
@@ -8,6 +9,8 @@
 //                      x, y, width, height=(int) box in pixels  area=(guint64) pixels
 //                      cx, cy=(double) centroid in pixels       first-x, first-y=(int) pixel
 //                      red, green, blue=(double) mean colour, 0..255
+//                      where regions are tracked also:
+//                      first-seen=(guint64) timestamp of the track's first frame, ns
 //                      of superpixels also:
 //                      lab-l, lab-a, lab-b=(double) mean of CIELAB (D65), 0..100 and -128..127
 //                      cov-xx, cov-xy, cov-yy=(double) covariance of places in pixels, on request
@@ -17,24 +20,27 @@
 //            slice, slices=(int) this frame's place in its volume; its regions are those whose
 //                                   boxes it crosses, regions-total and area are the volume's
 //            layers=(int) thresholds; pictures and label map are so many, one below another
-//            labels=(GstBuffer), labels-format=(string)U32_LE   the label map, rows without
-//            padding;
-//                                                 GRAY8: a mask, 0 background to 255 foreground
-//            adjacency=(GstBuffer)    on request: the pairs of recorded superpixels that touch,
-//            three
-//                                     U32_LE each: the lower id, the other, sides of pixels they
-//                                     share; in order of ids
-//            runs=(GstBuffer)         on request (attach-runs): the pixels of the recorded regions
-//            as
-//                                     runs of a row, four U32_LE each: id, x and y of the first
-//                                     pixel, width; by id, then by y, then by x. In C:
-//                                       guint32 (*run)[4] = (void *) map.data;
-//                                     in Python: struct.iter_unpack("<4I", data). Of a volume:
-//                                     this frame's pixels; the region's `layer` is theirs
+//            labels=(GstBuffer), labels-format=(string)U32_LE
+//                                   the label map, rows without padding; GRAY8: a mask, 0
+//                                   background to 255 foreground
+//            labels-width, labels-height=(int)
+//                                   of the label map, where the picture was scaled since
+//            adjacency=(GstBuffer)  on request: the pairs of recorded superpixels that touch, three
+//                                   U32_LE each: the lower id, the other, sides of pixels they
+//                                   share; in order of ids
+//            runs=(GstBuffer)       on request (attach-runs): the pixels of the recorded regions as
+//                                   runs of a row, four U32_LE each: id, x and y of the first
+//                                   pixel, width; by id, then by y, then by x. In C:
+//                                     guint32 (*run)[4] = (void *) map.data;
+//                                   in Python: struct.iter_unpack("<4I", data). Of a volume: this
+//                                   frame's pixels; the region's `layer` is theirs
 //            runs-truncated=(gboolean) there were more than max-runs: those later in raster order
-//                                     are missing
+//                                   are missing
 //            and what else an element says of the frame, see its page in docs/elements.md
-// It survives videoscale, videocrop and videoflip unchanged: scale by its width and height.
+//
+// Beside it stand GStreamer's own metadata for the largest 256 regions, see standard_metas.hpp.
+// docs/metadata.md tells what becomes of it all in elements that scale, crop, turn or encode.
+// clang-format on
 #pragma once
 
 #include <gst/gst.h>
@@ -50,6 +56,8 @@
 
 namespace regions {
 
+constexpr const char* kRegionMeta = "regions";  // its name
+
 // To be called once, before the first buffer (in plugin_init).
 void register_region_meta();
 
@@ -59,8 +67,9 @@ struct Findings {
   Size size;
   uint32_t total = 0;
   std::span<const Region> regions;
-  Details details;                   // wanted, of what follows
-  std::span<const Moments> moments;  // one a region, or none
+  Details details;                           // wanted, of what follows
+  std::span<const Moments> moments;          // one a region, or none
+  std::span<const GstClockTime> first_seen;  // of each region's track, or none
   std::span<const Border> borders;
   std::span<const PixelRun> runs;
   bool runs_truncated = false;
@@ -75,19 +84,23 @@ struct Findings {
   std::vector<Fact> facts;
 };
 
-// Puts the findings on the buffer, in place of what another element left there, and
-// region-of-interest metas with ids 1..n for the largest 256 regions beside them. Returns the
+// Puts the findings on the buffer, in place of what another element left there. Returns the
 // structure, which belongs to the buffer.
 const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers,
                            StructurePool& structures);
 
-// Object detection and tracking entries of GStreamer's analytics library, in builds that have it.
-void attach_analytics(GstBuffer* buffer, std::span<const Region> regions);
+// Takes the label map or mask off, and leaves the regions.
+void release_labels(GstBuffer* buffer);
+
+// Writes the standard metas anew, from the regions in the metadata. Throws InputError if it is
+// malformed.
+void renew_standard_metas(GstBuffer* buffer);
 
 // What came with a buffer, scaled to `size`.
 struct Attached {
   std::vector<Region> regions;
-  GstBuffer* labels = nullptr;  // owned by the meta
+  std::vector<GstClockTime> first_seen;  // of each region's track; empty where nothing is tracked
+  GstBuffer* labels = nullptr;           // owned by the meta
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;
 };

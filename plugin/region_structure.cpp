@@ -2,6 +2,7 @@
 #include "plugin/region_structure.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 struct Known {
   const Region& region;
   MeanColor mean;
+  GstClockTime first_seen;
   MeanLab lab;
   Covariance spread;
 };
@@ -78,7 +80,7 @@ class StructureMaker {
   }
 
   std::vector<Place> places_;
-  const StructurePtr example_;
+  StructurePtr example_;
 };
 
 void put(GValue* value, double number) { g_value_set_double(value, number); }
@@ -113,16 +115,32 @@ const StructureMaker& region_maker(const Findings& findings) {
   static const Fields of_spread = {{"cov-xx", kReal, [](GValue* v, K k) { put(v, k.spread.xx); }},
                                    {"cov-xy", kReal, [](GValue* v, K k) { put(v, k.spread.xy); }},
                                    {"cov-yy", kReal, [](GValue* v, K k) { put(v, k.spread.yy); }}};
-  static const StructureMaker flat(kRegionName, {plain}), stacked(kRegionName, {plain, of_volumes}),
-      colored(kRegionName, {plain, of_lab}), spread(kRegionName, {plain, of_lab, of_spread});
-  if (findings.is_stacked()) return stacked;
-  if (findings.moments.empty()) return flat;
-  return findings.details.covariance ? spread : colored;
+  static const Fields of_tracks = {
+      {"first-seen", G_TYPE_UINT64, [](GValue* v, K k) { g_value_set_uint64(v, k.first_seen); }}};
+  static const Fields* const optional[] = {&of_volumes, &of_tracks, &of_lab, &of_spread};
+  static const std::vector<StructureMaker> makers = [] {  // [bits of the optional groups]
+    std::vector<StructureMaker> all;
+    for (size_t bits = 0; bits < size_t{1} << std::size(optional); ++bits) {
+      std::vector<Fields> groups = {plain};
+      for (size_t i = 0; i < std::size(optional); ++i) {
+        if (bits >> i & 1) groups.push_back(*optional[i]);
+      }
+      all.emplace_back(kRegionName, groups);
+    }
+    return all;
+  }();
+  const bool wanted[] = {findings.is_stacked(), !findings.first_seen.empty(),
+                         !findings.moments.empty(),
+                         !findings.moments.empty() && findings.details.covariance};
+  size_t bits = 0;
+  for (size_t i = 0; i < std::size(wanted); ++i) bits |= size_t{wanted[i]} << i;
+  return makers[bits];
 }
 
 Known known_of(const Findings& findings, size_t i) {
   const Region& region = findings.regions[i];
-  Known known = {region, mean_color(region, findings.layout, findings.color), {}, {}};
+  Known known = {region, mean_color(region, findings.layout, findings.color), 0, {}, {}};
+  if (!findings.first_seen.empty()) known.first_seen = findings.first_seen[i];
   if (findings.moments.empty()) return known;
   known.lab = mean_lab(region, findings.moments[i]);
   if (findings.details.covariance) known.spread = covariance(region, findings.moments[i]);

@@ -8,7 +8,7 @@
 
 namespace regions {
 
-// Name of the structures, and type of the region-of-interest metas.
+// Name of the structures, and type of the standard metas.
 constexpr const char* kRegionName = "region";
 
 // A structure for each region found, on several threads. `meanwhile` runs once beside them.

@@ -7,9 +7,10 @@ namespace {
 constexpr Choice kDevices[] = {{0, "auto", "A CUDA device that works, else the CPU"},
                                {1, "cuda", "A CUDA device; an error where there is none"},
                                {2, "cpu", "The CPU"}};
-constexpr Choice kAttachments[] = {{0, "auto", "Where the picture itself passes untouched"},
-                                   {1, "always", "With every picture"},
-                                   {2, "never", "With none"}};
+constexpr Choice kAttachments[] = {
+    {0, "auto", "Where the picture itself passes untouched"},
+    {1, "always", "With every picture"},
+    {2, "never", "With none; one that came attached goes no further"}};
 
 }  // namespace
 

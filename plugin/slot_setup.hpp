@@ -25,6 +25,7 @@ struct SlotSetup {
   int priority = 0;                   // see Backend::make_queue
   int layers = 1;                     // pictures that come out of each, one below another
   GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached
+  bool releases_labels = false;       // label maps that came attached go no further
   const CudaContext* cuda = nullptr;  // borrowed
   // For copying and describing frames. More than two gain little (H200 host, 1080p).
   Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};

@@ -72,7 +72,8 @@ def label_map(buffer, number):
         raise SidecarProblem(f"frame {number} has no label map: no element of the filter attaches one")
     kind = numpy.uint8 if structure.get_value("labels-format") == "GRAY8" else numpy.uint32
     labels = structure.get_value("labels")
-    shape = structure.get_value("height"), structure.get_value("width")
+    of = "labels-" if structure.has_field("labels-width") else ""  # the picture was scaled since
+    shape = structure.get_value(of + "height"), structure.get_value(of + "width")
     mapped, view = labels.map(Gst.MapFlags.READ)
     if not mapped:
         raise SidecarProblem(f"the label map of frame {number} cannot be read")

@@ -45,15 +45,89 @@ TEST(Meta, HoldsTheContract) {
   for (const auto& [name, value] : second) EXPECT_EQ(region_field(regions, 1, name), value) << name;
 }
 
-TEST(Meta, RegionsOfInterestAreDenseAndLargestFirst) {
+TEST(Meta, RegionsOfInterestCarryTheRegionsIdsLargestFirst) {
   const BufferPtr out = labelled("output=none");
   auto* first = gst_buffer_get_video_region_of_interest_meta_id(out.get(), 1);
   auto* second = gst_buffer_get_video_region_of_interest_meta_id(out.get(), 2);
   ASSERT_TRUE(first && second);
-  EXPECT_EQ(first->x, 20u);
-  EXPECT_EQ(first->w, 10u);
-  EXPECT_EQ(second->x, 3u);
+  EXPECT_EQ(first->x, 3u);
+  EXPECT_EQ(first->w, 6u);
+  EXPECT_EQ(second->x, 20u);
+  EXPECT_EQ(second->w, 10u);
+  EXPECT_STREQ(g_quark_to_string(second->roi_type), "region");
   EXPECT_FALSE(gst_buffer_get_video_region_of_interest_meta_id(out.get(), 3));
+  EXPECT_EQ(gst_buffer_get_video_region_of_interest_meta(out.get()), second);
+}
+
+double real_in(const GstStructure* s, const char* name) {
+  gdouble value = -1;
+  EXPECT_TRUE(gst_structure_get_double(s, name, &value)) << name;
+  return value;
+}
+
+// As DL Streamer's elements read them.
+TEST(Meta, RegionsOfInterestCarryParameters) {
+  for (const bool tracked : {false, true}) {
+    const BufferPtr out = labelled(tracked ? "output=none track=true" : "output=none");
+    auto* roi = gst_buffer_get_video_region_of_interest_meta_id(out.get(), 2);
+    ASSERT_TRUE(roi);
+    const GstStructure* box = gst_video_region_of_interest_meta_get_param(roi, "detection");
+    ASSERT_TRUE(box);
+    EXPECT_STREQ(gst_structure_get_string(box, "label"), "region");
+    EXPECT_EQ(real_in(box, "confidence"), 1);
+    EXPECT_EQ(real_in(box, "x_min"), 20.0 / kWidth);
+    EXPECT_EQ(real_in(box, "y_min"), 12.0 / kHeight);
+    EXPECT_EQ(real_in(box, "x_max"), 30.0 / kWidth);
+    EXPECT_EQ(real_in(box, "y_max"), 17.0 / kHeight);
+    const GstStructure* object = gst_video_region_of_interest_meta_get_param(roi, "object_id");
+    EXPECT_EQ(object != nullptr, tracked);
+    gint id = 0;
+    if (object) gst_structure_get_int(object, "id", &id);
+    EXPECT_EQ(id, tracked ? 2 : 0);
+  }
+}
+
+TEST(Meta, TracksTellWhenTheyWereFirstSeen) {
+  Harness h("cclabel output=none track=true device=cpu");
+  h.video("GRAY8", kWidth, kHeight);
+  const auto times = [&](const std::vector<uint8_t>& picture, int index) {
+    EXPECT_EQ(h.push(picture, index), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    std::string text;
+    for (guint i = 0; i < region_count(regions_of(out.get())); ++i) {
+      text += region_field(regions_of(out.get()), i, "first-seen") + " ";
+    }
+    return text;
+  };
+  std::vector<uint8_t> one = two_rectangles();
+  std::fill(one.begin() + 12 * kWidth, one.end(), uint8_t{16});
+  EXPECT_EQ(times(one, 1), "40000000 ");
+  EXPECT_EQ(times(two_rectangles(), 2), "40000000 80000000 ");
+  EXPECT_EQ(times(one, 3), "40000000 ");
+  EXPECT_EQ(times(two_rectangles(), 4), "40000000 80000000 ");  // lost and found
+  gst_harness_push_event(h.get(), gst_event_new_flush_start());
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  EXPECT_EQ(times(two_rectangles(), 9), "360000000 360000000 ");
+  EXPECT_FALSE(gst_structure_has_field(
+      gst_value_get_structure(gst_value_array_get_value(
+          gst_structure_get_value(regions_of(labelled("output=none").get()), "regions"), 0)),
+      "first-seen"));
+}
+
+TEST(Meta, LabelMapsAreReleasedOnRequest) {
+  for (const bool released : {false, true}) {
+    Harness h(std::string("regionoverlay style=boxes") + (released ? " attach-labels=never" : ""));
+    h.video("GRAY8", kWidth, kHeight);
+    gst_harness_push(h.get(), labelled("output=none").release());
+    const BufferPtr out = h.pull();
+    const GstStructure* regions = regions_of(out.get());
+    EXPECT_EQ(region_count(regions), 2u);
+    EXPECT_EQ(gst_structure_has_field(regions, "labels"), !released);
+    EXPECT_EQ(gst_structure_has_field(regions, "labels-format"), !released);
+  }
 }
 
 TEST(Meta, LabelMapIsAttached) {
