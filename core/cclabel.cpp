@@ -136,6 +136,22 @@ std::span<const Field> fields_of(const CcLabelParams&) {
   return fields;
 }
 
+Output output_of(const CcLabelParams& params) {
+  switch (params.output) {
+    case CcOutput::labels:
+      return Output::labels;
+    case CcOutput::colors:
+      return Output::colors;
+    case CcOutput::mask:
+      return Output::mask;
+    case CcOutput::none:
+      return Output::untouched;
+    case CcOutput::overlay:
+      break;
+  }
+  return Output::drawn_on;
+}
+
 int layers_of(const CcLabelParams& params) { return std::max(params.thresholds.count, 1); }
 
 double threshold_of(const CcLabelParams& params, int layer) {
@@ -162,6 +178,8 @@ void expects_stackable(const Setup& setup) {
                            std::to_string(setup.size.height) + ", depth " +
                            std::to_string(setup.depth);
   expects(setup.depth >= 1 && setup.layers >= 1, "depth and layers count from 1");
+  expects(setup.in.model != ColorModel::labels,
+          "a label image is no picture to label: as a mask it is");
   // Both counts are below 2^32, their product fits.
   const uint64_t slices = static_cast<uint64_t>(setup.depth) * static_cast<uint64_t>(setup.layers);
   expects(slices <= UINT32_MAX / setup.size.area() &&

@@ -1,8 +1,8 @@
 // Connected-component labelling: parameters, and the decisions both backends must take alike.
 #pragma once
 
-#include "core/algorithm.hpp"
 #include "core/drawing.hpp"
+#include "core/output.hpp"
 #include "core/stack.hpp"
 #include "core/tracking.hpp"
 #include "core/verdict.hpp"
@@ -84,6 +84,7 @@ Seeds seeds_of(const CcLabelParams& params, Size picture);
 Stack stack_of(const Setup& setup, const Job& job);
 
 std::span<const Field> fields_of(const CcLabelParams&);
+Output output_of(const CcLabelParams& params);
 
 // What make_algorithm<CcLabelParams, …>() makes.
 class CcLabel : public Algorithm<CcLabelParams> {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <string>
 
 #include "core/format.hpp"
 
@@ -85,6 +86,13 @@ struct BasicFrame {
 
 using Frame = BasicFrame<std::byte>;
 using ConstFrame = BasicFrame<const std::byte>;
+
+// Throw InputError, which calls the frame `name`, unless every plane is there and its rows neither
+// overlap nor lie 2 GiB apart; unless rows begin where a sample may lie in memory, which pictures
+// that come in need not.
+void expects_planes(const ConstFrame& frame, const std::string& name);
+void expects_aligned(const ConstFrame& frame, const std::string& name);
+
 using LabelMap = Image<uint32_t>;
 using ConstLabelMap = Image<const uint32_t>;
 

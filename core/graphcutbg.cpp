@@ -112,6 +112,21 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
   return fields;
 }
 
+Output output_of(const GraphCutBgParams& params) {
+  switch (params.output) {
+    case GraphCutOutput::mask:
+      return Output::mask;
+    case GraphCutOutput::cutout:
+      return Output::cutout;
+    case GraphCutOutput::none:
+      return Output::untouched;
+    case GraphCutOutput::overlay:
+    case GraphCutOutput::replace:
+      break;
+  }
+  return Output::drawn_on;
+}
+
 void expects_cuttable(const Setup& setup) {
   expects(setup.size.width > 0 && setup.size.height > 0 && setup.slots > 0,
           "a cut needs pixels and a slot");

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/algorithm.hpp"
 #include "core/field.hpp"
 #include "core/maxflow.hpp"
+#include "core/output.hpp"
 
 namespace regions {
 
@@ -57,6 +57,7 @@ struct GraphCutBgParams {
 };
 
 std::span<const Field> fields_of(const GraphCutBgParams&);
+Output output_of(const GraphCutBgParams& params);
 
 // Pictures that a user gives once, not with each frame.
 enum class GraphCutPicture : uint8_t {

@@ -8,15 +8,15 @@ std::span<const Field> fields_of(const RegionOverlayParams&) {
   return fields;
 }
 
+Output output_of(const RegionOverlayParams&) { return Output::drawn_on; }
+
 void expects_drawable(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),
           "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
               std::to_string(setup.size.height));
   expects(setup.in.model != ColorModel::labels, "a label image is no picture to draw on");
-  expects(!setup.has_output || setup.out.format == setup.in.format,
-          "drawing keeps the format, so it cannot give " + std::string(name_of(setup.out.format)) +
-              " from " + std::string(name_of(setup.in.format)));
+  if (setup.has_output) expects_output(setup, Output::drawn_on);
   expects(!setup.has_mask || setup.mask.model == ColorModel::gray ||
               setup.mask.model == ColorModel::labels,
           "labels cannot be read from " + std::string(name_of(setup.mask.format)));

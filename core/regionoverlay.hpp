@@ -1,14 +1,15 @@
 // Drawing what the `regions` metadata holds, on any picture.
 #pragma once
 
-#include "core/algorithm.hpp"
 #include "core/drawing.hpp"
+#include "core/output.hpp"
 
 namespace regions {
 
 struct RegionOverlayParams : DrawingParams {};
 
 std::span<const Field> fields_of(const RegionOverlayParams&);
+Output output_of(const RegionOverlayParams& params);
 
 // What both backends refuse: throws InputError unless frames of this setup can be drawn on.
 void expects_drawable(const Setup& setup);

@@ -92,6 +92,21 @@ std::span<const Field> fields_of(const SlicParams&) {
   return fields;
 }
 
+Output output_of(const SlicParams& params) {
+  switch (params.output) {
+    case SlicOutput::labels:
+      return Output::labels;
+    case SlicOutput::boundaries:
+      return Output::mask;
+    case SlicOutput::none:
+      return Output::untouched;
+    case SlicOutput::overlay:
+    case SlicOutput::mean:
+      break;
+  }
+  return Output::drawn_on;
+}
+
 void expects_superpixels(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),

@@ -6,9 +6,9 @@
 // so neither threads nor their order change a label.
 #pragma once
 
-#include "core/algorithm.hpp"
 #include "core/drawing.hpp"
 #include "core/lab.hpp"
+#include "core/output.hpp"
 #include "core/verdict.hpp"
 
 namespace regions {
@@ -41,6 +41,7 @@ struct SlicParams : DrawingParams {
 };
 
 std::span<const Field> fields_of(const SlicParams&);
+Output output_of(const SlicParams& params);
 
 // Of a frame with so many superpixels; `out` is its picture, if it has one. Throws InputError if
 // that is to hold their labels and cannot.

@@ -136,7 +136,8 @@ void reduce(const WorkArea& place, std::vector<Region>& regions) {
            r.left >= place.left + place.area.width || r.top >= place.top + place.area.height;
   });
   const auto inside = [](int at, int first, int few, int many) {
-    return step_of(std::clamp(at - first, 0, many - 1), few, many);
+    const int64_t from_side = int64_t{at} - first;
+    return step_of(static_cast<int>(std::clamp<int64_t>(from_side, 0, many - 1)), few, many);
   };
   for (Region& r : regions) {
     r.left = inside(r.left, place.left, place.work.width, place.area.width);

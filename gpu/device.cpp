@@ -71,13 +71,23 @@ class CudaQueue : public Queue {
   void copy(const ConstFrame& from, const Frame& to) override {
     expects(from.layout.format == to.layout.format && from.size() == to.size(),
             "copy between pictures of different format or size");
+    const cudaMemcpyKind way = direction(from.memory, to.memory);
     for (int p = 0; p < from.layout.planes; ++p) {
-      check(cudaMemcpy2DAsync(to.plane[p], static_cast<size_t>(to.pitch[p]), from.plane[p],
-                              static_cast<size_t>(from.pitch[p]),
-                              row_bytes(from.layout, p, from.size()),
-                              static_cast<size_t>(row_count(from.layout, p, from.size())),
-                              direction(from.memory, to.memory), stream_),
-            "copying a picture");
+      const size_t bytes = row_bytes(from.layout, p, from.size());
+      const int rows = row_count(from.layout, p, from.size());
+      const ptrdiff_t least = std::min(from.pitch[p], to.pitch[p]);
+      if (least >= static_cast<ptrdiff_t>(bytes)) {
+        check(cudaMemcpy2DAsync(to.plane[p], static_cast<size_t>(to.pitch[p]), from.plane[p],
+                                static_cast<size_t>(from.pitch[p]), bytes,
+                                static_cast<size_t>(rows), way, stream_),
+              "copying a picture");
+        continue;
+      }
+      for (int y = 0; y < rows; ++y) {  // from below to above, or a single row
+        check(cudaMemcpyAsync(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p],
+                              bytes, way, stream_),
+              "copying a row of a picture");
+      }
     }
   }
   void copy_bytes(const void* from, void* to, size_t bytes) override {

@@ -70,11 +70,9 @@ Frame frame_of(const RegionsPicture& picture, const std::string& name) {
   for (int p = 0; p < frame.layout.planes; ++p) {
     frame.plane[p] = static_cast<std::byte*>(picture.plane[p]);
     frame.pitch[p] = picture.pitch[p];
-    const auto least = static_cast<ptrdiff_t>(row_bytes(frame.layout, p, frame.size()));
-    expects(picture.plane[p] != nullptr, name + " lacks plane " + std::to_string(p));
-    expects(std::abs(picture.pitch[p]) >= least || frame.height == 1,
-            name + "'s rows of plane " + std::to_string(p) + " overlap");
   }
+  expects_planes(frame, name);
+  expects_aligned(frame, name);
   return frame;
 }
 
@@ -89,6 +87,23 @@ void expect_format(const Frame& frame, PixelFormat format, const char* name) {
 }
 
 bool same_place(const Frame& a, const Frame& b) { return a.plane[0] == b.plane[0]; }
+
+// A picture that is drawn on in place has one layout.
+void expect_one_layout(const Frame& in, const Frame& out) {
+  bool one = in.layout.format == out.layout.format && in.memory == out.memory;
+  for (int p = 0; one && p < in.layout.planes; ++p) {
+    one = in.plane[p] == out.plane[p] && in.pitch[p] == out.pitch[p];
+  }
+  expects(one, "out begins where in does, but is not the same picture");
+}
+
+// A frame of a program that was compiled with another regions.h has another size.
+void expect_known(const RegionsFrame& frame) {
+  expects(frame.size != 0, "frame.size is 0: begin with RegionsFrame frame = REGIONS_FRAME_INIT");
+  expects(frame.size == sizeof(RegionsFrame),
+          "frame.size is " + std::to_string(frame.size) + ", but a frame of libregions " +
+              REGIONS_VERSION + " has " + std::to_string(sizeof(RegionsFrame)) + " bytes");
+}
 
 }  // namespace
 
@@ -212,11 +227,16 @@ void Filter::bring_back(const Frame& from, const Frame& to) {
 }
 
 void Filter::process(RegionsFrame& frame) {
+  expect_known(frame);
   const Frame in = frame_of(frame.in, "in"), mask = frame_of(frame.mask, "mask");
   const Frame out = frame_of(frame.out, "out"), labels = frame_of(frame.labels, "labels");
   const Frame foreground = frame_of(frame.foreground, "foreground");
   frame.count = frame.total = frame.border_count = frame.run_count = frame.runs_truncated = 0;
   expects(!in.empty(), "no picture comes in");
+  expects(mask.empty() || mask.layout.model == ColorModel::gray ||
+              mask.layout.model == ColorModel::labels,
+          "mask must be GRAY8, GRAY16_LE or U32_LE");
+  if (same_place(in, out)) expect_one_layout(in, out);
   expects(frame.regions != nullptr || frame.capacity == 0, "a capacity, but no regions");
   expects(runner_->gives().regions || (labels.empty() && frame.capacity == 0),
           "this algorithm gives neither labels nor regions");

@@ -74,8 +74,7 @@ static int write_labels(const char* name, const uint32_t* labels, int width, int
 }
 
 static int label(RegionsFilter* filter, RegionsPicture in, const char* out) {
-  RegionsFrame frame;
-  memset(&frame, 0, sizeof frame);
+  RegionsFrame frame = REGIONS_FRAME_INIT;
   RegionsRegion* regions = calloc(MOST, sizeof *regions);
   uint32_t* labels = malloc(sizeof *labels * (size_t)in.width * (size_t)in.height);
   frame.in = in;

@@ -1,6 +1,9 @@
 // The C interface: exceptions become status and text.
 #include "library/regions.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "library/filter.hpp"
 
 struct RegionsFilter {
@@ -9,10 +12,14 @@ struct RegionsFilter {
 
 namespace {
 
-thread_local std::string last_error = "no call has failed";
+// Neither made nor taken down: it can be read from the thread's first to its last moment, and to
+// write it takes no memory.
+thread_local char last_error[1024] = "no call has failed";
 
 RegionsStatus failed(RegionsStatus status, const char* text) {
-  last_error = text;
+  const size_t length = std::min(std::strlen(text), sizeof last_error - 1);
+  std::memmove(last_error, text, length);
+  last_error[length] = '\0';
   return status;
 }
 
@@ -32,6 +39,8 @@ RegionsStatus guarded(Call call) {
     return failed(REGIONS_ERROR_DEVICE, error.what());
   } catch (const std::exception& error) {
     return failed(REGIONS_ERROR_OTHER, error.what());
+  } catch (...) {
+    return failed(REGIONS_ERROR_OTHER, "an unknown failure");
   }
 }
 
@@ -91,6 +100,6 @@ RegionsStatus regions_reset(RegionsFilter* filter) {
   });
 }
 
-const char* regions_error(void) { return last_error.c_str(); }
+const char* regions_error(void) { return last_error; }
 
 const char* regions_version(void) { return REGIONS_VERSION; }

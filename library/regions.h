@@ -3,7 +3,7 @@
  *
  *   RegionsFilter *f = regions_open("cclabel", "auto", 0);
  *   regions_set(f, "threshold", "0.5");
- *   RegionsFrame frame = {0};
+ *   RegionsFrame frame = REGIONS_FRAME_INIT;
  *   frame.in = ...;  frame.labels = ...;  frame.regions = table;  frame.capacity = 1000;
  *   if (regions_process(f, &frame) != REGIONS_OK) puts(regions_error());
  *   regions_close(f);
@@ -51,8 +51,8 @@ typedef enum {
 typedef struct {
   const char* format;   /* as in GStreamer caps: "GRAY8", "NV12", "RGB", ...; "U32_LE" for labels */
   int width, height;    /* pixels, 1..65535 */
-  void* plane[3];       /* first byte of each plane the format has */
-  ptrdiff_t pitch[3];   /* bytes from row to row */
+  void* plane[3];       /* first byte of each plane the format has; samples of 2 and 4 bytes, and */
+  ptrdiff_t pitch[3];   /* the bytes from row to row, at multiples of so many; may be negative */
   RegionsMemory memory; /* REGIONS_MEMORY_CUDA: of the device that the filter runs on */
   RegionsColor color;
 } RegionsPicture;
@@ -86,9 +86,10 @@ typedef struct {
   uint32_t id, x, y, width; /* the region's; first pixel; pixels */
 } RegionsRun;
 
-/* One frame's work. Leave what you do not want zero. */
+/* One frame's work. Begin with REGIONS_FRAME_INIT and leave what you do not want zero. */
 typedef struct {
-  RegionsPicture in;         /* read */
+  size_t size;       /* sizeof(RegionsFrame): members that later versions add follow the last one */
+  RegionsPicture in; /* read */
   RegionsPicture out;        /* written as the property `output` says; may be `in` itself */
   RegionsPicture labels;     /* written, U32_LE: 0 is background (cclabel, slicsuperpixel) */
   RegionsPicture foreground; /* written, GRAY8: 0..255 (graphcutbg) */
@@ -110,6 +111,18 @@ typedef struct {
   uint32_t runs_truncated; /* written: 1 where there were more */
 } RegionsFrame;
 
+#ifdef __cplusplus
+#define REGIONS_FRAME_INIT        \
+  ([] {                           \
+    RegionsFrame first_ = {};     \
+    first_.size = sizeof(first_); \
+    return first_;                \
+  }())
+#else
+#define REGIONS_FRAME_INIT \
+  { .size = sizeof(RegionsFrame) }
+#endif
+
 typedef struct RegionsFilter RegionsFilter;
 
 /* `algorithm`: "cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay". `device`: "auto" (a CUDA
@@ -123,7 +136,8 @@ REGIONS_API const char* regions_device(const RegionsFilter* filter);
 
 REGIONS_API RegionsStatus regions_set(RegionsFilter* filter, const char* property,
                                       const char* value);
-/* The value as text, until the filter's next call; null for an unknown property. */
+/* The value as text; null for an unknown property. The text stays until the filter's next
+ * regions_get that gives one, or its regions_close. */
 REGIONS_API const char* regions_get(RegionsFilter* filter, const char* property);
 
 /* Works on one frame and returns when all is written. The first frame of a size, format or new
@@ -133,7 +147,9 @@ REGIONS_API RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* f
 /* Forgets what was learnt from earlier frames. */
 REGIONS_API RegionsStatus regions_reset(RegionsFilter* filter);
 
-/* What went wrong in the last call of this thread that failed; never null. */
+/* What went wrong in the last call of this thread that failed; never null. The text stays as it is
+ * until this thread's next call that fails, or its end; calls that succeed leave it. Of more than
+ * 1023 bytes the first are kept. */
 REGIONS_API const char* regions_error(void);
 
 /* "0.1.0" */

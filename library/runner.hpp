@@ -5,6 +5,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
+#include "core/output.hpp"
 
 namespace regions {
 
@@ -64,14 +65,7 @@ class RunnerOf final : public Runner {
     if constexpr (requires { used_.thresholds; }) {
       expects(used_.thresholds.count == 0, "lists of thresholds are for the element");
     }
-    bool wants_output = true;
-    if constexpr (requires { decltype(P::output)::none; }) {
-      wants_output = used_.output != decltype(P::output)::none;
-    }
-    expects(setup.has_output == wants_output,
-            wants_output ? "`output` asks for a picture, but there is no `out`; output=none does "
-                           "without"
-                         : "there is a picture `out`, but output=none writes none");
+    expects_output(setup, output_of(used_));
     out_ = setup.out;
     algorithm_->prepare(used_);
     algorithm_->configure(setup);

@@ -32,6 +32,7 @@ ConstFrame AttachedMask::hold(const Attached& attached, Memory preferred) {
   mask.height = attached.labels_size.height;
   mask.layout = layout;
   mask.memory = where.memory;
+  expects_aligned(mask, "the attached label map");
   return mask;
 }
 

@@ -11,21 +11,6 @@ namespace {
 class CcLabelEngine final : public EngineOf<CcLabelParams> {
  public:
   const char* name() const override { return "cclabel"; }
-  Picture picture_of(const CcLabelParams& params) const override {
-    switch (params.output) {
-      case CcOutput::labels:
-        return Picture::labels;
-      case CcOutput::colors:
-        return Picture::colors;
-      case CcOutput::mask:
-        return Picture::mask;
-      case CcOutput::none:
-        return Picture::untouched;
-      case CcOutput::overlay:
-        break;
-    }
-    return Picture::drawn_on;
-  }
   bool makes_regions() const override { return true; }
   bool reads_regions() const override { return false; }
   bool reads_mask() override { return params_in_use().source == Source::mask; }

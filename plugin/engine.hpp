@@ -8,21 +8,12 @@
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
+#include "core/output.hpp"
 #include "core/verdict.hpp"
 #include "core/work_area.hpp"
 #include "plugin/track_times.hpp"
 
 namespace regions {
-
-// What becomes of the picture that came in.
-enum class Picture : uint8_t {
-  untouched,  // passes on with metadata
-  drawn_on,   // passes on, changed in place
-  labels,     // replaced by a label picture
-  mask,       // replaced by a GRAY8 mask
-  colors,     // replaced by an RGB picture
-  cutout      // replaced by an RGBA picture whose alpha is the mask
-};
 
 // Something an algorithm says of a finished frame; goes into its metadata under that name.
 struct Fact {
@@ -50,11 +41,11 @@ class Engine {
 
   // What the next stream would do with pictures, by the parameters of now, and how many would come
   // out of each frame, one below another. Any thread may ask.
-  virtual Picture picture() = 0;
+  virtual Output picture() = 0;
   virtual int layers() = 0;
   // Takes over the parameters that change only between streams. All below speaks of those in use.
   virtual void adopt() = 0;
-  virtual Picture picture_in_use() = 0;
+  virtual Output picture_in_use() = 0;
   virtual int layers_in_use() = 0;
   virtual bool makes_regions() const = 0;            // fills Job.table and Job.labels
   virtual bool makes_mask() const { return false; }  // fills Job.foreground
@@ -118,9 +109,9 @@ class EngineOf : public Engine {
     replace(make_algorithm<P, BackendKind::cpu>(backend));
   }
   void drop() override { replace(nullptr); }
-  Picture picture() override {
+  Output picture() override {
     const std::lock_guard lock(mutex_);
-    return picture_of(wanted_);
+    return output_of(wanted_);
   }
   void adopt() override {
     const std::lock_guard lock(mutex_);
@@ -130,7 +121,7 @@ class EngineOf : public Engine {
     const std::lock_guard lock(mutex_);
     return layers_for(wanted_);
   }
-  Picture picture_in_use() override { return picture_of(params_in_use()); }
+  Output picture_in_use() override { return output_of(params_in_use()); }
   int layers_in_use() override { return layers_for(params_in_use()); }
   void configure(const Setup& setup) override {
     algorithm_->prepare(params_in_use());
@@ -154,7 +145,6 @@ class EngineOf : public Engine {
   }
 
  protected:
-  virtual Picture picture_of(const P& params) const = 0;
   virtual int layers_for(const P& /*params*/) const { return 1; }
   // What a frame's own copy of the parameters needs.
   virtual void prepare_frame(P& /*params*/) const {}

@@ -31,7 +31,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
   if (!caps) return FALSE;
   FilterStream& stream = stream_of(base);
   // Rows at any distance suit us; where the buffer goes on, they must suit downstream too.
-  const bool goes_on = stream.picture() <= Picture::drawn_on;
+  const bool goes_on = stream.picture() <= Output::drawn_on;
   const bool rows_free = !goes_on || (decide && gst_query_find_allocation_meta(
                                                     decide, GST_VIDEO_META_API_TYPE, nullptr));
   if (rows_free && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
@@ -56,7 +56,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
 // From downstream, for pictures that are replaced.
 gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
   FilterStream& stream = stream_of(base);
-  if (stream.picture() > Picture::drawn_on) {
+  if (stream.picture() > Output::drawn_on) {
     add_held(query, stream.most_held(), stream.shortage());
     GstCaps* caps = nullptr;
     gst_query_parse_allocation(query, &caps, nullptr);

@@ -29,7 +29,7 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
     return GST_FLOW_OK;
   }
   GstBuffer* output = nullptr;
-  if (stream.picture() > Picture::drawn_on) {
+  if (stream.picture() > Output::drawn_on) {
     const MemoryAttempt attempt;
     const GstFlowReturn flow = base_class()->prepare_output_buffer(base, input, &output);
     if (flow != GST_FLOW_OK) {

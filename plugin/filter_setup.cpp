@@ -9,7 +9,7 @@ namespace regions {
 namespace {
 
 // The parameters may have been set anew since the caps were agreed on.
-void expect_agreement(const GstCaps* in, const GstCaps* out, Picture picture, int layers) {
+void expect_agreement(const GstCaps* in, const GstCaps* out, Output picture, int layers) {
   GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true, layers);
   const bool agree = gst_caps_can_intersect(possible, out);
   gst_caps_unref(possible);
@@ -62,7 +62,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   algorithm.in = setup.in.layout;
   algorithm.size = setup.place.work;
   algorithm.color = setup.in.color;
-  algorithm.has_output = setup.picture != Picture::untouched;
+  algorithm.has_output = setup.picture != Output::untouched;
   algorithm.out = setup.out.layout;
   algorithm.has_mask = engine_->reads_mask();
   algorithm.mask = layout_of(PixelFormat::labels32);
@@ -83,7 +83,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   setup.releases_labels = attach == AttachLabels::never;
   if (setup.describes() &&
       (attach == AttachLabels::always ||
-       (attach == AttachLabels::when_untouched && setup.picture == Picture::untouched))) {
+       (attach == AttachLabels::when_untouched && setup.picture == Output::untouched))) {
     const size_t map_bytes = setup.in.size.area() *
                              static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
                              static_cast<size_t>(setup.layers);

@@ -49,7 +49,7 @@ class FilterStream {
   void flush();
   void stop();
 
-  Picture picture() const { return setup_.picture; }
+  Output picture() const { return setup_.picture; }
   // The most frames held at once, and what becomes of a stream whose pool has fewer.
   unsigned most_held() const;
   Shortage shortage() const { return setup_.depth > 1 ? Shortage::stalls : Shortage::slows; }

@@ -21,6 +21,23 @@ YuvMatrix matrix_of(const GstVideoInfo& info) {
   }
 }
 
+// Throws InputError if rows of the plane lie outside of what is mapped: a GstVideoMeta is free to
+// say so.
+void expects_mapped(const ConstFrame& frame, int plane, const GstMapInfo& map) {
+  if (!map.data) return;  // by a map function of the memory's own, which knows what it holds
+  const int64_t last = int64_t{row_count(frame.layout, plane, frame.size()) - 1};
+  const int64_t across = last * frame.pitch[plane];
+  const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(frame.plane[plane])) -
+                        static_cast<int64_t>(reinterpret_cast<uintptr_t>(map.data));
+  const auto row = static_cast<int64_t>(row_bytes(frame.layout, plane, frame.size()));
+  const int64_t lowest = start + std::min<int64_t>(across, 0);
+  const int64_t end = start + std::max<int64_t>(across, 0) + row;
+  expects(lowest >= 0 && end <= static_cast<int64_t>(map.size),
+          "a buffer's GstVideoMeta puts plane " + std::to_string(plane) + " at bytes " +
+              std::to_string(lowest) + " to " + std::to_string(end) + " of " +
+              std::to_string(map.size));
+}
+
 PictureCaps parse_labels(const GstStructure* structure) {
   PictureCaps caps;
   caps.layout = layout_of(PixelFormat::labels32);
@@ -69,9 +86,11 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
     expects(bytes_.size >= caps.bytes, "a label buffer is too small");
     view_.plane[0] = reinterpret_cast<std::byte*>(bytes_.data);
     view_.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * caps.size.width;
+    expects_aligned(view_, "the label buffer");
     return;
   }
   if (caps.cuda) flags = cuda_map_flags(flags);
+  video_ = {};
   // gst_video_frame_map also refuses buffers that are smaller than their caps say.
   expects(gst_video_frame_map(&video_, &caps.info, buffer, flags),
           "a buffer of " + std::to_string(gst_buffer_get_size(buffer)) +
@@ -86,6 +105,12 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
   for (int p = 0; p < caps.layout.planes; ++p) {
     view_.plane[p] = static_cast<std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&video_, p));
     view_.pitch[p] = GST_VIDEO_FRAME_PLANE_STRIDE(&video_, p);
+  }
+  expects_planes(view_, "the buffer");
+  if (!(flags & GST_MAP_READ)) expects_aligned(view_, "the buffer");
+  for (int p = 0; p < caps.layout.planes; ++p) {
+    // Only a GstVideoMeta maps planes one by one.
+    expects_mapped(view_, p, video_.map[video_.meta ? p : 0]);
   }
 }
 

@@ -86,7 +86,7 @@ void FrameSlot::begin() {
 }
 
 void FrameSlot::bring_in(Job& job) {
-  const bool in_place = setup_.picture == Picture::drawn_on;
+  const bool in_place = setup_.picture == Output::drawn_on;
   GstBuffer* source = input_ ? input_ : output_;
   if (setup_.in.cuda) setup_.cuda->expect_reachable(source);
   in_map_.map(source, setup_.in, in_place ? GST_MAP_READWRITE : GST_MAP_READ);
@@ -153,7 +153,7 @@ void FrameSlot::take_map(Job& job) {
 void FrameSlot::take_back(const Job& job) {
   copy_rows_back_ = false;
   if (!setup_.downloads()) return;
-  const bool in_place = setup_.picture == Picture::drawn_on;
+  const bool in_place = setup_.picture == Output::drawn_on;
   const Frame& target = in_place ? in_map_.frame() : out_map_.frame();
   copy_rows_back_ = !is_pinned(output_);
   queue_->copy(job.out, copy_rows_back_

@@ -40,20 +40,6 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
 class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
  public:
   const char* name() const override { return "graphcutbg"; }
-  Picture picture_of(const GraphCutBgParams& params) const override {
-    switch (params.output) {
-      case GraphCutOutput::mask:
-        return Picture::mask;
-      case GraphCutOutput::cutout:
-        return Picture::cutout;
-      case GraphCutOutput::none:
-        return Picture::untouched;
-      case GraphCutOutput::overlay:
-      case GraphCutOutput::replace:
-        break;
-    }
-    return Picture::drawn_on;
-  }
   bool makes_regions() const override { return false; }
   bool makes_mask() const override { return true; }
   bool reads_regions() const override { return false; }

@@ -13,7 +13,6 @@ namespace {
 
 constexpr const char* kPictures =
     "{ NV12, I420, P010_10LE, YUY2, UYVY, RGBA, BGRA, RGBx, BGRx, RGB, BGR, GRAY8, GRAY16_LE }";
-constexpr const char* kColors = "{ BGRx, RGBx, BGRA, RGBA, BGR, RGB }";
 constexpr const char* kSize =
     "width=(int)[1,65535], height=(int)[1,65535], framerate=(fraction)[0/1,2147483647/1]";
 
@@ -33,26 +32,24 @@ GstCaps* picture_caps(bool cuda) {
   return caps;
 }
 
-GstCaps* label_caps() {
-  GstCaps* caps = raw("{ GRAY16_LE, GRAY8 }");
-  gst_caps_append(caps,
-                  gst_caps_from_string(
-                      (std::string(kLabelCaps) + ", format=(string)U32_LE, " + kSize).c_str()));
-  return caps;
-}
-
 // What the caps may be of the side that has the replaced picture.
-GstCaps* replaced_caps(Picture picture) {
-  switch (picture) {
-    case Picture::labels:
-      return label_caps();
-    case Picture::mask:
-      return raw("GRAY8");
-    case Picture::cutout:
-      return raw("RGBA");
-    default:
-      return raw(kColors);
+GstCaps* replaced_caps(Output picture) {
+  std::string names;
+  bool is_labels = false;
+  for (const PixelFormat format : formats_of(picture)) {
+    if (format == PixelFormat::labels32) {
+      is_labels = true;
+    } else {
+      names += (names.empty() ? "" : ", ") + std::string(name_of(format));
+    }
   }
+  GstCaps* caps = raw("{ " + names + " }");
+  if (is_labels) {
+    gst_caps_append(caps,
+                    gst_caps_from_string(
+                        (std::string(kLabelCaps) + ", format=(string)U32_LE, " + kSize).c_str()));
+  }
+  return caps;
 }
 
 // What says how pixels are stored and what their values mean.
@@ -142,11 +139,13 @@ GstCaps* without_cuda(const GstCaps* caps) {
 
 GstCaps* sink_template_caps() { return picture_caps(true); }
 
-GstCaps* source_template_caps() { return gst_caps_merge(picture_caps(true), label_caps()); }
+GstCaps* source_template_caps() {
+  return gst_caps_merge(picture_caps(true), replaced_caps(Output::labels));
+}
 
-GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture picture, bool cuda,
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output picture, bool cuda,
                         int layers) {
-  if (picture <= Picture::drawn_on) {
+  if (picture <= Output::drawn_on) {
     return cuda ? gst_caps_copy(caps) : without_cuda(caps);
   }
   GstCaps* pictures = picture_caps(cuda);
@@ -154,7 +153,7 @@ GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture 
   GstCaps* result = nullptr;
   if (direction == GST_PAD_SINK) {
     // Colours are RGB: their colorimetry is their own.
-    const bool rgb = picture == Picture::colors || picture == Picture::cutout;
+    const bool rgb = picture == Output::colors || picture == Output::cutout;
     result = reshaped(caps, replaced, !rgb);
     if (layers > 1) stack_heights(result, layers);
   } else {

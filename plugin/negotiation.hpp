@@ -14,7 +14,7 @@ GstCaps* source_template_caps();
 // What may come out for `caps` going in (direction GST_PAD_SINK), or the other way round. CUDA
 // memory is left out where `cuda` is false. What replaces the picture is `layers` times as high,
 // and, of more than one, says so in the field `layers`. The caller owns the result.
-GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Picture picture, bool cuda,
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output picture, bool cuda,
                         int layers);
 
 }  // namespace regions

@@ -92,8 +92,8 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
     stream.report(error);
     return FALSE;
   }
-  gst_base_transform_set_passthrough(base, stream.picture() == Picture::untouched);
-  gst_base_transform_set_in_place(base, stream.picture() <= Picture::drawn_on);
+  gst_base_transform_set_passthrough(base, stream.picture() == Output::untouched);
+  gst_base_transform_set_in_place(base, stream.picture() <= Output::drawn_on);
   return TRUE;
 }
 
@@ -118,7 +118,7 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
 // Sizes and positions stay as they are, so every meta goes along but those that describe the bytes
 // of a picture that is replaced.
 gboolean transform_meta(GstBaseTransform* base, GstBuffer*, GstMeta* meta, GstBuffer*) {
-  if (stream_of(base).picture() <= Picture::drawn_on) return TRUE;
+  if (stream_of(base).picture() <= Output::drawn_on) return TRUE;
   return !gst_meta_api_type_has_tag(meta->info->api,
                                     g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
 }

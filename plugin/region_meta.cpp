@@ -18,9 +18,11 @@ int int_of(const GstStructure* s, const char* name) {
   return value;
 }
 
-// Coordinate of `from` pixels as one of `to` pixels.
-int scaled(int value, int from, int to) {
-  return static_cast<int>(static_cast<int64_t>(value) * to / from);
+// Coordinate of `from` pixels as one of `to` pixels. What lies far outside of any picture is held
+// where sums and lengths of such coordinates stay numbers.
+int scaled(int64_t value, int from, int to) {
+  constexpr int64_t kFar = 1 << 20;
+  return static_cast<int>(std::clamp(value * to / from, -kFar, kFar));
 }
 
 Region region_of(const GstStructure* s, Size from, Size to) {
@@ -29,7 +31,7 @@ Region region_of(const GstStructure* s, Size from, Size to) {
   expects(gst_structure_get_uint(s, "id", &id), "a region in the metadata lacks 'id'");
   region.id = id;
   region.track = gst_structure_get_uint(s, "track", &track) ? track : id;
-  const int x = int_of(s, "x"), y = int_of(s, "y");
+  const int64_t x = int_of(s, "x"), y = int_of(s, "y");
   region.left = scaled(x, from.width, to.width);
   region.top = scaled(y, from.height, to.height);
   region.right = scaled(x + int_of(s, "width"), from.width, to.width) - 1;

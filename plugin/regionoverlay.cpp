@@ -9,7 +9,6 @@ namespace {
 class RegionOverlayEngine final : public EngineOf<RegionOverlayParams> {
  public:
   const char* name() const override { return "regionoverlay"; }
-  Picture picture_of(const RegionOverlayParams&) const override { return Picture::drawn_on; }
   bool makes_regions() const override { return false; }
   bool reads_regions() const override { return true; }
   bool reads_mask() override { return true; }

@@ -10,20 +10,6 @@ namespace {
 class SlicEngine final : public EngineOf<SlicParams> {
  public:
   const char* name() const override { return "slicsuperpixel"; }
-  Picture picture_of(const SlicParams& params) const override {
-    switch (params.output) {
-      case SlicOutput::labels:
-        return Picture::labels;
-      case SlicOutput::boundaries:
-        return Picture::mask;
-      case SlicOutput::none:
-        return Picture::untouched;
-      case SlicOutput::overlay:
-      case SlicOutput::mean:
-        break;
-    }
-    return Picture::drawn_on;
-  }
   bool makes_regions() const override { return true; }
   bool reads_regions() const override { return false; }
   bool reads_mask() override { return false; }

@@ -19,7 +19,7 @@ struct SlotSetup {
   Engine* engine = nullptr;
   PictureCaps in;
   PictureCaps out;  // as `in` unless the picture is replaced
-  Picture picture = Picture::untouched;
+  Output picture = Output::untouched;
   WorkArea place;                     // what of them is worked on
   int depth = 1;                      // frames of a volume
   int priority = 0;                   // see Backend::make_queue
@@ -35,12 +35,12 @@ struct SlotSetup {
   PixelFormat map_format() const {
     return engine->makes_mask() ? PixelFormat::gray8 : PixelFormat::labels32;
   }
-  bool replaces() const { return picture > Picture::drawn_on; }
+  bool replaces() const { return picture > Output::drawn_on; }
   bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
   // Replaced pictures leave in system memory.
   bool downloads() const {
     return backend->memory() == Memory::device &&
-           (replaces() || (!in.cuda && picture == Picture::drawn_on));
+           (replaces() || (!in.cuda && picture == Output::drawn_on));
   }
 };
 

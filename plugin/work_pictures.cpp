@@ -34,11 +34,9 @@ WorkPictures::WorkPictures(const SlotSetup& setup, Queue& queue)
   Backend& backend = *setup.backend;
   const size_t in_bytes = packed_bytes(setup.in.layout, place_.work);
   in_ = backend.allocate(in_bytes);
-  if (setup.picture == Picture::drawn_on && place_.is_scaled())
-    before_ = backend.allocate(in_bytes);
+  if (setup.picture == Output::drawn_on && place_.is_scaled()) before_ = backend.allocate(in_bytes);
   if (setup.replaces()) out_ = backend.allocate(packed_bytes(setup.out.layout, place_.work));
   if (setup.map_pool) map_ = backend.allocate(place_.work.area() * sizeof(uint32_t));
-  if (setup.engine->reads_mask()) mask_ = backend.allocate(place_.work.area() * sizeof(uint32_t));
 }
 
 Frame WorkPictures::small_frame(const Layout& layout, const Block& block) const {
@@ -46,6 +44,9 @@ Frame WorkPictures::small_frame(const Layout& layout, const Block& block) const 
 }
 
 ConstFrame WorkPictures::small_mask(const ConstFrame& mask) {
+  // At the first such frame only: whether masks are read may change from frame to frame.
+  const size_t bytes = place_.work.area() * sizeof(uint32_t);
+  if (mask_.bytes() < bytes) mask_ = setup_.backend->allocate(bytes);
   const Frame small =
       map_frame(mask.layout, mask_.data(), place_.work,
                 static_cast<ptrdiff_t>(mask.layout.sample_bytes) * place_.work.width, mask.memory);
@@ -67,7 +68,7 @@ Job WorkPictures::enter(const Job& whole) {
     queue_.copy(part, in);
   }
   small.in = in;
-  if (setup_.picture == Picture::drawn_on) {
+  if (setup_.picture == Output::drawn_on) {
     small.out = in;
     if (place_.is_scaled()) queue_.copy(in, small_frame(setup_.in.layout, before_));
   } else if (setup_.replaces()) {
@@ -87,7 +88,7 @@ void WorkPictures::enlarge_map(const ConstFrame& small, const Frame& whole) {
 
 void WorkPictures::leave(const Job& small, const Job& whole) {
   const Memory memory = setup_.backend->memory();
-  if (setup_.picture == Picture::drawn_on) {
+  if (setup_.picture == Output::drawn_on) {
     const Frame part = part_of(whole.out, place_);
     if (place_.is_scaled()) {
       queue_.carry_over(small_frame(setup_.in.layout, before_), small.out, part,

@@ -18,7 +18,7 @@ TEST(Library, SuperpixelsComeWithColoursAndNeighbours) {
   RegionsRegion regions[4];
   RegionsMoments moments[4];
   RegionsBorder borders[12];
-  RegionsFrame frame = {};
+  RegionsFrame frame = REGIONS_FRAME_INIT;
   frame.in = picture("GRAY8", pixels);
   frame.regions = regions;
   frame.capacity = 4;

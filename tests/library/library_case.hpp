@@ -53,7 +53,7 @@ struct Labelled {
   std::vector<uint8_t> in = rectangles();
   std::vector<uint32_t> labels = std::vector<uint32_t>(kWidth * kHeight, 77);
   RegionsRegion regions[4] = {};
-  RegionsFrame frame = {};
+  RegionsFrame frame = REGIONS_FRAME_INIT;
   Labelled() {
     frame.in = picture("GRAY8", in);
     frame.labels = picture("U32_LE", labels);

@@ -75,7 +75,7 @@ TEST(Library, MasksAreLabelledAndOutputsWritten) {
   ASSERT_EQ(regions_set(filter.get(), "output", "mask"), REGIONS_OK);
   std::vector<uint8_t> black(kWidth * kHeight), mask = rectangles(), out(kWidth * kHeight, 9);
   for (uint8_t& value : mask) value = value > 100 ? 255 : 0;
-  RegionsFrame frame = {};
+  RegionsFrame frame = REGIONS_FRAME_INIT;
   frame.in = picture("GRAY8", black);
   frame.mask = picture("GRAY8", mask);
   frame.out = picture("GRAY8", out);
@@ -90,7 +90,7 @@ TEST(Library, GraphCutsGiveAForeground) {
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   std::vector<uint8_t> empty(kWidth * kHeight, 20), picture_now = rectangles(),
                                                     foreground(kWidth * kHeight, 9);
-  RegionsFrame frame = {};
+  RegionsFrame frame = REGIONS_FRAME_INIT;
   frame.in = picture("GRAY8", empty);
   frame.foreground = picture("GRAY8", foreground);
   for (int i = 0; i < 40; ++i) {
@@ -116,7 +116,7 @@ TEST(Library, LabelsThatDoNotFitAreAnErrorUnlessAllowed) {
     for (const auto& [name, value] : settings) {
       EXPECT_EQ(regions_set(filter.get(), name, value), REGIONS_OK) << regions_error();
     }
-    RegionsFrame frame = {};
+    RegionsFrame frame = REGIONS_FRAME_INIT;
     frame.in = picture("GRAY8", dots);
     frame.out = picture("GRAY8", out);
     return std::string(regions_process(filter.get(), &frame) == REGIONS_OK ? "" : regions_error());
@@ -144,7 +144,7 @@ TEST(Library, OverlaysDrawInPlace) {
   region.top = 10;
   region.right = 30;
   region.bottom = 30;
-  RegionsFrame frame = {};
+  RegionsFrame frame = REGIONS_FRAME_INIT;
   frame.in = frame.out = picture("GRAY8", pixels);
   frame.attached = &region;
   frame.attached_count = 1;

@@ -1,4 +1,6 @@
 // What must end in a clear error, or in the right result, but never in a crash.
+#include <algorithm>
+
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -38,6 +40,75 @@ TEST(BadInput, EmptyBufferIsAClearError) {
   h.video("GRAY8", 64, 48);
   gst_harness_push(h.get(), gst_buffer_new());
   EXPECT_NE(h.error_text(), "");
+}
+
+// A buffer of a picture whose GstVideoMeta says that plane `p` begins at `offset` with such rows.
+GstBuffer* buffer_that_says(const GstVideoInfo& info, guint p, gsize offset, gint stride) {
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr);
+  gst_buffer_memset(buffer, 0, 100, GST_VIDEO_INFO_SIZE(&info));
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {};
+  gint strides[GST_VIDEO_MAX_PLANES] = {};
+  for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES(&info); ++i) {
+    offsets[i] = i == p ? offset : GST_VIDEO_INFO_PLANE_OFFSET(&info, i);
+    strides[i] = i == p ? stride : GST_VIDEO_INFO_PLANE_STRIDE(&info, i);
+  }
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                 static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)),
+                                 static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info)),
+                                 GST_VIDEO_INFO_N_PLANES(&info), offsets, strides);
+  return buffer;
+}
+
+TEST(BadInput, AVideoMetaThatLiesIsAClearError) {
+  for (const char* format : {"GRAY8", "NV12", "I420", "RGB"}) {
+    GstVideoInfo info;
+    gst_video_info_set_format(&info, gst_video_format_from_string(format), 64, 48);
+    const gsize size = GST_VIDEO_INFO_SIZE(&info);
+    const guint p = GST_VIDEO_INFO_N_PLANES(&info) - 1;
+    const gsize offset = GST_VIDEO_INFO_PLANE_OFFSET(&info, p);
+    const gint stride = GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    for (const auto& [at, row] : {std::pair{offset, stride + 1},
+                                  {offset, 1 << 20},
+                                  {offset, G_MAXINT},
+                                  {offset + 1, stride},
+                                  {size - 1, stride},
+                                  {size, stride},
+                                  {size + 4096, stride},
+                                  {gsize{G_MAXSSIZE}, stride},
+                                  {G_MAXSIZE - 3, stride},
+                                  {0, -stride},
+                                  {offset, G_MININT},
+                                  {offset, stride - 8},
+                                  {offset, 0}}) {
+      for (const char* line :
+           {"cclabel", "cclabel output=labels depth=2 connectivity=6", "cclabel output=none",
+            "graphcutbg process-scale=0.5", "slicsuperpixel output=mean left=8", "regionoverlay"}) {
+        Harness h(line);
+        h.video(format, 64, 48);
+        const std::string where = std::string(line) + ", " + format + " at " + std::to_string(at) +
+                                  ", " + std::to_string(row) + " bytes a row";
+        EXPECT_EQ(gst_harness_push(h.get(), buffer_that_says(info, p, at, row)), GST_FLOW_ERROR)
+            << where;
+        EXPECT_NE(h.error_text().find("buffer"), std::string::npos) << where;
+      }
+    }
+  }
+}
+
+// Rows from below to above lie in the memory, and so do rows far apart.
+TEST(BadInput, AnUnusualVideoMetaIsRead) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  Harness h("cclabel output=mask threshold=0.5");
+  h.video("GRAY8", 64, 48);
+  GstBuffer* upwards = buffer_that_says(info, 0, 47 * 64, -64);
+  gst_buffer_memset(upwards, 47 * 64, 200, 64);  // the first row
+  ASSERT_EQ(gst_harness_push(h.get(), upwards), GST_FLOW_OK);
+  const BufferPtr out = h.pull();
+  ASSERT_TRUE(out);
+  const std::vector<uint8_t> mask = bytes_of(out.get());
+  EXPECT_EQ(std::count(mask.begin(), mask.begin() + 64, 255), 64);
+  EXPECT_EQ(std::count(mask.begin() + 64, mask.end(), 255), 0);
 }
 
 TEST(BadInput, UnsupportedCapsAreRefused) {

@@ -229,6 +229,33 @@ TEST(WorkArea, MovesWhilePlaying) {
   EXPECT_FALSE(h.has_error());
 }
 
+// The property is live: masks count from the next frame on, as if they always had.
+TEST(WorkArea, TheSourceBecomesTheMaskWhilePlaying) {
+  const Scene scene;
+  for (const char* place : {"process-scale=0.5", "left=12 top=8 width=72 height=48"}) {
+    for (const char* line : {"cclabel output=mask", "graphcutbg output=mask"}) {
+      const std::string chain =
+          std::string("graphcutbg output=none ! ") + line + " name=second " + place;
+      Harness always(chain + " source=mask"), later(chain);
+      for (Harness* h : {&always, &later}) h->video("GRAY8", scene.width, scene.height);
+      GstElement* second = gst_bin_get_by_name(GST_BIN(later.get()->element), "second");
+      bool found = false;
+      for (int i = 0; i < 6; ++i) {
+        if (i == 2) gst_util_set_object_arg(G_OBJECT(second), "source", "mask");
+        ASSERT_EQ(always.push(scene.picture(i), i), GST_FLOW_OK) << chain;
+        ASSERT_EQ(later.push(scene.picture(i), i), GST_FLOW_OK) << chain;
+        const BufferPtr a = always.pull(), b = later.pull();
+        ASSERT_TRUE(a && b) << chain;
+        if (i < 2) continue;
+        EXPECT_EQ(bytes_of(a.get()), bytes_of(b.get())) << chain << ", frame " << i;
+        found = found || std::ranges::count(bytes_of(b.get()), 255) > 0;
+      }
+      EXPECT_TRUE(found) << chain;
+      gst_object_unref(second);
+    }
+  }
+}
+
 TEST(WorkArea, WhatCannotBeIsSaid) {
   const Scene scene;
   for (const auto& [line, reason] :

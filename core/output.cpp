@@ -1,0 +1,54 @@
+// The formats in which pictures leave.
+#include "core/output.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace regions {
+
+std::span<const PixelFormat> formats_of(Output output) {
+  static constexpr PixelFormat kLabels[] = {PixelFormat::gray16, PixelFormat::gray8,
+                                            PixelFormat::labels32};
+  static constexpr PixelFormat kColors[] = {PixelFormat::bgrx, PixelFormat::rgbx, PixelFormat::bgra,
+                                            PixelFormat::rgba, PixelFormat::bgr,  PixelFormat::rgb};
+  static constexpr PixelFormat kMask[] = {PixelFormat::gray8};
+  static constexpr PixelFormat kCutout[] = {PixelFormat::rgba};
+  switch (output) {
+    case Output::labels:
+      return kLabels;
+    case Output::mask:
+      return kMask;
+    case Output::colors:
+      return kColors;
+    case Output::cutout:
+      return kCutout;
+    case Output::untouched:
+    case Output::drawn_on:
+      break;
+  }
+  return {};
+}
+
+void expects_output(const Setup& setup, Output output) {
+  if (output == Output::untouched) {
+    expects(!setup.has_output, "there is a picture `out`, but output=none writes none");
+    return;
+  }
+  expects(setup.has_output,
+          "`output` asks for a picture, but there is no `out`; output=none does without");
+  if (output == Output::drawn_on) {
+    expects(setup.out.format == setup.in.format, "drawing keeps the format, so it cannot give " +
+                                                     std::string(name_of(setup.out.format)) +
+                                                     " from " +
+                                                     std::string(name_of(setup.in.format)));
+    return;
+  }
+  std::string names;
+  for (const PixelFormat format : formats_of(output)) {
+    if (format == setup.out.format) return;
+    names += (names.empty() ? "" : ", ") + std::string(name_of(format));
+  }
+  throw InputError("`output` gives " + names + ", not " + std::string(name_of(setup.out.format)));
+}
+
+}  // namespace regions
