@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times peers on the instances that bench/maxflow reads, beside bench/maxflow itself.
 
-    pip install -r bench/maxflow_requirements.txt
+    pip install --require-hashes -r bench/maxflow_requirements.txt
     bench/maxflow_peers.py [--ours build/bench/maxflow] [--runs N] FILE.gcg[.xz]...
 
 PyMaxflow (Boykov and Kolmogorov's solver; for comparison only, never linked) gets the same graph;
@@ -24,7 +24,8 @@ import time
 try:
     import numpy
 except ImportError:
-    sys.exit("maxflow_peers.py: numpy is missing: pip install -r bench/maxflow_requirements.txt")
+    sys.exit("maxflow_peers.py: numpy is missing: pip install --require-hashes"
+             " -r bench/maxflow_requirements.txt")
 
 # Of the arrays after the terminal weights: towards right, down, down right, down left.
 STEPS = ((1, 0), (0, 1), (1, 1), (-1, 1))

@@ -30,6 +30,19 @@ def stop_at_faults(stop):
     sys.excepthook = report
 
 
+def error_text(message):
+    """What an element's error message says, without the line of GStreamer's code."""
+    error, detail = message.parse_error()
+    cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
+    return error.message + (f" ({cause})" if cause else "")
+
+
+def undecodable(message, decoder):
+    """Is an error one of what the file holds, not of reading it or of what follows the decoder?"""
+    return (message.parse_error()[0].domain in ("gst-stream-error-quark", "gst-core-error-quark")
+            and message.src.has_as_ancestor(decoder))
+
+
 def regions_total(buffer):
     """How many regions were found in a frame; 0 where nothing looked for any."""
     meta = buffer.get_custom_meta("regions")

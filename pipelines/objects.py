@@ -13,6 +13,8 @@ import stat
 import sys
 import time
 
+from files import Output, printable
+
 CLIP = "/usr/share/doc/opencv-doc/examples/data/vtest.avi"
 # Smaller regions are no people: 250 pixels at 768x576, found by eye on the clip, scaled with the
 # size.
@@ -48,7 +50,7 @@ def check_source(source):
         raise InputProblem(f"cannot read {source}: the file is empty")
 
 
-def description(source, part):
+def description(source, fd):
     """The pipeline as gst-launch would take it, but for the decoder, whose pads appear late."""
     live = is_live(source)
     encoder = "tune=zerolatency speed-preset=ultrafast" if live else "speed-preset=veryfast"
@@ -60,12 +62,8 @@ def description(source, part):
         # An added row or column, where needed, makes the sides even.
         " ! videobox name=evened fill=black ! videoconvert ! video/x-raw,format=I420 ! queue"
         f" ! x264enc pass=qual quantizer=20 bframes=0 key-int-max=100 {encoder}"
-        f" ! h264parse ! mp4mux ! filesink name=file sync=false location={quoted(part)}"
+        f" ! h264parse ! mp4mux ! fdsink sync=false fd={fd}"
     )
-
-
-def quoted(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 class Job:
@@ -74,7 +72,6 @@ class Job:
         self.source = source
         self.video = os.path.join(folder, "overlay.mp4")
         self.still = os.path.join(folder, "still.png")
-        self.part = os.path.join(folder, ".overlay.mp4.part")
         self.loop = gst.GLib.MainLoop()
         self.problem = self.broken = None
         self.interrupted = self.whole = self.written = False
@@ -89,7 +86,7 @@ class Job:
 
     def build(self):
         Gst = self.gst.Gst
-        self.pipeline = Gst.parse_launch(description(self.source, self.part))
+        self.pipeline = Gst.parse_launch(description(self.source, self.part.fd))
         self.objects = self.pipeline.get_by_name("objects")
         self.entry = self.pipeline.get_by_name("decoded").get_static_pad("sink")
         self.entry.add_probe(Gst.PadProbeType.BUFFER, self.give_time)
@@ -174,12 +171,8 @@ class Job:
             self.whole = True
             self.stop()
         elif message.type == Gst.MessageType.ERROR:
-            error, detail = message.parse_error()
-            # The detail names a line of GStreamer's code first; a cause may follow.
-            cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
-            text = error.message + (f" ({cause})" if cause else "")
-            decoding = error.domain in ("gst-stream-error-quark", "gst-core-error-quark")
-            if decoding and not self.frames and message.src.has_as_ancestor(self.decoder):
+            text = self.gst.error_text(message)
+            if not self.frames and self.gst.undecodable(message, self.decoder):
                 text = f"holds no video that can be decoded here: {text}"
             if not is_live(self.source) or not self.frames:
                 self.stop(f"{self.source}: {text}")
@@ -213,6 +206,12 @@ class Job:
         return True
 
     def run(self):
+        with Output(self.video) as self.part:
+            self.play()
+        if not self.problem and not self.interrupted and not self.frames:
+            self.problem = f"{self.source}: holds no video frame"
+
+    def play(self):
         GLib, Gst = self.gst.GLib, self.gst.Gst
         self.gst.stop_at_faults(lambda text: self.stop(f"{self.source}: {text}"))
         self.build()
@@ -229,13 +228,9 @@ class Job:
         finally:
             self.pipeline.set_state(Gst.State.NULL)
             if self.whole and self.frames and not self.problem:
-                os.replace(self.part, self.video)
+                self.part.keep()
                 self.write_still()
                 self.written = True
-            elif os.path.exists(self.part):
-                os.remove(self.part)
-        if not self.problem and not self.interrupted and not self.frames:
-            self.problem = f"{self.source}: holds no video frame"
 
     def write_still(self):
         caps = self.gst.Gst.Caps.from_string("image/png")
@@ -243,9 +238,10 @@ class Job:
         opaque = self.gst.GstVideo.video_convert_sample(self.best[2], rgb, self.gst.Gst.SECOND * 10)
         picture = self.gst.GstVideo.video_convert_sample(opaque, caps, self.gst.Gst.SECOND * 10)
         buffer = picture.get_buffer()
-        with open(self.still + ".part", "wb") as file:
-            file.write(buffer.extract_dup(0, buffer.get_size()))
-        os.replace(self.still + ".part", self.still)
+        with Output(self.still) as still:
+            with open(still.fd, "wb", closefd=False) as file:
+                file.write(buffer.extract_dup(0, buffer.get_size()))
+            still.keep()
 
     def report(self):
         seconds = max(self.ended - self.started, 1e-9)
@@ -254,7 +250,7 @@ class Job:
               f" in frame {self.best[1]})")
         print(f"{self.frames / seconds:.1f} frames/s with decoding, foreground and encoding;"
               f" labelled on {self.device}")
-        print(f"wrote {os.path.relpath(self.video)} and {os.path.relpath(self.still)}")
+        print(printable(f"wrote {os.path.relpath(self.video)} and {os.path.relpath(self.still)}"))
 
 
 def parse(arguments):
@@ -275,7 +271,7 @@ def main(arguments):
         if not (options.check and options.source == CLIP):
             check_source(options.source)
     except InputProblem as problem:
-        print(f"quickstart: {problem}", file=sys.stderr)
+        print(printable(f"quickstart: {problem}"), file=sys.stderr)
         return 2
     if options.check:
         return 0
@@ -287,7 +283,7 @@ def main(arguments):
     if job.written:
         job.report()
     if job.problem or job.broken:
-        print(f"quickstart: {job.problem or job.broken}", file=sys.stderr)
+        print(printable(f"quickstart: {job.problem or job.broken}"), file=sys.stderr)
         return 1
     if job.interrupted and not job.written:
         print("quickstart: interrupted; nothing was written", file=sys.stderr)

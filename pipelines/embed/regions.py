@@ -52,10 +52,10 @@ def print_frame(number, buffer):
 def main(path):
     Gst.init(None)
     pipeline = Gst.parse_launch(
-        "filesrc name=file ! decodebin ! videoconvert ! cclabel name=labeller output=none"
+        "uridecodebin name=file ! videoconvert ! cclabel name=labeller output=none"
         " ! appsink name=frames sync=false max-buffers=2"
     )
-    pipeline.get_by_name("file").set_property("location", path)
+    pipeline.get_by_name("file").set_property("uri", Gst.filename_to_uri(path))
     labeller, frames = pipeline.get_by_name("labeller"), pipeline.get_by_name("frames")
     pipeline.set_state(Gst.State.PLAYING)
     bus = pipeline.get_bus()

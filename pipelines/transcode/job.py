@@ -1,13 +1,16 @@
 #!/usr/bin/python3
-"""Transcodes one file: regions-transcode starts one such process for each input, so that a decoder
-that crashes takes no other input with it.
+"""Takes one file through a filter: the scripts do it in their own process, regions-transcode in one
+process for each input, so that a decoder that crashes takes no other input with it.
 
-  job.py '{"source": …, "outputs": {"video": …, "json": …, "labels": …}, "filter": …, "profile": …}'
+  job.py FD '{"source": …, "outputs": {"video": …, "json": …, "labels": …}, "filter": …, "profile": …}'
 
-What it has to say it prints as JSON, one object a line: progress, note, problem, done. It ends when
-its standard input is closed, and then leaves no file behind.
+What it has to say it writes to the file descriptor FD as JSON, one object a line: part, progress, note,
+problem, done. (Standard output belongs to elements that print.) It ends when its standard input is
+closed, and then leaves no file behind.
 """
 
+import contextlib
+import functools
 import json
 import os
 import signal
@@ -15,11 +18,13 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-import gstreamer  # noqa: E402  (after the path)
+import filters  # noqa: E402  (after the path)
 import orientation  # noqa: E402
 import sidecars  # noqa: E402
 import sound  # noqa: E402
-from gstreamer import GLib, Gst, GstVideo, first_structure  # noqa: E402
+from files import Output  # noqa: E402
+from gstreamer import (GLib, Gst, GstVideo, error_text, first_structure, stop_at_faults,  # noqa: E402
+                       undecodable)
 from profiles import PROFILES, coded_format  # noqa: E402
 
 # decodebin may lose the error of a file that is cut off (seen with GStreamer 1.22), and then waits.
@@ -29,45 +34,15 @@ NO_VIDEO = "holds no video that can be decoded here"
 BOXED = ("I420", "Y42B", "Y444")  # what videobox can extend
 
 
-def say(**what):
-    print(json.dumps(what), flush=True)
-
-
-def quoted(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def part_of(path):
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.part")
-
-
-def make_filter(line, device, attach_labels):
-    """The user's filter as a bin. Elements that may choose a GPU get `device`, unless the user chose."""
-    made = Gst.parse_bin_from_description(line, True)
-    if not made.sinkpads or not made.srcpads:
-        raise GLib.Error("a filter has one way in and one way out")
-    for element in made.children:
-        if device >= 0 and "cuda-device-id" not in line and has(element, "cuda-device-id"):
-            element.set_property("cuda-device-id", device)
-        if attach_labels and has(element, "attach-labels"):
-            Gst.util_set_object_arg(element, "attach-labels", "always")
-    return made
-
-
-def has(element, name):
-    return element.find_property(name) is not None
-
-
 class Job:
-    def __init__(self, source, outputs, filter, profile, device=-1, with_sound=True):
-        self.source, self.filter, self.device, self.with_sound = source, filter, device, with_sound
-        self.profile, self.container = PROFILES[profile], outputs["video"].rsplit(".", 1)[-1]
-        self.outputs = outputs
-        self.parts = {kind: part_of(path) for kind, path in outputs.items()}
-        self.silent = part_of(outputs["video"] + ".silent")  # the picture before the sound joins it
+    def __init__(self, source, outputs, filtered, profile, say, with_sound=True):
+        """`outputs`: what opens the file, by "video", "json", "labels". `filtered`: the filter as a bin.
+        `say(progress=…)`, `say(note=…)`, …: what is told while it runs."""
+        self.source, self.filtered, self.with_sound = source, filtered, with_sound
+        self.profile, self.say, self.outputs = profile, say, outputs
+        self.files = {}
         self.loop = GLib.MainLoop()
-        self.problem = self.sound_joiner = None
+        self.problem = None
         self.interrupted = False
         self.frames = self.end = self.next_time = 0
         self.warnings = []
@@ -81,12 +56,12 @@ class Job:
 
     def build(self):
         self.pipeline = Gst.Pipeline()
-        if "labels" in self.parts:
+        if "labels" in self.files:
             self.pipeline.add(Gst.parse_bin_from_description(
-                sidecars.LabelVideo.BRANCH.format(quoted(self.parts["labels"])), False))
+                sidecars.LabelVideo.BRANCH.format(self.files["labels"].fd), False))
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
-        if "json" in self.parts:
-            self.sidecars.append(sidecars.JsonLines(self.parts["json"]))
+        if "json" in self.files:
+            self.sidecars.append(sidecars.JsonLines(self.files["json"].fd))
         self.decoder = Gst.ElementFactory.make("uridecodebin")
         self.decoder.set_property("uri", Gst.filename_to_uri(self.source))
         self.decoder.set_property("expose-all-streams", False)
@@ -107,13 +82,12 @@ class Job:
         flip = f"videoflip video-direction={turn.value_nick} ! {CONVERT} ! " if turn else ""
         self.chain = Gst.parse_bin_from_description(
             f"queue ! {CONVERT} ! {flip}identity", True)
-        filtered = make_filter(self.filter, self.device, "labels" in self.parts)
         self.add(self.chain, pad)
         self.chain.sinkpads[0].add_probe(Gst.PadProbeType.BUFFER, self.give_time)
         self.chain.srcpads[0].add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, orientation.leave_out_turn)
-        filtered.srcpads[0].add_probe(
+        self.filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
-        self.add(filtered, self.chain.srcpads[0])
+        self.add(self.filtered, self.chain.srcpads[0])
 
     def add(self, part, pad):
         self.pipeline.add(part)
@@ -122,25 +96,29 @@ class Job:
 
     def tail_for(self, caps):
         """Encoder and file for pictures as the filter makes them, with the input's colours."""
+        if "video" not in self.files:
+            return Gst.parse_bin_from_description("fakesink", True)
         width, height = caps.get_value("width"), caps.get_value("height")
         profile = self.profile
-        info = GstVideo.VideoFormat.get_info(
-            GstVideo.VideoFormat.from_string(self.decoded.get_value("format")))
+        made = caps.get_value("format")
+        # Gray pictures of a filter are labels and masks, which have no colours of the input.
+        info = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(
+            made if made.startswith("GRAY") else self.decoded.get_value("format")))
         right, bottom = (max(side + side % 2 * profile.even, profile.least) - side
                          for side in (width, height))
         form = coded_format(info, profile)
         if (right or bottom) and form not in BOXED:
             form = "I420"
-        like = f"video/x-raw,format={form},width={width},height={height}"
+        like = f"video/x-raw,width={width},height={height}" + (f",format={form}" if form else "")
         color = self.decoded.get_string("colorimetry")
-        if color and not form.startswith(("BGR", "GRAY")) and "RGB" not in color:
+        if color and form and not form.startswith(("BGR", "GRAY")) and "RGB" not in color:
             like += f",colorimetry={color}"
         box = f"videobox fill=black right={-right} bottom={-bottom} ! " if right or bottom else ""
         # videoscale acts where the size changes in mid-stream: a file has one size.
         return Gst.parse_bin_from_description(
             f"{CONVERT} ! videoscale add-borders=true ! {like} ! {box}queue !"
             f" {profile.encoder} ! {profile.muxer} !"
-            f" filesink sync=false location={quoted(self.parts['video'])}", True)
+            f" fdsink sync=false fd={self.files['video'].fd}", True)
 
     # What streaming threads report
 
@@ -163,7 +141,7 @@ class Job:
                 for sidecar in self.sidecars:
                     sidecar.close()
         except (sidecars.SidecarProblem, OSError, GLib.Error) as problem:
-            self.stop(str(problem))
+            self.stop(getattr(problem, "strerror", None) or str(problem))
             return Gst.PadProbeReturn.DROP
         return Gst.PadProbeReturn.OK
 
@@ -194,12 +172,8 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            error, detail = message.parse_error()
-            # The detail names a line of GStreamer's code first; a cause may follow.
-            cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
-            text = error.message + (f" ({cause})" if cause else "")
-            decoding = (error.domain in ("gst-stream-error-quark", "gst-core-error-quark")
-                        and message.src.has_as_ancestor(self.decoder))
+            text = error_text(message)
+            decoding = undecodable(message, self.decoder)
             self.stop(f"{NO_VIDEO}: {text}" if decoding and not self.frames else text)
 
     def tick(self):
@@ -211,35 +185,46 @@ class Job:
         known, length = self.decoded_pad.query_duration(Gst.Format.TIME)
         rate = self.frames / max(now - self.started, 1e-3)
         total = round(length / self.frame_time) if known and length > 0 else 0
-        say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
+        self.say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
         return True
 
     def run(self):
-        gstreamer.stop_at_faults(self.stop)
+        stop_at_faults(self.stop)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self.interrupt)
-        GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, self.interrupt)
         try:
-            codecs, delay, length = sound.streams(self.source) if self.with_sound else ([], 0, None)
-            self.transcode()
-            if not self.problem and not self.frames:
-                self.problem = "holds no video frame"
-            if not self.problem and codecs:
-                self.join_sound(codecs, delay)
-            if not self.problem:
-                self.finish()
-                cut = length and self.end / Gst.SECOND < length - max(1, length / 50)
-                if cut:
-                    self.problem = (f"ends after {self.end / Gst.SECOND:.1f} s of {length:.1f} s: it is"
-                                    " cut off or damaged (what could be read was written)")
+            with contextlib.ExitStack() as self.opened:
+                self.transcode_and_keep()
         except (sound.SoundProblem, OSError, GLib.Error) as problem:
-            self.problem = getattr(problem, "message", None) or str(problem)
-        finally:
-            for part in (*self.parts.values(), self.silent):
-                if os.path.exists(part):
-                    os.remove(part)
+            self.problem = (getattr(problem, "strerror", None) or getattr(problem, "message", None)
+                            or str(problem))
         for text in dict.fromkeys(self.warnings):
-            say(note=f"{text} ({self.warnings.count(text)} times)")
+            self.say(note=f"{text} ({self.warnings.count(text)} times)")
+        if self.problem:
+            self.say(problem=self.problem)
+        return 130 if self.interrupted else 1 if self.problem else 0
+
+    def open(self, kind):
+        """An output, which is removed at the end of run() unless it was kept."""
+        self.files[kind] = self.opened.enter_context(self.outputs[kind]())
+        self.say(part=self.files[kind].part)
+        return self.files[kind]
+
+    def transcode_and_keep(self):
+        for kind in self.outputs:
+            self.open(kind)
+        codecs, delay, length = sound.streams(self.source) if self.with_sound else ([], 0, None)
+        self.transcode()
+        if not self.problem and not self.frames:
+            self.problem = "holds no video frame"
+        if not self.problem and codecs and "video" in self.files:
+            self.join_sound(codecs, delay)
+        if not self.problem:
+            self.finish()
+            cut = length and self.end / Gst.SECOND < length - max(1, length / 50)
+            if cut:
+                self.problem = (f"ends after {self.end / Gst.SECOND:.1f} s of {length:.1f} s: it is"
+                                " cut off or damaged (what could be read was written)")
 
     def transcode(self):
         self.build()
@@ -255,9 +240,8 @@ class Job:
             self.pipeline.set_state(Gst.State.NULL)
 
     def join_sound(self, codecs, delay):
-        os.replace(self.parts["video"], self.silent)
-        joiner, notes = sound.add(self.silent, self.source, codecs, delay, self.profile,
-                                  self.parts["video"], self.container)
+        silent, whole = self.files["video"], self.open("video")
+        joiner, notes = sound.add(silent.fd, self.source, codecs, delay, self.profile, whole.fd)
         GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
         self.join_status = None
         self.loop.run()
@@ -266,7 +250,7 @@ class Job:
         elif self.join_status != 0:
             self.problem = f"its sound cannot be kept: {sound.last_line(joiner.stderr.read())}"
         for note in notes:
-            say(note=note)
+            self.say(note=note)
 
     def joined(self, status):
         self.join_status = status
@@ -274,21 +258,28 @@ class Job:
 
     def finish(self):
         """Gives all outputs their names, the video last: where it is, the others are."""
-        for kind in sorted(self.outputs, key=lambda kind: kind == "video"):
-            with open(self.parts[kind], "rb") as written:
-                os.fsync(written.fileno())
-            os.replace(self.parts[kind], self.outputs[kind])
-        say(done={"frames": self.frames, "seconds": time.monotonic() - self.started,
-                  "length": self.end / Gst.SECOND})
+        for kind in sorted(self.files, key=lambda kind: kind == "video"):
+            self.files[kind].keep()
+        self.say(done={"frames": self.frames, "seconds": time.monotonic() - self.started,
+                       "length": self.end / Gst.SECOND})
 
 
-def main(settings):
-    job = Job(**json.loads(settings))
-    job.run()
-    if job.problem:
-        say(problem=job.problem)
-    return 130 if job.interrupted else 1 if job.problem else 0
+def main(channel, settings):
+    os.set_inheritable(channel, False)
+
+    def say(**what):
+        with contextlib.suppress(BrokenPipeError):  # standard input is closed, too, and ends the job
+            os.write(channel, json.dumps(what).encode() + b"\n")
+
+    settings = json.loads(settings)
+    outputs = {kind: functools.partial(Output, path) for kind, path in settings["outputs"].items()}
+    filtered = filters.made(settings["filter"], (), settings.get("device", -1),
+                            "labels" in outputs)
+    job = Job(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
+              settings.get("with_sound", True))
+    GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
+    return job.run()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2]))

@@ -37,6 +37,9 @@ PROFILES = {
          "BGRA"), False, 1, None, ()),
 }
 
+# What scripts write for a photograph: the first picture, in the format that the filter makes.
+STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", (), False, 1, None, ())
+
 # (is RGB, has alpha, horizontal and vertical chroma halvings, more than 8 bits) → format
 NEAREST = {
     (False, 1, 1, False): "I420", (False, 1, 1, True): "I420_10LE",
@@ -47,7 +50,10 @@ NEAREST = {
 
 
 def coded_format(info, profile):
-    """The profile's format nearest to that of a decoded picture (a GstVideoFormatInfo)."""
+    """The profile's format nearest to that of a decoded picture (a GstVideoFormatInfo); None if it
+    leaves that to the encoder."""
+    if not profile.formats:
+        return None
     name = info.name
     if name in profile.formats:
         return name

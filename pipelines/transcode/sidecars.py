@@ -14,8 +14,8 @@ class SidecarProblem(Exception):
 class JsonLines:
     """One JSON object a frame: its number, its time in seconds, and the `regions` metadata."""
 
-    def __init__(self, path):
-        self.file = open(path, "w", encoding="utf-8")
+    def __init__(self, fd):
+        self.file = open(fd, "w", encoding="utf-8", closefd=False)
 
     def write(self, number, time, buffer, _caps):
         table = gstreamer.regions_table(buffer)
@@ -32,7 +32,7 @@ class LabelVideo:
     """The label of every pixel as a 16-bit gray video, lossless: FFV1 in Matroska."""
 
     BRANCH = ("appsrc name=labels format=time block=true max-bytes=50000000 ! queue ! avenc_ffv1"
-              " ! matroskamux ! filesink sync=false location={}")
+              " ! matroskamux ! fdsink sync=false fd={}")
 
     def __init__(self, pipeline):
         self.source = pipeline.get_by_name("labels")
@@ -65,7 +65,8 @@ class LabelVideo:
 
 
 def label_map(buffer, number):
-    """The label map attached to a frame, as an array [row][column]."""
+    """The label map attached to a frame, as an array [row][column]; that of several thresholds has one
+    below another, as the pictures of output=labels have."""
     meta = buffer.get_custom_meta("regions")
     structure = meta.get_structure() if meta else None
     if not structure or not structure.has_field("labels"):
@@ -73,11 +74,15 @@ def label_map(buffer, number):
     kind = numpy.uint8 if structure.get_value("labels-format") == "GRAY8" else numpy.uint32
     labels = structure.get_value("labels")
     of = "labels-" if structure.has_field("labels-width") else ""  # the picture was scaled since
-    shape = structure.get_value(of + "height"), structure.get_value(of + "width")
+    layers = structure.get_value("layers") if structure.has_field("layers") else 1
+    shape = structure.get_value(of + "height") * layers, structure.get_value(of + "width")
     mapped, view = labels.map(Gst.MapFlags.READ)
     if not mapped:
         raise SidecarProblem(f"the label map of frame {number} cannot be read")
     try:
+        if view.size != numpy.prod(shape) * kind().itemsize:
+            raise SidecarProblem(f"the label map of frame {number} has {view.size} bytes, not those of"
+                                 f" {shape[1]} x {shape[0]} labels")
         return numpy.frombuffer(view.data, kind).reshape(shape).astype(numpy.uint32)
     finally:
         labels.unmap(view)

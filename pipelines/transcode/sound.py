@@ -8,7 +8,7 @@ muxer behind it can write them. ffmpeg copies all of them, and the edit list wit
 import json
 import subprocess
 
-QUIET = {"stdin": subprocess.DEVNULL, "text": True}
+QUIET = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 
 
 class SoundProblem(Exception):
@@ -23,7 +23,7 @@ def streams(path):
         probe = subprocess.run(
             ["ffprobe", "-v", "error", "-show_entries",
              "stream=codec_type,codec_name,start_time,duration,nb_frames,avg_frame_rate"
-             ":format=start_time", "-of", "json", path],
+             ":format=start_time", "-of", "json", input_of(path)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **QUIET)
     except FileNotFoundError as missing:
         raise SoundProblem("ffmpeg, which copies the sound, is not installed") from missing
@@ -42,12 +42,19 @@ def streams(path):
     return [stream.get("codec_name", "unknown") for stream in kinds["audio"]], max(delay, 0.0), length
 
 
-def add(picture, source, codecs, delay, profile, out, container):
-    """Starts ffmpeg, which joins the finished picture and the sound of the source in `out`.
+def input_of(path):
+    """As ffmpeg takes a file whatever its name is: else `-x` is an option and `concat:a|b` two files."""
+    return "file:" + path
+
+
+def add(picture, source, codecs, delay, profile, out):
+    """Starts ffmpeg, which joins the finished picture and the sound of the source; `picture` and `out`
+    are file descriptors.
 
     Returns the process and a sentence on each stream that had to be encoded."""
-    command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", f"{delay:.6f}", "-i", picture,
-               "-i", source, "-map", "0:v", "-map", "1:a", "-map_metadata", "1",
+    container = profile.suffix[1:]
+    command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", f"{delay:.6f}", "-i",
+               f"/proc/self/fd/{picture}", "-i", input_of(source), "-map", "0:v", "-map", "1:a", "-map_metadata", "1",
                "-map_chapters", "1", "-c", "copy",
                # The lead-in of sound stands before time 0; all else would move by it.
                "-avoid_negative_ts", "disabled"]
@@ -57,9 +64,10 @@ def add(picture, source, codecs, delay, profile, out, container):
             name, *options = profile.sound_encoder
             command += [f"-c:a:{number}", name, *options]
             notes.append(f"its {codec} sound is encoded as {name}: {container} files cannot hold it")
-    command += ["-f", {"mkv": "matroska"}.get(container, container), out]
+    command += ["-f", {"mkv": "matroska"}.get(container, container), f"/proc/self/fd/{out}"]
     # A process group of its own: Ctrl-C reaches the job, and the job ends it.
-    return subprocess.Popen(command, stderr=subprocess.PIPE, process_group=0, **QUIET), notes
+    return subprocess.Popen(command, stderr=subprocess.PIPE, process_group=0, pass_fds=(picture, out),
+                            **QUIET), notes
 
 
 def last_line(text):

@@ -31,25 +31,24 @@ class Live(unittest.TestCase):
                       "cclabel output=none ! regionoverlay style=boxes"):
             with self.subTest(chain):
                 more = [chain] if chain else []
-                self.assertIn("Got EOS", self.live(media.script("live"), "test", *more))
-        self.assertIn("Got EOS", self.live(media.script("live-superpixels"), "test", "region-size=12"))
+                self.assertIn("live: ended after", self.live(media.script("live"), "test", *more))
+        self.assertIn("live: ended after", self.live(media.script("live-superpixels"), "test", "region-size=12"))
 
     def test_a_camera_in_the_network(self):
-        self.assertIn("Got EOS", self.live(media.script("live"), Camera(self).address))
+        self.assertIn("live: ended after", self.live(media.script("live"), Camera(self).address))
 
     def test_a_file_plays_as_if_live(self):
         clip = media.make(self.folder / "in.mp4", "testsrc2=size=320x240:rate=25:duration=1",
                           "-pix_fmt", "yuv420p")
         text = media.run("env", "SINK=fakesink sync=false", media.script("live"), clip)
-        seconds = float(re.search(r"Execution ended after 0:00:([\d.]+)", text)[1])
+        seconds = float(re.search(r"live: ended after ([\d.]+) s", text)[1])
         self.assertGreater(seconds, 0.9)
 
     def test_what_is_not_there_is_named(self):
-        for camera, reason in (("/dev/video77", "/dev/video77"), ("missing.mp4", "missing.mp4")):
+        for camera in ("/dev/video77", "missing.mp4"):
             text = self.live(media.script("live"), camera, status=1)
-            self.assertIn(f"live: {camera}: cannot be played", text)
-            self.assertRegex(text, f"ERROR(.|\n)*{reason}")
-        text = self.live(media.script("live"), "test", "nonsense", status=1)
+            self.assertIn(f"live: {camera}: cannot be played: ", text)
+        text = self.live(media.script("live"), "test", "nonsense", status=2)
         self.assertIn('no element "nonsense"', text)
 
     def test_a_camera_that_stops_and_comes_back(self):

@@ -50,7 +50,7 @@ class Readme(unittest.TestCase):
                 line = line.replace(camera, Camera(self).address)
             absent = camera.startswith("/dev/") and not os.path.exists(camera)
             text = self.run_line(line, status=1 if absent else 0, SINK="fakesink", FRAMES="10")
-            self.assertIn(f"live: {camera}: cannot be played" if absent else "Got EOS", text)
+            self.assertIn(f"live: {camera}: cannot be played" if absent else "live: ended after", text)
         self.assertEqual(addresses, ["/dev/video0", "rtsp", "in.mp4"])
 
     def test_transcode(self):

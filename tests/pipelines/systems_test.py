@@ -35,7 +35,7 @@ import job
 def broken(*_):
     raise RuntimeError("thrown by the test")
 job.Job.link = broken
-sys.exit(job.main(sys.argv[1]))
+sys.exit(job.main(1, sys.argv[1]))
 """
 
 
@@ -132,15 +132,21 @@ class Systems(unittest.TestCase):
         self.assertEqual((job.returncode, text), (130, "quickstart: interrupted; nothing was written\n"))
         self.assertEqual(list(self.out.iterdir()), [])
 
-    def test_a_window_closes_before_the_first_frame(self):
+    def test_a_camera_is_left_before_the_first_frame(self):
         camera = SilentCamera(self)
         player = subprocess.Popen([str(media.script("live")), camera.address], text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                  env=os.environ | {"SINK": "fakesink"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(player.kill)
         camera.wait_for(self)
         player.send_signal(signal.SIGINT)
         text = player.communicate(timeout=60 * media.PATIENCE)[0]
         self.assertEqual(player.returncode, 0, text)
+
+    def test_without_a_display(self):
+        text = media.run("env", "-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", media.script("live"), "test",
+                         status=1)
+        self.assertEqual(text, "live: there is no display to open a window on; SINK names another sink"
+                         " than a window\n")
 
     def environment(self):
         """Values of a caller who has a GStreamer elsewhere."""

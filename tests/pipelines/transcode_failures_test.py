@@ -66,6 +66,37 @@ class Failures(TranscodeCase):
             self.assertIn(reason, self.transcode(clip, option, chain=chain, status=1))
             self.assertEqual(self.written(), [])
 
+    def test_filters_that_print(self):
+        """What elements print to standard output is nothing that a job tells."""
+        clips = [self.clip(name, "testsrc2=size=32x32:rate=25:duration=0.2", "-pix_fmt", "yuv420p")
+                 for name in ("one.mp4", "two.mp4")]
+        text = self.transcode(*clips, chain="identity dump=true")
+        self.assertIn("00000000 (0x", text)
+        self.assertNotIn("Traceback", text)
+        self.assertEqual(self.written(), ["one.mp4", "two.mp4"])
+
+    def test_an_input_that_a_sidecar_cannot_hold(self):
+        """It fails alone, by name."""
+        clip, other = (self.clip(name, "testsrc2=size=32x32:rate=25:duration=0.2", "-pix_fmt", "yuv420p")
+                       for name in ("clip.mp4", "other.mp4"))
+        text = self.transcode(clip, "--labels", chain="cclabel thresholds=<0.2,0.5,0.8> output=none")
+        self.assertNotIn("Traceback", text)
+        self.assertEqual(media.stream(self.out / "clip.labels.mkv", "width", "height"),
+                         {"width": "32", "height": "96"})
+        # A label map of another size than the metadata says, as a foreign element may attach it.
+        fault = self.folder / "sitecustomize.py"
+        fault.write_text("import os, sys\n"
+                         "if 'clip.mp4' in str(sys.orig_argv):\n"
+                         "    import numpy\n"
+                         "    numpy.prod = lambda _: 5\n")
+        text = self.transcode(clip, other, "--labels", "--force", status=1,
+                              env=os.environ | {"PYTHONPATH": str(self.folder)})
+        self.assertRegex(text, "regions-transcode: .*clip.mp4: the label map of frame 0 has 4096 bytes, not")
+        self.assertNotIn("Traceback", text)
+        self.assertIn("1 of 2 inputs failed", text)
+        self.assertIn("other.mp4", self.written())
+        self.assertFalse([name for name in self.written() if name.startswith(".")])
+
     def test_a_full_disk(self):
         """A limit on the size of files stands in for it: the write fails, as it does there."""
         clip = self.clip("in.mkv", "nullsrc=size=320x240:rate=25:duration=4,geq=random(1)*255:128:128",

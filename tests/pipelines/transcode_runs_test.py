@@ -79,9 +79,9 @@ import importlib.machinery, importlib.util
 loader = importlib.machinery.SourceFileLoader('program', sys.argv[1] + '/regions-transcode')
 program = importlib.util.module_from_spec(importlib.util.spec_from_loader('program', loader))
 loader.exec_module(program)
-import job
+import filters
 def ids(line, device):
-    bin = job.make_filter(line, device, True)
+    bin = filters.made(line, (), device, True)
     return [bin.get_by_name(name).get_property('cuda-device-id') for name in 'ab']
 print([program.device_for(slot, 3) for slot in range(5)], program.device_for(4, 1))
 print(ids('cclabel name=a ! videoconvert ! regionoverlay name=b', 2))

@@ -45,7 +45,7 @@ class Trouble(unittest.TestCase):
                           ("superpixels", "out.mp4")):
             with self.subTest(name), self.assertRaises(AssertionError) as failure:
                 media.run(media.script(name), clip, self.out / out, preexec_fn=small_files)
-            self.assertRegex(str(failure.exception), f"{name}: {clip}: failed")
+            self.assertRegex(str(failure.exception), f"{name}: {clip}: .*(writing|File too large)")
             self.assertEqual(self.left(), ["earlier"], name)
 
     def test_a_full_disk_and_the_quickstart(self):
@@ -85,7 +85,7 @@ class Trouble(unittest.TestCase):
                           ("background", "b.mp4")):
             with self.subTest(name), self.assertRaises(AssertionError) as failure:
                 media.run(media.script(name), sound, self.out / out)
-            self.assertRegex(str(failure.exception), f"{name}: {sound}: (failed|holds no video)")
+            self.assertRegex(str(failure.exception), f"{name}: {sound}: holds no video")
             self.assertEqual(self.left(), ["earlier"], name)
 
 

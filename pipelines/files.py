@@ -1,0 +1,72 @@
+"""The files that programs of this folder read and write. Their names come from strangers: no name
+becomes part of a pipeline's text, of a command line's options, or of what a terminal obeys."""
+
+import contextlib
+import os
+import stat
+import tempfile
+
+
+def unreadable(path):
+    """Why an input cannot be read, or None."""
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return "cannot be read: it is no regular file"
+            return None if file.read(1) else "the file is empty"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+
+
+def printable(text):
+    """A text with names in it, where control characters and bytes that are no UTF-8 are escaped."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+class Output:
+    """A file that gets its name when it is whole: until keep(), it has a random one beside it, which
+    was not there before and is no link. What `with` leaves without keep() is removed. Programs write
+    to `fd`, or to the path `descriptor`; neither follows a name."""
+
+    def __init__(self, path):
+        self.path = path
+        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(0, f"cannot write {path}: it is there, and no regular file")
+        folder = os.path.dirname(os.path.abspath(path))
+        try:
+            self.fd, self.part = tempfile.mkstemp(prefix=".regions-", suffix=".part", dir=folder)
+        except OSError as error:
+            raise OSError(error.errno, f"cannot write into {folder}: {error.strerror}") from error
+        self.descriptor = f"/proc/self/fd/{self.fd}"
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(self.fd, 0o666 & ~mask)
+
+    def keep(self):
+        os.fsync(self.fd)
+        os.replace(self.part, self.path)
+        self.part = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+        if self.part:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(self.part)
+
+
+class StandardOutput:
+    """In place of an Output."""
+
+    fd, part, path = 1, None, "standard output"
+
+    def keep(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass

@@ -1,0 +1,87 @@
+"""Filters that the operator wrote as for gst-launch, and properties given as PROPERTY=VALUE."""
+
+import ctypes
+import os
+import re
+import warnings
+
+from gstreamer import GLib, Gst
+
+GOBJECT = ctypes.CDLL("libgobject-2.0.so.0")
+LIST = r"<\s*(-?[\d.]+(\s*,\s*-?[\d.]+)*)?\s*>"
+
+
+class BadFilter(Exception):
+    """It cannot be made; the message says why."""
+
+
+def made(line, properties=(), device=-1, attach_labels=False):
+    """The filter as a bin. `properties` (PROPERTY=VALUE) are of its first element that is ours.
+    Elements that may choose a GPU get `device`, unless the line chose."""
+    try:
+        with warnings.catch_warnings(record=True) as refused:  # how PyGObject tells a value out of range
+            warnings.simplefilter("always")
+            filtered = Gst.parse_bin_from_description(line, True)
+    except GLib.Error as error:
+        raise BadFilter(error.message) from error
+    if refused:
+        raise BadFilter(str(refused[0].message))
+    if not filtered.sinkpads or not filtered.srcpads:
+        raise BadFilter("a filter has one way in and one way out")
+    elements = [filtered.get_by_name(element.get_name()) for element in reversed(filtered.children)]
+    for assignment in properties:
+        set_property(next(filter(is_ours, elements)), assignment)
+    for element in elements:
+        if device >= 0 and "cuda-device-id" not in line and has(element, "cuda-device-id"):
+            element.set_property("cuda-device-id", device)
+        if attach_labels and has(element, "attach-labels"):
+            Gst.util_set_object_arg(element, "attach-labels", "always")
+    return filtered
+
+
+def has(element, name):
+    return element.find_property(name) is not None
+
+
+def is_ours(element):
+    return element.get_factory().get_plugin_name() == "regions"
+
+
+def set_property(element, assignment):
+    """Sets a property as PROPERTY=VALUE says; the value is nothing but a value, whatever is in it."""
+    name, equals, value = assignment.partition("=")
+    of = element.get_factory().get_name()
+    if not equals:
+        raise BadFilter(f"'{assignment}' is not PROPERTY=VALUE")
+    known = element.find_property(name)
+    if known is None:
+        raise BadFilter(f"{of} has no property '{name}'; gst-inspect-1.0 {of} lists them")
+    if known.value_type.name == "gchararray":
+        # PyGObject takes UTF-8 alone; a file's name is any bytes. The hash of an object is its address.
+        GOBJECT.g_object_set(ctypes.c_void_p(hash(element)), os.fsencode(name), os.fsencode(value),
+                             ctypes.c_void_p())
+        return
+    wrong = problem(known, value)
+    if wrong:
+        raise BadFilter(f"{of} {name}={value}: {wrong}")
+    Gst.util_set_object_arg(element, name, value)
+
+
+def problem(known, value):
+    """Why a property cannot have a value, or None."""
+    kind = known.value_type
+    if hasattr(known, "enum_class"):
+        nicks = [choice.value_nick for choice in known.enum_class.__enum_values__.values()]
+        return None if value in nicks else "the choices are " + ", ".join(nicks)
+    if kind.name == "gboolean":
+        return None if value.lower() in ("true", "false", "yes", "no", "1", "0") else "true or false"
+    if kind.name == "GstValueArray":
+        return None if re.fullmatch(LIST, value) else "numbers are listed as <1,2,3>"
+    if hasattr(known, "minimum"):
+        limits = f"a number from {known.minimum:g} to {known.maximum:g}"
+        try:
+            number = float(value) if kind.name in ("gfloat", "gdouble") else int(value, 0)
+        except ValueError:
+            return limits
+        return None if known.minimum <= number <= known.maximum else limits
+    return None
