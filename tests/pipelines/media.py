@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -16,6 +17,8 @@ except ImportError as missing:
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = pathlib.Path("/usr/share/doc/opencv-doc/examples/data")
 CLIP = EXAMPLES / "vtest.avi"
+# Shells start background jobs with Ctrl-C ignored, and what a test starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 PATIENCE = float(os.environ.get("REGIONS_PATIENCE", "1"))  # more under sanitizers
 
 
