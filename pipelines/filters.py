@@ -23,9 +23,9 @@ def made(line, properties=(), device=-1, attach_labels=False):
             warnings.simplefilter("always")
             filtered = Gst.parse_bin_from_description(line, True)
     except GLib.Error as error:
-        raise BadFilter(error.message) from error
+        raise BadFilter(explained(error.message)) from error
     if refused:
-        raise BadFilter(str(refused[0].message))
+        raise BadFilter(explained(str(refused[0].message), filtered))
     if not filtered.sinkpads or not filtered.srcpads:
         raise BadFilter("a filter has one way in and one way out")
     elements = [filtered.get_by_name(element.get_name()) for element in reversed(filtered.children)]
@@ -37,6 +37,15 @@ def made(line, properties=(), device=-1, attach_labels=False):
         if attach_labels and has(element, "attach-labels"):
             Gst.util_set_object_arg(element, "attach-labels", "always")
     return filtered
+
+
+def explained(refusal, filtered=None):
+    """GStreamer's refusal of a value and, where it names a property that is known, what would do."""
+    quoted = re.findall(r"[\"']([^\"']*)[\"']", refusal)
+    elements = filtered.children if filtered else filter(None, map(Gst.ElementFactory.make, quoted))
+    specs = (element.find_property(name) for element in elements for name in quoted)
+    would = next(filter(None, (problem(known, "") for known in specs if known)), None)
+    return f"{refusal}: {would}" if would else refusal
 
 
 def has(element, name):
@@ -73,6 +82,11 @@ def problem(known, value):
     if hasattr(known, "enum_class"):
         nicks = [choice.value_nick for choice in known.enum_class.__enum_values__.values()]
         return None if value in nicks else "the choices are " + ", ".join(nicks)
+    if hasattr(known, "flags_class"):
+        nicks = [flag for choice in known.flags_class.__flags_values__.values()
+                 for flag in choice.value_nicks]
+        return None if set(value.split("+")) <= set(nicks) else "the choices, joined by +, are " + (
+            ", ".join(nicks))
     if kind.name == "gboolean":
         return None if value.lower() in ("true", "false", "yes", "no", "1", "0") else "true or false"
     if kind.name == "GstValueArray":

@@ -75,6 +75,17 @@ class Readme(unittest.TestCase):
         # Until the threshold changes, which frame by frame depends on how many are in flight.
         self.assertEqual(told[0][:10], told[1][:10])
 
+    def test_library(self):
+        export, = lines("export PKG_CONFIG_PATH")
+        compiler, = lines("cc library/")
+        program, = lines("./label_image")
+        media.run("ffmpeg", "-v", "error", "-i", self.folder / "in.mp4", "-frames:v", "1",
+                  self.folder / "picture.pgm")
+        self.run_line(f"{export}; {compiler}")
+        text = self.run_line(f"{export}; {program}", LD_PRELOAD=os.environ.get("REGIONS_PRELOAD", ""))
+        self.assertRegex(text, r"^\d+ regions")
+        self.assertTrue((self.folder / "labels.pgm").exists())
+
     def test_launch_lines(self):
         """With a file in place of the window."""
         launches = lines("meson devenv -C build gst-launch-1.0")

@@ -220,6 +220,10 @@ class Scripts(unittest.TestCase):
                      "depth-objects", "live", "live-superpixels"):
             with self.subTest(name):
                 self.assertRegex(media.run(media.script(name), "--help"), rf"(?i)\b{name}\b.*(FILE|PHOTO|DEPTH)")
+        for name in ("quickstart", "setup", "with-plugin", "regions-transcode"):
+            program = media.script("transcode" if "-t" in name else "") / name
+            self.assertIn(name, media.run(program, "--help"))
+        self.assertIn("with-plugin gst-launch", media.run(media.script("with-plugin"), status=2))
         out = self.folder / "out"
         for command, reason in (
                 (["labels"], "usage: labels FILE OUT.mkv"),

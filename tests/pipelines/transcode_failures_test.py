@@ -52,7 +52,11 @@ class Failures(TranscodeCase):
         for arguments, chain, reason in (
                 ([clip], "cclabel ! nonsense", 'no element "nonsense"'),
                 ([clip], "cclabel ! fakesink", "one way in and one way out"),
-                ([clip], "cclabel color=3", "color"),
+                ([clip], "cclabel color=3", 'no property "color"'),
+                ([clip], "cclabel threshold=7", "'threshold' of type 'gdouble': a number from 0 to 1"),
+                ([clip], "cclabel track=perhaps", '"perhaps": true or false'),
+                ([clip], "cclabel output=x", "the choices are overlay, labels, colors, mask, none"),
+                ([clip], "regionoverlay style=box", "the choices, joined by +, are boxes, outlines"),
                 ([clip, twin], UNTOUCHED, f"{clip} and {twin} would both be written to"),
                 ([clip, "-o", self.folder], UNTOUCHED, "which is an input"),
                 ([clip, "-o", clip], UNTOUCHED, "cannot make the folder"),
