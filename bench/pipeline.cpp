@@ -161,6 +161,9 @@ int main(int count, char** words) {
   gst_init(nullptr, nullptr);
   try {
     const regions::Options options = regions::parse(count, words);
+#if !REGIONS_FAULTS
+    regions::expects(!options.idle, "--idle needs a build with tests");
+#endif
     if (options.idle) setenv("REGIONS_FAULTS", "idle=1", 1);
     regions::measure(options);
     return 0;

@@ -1,5 +1,6 @@
 // Failures on demand: what a machine rarely does, tests have it do often. The environment variable
-// REGIONS_FAULTS asks for them, see want_faults().
+// REGIONS_FAULTS asks for them, see want_faults(). Only builds with tests have them: in others
+// nothing below does anything.
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,7 @@ enum class Fault : uint8_t { allocation, launch, work };
 // there; what remains of a frame's way is what it costs besides them. Null or empty: none. The same
 // text again changes nothing, counts go on. Throws InputError for another.
 void want_faults(const char* text);
+void want_faults_of_environment();
 
 namespace faults {
 inline std::atomic<bool> wanted = false;

@@ -66,14 +66,16 @@ std::vector<Field> table() {
                                    "File the model is read from at the start, if it exists, and "
                                    "written to at the end (path)",
                                    {}, {}, Change::stopped),
-      field<P, &P::background_image>("background-image",
-                                     "Picture without foreground that the model starts from, of "
-                                     "the frames' size (path)",
-                                     {}, {}, Change::stopped),
-      field<P, &P::exclusion_image>("exclusion-image",
-                                    "Picture whose bright pixels (128 of 255 or more) are always "
-                                    "background, of the frames' size (path)",
-                                    {}, {}, Change::stopped),
+      field<P, &P::background_image>(
+          "background-image",
+          "Picture (PNG, JPEG, WebP, PNM) without foreground that the model starts from, of "
+          "the frames' size (path)",
+          {}, {}, Change::stopped),
+      field<P, &P::exclusion_image>(
+          "exclusion-image",
+          "Picture (PNG, JPEG, WebP, PNM) whose bright pixels (128 of 255 or more) are always "
+          "background, of the frames' size (path)",
+          {}, {}, Change::stopped),
       field<P, &P::mask_foreground>(
           "mask-foreground", "Attached mask: surely foreground from here on (of 255)", {1, 256}),
       field<P, &P::mask_background>(
@@ -95,9 +97,10 @@ std::vector<Field> table() {
                                  kReplacements),
       field<P, &P::replace_color>("replace-color", "Colour in place of the background (0xRRGGBB)",
                                   {0, kWhite}),
-      field<P, &P::replace_image>("replace-image",
-                                  "Picture in place of the background, of the frames' size (path)",
-                                  {}, {}, Change::stopped),
+      field<P, &P::replace_image>(
+          "replace-image",
+          "Picture (PNG, JPEG, WebP, PNM) in place of the background, scaled to the frames (path)",
+          {}, {}, Change::stopped),
       field<P, &P::blur>("blur", "How far the background is blurred (pixels)", {2, 256})};
 }
 

@@ -75,6 +75,9 @@ class Engine {
   virtual void reset() = 0;
   virtual void begin_scene() = 0;
   TrackTimes& track_times() { return track_times_; }
+  // Not while the element shuts down: configure() then gives up what it waits for. Any thread may
+  // say so; waiting is allowed again only when no other is under way.
+  virtual void may_wait(bool /*may*/) {}
   // The stream that configure() began ends; no frame is under way.
   virtual void finish() {}
 

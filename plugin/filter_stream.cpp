@@ -42,7 +42,7 @@ std::shared_ptr<FrameRing> FilterStream::ring() const {
 }
 
 void FilterStream::open() {
-  want_faults(g_getenv("REGIONS_FAULTS"));
+  want_faults_of_environment();
   auto backend = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
   {
     const Backend::Entry entry(*backend);
@@ -115,6 +115,7 @@ void FilterStream::interrupt() {
 }
 
 void FilterStream::shut() {
+  engine_->may_wait(false);
   const std::lock_guard lock(mutex_);
   shut_ = true;
   if (ring_) ring_->interrupt();
@@ -122,6 +123,7 @@ void FilterStream::shut() {
 
 void FilterStream::reopen() {
   counts_.in = counts_.out = counts_.late = counts_.dropped = counts_.work_time = 0;
+  engine_->may_wait(true);
   const std::lock_guard lock(mutex_);
   shut_ = false;
 }

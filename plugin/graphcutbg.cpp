@@ -1,41 +1,18 @@
 // The element graphcutbg: separates foreground from background by an exact graph cut.
 #include "core/graphcutbg.hpp"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <stop_token>
 #include <utility>
 
+#include "core/graphcutbg/state.hpp"
 #include "core/packed.hpp"
 #include "cpu/resampling.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/picture_file.hpp"
+#include "plugin/regular_file.hpp"
 
 namespace regions {
 namespace {
-
-std::vector<std::byte> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  expects(!file.bad(), "cannot read '" + path + "'");
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  return {bytes, bytes + text.size()};
-}
-
-// Under its name only when it is whole.
-void write_file(const std::string& path, std::span<const std::byte> bytes) {
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code failed;
-  if (file) std::filesystem::rename(part, path, failed);
-  if (!file || failed) {
-    std::filesystem::remove(part, failed);
-    throw InputError("cannot write the background model to '" + path + "'");
-  }
-}
 
 class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
  public:
@@ -57,8 +34,16 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     show(GraphCutPicture::background, now.background_image, {});
     show(GraphCutPicture::exclusion, now.exclusion_image, {});
     show(GraphCutPicture::replacement, now.replace_image, place_.picture);
-    if (!now.model_location.empty() && std::filesystem::exists(now.model_location)) {
-      cut().restore(read_file(now.model_location));
+    if (now.model_location.empty()) return;
+    // A byte more than a model has tells that the file is none.
+    const size_t most = graphcut::state_bytes(setup.size) + 1;
+    if (const auto model = read_file(now.model_location, most)) cut().restore(*model);
+  }
+  void may_wait(bool may) override {
+    if (may) {
+      stop_ = std::stop_source();
+    } else {
+      stop_.request_stop();
     }
   }
   void finish() override {
@@ -89,7 +74,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
 
   void show(GraphCutPicture which, const std::string& path, Size fit) {
     if (path.empty()) return;
-    const PictureFile picture = load_picture(path, fit);
+    const PictureFile picture = load_picture(path, fit, stop_.get_token());
     const Size size = place_.picture;
     expects(picture.size == size,
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
@@ -105,6 +90,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
 
   WorkArea place_;
+  std::stop_source stop_;    // of waiting for a picture
   bool configured_ = false;  // and not yet finished
 };
 

@@ -1,6 +1,7 @@
-// Picture files (PNG, JPEG, whatever GStreamer decodes) as frames.
+// Picture files (PNG, JPEG, WebP, PNM) as frames.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,10 @@ struct PictureFile {
   ConstFrame frame() const;
 };
 
-// Decodes the file's first picture, scaled to `fit` where that is not empty. Waits for it. Throws
-// InputError naming the file.
-PictureFile load_picture(const std::string& path, Size fit = {});
+// Decodes the file's first picture, scaled to `fit` where that is not empty. Waits for it, half a
+// minute at most, and no longer than until `stop`. What the file is, is told by its content; a
+// picture of no such kind, more than 256 MiB or 16384 pixels each way is refused. Throws InputError
+// naming the file.
+PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop);
 
 }  // namespace regions

@@ -23,4 +23,4 @@ static gboolean plugin_init(GstPlugin* plugin) {
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, regions,
                   "Cuts video into regions on the GPU or the CPU", plugin_init, REGIONS_VERSION,
-                  "LGPL", "gst-regions", "gst-regions")
+                  "LGPL", "gst-regions", REGIONS_ORIGIN)

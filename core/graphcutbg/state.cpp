@@ -40,7 +40,9 @@ StateHeader checked_header(std::span<const std::byte> state, Size size) {
   const Size stored{header.width, header.height};
   expects(stored == size, "the stored background model is for " + text_of(stored) +
                               " pixels, the frames are " + text_of(size));
-  expects(state.size() == state_bytes(size), "a stored background model is cut short");
+  expects(state.size() == state_bytes(size),
+          state.size() < state_bytes(size) ? "a stored background model is cut short"
+                                           : "a stored background model goes on behind its end");
   // Variances are divided by.
   const std::byte* words = state.data() + sizeof header;
   const size_t plane = size.area();

@@ -81,6 +81,10 @@ class Install(unittest.TestCase):
                 self.skipTest(f"{program} is missing: install dpkg-dev")
         package = output_of(media.ROOT / "packaging" / "deb", "--build", self.build, "-o",
                             self.folder).decode().strip()
+        version = package.split("_")[1]
+        self.assertEqual(output_of("dpkg-deb", "--info", package, "shlibs").decode(),
+                         f"libregions 0 gst-regions (>= {version})\n")
+        self.assertIn(b"ldconfig", output_of("dpkg-deb", "--info", package, "triggers"))
         root = self.folder / "root"
         (root / "var/lib/dpkg").mkdir(parents=True)
         (root / "var/lib/dpkg/status").touch()

@@ -1,0 +1,109 @@
+// Reading and writing whole files.
+#include "plugin/regular_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace regions {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  bool close() { return fd_ < 0 || ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
+  throw InputError(what + " '" + path + "': " + std::strerror(error));
+}
+
+// So many bytes at most, fewer at the end of the file.
+size_t read_some(const Descriptor& file, std::byte* to, size_t bytes, const std::string& path) {
+  for (;;) {
+    const ssize_t got = ::read(file.get(), to, bytes);
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno != EINTR) fail("cannot read", path, errno);
+  }
+}
+
+bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// A new file beside `path`; its name goes into `name`.
+int create_beside(const std::string& path, std::string& name) {
+  std::random_device random;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    name = path + "." + std::to_string(random()) + ".part";
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+// So that the new name outlives a power cut. Not all file systems can.
+void sync_folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() >= 0) ::fsync(opened.get());
+}
+
+}  // namespace
+
+std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t most) {
+  // Not blocking: opening a FIFO would wait for somebody to write.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0 && errno == ENOENT) return std::nullopt;
+  if (file.get() < 0) fail("cannot read", path, errno);
+  struct stat about = {};
+  if (::fstat(file.get(), &about) != 0) fail("cannot read", path, errno);
+  expects(S_ISREG(about.st_mode), "'" + path + "' is not a regular file");
+  // It may grow or shrink meanwhile.
+  std::vector<std::byte> bytes(std::min(most, static_cast<size_t>(about.st_size)));
+  size_t filled = 0;
+  while (filled < bytes.size()) {
+    const size_t got = read_some(file, bytes.data() + filled, bytes.size() - filled, path);
+    if (got == 0) break;
+    filled += got;
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+void write_file(const std::string& path, std::span<const std::byte> bytes) {
+  std::string part;
+  Descriptor file(create_beside(path, part));
+  if (file.get() < 0) fail("cannot write", path, errno);
+  const bool is_written = write_all(file, bytes) && ::fsync(file.get()) == 0 && file.close() &&
+                          ::rename(part.c_str(), path.c_str()) == 0;
+  if (!is_written) {
+    const int error = errno;
+    ::unlink(part.c_str());
+    fail("cannot write", path, error);
+  }
+  sync_folder_of(path);
+}
+
+}  // namespace regions

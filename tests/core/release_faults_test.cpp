@@ -1,0 +1,37 @@
+// core/faults.cpp as it is in builds without tests: nothing can be asked for.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/faults.hpp"
+
+namespace regions {
+namespace {
+
+TEST(ReleaseFaults, NothingFailsOnDemand) {
+  for (const char* text : {"allocation=1,launch=1,work=1,gone=1,idle=1", "nonsense"}) {
+    setenv("REGIONS_FAULTS", text, 1);
+    EXPECT_NO_THROW(want_faults_of_environment());
+    EXPECT_NO_THROW(want_faults(text));
+    for (const Fault kind : {Fault::allocation, Fault::launch, Fault::work}) {
+      EXPECT_NO_THROW(may_fail(kind));
+    }
+    EXPECT_FALSE(faults::wanted || faults::idle);
+  }
+}
+
+// packaging/deb tells by this text which kind a build is.
+TEST(ReleaseFaults, TheTextIsNotInTheProgram) {
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(program), {}};
+  ASSERT_GT(bytes.size(), 1000u);
+  const std::string text = std::string("injected ") + "failure of";
+  EXPECT_EQ(bytes.find(text), std::string::npos);
+}
+
+}  // namespace
+}  // namespace regions
