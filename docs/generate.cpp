@@ -89,8 +89,23 @@ void print_document() {
       "every pixel that the drawing did not change. Sides of the rectangle move outwards to whole "
       "samples of chroma. Boxes are exact; areas and centroids are, too, where the rectangle's "
       "sides "
-      "are multiples of the smaller picture's. Setting one of the five begins a new stream for the "
-      "algorithm: it forgets what it learnt. Not with `depth` or `thresholds`.",
+      "are multiples of the smaller picture's. Setting one of the five begins a new scene for the "
+      "algorithm: it forgets what it learnt, a background model as well as tracks, but ids go on; "
+      "a "
+      "rectangle that only moves allocates nothing. Not with `depth` or `thresholds`.\n\n"
+      "What was learnt of earlier frames is forgotten after a flush, where the picture's size or "
+      "format changes, and where timestamps jump by more than `max-gap`; not for lost frames, nor "
+      "for caps of another frame rate or pixel shape. But for flushes and READY, no id of a track "
+      "is used twice.\n\n"
+      "A frame that is too short for a picture, or an empty one marked as a gap, passes as it came "
+      "and without regions; where the picture is replaced, a blank one leaves, marked as a gap. It "
+      "ends a volume. The first that is no gap gives a warning.\n\n"
+      "The latency of live pipelines is what volumes wait for, known by the caps, and the longest "
+      "work that was seen, with a quarter more; what downstream keeps frames waiting for is no "
+      "part "
+      "of it. Frames too late for downstream (QoS, unless `qos=false`) are left out, of volumes "
+      "all "
+      "or none, of windows none.",
       fields_of(settings), [&](const Field& field) { return field.get(&settings); });
 }
 

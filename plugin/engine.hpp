@@ -2,6 +2,7 @@
 // types. RegionFilter runs any engine; an element's file derives one.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ class Engine {
   virtual int layers() = 0;
   // Takes over the parameters that change only between streams. All below speaks of those in use.
   virtual void adopt() = 0;
+  // Whether that would change any.
+  virtual bool has_others() = 0;
   virtual Output picture_in_use() = 0;
   virtual int layers_in_use() = 0;
   virtual bool makes_regions() const = 0;            // fills Job.table and Job.labels
@@ -71,6 +74,11 @@ class Engine {
   virtual void drop() = 0;
   virtual void take_place(const WorkArea&) {}  // before configure(), whose size is the work's
   virtual void configure(const Setup& setup) = 0;
+  // Another place of the same sizes. No frame is under way.
+  virtual void move(const WorkArea& place) {
+    take_place(place);
+    begin_scene();
+  }
   virtual void enqueue(const Job& job, Queue& queue) = 0;
   virtual void reset() = 0;
   virtual void begin_scene() = 0;
@@ -119,6 +127,11 @@ class EngineOf : public Engine {
   void adopt() override {
     const std::lock_guard lock(mutex_);
     used_ = wanted_;
+  }
+  bool has_others() override {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(
+        fields(), [&](const Field& field) { return field.get(&wanted_) != field.get(&used_); });
   }
   int layers() override {
     const std::lock_guard lock(mutex_);

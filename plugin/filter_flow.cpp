@@ -85,7 +85,7 @@ gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* q
     gboolean live = FALSE;
     GstClockTime min = 0, max = 0;
     gst_query_parse_latency(query, &live, &min, &max);
-    const GstClockTime own = stream.latency();
+    const GstClockTime own = stream.latency().stated();
     if (GST_CLOCK_TIME_IS_VALID(max)) max += own;
     gst_query_set_latency(query, live, min + own, max);
   }

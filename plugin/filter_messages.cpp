@@ -1,6 +1,4 @@
 // What an element's stream tells the application: regions, latency, counts, errors.
-#include <algorithm>
-
 #include "plugin/filter_stream.hpp"
 
 namespace regions {
@@ -28,28 +26,17 @@ GstStructure* FilterStream::stats() const {
   return gst_structure_new(
       "application/x-regions-stats", "frames-in", G_TYPE_UINT64, counts_.in.load(), "frames-out",
       G_TYPE_UINT64, counts_.out.load(), "frames-late", G_TYPE_UINT64, counts_.late.load(),
-      "frames-dropped", G_TYPE_UINT64, counts_.dropped.load(), "latency", G_TYPE_UINT64, latency(),
-      "work-time", G_TYPE_UINT64, counts_.work_time.load(), nullptr);
+      "frames-dropped", G_TYPE_UINT64, counts_.dropped.load(), "latency", G_TYPE_UINT64,
+      latency_.stated(), "work-time", G_TYPE_UINT64, counts_.work_time.load(), nullptr);
 }
 
-void FilterStream::measure(const FrameSlot& slot) {
-  const gint64 took = g_get_monotonic_time() - slot.started();
-  if (took <= latency_) return;
-  // A quarter more than seen, so that the report settles after a few frames.
-  gint64 stated = took + took / 4;
-  if (most_latency_ > 0) stated = std::min<gint64>(stated, most_latency_);
-  if (stated <= latency_) return;
-  latency_ = stated;
+void FilterStream::post_latency() {
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
 }
 
 GstClockTime FilterStream::frame_duration() const {
   const int fps_n = setup_.in.info.fps_n, fps_d = setup_.in.info.fps_d;
   return fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, fps_d, fps_n) : 0;
-}
-
-GstClockTime FilterStream::latency() const {
-  return static_cast<GstClockTime>(latency_.load()) * GST_USECOND;
 }
 
 void FilterStream::report(const std::exception& error) {

@@ -32,10 +32,28 @@ int FilterStream::slots_wanted() const {
 }
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
+  const PictureCaps pictures_in = parse(in), pictures_out = parse(out);
+  const auto frames = ring();
+  if (frames && setup_.backend == backend_ && same_pictures(pictures_in, setup_.in) &&
+      same_pictures(pictures_out, setup_.out) && !has_other_settings() && !engine_->has_others()) {
+    setup_.in = pictures_in;
+    setup_.out = pictures_out;
+    if (latency_.begin(frame_duration(), setup_.depth, frames->slots())) post_latency();
+    return;
+  }
   end();
   engine_->adopt();
   expect_agreement(in, out, engine_->picture_in_use(), engine_->layers_in_use());
-  start(parse(in), parse(out));
+  start(pictures_in, pictures_out);
+}
+
+// Than those of start(), but for those that follow at once.
+bool FilterStream::has_other_settings() const {
+  const FilterSettings now = settings();
+  const auto fields = fields_of(now);
+  return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
+    return !field.live && field.get(&now) != field.get(&started_with_);
+  });
 }
 
 void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
@@ -53,7 +71,8 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
       !engine_->needs_alpha() || setup.in.layout.alpha,
       std::string(name_of(setup.in.layout.format)) + " pictures have no alpha channel to label");
   const int slots = slots_wanted();
-  area_ = settings();
+  started_with_ = settings();
+  area_ = started_with_;
   setup.place = work_area_of(area_, setup.in.layout, setup.in.size);
   expects(setup.place.is_whole() || (setup.depth == 1 && setup.layers == 1),
           "process-scale and the rectangle are of pictures: not with depth or thresholds");
@@ -93,9 +112,9 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
     setup.map_pool = map_pool_.get();
   }
   setup_ = setup;
-  warned_ = false;
-  latency_ = 0;
-  most_latency_ = static_cast<gint64>(frame_duration() / GST_USECOND) * slots * setup.depth;
+  warned_ = warned_of_empty_ = false;
+  const bool forgets = latency_.forget();
+  if (latency_.begin(frame_duration(), setup.depth, slots) || forgets) post_latency();
   auto fresh = std::make_shared<FrameRing>(
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
       FrameRing::Callbacks{
@@ -107,15 +126,26 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   if (shut_) ring_->interrupt();
 }
 
-// Another rectangle or scale is another stream for the algorithm, with the same caps.
+// Another rectangle or scale is another scene for the algorithm, with the same caps. Where sizes
+// stay, so does all memory.
 bool FilterStream::follow_area() {
-  if (static_cast<WorkAreaParams>(settings()) == area_) return true;
+  const WorkAreaParams wanted = settings();
+  if (wanted == area_) return true;
   const GstFlowReturn flow = drain();
   if (flow != GST_FLOW_OK) return true;  // submit() will say so
   try {
     const SlotSetup before = setup_;
-    end();
-    start(before.in, before.out);
+    const WorkArea place = work_area_of(wanted, before.in.layout, before.in.size);
+    if (place.area == before.place.area && place.work == before.place.work) {
+      const Backend::Entry entry(*backend_);
+      engine_->move(place);
+      ring()->move(place);
+      setup_.place = place;
+      area_ = wanted;
+    } else {
+      end();
+      start(before.in, before.out);
+    }
     return true;
   } catch (const std::exception& error) {
     report(error);

@@ -82,13 +82,31 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
       return GST_FLOW_ERROR;
     }
     late_.take_in(output ? output : input);
-    const GstFlowReturn flow = frames->submit(input, output);
+    const bool whole = holds_picture(input, setup_.in);
+    if (!whole) warn_of_empty(input);
+    const GstFlowReturn flow = whole ? frames->submit(input, output) : frames->pass(input, output);
     if (flow == GST_FLOW_OK) ++counts_.in;
     return flow;
   }
   gst_buffer_unref(input);
   if (output) gst_buffer_unref(output);
   return GST_FLOW_NOT_NEGOTIATED;
+}
+
+// As GstVideoFilter does. A gap may be empty.
+void FilterStream::warn_of_empty(GstBuffer* frame) {
+  const size_t bytes = gst_buffer_get_size(frame);
+  if (bytes == 0 && GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_GAP)) return;
+  const std::string what =
+      "a frame of " + std::to_string(bytes) + " bytes holds no " +
+      std::to_string(setup_.in.size.width) + "x" + std::to_string(setup_.in.size.height) + " " +
+      std::string(name_of(setup_.in.layout.format)) + " picture, as its caps promise";
+  if (std::exchange(warned_of_empty_, true)) {
+    GST_WARNING_OBJECT(element_, "%s", what.c_str());
+    return;
+  }
+  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", what.c_str()),
+                      ("such frames pass without being worked on; said once a stream"));
 }
 
 GstFlowReturn FilterStream::drain() {
@@ -230,7 +248,7 @@ GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
 }
 
 GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished) {
-  measure(slot);
+  if (latency_.take(finished.stay)) post_latency();
   if (!slot.warning().empty() && !warned_) {
     warned_ = true;
     GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),

@@ -1,5 +1,5 @@
 // What an element holds from READY to READY: its device, and for the caps of now its slots, pools
-// and measured latency.
+// and latency.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -10,6 +10,7 @@
 #include "plugin/cuda_memory.hpp"
 #include "plugin/frame_ring.hpp"
 #include "plugin/frame_times.hpp"
+#include "plugin/latency.hpp"
 #include "plugin/settings.hpp"
 
 namespace regions {
@@ -36,7 +37,7 @@ class FilterStream {
   // volume all frames are or none. A frame whose time jumps begins a new scene.
   bool leaves_out(const GstBuffer* frame);
   void listen_to_qos(GstEvent* event) { late_.listen(event); }  // any thread
-  // One frame in (both consumed; see FrameSlot::begin).
+  // One frame in (both consumed; see FrameSlot::add). One that holds no picture passes.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   GstFlowReturn drain();
   // Whether the event may go by frames that are held until their volume is full: it says nothing of
@@ -59,13 +60,11 @@ class FilterStream {
   GstBufferPool* propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers);
   // A pool for replaced pictures, or null when any will do.
   GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
-  // Measured time from a frame's coming to its going, with a margin, at most frames-in-flight frame
-  // durations.
-  GstClockTime latency() const;
+  const Latency& latency() const { return latency_; }
 
   // Since READY: frames that came in, left, were late and left out (QoS), or came in and were
-  // dropped (flush, stop, error); latency(); and how long the device worked on those that left. The
-  // caller owns it.
+  // dropped (flush, stop, error); the stated latency; and how long the device worked on those that
+  // left. The caller owns it.
   GstStructure* stats() const;
 
   // Posts an exception as the element error it is.
@@ -74,6 +73,7 @@ class FilterStream {
  private:
   std::shared_ptr<FrameRing> ring() const;
   void start(const PictureCaps& in, const PictureCaps& out);
+  bool has_other_settings() const;
   bool follow_area();  // false: an error was posted
   void end();          // of what start() began
   void begin_scene();
@@ -81,8 +81,9 @@ class FilterStream {
   GstClockTime frame_duration() const;  // by the caps; 0 where they do not tell
   GstFlowReturn push(const FrameSlot& slot, const Finished& finished);
   void post_regions(const Finished& finished);
-  void measure(const FrameSlot& slot);
   GstBuffer* out_of_short_pool(GstBuffer* input, FrameRing& frames) const;
+  void post_latency();
+  void warn_of_empty(GstBuffer* frame);
   int slots_wanted() const;
 
   GstBaseTransform* const element_;
@@ -97,12 +98,12 @@ class FilterStream {
   std::string active_device_ = "none";
 
   SlotSetup setup_;
+  FilterSettings started_with_;
   WorkAreaParams area_;  // in use
   std::shared_ptr<GstBufferPool> map_pool_;
   std::atomic<unsigned> downstream_needs_{0};
-  std::atomic<gint64> latency_{0};       // µs
-  std::atomic<gint64> most_latency_{0};  // µs; 0: no bound known
-  bool warned_ = false;
+  Latency latency_;
+  bool warned_ = false, warned_of_empty_ = false;
   TimeJumps jumps_;
   LateFrames late_;
   int left_out_ = 0;  // frames of the volume that are still to be left out

@@ -67,6 +67,29 @@ PictureCaps parse(const GstCaps* gst_caps) {
   return caps;
 }
 
+bool same_pictures(const PictureCaps& a, const PictureCaps& b) {
+  const GstVideoInfo &one = a.info, &other = b.info;
+  return a.layout.format == b.layout.format && a.size == b.size && a.bytes == b.bytes &&
+         a.cuda == b.cuda && a.color.matrix == b.color.matrix &&
+         a.color.full_range == b.color.full_range &&
+         GST_VIDEO_INFO_INTERLACE_MODE(&one) == GST_VIDEO_INFO_INTERLACE_MODE(&other) &&
+         std::equal(one.offset, one.offset + GST_VIDEO_MAX_PLANES, other.offset) &&
+         std::equal(one.stride, one.stride + GST_VIDEO_MAX_PLANES, other.stride);
+}
+
+bool holds_picture(GstBuffer* buffer, const PictureCaps& caps) {
+  const size_t bytes = gst_buffer_get_size(buffer);
+  const bool is_usual =
+      !gst_buffer_get_video_meta(buffer) || caps.layout.format == PixelFormat::labels32;
+  if (is_usual) return bytes >= caps.bytes;
+  size_t least = 0;  // with a GstVideoMeta rows may lie closer than usual
+  for (int p = 0; p < caps.layout.planes; ++p) {
+    least += row_bytes(caps.layout, p, caps.size) *
+             static_cast<size_t>(row_count(caps.layout, p, caps.size));
+  }
+  return bytes >= least;
+}
+
 MappedPicture::MappedPicture(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags) {
   map(buffer, caps, flags);
 }
@@ -122,6 +145,15 @@ void MappedPicture::unmap() {
     gst_video_frame_unmap(&video_);
   }
   mapped_ = false;
+}
+
+void blank(const Frame& picture) {
+  for (int p = 0; p < picture.layout.planes; ++p) {
+    const size_t bytes = row_bytes(picture.layout, p, picture.size());
+    for (int y = 0; y < row_count(picture.layout, p, picture.size()); ++y) {
+      std::memset(picture.plane[p] + y * picture.pitch[p], 0, bytes);
+    }
+  }
 }
 
 void copy_rows(const ConstFrame& from, const Frame& to, const Workers& workers) {

@@ -23,6 +23,11 @@ struct PictureCaps {
 // Throws InputError naming what is not supported.
 PictureCaps parse(const GstCaps* caps);
 
+// Whether pictures lie and are read alike; frame rates, pixel shapes and the like do not matter.
+bool same_pictures(const PictureCaps& a, const PictureCaps& b);
+// Whether the buffer has as many bytes as its caps promise.
+bool holds_picture(GstBuffer* buffer, const PictureCaps& caps);
+
 // A buffer's picture while it is mapped. Unmaps in the destructor; the buffer must live until then.
 class MappedPicture {
  public:
@@ -48,6 +53,8 @@ class MappedPicture {
   Frame view_;
 };
 
+// Makes every sample 0.
+void blank(const Frame& picture);
 // Copies rows between host frames of one layout and size, on several threads.
 void copy_rows(const ConstFrame& from, const Frame& to, const Workers& workers);
 

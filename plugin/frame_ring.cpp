@@ -1,6 +1,7 @@
 // The frames in flight of one stream.
 #include "plugin/frame_ring.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace regions {
@@ -34,6 +35,21 @@ FrameRing::~FrameRing() {
 
 GstFlowReturn FrameRing::submit(GstBuffer* input, GstBuffer* output) {
   std::unique_lock lock(mutex_);
+  return take_in(input, output, &FrameSlot::add, lock);
+}
+
+GstFlowReturn FrameRing::pass(GstBuffer* input, GstBuffer* output) {
+  std::unique_lock lock(mutex_);
+  const GstFlowReturn begun = begin_filled(lock);
+  if (begun == GST_FLOW_OK) return take_in(input, output, &FrameSlot::pass, lock);
+  gst_buffer_unref(input);
+  if (output) gst_buffer_unref(output);
+  return begun;
+}
+
+GstFlowReturn FrameRing::take_in(GstBuffer* input, GstBuffer* output, Way way,
+                                 std::unique_lock<std::mutex>& lock) {
+  const gint64 asked = g_get_monotonic_time();
   left_.wait(lock,
              [&] { return in_flight_ < places_.size() || interrupted_ || flow_ != GST_FLOW_OK; });
   if (interrupted_ || flow_ != GST_FLOW_OK) {
@@ -41,13 +57,15 @@ GstFlowReturn FrameRing::submit(GstBuffer* input, GstBuffer* output) {
     if (output) gst_buffer_unref(output);
     return interrupted_ ? GST_FLOW_FLUSHING : flow_;
   }
-  FrameSlot& free = *place(in_flight_).slot;
+  Place& next = place(in_flight_);
+  if (!filling_) next.waited = std::max<gint64>(next.done - asked, 0);
+  FrameSlot& free = *next.slot;
   lock.unlock();
 
   bool is_full = false;
   try {
     const Backend::Entry entry(*setup_.backend);
-    is_full = free.add(input, output);
+    is_full = (free.*way)(input, output);
   } catch (const std::exception& error) {
     callbacks_.failed(error);
     lock.lock();
@@ -108,6 +126,11 @@ void FrameRing::finish(Place& place, bool dropping) {
     if (dropping) return place.slot->discard();
     place.slot->finish();
     for (Finished next; (next = place.slot->take()).buffer;) place.finished.push_back(next);
+    place.done = g_get_monotonic_time();
+    const FrameSlot& slot = *place.slot;
+    const Latency::Stay stay = {slot.filled() - slot.started(),
+                                place.done - slot.filled() + place.waited};
+    for (Finished& frame : place.finished) frame.stay = stay;
   } catch (...) {
     place.error = std::current_exception();
   }
@@ -159,15 +182,25 @@ void FrameRing::push_oldest() {
   left_.notify_all();
 }
 
+// A volume that lacks frames, if there is one. The lock is held again if it succeeds.
+GstFlowReturn FrameRing::begin_filled(std::unique_lock<std::mutex>& lock) {
+  if (!filling_ || interrupted_ || flow_ != GST_FLOW_OK) return GST_FLOW_OK;
+  const GstFlowReturn begun = begin(*place(in_flight_).slot, lock);
+  if (!lock.owns_lock()) lock.lock();
+  return begun;
+}
+
 GstFlowReturn FrameRing::drain() {
   std::unique_lock lock(mutex_);
-  if (filling_ && !interrupted_ && flow_ == GST_FLOW_OK) {
-    const GstFlowReturn begun = begin(*place(in_flight_).slot, lock);
-    if (begun != GST_FLOW_OK) return begun;
-    if (!lock.owns_lock()) lock.lock();
-  }
+  const GstFlowReturn begun = begin_filled(lock);
+  if (begun != GST_FLOW_OK) return begun;
   left_.wait(lock, [&] { return in_flight_ == 0 || interrupted_; });
   return interrupted_ ? GST_FLOW_FLUSHING : flow_;
+}
+
+void FrameRing::move(const WorkArea& place) {
+  const std::lock_guard lock(mutex_);
+  setup_.place = place;
 }
 
 bool FrameRing::is_filling() {

@@ -31,6 +31,8 @@ class FrameRing {
   // Puts a frame in (buffers consumed; see FrameSlot::add), waiting for a free slot. Returns the
   // flow of earlier pushes where that is not OK.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
+  // The same for a frame that holds no picture; it ends a part-filled volume.
+  GstFlowReturn pass(GstBuffer* input, GstBuffer* output);
   // Waits until every frame has left, those of a part-filled volume too, or the flow has ended.
   // Returns the flow.
   GstFlowReturn drain();
@@ -39,8 +41,11 @@ class FrameRing {
   // Stops the task and drops all frames. submit() works again afterwards. One thread at a time.
   void flush();
 
+  // For the frames to come, a place of the same sizes. No frame may be under way.
+  void move(const WorkArea& place);
   // Whether a volume has some of its frames, and waits for more.
   bool is_filling();
+  int slots() const { return static_cast<int>(places_.size()); }
   // Frames in the ring, of part-filled volumes too; and the most there can be, with the one that
   // waits for a free slot.
   size_t held();
@@ -53,8 +58,14 @@ class FrameRing {
     size_t frames = 0;               // of the volume, or 1
     std::vector<Finished> finished;  // those that leave
     std::exception_ptr error;        // why the others do not
+    gint64 waited = 0;               // µs its first frame did for the work of the slot's last one
+    gint64 done = 0;                 // monotonic time when its work was, µs
   };
   static void run(gpointer self);
+  using Way = bool (FrameSlot::*)(GstBuffer* input, GstBuffer* output);
+  GstFlowReturn take_in(GstBuffer* input, GstBuffer* output, Way way,
+                        std::unique_lock<std::mutex>& lock);
+  GstFlowReturn begin_filled(std::unique_lock<std::mutex>& lock);
   GstFlowReturn begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock);
   void push_oldest();
   void finish_all();
@@ -62,7 +73,7 @@ class FrameRing {
   Place& place(size_t i) { return places_[(oldest_ + i) % places_.size()]; }
 
   GstPad* const pad_;
-  const SlotSetup setup_;
+  SlotSetup setup_;
   const Callbacks callbacks_;
   std::vector<Place> places_;
   std::vector<Finished> leaving_;  // the task's own

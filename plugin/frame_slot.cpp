@@ -45,7 +45,8 @@ void FrameSlot::guarded(Work work) {
 }
 
 bool FrameSlot::add(GstBuffer* input, GstBuffer* output) {
-  if (!stack_ || stack_->slices() == 0) started_ = g_get_monotonic_time();
+  filled_ = g_get_monotonic_time();
+  if (!stack_ || stack_->slices() == 0) started_ = filled_;
   warning_.clear();
   if (!stack_) {
     output_ = output ? output : input;
@@ -56,7 +57,22 @@ bool FrameSlot::add(GstBuffer* input, GstBuffer* output) {
   return stack_->slices() == setup_.depth;
 }
 
+bool FrameSlot::pass(GstBuffer* input, GstBuffer* output) {
+  started_ = filled_ = g_get_monotonic_time();
+  warning_.clear();
+  passes_ = true;
+  output_ = output ? output : input;
+  input_ = output ? input : nullptr;
+  if (output) {
+    guarded([&] { blank(MappedPicture(output, setup_.out, GST_MAP_WRITE).frame()); });
+    GST_BUFFER_FLAG_SET(output, GST_BUFFER_FLAG_GAP);
+  }
+  return true;
+}
+
 void FrameSlot::begin() {
+  if (passes_) return;
+  if (stack_ && stack_->slices() < setup_.depth) filled_ = g_get_monotonic_time();
   guarded([&] {
     Job job;
     job.slot = index_;
@@ -163,6 +179,8 @@ void FrameSlot::take_back(const Job& job) {
 }
 
 void FrameSlot::finish() {
+  work_time_ = 0;
+  if (passes_) return;
   try {
     queue_->wait();
     work_time_ = queue_->elapsed() / static_cast<int64_t>(frames());
@@ -183,6 +201,11 @@ void FrameSlot::finish() {
 }
 
 Finished FrameSlot::take() {
+  if (passes_) {
+    const Finished passed = {std::exchange(output_, nullptr)};
+    release();
+    return passed;
+  }
   try {
     const std::span<const Region> known = records_.regions(kept_);
     if (!stack_) {
@@ -271,6 +294,7 @@ void FrameSlot::discard() {
 }
 
 void FrameSlot::release() {
+  passes_ = false;
   if (stack_) stack_->release();
   in_map_.unmap();
   out_map_.unmap();

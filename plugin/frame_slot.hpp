@@ -7,6 +7,7 @@
 #include "plugin/attached_mask.hpp"
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
+#include "plugin/latency.hpp"
 #include "plugin/region_meta.hpp"
 #include "plugin/slice_stack.hpp"
 #include "plugin/work_pictures.hpp"
@@ -17,6 +18,7 @@ namespace regions {
 struct Finished {
   GstBuffer* buffer = nullptr;              // the receiver's
   const GstStructure* structure = nullptr;  // its `regions` metadata, if it has any
+  Latency::Stay stay;
 };
 
 class FrameSlot {
@@ -30,6 +32,9 @@ class FrameSlot {
   // Takes `input` (consumed); `output` (consumed) is the buffer to fill where the picture is
   // replaced, else null. Returns whether the slot is full. If it throws, the slot is free again.
   bool add(GstBuffer* input, GstBuffer* output);
+  // Likewise, of a frame that holds no picture, alone in its slot: it leaves as it came, or as a
+  // blank picture that is marked as a gap.
+  bool pass(GstBuffer* input, GstBuffer* output);
   // Puts the work for what was added on the queue. If it throws, the slot is free again.
   void begin();
   // Waits for the work. Throws what went wrong.
@@ -40,13 +45,15 @@ class FrameSlot {
   void discard();
 
   // Of what was added: 1, or a volume's.
-  size_t frames() const { return stack_ ? static_cast<size_t>(stack_->slices()) : 1; }
+  size_t frames() const { return stack_ && !passes_ ? static_cast<size_t>(stack_->slices()) : 1; }
 
   // Known between finish() and the next add().
   uint32_t total_regions() const { return total_; }
   const std::string& warning() const { return warning_; }  // empty if all is well
   int64_t work_time() const { return work_time_; }         // ns the backend took, a frame
-  gint64 started() const { return started_; }              // monotonic time of the first add(), µs
+  // Monotonic times in µs: of the first add(), and of the last or, if more were to come, begin().
+  gint64 started() const { return started_; }
+  gint64 filled() const { return filled_; }
 
  private:
   void bring_in(Job& job);
@@ -72,6 +79,7 @@ class FrameSlot {
   GstBuffer* map_ = nullptr;     // the label map or mask to attach
   AttachedMask mask_;            // what came attached
   MappedPicture in_map_, out_map_;
+  bool passes_ = false;          // there is nothing to work on
   bool copy_rows_back_ = false;  // the result waits in pinned_out_ for finish()
   Attached attached_;
   std::unique_ptr<SliceStack> stack_;   // of volumes, in place of all that
@@ -83,7 +91,7 @@ class FrameSlot {
   uint32_t kept_ = 0;             // regions that have a label
   uint32_t total_ = 0;
   std::string warning_;
-  gint64 started_ = 0;
+  gint64 started_ = 0, filled_ = 0;
   int64_t work_time_ = 0;
 };
 

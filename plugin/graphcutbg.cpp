@@ -31,9 +31,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     const GraphCutBgParams now = params_in_use();
     EngineOf::configure(setup);
     configured_ = true;
-    show(GraphCutPicture::background, now.background_image, {});
-    show(GraphCutPicture::exclusion, now.exclusion_image, {});
-    show(GraphCutPicture::replacement, now.replace_image, place_.picture);
+    show_all();
     if (now.model_location.empty()) return;
     // A byte more than a model has tells that the file is none.
     const size_t most = graphcut::state_bytes(setup.size) + 1;
@@ -45,6 +43,10 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     } else {
       stop_.request_stop();
     }
+  }
+  void move(const WorkArea& place) override {
+    EngineOf::move(place);
+    show_all();
   }
   void finish() override {
     const std::string path = params_in_use().model_location;
@@ -72,6 +74,12 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   // What the backends' make_algorithm makes is one.
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(*algorithm()); }
 
+  void show_all() {
+    const GraphCutBgParams now = params_in_use();
+    show(GraphCutPicture::background, now.background_image, {});
+    show(GraphCutPicture::exclusion, now.exclusion_image, {});
+    show(GraphCutPicture::replacement, now.replace_image, place_.picture);
+  }
   void show(GraphCutPicture which, const std::string& path, Size fit) {
     if (path.empty()) return;
     const PictureFile picture = load_picture(path, fit, stop_.get_token());

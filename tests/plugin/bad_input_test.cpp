@@ -26,22 +26,6 @@ TEST(BadInput, CudaWithoutAGpuIsAClearError) {
   gst_object_unref(bus);
 }
 
-TEST(BadInput, TruncatedBufferIsAClearError) {
-  for (const char* output : {"none", "overlay", "labels"}) {
-    Harness h(std::string("cclabel output=") + output);
-    h.video("NV12", 64, 48);
-    EXPECT_EQ(h.push(std::vector<uint8_t>(100)), GST_FLOW_ERROR) << output;
-    EXPECT_NE(h.error_text().find("100 bytes"), std::string::npos) << output;
-  }
-}
-
-TEST(BadInput, EmptyBufferIsAClearError) {
-  Harness h("cclabel output=none");
-  h.video("GRAY8", 64, 48);
-  gst_harness_push(h.get(), gst_buffer_new());
-  EXPECT_NE(h.error_text(), "");
-}
-
 // A buffer of a picture whose GstVideoMeta says that plane `p` begins at `offset` with such rows.
 GstBuffer* buffer_that_says(const GstVideoInfo& info, guint p, gsize offset, gint stride) {
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr);

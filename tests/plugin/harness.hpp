@@ -84,8 +84,11 @@ class Harness {
     g_error_free(error);
     return text;
   }
-  MessagePtr error_so_far() { return MessagePtr(gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)); }
-  bool has_error() { return MessagePtr(gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)) != nullptr; }
+  MessagePtr message_so_far(GstMessageType type) {
+    return MessagePtr(gst_bus_pop_filtered(bus_, type));
+  }
+  MessagePtr error_so_far() { return message_so_far(GST_MESSAGE_ERROR); }
+  bool has_error() { return error_so_far() != nullptr; }
 
  private:
   GstHarness* harness_ = nullptr;
