@@ -1,4 +1,5 @@
 // Gaps in a stream: what forgets earlier frames and what does not, and that ids are given once.
+#include <algorithm>
 #include <set>
 
 #include "tests/plugin/moving_square.hpp"
