@@ -5,6 +5,7 @@ import os
 import re
 import warnings
 
+from gi.repository import GObject
 from gstreamer import GLib, Gst
 
 GOBJECT = ctypes.CDLL("libgobject-2.0.so.0")
@@ -42,9 +43,10 @@ def made(line, properties=(), device=-1, attach_labels=False):
 def explained(refusal, filtered=None):
     """GStreamer's refusal of a value and, where it names a property that is known, what would do."""
     quoted = re.findall(r"[\"']([^\"']*)[\"']", refusal)
-    elements = filtered.children if filtered else filter(None, map(Gst.ElementFactory.make, quoted))
-    specs = (element.find_property(name) for element in elements for name in quoted)
-    would = next(filter(None, (problem(known, "") for known in specs if known)), None)
+    factories = filter(None, map(Gst.ElementFactory.find, quoted))
+    elements = filtered.children if filtered else [factory.create() for factory in factories]
+    would = next(filter(None, (problem(element, name, "") for element in elements for name in quoted
+                               if has(element, name))), None)
     return f"{refusal}: {would}" if would else refusal
 
 
@@ -70,21 +72,24 @@ def set_property(element, assignment):
         GOBJECT.g_object_set(ctypes.c_void_p(hash(element)), os.fsencode(name), os.fsencode(value),
                              ctypes.c_void_p())
         return
-    wrong = problem(known, value)
+    wrong = problem(element, name, value)
     if wrong:
         raise BadFilter(f"{of} {name}={value}: {wrong}")
     Gst.util_set_object_arg(element, name, value)
 
 
-def problem(known, value):
+def problem(element, name, value):
     """Why a property cannot have a value, or None."""
+    known = element.find_property(name)
     kind = known.value_type
-    if hasattr(known, "enum_class"):
-        nicks = [choice.value_nick for choice in known.enum_class.__enum_values__.values()]
+    # The class of a value lists the others in each version of PyGObject; that of the property does not.
+    if kind.is_a(GObject.TYPE_ENUM):
+        choices = type(element.get_property(name)).__enum_values__.values()
+        nicks = [choice.value_nick for choice in choices]
         return None if value in nicks else "the choices are " + ", ".join(nicks)
-    if hasattr(known, "flags_class"):
-        nicks = [flag for choice in known.flags_class.__flags_values__.values()
-                 for flag in choice.value_nicks]
+    if kind.is_a(GObject.TYPE_FLAGS):
+        choices = type(element.get_property(name)).__flags_values__.values()
+        nicks = [flag for choice in choices for flag in choice.value_nicks]
         return None if set(value.split("+")) <= set(nicks) else "the choices, joined by +, are " + (
             ", ".join(nicks))
     if kind.name == "gboolean":
