@@ -42,6 +42,7 @@ std::optional<PictureMapping> mapping_of(const MatrixTransform& t) {
   mapping.transposed = transposed;
   mapping.x = axis_of(m[0][other], m[0][2], in[other], t.out.x, t.out.w);
   mapping.y = axis_of(m[1][1 - other], m[1][2], in[1 - other], t.out.y, t.out.h);
+  mapping.from = size_of(t.in_info);
   mapping.to = size_of(t.out_info);
   return mapping;
 }
@@ -72,23 +73,17 @@ std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& t) {
   PictureMapping mapping;
   mapping.x = {static_cast<double>(out.width) / in.width, 0, 0, out.width};
   mapping.y = {static_cast<double>(out.height) / in.height, 0, 0, out.height};
+  mapping.from = in;
   mapping.to = out;
   return mapping;
 }
 
-struct Told {
-  std::optional<PictureMapping> mapping;
-  Size in;
-};
-
-Told told(GQuark type, gpointer data) {
+std::optional<PictureMapping> told(GQuark type, gpointer data) {
   if (type == g_quark_from_static_string("gst-video-matrix")) {
-    const auto& matrix = *static_cast<const MatrixTransform*>(data);
-    return {mapping_of(matrix), size_of(matrix.in_info)};
+    return mapping_of(*static_cast<const MatrixTransform*>(data));
   }
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) {
-    const auto& scale = *static_cast<const GstVideoMetaTransform*>(data);
-    return {mapping_of(scale), size_of(scale.in_info)};
+    return mapping_of(*static_cast<const GstVideoMetaTransform*>(data));
   }
   return {};
 }
@@ -96,15 +91,18 @@ Told told(GQuark type, gpointer data) {
 }  // namespace
 
 bool PictureMapping::only_scales() const {
-  const auto whole = [](const AxisMapping& axis, int size) {
-    return axis.scale > 0 && axis.shift == 0 && axis.low == 0 && axis.high == size;
+  constexpr double kRounding = 0.01;  // pixels
+  const auto whole = [](const AxisMapping& axis, int before, int after) {
+    return axis.shift == 0 && axis.low == 0 && axis.high == after &&
+           std::abs(axis.scale * before - after) < kRounding;
   };
-  return !transposed && whole(x, to.width) && whole(y, to.height);
+  return !transposed && whole(x, from.width, to.width) && whole(y, from.height, to.height);
 }
 
 std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, int layers) {
-  auto [mapping, in] = told(type, data);
-  if (!mapping || in.width <= 0 || in.height <= 0) return {};
+  std::optional<PictureMapping> mapping = told(type, data);
+  if (!mapping || mapping->from.width <= 0 || mapping->from.height <= 0) return {};
+  Size in = mapping->from;
   if (layers > 1 && int64_t{from.height} * layers == in.height) {
     if (!mapping->only_scales() || mapping->to.height % layers != 0) return {};
     mapping->to.height /= layers;
@@ -116,6 +114,7 @@ std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, 
   AxisMapping& along_y = mapping->transposed ? mapping->x : mapping->y;
   along_x.scale *= static_cast<double>(in.width) / from.width;
   along_y.scale *= static_cast<double>(in.height) / from.height;
+  mapping->from = from;
   return mapping;
 }
 

@@ -23,7 +23,7 @@ struct AxisMapping {
 struct PictureMapping {
   bool transposed = false;  // x of the result comes from y of the source
   AxisMapping x, y;
-  Size to;
+  Size from, to;
 
   bool mirrors() const { return x.scale < 0 || y.scale < 0; }
   // The whole picture became the whole of the result, as it stands.

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "plugin/analytics_library.hpp"
+#include "plugin/analytics_meta.hpp"
 #include "plugin/region_structure.hpp"
 #include "plugin/region_transform.hpp"
 #include "plugin/standard_metas.hpp"
@@ -60,6 +62,7 @@ GValue array_of(std::span<const StructurePtr> structures) {
 
 // The tags of region-of-interest metas, so that elements treat both alike.
 void register_region_meta() {
+  AnalyticsLibrary::find();  // opened before the first frame
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
                                 GST_META_TAG_VIDEO_SIZE_STR, nullptr};
   if (!gst_meta_get_info(kRegionMeta)) {
@@ -75,7 +78,11 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
   remove_standard_metas(buffer);
   const std::span<StructurePtr> structures = pool.lend(buffer, findings.regions.size());
   write_structures(findings, workers, structures, [&] {
-    attach_standard_metas(buffer, summary_of(findings.size, findings.regions, findings.first_seen));
+    Summary summary = summary_of(findings.size, findings.regions, findings.first_seen);
+    if (findings.layers == 1) summary.labels = findings.labels;
+    summary.labels_format = findings.labels_format;
+    summary.labels_size = findings.size;
+    attach_standard_metas(buffer, summary);
   });
   // After the standard ones, as it is transformed after them then.
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
@@ -107,6 +114,7 @@ void release_labels(GstBuffer* buffer) {
   if (!meta) return;
   gst_structure_remove_fields(gst_custom_meta_get_structure(meta), "labels", "labels-format",
                               "labels-width", "labels-height", nullptr);
+  remove_segmentation(buffer);
 }
 
 void renew_standard_metas(GstBuffer* buffer) {
@@ -116,7 +124,11 @@ void renew_standard_metas(GstBuffer* buffer) {
   Attached attached;
   read(buffer, size, attached);
   remove_standard_metas(buffer);
-  attach_standard_metas(buffer, summary_of(size, attached.regions, attached.first_seen));
+  Summary summary = summary_of(size, attached.regions, attached.first_seen);
+  if (!gst_structure_has_field(s, "layers")) summary.labels = attached.labels;
+  summary.labels_format = attached.labels_format;
+  summary.labels_size = attached.labels_size;
+  attach_standard_metas(buffer, summary);
 }
 
 bool read(GstBuffer* buffer, Size size, Attached& attached) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "plugin/analytics_meta.hpp"
 #include "plugin/picture_mapping.hpp"
 #include "plugin/region_meta.hpp"
 #include "plugin/standard_metas.hpp"
@@ -40,8 +41,8 @@ struct Pixels {
   int first = 0, count = 0;
 };
 Pixels seen(const AxisMapping& axis, Interval interval) {
-  // What is a whole number but for rounding counts as one.
-  constexpr double kRounding = 1e-6;
+  // What is a whole number but for rounding counts as one; GStreamer's matrices are of floats.
+  constexpr double kRounding = 1e-3;
   const auto edge = [](double e) { return static_cast<int>(std::floor(e + kRounding)); };
   if (interval.high <= axis.low || interval.low >= axis.high) return {};
   const int first = std::max(edge(interval.low), axis.low);
@@ -167,7 +168,9 @@ void move_regions(GstBuffer* to, const GstStructure* from, const PictureMapping&
 void transform(GstBuffer* to, const GstStructure* structure, GstBuffer* from, GQuark type,
                gpointer data) {
   if (GST_META_TRANSFORM_IS_COPY(type)) {
-    copy_fields(to, structure, holds_picture(to, from));
+    const bool with_labels = holds_picture(to, from);
+    copy_fields(to, structure, with_labels);
+    if (!with_labels) remove_segmentation(to);
     return;
   }
   const Size size = {int_in(structure, "width", 0), int_in(structure, "height", 0)};

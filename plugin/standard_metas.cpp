@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "plugin/analytics_meta.hpp"
 #include "plugin/region_structure.hpp"
 
 namespace regions {
@@ -73,7 +74,8 @@ Summary summary_of(Size size, std::span<const Region> regions,
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = {~regions[i].area, i};
   const size_t count = std::min(order.size(), kMost);
   std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end());
-  Summary summary = {size, {}, {}};
+  Summary summary;
+  summary.size = size;
   summary.regions.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const uint32_t index = order[i].second;
@@ -85,6 +87,7 @@ Summary summary_of(Size size, std::span<const Region> regions,
 
 void attach_standard_metas(GstBuffer* buffer, const Summary& summary) {
   attach_rois(buffer, summary);
+  attach_analytics(buffer, summary);
 }
 
 namespace {
@@ -121,6 +124,9 @@ void copy_rois(GstBuffer* to, GstBuffer* from) {
       to);
 }
 
-void remove_standard_metas(GstBuffer* buffer) { remove_rois(buffer); }
+void remove_standard_metas(GstBuffer* buffer) {
+  remove_rois(buffer);
+  remove_analytics(buffer);
+}
 
 }  // namespace regions

@@ -9,6 +9,7 @@
 //     box, 0..1 of
 //                the picture
 //     object_id, id=(int) the track, where regions are tracked
+//   GstAnalyticsRelationMeta      where GStreamer has it (1.24), see analytics_meta.hpp
 // clang-format on
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "core/format.hpp"
 #include "core/region.hpp"
 
 namespace regions {
@@ -25,6 +27,9 @@ struct Summary {
   Size size;  // that the regions' coordinates count
   std::vector<Region> regions;
   std::vector<GstClockTime> first_seen;  // of each region's track; empty where nothing is tracked
+  GstBuffer* labels = nullptr;           // borrowed; null if none is attached or it has layers
+  PixelFormat labels_format = PixelFormat::labels32;
+  Size labels_size;
 };
 
 // Of the regions and the first frames of their tracks (as many, or none) those of the largest, the
