@@ -76,6 +76,9 @@ class Queue {
   virtual int64_t elapsed() const = 0;
   // A backend's own handle: cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }
+  // Work from here on begins when what has been put on that stream is done: a native handle of the
+  // same device and context, of others' making.
+  virtual void follow(void* /*native*/) {}
 
   // Between a picture and a smaller one, all in the backend's memory, see core/resampling.hpp.
   // Means of `from`, into a picture of the same format and at most its size.
@@ -93,6 +96,12 @@ class Backend {
   virtual BackendKind kind() const = 0;
   // "cpu: 2 threads", "cuda:0 NVIDIA H200".
   virtual std::string description() const = 0;
+  // Its number among the devices of its kind.
+  virtual int device() const { return 0; }
+  // Whether what either allocates can be worked on by the other.
+  bool shares_memory(const Backend& other) const {
+    return memory() == other.memory() && device() == other.device();
+  }
   // Where its algorithms read and write pictures.
   virtual Memory memory() const = 0;
   // Work of a higher priority goes first where devices know such: 0 is the lowest, 5 the highest.

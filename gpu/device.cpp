@@ -122,6 +122,12 @@ class CudaQueue : public Queue {
   }
   int64_t elapsed() const override { return elapsed_; }
   void* native() const override { return stream_; }
+  void follow(void* native) override {
+    if (!joint_)
+      check(cudaEventCreateWithFlags(&joint_, cudaEventDisableTiming), "creating an event");
+    check(cudaEventRecord(joint_, static_cast<cudaStream_t>(native)), "recording an event");
+    check(cudaStreamWaitEvent(stream_, joint_), "following a stream");
+  }
 
  private:
   // Events that tell the time cost the driver as much as kernels: with a pair for each frame
@@ -137,7 +143,7 @@ class CudaQueue : public Queue {
   }
   void mark(cudaEvent_t event) { check(cudaEventRecord(event, stream_), "recording an event"); }
   void release() {
-    for (cudaEvent_t event : {begin_, timed_end_, end_}) {
+    for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
       if (event) cudaEventDestroy(event);
     }
     cudaStreamDestroy(stream_);
@@ -152,14 +158,15 @@ class CudaQueue : public Queue {
   std::shared_ptr<Backend> backend_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
-  uint64_t frames_ = 0;    // that were started
-  bool is_timed_ = false;  // the one under way
-  int64_t elapsed_ = 0;    // by the last that was
+  cudaEvent_t joint_ = nullptr;  // on the streams that are followed
+  uint64_t frames_ = 0;          // that were started
+  bool is_timed_ = false;        // the one under way
+  int64_t elapsed_ = 0;          // by the last that was
 };
 
 class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {
  public:
-  CudaBackend(int ordinal, CUcontext context) : context_(context) {
+  CudaBackend(int ordinal, CUcontext context) : context_(context), ordinal_(ordinal) {
     Entry entry(*this);
     cudaDeviceProp properties;
     check(cudaGetDeviceProperties(&properties, ordinal), "asking for the GPU's properties");
@@ -167,6 +174,7 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   }
   BackendKind kind() const override { return BackendKind::cuda; }
   std::string description() const override { return description_; }
+  int device() const override { return ordinal_; }
   Memory memory() const override { return Memory::device; }
   std::unique_ptr<Queue> make_queue(int priority) override {
     Entry entry(*this);
@@ -212,6 +220,7 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   }
 
   CUcontext context_;
+  int ordinal_;
   std::string description_;
 };
 

@@ -11,7 +11,7 @@ void expect_mask(const Attached& attached) {
           "a frame came without a mask or label map; put an element that attaches one upstream");
 }
 
-ConstFrame AttachedMask::hold(const Attached& attached, Memory preferred) {
+ConstFrame AttachedMask::hold(const Attached& attached, const Backend& backend) {
   drop();
   const Layout& layout = layout_of(attached.labels_format);
   const size_t row = static_cast<size_t>(attached.labels_size.width) * layout.sample_bytes;
@@ -20,18 +20,20 @@ ConstFrame AttachedMask::hold(const Attached& attached, Memory preferred) {
       layout.planes == 1 && layout.channels == 1 && gst_buffer_get_size(attached.labels) >= bytes,
       "the attached label map is not a label map of its size");
   buffer_ = gst_buffer_ref(attached.labels);
-  DeviceData where = device_data(buffer_);
-  if (!where.data || where.memory != preferred) {
+  const DeviceData there = device_data(buffer_);
+  const void* data = there.data;
+  const bool stays = data && there.backend->shares_memory(backend);
+  if (!stays) {
     expects(gst_buffer_map(buffer_, &map_, GST_MAP_READ), "the attached label map is unreadable");
-    where = {map_.data, Memory::host};
+    data = map_.data;
   }
   ConstFrame mask;
-  mask.plane[0] = static_cast<const std::byte*>(where.data);
+  mask.plane[0] = static_cast<const std::byte*>(data);
   mask.pitch[0] = static_cast<ptrdiff_t>(row);
   mask.width = attached.labels_size.width;
   mask.height = attached.labels_size.height;
   mask.layout = layout;
-  mask.memory = where.memory;
+  mask.memory = stays ? backend.memory() : Memory::host;
   expects_aligned(mask, "the attached label map");
   return mask;
 }

@@ -223,8 +223,7 @@ DeviceData device_data(GstBuffer* buffer) {
   if (gst_buffer_n_memory(buffer) != 1) return {};
   GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
   if (!gst_memory_is_type(memory, kDeviceType)) return {};
-  return {reinterpret_cast<BlockMemory*>(memory)->block->data(),
-          on_device(memory) ? Memory::device : Memory::host};
+  return {reinterpret_cast<BlockMemory*>(memory)->block->data(), owner(memory)->backend->get()};
 }
 
 }  // namespace regions

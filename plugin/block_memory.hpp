@@ -40,11 +40,11 @@ GstBuffer* acquire(GstBufferPool* pool, const char* what);
 // Whether the buffer is one memory from make_pinned_pool.
 bool is_pinned(GstBuffer* buffer);
 
-// Where the bytes of a buffer from make_device_pool lie, and in which kind of memory; null for
+// Where the bytes of a buffer from make_device_pool lie, and of which backend's memory; null for
 // other buffers.
 struct DeviceData {
   void* data = nullptr;
-  Memory memory = Memory::host;
+  const Backend* backend = nullptr;  // lives as long as the buffer
 };
 DeviceData device_data(GstBuffer* buffer);
 

@@ -1,8 +1,11 @@
-// GStreamer's CUDA memory and contexts, as they are in 1.22 and newer.
+// GStreamer's CUDA memory and contexts.
 #include "plugin/cuda_memory.hpp"
+
+#include <map>
 
 #include "core/error.hpp"
 #include "core/placement.hpp"
+#include "plugin/cuda_library.hpp"
 
 #if REGIONS_CUDA
 #include "gpu/device.hpp"
@@ -11,68 +14,41 @@
 namespace regions {
 namespace {
 
+#if !REGIONS_CUDA
+int cuda_device_count() { return 0; }
+void* primary_context(int) { return nullptr; }
+#endif
+
 // Of all elements of this process.
-[[maybe_unused]] Placement& placement() {
+Placement& placement() {
   static Placement one;
   return one;
 }
 
-}  // namespace
-
-void CudaContext::settle(int device, bool is_counted) {
-  device_ = device;
-  if (!is_counted) placement().enter(device);
-  settled_ = true;
-}
-
-void CudaContext::release() {
-  gst_clear_object(&context_);
-  if (settled_) placement().leave(device_);
-  settled_ = false;
-}
-
-}  // namespace regions
-
-#if REGIONS_CUDA_MEMORY
-#include <gst/cuda/gstcudabufferpool.h>
-#include <gst/cuda/gstcudacontext.h>
-#include <gst/cuda/gstcudaloader.h>
-#include <gst/cuda/gstcudamemory.h>
-#include <gst/cuda/gstcudautils.h>
-
-#include <map>
-#include <mutex>
-
-namespace regions {
-namespace {
-
-GstCudaContext* cast(GstObject* context) { return reinterpret_cast<GstCudaContext*>(context); }
-
-int device_of(GstCudaContext* context) {
-  guint id = 0;
-  g_object_get(context, "cuda-device-id", &id, nullptr);
-  return static_cast<int>(id);
+// Takes the reference.
+CudaContextRef owned(GstObject* context) {
+  return context ? CudaContextRef(context, [](GstObject* o) { gst_object_unref(o); }) : nullptr;
 }
 
 // libgstcuda's own contexts are not the primary one, so kernels of different pipelines would not
 // overlap. One wrapped primary context a device serves the whole process; it is never freed.
-GstCudaContext* shared_primary(int device) {
+CudaContextRef shared_primary(int device) {
   static std::mutex mutex;
-  static std::map<int, GstCudaContext*> contexts;
+  static std::map<int, GstObject*> contexts;
   const std::lock_guard lock(mutex);
-  GstCudaContext*& context = contexts[device];
+  GstObject*& context = contexts[device];
   if (!context) {
-    context = gst_cuda_context_new_wrapped(static_cast<CUcontext>(primary_context(device)), device);
+    context = cuda_library()->wrap(primary_context(device), device);
     if (!context)
       throw DeviceError("GStreamer cannot wrap the context of cuda:" + std::to_string(device));
     GST_OBJECT_FLAG_SET(context, GST_OBJECT_FLAG_MAY_BE_LEAKED);
   }
-  return GST_CUDA_CONTEXT(gst_object_ref(context));
+  return owned(GST_OBJECT_CAST(gst_object_ref(context)));
 }
 
 // Asks the neighbours on all pads, then the bins and the application.
 void ask_for_offers(GstElement* element) {
-  GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+  GstQuery* query = gst_query_new_context(kCudaContextType);
   const auto ask = [](GstElement*, GstPad* pad, gpointer data) -> gboolean {
     auto* asked = static_cast<GstQuery*>(data);
     return !gst_pad_peer_query(pad, asked);
@@ -83,74 +59,159 @@ void ask_for_offers(GstElement* element) {
     gst_query_parse_context(query, &offer);
     if (offer) gst_element_set_context(element, offer);
   } else {
-    gst_element_post_message(
-        element, gst_message_new_need_context(GST_OBJECT(element), GST_CUDA_CONTEXT_TYPE));
+    gst_element_post_message(element,
+                             gst_message_new_need_context(GST_OBJECT(element), kCudaContextType));
   }
   gst_query_unref(query);
 }
 
-void offer_to_all(GstElement* element, GstCudaContext* cuda) {
-  GstContext* context = gst_context_new(GST_CUDA_CONTEXT_TYPE, TRUE);
-  gst_structure_set(gst_context_writable_structure(context), GST_CUDA_CONTEXT_TYPE,
-                    GST_TYPE_CUDA_CONTEXT, cuda, "cuda-device-id", G_TYPE_UINT,
-                    static_cast<guint>(device_of(cuda)), nullptr);
+void offer_to_all(GstElement* element, GstObject* cuda) {
+  GstContext* context = cuda_library()->offer(cuda);
   gst_element_set_context(element, context);
   gst_element_post_message(element, gst_message_new_have_context(GST_OBJECT(element), context));
 }
 
+// The buffer's memory if it is CUDA memory, else null.
+CudaMemory* cuda_memory_of(GstBuffer* buffer) {
+  const CudaLibrary* library = cuda_library();
+  GstMemory* memory = gst_buffer_n_memory(buffer) > 0 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
+  return library && memory && library->is_memory(memory) ? reinterpret_cast<CudaMemory*>(memory)
+                                                         : nullptr;
+}
+
 }  // namespace
 
-bool built_with_cuda_memory() { return true; }
+bool built_with_cuda_memory() {
+#if REGIONS_CUDA
+  return true;
+#else
+  return false;
+#endif
+}
+bool takes_cuda_memory() { return built_with_cuda_memory() && cuda_library(); }
 
 const char* cuda_memory_formats() {
   return "{ NV12, I420, P010_10LE, RGBA, BGRA, RGBx, BGRx, RGB, BGR, YUY2, UYVY }";
 }
 
-GstMapFlags cuda_map_flags(GstMapFlags flags) {
-  return static_cast<GstMapFlags>(flags | GST_MAP_CUDA);
+GstMapFlags cuda_map_flags(GstMapFlags flags) { return static_cast<GstMapFlags>(flags | kMapCuda); }
+
+int device_of(GstObject* cuda_context) {
+  guint id = 0;
+  g_object_get(cuda_context, "cuda-device-id", &id, nullptr);
+  return static_cast<int>(id);
+}
+
+void* handle_of(GstObject* cuda_context) { return cuda_library()->handle(cuda_context); }
+
+CudaContextRef CudaContext::context() const {
+  const std::lock_guard lock(mutex_);
+  return context_;
+}
+
+int CudaContext::device() const {
+  const std::lock_guard lock(mutex_);
+  return device_;
+}
+
+void CudaContext::settle(int device, bool is_counted) {
+  const std::lock_guard lock(mutex_);
+  if (settled_ && !is_counted && device == device_) return;
+  if (settled_) placement().leave(device_);
+  if (!is_counted) placement().enter(device);
+  device_ = device;
+  settled_ = true;
+}
+
+void CudaContext::release() {
+  const std::lock_guard lock(mutex_);
+  context_.reset();
+  if (settled_) placement().leave(device_);
+  settled_ = false;
 }
 
 void CudaContext::take_offer(GstElement* element, GstContext* offer, int device_id) {
-  // Every other call into libgstcuda aborts without a driver.
-  if (!gst_cuda_load_library()) return;
-  auto* context = context_ ? cast(context_) : nullptr;
-  gst_cuda_handle_set_context(element, offer, device_id, &context);
-  context_ = GST_OBJECT_CAST(context);
+  const bool is_cuda = offer && gst_context_has_context_type(offer, kCudaContextType);
+  if (!is_cuda || !takes_cuda_memory()) return;
+  const std::lock_guard lock(mutex_);
+  if (context_) return;
+  GstObject* taken = nullptr;
+  cuda_library()->take_offer(element, offer, device_id, &taken);
+  context_ = owned(taken);
 }
 
 bool CudaContext::answer(GstElement* element, GstQuery* query) {
-  return context_ && gst_cuda_handle_context_query(element, query, cast(context_));
+  const CudaContextRef mine = context();
+  return mine && cuda_library()->answer(element, query, mine.get());
 }
 
 void* CudaContext::acquire(GstElement* element, int device_id) {
-  if (cuda_device_count() == 0 || !gst_cuda_load_library()) {
-    throw DeviceError("there is no CUDA device, or no driver for it");
+  const int devices = cuda_device_count();
+  if (devices == 0) {
+    throw DeviceError("there is no CUDA device, no driver for it, or this build lacks CUDA");
   }
-  gst_cuda_memory_init_once();
-  if (!context_) ask_for_offers(element);
-  if (context_ && device_id >= 0 && device_of(cast(context_)) != device_id) release();
-  const bool chooses = !context_ && device_id < 0;
-  if (chooses) settle(placement().place(cuda_device_count()), true);
-  if (!context_) {
-    GstCudaContext* primary = shared_primary(chooses ? device_ : device_id);
-    context_ = GST_OBJECT_CAST(primary);
-    offer_to_all(element, primary);
+  const bool has_library = takes_cuda_memory();
+  if (has_library && !context()) ask_for_offers(element);
+  const CudaContextRef offered = context();
+  if (offered && (device_id < 0 || device_of(offered.get()) == device_id)) {
+    settle(device_of(offered.get()), false);
+    return handle_of(offered.get());
   }
-  // offer_to_all() lets the element see its own offer, or a bin's older one.
-  const int device = device_of(cast(context_));
-  if (settled_ && device != device_) {
-    placement().leave(device_);
-    settled_ = false;
-  }
-  if (!settled_) settle(device, false);
-  return gst_cuda_context_get_handle(cast(context_));
+  const int device = device_id < 0 ? placement().place(devices) : device_id;
+  settle(device, device_id < 0);
+  if (!has_library) return primary_context(device);
+  move_to(shared_primary(device));
+  offer_to_all(element, context().get());
+  return handle_of(context().get());
 }
 
-GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) const {
-  GstBufferPool* pool = gst_cuda_buffer_pool_new(cast(context_));
+CudaContextRef CudaContext::peer_elsewhere(GstPad* pad) const {
+  GstObject* context = nullptr;
+  GstQuery* query = gst_query_new_context(kCudaContextType);
+  if (takes_cuda_memory() && gst_pad_peer_query(pad, query)) {
+    GstContext* answer = nullptr;
+    gst_query_parse_context(query, &answer);
+    if (answer) {
+      gst_structure_get(gst_context_get_structure(answer), kCudaContextType,
+                        cuda_library()->context_type(), &context, nullptr);
+    }
+  }
+  gst_query_unref(query);
+  CudaContextRef found = owned(context);
+  return found && device_of(found.get()) != device() ? found : nullptr;
+}
+
+CudaContextRef CudaContext::elsewhere(GstBuffer* buffer) const {
+  const CudaMemory* memory = cuda_memory_of(buffer);
+  if (!memory || memory->context == context().get() || device_of(memory->context) == device()) {
+    return nullptr;
+  }
+  return owned(GST_OBJECT_CAST(gst_object_ref(memory->context)));
+}
+
+void CudaContext::move_to(const CudaContextRef& context) {
+  settle(device_of(context.get()), false);
+  const std::lock_guard lock(mutex_);
+  context_ = context;
+}
+
+// Producers that know streams then put their work on this one and do not wait for it; see
+// await_producer().
+GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers,
+                                      bool is_ours) const {
+  const CudaLibrary& library = *cuda_library();
+  const CudaContextRef mine = context();
+  GstBufferPool* pool = library.new_pool(mine.get());
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), min_buffers, 0);
+  if (GstMiniObject* stream = library.new_stream ? library.new_stream(mine.get()) : nullptr) {
+    library.set_stream(config, stream);
+    gst_mini_object_unref(stream);
+  }
+  // Encoders (NVENC) and other processes cannot take memory that is allocated in a stream's order,
+  // which is the default where a pool has a stream.
+  if (library.set_stream_ordered) library.set_stream_ordered(config, is_ours);
   if (!gst_buffer_pool_set_config(pool, config)) {
     gst_object_unref(pool);
     throw DeviceError("a pool of CUDA memory cannot be set up");
@@ -158,45 +219,27 @@ GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_
   return pool;
 }
 
-void CudaContext::expect_reachable(GstBuffer* buffer) const {
-  GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
-  expects(memory && gst_is_cuda_memory(memory), "the caps say CUDA memory, the buffer is not");
-  const int there = device_of(GST_CUDA_MEMORY_CAST(memory)->context);
-  expects(there == device_, "frames lie on cuda:" + std::to_string(there) +
-                                ", this element runs on cuda:" + std::to_string(device_) +
-                                "; set cuda-device-id");
-#if GST_CHECK_VERSION(1, 24, 0)
-  gst_cuda_memory_sync(GST_CUDA_MEMORY_CAST(memory));  // before 1.24 producers did so themselves
-#endif
-}
-
-}  // namespace regions
-
-#else  // no libgstcuda
-
-namespace regions {
-
-bool built_with_cuda_memory() { return false; }
-const char* cuda_memory_formats() { return ""; }
-GstMapFlags cuda_map_flags(GstMapFlags flags) { return flags; }
-void CudaContext::take_offer(GstElement*, GstContext*, int) {}
-bool CudaContext::answer(GstElement*, GstQuery*) { return false; }
-GstBufferPool* CudaContext::make_pool(GstCaps*, size_t, unsigned) const { return nullptr; }
-void CudaContext::expect_reachable(GstBuffer*) const {}
-
-void* CudaContext::acquire(GstElement*, int device_id) {
-#if REGIONS_CUDA
-  if (cuda_device_count() > 0) {
-    const bool chooses = device_id < 0;
-    settle(chooses ? placement().place(cuda_device_count()) : device_id, chooses);
-    return primary_context(device_);
+void CudaContext::await_producer(GstBuffer* buffer, Queue& queue) const {
+  CudaMemory* memory = cuda_memory_of(buffer);
+  expects(memory != nullptr, "the caps say CUDA memory, the buffer is not");
+  const int there = device_of(memory->context);
+  expects(there == device(), "frames lie on cuda:" + std::to_string(there) +
+                                 ", cuda-device-id asks for cuda:" + std::to_string(device()) +
+                                 "; -1 follows the frames");
+  const CudaLibrary& library = *cuda_library();
+  if (!library.new_stream) return;  // before streams producers waited themselves
+  GstMiniObject* stream = library.stream_of(memory);
+  if (!stream || !GST_MEMORY_FLAG_IS_SET(memory, kNeedSync)) return;
+  if (library.handle(memory->context) == handle_of(context().get())) {
+    queue.follow(library.stream_handle(stream));
+  } else {
+    library.sync(memory);  // no event goes from one context to another
   }
-#else
-  (void)device_id;
-#endif
-  throw DeviceError("there is no CUDA device, no driver for it, or this build lacks CUDA");
+}
+
+void mark_complete(GstBuffer* buffer) {
+  CudaMemory* memory = cuda_memory_of(buffer);
+  if (memory) GST_MINI_OBJECT_FLAG_UNSET(memory, kNeedSync);
 }
 
 }  // namespace regions
-
-#endif

@@ -1,16 +1,22 @@
-// Everything about GStreamer's CUDA memory and contexts, and the only file that tests GStreamer's
-// version for it. Built without libgstcuda it answers "no" everywhere.
+// Everything about GStreamer's CUDA memory and contexts. Where GStreamer's library for them is
+// absent, frames come and go in system memory only.
 #pragma once
 
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <memory>
+#include <mutex>
+
+#include "core/backend.hpp"
+
 namespace regions {
 
 inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
 
-// Whether frames in CUDA memory can be taken and given at all (as built, not as found).
+// Whether frames in CUDA memory can be taken and given at all: by this build, and on this machine.
 bool built_with_cuda_memory();
+bool takes_cuda_memory();
 
 // The formats that CUDA memory carries here, for caps; GRAY is not among them in any version.
 const char* cuda_memory_formats();
@@ -18,8 +24,13 @@ const char* cuda_memory_formats();
 // The flags that map a buffer on the device rather than on the host.
 GstMapFlags cuda_map_flags(GstMapFlags flags);
 
+// A GstCudaContext.
+using CudaContextRef = std::shared_ptr<GstObject>;
+int device_of(GstObject* cuda_context);
+void* handle_of(GstObject* cuda_context);  // its CUcontext
+
 // The CUDA context one element uses: the one that others offer, else the device's primary context,
-// wrapped once per process and offered to all.
+// wrapped once per process and offered to all. Any thread may call any of this.
 class CudaContext {
  public:
   CudaContext() = default;
@@ -36,19 +47,33 @@ class CudaContext {
   void* acquire(GstElement* element, int device_id);
   void release();
 
-  // Device number of the context acquired.
-  int device() const { return device_; }
-  // A pool of CUDA memory buffers on this context. The caller owns it; it is inactive.
-  GstBufferPool* make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) const;
-  // Throws InputError if the buffer lies in another device's memory or in no CUDA memory.
-  void expect_reachable(GstBuffer* buffer) const;
+  // The context that the pad's peer works with, or that the buffer lies in, if it is another
+  // device's than this one; else null.
+  CudaContextRef peer_elsewhere(GstPad* pad) const;
+  CudaContextRef elsewhere(GstBuffer* buffer) const;
+  // Uses this one from now on.
+  void move_to(const CudaContextRef& context);
+
+  // Device number of the context in use.
+  int device() const;
+  // A pool of CUDA memory buffers on this context; `is_ours` if they never leave the element for
+  // others downstream. The caller owns it; it is inactive.
+  GstBufferPool* make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers, bool is_ours) const;
+  // Of a buffer that is mapped on the device: later work on the queue begins when its producer's is
+  // done. Throws InputError if the buffer lies in another device's memory or in no CUDA memory.
+  void await_producer(GstBuffer* buffer, Queue& queue) const;
 
  private:
+  CudaContextRef context() const;
   void settle(int device, bool is_counted);
 
-  GstObject* context_ = nullptr;  // a GstCudaContext
+  mutable std::mutex mutex_;  // guards what follows
+  CudaContextRef context_;
   int device_ = 0;
   bool settled_ = false;  // counts as one of the device's elements
 };
+
+// Nothing is under way any more on a buffer that was mapped on the device to be written.
+void mark_complete(GstBuffer* buffer);
 
 }  // namespace regions

@@ -23,6 +23,14 @@ std::shared_ptr<Backend> shared_backend(void* context, Make make) {
   return backend;
 }
 
+std::shared_ptr<Backend> cuda_backend([[maybe_unused]] int device, [[maybe_unused]] void* context) {
+#if REGIONS_CUDA
+  return shared_backend(context, [&] { return make_cuda_backend(device, context); });
+#else
+  return nullptr;  // CudaContext has thrown
+#endif
+}
+
 }  // namespace
 
 std::shared_ptr<Backend> choose_backend(GstElement* element, const FilterSettings& settings,
@@ -30,11 +38,7 @@ std::shared_ptr<Backend> choose_backend(GstElement* element, const FilterSetting
   if (settings.device != Device::cpu) {
     try {
       void* handle = context.acquire(element, settings.cuda_device_id);
-#if REGIONS_CUDA
-      return shared_backend(handle, [&] { return make_cuda_backend(context.device(), handle); });
-#else
-      (void)handle;
-#endif
+      return cuda_backend(context.device(), handle);
     } catch (const std::exception& error) {
       context.release();
       if (settings.device == Device::cuda) throw DeviceError(error.what());
@@ -42,6 +46,10 @@ std::shared_ptr<Backend> choose_backend(GstElement* element, const FilterSetting
     }
   }
   return shared_backend(nullptr, [] { return make_cpu_backend(); });
+}
+
+std::shared_ptr<Backend> backend_on(const CudaContextRef& context) {
+  return cuda_backend(device_of(context.get()), handle_of(context.get()));
 }
 
 }  // namespace regions

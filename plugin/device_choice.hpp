@@ -14,4 +14,7 @@ namespace regions {
 std::shared_ptr<Backend> choose_backend(GstElement* element, const FilterSettings& settings,
                                         CudaContext& context);
 
+// The backend on a GstCudaContext.
+std::shared_ptr<Backend> backend_on(const CudaContextRef& context);
+
 }  // namespace regions

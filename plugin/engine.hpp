@@ -70,8 +70,9 @@ class Engine {
   virtual const char* click(int /*button*/, double /*x*/, double /*y*/) { return nullptr; }
 
   // Called with a Backend::Entry alive.
-  virtual void make(const std::shared_ptr<Backend>& backend) = 0;
-  virtual void drop() = 0;
+  // Makes the algorithm anew, without a backend none. Returns the one before: it goes with an Entry
+  // of its own backend alive.
+  virtual std::shared_ptr<void> make(const std::shared_ptr<Backend>& backend) = 0;
   virtual void take_place(const WorkArea&) {}  // before configure(), whose size is the work's
   virtual void configure(const Setup& setup) = 0;
   // Another place of the same sizes. No frame is under way.
@@ -111,15 +112,19 @@ class EngineOf : public Engine {
     assign(field, &wanted_, value);
     if (field.live || !algorithm_) field.set(&used_, value);
   }
-  void make(const std::shared_ptr<Backend>& backend) override {
+  std::shared_ptr<void> make(const std::shared_ptr<Backend>& backend) override {
+    std::unique_ptr<Algorithm<P>> made;
+    if (backend && backend->kind() == BackendKind::cpu) {
+      made = make_algorithm<P, BackendKind::cpu>(backend);
+    }
 #if REGIONS_CUDA
-    if (backend->kind() == BackendKind::cuda) {
-      return replace(make_algorithm<P, BackendKind::cuda>(backend));
+    if (backend && backend->kind() == BackendKind::cuda) {
+      made = make_algorithm<P, BackendKind::cuda>(backend);
     }
 #endif
-    replace(make_algorithm<P, BackendKind::cpu>(backend));
+    const std::lock_guard lock(mutex_);
+    return std::exchange(algorithm_, std::move(made));
   }
-  void drop() override { replace(nullptr); }
   Output picture() override {
     const std::lock_guard lock(mutex_);
     return output_of(wanted_);
@@ -173,11 +178,6 @@ class EngineOf : public Engine {
   Algorithm<P>* algorithm() { return algorithm_.get(); }
 
  private:
-  void replace(std::unique_ptr<Algorithm<P>> algorithm) {
-    const std::lock_guard lock(mutex_);
-    algorithm_.swap(algorithm);
-  }
-
   std::mutex mutex_;  // guards the two below, and whether there is an algorithm
   P wanted_;          // what the user set
   P used_;            // what the running stream uses

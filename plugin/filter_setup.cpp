@@ -33,8 +33,11 @@ int FilterStream::slots_wanted() const {
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   const PictureCaps pictures_in = parse(in), pictures_out = parse(out);
+  const bool chooses = pictures_in.cuda && settings().cuda_device_id < 0;
+  const CudaContextRef there =
+      chooses ? cuda_.peer_elsewhere(GST_BASE_TRANSFORM_SINK_PAD(element_)) : nullptr;
   const auto frames = ring();
-  if (frames && setup_.backend == backend_ && same_pictures(pictures_in, setup_.in) &&
+  if (frames && !there && setup_.backend == backend() && same_pictures(pictures_in, setup_.in) &&
       same_pictures(pictures_out, setup_.out) && !has_other_settings() && !engine_->has_others()) {
     setup_.in = pictures_in;
     setup_.out = pictures_out;
@@ -44,6 +47,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   end();
   engine_->adopt();
   expect_agreement(in, out, engine_->picture_in_use(), engine_->layers_in_use());
+  if (there) move_to(there);
   start(pictures_in, pictures_out);
 }
 
@@ -58,7 +62,7 @@ bool FilterStream::has_other_settings() const {
 
 void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   SlotSetup setup;
-  setup.backend = backend_;
+  setup.backend = backend();
   setup.engine = engine_.get();
   setup.picture = engine_->picture_in_use();
   setup.in = in;
@@ -93,7 +97,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   algorithm.max_runs = engine_->details().runs;
   algorithm.priority = setup.priority;
   {
-    const Backend::Entry entry(*backend_);
+    const Backend::Entry entry(*setup.backend);
     engine_->take_place(setup.place);
     engine_->configure(algorithm);
   }
@@ -106,9 +110,9 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
     const size_t map_bytes = setup.in.size.area() *
                              static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
                              static_cast<size_t>(setup.layers);
-    map_pool_ =
-        activate(make_device_pool(backend_, map_bytes, static_cast<unsigned>(slots * setup.depth)),
-                 "label maps");
+    map_pool_ = activate(
+        make_device_pool(setup.backend, map_bytes, static_cast<unsigned>(slots * setup.depth)),
+        "label maps");
     setup.map_pool = map_pool_.get();
   }
   setup_ = setup;
@@ -126,24 +130,27 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   if (shut_) ring_->interrupt();
 }
 
-// Another rectangle or scale is another scene for the algorithm, with the same caps. Where sizes
-// stay, so does all memory.
-bool FilterStream::follow_area() {
-  const WorkAreaParams wanted = settings();
-  if (wanted == area_) return true;
+// Another rectangle or scale is another scene for the algorithm, with the same caps; where sizes
+// stay, so does all memory. Frames of another device are another stream.
+bool FilterStream::follow(GstBuffer* input) {
+  const FilterSettings wanted = settings();
+  const bool chooses = setup_.in.cuda && wanted.cuda_device_id < 0;
+  const CudaContextRef elsewhere = chooses ? cuda_.elsewhere(input) : nullptr;
+  if (!elsewhere && static_cast<WorkAreaParams>(wanted) == area_) return true;
   const GstFlowReturn flow = drain();
   if (flow != GST_FLOW_OK) return true;  // submit() will say so
   try {
     const SlotSetup before = setup_;
     const WorkArea place = work_area_of(wanted, before.in.layout, before.in.size);
-    if (place.area == before.place.area && place.work == before.place.work) {
-      const Backend::Entry entry(*backend_);
+    if (!elsewhere && place.area == before.place.area && place.work == before.place.work) {
+      const Backend::Entry entry(*before.backend);
       engine_->move(place);
       ring()->move(place);
       setup_.place = place;
       area_ = wanted;
     } else {
       end();
+      if (elsewhere) move_to(elsewhere);
       start(before.in, before.out);
     }
     return true;

@@ -33,7 +33,12 @@ std::string FilterStream::active_device() const {
 
 bool FilterStream::uses_cuda() const {
   const std::lock_guard lock(mutex_);
-  return !backend_ || backend_->kind() == BackendKind::cuda;
+  return !backend_ || (backend_->kind() == BackendKind::cuda && takes_cuda_memory());
+}
+
+std::shared_ptr<Backend> FilterStream::backend() const {
+  const std::lock_guard lock(mutex_);
+  return backend_;
 }
 
 std::shared_ptr<FrameRing> FilterStream::ring() const {
@@ -44,30 +49,47 @@ std::shared_ptr<FrameRing> FilterStream::ring() const {
 void FilterStream::open() {
   want_faults_of_environment();
   auto backend = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
-  {
-    const Backend::Entry entry(*backend);
-    engine_->make(backend);
+  run_on(std::move(backend));
+}
+
+// Without a backend: nowhere.
+void FilterStream::run_on(std::shared_ptr<Backend> fresh) {
+  const auto old = backend();
+  std::shared_ptr<void> before;
+  if (fresh) {
+    const Backend::Entry entry(*fresh);
+    before = engine_->make(fresh);
+  } else {
+    before = engine_->make(nullptr);
   }
-  const std::lock_guard lock(mutex_);
-  active_device_ = backend->description();
-  backend_ = std::move(backend);
+  if (old) {
+    const Backend::Entry entry(*old);
+    before.reset();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    active_device_ = fresh ? fresh->description() : "none";
+    backend_ = std::move(fresh);
+  }
+  GST_INFO_OBJECT(element_, "runs on %s", active_device().c_str());
+  g_object_notify(G_OBJECT(element_), "active-device");
+}
+
+// Stopped, with no frame under way.
+void FilterStream::move_to(const CudaContextRef& context) {
+  run_on(backend_on(context));
+  cuda_.move_to(context);
 }
 
 void FilterStream::close() {
   stop();
-  const auto backend = std::exchange(backend_, nullptr);
-  if (backend) {
-    const Backend::Entry entry(*backend);
-    engine_->drop();
-  }
   setup_ = {};
+  run_on(nullptr);
   cuda_.release();
-  const std::lock_guard lock(mutex_);
-  active_device_ = "none";
 }
 
 GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
-  if (ring() && !follow_area()) {
+  if (ring() && !follow(input)) {
     gst_buffer_unref(input);
     if (output) gst_buffer_unref(output);
     return GST_FLOW_ERROR;
@@ -160,8 +182,9 @@ void FilterStream::forget() {
   jumps_.forget();
   late_.forget();
   left_out_ = 0;
-  if (!backend_) return;
-  const Backend::Entry entry(*backend_);
+  const auto device = backend();
+  if (!device) return;
+  const Backend::Entry entry(*device);
   engine_->reset();
 }
 
@@ -183,8 +206,9 @@ bool FilterStream::leaves_out(const GstBuffer* frame) {
 }
 
 void FilterStream::begin_scene() {
-  if (drain() == GST_FLOW_FLUSHING || !backend_) return;  // frames are under way; flush() forgets
-  const Backend::Entry entry(*backend_);
+  const auto device = backend();
+  if (drain() == GST_FLOW_FLUSHING || !device) return;  // frames are under way; flush() forgets
+  const Backend::Entry entry(*device);
   engine_->begin_scene();
 }
 
@@ -202,7 +226,8 @@ void FilterStream::end() {
   if (old) {
     old->flush();  // not left to the destructor: another thread may hold the ring a moment longer
     old.reset();
-    const Backend::Entry entry(*backend_);
+    const auto device = backend();
+    const Backend::Entry entry(*device);
     try {
       engine_->finish();
     } catch (const std::exception& error) {
@@ -231,16 +256,18 @@ GstBuffer* FilterStream::out_of_short_pool(GstBuffer* input, FrameRing& frames) 
 }
 
 GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) {
-  if (!backend_ || backend_->kind() != BackendKind::cuda) return nullptr;
-  return parse(caps).cuda ? cuda_.make_pool(caps, bytes, min_buffers)
-                          : make_pinned_pool(backend_, caps, bytes, min_buffers);
+  const auto device = backend();
+  if (!device || device->kind() != BackendKind::cuda) return nullptr;
+  return parse(caps).cuda ? cuda_.make_pool(caps, bytes, min_buffers, setup_.replaces())
+                          : make_pinned_pool(device, caps, bytes, min_buffers);
 }
 
 GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
-  if (!backend_ || backend_->memory() != Memory::device || !setup_.replaces()) return nullptr;
+  const auto device = backend();
+  if (!device || device->memory() != Memory::device || !setup_.replaces()) return nullptr;
   *bytes = setup_.out.bytes;
   try {
-    return make_pinned_pool(backend_, caps, *bytes, 2);
+    return make_pinned_pool(device, caps, *bytes, 2);
   } catch (const std::exception& error) {  // others are slower, not wrong
     GST_WARNING_OBJECT(element_, "%s", error.what());
     return nullptr;

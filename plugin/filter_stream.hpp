@@ -72,10 +72,13 @@ class FilterStream {
 
  private:
   std::shared_ptr<FrameRing> ring() const;
+  std::shared_ptr<Backend> backend() const;
+  void run_on(std::shared_ptr<Backend> fresh);
+  void move_to(const CudaContextRef& context);
   void start(const PictureCaps& in, const PictureCaps& out);
   bool has_other_settings() const;
-  bool follow_area();  // false: an error was posted
-  void end();          // of what start() began
+  bool follow(GstBuffer* input);  // false: an error was posted
+  void end();                     // of what start() began
   void begin_scene();
   void forget();
   GstClockTime frame_duration() const;  // by the caps; 0 where they do not tell

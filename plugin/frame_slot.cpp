@@ -104,8 +104,8 @@ void FrameSlot::begin() {
 void FrameSlot::bring_in(Job& job) {
   const bool in_place = setup_.picture == Output::drawn_on;
   GstBuffer* source = input_ ? input_ : output_;
-  if (setup_.in.cuda) setup_.cuda->expect_reachable(source);
   in_map_.map(source, setup_.in, in_place ? GST_MAP_READWRITE : GST_MAP_READ);
+  if (setup_.in.cuda) setup_.cuda->await_producer(source, *queue_);
   Frame in = in_map_.frame();
   if (setup_.uploads()) {
     in = packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color, Memory::device,
@@ -140,7 +140,7 @@ void FrameSlot::bring_attached(Job& job) {
   if (!attached_.labels || !setup_.engine->reads_mask()) return;
 
   Backend& backend = *setup_.backend;
-  job.mask = mask_.hold(attached_, backend.memory());
+  job.mask = mask_.hold(attached_, backend);
   if (job.mask.memory == backend.memory()) return;
   const size_t bytes =
       static_cast<size_t>(job.mask.pitch[0]) * static_cast<size_t>(job.mask.height);
@@ -193,6 +193,7 @@ void FrameSlot::finish() {
     }
     in_map_.unmap();
     out_map_.unmap();
+    if (setup_.in.cuda && setup_.picture == Output::drawn_on) mark_complete(output_);
     if (setup_.describes()) judge();
   } catch (...) {
     release();

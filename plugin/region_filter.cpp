@@ -44,8 +44,6 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
       stream.report(error);
       return GST_STATE_CHANGE_FAILURE;
     }
-    GST_INFO_OBJECT(element, "runs on %s", stream.active_device().c_str());
-    g_object_notify(G_OBJECT(element), "active-device");
   }
   // A frame may be waiting for a free slot while its thread holds the pad; and until the pad is
   // inactive, new caps or the end of a flush may still make a ring that waits again.

@@ -20,8 +20,9 @@ std::span<const Field> fields_of(const FilterSettings&) {
     std::vector<Field> all = {
         field<S, &S::device>("device", "Where the work is done", {}, kDevices, Change::stopped),
         field<S, &S::cuda_device_id>("cuda-device-id",
-                                     "Which CUDA device; -1 for the one that neighbours use, else "
-                                     "that with the fewest of these elements (device number)",
+                                     "Which CUDA device; -1 for the one that frames lie on, else "
+                                     "that of neighbours, else that with the fewest of these "
+                                     "elements (device number)",
                                      {-1, 255}, {}, Change::stopped),
         field<S, &S::frames_in_flight>("frames-in-flight",
                                        "Frames worked on at once; 0 takes 1 for live input, 4 "

@@ -45,8 +45,8 @@ void SliceStack::add(GstBuffer* input, GstBuffer* output) {
     return rows_of(packed_frame(setup_.in.layout, in_size_, setup_.in.color, memory, block.data()),
                    row, height);
   };
-  if (setup_.in.cuda) setup_.cuda->expect_reachable(input);
   held.mapped.map(input, setup_.in, GST_MAP_READ);
+  if (setup_.in.cuda) setup_.cuda->await_producer(input, queue_);
   const Frame place = slice_of(in_, setup_.backend->memory());
   if (setup_.in.cuda) {
     queue_.copy(held.mapped.frame(), place);  // stays mapped until then
@@ -71,7 +71,7 @@ void SliceStack::add_mask(GstBuffer* source) {
   expect_mask(attached);
   AttachedMask& held = frames_.back().mask;
   const Memory memory = setup_.backend->memory();
-  const ConstFrame mask = held.hold(attached, memory);
+  const ConstFrame mask = held.hold(attached, *setup_.backend);
   expects(mask.size() == setup_.in.size, "the mask has another size than the frame");
   if (slices() == 1) mask_layout_ = mask.layout;
   expects(mask.layout.format == mask_layout_.format,

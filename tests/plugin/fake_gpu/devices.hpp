@@ -1,0 +1,31 @@
+// Two devices that are none: for tests of what elements do with devices on machines without any.
+// Their memory is host memory that knows its device, their streams are flags.
+#pragma once
+
+#include <cstddef>
+
+namespace regions::fake {
+
+inline constexpr int kDevices = 2;
+
+void* context_of(int device);  // stands for a CUcontext
+
+// Which device a range of memory belongs to; -1: to none.
+void own(const void* data, size_t bytes, int device);
+void disown(const void* data);
+int device_of(const void* data);
+
+// Stands for a cudaStream_t: `busy` between begin() and end().
+class Stream {
+ public:
+  void begin();
+  void end();
+  void wait();  // for end()
+  // How often queues have followed this stream, and hosts have waited for it.
+  int followed = 0, synced = 0;
+
+ private:
+  bool busy_ = false;
+};
+
+}  // namespace regions::fake

@@ -1,0 +1,140 @@
+// Elements go where their frames are: on two devices that are none, see devices.hpp.
+#include "tests/plugin/fake_gpu/producer.hpp"
+
+namespace regions::test {
+namespace {
+
+TEST(Followed, FramesThatChangeDevicesAllComeOutInOrder) {
+  NEEDS_LIBRARY();
+  const Producer producers[] = {Producer(0), Producer(1)};
+  for (const char* line :
+       {"cclabel output=none frames-in-flight=3", "cclabel output=overlay frames-in-flight=3",
+        "cclabel output=mask frames-in-flight=3",
+        "cclabel output=none frames-in-flight=2 depth=2 connectivity=26"}) {
+    Harness h(line);
+    int notified = 0;
+    g_signal_connect(h.element(), "notify::active-device",
+                     G_CALLBACK(+[](GObject*, GParamSpec*, int* count) { ++*count; }), &notified);
+    h.caps(kCudaCaps);
+    const int devices[] = {1, 1, 1, 0, 0, 1, 1, 1};
+    for (int i = 0; i < 8; ++i) {
+      ASSERT_EQ(gst_harness_push(h.get(), producers[devices[i]].frame(i, squares(i + 1))),
+                GST_FLOW_OK)
+          << line << ": " << h.error_text();
+      EXPECT_EQ(device_of(h.element()), "cuda:" + std::to_string(devices[i]) + " fake") << line;
+    }
+    h.eos();
+    const bool is_volume = std::string(line).find("depth") != std::string::npos;
+    for (int i = 0; i < 8; ++i) {
+      if (is_volume) {
+        EXPECT_TRUE(h.pull()) << line << ": " << i;
+      } else {
+        expect_frame(h, i, static_cast<guint>(i) + 1);
+      }
+    }
+    EXPECT_EQ(notified, 3) << line;
+    EXPECT_FALSE(h.has_error()) << line;
+  }
+}
+
+TEST(Followed, AChainFollowsAndStaysAfterNewCaps) {
+  NEEDS_LIBRARY();
+  const Producer second(1);
+  Harness h(
+      "graphcutbg output=none attach-labels=always ! cclabel source=mask output=none "
+      "! regionoverlay");
+  h.caps(kCudaCaps);
+  for (int i = 0; i < 6; ++i) {
+    if (i == 3) h.caps(std::string(kCudaCaps) + ",pixel-aspect-ratio=2/1");
+    ASSERT_EQ(gst_harness_push(h.get(), second.frame(i, squares(i % 3 * 2))), GST_FLOW_OK)
+        << h.error_text();
+    const BufferPtr out = h.pull();
+    ASSERT_TRUE(out) << h.error_text();
+    for (const char* name : {"graphcutbg", "cclabel", "regionoverlay"}) {
+      GstElement* element = gst_harness_find_element(h.get(), name);
+      EXPECT_EQ(device_of(element), "cuda:1 fake") << name << ", frame " << i;
+      gst_object_unref(element);
+    }
+  }
+}
+
+TEST(Followed, WhatWasLearntBeginsAnewOnAnotherDeviceOnly) {
+  NEEDS_LIBRARY();
+  const Producer producers[] = {Producer(0), Producer(1)};
+  Harness h("graphcutbg output=mask");
+  h.caps(kCudaCaps);
+  const auto foreground = [&](int device, int index, int count) {
+    if (gst_harness_push(h.get(), producers[device].frame(index, squares(count))) != GST_FLOW_OK) {
+      ADD_FAILURE() << h.error_text();
+      return false;
+    }
+    const BufferPtr out = h.pull();
+    const auto mask = out ? bytes_of(out.get()) : std::vector<uint8_t>{};
+    EXPECT_FALSE(mask.empty()) << h.error_text();
+    return std::any_of(mask.begin(), mask.end(), [](uint8_t value) { return value != 0; });
+  };
+  EXPECT_FALSE(foreground(0, 0, 0));
+  EXPECT_FALSE(foreground(0, 1, 0));
+  EXPECT_TRUE(foreground(0, 2, 12));   // these have appeared
+  EXPECT_FALSE(foreground(1, 3, 12));  // the first of a new model
+  EXPECT_TRUE(foreground(1, 4, 24));
+}
+
+TEST(Followed, ADeviceThatIsAskedForStays) {
+  NEEDS_LIBRARY();
+  const Producer second(1);
+  Harness h("cclabel output=none cuda-device-id=0");
+  h.caps(kCudaCaps);
+  EXPECT_EQ(gst_harness_push(h.get(), second.frame(0, squares(1))), GST_FLOW_ERROR);
+  const std::string text = h.error_text();
+  EXPECT_NE(text.find("cuda:1"), std::string::npos) << text;
+  EXPECT_NE(text.find("cuda-device-id"), std::string::npos) << text;
+  EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
+}
+
+// Answers CONTEXT queries as a decoder does.
+gboolean answer(GstPad* pad, GstObject* parent, GstQuery* query) {
+  auto* context = static_cast<GstObject*>(g_object_get_data(G_OBJECT(pad), "context"));
+  if (context && GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT) {
+    return cuda_library()->answer(nullptr, query, context);
+  }
+  return gst_pad_query_default(pad, parent, query);
+}
+
+TEST(Followed, TheContextUpstreamIsFollowedBeforeAnyFrame) {
+  NEEDS_LIBRARY();
+  const Producer second(1);
+  Harness h("cclabel output=none");
+  EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
+  gst_pad_set_query_function(h.get()->srcpad, answer);
+  g_object_set_data(G_OBJECT(h.get()->srcpad), "context", second.context());
+  h.video("RGBA", kWidth, kHeight);
+  EXPECT_EQ(device_of(h.element()), "cuda:0 fake") << "frames in system memory go anywhere";
+  h.caps(kCudaCaps);
+  EXPECT_EQ(device_of(h.element()), "cuda:1 fake");
+}
+
+TEST(Followed, ElementsAreCountedWhereTheyAre) {
+  NEEDS_LIBRARY();
+  const Producer second(1);
+  Harness first("cclabel output=none");
+  ASSERT_EQ(device_of(first.element()), "cuda:0 fake");
+  first.caps(kCudaCaps);
+  ASSERT_EQ(gst_harness_push(first.get(), second.frame(0, squares(1))), GST_FLOW_OK);
+  const Harness next("cclabel output=none");
+  EXPECT_EQ(device_of(next.element()), "cuda:0 fake") << "nothing is there any more";
+}
+
+TEST(Followed, AMaskFromAnotherDeviceIsBroughtOver) {
+  Harness h(
+      "graphcutbg cuda-device-id=0 output=none ! cclabel cuda-device-id=1 source=mask "
+      "output=none");
+  h.video("RGBA", kWidth, kHeight);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(h.push(squares(i * 3), i), GST_FLOW_OK) << h.error_text();
+    ASSERT_TRUE(h.pull()) << h.error_text();
+  }
+}
+
+}  // namespace
+}  // namespace regions::test

@@ -1,0 +1,171 @@
+// The gpu layer over fake devices: work is the CPU's, but refuses memory of another device, as a
+// GPU does.
+#include <algorithm>
+#include <string>
+
+#include "core/cclabel.hpp"
+#include "core/graphcutbg.hpp"
+#include "core/regionoverlay.hpp"
+#include "core/slicsuperpixel.hpp"
+#include "cpu/backend.hpp"
+#include "gpu/device.hpp"
+#include "tests/plugin/fake_gpu/devices.hpp"
+
+namespace regions {
+namespace {
+
+void expect_on(int device, const void* data, const char* what) {
+  if (!data || fake::device_of(data) == device) return;
+  throw DeviceError(std::string("an illegal address on fake cuda:") + std::to_string(device) +
+                    ": " + what);
+}
+
+class FakeQueue final : public Queue {
+ public:
+  FakeQueue(int device, std::unique_ptr<Queue> cpu) : cpu_(std::move(cpu)), device_(device) {}
+  Queue& cpu() { return *cpu_; }
+
+  void copy(const ConstFrame& from, const Frame& to) override {
+    if (from.memory == Memory::device) expect_on(device_, from.plane[0], "copied from");
+    if (to.memory == Memory::device) expect_on(device_, to.plane[0], "copied to");
+    cpu_->copy(from, to);
+  }
+  void copy_bytes(const void* from, void* to, size_t bytes) override {
+    for (const void* side : {from, static_cast<const void*>(to)}) {
+      if (fake::device_of(side) >= 0) expect_on(device_, side, "copied bytes");
+    }
+    cpu_->copy_bytes(from, to, bytes);
+  }
+  void start() override { cpu_->start(); }
+  void record() override { cpu_->record(); }
+  bool done() const override { return cpu_->done(); }
+  void wait() override { cpu_->wait(); }
+  int64_t elapsed() const override { return cpu_->elapsed(); }
+  void follow(void* native) override {
+    auto* stream = static_cast<fake::Stream*>(native);
+    ++stream->followed;
+    queue_of(*cpu_).submit([stream] { stream->wait(); });
+  }
+  void shrink(const ConstFrame& from, const Frame& to) override { cpu_->shrink(from, to); }
+  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                  bool is_tint) override {
+    cpu_->carry_over(before, after, to, is_tint);
+  }
+  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
+    cpu_->pick(from, to, picking);
+  }
+
+ private:
+  std::unique_ptr<Queue> cpu_;
+  const int device_;
+};
+
+class FakeBackend final : public Backend, public std::enable_shared_from_this<FakeBackend> {
+ public:
+  explicit FakeBackend(int device) : device_(device) {}
+  BackendKind kind() const override { return BackendKind::cuda; }
+  std::string description() const override { return "cuda:" + std::to_string(device_) + " fake"; }
+  int device() const override { return device_; }
+  Memory memory() const override { return Memory::device; }
+  std::unique_ptr<Queue> make_queue(int /*priority*/) override {
+    return std::make_unique<FakeQueue>(device_, cpu_->make_queue());
+  }
+  Block allocate(size_t bytes) override {
+    auto block = std::make_unique<Block>(cpu_->allocate(bytes));
+    void* data = block->data();
+    fake::own(data, bytes, device_);
+    const auto free_block = [](void* owner, void* memory) {
+      fake::disown(memory);
+      delete static_cast<Block*>(owner);
+    };
+    return {data, bytes, free_block, block.release(), shared_from_this()};
+  }
+  Block allocate_pinned(size_t bytes) override { return cpu_->allocate_pinned(bytes); }
+
+ private:
+  const int device_;
+  std::shared_ptr<Backend> cpu_ = make_cpu_backend(1);
+};
+
+// `Interface` is what elements take the algorithm for.
+template <class P, class Interface = Algorithm<P>>
+class FakeAlgorithm : public Interface {
+ public:
+  explicit FakeAlgorithm(int device)
+      : cpu_(make_algorithm<P, BackendKind::cpu>(make_cpu_backend(1))), device_(device) {}
+  void prepare(const P& params) override { cpu_->prepare(params); }
+  void configure(const Setup& setup) override { cpu_->configure(setup); }
+  void enqueue(const Job& job, const P& params, Queue& queue) override {
+    expect_on(device_, job.in.plane[0], "the picture");
+    expect_on(device_, job.mask.plane[0], "the mask");
+    expect_on(device_, job.out.plane[0], "the picture that comes out");
+    expect_on(device_, job.labels.data, "the labels");
+    cpu_->enqueue(job, params, static_cast<FakeQueue&>(queue).cpu());
+  }
+  void reset() override { cpu_->reset(); }
+  void begin_scene() override { cpu_->begin_scene(); }
+
+ protected:
+  Interface& cpu() const { return static_cast<Interface&>(*cpu_); }
+
+ private:
+  const std::unique_ptr<Algorithm<P>> cpu_;
+  const int device_;
+};
+
+class FakeCcLabel final : public FakeAlgorithm<CcLabelParams, CcLabel> {
+ public:
+  using FakeAlgorithm::FakeAlgorithm;
+  TrackReport track_report(int slot) const override { return cpu().track_report(slot); }
+  uint32_t passes(int slot) const override { return cpu().passes(slot); }
+};
+
+class FakeGraphCutBg final : public FakeAlgorithm<GraphCutBgParams, GraphCutBg> {
+ public:
+  using FakeAlgorithm::FakeAlgorithm;
+  void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
+    cpu().set_picture(which, picture);
+  }
+  std::vector<std::byte> state() override { return cpu().state(); }
+  void restore(std::span<const std::byte> state) override { cpu().restore(state); }
+  GraphCutReport report(int slot) const override { return cpu().report(slot); }
+};
+
+}  // namespace
+
+int cuda_device_count() { return fake::kDevices; }
+
+void* primary_context(int ordinal) {
+  if (ordinal >= fake::kDevices) throw DeviceError("no fake device " + std::to_string(ordinal));
+  return fake::context_of(ordinal);
+}
+
+std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* /*context*/) {
+  return std::make_shared<FakeBackend>(ordinal);
+}
+
+template <>
+std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cuda>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<FakeCcLabel>(backend->device());
+}
+
+template <>
+std::unique_ptr<Algorithm<GraphCutBgParams>> make_algorithm<GraphCutBgParams, BackendKind::cuda>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<FakeGraphCutBg>(backend->device());
+}
+
+template <>
+std::unique_ptr<Algorithm<RegionOverlayParams>>
+make_algorithm<RegionOverlayParams, BackendKind::cuda>(std::shared_ptr<Backend> backend) {
+  return std::make_unique<FakeAlgorithm<RegionOverlayParams>>(backend->device());
+}
+
+template <>
+std::unique_ptr<Algorithm<SlicParams>> make_algorithm<SlicParams, BackendKind::cuda>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<FakeAlgorithm<SlicParams>>(backend->device());
+}
+
+}  // namespace regions
