@@ -129,6 +129,16 @@ std::vector<Field> table() {
   return fields;
 }
 
+void expects_combinable(const Setup& setup) {
+  expects_setting(!setup.slides || (setup.depth > 1 && setup.layers == 1 && !setup.has_background),
+                  "sliding=true takes a depth of at least 2, no thresholds and no "
+                  "label-background");
+  expects_setting(!setup.tracks || ((setup.depth == 1 || setup.slides) && setup.layers == 1 &&
+                                    !setup.has_background),
+                  "track=true follows regions of pictures: it takes no depth (unless sliding), no "
+                  "thresholds and no label-background");
+}
+
 }  // namespace
 
 std::span<const Field> fields_of(const CcLabelParams&) {
@@ -169,6 +179,28 @@ Seeds seeds_of(const CcLabelParams& params, Size picture) {
   return seeds;
 }
 
+void expects_agreeing(const Setup& setup, const CcLabelParams& params) {
+  expects_combinable(setup);
+  const bool is_volume = setup.depth > 1;
+  const std::string connectivity = std::to_string(static_cast<int>(params.connectivity));
+  expects_setting(
+      is_spatial(params.connectivity) == is_volume,
+      is_volume
+          ? "connectivity " + connectivity + " is one of pictures; with depth it is 6, 18 or 26"
+          : "connectivity " + connectivity + " is one of volumes; without depth it is 4 or 8");
+  expects_setting(params.fill_holes == 0 || !params.label_background,
+                  "with label-background, holes are regions: fill-holes is of no use");
+  expects_setting(params.seeds.count % 2 == 0, "seeds are pairs of x and y, not " +
+                                                   std::to_string(params.seeds.count) + " numbers");
+  expects_setting(
+      params.seeds.count == 0 || (!is_volume && setup.layers == 1 && !setup.has_background),
+      "seeds take pictures: no depth, no thresholds, no label-background");
+  expects_setting(setup.layers == 1 || params.criterion == Criterion::binary,
+                  "thresholds are of criterion=binary");
+  expects_setting(setup.layers == 1 || params.source != Source::mask,
+                  "source=mask has no use for thresholds: what is not 0 is foreground");
+}
+
 Stack stack_of(const Setup& setup, const Job& job) {
   return {setup.size, job.slices, setup.layers};
 }
@@ -190,22 +222,13 @@ void expects_stackable(const Setup& setup) {
   expects(!halves || setup.depth == 1 || setup.size.height % 2 == 0,
           std::string(name_of(setup.in.format)) +
               " pictures of odd height have no volumes: their rows of chroma would be shared");
-  expects(!setup.slides || (setup.depth > 1 && setup.layers == 1 && !setup.has_background),
-          "sliding=true takes a depth of at least 2, no thresholds and no label-background");
-  expects(!setup.tracks ||
-              ((setup.depth == 1 || setup.slides) && setup.layers == 1 && !setup.has_background),
-          "track=true follows regions of pictures: it takes no depth (unless sliding), no "
-          "thresholds and no label-background");
+  expects_combinable(setup);
 }
 
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
   const bool is_volume = setup.depth > 1;
   expects(params.sliding == setup.slides, "sliding is not as configured");
-  const std::string connectivity = std::to_string(static_cast<int>(params.connectivity));
-  expects(is_spatial(params.connectivity) == is_volume,
-          is_volume
-              ? "connectivity " + connectivity + " is one of pictures; with depth it is 6, 18 or 26"
-              : "connectivity " + connectivity + " is one of volumes; without depth it is 4 or 8");
+  expects_agreeing(setup, params);
   expects(job.slices >= 1 && job.slices <= (setup.slides ? 1 : setup.depth),
           "a volume of " + std::to_string(job.slices) + " slices, configured for " +
               std::to_string(setup.depth));
@@ -215,43 +238,34 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
   expects(job.table.run_capacity <= setup.max_runs, "there are more runs than configured");
   expects(layers_of(params) == setup.layers, "thresholds are not as configured");
   expects(params.label_background == setup.has_background, "label-background is not as configured");
-  expects(params.fill_holes == 0 || !params.label_background,
-          "with label-background, holes are regions: fill-holes is of no use");
-  expects(params.seeds.count % 2 == 0,
-          "seeds are pairs of x and y, not " + std::to_string(params.seeds.count) + " numbers");
-  expects(params.seeds.count == 0 || (!is_volume && setup.layers == 1 && !setup.has_background),
-          "seeds take pictures: no depth, no thresholds, no label-background");
   if (!is_volume && setup.layers == 1) return;
-  expects(setup.layers == 1 || params.criterion == Criterion::binary,
-          "thresholds are of criterion=binary");
-  expects(setup.layers == 1 || params.source != Source::mask,
-          "source=mask has no use for thresholds: what is not 0 is foreground");
-  expects(params.output != CcOutput::overlay || setup.slides || job.out.empty(),
-          "output=overlay draws on pictures; with depth or thresholds choose another");
+  expects_setting(params.output != CcOutput::overlay || setup.slides || job.out.empty(),
+                  "output=overlay draws on pictures; with depth or thresholds choose another");
 }
 
 void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind backend) {
   if (!is_historic(params.method)) return;
   const bool sweeps = params.method == Method::sweep;
   const std::string method = sweeps ? "method=sweep" : "method=propagation";
-  expects(backend == BackendKind::cuda,
-          method + " runs on CUDA alone; the CPU's method is union-find");
-  expects(!sweeps || (params.criterion == Criterion::binary &&
-                      params.connectivity == Connectivity::twenty_six),
-          "method=sweep takes criterion=binary and connectivity=26");
-  expects(!sweeps || setup.size.width <= 1024,
-          "method=sweep holds a row in a warp's registers: up to 1024 pixels, not " +
-              std::to_string(setup.size.width));
-  expects(!params.track && params.fill_holes == 0 && params.seeds.count == 0,
-          method + " finds regions and measures them: no track, no fill-holes, no seeds");
-  expects(params.output != CcOutput::overlay || !setup.has_output,
-          method + " does not draw: choose output labels, mask, colors or none");
+  expects_setting(backend == BackendKind::cuda,
+                  method + " runs on CUDA alone; the CPU's method is union-find");
+  expects_setting(!sweeps || (params.criterion == Criterion::binary &&
+                              params.connectivity == Connectivity::twenty_six),
+                  "method=sweep takes criterion=binary and connectivity=26");
+  expects_setting(!sweeps || setup.size.width <= 1024,
+                  "method=sweep holds a row in a warp's registers: up to 1024 pixels, not " +
+                      std::to_string(setup.size.width));
+  expects_setting(!params.track && params.fill_holes == 0 && params.seeds.count == 0,
+                  method + " finds regions and measures them: no track, no fill-holes, no seeds");
+  expects_setting(params.output != CcOutput::overlay || !setup.has_output,
+                  method + " does not draw: choose output labels, mask, colors or none");
 }
 
 void expects_trackable(const Setup& setup) {
-  expects(!setup.tracks || setup.max_regions <= TrackMemory::kMostRegions,
-          "track=true takes max-regions up to " + std::to_string(TrackMemory::kMostRegions) +
-              ", not " + std::to_string(setup.max_regions));
+  expects_setting(!setup.tracks || setup.max_regions <= TrackMemory::kMostRegions,
+                  "track=true takes max-regions up to " +
+                      std::to_string(TrackMemory::kMostRegions) + ", not " +
+                      std::to_string(setup.max_regions));
 }
 
 void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params) {

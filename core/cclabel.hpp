@@ -99,6 +99,9 @@ inline bool is_historic(Method method) {
   return method == Method::propagation || method == Method::sweep;
 }
 
+// Parameters that contradict each other, or the setup that is made of them, whatever frames come:
+// throws SettingsError.
+void expects_agreeing(const Setup& setup, const CcLabelParams& params);
 // What both backends refuse: throws InputError.
 void expects_stackable(const Setup& setup);
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params);

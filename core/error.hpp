@@ -11,6 +11,19 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Settings contradict each other.
+struct SettingsError : InputError {
+  using InputError::InputError;
+};
+
+// A file that the settings name is not there, or cannot be read.
+struct MissingFile : InputError {
+  using InputError::InputError;
+};
+struct UnreadableFile : InputError {
+  using InputError::InputError;
+};
+
 // The device failed or is not there.
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -24,6 +37,11 @@ struct MemoryError : std::runtime_error {
 // Precondition at a public edge: throws InputError(message) unless `holds`.
 inline void expects(bool holds, const std::string& message) {
   if (!holds) throw InputError(message);
+}
+
+// The same where settings may contradict each other: throws SettingsError.
+inline void expects_setting(bool holds, const std::string& message) {
+  if (!holds) throw SettingsError(message);
 }
 
 }  // namespace regions

@@ -15,9 +15,9 @@ struct Span {
 };
 
 Span span_of(int wanted, int wanted_length, int whole, int shift, const char* side) {
-  expects(wanted < whole, std::string("the rectangle's ") + side + " side is at " +
-                              std::to_string(wanted) + ", outside the picture of " +
-                              std::to_string(whole) + " pixels");
+  expects_setting(wanted < whole, std::string("the rectangle's ") + side + " side is at " +
+                                      std::to_string(wanted) + ", outside the picture of " +
+                                      std::to_string(whole) + " pixels");
   const int mask = (1 << shift) - 1;
   int end = whole;
   if (wanted_length > 0 && wanted_length < whole - wanted) {

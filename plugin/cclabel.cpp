@@ -15,7 +15,6 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool reads_regions() const override { return false; }
   bool reads_mask() override { return params_in_use().source == Source::mask; }
   bool needs_mask() override { return reads_mask(); }
-  bool needs_alpha() override { return params_in_use().source == Source::alpha; }
   bool tracks() override {
     const CcLabelParams params = params_in_use();
     return params.track || params.sliding;
@@ -57,20 +56,23 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   }
 
   void configure(const Setup& setup) override {
-    const CcLabelParams now = params_in_use();
-    expects(
-        now.output != CcOutput::overlay || (setup.depth == 1 && setup.layers == 1),
+    EngineOf<CcLabelParams>::configure(planned(setup, params_in_use()));
+  }
+  void expects_runnable(const CcLabelParams& params, const Setup* now) const override {
+    const Setup setup = planned(now ? *now : Setup{}, params);
+    expects_setting(
+        params.output != CcOutput::overlay ||
+            ((setup.depth == 1 || setup.slides) && setup.layers == 1),
         "output=overlay draws on pictures: with depth or thresholds choose labels, colors, mask "
         "or none");
-    expects(is_spatial(now.connectivity) == (now.depth > 1),
-            now.depth > 1 ? "depth makes volumes, whose connectivity is 6, 18 or 26"
-                          : "connectivity 6, 18 and 26 are of volumes, which depth makes");
-    Setup wanted = setup;
-    wanted.depth = static_cast<int>(now.depth);
-    wanted.slides = now.sliding;
-    wanted.tracks = now.track || now.sliding;
-    wanted.has_background = now.label_background;
-    EngineOf<CcLabelParams>::configure(wanted);
+    expects_agreeing(setup, params);
+    expects_trackable(setup);
+    expects_method(setup, params, backend());
+    if (!now) return;
+    expects(params.source != Source::alpha || setup.in.alpha,
+            std::string(name_of(setup.in.format)) + " pictures have no alpha channel to label");
+    expects_setting(params.source != Source::mask || setup.depth == 1 || setup.has_mask,
+                    "with depth, source becomes mask only when stopped");
   }
   std::vector<Fact> facts(int slot) override {
     const CcLabelParams& now = params_of(slot);
@@ -92,6 +94,16 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   }
 
  private:
+  static Setup planned(Setup setup, const CcLabelParams& params) {
+    setup.depth = static_cast<int>(params.depth);
+    setup.layers = layers_of(params);
+    setup.slides = params.sliding;
+    setup.tracks = params.track || params.sliding;
+    setup.has_background = params.label_background;
+    setup.has_output = params.output != CcOutput::none;
+    setup.max_regions = static_cast<uint32_t>(params.max_regions);
+    return setup;
+  }
   // Of the working picture. A seed outside of it stays outside, so that it keeps nothing.
   static std::vector<double> seeds_in(const WorkArea& place, std::vector<double> seeds) {
     for (size_t i = 0; i + 1 < seeds.size(); i += 2) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ class Engine {
   virtual std::span<const Field> fields() const = 0;
   virtual Value get(const Field& field) = 0;
   virtual void set(const Field& field, const Value& value) = 0;
+  // The same while a stream runs: throws what it cannot run with, and then nothing changes.
+  virtual void change(const Field& field, const Value& value) = 0;
+  // Throws SettingsError, MissingFile, UnreadableFile where no stream can run with what was set.
+  virtual void check() = 0;
 
   // What the next stream would do with pictures, by the parameters of now, and how many would come
   // out of each frame, one below another. Any thread may ask.
@@ -55,8 +60,7 @@ class Engine {
   virtual bool reads_regions() const = 0;            // reads Job.attached
   virtual bool reads_mask() = 0;                     // reads Job.mask if there is one
   virtual bool needs_mask() = 0;                     // and cannot do without
-  virtual bool needs_alpha() { return false; }
-  virtual bool tracks() { return false; }  // Region.track stays from frame to frame
+  virtual bool tracks() { return false; }            // Region.track stays from frame to frame
   virtual uint32_t max_regions() = 0;
   virtual Details details() { return {}; }
   // What is drawn lets the picture shine through all over.
@@ -112,6 +116,18 @@ class EngineOf : public Engine {
     assign(field, &wanted_, value);
     if (field.live || !algorithm_) field.set(&used_, value);
   }
+  void change(const Field& field, const Value& value) override {
+    const std::lock_guard lock(mutex_);
+    P tried = used_;
+    assign(field, &tried, value);
+    if (field.live) expects_runnable(tried, setup_ ? &*setup_ : nullptr);
+    field.set(&wanted_, value);
+    if (field.live) used_ = tried;
+  }
+  void check() override {
+    const std::lock_guard lock(mutex_);
+    expects_runnable(wanted_, nullptr);
+  }
   std::shared_ptr<void> make(const std::shared_ptr<Backend>& backend) override {
     std::unique_ptr<Algorithm<P>> made;
     if (backend && backend->kind() == BackendKind::cpu) {
@@ -123,6 +139,8 @@ class EngineOf : public Engine {
     }
 #endif
     const std::lock_guard lock(mutex_);
+    if (backend) backend_ = backend->kind();
+    setup_.reset();
     return std::exchange(algorithm_, std::move(made));
   }
   Output picture() override {
@@ -145,10 +163,14 @@ class EngineOf : public Engine {
   Output picture_in_use() override { return output_of(params_in_use()); }
   int layers_in_use() override { return layers_for(params_in_use()); }
   void configure(const Setup& setup) override {
-    algorithm_->prepare(params_in_use());
+    const P params = params_in_use();
+    expects_runnable(params, &setup);
+    algorithm_->prepare(params);
     algorithm_->configure(setup);
     of_slot_.resize(static_cast<size_t>(setup.slots));
     track_times().clear();
+    const std::lock_guard lock(mutex_);
+    setup_ = setup;
   }
   void enqueue(const Job& job, Queue& queue) override {
     P& params = of_slot_.at(static_cast<size_t>(job.slot));
@@ -167,6 +189,10 @@ class EngineOf : public Engine {
 
  protected:
   virtual int layers_for(const P& /*params*/) const { return 1; }
+  // Throws where parameters contradict each other, or name files that cannot be read; or, with a
+  // setup, where they do not suit it. Frames that were not asked for are no matter of it.
+  virtual void expects_runnable(const P& /*params*/, const Setup* /*setup*/) const {}
+  BackendKind backend() const { return backend_; }
   // What a frame's own copy of the parameters needs.
   virtual void prepare_frame(P& /*params*/) const {}
   // What the slot's frame is, or was, worked on with; the user may have set others since.
@@ -178,9 +204,11 @@ class EngineOf : public Engine {
   Algorithm<P>* algorithm() { return algorithm_.get(); }
 
  private:
-  std::mutex mutex_;  // guards the two below, and whether there is an algorithm
-  P wanted_;          // what the user set
-  P used_;            // what the running stream uses
+  std::mutex mutex_;            // guards the three below, and whether there is an algorithm
+  P wanted_;                    // what the user set
+  P used_;                      // what the running stream uses
+  std::optional<Setup> setup_;  // of the stream, once it is known
+  BackendKind backend_ = BackendKind::cpu;
   std::unique_ptr<Algorithm<P>> algorithm_;
   std::vector<P> of_slot_;
 };

@@ -39,17 +39,48 @@ GstClockTime FilterStream::frame_duration() const {
   return fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, fps_d, fps_n) : 0;
 }
 
-void FilterStream::report(const std::exception& error) {
-  const char* what = error.what();
+namespace {
+
+struct Code {
+  GQuark domain;
+  gint code;
+};
+
+Code code_of(const std::exception& error) {
   if (dynamic_cast<const MemoryError*>(&error)) {
-    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT, ("%s", what), (nullptr));
-  } else if (dynamic_cast<const DeviceError*>(&error)) {
-    GST_ELEMENT_ERROR(element_, RESOURCE, FAILED, ("%s", what), (nullptr));
-  } else if (dynamic_cast<const InputError*>(&error)) {
-    GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("%s", what), (nullptr));
-  } else {
-    GST_ELEMENT_ERROR(element_, LIBRARY, FAILED, ("%s", what), (nullptr));
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT};
   }
+  if (dynamic_cast<const DeviceError*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+  }
+  if (dynamic_cast<const MissingFile*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
+  }
+  if (dynamic_cast<const UnreadableFile*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
+  }
+  if (dynamic_cast<const SettingsError*>(&error)) {
+    return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
+  }
+  if (dynamic_cast<const InputError*>(&error)) return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};
+}
+
+}  // namespace
+
+void FilterStream::report(const std::exception& error) {
+  const auto [domain, code] = code_of(error);
+  gst_element_message_full(GST_ELEMENT(element_), GST_MESSAGE_ERROR, domain, code,
+                           g_strdup(error.what()), nullptr, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+void FilterStream::refuse(const char* property, const std::exception& error) {
+  if (!runs()) {
+    g_warning("%s: %s kept as it was: %s", engine_->name(), property, error.what());
+    return;
+  }
+  GST_ELEMENT_WARNING(element_, LIBRARY, SETTINGS,
+                      ("%s kept as it was: %s", property, error.what()), (nullptr));
 }
 
 }  // namespace regions

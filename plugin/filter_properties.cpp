@@ -46,15 +46,20 @@ void install_filter_properties(GObjectClass* klass, const ElementSpec& spec) {
 void set_filter_property(FilterStream& stream, guint id, const GValue* value) {
   const size_t index = id - kFirstField;
   const auto settings = setting_fields();
+  Engine& engine = stream.engine();
+  const bool is_setting = index < settings.size();
+  const Field& field = is_setting ? settings[index] : engine.fields()[index - settings.size()];
   try {
-    if (index < settings.size()) {
-      stream.set_setting(settings[index], from_gvalue(settings[index], value));
+    const Value wanted = from_gvalue(field, value);
+    if (is_setting) {
+      stream.set_setting(field, wanted);
+    } else if (stream.runs()) {
+      engine.change(field, wanted);
     } else {
-      const Field& field = stream.engine().fields()[index - settings.size()];
-      stream.engine().set(field, from_gvalue(field, value));
+      engine.set(field, wanted);
     }
   } catch (const std::exception& error) {
-    g_warning("%s: kept as it was: %s", stream.engine().name(), error.what());
+    stream.refuse(field.name, error);
   }
 }
 

@@ -16,6 +16,11 @@ void expect_agreement(const GstCaps* in, const GstCaps* out, Output picture, int
   expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
 }
 
+void expect_area(const WorkArea& place, const SlotSetup& setup) {
+  expects_setting(place.is_whole() || (setup.depth == 1 && setup.layers == 1),
+                  "process-scale and the rectangle are of pictures: not with depth or thresholds");
+}
+
 }  // namespace
 
 int FilterStream::slots_wanted() const {
@@ -71,15 +76,11 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   setup.layers = engine_->layers_in_use();
   setup.cuda = &cuda_;
   setup.priority = settings().priority;
-  expects(
-      !engine_->needs_alpha() || setup.in.layout.alpha,
-      std::string(name_of(setup.in.layout.format)) + " pictures have no alpha channel to label");
   const int slots = slots_wanted();
   started_with_ = settings();
   area_ = started_with_;
   setup.place = work_area_of(area_, setup.in.layout, setup.in.size);
-  expects(setup.place.is_whole() || (setup.depth == 1 && setup.layers == 1),
-          "process-scale and the rectangle are of pictures: not with depth or thresholds");
+  expect_area(setup.place, setup);
 
   Setup algorithm;
   algorithm.in = setup.in.layout;
@@ -133,15 +134,25 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
 // Another rectangle or scale is another scene for the algorithm, with the same caps; where sizes
 // stay, so does all memory. Frames of another device are another stream.
 bool FilterStream::follow(GstBuffer* input) {
-  const FilterSettings wanted = settings();
+  FilterSettings wanted = settings();
   const bool chooses = setup_.in.cuda && wanted.cuda_device_id < 0;
   const CudaContextRef elsewhere = chooses ? cuda_.elsewhere(input) : nullptr;
+  WorkArea place = setup_.place;
+  if (static_cast<WorkAreaParams>(wanted) != area_) {
+    try {
+      place = work_area_of(wanted, setup_.in.layout, setup_.in.size);
+      expect_area(place, setup_);
+    } catch (const std::exception& error) {
+      place = setup_.place;
+      static_cast<WorkAreaParams&>(wanted) = area_;
+      keep_area(error);
+    }
+  }
   if (!elsewhere && static_cast<WorkAreaParams>(wanted) == area_) return true;
   const GstFlowReturn flow = drain();
   if (flow != GST_FLOW_OK) return true;  // submit() will say so
   try {
     const SlotSetup before = setup_;
-    const WorkArea place = work_area_of(wanted, before.in.layout, before.in.size);
     if (!elsewhere && place.area == before.place.area && place.work == before.place.work) {
       const Backend::Entry entry(*before.backend);
       engine_->move(place);
@@ -158,6 +169,17 @@ bool FilterStream::follow(GstBuffer* input) {
     report(error);
     return false;
   }
+}
+
+void FilterStream::keep_area(const std::exception& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    static_cast<WorkAreaParams&>(settings_) = area_;
+  }
+  for (const Field& field : work_area_fields<WorkAreaParams>()) {
+    g_object_notify(G_OBJECT(element_), field.name);
+  }
+  refuse("the rectangle", error);
 }
 
 }  // namespace regions

@@ -67,8 +67,11 @@ class FilterStream {
   // left. The caller owns it.
   GstStructure* stats() const;
 
+  bool runs() const { return GST_STATE(element_) >= GST_STATE_PAUSED; }
   // Posts an exception as the element error it is.
   void report(const std::exception& error);
+  // Tells why a property did not change: by an element warning while the stream runs.
+  void refuse(const char* property, const std::exception& error);
 
  private:
   std::shared_ptr<FrameRing> ring() const;
@@ -78,7 +81,8 @@ class FilterStream {
   void start(const PictureCaps& in, const PictureCaps& out);
   bool has_other_settings() const;
   bool follow(GstBuffer* input);  // false: an error was posted
-  void end();                     // of what start() began
+  void keep_area(const std::exception& error);
+  void end();  // of what start() began
   void begin_scene();
   void forget();
   GstClockTime frame_duration() const;  // by the caps; 0 where they do not tell

@@ -27,6 +27,14 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
 
   void take_place(const WorkArea& place) override { place_ = place; }
 
+  void expects_runnable(const GraphCutBgParams& params, const Setup* now) const override {
+    if (now) return;  // files are read once
+    for (const auto* path :
+         {&params.background_image, &params.exclusion_image, &params.replace_image}) {
+      if (!path->empty()) expect_picture(*path);
+    }
+    if (!params.model_location.empty()) read_file(params.model_location, 1);
+  }
   void configure(const Setup& setup) override {
     const GraphCutBgParams now = params_in_use();
     EngineOf::configure(setup);

@@ -52,15 +52,23 @@ const PictureKind* kind_of(std::string_view bytes) {
   return is_pnm ? &kPnm : nullptr;
 }
 
+MissingFile missing(const std::string& path) {
+  return MissingFile("there is no picture '" + path + "'");
+}
+
+void expects_readable(bool holds, const std::string& message) {
+  if (!holds) throw UnreadableFile(message);
+}
+
 std::vector<std::byte> picture_bytes(const std::string& path) {
   const std::string too_large =
       "the picture '" + path + "' is larger than " + std::to_string(kMostBytes >> 20) + " MiB";
   std::error_code none;
   const auto size = std::filesystem::file_size(path, none);
-  expects(none || size <= kMostBytes, too_large);  // before much is read for nothing
+  expects_readable(none || size <= kMostBytes, too_large);  // before much is read for nothing
   auto bytes = read_file(path, kMostBytes + 1);
-  expects(bytes.has_value(), "there is no picture '" + path + "'");
-  expects(bytes->size() <= kMostBytes, too_large);
+  if (!bytes) throw missing(path);
+  expects_readable(bytes->size() <= kMostBytes, too_large);
   return std::move(*bytes);
 }
 
@@ -122,13 +130,14 @@ std::unique_ptr<GstSample, Drop> first_sample(GstElement* pipeline, const std::s
                                   GST_MESSAGE_APPLICATION)));
   const GstMessageType type = message ? GST_MESSAGE_TYPE(message.get()) : GST_MESSAGE_ERROR;
   if (type == GST_MESSAGE_ERROR || type == GST_MESSAGE_APPLICATION) {
-    throw InputError("cannot read the picture '" + path + "': " + reason_of(message.get()));
+    throw UnreadableFile("cannot read the picture '" + path + "': " + reason_of(message.get()));
   }
   GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
   GstSample* sample = nullptr;
   g_object_get(sink, "last-sample", &sample, nullptr);
   gst_object_unref(sink);
-  expects(sample && gst_sample_get_buffer(sample), "there is no picture in '" + path + "'");
+  expects_readable(sample && gst_sample_get_buffer(sample),
+                   "there is no picture in '" + path + "'");
   return std::unique_ptr<GstSample, Drop>(sample);
 }
 
@@ -144,10 +153,14 @@ ConstFrame PictureFile::frame() const {
   return frame;
 }
 
+void expect_picture(const std::string& path) {
+  if (!read_file(path, 1)) throw missing(path);
+}
+
 PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop) {
   const std::vector<std::byte> bytes = picture_bytes(path);
   const PictureKind* kind = kind_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  expects(kind != nullptr, "'" + path + "' is no picture in PNG, JPEG, WebP or PNM");
+  expects_readable(kind != nullptr, "'" + path + "' is no picture in PNG, JPEG, WebP or PNM");
   const Pipeline pipeline = make_pipeline(*kind, path, fit);
   feed(pipeline.get(), bytes);
   const auto sample = first_sample(pipeline.get(), path, std::move(stop));

@@ -37,13 +37,12 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   FilterStream& stream = stream_of(element);
-  if (change == GST_STATE_CHANGE_NULL_TO_READY) {
-    try {
-      stream.open();
-    } catch (const std::exception& error) {
-      stream.report(error);
-      return GST_STATE_CHANGE_FAILURE;
-    }
+  try {
+    if (change == GST_STATE_CHANGE_NULL_TO_READY) stream.open();
+    if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.engine().check();
+  } catch (const std::exception& error) {
+    stream.report(error);
+    return GST_STATE_CHANGE_FAILURE;
   }
   // A frame may be waiting for a free slot while its thread holds the pad; and until the pad is
   // inactive, new caps or the end of a flush may still make a ring that waits again.

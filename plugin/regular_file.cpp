@@ -29,8 +29,11 @@ class Descriptor {
   int fd_;
 };
 
-[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
-  throw InputError(what + " '" + path + "': " + std::strerror(error));
+[[noreturn]] void fail_to_read(const std::string& path, int error) {
+  throw UnreadableFile("cannot read '" + path + "': " + std::strerror(error));
+}
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  throw InputError("cannot write '" + path + "': " + std::strerror(error));
 }
 
 // So many bytes at most, fewer at the end of the file.
@@ -38,7 +41,7 @@ size_t read_some(const Descriptor& file, std::byte* to, size_t bytes, const std:
   for (;;) {
     const ssize_t got = ::read(file.get(), to, bytes);
     if (got >= 0) return static_cast<size_t>(got);
-    if (errno != EINTR) fail("cannot read", path, errno);
+    if (errno != EINTR) fail_to_read(path, errno);
   }
 }
 
@@ -76,10 +79,10 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t 
   // Not blocking: opening a FIFO would wait for somebody to write.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0 && errno == ENOENT) return std::nullopt;
-  if (file.get() < 0) fail("cannot read", path, errno);
+  if (file.get() < 0) fail_to_read(path, errno);
   struct stat about = {};
-  if (::fstat(file.get(), &about) != 0) fail("cannot read", path, errno);
-  expects(S_ISREG(about.st_mode), "'" + path + "' is not a regular file");
+  if (::fstat(file.get(), &about) != 0) fail_to_read(path, errno);
+  if (!S_ISREG(about.st_mode)) throw UnreadableFile("'" + path + "' is not a regular file");
   // It may grow or shrink meanwhile.
   std::vector<std::byte> bytes(std::min(most, static_cast<size_t>(about.st_size)));
   size_t filled = 0;
@@ -95,13 +98,13 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
   std::string part;
   Descriptor file(create_beside(path, part));
-  if (file.get() < 0) fail("cannot write", path, errno);
+  if (file.get() < 0) fail_to_write(path, errno);
   const bool is_written = write_all(file, bytes) && ::fsync(file.get()) == 0 && file.close() &&
                           ::rename(part.c_str(), path.c_str()) == 0;
   if (!is_written) {
     const int error = errno;
     ::unlink(part.c_str());
-    fail("cannot write", path, error);
+    fail_to_write(path, error);
   }
   sync_folder_of(path);
 }

@@ -10,8 +10,9 @@
 
 namespace regions {
 
-// The first `most` bytes of a regular file; nothing where there is no file. Throws InputError
-// naming the file if it is of another kind (a FIFO would be waited for) or cannot be read.
+// The first `most` bytes of a regular file; nothing where there is no file. Throws
+// UnreadableFile naming the file if it is of another kind (a FIFO would be waited for) or cannot be
+// read.
 std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t most);
 
 // Writes beside `path` under a name that is new, then takes the name over. What the path named

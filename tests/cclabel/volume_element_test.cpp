@@ -224,17 +224,6 @@ TEST(CcLabelDepth, AFrameWithoutAMaskIsAnError) {
   EXPECT_NE(h.error_text().find("without a mask"), std::string::npos);
 }
 
-// Frames that came before have no mask beside them.
-TEST(CcLabelDepth, SourceDoesNotBecomeMaskWhilePlaying) {
-  Harness h("cclabel depth=3 connectivity=26 output=none");
-  h.video("GRAY8", kSize.width, kSize.height);
-  const Volume volume = make_volume("noise", kSize, 2);
-  ASSERT_EQ(h.push(slice_of(volume, 0), 0), GST_FLOW_OK);
-  gst_util_set_object_arg(G_OBJECT(h.element()), "source", "mask");
-  h.push(slice_of(volume, 1), 1);
-  EXPECT_NE(h.error_text().find("only when stopped"), std::string::npos);
-}
-
 TEST(CcLabelThresholds, LayersAreStackedAndNamedInCaps) {
   for (const int depth : {1, 2}) {
     Harness h("cclabel output=labels thresholds=<0.8,0.2,0.5> depth=" + std::to_string(depth) +
@@ -265,7 +254,7 @@ TEST(CcLabelDepth, WhatDoesNotGoTogetherIsAnError) {
   };
   for (const Case& c : {Case{"depth=4", "GRAY8", "output=overlay"},
                         Case{"depth=4 output=none", "GRAY8", "6, 18 or 26"},
-                        Case{"connectivity=26 output=none", "GRAY8", "which depth makes"},
+                        Case{"connectivity=26 output=none", "GRAY8", "one of volumes"},
                         Case{"thresholds=<0.1,0.2>", "GRAY8", "output=overlay"},
                         Case{"depth=4 connectivity=6 output=none track=true", "GRAY8", "track"},
                         Case{"depth=4 connectivity=6 output=none", "NV12", "odd height"},

@@ -33,29 +33,48 @@ class Harness {
   Harness(const std::string& line, const std::string& sink_caps) {
     start_gstreamer();
     harness_ = gst_harness_new_empty();
-    gst_harness_add_parse(harness_, line.c_str());
-    if (!sink_caps.empty()) gst_harness_set_sink_caps_str(harness_, sink_caps.c_str());
-    element_ = gst_harness_find_element(harness_, line.substr(0, line.find(' ')).c_str());
     bus_ = gst_bus_new();
-    gst_element_set_bus(harness_->element, bus_);
+    bin_ = gst_parse_bin_from_description(line.c_str(), TRUE, nullptr);
+    EXPECT_TRUE(bin_) << line;
+    gst_object_ref_sink(bin_);
+    const std::string name = line.substr(0, line.find(' '));
+    for (const GList* l = GST_BIN_CHILDREN(bin_); l && !element_; l = l->next) {
+      auto* child = GST_ELEMENT(l->data);
+      if (name == GST_OBJECT_NAME(gst_element_get_factory(child))) element_ = child;
+    }
+    gst_element_set_bus(bin_, bus_);
+    // A harness takes no element that does not start.
+    starts_ = gst_element_set_state(bin_, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
+    if (!starts_) return;
+    static GstStaticPadTemplate source =
+        GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+    static GstStaticPadTemplate sink =
+        GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+    gst_harness_add_element_full(harness_, bin_, &source, "sink", &sink, "src");
+    if (!sink_caps.empty()) gst_harness_set_sink_caps_str(harness_, sink_caps.c_str());
   }
   Harness(const Harness&) = delete;
   ~Harness() {
-    gst_element_set_bus(harness_->element, nullptr);
-    gst_clear_object(&element_);
+    gst_element_set_bus(bin_, nullptr);
+    if (!starts_) gst_element_set_state(bin_, GST_STATE_NULL);
     gst_harness_teardown(harness_);
+    gst_object_unref(bin_);
     gst_object_unref(bus_);
   }
 
   GstHarness* get() const { return harness_; }
   GstElement* element() const { return element_; }
+  bool starts() const { return starts_; }  // if not, pushes fail, and the bus tells why
 
-  void caps(const std::string& text) { gst_harness_set_src_caps_str(harness_, text.c_str()); }
+  void caps(const std::string& text) {
+    if (starts_) gst_harness_set_src_caps_str(harness_, text.c_str());
+  }
   void video(const std::string& format, int width, int height, const std::string& more = "") {
     caps("video/x-raw,format=" + format + ",width=" + std::to_string(width) +
          ",height=" + std::to_string(height) + ",framerate=25/1" + more);
   }
   GstFlowReturn push(std::vector<uint8_t> bytes, int index = 0) {
+    if (!starts_) return GST_FLOW_ERROR;
     return gst_harness_push(harness_, buffer(std::move(bytes), index));
   }
   // Numbered buffers have timestamps 40 ms apart.
@@ -69,7 +88,9 @@ class Harness {
   // The next frame out; null after a minute without one.
   BufferPtr pull() { return BufferPtr(gst_harness_pull(harness_)); }
   guint waiting() const { return gst_harness_buffers_in_queue(harness_); }
-  void eos() { gst_harness_push_event(harness_, gst_event_new_eos()); }
+  void eos() {
+    if (starts_) gst_harness_push_event(harness_, gst_event_new_eos());
+  }
 
   // The next message of the type, waiting up to ten seconds; null if none came.
   MessagePtr message(GstMessageType type) {
@@ -92,6 +113,8 @@ class Harness {
 
  private:
   GstHarness* harness_ = nullptr;
+  GstElement* bin_ = nullptr;
+  bool starts_ = false;
   GstElement* element_ = nullptr;
   GstBus* bus_ = nullptr;
 };

@@ -267,12 +267,6 @@ TEST(WorkArea, WhatCannotBeIsSaid) {
     EXPECT_NE(h.push(scene.picture(0)), GST_FLOW_OK) << line;
     EXPECT_NE(h.error_text().find(reason), std::string::npos) << line;
   }
-  Harness h("cclabel");
-  h.video("GRAY8", scene.width, scene.height);
-  EXPECT_EQ(h.push(scene.picture(0)), GST_FLOW_OK);
-  g_object_set(h.element(), "left", 1000, nullptr);
-  EXPECT_EQ(h.push(scene.picture(1), 1), GST_FLOW_ERROR);
-  EXPECT_NE(h.error_text().find("outside the picture"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,185 @@
+// What goes wrong has the domain and code that an application expects, as early as it is known; and
+// what is set wrong while frames flow is told, and changes nothing.
+#include <glib/gstdio.h>
+
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+namespace {
+
+constexpr int kWidth = 64, kHeight = 48;
+
+struct Told {
+  GQuark domain = 0;
+  int code = 0;
+  std::string text;
+};
+
+Told told(const MessagePtr& message) {
+  Told told;
+  if (!message) return told;
+  GError* error = nullptr;
+  if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
+    gst_message_parse_error(message.get(), &error, nullptr);
+  } else {
+    gst_message_parse_warning(message.get(), &error, nullptr);
+  }
+  told = {error->domain, error->code, error->message};
+  g_error_free(error);
+  return told;
+}
+
+std::vector<uint8_t> picture() { return std::vector<uint8_t>(kWidth * kHeight, 200); }
+
+// The error that keeps an element from PAUSED.
+Told error_at_start(const std::string& line) {
+  Harness h(line);
+  EXPECT_FALSE(h.starts()) << line;
+  return told(h.message(GST_MESSAGE_ERROR));
+}
+
+TEST(Errors, MissingFilesAreToldBeforeTheFirstFrame) {
+  for (const char* property : {"background-image", "exclusion-image", "replace-image"}) {
+    const Told error =
+        error_at_start(std::string("graphcutbg ") + property + "=/nowhere/picture.png");
+    EXPECT_EQ(error.domain, GST_RESOURCE_ERROR) << property;
+    EXPECT_EQ(error.code, GST_RESOURCE_ERROR_NOT_FOUND) << property;
+    EXPECT_NE(error.text.find("/nowhere/picture.png"), std::string::npos) << error.text;
+  }
+}
+
+TEST(Errors, AFolderIsNoFile) {
+  for (const char* property : {"background-image", "model-location"}) {
+    const Told error = error_at_start(std::string("graphcutbg ") + property + "=/");
+    EXPECT_EQ(error.domain, GST_RESOURCE_ERROR) << property;
+    EXPECT_EQ(error.code, GST_RESOURCE_ERROR_OPEN_READ) << property;
+  }
+}
+
+TEST(Errors, AModelThatIsNotThereYetIsNoError) {
+  Harness h("graphcutbg model-location=/nowhere/model");
+  EXPECT_TRUE(h.starts());
+  EXPECT_FALSE(h.has_error());
+}
+
+TEST(Errors, WhatIsNoPictureCannotBeRead) {
+  const std::string path = std::string(g_get_tmp_dir()) + "/regions-no-picture";
+  ASSERT_TRUE(g_file_set_contents(path.c_str(), "no picture", -1, nullptr));
+  Harness h("graphcutbg output=replace replace-with=image replace-image=" + path);
+  h.video("RGB", kWidth, kHeight);
+  EXPECT_NE(h.push(std::vector<uint8_t>(kWidth * kHeight * 3)), GST_FLOW_OK);
+  const Told error = told(h.message(GST_MESSAGE_ERROR));
+  EXPECT_EQ(error.domain, GST_RESOURCE_ERROR);
+  EXPECT_EQ(error.code, GST_RESOURCE_ERROR_OPEN_READ);
+  g_unlink(path.c_str());
+}
+
+TEST(Errors, ContradictionsAreToldBeforeTheFirstFrame) {
+  for (const char* line :
+       {"cclabel depth=8 output=none", "cclabel connectivity=26 output=none",
+        "cclabel depth=8 connectivity=6", "cclabel thresholds=<0.2,0.4>",
+        "cclabel sliding=true output=none", "cclabel track=true label-background=true",
+        "cclabel seeds=<1.0,2.0,3.0>", "cclabel criterion=equal thresholds=<0.2,0.4> output=none",
+        "cclabel track=true max-regions=65536", "cclabel fill-holes=9 label-background=true"}) {
+    const Told error = error_at_start(line);
+    EXPECT_EQ(error.domain, GST_LIBRARY_ERROR) << line;
+    EXPECT_EQ(error.code, GST_LIBRARY_ERROR_SETTINGS) << line << ": " << error.text;
+  }
+}
+
+TEST(Errors, FramesThatDoNotSuitAreOfTheStream) {
+  Harness alpha("cclabel source=alpha");
+  alpha.video("RGB", kWidth, kHeight);
+  alpha.push(std::vector<uint8_t>(kWidth * kHeight * 3));
+  const Told error = told(alpha.message(GST_MESSAGE_ERROR));
+  EXPECT_EQ(error.domain, GST_STREAM_ERROR);
+  EXPECT_EQ(error.code, GST_STREAM_ERROR_FORMAT);
+}
+
+TEST(Errors, ARectangleOutsideThePictureIsOfTheSettings) {
+  Harness h("cclabel left=64");
+  h.video("GRAY8", kWidth, kHeight);
+  h.push(picture());
+  const Told error = told(h.message(GST_MESSAGE_ERROR));
+  EXPECT_EQ(error.domain, GST_LIBRARY_ERROR);
+  EXPECT_EQ(error.code, GST_LIBRARY_ERROR_SETTINGS);
+}
+
+TEST(Errors, AnElementStartsOnceItsSettingsAgree) {
+  Harness h("cclabel depth=2 output=none");
+  ASSERT_FALSE(h.starts());
+  gst_util_set_object_arg(G_OBJECT(h.element()), "connectivity", "6");
+  EXPECT_EQ(gst_element_set_state(h.element(), GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+}
+
+// ---- while frames flow
+
+// Sets a property, from text, between two frames: a warning, the old value, and the next frame as
+// the one before.
+void expect_refused(const std::string& line, const char* format, const char* property,
+                    const char* bad) {
+  Harness h(line);
+  h.video(format, kWidth, kHeight);
+  const size_t bytes = kWidth * kHeight * (strcmp(format, "RGB") == 0 ? 3 : 1);
+  ASSERT_EQ(h.push(std::vector<uint8_t>(bytes, 200), 0), GST_FLOW_OK) << line;
+  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(h.element()), property);
+  const auto value = [&] {
+    GValue held = G_VALUE_INIT;
+    g_object_get_property(G_OBJECT(h.element()), property, &held);
+    gchar* text = gst_value_serialize(&held);
+    const std::string result = text;
+    g_free(text);
+    g_value_unset(&held);
+    return result;
+  };
+  const std::string before = value();
+  GValue wanted = G_VALUE_INIT;
+  g_value_init(&wanted, spec->value_type);
+  ASSERT_TRUE(gst_value_deserialize_with_pspec(&wanted, bad, spec)) << bad;
+  g_object_set_property(G_OBJECT(h.element()), property, &wanted);
+  g_value_unset(&wanted);
+  for (int i = 1; i < 4; ++i) {
+    ASSERT_EQ(h.push(std::vector<uint8_t>(bytes, 200), i), GST_FLOW_OK) << line << " " << property;
+  }
+  h.eos();
+  const Told warning = told(h.message(GST_MESSAGE_WARNING));
+  EXPECT_EQ(warning.domain, GST_LIBRARY_ERROR) << line << " " << property;
+  EXPECT_EQ(warning.code, GST_LIBRARY_ERROR_SETTINGS);
+  EXPECT_NE(warning.text.find("kept"), std::string::npos) << warning.text;
+  EXPECT_EQ(value(), before) << line << " " << property;
+  EXPECT_FALSE(h.has_error()) << line << " " << property;
+  EXPECT_EQ(h.waiting(), 4u);
+}
+
+TEST(Refused, CombinationsOfProperties) {
+  expect_refused("cclabel output=none", "GRAY8", "connectivity", "26");
+  expect_refused("cclabel output=none depth=2 connectivity=6", "GRAY8", "connectivity", "8");
+  // Frames that came before have no mask beside them.
+  expect_refused("cclabel output=none depth=2 connectivity=6", "GRAY8", "source", "mask");
+  expect_refused("cclabel output=none", "RGB", "source", "alpha");
+  expect_refused("cclabel output=labels thresholds=<0.2,0.4>", "GRAY8", "criterion", "equal");
+  expect_refused("cclabel output=none label-background=true", "GRAY8", "fill-holes", "5");
+  expect_refused("cclabel output=none", "GRAY8", "seeds", "<1.0,2.0,3.0>");
+}
+
+TEST(Refused, RectanglesOutsideThePicture) {
+  expect_refused("cclabel output=none", "GRAY8", "left", "64");
+  expect_refused("graphcutbg output=mask", "RGB", "top", "48");
+  expect_refused("cclabel output=none depth=2 connectivity=6", "GRAY8", "process-scale", "0.5");
+}
+
+TEST(Refused, WhatSuitsIsTakenAgain) {
+  Harness h("cclabel output=none threshold=0");
+  h.video("GRAY8", kWidth, kHeight);
+  ASSERT_EQ(h.push(picture(), 0), GST_FLOW_OK);
+  g_object_set(h.element(), "left", 64, nullptr);
+  ASSERT_EQ(h.push(picture(), 1), GST_FLOW_OK);
+  g_object_set(h.element(), "left", 60, nullptr);
+  ASSERT_EQ(h.push(picture(), 2), GST_FLOW_OK);
+  for (const char* x : {"0", "0", "60"}) {
+    EXPECT_EQ(region_field(regions_of(h.pull().get()), 0, "x"), x);
+  }
+}
+
+}  // namespace
+}  // namespace regions::test
