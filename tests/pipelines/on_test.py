@@ -7,7 +7,9 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -44,7 +46,7 @@ class On(unittest.TestCase):
         self.on = program()
         self.on.PLACE = self.on.CACHE = self.folder
         self.on.RECORD, self.on.PAGE = self.folder / "systems.json", self.folder / "systems.md"
-        self.on.put_files = lambda _system: None
+        self.put_files, self.on.put_files = self.on.put_files, lambda _system: None
         self.on.system_for = lambda _distribution: Here()
 
     def scripts(self, quickstart, tests):
@@ -89,6 +91,35 @@ class On(unittest.TestCase):
         self.assertEqual(self.run_on("trixie", "--", "docs", "lint")[0], 0)
         self.assertEqual((self.folder / "asked").read_text(), "docs lint\n")
         self.assertFalse(self.on.RECORD.exists())
+
+    def test_files_of_a_kept_system(self):
+        """What changed is newer than a build of what was there before, whenever it was written."""
+        source, place = self.folder / "source", self.folder / "place"
+        source.mkdir()
+        self.on.UNPACK = self.on.UNPACK.replace("/src/gst-regions", str(place))
+        self.on.ROOT = source
+
+        def put(**texts):
+            subprocess.run(["git", "init", "-q", source], check=True)
+            for path in source.glob("*.cpp"):
+                path.unlink()
+            for name, text in texts.items():
+                path = source / f"{name}.cpp"
+                path.write_text(text)
+                os.utime(path, (1000, 1000))
+            subprocess.run(["git", "-C", source, "add", "-A"], check=True)
+            self.put_files(Here())
+
+        put(same="1", changed="2", gone="3")
+        for path in place.iterdir():
+            os.utime(path, (2000, 2000))
+        (place / "build").mkdir()
+        put(same="1", changed="4", new="5")
+        self.assertEqual(sorted(path.name for path in place.iterdir()),
+                         ["build", "changed.cpp", "new.cpp", "same.cpp"])
+        self.assertEqual((place / "same.cpp").stat().st_mtime, 2000)
+        self.assertGreater((place / "changed.cpp").stat().st_mtime, 2000)
+        self.assertEqual((place / "changed.cpp").read_text(), "4")
 
     def test_refusals(self):
         self.assertIn("name a distribution", media.run(PROGRAM, status=2))
