@@ -49,6 +49,39 @@ GType choice_type(const char* owner, const Field& field) {
 
 bool fits_int(const Field& field) { return field.min >= INT_MIN && field.max <= INT_MAX; }
 
+// The item as a double; false for a type that neither GLib nor GStreamer turns into one.
+bool read_number(const GValue* item, GValue* number) {
+  g_value_init(number, G_TYPE_DOUBLE);
+  return g_value_transform(item, number);
+}
+
+// A list is valid, as it is, where every item is a number in the element's range. (GStreamer's
+// array takes items of the element's own type alone.)
+gboolean validate_list(GParamSpec* spec, GValue* list) {
+  for (guint i = 0; i < gst_value_array_get_size(list); ++i) {
+    GValue number = G_VALUE_INIT;
+    const bool fits =
+        read_number(gst_value_array_get_value(list, i), &number) &&
+        !g_param_value_validate(GST_PARAM_SPEC_ARRAY_LIST(spec)->element_spec, &number);
+    g_value_unset(&number);
+    if (!fits) return TRUE;
+  }
+  return FALSE;
+}
+
+// GStreamer's array with a validation of its own, registered once for the process.
+GType list_type() {
+  static const char* name = "GstRegionsParamList";
+  if (const GType known = g_type_from_name(name)) return known;
+  GTypeQuery parent;
+  g_type_query(gst_param_spec_array_get_type(), &parent);
+  const auto class_init = [](gpointer klass, gpointer) {
+    static_cast<GParamSpecClass*>(klass)->value_validate = validate_list;
+  };
+  return g_type_register_static_simple(parent.type, name, parent.class_size, class_init,
+                                       parent.instance_size, nullptr, static_cast<GTypeFlags>(0));
+}
+
 GParamSpec* make_spec(const char* owner, const Field& f, const Value& value) {
   const auto flags = static_cast<GParamFlags>(
       G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
@@ -82,7 +115,10 @@ GParamSpec* make_spec(const char* owner, const Field& f, const Value& value) {
       break;
   }
   GParamSpec* element = g_param_spec_double("value", "value", f.blurb, f.min, f.max, f.min, flags);
-  return gst_param_spec_array(f.name, nick, f.blurb, element, flags);
+  auto* list =
+      static_cast<GParamSpec*>(g_param_spec_internal(list_type(), f.name, nick, f.blurb, flags));
+  GST_PARAM_SPEC_ARRAY_LIST(list)->element_spec = g_param_spec_ref_sink(element);
+  return list;
 }
 
 }  // namespace
@@ -117,7 +153,9 @@ Value from_gvalue(const Field& field, const GValue* value) {
   }
   std::vector<double> list;
   for (guint i = 0; i < gst_value_array_get_size(value); ++i) {
-    list.push_back(g_value_get_double(gst_value_array_get_value(value, i)));
+    GValue number = G_VALUE_INIT;
+    read_number(gst_value_array_get_value(value, i), &number);
+    list.push_back(g_value_get_double(&number));
   }
   return list;
 }
