@@ -112,8 +112,8 @@ std::vector<Field> table() {
           {0, 65535}),
       field<P, &P::click_seeds>(
           "click-seeds",
-          "A click into the picture downstream makes its place the only seed, one of the right "
-          "button one more, one of the middle button none (true or false)"),
+          "A click or touch into the picture downstream makes its place the only seed, one of the "
+          "right button one more, one of the middle button none (true or false)"),
       field<P, &P::method>("method", "How regions are found; all give the same labels", {},
                            kMethods, Change::stopped),
       field<P, &P::attach_runs>(

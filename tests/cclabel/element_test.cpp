@@ -108,6 +108,22 @@ TEST(CcLabelSeeds, ClicksChooseRegions) {
   shows(true, true, "a click that is not followed");
 }
 
+TEST(CcLabelSeeds, ATouchIsALeftClick) {
+  Harness h("cclabel output=mask click-seeds=true", "video/x-raw,format=GRAY8");
+  h.video("GRAY8", kWidth, kHeight);
+  const auto send = [&](GstEvent* event) { gst_harness_push_upstream_event(h.get(), event); };
+  send(gst_navigation_event_new_mouse_button_press(1, 15.7, 24.2, {}));
+  send(gst_navigation_event_new_touch_down(7, 42, 4, 1, {}));
+  send(gst_navigation_event_new_touch_motion(7, 15.7, 24.2, 1, {}));
+  send(gst_navigation_event_new_touch_up(7, 15.7, 24.2, {}));
+  ASSERT_EQ(h.push(scene(2)), GST_FLOW_OK);
+  const BufferPtr out = h.pull();
+  ASSERT_TRUE(out);
+  const std::vector<uint8_t> mask = bytes_of(out.get());
+  EXPECT_EQ(mask[24 * kWidth + 15], 0);
+  EXPECT_EQ(mask[4 * kWidth + 42], 255);
+}
+
 // Also where another picture is worked on.
 TEST(CcLabelSeeds, CountThePicturesPixels) {
   for (const char* more : {"", " process-scale=0.5", " left=8", " left=20",
