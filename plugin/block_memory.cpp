@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plugin/cuda_memory.hpp"
+#include "plugin/debug.hpp"
 
 namespace regions {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "plugin/debug.hpp"
+
 namespace regions {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "cpu/backend.hpp"
+#include "plugin/debug.hpp"
 #if REGIONS_CUDA
 #include "gpu/device.hpp"
 #endif

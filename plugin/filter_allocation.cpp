@@ -2,6 +2,7 @@
 #include "plugin/filter_allocation.hpp"
 
 #include "plugin/allocation.hpp"
+#include "plugin/debug.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/region_filter.hpp"
 
@@ -20,6 +21,19 @@ bool has_pool(GstQuery* query) {
   const bool has = pool != nullptr;
   gst_clear_object(&pool);
   return has;
+}
+
+void log_decision(GstBaseTransform* base, GstQuery* query) {
+  if (gst_query_get_n_allocation_pools(query) == 0) {
+    GST_DEBUG_OBJECT(base, "pool of the output: none");
+    return;
+  }
+  GstBufferPool* pool = nullptr;
+  guint bytes = 0, min = 0, max = 0;
+  gst_query_parse_nth_allocation_pool(query, 0, &pool, &bytes, &min, &max);
+  GST_DEBUG_OBJECT(base, "pool of the output: %" GST_PTR_FORMAT " of %u bytes, %u to %u buffers",
+                   static_cast<gconstpointer>(pool), bytes, min, max);
+  gst_clear_object(&pool);
 }
 
 // To upstream. `decide` is what downstream answered us, or null where the question itself goes on
@@ -41,10 +55,17 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
   stream.set_downstream_needs(downstream);
   const unsigned held = stream.most_held();
   add_held(query, held, stream.shortage());
-  if (has_pool(query)) return TRUE;
+  if (has_pool(query)) {
+    GST_DEBUG_OBJECT(base, "passes on the pool of downstream, with %u buffers more", held);
+    return TRUE;
+  }
   try {
     const size_t bytes = parse(caps).bytes;
     GstBufferPool* pool = stream.propose_pool(caps, bytes, held + downstream);
+    GST_DEBUG_OBJECT(base,
+                     "proposes pool %" GST_PTR_FORMAT
+                     " of %zu bytes a buffer, at least %u held here and %u downstream",
+                     static_cast<gconstpointer>(pool), bytes, held, downstream);
     offer_pool(query, pool, bytes, held + downstream);
     return TRUE;
   } catch (const std::exception& error) {
@@ -66,7 +87,9 @@ gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
       offer_pool(query, pool, bytes, 2);
     }
   }
-  return base_class()->decide_allocation(base, query);
+  const gboolean decided = base_class()->decide_allocation(base, query);
+  if (decided) log_decision(base, query);
+  return decided;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "plugin/block_memory.hpp"
 #include "plugin/clicks.hpp"
+#include "plugin/debug.hpp"
 #include "plugin/filter_properties.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/region_filter.hpp"

@@ -1,4 +1,5 @@
 // What an element's stream tells the application: regions, latency, counts, errors.
+#include "plugin/debug.hpp"
 #include "plugin/filter_stream.hpp"
 
 namespace regions {
@@ -31,6 +32,7 @@ GstStructure* FilterStream::stats() const {
 }
 
 void FilterStream::post_latency() {
+  GST_DEBUG_OBJECT(element_, "latency is now %" GST_TIME_FORMAT, GST_TIME_ARGS(latency_.stated()));
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
 }
 

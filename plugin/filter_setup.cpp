@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/debug.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/negotiation.hpp"
 
@@ -37,6 +38,8 @@ int FilterStream::slots_wanted() const {
 }
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
+  GST_DEBUG_OBJECT(element_, "caps in %" GST_PTR_FORMAT ", caps out %" GST_PTR_FORMAT,
+                   static_cast<gconstpointer>(in), static_cast<gconstpointer>(out));
   const PictureCaps pictures_in = parse(in), pictures_out = parse(out);
   const bool chooses = pictures_in.cuda && settings().cuda_device_id < 0;
   const CudaContextRef there =
@@ -44,6 +47,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   const auto frames = ring();
   if (frames && !there && setup_.backend == backend() && same_pictures(pictures_in, setup_.in) &&
       same_pictures(pictures_out, setup_.out) && !has_other_settings() && !engine_->has_others()) {
+    GST_DEBUG_OBJECT(element_, "same pictures, settings and device: all goes on with these caps");
     setup_.in = pictures_in;
     setup_.out = pictures_out;
     if (latency_.begin(frame_duration(), setup_.depth, frames->slots())) post_latency();
@@ -111,11 +115,15 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
     const size_t map_bytes = setup.in.size.area() *
                              static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
                              static_cast<size_t>(setup.layers);
+    GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", slots * setup.depth,
+                     map_bytes);
     map_pool_ = activate(
         make_device_pool(setup.backend, map_bytes, static_cast<unsigned>(slots * setup.depth)),
         "label maps");
     setup.map_pool = map_pool_.get();
   }
+  GST_DEBUG_OBJECT(element_, "starts with %d frames in flight, depth %d, pictures of %dx%d", slots,
+                   setup.depth, setup.place.work.width, setup.place.work.height);
   setup_ = setup;
   warned_ = warned_of_empty_ = false;
   const bool forgets = latency_.forget();
@@ -125,7 +133,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
       FrameRing::Callbacks{
           [this](FrameSlot& slot, const Finished& finished) { return push(slot, finished); },
           [this](const std::exception& error) { report(error); },
-          [this](size_t frames) { counts_.dropped += frames; }});
+          [this](size_t frames) { drop(frames); }});
   const std::lock_guard lock(mutex_);
   ring_ = std::move(fresh);
   if (shut_) ring_->interrupt();
@@ -154,12 +162,16 @@ bool FilterStream::follow(GstBuffer* input) {
   try {
     const SlotSetup before = setup_;
     if (!elsewhere && place.area == before.place.area && place.work == before.place.work) {
+      GST_DEBUG_OBJECT(element_, "a new scene begins: the rectangle moved");
       const Backend::Entry entry(*before.backend);
       engine_->move(place);
       ring()->move(place);
       setup_.place = place;
       area_ = wanted;
     } else {
+      GST_DEBUG_OBJECT(
+          element_, "starts anew: %s",
+          elsewhere ? "frames lie on another device" : "another size of the rectangle");
       end();
       if (elsewhere) move_to(elsewhere);
       start(before.in, before.out);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/faults.hpp"
+#include "plugin/debug.hpp"
 #include "plugin/device_choice.hpp"
 
 namespace regions {
@@ -77,6 +78,7 @@ void FilterStream::run_on(std::shared_ptr<Backend> fresh) {
 
 // Stopped, with no frame under way.
 void FilterStream::move_to(const CudaContextRef& context) {
+  GST_DEBUG_OBJECT(element_, "moves to the device of the frames");
   run_on(backend_on(context));
   cuda_.move_to(context);
 }
@@ -118,6 +120,10 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
 // As GstVideoFilter does. A gap may be empty.
 void FilterStream::warn_of_empty(GstBuffer* frame) {
   const size_t bytes = gst_buffer_get_size(frame);
+  GST_DEBUG_OBJECT(element_,
+                   "frame at %" GST_TIME_FORMAT
+                   " of %zu bytes holds no picture: passes, blank where replaced",
+                   GST_TIME_ARGS(GST_BUFFER_PTS(frame)), bytes);
   if (bytes == 0 && GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_GAP)) return;
   const std::string what =
       "a frame of " + std::to_string(bytes) + " bytes holds no " +
@@ -174,6 +180,7 @@ void FilterStream::flush() {
     const std::lock_guard lock(mutex_);
     if (shut_) frames->interrupt();
   }
+  GST_DEBUG_OBJECT(element_, "a new scene begins: flushed");
   forget();
 }
 
@@ -190,7 +197,11 @@ void FilterStream::forget() {
 
 bool FilterStream::leaves_out(const GstBuffer* frame) {
   const auto most = static_cast<GstClockTime>(settings().max_gap * GST_SECOND);
-  if (jumps_.jumps(frame, frame_duration(), most)) begin_scene();
+  if (jumps_.jumps(frame, frame_duration(), most)) {
+    GST_DEBUG_OBJECT(element_, "a new scene begins: time jumps to %" GST_TIME_FORMAT,
+                     GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
+    begin_scene();
+  }
   const auto frames = ring();
   const bool may_begin =
       left_out_ == 0 && !engine_->has_window() && frames && !frames->is_filling();
@@ -201,6 +212,8 @@ bool FilterStream::leaves_out(const GstBuffer* frame) {
   if (left_out_ == 0) return false;
   --left_out_;
   ++counts_.late;
+  GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " left out: too late (QoS)",
+                   GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
   late_.leave_out(GST_ELEMENT(element_), element_->segment, frame);
   return true;
 }
@@ -210,6 +223,12 @@ void FilterStream::begin_scene() {
   if (drain() == GST_FLOW_FLUSHING || !device) return;  // frames are under way; flush() forgets
   const Backend::Entry entry(*device);
   engine_->begin_scene();
+}
+
+void FilterStream::drop(size_t frames) {
+  if (frames == 0) return;
+  counts_.dropped += frames;
+  GST_DEBUG_OBJECT(element_, "frames dropped by a flush, a stop or an error: %zu", frames);
 }
 
 void FilterStream::stop() {
@@ -249,6 +268,8 @@ GstBuffer* FilterStream::out_of_short_pool(GstBuffer* input, FrameRing& frames) 
   // One for upstream to fill, and at least one that a sink shows.
   const size_t elsewhere = 1 + std::max(1U, downstream_needs_.load());
   if (!comes_of_short_pool(input, frames.held() + elsewhere)) return input;
+  GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " is copied: its pool is short",
+                   GST_TIME_ARGS(GST_BUFFER_PTS(input)));
   GstBuffer* copy = gst_buffer_copy_deep(input);
   gst_buffer_unref(input);
   if (!copy) throw MemoryError("there is no memory for a copy of a frame whose pool is short");
@@ -282,6 +303,10 @@ GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished
                         ("said once a stream; property overflow decides what becomes of them"));
   }
   if (finished.structure && settings().post_messages) post_regions(finished);
+  GST_LOG_OBJECT(element_,
+                 "frame at %" GST_TIME_FORMAT ": %u regions, worked on for %" GST_TIME_FORMAT,
+                 GST_TIME_ARGS(GST_BUFFER_PTS(finished.buffer)), slot.total_regions(),
+                 GST_TIME_ARGS(static_cast<GstClockTime>(slot.work_time())));
   ++counts_.out;
   counts_.work_time += static_cast<guint64>(slot.work_time());
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), finished.buffer);

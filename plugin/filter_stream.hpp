@@ -84,6 +84,7 @@ class FilterStream {
   void keep_area(const std::exception& error);
   void end();  // of what start() began
   void begin_scene();
+  void drop(size_t frames);  // counts and logs them
   void forget();
   GstClockTime frame_duration() const;  // by the caps; 0 where they do not tell
   GstFlowReturn push(const FrameSlot& slot, const Finished& finished);

@@ -3,13 +3,11 @@
 
 #include <utility>
 
+#include "plugin/debug.hpp"
 #include "plugin/filter_allocation.hpp"
 #include "plugin/filter_flow.hpp"
 #include "plugin/filter_properties.hpp"
 #include "plugin/negotiation.hpp"
-
-GST_DEBUG_CATEGORY_STATIC(region_filter_debug);
-#define GST_CAT_DEFAULT region_filter_debug
 
 namespace regions {
 namespace {
@@ -138,7 +136,7 @@ void class_init(gpointer klass, gpointer data) {
   const auto& spec = *static_cast<const ElementSpec*>(data);
   static_cast<RegionFilterClass*>(klass)->spec = &spec;
   parent_class = static_cast<GstBaseTransformClass*>(g_type_class_peek_parent(klass));
-  GST_DEBUG_CATEGORY_INIT(region_filter_debug, "regions", 0, "gst-regions elements");
+  debug_category();  // listed by --gst-debug-help
 
   auto* object = G_OBJECT_CLASS(klass);
   object->finalize = finalize;

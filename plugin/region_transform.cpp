@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "plugin/analytics_meta.hpp"
+#include "plugin/debug.hpp"
 #include "plugin/picture_mapping.hpp"
 #include "plugin/region_meta.hpp"
 #include "plugin/standard_metas.hpp"

@@ -1,0 +1,133 @@
+// What the debug category `regions` tells.
+#include <algorithm>
+#include <mutex>
+
+#include "tests/plugin/moving_square.hpp"
+
+namespace regions::test {
+namespace {
+
+// The lines logged while it lives: those of `regions`, and those of our sources elsewhere.
+class Log {
+ public:
+  explicit Log(GstDebugLevel level) {
+    start_gstreamer();
+    gst_debug_remove_log_function(gst_debug_log_default);
+    gst_debug_add_log_function(take, this, nullptr);
+    gst_debug_set_threshold_for_name("regions", level);
+    gst_debug_set_threshold_for_name("default", level);
+  }
+  Log(const Log&) = delete;
+  ~Log() {
+    gst_debug_unset_threshold_for_name("default");
+    gst_debug_unset_threshold_for_name("regions");
+    gst_debug_remove_log_function(take);
+    gst_debug_add_log_function(gst_debug_log_default, nullptr, nullptr);
+  }
+
+  bool has(const std::string& part) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(ours_.begin(), ours_.end(),
+                       [&](const std::string& line) { return line.find(part) != line.npos; });
+  }
+  std::vector<std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return ours_;
+  }
+  std::vector<std::string> strays() const {
+    const std::lock_guard lock(mutex_);
+    return strays_;
+  }
+
+ private:
+  static void take(GstDebugCategory* category, GstDebugLevel, const gchar* file, const gchar*, gint,
+                   GObject*, GstDebugMessage* message, gpointer self) {
+    auto& log = *static_cast<Log*>(self);
+    const std::lock_guard lock(log.mutex_);
+    const std::string name = gst_debug_category_get_name(category);
+    const std::string line = gst_debug_message_get(message);
+    if (name == "regions") log.ours_.push_back(line);
+    const bool of_plugin = std::string(file).find("plugin/") != std::string::npos;
+    if (name == "default" && of_plugin) log.strays_.push_back(std::string(file) + ": " + line);
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<std::string> ours_, strays_;
+};
+
+void flush(Harness& h) {
+  gst_harness_push_event(h.get(), gst_event_new_flush_start());
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+}
+
+// A frame that leaves, one that a flush drops, one that is late, and one that jumps.
+void run_short_stream() {
+  Harness h("cclabel output=none device=cpu depth=2 connectivity=26");
+  h.video("GRAY8", kWidth, kHeight);
+  h.video("GRAY8", kWidth, kHeight, ",pixel-aspect-ratio=2/1");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(h.pull());
+  EXPECT_EQ(h.push(gray_with_square(2), 2), GST_FLOW_OK);
+  flush(h);
+  gst_harness_push_upstream_event(
+      h.get(), gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 1.5, 40 * GST_MSECOND, 80 * GST_MSECOND));
+  EXPECT_EQ(h.push(gray_with_square(3), 3), GST_FLOW_OK);
+  EXPECT_EQ(h.push(gray_with_square(4), 4), GST_FLOW_OK);
+  EXPECT_EQ(h.push(gray_with_square(1000), 1000), GST_FLOW_OK);
+  EXPECT_EQ(h.push({}, 1001), GST_FLOW_OK);
+  h.eos();
+}
+
+TEST(Debug, TheCategoryTellsWhatHappens) {
+  const Log log(GST_LEVEL_LOG);
+  run_short_stream();
+  for (const char* line :
+       {"caps in video/x-raw", "all goes on with these caps", "runs on cpu", "pool for label maps",
+        "latency is now", "frames dropped by a flush, a stop or an error: 1",
+        "left out: too late (QoS)", "a new scene begins: flushed",
+        "a new scene begins: time jumps to 0:00:40.000000000", "of 0 bytes holds no picture",
+        "frame at 0:00:00.040000000: 1 regions, worked on for 0:00:0"}) {
+    EXPECT_TRUE(log.has(line)) << line << "\nnot in\n" << testing::PrintToString(log.all());
+  }
+  EXPECT_EQ(log.strays(), std::vector<std::string>());
+}
+
+TEST(Debug, PoolsAreToldOfWithTheirSizes) {
+  const Log log(GST_LEVEL_DEBUG);
+  Harness h("cclabel output=labels device=cpu frames-in-flight=3");
+  gst_pad_add_probe(
+      h.get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+      [](GstPad*, GstPadProbeInfo* info, gpointer) {
+        GstQuery* asked = GST_PAD_PROBE_INFO_QUERY(info);
+        if (GST_QUERY_TYPE(asked) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+        gst_query_add_allocation_pool(asked, nullptr, 2 * kWidth * kHeight, 2, 0);
+        return GST_PAD_PROBE_HANDLED;
+      },
+      nullptr, nullptr);
+  h.video("GRAY8", kWidth, kHeight);
+  EXPECT_EQ(h.push(gray_with_square()), GST_FLOW_OK);
+  EXPECT_TRUE(h.pull());
+  GstCaps* caps = gst_pad_get_current_caps(h.get()->srcpad);
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  EXPECT_TRUE(gst_pad_peer_query(h.get()->srcpad, query));
+  gst_query_unref(query);
+  gst_caps_unref(caps);
+  for (const char* line : {"proposes pool", "of 3072 bytes a buffer, at least 4 held here",
+                           "pool of the output", "of 6144 bytes, "}) {
+    EXPECT_TRUE(log.has(line)) << line << "\nnot in\n" << testing::PrintToString(log.all());
+  }
+  EXPECT_EQ(log.strays(), std::vector<std::string>());
+}
+
+TEST(Debug, FramesAreToldOfOnlyByLog) {
+  const Log log(GST_LEVEL_DEBUG);
+  run_short_stream();
+  EXPECT_TRUE(log.has("caps in video/x-raw"));
+  EXPECT_FALSE(log.has("worked on for"));
+}
+
+}  // namespace
+}  // namespace regions::test
