@@ -34,7 +34,8 @@ def host_environment(folder):
         "GST_PLUGIN_SYSTEM_PATH_1_0": os.path.join(bundle, "plugins"),
         "GST_PLUGIN_SCANNER_1_0": os.path.join(bundle, "libexec", "gst-plugin-scanner"),
         "GST_PLUGIN_PATH_1_0": os.path.join(HERE, "plugin"),
-        "GST_REGISTRY_1_0": os.path.join(folder, "gst-registry.bin")})
+        "GST_REGISTRY_1_0": os.path.join(folder, "gst-registry.bin"),
+        "REGIONS_DOCS": os.path.join(HERE, "docs")})
     return env
 
 
