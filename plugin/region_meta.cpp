@@ -76,13 +76,14 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
     gst_buffer_remove_meta(buffer, &meta->meta);
   }
   remove_standard_metas(buffer);
-  const std::span<StructurePtr> structures = pool.lend(buffer, findings.regions.size());
+  StructureLoan& loan = pool.lend(buffer, findings.regions.size());
+  const std::span<StructurePtr> structures(loan.regions.data(), findings.regions.size());
   write_structures(findings, workers, structures, [&] {
     Summary summary = summary_of(findings.size, findings.regions, findings.first_seen);
     if (findings.layers == 1) summary.labels = findings.labels;
     summary.labels_format = findings.labels_format;
     summary.labels_size = findings.size;
-    attach_standard_metas(buffer, summary);
+    attach_standard_metas(buffer, summary, loan.parameters);
   });
   // After the standard ones, as it is transformed after them then.
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
@@ -128,7 +129,8 @@ void renew_standard_metas(GstBuffer* buffer) {
   if (!gst_structure_has_field(s, "layers")) summary.labels = attached.labels;
   summary.labels_format = attached.labels_format;
   summary.labels_size = attached.labels_size;
-  attach_standard_metas(buffer, summary);
+  std::vector<ParametersPtr> none;
+  attach_standard_metas(buffer, summary, none);
 }
 
 bool read(GstBuffer* buffer, Size size, Attached& attached) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/error.hpp"
+#include "plugin/structure_maker.hpp"
 
 namespace regions {
 namespace {
@@ -18,74 +19,12 @@ struct Known {
   Covariance spread;
 };
 
-// What a structure says of a region, by the name it says it under. Values keep their field's type.
-struct FieldOfRegion {
-  const char* name;
-  GType type;
-  void (*write)(GValue* value, const Known& known);
-};
-using Fields = std::vector<FieldOfRegion>;
-
-// Building thousands of structures a frame field by field looks every name up again and again, and
-// so does freeing them. Each is one of an earlier frame's instead, or a copy of one example, and
-// its values are set in order.
-class StructureMaker {
- public:
-  StructureMaker(const char* name, const std::vector<Fields>& groups)
-      : example_(gst_structure_new_empty(name)) {
-    for (const Fields& group : groups) {
-      for (const FieldOfRegion& field : group) {
-        GValue value = G_VALUE_INIT;
-        g_value_init(&value, field.type);
-        gst_structure_take_value(example_.get(), field.name, &value);
-        places_.push_back({g_quark_from_static_string(field.name), field.type, field.write});
-      }
-    }
-  }
-
-  void write(StructurePtr& structure, const Known& known) const {
-    if (structure && fill(structure.get(), known)) return;
-    structure.reset(gst_structure_copy(example_.get()));
-    fill(structure.get(), known);
-  }
-
- private:
-  struct Place {
-    GQuark name;
-    GType type;
-    void (*write)(GValue* value, const Known& known);
-  };
-
-  // False if name or fields are not the example's: the structure told of another kind of regions,
-  // or somebody changed it.
-  bool fill(GstStructure* structure, const Known& known) const {
-    if (gst_structure_get_name_id(structure) != gst_structure_get_name_id(example_.get()) ||
-        static_cast<size_t>(gst_structure_n_fields(structure)) != places_.size()) {
-      return false;
-    }
-    struct Pass {
-      const Place* next;
-      const Known& known;
-    } pass = {places_.data(), known};
-    return gst_structure_map_in_place(
-        structure,
-        [](GQuark name, GValue* value, gpointer data) -> gboolean {
-          auto& p = *static_cast<Pass*>(data);
-          const Place& place = *p.next++;
-          if (name != place.name || G_VALUE_TYPE(value) != place.type) return FALSE;
-          place.write(value, p.known);
-          return TRUE;
-        },
-        &pass);
-  }
-
-  std::vector<Place> places_;
-  StructurePtr example_;
-};
+using Maker = StructureMaker<Known>;
+using Fields = Maker::Fields;
 
 void put(GValue* value, double number) { g_value_set_double(value, number); }
 
-const StructureMaker& region_maker(const Findings& findings) {
+const Maker& region_maker(const Findings& findings) {
   using K = const Known&;
   constexpr GType kReal = G_TYPE_DOUBLE;
   static const Fields plain = {
@@ -118,8 +57,8 @@ const StructureMaker& region_maker(const Findings& findings) {
   static const Fields of_tracks = {
       {"first-seen", G_TYPE_UINT64, [](GValue* v, K k) { g_value_set_uint64(v, k.first_seen); }}};
   static const Fields* const optional[] = {&of_volumes, &of_tracks, &of_lab, &of_spread};
-  static const std::vector<StructureMaker> makers = [] {  // [bits of the optional groups]
-    std::vector<StructureMaker> all;
+  static const std::vector<Maker> makers = [] {  // [bits of the optional groups]
+    std::vector<Maker> all;
     for (size_t bits = 0; bits < size_t{1} << std::size(optional); ++bits) {
       std::vector<Fields> groups = {plain};
       for (size_t i = 0; i < std::size(optional); ++i) {
@@ -152,7 +91,7 @@ Known known_of(const Findings& findings, size_t i) {
 void write_structures(const Findings& findings, const Workers& workers,
                       std::span<StructurePtr> structures, const std::function<void()>& meanwhile) {
   constexpr size_t kShare = 32;  // regions a thread takes at a time: about 4 us
-  const StructureMaker& maker = region_maker(findings);
+  const Maker& maker = region_maker(findings);
   const auto shares = static_cast<int>((structures.size() + kShare - 1) / kShare);
   const auto do_share = [&](int turn) {
     if (turn == 0) return meanwhile();

@@ -10,6 +10,7 @@
 #include "plugin/debug.hpp"
 #include "plugin/picture_mapping.hpp"
 #include "plugin/region_meta.hpp"
+#include "plugin/roi_metas.hpp"
 #include "plugin/standard_metas.hpp"
 
 namespace regions {

@@ -1,16 +1,6 @@
-// GStreamer's own metadata of the regions, for elements that do not know ours. Of each of the
-// largest 256 regions:
-//
-// clang-format off: a table
-//   GstVideoRegionOfInterestMeta  roi_type "region", id = the region's id, parent_id = 0, its box,
-//   and the
-//                                 parameters that DL Streamer's elements read:
-//     detection, label=(string)region, confidence=(double)1, x_min, y_min, x_max, y_max=(double)
-//     box, 0..1 of
-//                the picture
-//     object_id, id=(int) the track, where regions are tracked
-//   GstAnalyticsRelationMeta      where GStreamer has it (1.24), see analytics_meta.hpp
-// clang-format on
+// GStreamer's own metadata of the largest 256 regions, for elements that do not know ours:
+// regions of interest (roi_metas.hpp) and, where GStreamer has them (1.24), analytics
+// (analytics_meta.hpp).
 #pragma once
 
 #include <gst/gst.h>
@@ -20,6 +10,7 @@
 
 #include "core/format.hpp"
 #include "core/region.hpp"
+#include "plugin/structure_pool.hpp"
 
 namespace regions {
 
@@ -37,11 +28,9 @@ struct Summary {
 Summary summary_of(Size size, std::span<const Region> regions,
                    std::span<const GstClockTime> first_seen);
 
-void attach_standard_metas(GstBuffer* buffer, const Summary& summary);
-
-// Region-of-interest metas as they are on `from`: where a picture is scaled some versions of
-// GStreamer lose their parameters.
-void copy_rois(GstBuffer* to, GstBuffer* from);
+// Parameters of regions of interest are made of `spare` ones, as far as there are any.
+void attach_standard_metas(GstBuffer* buffer, const Summary& summary,
+                           std::vector<ParametersPtr>& spare);
 
 // Takes off what another element of ours left, and nothing else.
 void remove_standard_metas(GstBuffer* buffer);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plugin/roi_metas.hpp"
+
 namespace regions {
 namespace {
 
@@ -16,31 +18,81 @@ size_t kept(size_t held, size_t count) {
   return std::clamp(held, count, 2 * count + kSpare);
 }
 
+const GQuark kLoan = g_quark_from_static_string("regions-structures");
+
 }  // namespace
+
+void FreeParameters::operator()(GList* list) const {
+  g_list_free_full(list, [](gpointer s) { gst_structure_free(static_cast<GstStructure*>(s)); });
+}
+
+// Metas free what they hold as soon as their buffer goes back to its pool, but a loan ends when the
+// buffer is freed. This meta stands before the regions of interest, is freed before them, and takes
+// their parameters; where the buffer itself is freed the loan ends first, while all metas are
+// whole, and the meta does nothing.
+struct StructurePool::Collector {
+  GstMeta meta;
+  GstBuffer* buffer;
+  Loan* loan;  // null once it has collected
+};
+
+const GstMetaInfo* StructurePool::collector_info() {
+  static const GstMetaInfo* const kInfo = [] {
+    static const gchar* tags[] = {nullptr};
+    const GType api = gst_meta_api_type_register("RegionsCollectorMetaAPI", tags);
+    return gst_meta_register(
+        api, "RegionsCollectorMeta", sizeof(Collector),
+        [](GstMeta* meta, gpointer loan, GstBuffer* buffer) -> gboolean {
+          auto* collector = reinterpret_cast<Collector*>(meta);
+          collector->buffer = buffer;
+          collector->loan = static_cast<Loan*>(loan);
+          collector->loan->collector = collector;
+          return TRUE;
+        },
+        [](GstMeta* meta, GstBuffer*) { collect(reinterpret_cast<Collector*>(meta)); }, nullptr);
+  }();
+  return kInfo;
+}
+
+void StructurePool::collect(Collector* collector) {
+  if (!collector->loan) return;
+  take_parameters(collector->buffer, collector->loan->parameters);
+  collector->loan->collector = nullptr;
+  collector->loan = nullptr;
+}
 
 // end() may not fail: there is room for all from the start.
 StructurePool::StructurePool() { idle_.reserve(kMostIdle); }
 
 std::unique_ptr<StructurePool::Loan> StructurePool::take() {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return std::make_unique<Loan>();
+  if (idle_.empty()) {
+    auto loan = std::make_unique<Loan>();
+    loan->parameters.reserve(kMostRois);
+    return loan;
+  }
   std::unique_ptr<Loan> loan = std::move(idle_.back());
   idle_.pop_back();
   return loan;
 }
 
-std::span<StructurePtr> StructurePool::lend(GstBuffer* buffer, size_t count) {
-  static const GQuark kLoan = g_quark_from_static_string("regions-structures");
-  std::unique_ptr<Loan> loan = take();
+StructureLoan& StructurePool::lend(GstBuffer* buffer, size_t regions) {
+  if (const auto* former =
+          static_cast<Loan*>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(buffer), kLoan));
+      former && former->collector) {
+    gst_buffer_remove_meta(buffer, &former->collector->meta);
+  }
+  Loan* loan = take().release();
   loan->lender = weak_from_this();
-  loan->structures.resize(kept(loan->structures.size(), count));
-  const std::span<StructurePtr> lent(loan->structures.data(), count);
-  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(buffer), kLoan, loan.release(), end);
-  return lent;
+  loan->regions.resize(kept(loan->regions.size(), regions));
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(buffer), kLoan, loan, end);
+  gst_buffer_add_meta(buffer, collector_info(), loan);
+  return *loan;
 }
 
 void StructurePool::end(gpointer data) {
   std::unique_ptr<Loan> loan(static_cast<Loan*>(data));
+  if (loan->collector) collect(loan->collector);
   const std::shared_ptr<StructurePool> pool = loan->lender.lock();
   if (!pool) return;
   const std::lock_guard lock(pool->mutex_);

@@ -1,5 +1,5 @@
-// StructurePool: the regions' structures of frames that have gone, for frames to come. Copying and
-// freeing them took most of what a region cost outside the GPU.
+// StructurePool: the structures of frames that have gone, for frames to come. Copying and freeing
+// them took most of what a region cost outside the GPU.
 #pragma once
 
 #include <gst/gst.h>
@@ -16,19 +16,35 @@ struct FreeStructure {
 };
 using StructurePtr = std::unique_ptr<GstStructure, FreeStructure>;
 
+// The parameters of a region of interest, as its meta keeps them.
+struct FreeParameters {
+  void operator()(GList* list) const;
+};
+using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
+
+// What is lent to one frame, of earlier frames.
+struct StructureLoan {
+  std::vector<StructurePtr> regions;      // entries of the `regions` metadata, or null
+  std::vector<ParametersPtr> parameters;  // for regions of interest to take
+};
+
 class StructurePool : public std::enable_shared_from_this<StructurePool> {
  public:
   StructurePool();
 
-  // `count` structures, null or of any earlier frame. The buffer owns them as long as it lives (or
-  // until it is lent others); then they come back here, if the pool is there still.
-  std::span<StructurePtr> lend(GstBuffer* buffer, size_t count);
+  // With structures for so many regions, or more. The buffer owns the loan as long as it lives (or
+  // until it is lent another); then it comes back here, if the pool is there still. Parameters of
+  // regions of interest that are put on the buffer afterwards come back too.
+  StructureLoan& lend(GstBuffer* buffer, size_t regions);
 
  private:
-  struct Loan {
+  struct Collector;
+  struct Loan : StructureLoan {
     std::weak_ptr<StructurePool> lender;
-    std::vector<StructurePtr> structures;
+    Collector* collector = nullptr;  // of the buffer that has this loan
   };
+  static const GstMetaInfo* collector_info();
+  static void collect(Collector* collector);
   static void end(gpointer loan);
   std::unique_ptr<Loan> take();
 

@@ -97,6 +97,27 @@ TEST_F(MetaLifetime, WhatOthersChangeStaysWithTheirFrame) {
   }
 }
 
+TEST_F(MetaLifetime, ParametersThatOthersChangeStayWithTheirFrame) {
+  for (int round = 0; round < 4; ++round) {
+    BufferPtr frame = labelled(5 + round, 1);
+    auto* roi = gst_buffer_get_video_region_of_interest_meta_id(frame.get(), 1);
+    ASSERT_TRUE(roi);
+    EXPECT_EQ(g_list_length(roi->params), 1u);
+    GstStructure* box = gst_video_region_of_interest_meta_get_param(roi, "detection");
+    ASSERT_TRUE(box);
+    EXPECT_EQ(gst_structure_n_fields(box), 6);
+    EXPECT_STREQ(gst_structure_get_string(box, "label"), "region");
+    gdouble left = 0;
+    EXPECT_TRUE(gst_structure_get_double(box, "x_min", &left));
+    EXPECT_EQ(left, (5.0 + round) / kWidth);
+    if (round == 0) gst_structure_set(box, "label", G_TYPE_STRING, "cat", nullptr);
+    if (round == 1) gst_structure_remove_field(box, "x_min");
+    if (round == 2) {
+      gst_video_region_of_interest_meta_add_param(roi, gst_structure_new_empty("classification"));
+    }
+  }
+}
+
 // On a buffer of a pool, which comes again with other regions.
 TEST_F(MetaLifetime, BuffersComeAgain) {
   GstBufferPool* pool = gst_buffer_pool_new();
@@ -114,6 +135,15 @@ TEST_F(MetaLifetime, BuffersComeAgain) {
     const BufferPtr out = h_.pull();
     ASSERT_EQ(region_count(regions_of(out.get())), static_cast<guint>(count));
     EXPECT_EQ(region_field(regions_of(out.get()), 0, "x"), std::to_string(count));
+    for (guint i = 0; i < static_cast<guint>(count); ++i) {
+      auto* roi =
+          gst_buffer_get_video_region_of_interest_meta_id(out.get(), static_cast<gint>(i) + 1);
+      ASSERT_TRUE(roi);
+      gdouble left = 0;
+      EXPECT_TRUE(gst_structure_get_double(
+          gst_video_region_of_interest_meta_get_param(roi, "detection"), "x_min", &left));
+      EXPECT_EQ(left, static_cast<double>(count + 4 * static_cast<int>(i)) / kWidth);
+    }
   }
   gst_buffer_pool_set_active(pool, FALSE);
   gst_object_unref(pool);
