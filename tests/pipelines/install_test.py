@@ -8,6 +8,7 @@ Installs into temporary folders: nothing of the machine is touched.
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,9 @@ class Install(unittest.TestCase):
             self.assertIn(element.encode(), output_of("gst-inspect-1.0", element, env=env))
 
         pc, = (root / prefix).rglob("regions.pc")
+        origin, = re.findall(r"Origin URL +(.+)", output_of("gst-inspect-1.0", "regions", env=env).decode())
+        urls = re.findall(r"^URL: (.+)", pc.read_text(encoding="utf-8"), re.M)
+        self.assertEqual(urls, [origin] if "://" in origin else [])
         flags = output_of("pkg-config", "--cflags", "--libs", "regions", env=dict(
             os.environ, PKG_CONFIG_PATH=str(pc.parent), PKG_CONFIG_SYSROOT_DIR=str(root),
             PKG_CONFIG_ALLOW_SYSTEM_CFLAGS="1", PKG_CONFIG_ALLOW_SYSTEM_LIBS="1")).decode().split()
