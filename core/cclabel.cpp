@@ -78,7 +78,7 @@ std::vector<Field> table() {
                                 "Most regions recorded in a frame's metadata (count)", {1, 1 << 16},
                                 {}, Change::stopped),
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
-                           Change::stopped),
+                           Change::renegotiated),
       field<P, &P::overflow>(
           "overflow", "What happens to labels that the output format cannot hold", {}, kOverflows),
       field<P, &P::track>("track", "Follow regions from frame to frame (true or false)", {}, {},
@@ -100,7 +100,7 @@ std::vector<Field> table() {
           "thresholds",
           "Label at each of these in place of `threshold`; outputs have a layer for each, one "
           "below another, in this order; empty takes `threshold` (fractions)",
-          {0, 1}, {}, Change::stopped),
+          {0, 1}, {}, Change::renegotiated),
       field<P, &P::label_background>(
           "label-background",
           "Background has regions too, connected as foreground is, binary only (true or false)", {},

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/argb.hpp"
 #include "core/field.hpp"
 #include "core/region.hpp"
 
@@ -31,10 +32,6 @@ std::vector<Field> drawing_fields() {
           field<P, &P::opacity>("opacity", "Strength of `fill` (0 invisible, 1 opaque)", {0, 1}),
           field<P, &P::thickness>("thickness", "Width of boxes and outlines (pixels)", {1, 64})};
 }
-
-struct Rgb {
-  uint8_t red = 0, green = 0, blue = 0;
-};
 
 // The colour of a track: bright, and far in hue from the next ids' colours.
 REGIONS_HD constexpr Rgb track_color(uint32_t track) {

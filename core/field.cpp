@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "core/error.hpp"
 
@@ -46,6 +47,15 @@ T parse_number(const Field& field, std::string_view text) {
   return value;
 }
 
+int64_t parse_color(const Field& field, std::string_view text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (!hexadecimal) return parse_number<int64_t>(field, text);
+  uint32_t code = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), code, 16);
+  if (error != std::errc() || end != text.data() + text.size()) refuse(field, text);
+  return code;
+}
+
 int64_t parse_choice(const Field& field, std::string_view text) {
   for (const Choice& choice : field.choices) {
     if (text == choice.name) return choice.value;
@@ -70,6 +80,7 @@ void assign(const Field& field, void* params, const Value& value) {
           std::string(field.name) + ": value of another type");
   switch (field.kind) {
     case Kind::integer:
+    case Kind::color:
       expect_within(field, static_cast<double>(std::get<int64_t>(value)));
       break;
     case Kind::real:
@@ -96,6 +107,8 @@ void assign_text(const Field& field, void* params, std::string_view text) {
       return assign(field, params, text == "true");
     case Kind::integer:
       return assign(field, params, parse_number<int64_t>(field, text));
+    case Kind::color:
+      return assign(field, params, parse_color(field, text));
     case Kind::real:
       return assign(field, params, parse_number<double>(field, text));
     case Kind::choice:
@@ -127,6 +140,11 @@ std::string to_text(const Field& field, const Value& value) {
       return std::to_string(std::get<int64_t>(value));
     case Kind::real:
       return number_text(std::get<double>(value));
+    case Kind::color: {
+      char text[16];
+      std::snprintf(text, sizeof text, "0x%08x", static_cast<unsigned>(std::get<int64_t>(value)));
+      return text;
+    }
     case Kind::text:
       return std::get<std::string>(value);
     case Kind::choice:

@@ -11,11 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "core/argb.hpp"
 #include "core/error.hpp"
 
 namespace regions {
 
-// A parameter's value: flag, whole number (also the index of a choice), number, text, list.
+// A parameter's value: flag, whole number (also the index of a choice, and a colour's code),
+// number, text, list.
 using Value = std::variant<bool, int64_t, double, std::string, std::vector<double>>;
 
 struct Choice {
@@ -25,7 +27,11 @@ struct Choice {
 };
 
 // flags: a whole number whose bits are the choices' values.
-enum class Kind : uint8_t { flag, integer, real, choice, flags, text, list };
+enum class Kind : uint8_t { flag, integer, real, choice, flags, color, text, list };
+
+// May it change while playing? From the next frame on; with caps that are agreed on anew before the
+// next frame; only between streams.
+enum class Change : uint8_t { live, renegotiated, stopped };
 
 struct Field {
   const char* name;   // lower-case-dashed
@@ -34,9 +40,11 @@ struct Field {
   double min = 0;  // true limits: outside them the algorithm refuses, inside it works;
   double max = 0;  // of every element for lists
   std::span<const Choice> choices;
-  bool live = true;  // may change while playing
+  Change change = Change::live;
   Value (*get)(const void* params);
   void (*set)(void* params, const Value& value);  // stores; limits are checked by assign()
+
+  bool live() const { return change == Change::live; }
 };
 
 // Numbers kept in place, so that parameters that hold them are copied without allocating.
@@ -75,6 +83,8 @@ constexpr Kind kind_of() {
     return Kind::real;
   else if constexpr (std::is_same_v<T, std::string>)
     return Kind::text;
+  else if constexpr (std::is_same_v<T, Argb>)
+    return Kind::color;
   else
     return Kind::list;
 }
@@ -83,8 +93,6 @@ constexpr Kind kind_of() {
 struct Limits {
   double min = 0, max = 0;
 };
-enum class Change : uint8_t { live, stopped };  // may it change while playing?
-
 // One line of a table: field<CcLabelParams, &CcLabelParams::threshold>("threshold", "… (fraction)",
 // {0, 1}). The member may be one of a base of P. A whole number with choices is a set of flags.
 template <class P, auto Member>
@@ -97,13 +105,15 @@ Field field(const char* name, const char* blurb, Limits limits = {},
           blurb,
           flags ? Kind::flags : kind,
           limits.min,
-          limits.max,
+          kind == Kind::color ? 0xFFFFFFFF : limits.max,
           choices,
-          change == Change::live,
+          change,
           [](const void* params) -> Value {
             const T& member = static_cast<const P*>(params)->*Member;
             if constexpr (kind == Kind::choice || kind == Kind::integer) {
               return static_cast<int64_t>(member);
+            } else if constexpr (kind == Kind::color) {
+              return int64_t{member.code};
             } else if constexpr (kind == Kind::real) {
               return static_cast<double>(member);
             } else if constexpr (kind == Kind::list) {
@@ -116,6 +126,8 @@ Field field(const char* name, const char* blurb, Limits limits = {},
             T& member = static_cast<P*>(params)->*Member;
             if constexpr (kind == Kind::choice || kind == Kind::integer) {
               member = static_cast<T>(std::get<int64_t>(value));
+            } else if constexpr (kind == Kind::color) {
+              member.code = static_cast<uint32_t>(std::get<int64_t>(value));
             } else if constexpr (kind == Kind::real) {
               member = static_cast<T>(std::get<double>(value));
             } else if constexpr (kind == Kind::list) {

@@ -13,7 +13,6 @@ namespace {
 using P = GraphCutBgParams;
 
 constexpr double kMostPixels = 65535;
-constexpr double kWhite = 0xFFFFFF;
 
 constexpr Choice kOutputs[] = {
     {0, "overlay", "The picture with the foreground tinted"},
@@ -34,7 +33,7 @@ constexpr Choice kReplacements[] = {{0, "color", "`replace-color`"},
 std::vector<Field> table() {
   return {
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
-                           Change::stopped),
+                           Change::renegotiated),
       field<P, &P::source>("source", "What tells foreground from background", {}, kSources),
       field<P, &P::lambda>(
           "lambda", "Cost of a border between equal neighbours (log-likelihood, nats)", {0, 32}),
@@ -91,12 +90,13 @@ std::vector<Field> table() {
       field<P, &P::verify>("verify",
                            "Compare the flow with the value of the mask's cut (true or false)"),
       field<P, &P::feather>("feather", "Softness of the mask's edge (pixels)", {0, 64}),
-      field<P, &P::color>("color", "Tint of the overlay (0xRRGGBB)", {0, kWhite}),
+      field<P, &P::color>("color", "Tint of the overlay, its alpha times `opacity` (0xAARRGGBB)"),
       field<P, &P::opacity>("opacity", "Strength of the tint (0 invisible, 1 opaque)", {0, 1}),
       field<P, &P::replace_with>("replace-with", "What takes the background's place", {},
                                  kReplacements),
-      field<P, &P::replace_color>("replace-color", "Colour in place of the background (0xRRGGBB)",
-                                  {0, kWhite}),
+      field<P, &P::replace_color>(
+          "replace-color",
+          "Colour in place of the background, or over it where alpha is below FF (0xAARRGGBB)"),
       field<P, &P::replace_image>(
           "replace-image",
           "Picture (PNG, JPEG, WebP, PNM) in place of the background, scaled to the frames (path)",
@@ -189,19 +189,17 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
 }
 
 ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup) {
-  const auto rgb = [](int64_t code) {
-    return Rgb{static_cast<uint8_t>(code >> 16), static_cast<uint8_t>(code >> 8),
-               static_cast<uint8_t>(code)};
-  };
   ViewPlan plan;
   plan.output = params.output;
   plan.replacement = params.replace_with;
   plan.feather = params.feather;
-  plan.opacity = static_cast<int>(std::lround(params.opacity * 256));
   plan.cell = std::max(1, params.blur / 2);
   const bool tints = params.output == GraphCutOutput::overlay;
-  encoder_of(setup.in, setup.color)
-      .encode(rgb(tints ? params.color : params.replace_color), plan.color);
+  const bool colors = tints || plan.replacement == Replacement::color;
+  const Argb color = tints ? params.color : params.replace_color;
+  const double alpha = colors ? color.alpha() / 255.0 : 1;
+  plan.opacity = static_cast<int>(std::lround((tints ? params.opacity : 1) * alpha * 256));
+  encoder_of(setup.in, setup.color).encode(color.rgb(), plan.color);
   return plan;
 }
 

@@ -48,10 +48,10 @@ struct GraphCutBgParams {
 
   // What the output shows.
   int feather = 0;
-  int64_t color = 0x20E060;
+  Argb color = {0xFF20E060};
   double opacity = 0.5;
   Replacement replace_with = Replacement::blur;
-  int64_t replace_color = 0x00B140;
+  Argb replace_color = {0xFF00B140};
   std::string replace_image;
   int blur = 24;
 };

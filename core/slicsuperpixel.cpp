@@ -74,7 +74,7 @@ std::vector<Field> table() {
                                      "pixels (true or false)",
                                      {}, {}, Change::stopped),
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
-                           Change::stopped)};
+                           Change::renegotiated)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
 }

@@ -39,7 +39,20 @@ std::string values_of(const Field& field) {
   }
   if (field.kind == Kind::flag) return "`true`, `false`";
   if (field.kind == Kind::text) return "text";
+  if (field.kind == Kind::color) return "0x00000000 … 0xffffffff";
   return number(field.min) + " … " + number(field.max);
+}
+
+const char* while_playing(Change change) {
+  switch (change) {
+    case Change::live:
+      return "yes";
+    case Change::renegotiated:
+      return "yes, with new caps";
+    case Change::stopped:
+      return "no";
+  }
+  return "";
 }
 
 // `value_of` gives a field's default.
@@ -51,7 +64,7 @@ void print_section(const std::string& title, const std::string& text, std::span<
   for (const Field& field : fields) {
     std::printf("| `%s` | `%s` | %s | %s | %s |\n", field.name,
                 to_text(field, value_of(field)).c_str(), escaped(values_of(field)).c_str(),
-                escaped(field.blurb).c_str(), field.live ? "yes" : "no");
+                escaped(field.blurb).c_str(), while_playing(field.change));
   }
 }
 
@@ -69,7 +82,10 @@ void print_document() {
       "# Elements and their properties\n\n"
       "Written by `docs/generate.cpp` from the tables that the elements themselves use; a test "
       "fails when it is out of date. \"While playing\" tells whether a property may be set in "
-      "PLAYING; the others want READY or NULL. `gst-inspect-1.0 cclabel` shows the same.");
+      "PLAYING; the others want READY or NULL. With new caps: what follows is asked whether it "
+      "takes "
+      "them, and if it does not, a warning says so and the old value stays; no frame is lost, and "
+      "a background model goes on. `gst-inspect-1.0 cclabel` shows the same.");
 #define X(name) print_element(name##_element());
   REGIONS_ALGORITHMS
 #undef X

@@ -167,7 +167,7 @@ Filter::~Filter() {
 void Filter::set(const std::string& name, const std::string& value) {
   const Field& field = find(runner_->fields(), name);
   runner_->set(field, value);
-  if (!field.live) shape_.reset();
+  if (!field.live()) shape_.reset();
 }
 
 const std::string& Filter::get(const std::string& name) {

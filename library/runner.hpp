@@ -46,7 +46,7 @@ class RunnerOf final : public Runner {
     expects(field.kind != Kind::text,
             std::string(field.name) + " names a file, which the elements read, not the library");
     assign_text(field, &wanted_, text);
-    if (field.live) field.set(&used_, field.get(&wanted_));
+    if (field.live()) field.set(&used_, field.get(&wanted_));
   }
   void configure(Setup& setup) override {
     used_ = wanted_;

@@ -40,7 +40,8 @@ class Engine {
   virtual std::span<const Field> fields() const = 0;
   virtual Value get(const Field& field) = 0;
   virtual void set(const Field& field, const Value& value) = 0;
-  // The same while a stream runs: throws what it cannot run with, and then nothing changes.
+  // The same while a stream runs: throws what it cannot run with, and then nothing changes. What is
+  // renegotiated takes effect when `adopt` follows.
   virtual void change(const Field& field, const Value& value) = 0;
   // Throws SettingsError, MissingFile, UnreadableFile where no stream can run with what was set.
   virtual void check() = 0;
@@ -51,6 +52,10 @@ class Engine {
   virtual int layers() = 0;
   // Takes over the parameters that change only between streams. All below speaks of those in use.
   virtual void adopt() = 0;
+  // Whether one that is renegotiated waits for that.
+  virtual bool waits() = 0;
+  // Undoes the last adopt(): what is renegotiated has the value again that it had before.
+  virtual void go_back() = 0;
   // Whether that would change any.
   virtual bool has_others() = 0;
   virtual Output picture_in_use() = 0;
@@ -91,6 +96,10 @@ class Engine {
   // Not while the element shuts down: configure() then gives up what it waits for. Any thread may
   // say so; waiting is allowed again only when no other is under way.
   virtual void may_wait(bool /*may*/) {}
+  // What was learnt of the scene, which another configure() for pictures of the same size goes on
+  // with when it is recalled. No frame is under way.
+  virtual std::vector<std::byte> learnt() { return {}; }
+  virtual void recall(std::span<const std::byte> /*learnt*/) {}
   // The stream that configure() began ends; no frame is under way.
   virtual void finish() {}
 
@@ -114,15 +123,17 @@ class EngineOf : public Engine {
   void set(const Field& field, const Value& value) override {
     const std::lock_guard lock(mutex_);
     assign(field, &wanted_, value);
-    if (field.live || !algorithm_) field.set(&used_, value);
+    if (field.live() || !algorithm_) field.set(&used_, value);
   }
   void change(const Field& field, const Value& value) override {
     const std::lock_guard lock(mutex_);
-    P tried = used_;
+    P tried = field.live() ? used_ : wanted_;
     assign(field, &tried, value);
-    if (field.live) expects_runnable(tried, setup_ ? &*setup_ : nullptr);
+    if (field.change != Change::stopped) {
+      expects_runnable(tried, field.live() && setup_ ? &*setup_ : nullptr);
+    }
     field.set(&wanted_, value);
-    if (field.live) used_ = tried;
+    if (field.live()) used_ = tried;
   }
   void check() override {
     const std::lock_guard lock(mutex_);
@@ -149,7 +160,20 @@ class EngineOf : public Engine {
   }
   void adopt() override {
     const std::lock_guard lock(mutex_);
-    used_ = wanted_;
+    before_ = std::exchange(used_, wanted_);
+  }
+  bool waits() override {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(fields(), [&](const Field& field) {
+      return field.change == Change::renegotiated && field.get(&wanted_) != field.get(&used_);
+    });
+  }
+  void go_back() override {
+    const std::lock_guard lock(mutex_);
+    used_ = before_;
+    for (const Field& field : fields()) {
+      if (field.change == Change::renegotiated) field.set(&wanted_, field.get(&before_));
+    }
   }
   bool has_others() override {
     const std::lock_guard lock(mutex_);
@@ -204,9 +228,10 @@ class EngineOf : public Engine {
   Algorithm<P>* algorithm() { return algorithm_.get(); }
 
  private:
-  std::mutex mutex_;            // guards the three below, and whether there is an algorithm
+  std::mutex mutex_;            // guards the four below, and whether there is an algorithm
   P wanted_;                    // what the user set
   P used_;                      // what the running stream uses
+  P before_;                    // what it used before the last adopt()
   std::optional<Setup> setup_;  // of the stream, once it is known
   BackendKind backend_ = BackendKind::cpu;
   std::unique_ptr<Algorithm<P>> algorithm_;

@@ -19,6 +19,16 @@ GstBaseTransformClass* base_class() {
   return GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
 }
 
+// A change of output is ours to begin: where caps stay equal, as from no drawing to drawing,
+// GstBaseTransform would tell nothing of it.
+GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean is_discont, GstBuffer* input) {
+  if (!stream_of(base).follow_output()) {
+    gst_buffer_unref(input);
+    return GST_FLOW_ERROR;
+  }
+  return base_class()->submit_input_buffer(base, is_discont, input);
+}
+
 GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
   *none = nullptr;  // frames leave by the source pad's task
   GstBuffer* input = std::exchange(base->queued_buf, nullptr);
@@ -96,6 +106,7 @@ gboolean on_query(GstBaseTransform* base, GstPadDirection direction, GstQuery* q
 }  // namespace
 
 void install_flow(GstBaseTransformClass* klass) {
+  klass->submit_input_buffer = submit_input_buffer;
   klass->generate_output = generate_output;
   klass->transform = transform;
   klass->transform_ip = transform_ip;

@@ -17,11 +17,6 @@ void expect_agreement(const GstCaps* in, const GstCaps* out, Output picture, int
   expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
 }
 
-void expect_area(const WorkArea& place, const SlotSetup& setup) {
-  expects_setting(place.is_whole() || (setup.depth == 1 && setup.layers == 1),
-                  "process-scale and the rectangle are of pictures: not with depth or thresholds");
-}
-
 }  // namespace
 
 int FilterStream::slots_wanted() const {
@@ -65,7 +60,7 @@ bool FilterStream::has_other_settings() const {
   const FilterSettings now = settings();
   const auto fields = fields_of(now);
   return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
-    return !field.live && field.get(&now) != field.get(&started_with_);
+    return !field.live() && field.get(&now) != field.get(&started_with_);
   });
 }
 
@@ -84,7 +79,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   started_with_ = settings();
   area_ = started_with_;
   setup.place = work_area_of(area_, setup.in.layout, setup.in.size);
-  expect_area(setup.place, setup);
+  setup.expect_place(setup.place);
 
   Setup algorithm;
   algorithm.in = setup.in.layout;
@@ -125,6 +120,8 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   GST_DEBUG_OBJECT(element_, "starts with %d frames in flight, depth %d, pictures of %dx%d", slots,
                    setup.depth, setup.place.work.width, setup.place.work.height);
   setup_ = setup;
+  gst_base_transform_set_passthrough(element_, setup_.picture == Output::untouched);
+  gst_base_transform_set_in_place(element_, !setup_.replaces());
   warned_ = warned_of_empty_ = false;
   const bool forgets = latency_.forget();
   if (latency_.begin(frame_duration(), setup.depth, slots) || forgets) post_latency();
@@ -137,61 +134,6 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   const std::lock_guard lock(mutex_);
   ring_ = std::move(fresh);
   if (shut_) ring_->interrupt();
-}
-
-// Another rectangle or scale is another scene for the algorithm, with the same caps; where sizes
-// stay, so does all memory. Frames of another device are another stream.
-bool FilterStream::follow(GstBuffer* input) {
-  FilterSettings wanted = settings();
-  const bool chooses = setup_.in.cuda && wanted.cuda_device_id < 0;
-  const CudaContextRef elsewhere = chooses ? cuda_.elsewhere(input) : nullptr;
-  WorkArea place = setup_.place;
-  if (static_cast<WorkAreaParams>(wanted) != area_) {
-    try {
-      place = work_area_of(wanted, setup_.in.layout, setup_.in.size);
-      expect_area(place, setup_);
-    } catch (const std::exception& error) {
-      place = setup_.place;
-      static_cast<WorkAreaParams&>(wanted) = area_;
-      keep_area(error);
-    }
-  }
-  if (!elsewhere && static_cast<WorkAreaParams>(wanted) == area_) return true;
-  const GstFlowReturn flow = drain();
-  if (flow != GST_FLOW_OK) return true;  // submit() will say so
-  try {
-    const SlotSetup before = setup_;
-    if (!elsewhere && place.area == before.place.area && place.work == before.place.work) {
-      GST_DEBUG_OBJECT(element_, "a new scene begins: the rectangle moved");
-      const Backend::Entry entry(*before.backend);
-      engine_->move(place);
-      ring()->move(place);
-      setup_.place = place;
-      area_ = wanted;
-    } else {
-      GST_DEBUG_OBJECT(
-          element_, "starts anew: %s",
-          elsewhere ? "frames lie on another device" : "another size of the rectangle");
-      end();
-      if (elsewhere) move_to(elsewhere);
-      start(before.in, before.out);
-    }
-    return true;
-  } catch (const std::exception& error) {
-    report(error);
-    return false;
-  }
-}
-
-void FilterStream::keep_area(const std::exception& error) {
-  {
-    const std::lock_guard lock(mutex_);
-    static_cast<WorkAreaParams&>(settings_) = area_;
-  }
-  for (const Field& field : work_area_fields<WorkAreaParams>()) {
-    g_object_notify(G_OBJECT(element_), field.name);
-  }
-  refuse("the rectangle", error);
 }
 
 }  // namespace regions

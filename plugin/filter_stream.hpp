@@ -33,7 +33,11 @@ class FilterStream {
 
   // For new caps; throws InputError, MemoryError, DeviceError.
   void configure(const GstCaps* in, const GstCaps* out);
-  // Every frame passes here first. Whether it is too late to be worked on, which is posted; of a
+  // Before each frame: an output, or number of layers, that was set since takes effect; refused by
+  // downstream, or where no stream can run with it, it is as it was, and a warning says so. False
+  // if an error was posted.
+  bool follow_output();
+  // Every frame passes here next. Whether it is too late to be worked on, which is posted; of a
   // volume all frames are or none. A frame whose time jumps begins a new scene.
   bool leaves_out(const GstBuffer* frame);
   void listen_to_qos(GstEvent* event) { late_.listen(event); }  // any thread

@@ -45,6 +45,10 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     const size_t most = graphcut::state_bytes(setup.size) + 1;
     if (const auto model = read_file(now.model_location, most)) cut().restore(*model);
   }
+  std::vector<std::byte> learnt() override { return cut().state(); }
+  void recall(std::span<const std::byte> learnt) override {
+    if (!learnt.empty()) cut().restore(learnt);
+  }
   void may_wait(bool may) override {
     if (may) {
       stop_ = std::stop_source();

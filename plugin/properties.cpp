@@ -83,9 +83,10 @@ GType list_type() {
 }
 
 GParamSpec* make_spec(const char* owner, const Field& f, const Value& value) {
-  const auto flags = static_cast<GParamFlags>(
-      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-      (f.live ? GST_PARAM_MUTABLE_PLAYING | GST_PARAM_CONTROLLABLE : GST_PARAM_MUTABLE_READY));
+  int change = GST_PARAM_MUTABLE_READY;
+  if (f.change != Change::stopped) change = GST_PARAM_MUTABLE_PLAYING;
+  if (f.live()) change |= GST_PARAM_CONTROLLABLE;
+  const auto flags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | change);
   const char* nick = f.name;
   switch (f.kind) {
     case Kind::flag:
@@ -108,6 +109,9 @@ GParamSpec* make_spec(const char* owner, const Field& f, const Value& value) {
     case Kind::flags:
       return g_param_spec_flags(f.name, nick, f.blurb, choice_type(owner, f),
                                 static_cast<guint>(std::get<int64_t>(value)), flags);
+    case Kind::color:
+      return g_param_spec_uint(f.name, nick, f.blurb, 0, G_MAXUINT32,
+                               static_cast<guint>(std::get<int64_t>(value)), flags);
     case Kind::text:
       return g_param_spec_string(f.name, nick, f.blurb, std::get<std::string>(value).c_str(),
                                  flags);
@@ -144,6 +148,8 @@ Value from_gvalue(const Field& field, const GValue* value) {
       return static_cast<int64_t>(g_value_get_enum(value));
     case Kind::flags:
       return static_cast<int64_t>(g_value_get_flags(value));
+    case Kind::color:
+      return int64_t{g_value_get_uint(value)};
     case Kind::text: {
       const gchar* text = g_value_get_string(value);
       return std::string(text ? text : "");
@@ -180,6 +186,9 @@ void to_gvalue(const Field& field, const Value& value, GValue* out) {
       return;
     case Kind::flags:
       g_value_set_flags(out, static_cast<guint>(std::get<int64_t>(value)));
+      return;
+    case Kind::color:
+      g_value_set_uint(out, static_cast<guint>(std::get<int64_t>(value)));
       return;
     case Kind::text:
       g_value_set_string(out, std::get<std::string>(value).c_str());

@@ -87,8 +87,6 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
     stream.report(error);
     return FALSE;
   }
-  gst_base_transform_set_passthrough(base, stream.picture() == Output::untouched);
-  gst_base_transform_set_in_place(base, stream.picture() <= Output::drawn_on);
   return TRUE;
 }
 

@@ -37,6 +37,11 @@ struct SlotSetup {
   }
   bool replaces() const { return picture > Output::drawn_on; }
   bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
+  void expect_place(const WorkArea& of_pictures) const {
+    expects_setting(
+        of_pictures.is_whole() || (depth == 1 && layers == 1),
+        "process-scale and the rectangle are of pictures: not with depth or thresholds");
+  }
   // Replaced pictures leave in system memory.
   bool downloads() const {
     return backend->memory() == Memory::device &&

@@ -13,7 +13,7 @@ struct ViewPlan {
   GraphCutOutput output = GraphCutOutput::none;
   Replacement replacement = Replacement::color;
   int feather = 0;    // pixels
-  int opacity = 0;    // of 256
+  int opacity = 0;    // of what is painted, of 256
   int cell = 1;       // pixels, a side of the cells that the background is averaged over
   int color[3] = {};  // tint or new background, in the frame's components
 
@@ -166,8 +166,8 @@ struct Painting {
                  static_cast<size_t>(x)];
   }
   REGIONS_HD int strength(int x, int y) const {  // of 255 * 256
-    return plan.output == GraphCutOutput::overlay ? alpha(x, y) * plan.opacity
-                                                  : (255 - alpha(x, y)) * 256;
+    const int share = plan.output == GraphCutOutput::overlay ? alpha(x, y) : 255 - alpha(x, y);
+    return share * plan.opacity;
   }
 };
 

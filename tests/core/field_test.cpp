@@ -17,6 +17,7 @@ struct Sample {
   double real = 0.25;
   Fruit fruit = Fruit::apple;
   uint32_t bits = 5;
+  Argb color = {0xFF00B140};
   std::string text = "a text";
   std::vector<double> list = {1, 2.5};
 };
@@ -30,6 +31,7 @@ std::vector<Field> sample_fields() {
           field<Sample, &Sample::real>("real", "A real (fraction)", {0, 1}),
           field<Sample, &Sample::fruit>("fruit", "A fruit", {}, kFruits, Change::stopped),
           field<Sample, &Sample::bits>("bits", "Some bits", {1, 7}, kBits),
+          field<Sample, &Sample::color>("color", "A colour (0xAARRGGBB)"),
           field<Sample, &Sample::text>("text", "A text"),
           field<Sample, &Sample::list>("list", "A list (pixels)", {0, 9})};
 }
@@ -37,7 +39,7 @@ std::vector<Field> sample_fields() {
 TEST(Fields, EveryKindSurvivesText) {
   Sample sample;
   expect_round_trip(sample_fields(), sample);
-  sample = {false, -5, 1.0 / 3, Sample::Fruit::pear, 6, "", {}};
+  sample = {false, -5, 1.0 / 3, Sample::Fruit::pear, 6, {7}, "", {}};
   expect_round_trip(sample_fields(), sample);
   sample.list = {0, 1e-9, 9};
   expect_round_trip(sample_fields(), sample);
@@ -46,7 +48,8 @@ TEST(Fields, EveryKindSurvivesText) {
 TEST(Fields, TextsAreAsTyped) {
   const Sample sample;
   const auto fields = sample_fields();
-  const char* expected[] = {"true", "3", "0.25", "apple", "one+four", "a text", "<1,2.5>"};
+  const char* expected[] = {"true",     "3",          "0.25",   "apple",
+                            "one+four", "0xff00b140", "a text", "<1,2.5>"};
   for (size_t k = 0; k < fields.size(); ++k) {
     EXPECT_EQ(to_text(fields[k], fields[k].get(&sample)), expected[k]) << fields[k].name;
   }
@@ -67,7 +70,10 @@ TEST(Fields, RefusesWhatIsOutsideAndKeepsTheOldValue) {
                                    {"fruit", "1"},     {"bits", "one+three"},
                                    {"bits", "8"},      {"list", "1,2"},
                                    {"list", "<1,10>"}, {"list", "<nan>"},
-                                   {"list", "<1;2>"},  {"list", "<"}}) {
+                                   {"list", "<1;2>"},  {"list", "<"},
+                                   {"color", "0x"},    {"color", "0x1ff00b140"},
+                                   {"color", "-1"},    {"color", "4294967296"},
+                                   {"color", "green"}, {"color", "0xfg"}}) {
     Sample sample;
     const Field& field = find(fields, name);
     const Value before = field.get(&sample);

@@ -32,7 +32,8 @@ TYPED_TEST_P(Tables, NamesBlurbsAndDefaultsAreSound) {
     EXPECT_TRUE(names.insert(name).second) << name << " twice";
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string::npos) << name;
     EXPECT_FALSE(blurb.empty()) << name;
-    if (field.kind == Kind::integer || field.kind == Kind::real) {
+    const bool counts = field.kind == Kind::integer || field.kind == Kind::color;
+    if (counts || field.kind == Kind::real) {
       EXPECT_NE(blurb.find('('), std::string::npos) << name << ": the blurb names no unit";
       EXPECT_LT(field.min, field.max) << name;
     }
@@ -53,7 +54,7 @@ TYPED_TEST_P(Tables, LimitsAndChoicesAreTaken) {
     }
     for (const double limit : {field.min, field.max}) {
       if (field.kind == Kind::real) assign(field, &params, limit);
-      if (field.kind == Kind::integer) {
+      if (field.kind == Kind::integer || field.kind == Kind::color) {
         assign(field, &params, static_cast<int64_t>(limit));
         EXPECT_EQ(static_cast<double>(std::get<int64_t>(field.get(&params))), limit) << field.name;
       }

@@ -43,7 +43,7 @@ TEST(GraphCutBg, CutoutHasTheMaskAsAlpha) {
 }
 
 TEST(GraphCutBg, OverlayChangesTheForegroundAlone) {
-  Harness h("graphcutbg output=overlay color=16711680 opacity=0.5");
+  Harness h("graphcutbg output=overlay color=0xffff0000 opacity=0.5");
   h.video("RGB", kWidth, kHeight);
   const BufferPtr out = last_of(h, 12, 3);
   ASSERT_TRUE(out);
@@ -58,7 +58,7 @@ TEST(GraphCutBg, OverlayChangesTheForegroundAlone) {
 }
 
 TEST(GraphCutBg, ReplacePutsAColourBehind) {
-  Harness h("graphcutbg output=replace replace-with=color replace-color=255");
+  Harness h("graphcutbg output=replace replace-with=color replace-color=0xff0000ff");
   h.video("RGB", kWidth, kHeight);
   const BufferPtr out = last_of(h, 12, 3);
   ASSERT_TRUE(out);
@@ -67,6 +67,26 @@ TEST(GraphCutBg, ReplacePutsAColourBehind) {
   EXPECT_EQ(at(2, 2)[0], 0);
   EXPECT_EQ(at(2, 2)[2], 255);
   EXPECT_EQ(at(kLeft + kSide / 2, kTop + kSide / 2)[0], 220);
+}
+
+// How much of it is seen: of the tint as of what covers the background.
+TEST(GraphCutBg, ColoursHaveAnAlpha) {
+  const auto picture = [](const char* properties) {
+    Harness h(std::string("graphcutbg ") + properties);
+    h.video("RGB", kWidth, kHeight);
+    const BufferPtr out = last_of(h, 12, 3);
+    return out ? bytes_of(out.get()) : std::vector<uint8_t>();
+  };
+  EXPECT_EQ(picture("output=overlay opacity=0.75 color=0x00ff0000"), picture("output=none"));
+  EXPECT_EQ(picture("output=overlay opacity=1 color=0x80ff0000"),
+            picture("output=overlay opacity=0.502 color=0xffff0000"));
+  const std::vector<uint8_t> before = room(true);
+  const auto half = picture("output=replace replace-with=color replace-color=0x800000ff");
+  ASSERT_EQ(half.size(), 3 * before.size());
+  EXPECT_NEAR(half[0], before[0] / 2, 1);
+  EXPECT_NEAR(half[2], (before[0] + 255) / 2, 1);
+  EXPECT_EQ(picture("output=replace replace-with=blur replace-color=0"),
+            picture("output=replace replace-with=blur"));
 }
 
 TEST(GraphCutBg, NoneAttachesTheMaskForThoseDownstream) {

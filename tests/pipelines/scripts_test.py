@@ -158,7 +158,7 @@ class Scripts(unittest.TestCase):
         clip = media.make(self.folder / "box.mkv", scene, "-c:v", "ffv1")
         out = self.folder / "green.mp4"
         media.run(media.script("background"), clip, out, "replace-with=color",
-                  f"replace-color={0x00FF00}")
+                  "replace-color=0xFF00FF00")
         self.assertEqual(media.times(out), media.times(clip))
         colors = media.frames(out, "rgb24").astype(int)[-1]
         left = 4 * 74 - 196  # of the box in the last frame

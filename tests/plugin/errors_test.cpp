@@ -160,6 +160,9 @@ TEST(Refused, CombinationsOfProperties) {
   expect_refused("cclabel output=labels thresholds=<0.2,0.4>", "GRAY8", "criterion", "equal");
   expect_refused("cclabel output=none label-background=true", "GRAY8", "fill-holes", "5");
   expect_refused("cclabel output=none", "GRAY8", "seeds", "<1.0,2.0,3.0>");
+  expect_refused("cclabel output=labels thresholds=<0.2,0.4>", "GRAY8", "output", "overlay");
+  // Known when the next frame comes.
+  expect_refused("cclabel output=none width=40", "GRAY8", "thresholds", "<0.2,0.4>");
 }
 
 TEST(Refused, RectanglesOutsideThePicture) {
