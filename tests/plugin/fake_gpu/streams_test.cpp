@@ -24,10 +24,11 @@ TEST(Streams, WorkBeginsBehindTheProducersAndNoHostWaits) {
     GstBuffer* buffer = unfinished(producer);
     GstMapInfo map;
     ASSERT_TRUE(gst_buffer_map(buffer, &map, GST_MAP_READ));
+    auto* data = const_cast<guint8*>(map.data);  // `map` says nothing any more once unmapped
     gst_buffer_unmap(buffer, &map);
     ASSERT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
     const auto late = squares(5);
-    std::copy(late.begin(), late.end(), const_cast<guint8*>(map.data));
+    std::copy(late.begin(), late.end(), data);
     producer.stream().end();
     const BufferPtr out = h.pull();
     ASSERT_TRUE(out) << h.error_text();
