@@ -14,7 +14,9 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool makes_regions() const override { return true; }
   bool reads_regions() const override { return false; }
   bool reads_mask() override { return params_in_use().source == Source::mask; }
-  bool needs_mask() override { return reads_mask(); }
+  bool needs_mask_with(const CcLabelParams& params) const override {
+    return params.source == Source::mask;
+  }
   bool tracks() override {
     const CcLabelParams params = params_in_use();
     return params.track || params.sliding;

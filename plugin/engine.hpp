@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -65,7 +66,9 @@ class Engine {
   virtual bool reads_regions() const = 0;            // reads Job.attached
   virtual bool reads_mask() = 0;                     // reads Job.mask if there is one
   virtual bool needs_mask() = 0;                     // and cannot do without
-  virtual bool tracks() { return false; }            // Region.track stays from frame to frame
+  // Whether the last frame came without one. A parameter that needs one is then refused.
+  void tell_mask(bool lacks) { lacks_mask_ = lacks; }
+  virtual bool tracks() { return false; }  // Region.track stays from frame to frame
   virtual uint32_t max_regions() = 0;
   virtual Details details() { return {}; }
   // What is drawn lets the picture shine through all over.
@@ -74,7 +77,7 @@ class Engine {
   // Each frame is worked on together with those before it, so none is left out for being late.
   virtual bool has_window() { return false; }
 
-  // Somebody clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
+  // The user clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
   // Returns the name of the parameter that changed, or null.
   virtual const char* click(int /*button*/, double /*x*/, double /*y*/) { return nullptr; }
 
@@ -108,8 +111,12 @@ class Engine {
   virtual Verdict judge(int /*slot*/, uint32_t total, const Layout& /*out*/) { return {total, {}}; }
   virtual std::vector<Fact> facts(int /*slot*/) { return {}; }
 
+ protected:
+  bool lacks_mask() const { return lacks_mask_; }
+
  private:
   TrackTimes track_times_;
+  std::atomic<bool> lacks_mask_{false};
 };
 
 template <class P>
@@ -127,10 +134,12 @@ class EngineOf : public Engine {
   }
   void change(const Field& field, const Value& value) override {
     const std::lock_guard lock(mutex_);
-    P tried = field.live() ? used_ : wanted_;
+    P tried = field.live() && setup_ ? used_ : wanted_;
     assign(field, &tried, value);
     if (field.change != Change::stopped) {
       expects_runnable(tried, field.live() && setup_ ? &*setup_ : nullptr);
+      expects_setting(!lacks_mask() || needs_mask_with(used_) || !needs_mask_with(tried),
+                      "the frames come without a mask");
     }
     field.set(&wanted_, value);
     if (field.live()) used_ = tried;
@@ -185,6 +194,7 @@ class EngineOf : public Engine {
     return layers_for(wanted_);
   }
   Output picture_in_use() override { return output_of(params_in_use()); }
+  bool needs_mask() override { return needs_mask_with(params_in_use()); }
   int layers_in_use() override { return layers_for(params_in_use()); }
   void configure(const Setup& setup) override {
     const P params = params_in_use();
@@ -213,6 +223,7 @@ class EngineOf : public Engine {
 
  protected:
   virtual int layers_for(const P& /*params*/) const { return 1; }
+  virtual bool needs_mask_with(const P& /*params*/) const { return false; }
   // Throws where parameters contradict each other, or name files that cannot be read; or, with a
   // setup, where they do not suit it. Frames that were not asked for are no matter of it.
   virtual void expects_runnable(const P& /*params*/, const Setup* /*setup*/) const {}

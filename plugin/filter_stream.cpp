@@ -7,6 +7,7 @@
 #include "core/faults.hpp"
 #include "plugin/debug.hpp"
 #include "plugin/device_choice.hpp"
+#include "plugin/region_meta.hpp"
 
 namespace regions {
 FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec)
@@ -106,6 +107,7 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
       return GST_FLOW_ERROR;
     }
     late_.take_in(output ? output : input);
+    engine_->tell_mask(!has_labels(input));
     const bool whole = holds_picture(input, setup_.in);
     if (!whole) warn_of_empty(input);
     const GstFlowReturn flow = whole ? frames->submit(input, output) : frames->pass(input, output);

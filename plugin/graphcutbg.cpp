@@ -21,13 +21,18 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   bool makes_mask() const override { return true; }
   bool reads_regions() const override { return false; }
   bool reads_mask() override { return params_in_use().source != GraphCutSource::image; }
-  bool needs_mask() override { return params_in_use().source == GraphCutSource::mask; }
+  bool needs_mask_with(const GraphCutBgParams& params) const override {
+    return params.source == GraphCutSource::mask;
+  }
   uint32_t max_regions() override { return 0; }
   bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
 
   void take_place(const WorkArea& place) override { place_ = place; }
 
   void expects_runnable(const GraphCutBgParams& params, const Setup* now) const override {
+    expects_setting(params.output != GraphCutOutput::replace ||
+                        params.replace_with != Replacement::image || !params.replace_image.empty(),
+                    "replace-with=image needs a picture, which replace-image names");
     if (now) return;  // files are read once
     for (const auto* path :
          {&params.background_image, &params.exclusion_image, &params.replace_image}) {

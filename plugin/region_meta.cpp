@@ -45,7 +45,7 @@ Region region_of(const GstStructure* s, Size from, Size to) {
   return region;
 }
 
-// Refers to the structures, which must outlive it; who copies it copies them.
+// Refers to the structures, which must outlive it; copying it copies them.
 GValue array_of(std::span<const StructurePtr> structures) {
   GValue array = G_VALUE_INIT, empty = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(structures.size()));
@@ -108,6 +108,11 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
                       name_of(findings.labels_format).data(), nullptr);
   }
   return s;
+}
+
+bool has_labels(GstBuffer* buffer) {
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta);
+  return meta && gst_structure_has_field(gst_custom_meta_get_structure(meta), "labels");
 }
 
 void release_labels(GstBuffer* buffer) {

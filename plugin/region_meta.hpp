@@ -39,7 +39,7 @@
 //            and what else an element says of the frame, see its page in docs/elements.md
 //
 // Beside it stand GStreamer's own metadata for the largest 256 regions, see standard_metas.hpp.
-// docs/metadata.md tells what becomes of it all in elements that scale, crop, turn or encode.
+// docs/metadata.md tells what becomes of the metadata in elements that scale, crop, turn or encode.
 // clang-format on
 #pragma once
 
@@ -88,6 +88,9 @@ struct Findings {
 // structure, which belongs to the buffer.
 const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Workers& workers,
                            StructurePool& structures);
+
+// Whether a label map or mask came with it.
+bool has_labels(GstBuffer* buffer);
 
 // Takes the label map or mask off, and leaves the regions.
 void release_labels(GstBuffer* buffer);

@@ -13,7 +13,6 @@ class SlicEngine final : public EngineOf<SlicParams> {
   bool makes_regions() const override { return true; }
   bool reads_regions() const override { return false; }
   bool reads_mask() override { return false; }
-  bool needs_mask() override { return false; }
   bool tracks() override { return params_in_use().warm_start; }
   uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
 

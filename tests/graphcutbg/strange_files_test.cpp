@@ -39,8 +39,11 @@ class StrangeFiles : public testing::Test {
   }
   // The error of an element that is given the file.
   static std::string error_of(const std::string& property, const std::string& file) {
-    Harness h("graphcutbg output=replace replace-with=image");
+    Harness h("graphcutbg output=replace");
     g_object_set(h.element(), property.c_str(), file.c_str(), nullptr);
+    if (property == "replace-image") {
+      gst_util_set_object_arg(G_OBJECT(h.element()), "replace-with", "image");
+    }
     h.video("GRAY8", kWidth, kHeight);
     EXPECT_NE(h.push(room(false)), GST_FLOW_OK) << property << "=" << file;
     return h.error_text();
@@ -113,7 +116,7 @@ TEST_F(StrangeFiles, PlaylistsAreNoPicturesAndNothingIsFetched) {
       EXPECT_NE(error_of(property, file).find("no picture in PNG"), std::string::npos) << text;
     }
   }
-  EXPECT_LT(accept(server, nullptr, nullptr), 0) << "somebody asked for " << url;
+  EXPECT_LT(accept(server, nullptr, nullptr), 0) << "a request came for " << url;
   close(server);
 }
 

@@ -161,6 +161,9 @@ TEST(Refused, CombinationsOfProperties) {
   expect_refused("cclabel output=none label-background=true", "GRAY8", "fill-holes", "5");
   expect_refused("cclabel output=none", "GRAY8", "seeds", "<1.0,2.0,3.0>");
   expect_refused("cclabel output=labels thresholds=<0.2,0.4>", "GRAY8", "output", "overlay");
+  expect_refused("cclabel output=none", "GRAY8", "source", "mask");
+  expect_refused("graphcutbg output=mask", "GRAY8", "source", "mask");
+  expect_refused("graphcutbg output=replace", "GRAY8", "replace-with", "image");
   // Known when the next frame comes.
   expect_refused("cclabel output=none width=40", "GRAY8", "thresholds", "<0.2,0.4>");
 }
