@@ -45,7 +45,7 @@ class Figures:
         return rows[-1]["us"] if rows else None
 
     def makers(self, **wanted):
-        """Who made the rows, cclabel first."""
+        """The makers of the rows, cclabel first."""
         names = {row["by"] for row in self.select(what="time", **wanted)}
         return sorted(names, key=lambda name: (name != "cclabel", name))
 

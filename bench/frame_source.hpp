@@ -33,7 +33,7 @@ GstElement* make_frame_source(const FrameSupply& supply);
 bool was_offered_pool(GstElement* source);
 
 // One at a time: after hold() each frame waits for a call of let_one_go(), which returns the
-// monotonic time (microseconds) at which it left, or -1 if nobody takes it.
+// monotonic time (microseconds) at which it left, or -1 if no element takes it.
 void hold(GstElement* source);
 int64_t let_one_go(GstElement* source);
 

@@ -12,7 +12,7 @@ MEASURES = (("br", "recall", max), ("ue", "error", min), ("asa", "accuracy", max
 
 
 def rows_of(name):
-    """The lines of a file, or none where nobody measured."""
+    """The lines of a file, or none where there is no such file."""
     path = os.path.join(FOLDER, name)
     if not os.path.exists(path):
         return []

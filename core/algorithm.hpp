@@ -38,9 +38,9 @@ struct Job {
   ConstFrame in;
   ConstFrame mask;            // attached upstream; empty if none
   Frame out;                  // where the output picture goes, may be `in` itself; empty if none
-  LabelMap labels;            // where dense labels go; empty if nobody asked
-  Image<uint8_t> foreground;  // where an algorithm's own mask goes, 0..255; empty if nobody asked
-  RegionTable table;          // pinned host memory; regions == nullptr if nobody asked
+  LabelMap labels;            // where dense labels go; empty if not asked for
+  Image<uint8_t> foreground;  // where an algorithm's own mask goes, 0..255; empty if not asked for
+  RegionTable table;          // pinned host memory; regions == nullptr if not asked for
   // Regions that came with the frame (host memory), for algorithms that read them.
   const Region* attached = nullptr;
   uint32_t attached_count = 0;

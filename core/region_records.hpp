@@ -43,7 +43,7 @@ class RegionRecords {
   Block records_;  // Region[most]
   Block counts_;   // total, of borders, of runs
   Block moments_;  // Moments[most], if the algorithm has them
-  Block borders_;  // Border[most_borders(most)], if somebody asks
+  Block borders_;  // Border[most_borders(most)], if asked for
   Block runs_;     // PixelRun[most_runs], likewise
 };
 

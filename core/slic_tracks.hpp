@@ -7,9 +7,9 @@ namespace regions {
 
 // The track of a superpixel under warm start is the number of a cluster. Each cluster claims the
 // superpixel that its largest piece has become or joined; clusters whose piece did not have to join
-// go first, then the lowest. Of what nobody claims, the first that begins with a pixel of a cluster
-// is that cluster's spare, which has a number, too; the rest get numbers beyond those, for this
-// frame alone.
+// go first, then the lowest. Of what no cluster claims, the first that begins with a pixel of a
+// cluster is that cluster's spare, which has a number, too; the rest get numbers beyond those, for
+// this frame alone.
 //
 // The greatest of these is a cluster's largest piece, the first of equal ones; 0 is none. `first`
 // is a number of the piece's first pixel that grows in raster order.
@@ -35,7 +35,7 @@ REGIONS_HD inline size_t cluster_at(uint8_t code, int x, int y, const SlicGrid& 
   return grid.index(nearest(x / grid.width, code & 3), nearest(y / grid.height, code >> 2));
 }
 // Of superpixel `id`, which begins in `cluster` and has been claimed so; `spare` is the least id of
-// those that begin there and that nobody has claimed.
+// those that begin there and that no cluster has claimed.
 REGIONS_HD inline uint32_t track_of(uint32_t claimed, uint32_t id, size_t cluster, uint32_t spare,
                                     const SlicGrid& grid) {
   if (claimed != kNoTrack) return claimed & ~kJoined;

@@ -60,8 +60,8 @@ class MotionMatch {
     m_.best_of_column[rank] = UINT64_MAX;
   }
 
-  // Rounds of bids: whoever is each other's best is matched, which is what a sorted list of all
-  // pairs would give, best first. Returns how many were matched.
+  // Rounds of bids: a track and a region that are each other's best are matched, which is what a
+  // sorted list of all pairs would give, best first. Returns how many were matched.
   REGIONS_TEAM uint32_t match(uint32_t free_regions) const {
     const uint32_t limit = TrackMemory::kMostFree;
     const uint32_t free_tracks = team_.compact(

@@ -89,7 +89,7 @@ class TrackStep {
   }
 
   // Brings the tracks up to the next frame, and leaves the memory of a step as that wants it.
-  // `published` is a copy of the first records for whoever asked, or null.
+  // `published` is the copy of the first records that the job asked for, or null.
   REGIONS_TEAM void finish(const RegionTable& published, TrackReport* report) const {
     const uint32_t all = count_ > t_.all ? count_ : t_.all;
     team_.for_each(all + 1, [&](uint32_t i) {

@@ -75,7 +75,7 @@ class Workers::Pool {
       while (*link != &loop) link = &(*link)->following;
       *link = loop.following;
     }
-    // Nobody can join any more; those inside finish the index they have.
+    // No thread can join any more; those inside finish the index they have.
     spin_until([&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
     std::unique_lock lock(mutex_);
     left_.wait(lock, [&] { return loop.helpers.load(std::memory_order_acquire) == 0; });

@@ -51,7 +51,7 @@ struct Launch {
   }
 };
 
-// Somebody who is given a thread's launches in place of their streams, see gpu/replay.hpp.
+// An object that is given a thread's launches in place of their streams, see gpu/replay.hpp.
 class LaunchTaker {
  public:
   virtual void take(const Launch& launch) = 0;

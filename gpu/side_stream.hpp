@@ -40,8 +40,8 @@ class SideStream {
     check(cudaEventRecord(done_, stream_), "recording an event");
     check(cudaStreamWaitEvent(main, done_, 0), "waiting for an event");
   }
-  // The same after a failure that left a fork without its join: whoever waits for `main` waits for
-  // what is there already. Says nothing of failures of its own.
+  // The same after a failure that left a fork without its join: a thread that waits for `main`
+  // waits for what is there already. Says nothing of failures of its own.
   void join_again(cudaStream_t main) noexcept {
     if (cudaEventRecord(done_, stream_) == cudaSuccess) cudaStreamWaitEvent(main, done_, 0);
     cudaGetLastError();

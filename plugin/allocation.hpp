@@ -7,8 +7,8 @@
 
 namespace regions {
 
-// Puts the pool (consumed; null for a count alone) first in the answer, with its allocator: whoever
-// takes the pool sets the allocator of the answer on it, and without one would lose the pool's own.
+// Puts the pool (consumed; null for a count alone) first in the answer, with its allocator: an
+// element that takes the pool sets the answer's allocator on it: without, the pool's own is lost.
 void offer_pool(GstQuery* query, GstBufferPool* pool, size_t bytes, unsigned min_buffers);
 
 // What a pool is asked for that has too few buffers.

@@ -1,5 +1,5 @@
 // Buffers over a backend's memory: pinned host memory for fast copies, and label maps that stay on
-// the device until somebody maps them.
+// the device until a reader maps them.
 #pragma once
 
 #include <gst/gst.h>

@@ -48,7 +48,7 @@ class FilterStream {
   // the frames themselves.
   bool passes_frames(const GstEvent* event);
   void interrupt();  // safe from any thread
-  // From PAUSED to READY: until reopen(), nobody waits for a free slot, in whatever ring comes.
+  // From PAUSED to READY: until reopen(), no thread waits for a free slot, in whatever ring comes.
   void shut();
   void reopen();
   void flush();

@@ -112,7 +112,7 @@ void FrameRing::finish_all() {
     finishing_ = false;
     ++finished_;
     const bool flushes = interrupted_;
-    lock.unlock();  // who is woken wants it
+    lock.unlock();  // the woken thread takes it
     ready_.notify_one();
     if (flushes) left_.notify_all();
     lock.lock();

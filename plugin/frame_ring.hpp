@@ -79,8 +79,8 @@ class FrameRing {
   std::vector<Finished> leaving_;  // the task's own
 
   std::mutex mutex_;  // guards what follows
-  // Each wakes who waits for it and nobody else: of what a small frame costs, waking is a good
-  // part.
+  // Each wakes the threads that wait for it and no other: of what a small frame costs, waking is a
+  // good part.
   std::condition_variable begun_;  // the finisher has something to do
   std::condition_variable ready_;  // the task has something to push
   std::condition_variable left_;   // there is a free slot, or none is in use

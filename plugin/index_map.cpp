@@ -16,7 +16,7 @@ struct IndexMap {
   size_t pixels;
   std::vector<uint8_t> index_of_label;
   std::mutex mutex;
-  std::vector<uint8_t> indices;  // once somebody has looked
+  std::vector<uint8_t> indices;  // once a reader has mapped it
 
   ~IndexMap() { gst_buffer_unref(labels); }
 };

@@ -1,4 +1,4 @@
-// A label map or mask as a GRAY8 picture of indices, made when somebody first looks at it.
+// A label map or mask as a GRAY8 picture of indices, made when a reader first maps it.
 #pragma once
 
 #include <gst/gst.h>

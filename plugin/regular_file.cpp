@@ -76,7 +76,7 @@ void sync_folder_of(const std::string& path) {
 }  // namespace
 
 std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t most) {
-  // Not blocking: opening a FIFO would wait for somebody to write.
+  // Not blocking: opening a FIFO would wait for a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0 && errno == ENOENT) return std::nullopt;
   if (file.get() < 0) fail_to_read(path, errno);

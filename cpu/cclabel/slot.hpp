@@ -17,7 +17,7 @@ struct Slot {
   LinkRows rows[Forest::kMostStrips];
   uint32_t* value[Forest::kMostStrips];  // [width], a run's value in the output
   Region* records[Forest::kMostStrips];  // [max_regions]
-  // For drawing and listing runs where nobody wants labels or a table: the first strip's records,
+  // For drawing and listing runs where the job wants no labels or table: the first strip's records,
   // and
   LabelMap labels;
   RunList runs;

@@ -7,7 +7,7 @@
 // node finds no other parent, it becomes a root of the growing side. When one side has nothing left
 // to look at, no residual path leads from its trees to the other's, and the cut is minimal: a node
 // is only skipped for good once its links out of the trees are full, flow never runs back between
-// the sides, and who borders on a node that is set free looks again.
+// the sides, and a node that borders on one that is set free looks again.
 #pragma once
 
 #include <chrono>
@@ -48,7 +48,7 @@ class Forest : private Adoption<L> {
   using Trees::bytes;
   using Adoption<L>::Adoption;
 
-  // Lets the roots of row y look around that border on anything else. `mask` says who is a root.
+  // Lets the roots of row y look around that border on anything else. `mask` marks the roots.
   void activate_row(int y, Image<const uint8_t> mask) {
     constexpr int kStep = 8;  // pixels looked at together
     const auto word = [&](int x, int row) {

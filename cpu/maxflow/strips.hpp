@@ -56,7 +56,7 @@ struct StripSolver {
   using Residual = typename L::Numbers::Residual;
 
   L lattice;
-  Image<const uint8_t> mask;  // who is a root
+  Image<const uint8_t> mask;  // marks the roots
   std::byte* memory;          // [Forest::bytes]
   int64_t* kept;              // [strips - 1][seam_places]
   const Workers& workers;
@@ -94,7 +94,7 @@ struct StripSolver {
     });
   }
 
-  // Who has yet to look around, and who has new links, goes on in one forest.
+  // Nodes that have yet to look around, and nodes with new links, go on in one forest.
   Growth join(int strips, const std::array<Grown, kMostStrips>& grown) {
     Growth all;
     for (int i = 0; i < strips; ++i) all.add(grown[static_cast<size_t>(i)].growth);

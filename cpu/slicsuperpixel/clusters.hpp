@@ -8,7 +8,7 @@ namespace regions {
 
 // How the last frame ended.
 struct KeptClusters {
-  ClusterSums* sums = nullptr;  // [rows][columns]; null: nobody keeps them
+  ClusterSums* sums = nullptr;  // [rows][columns]; null if they are not kept
   uint32_t* reach = nullptr;    // of slico
 };
 // The last centres; colours if the variant needs them.

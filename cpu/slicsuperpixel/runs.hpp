@@ -26,7 +26,7 @@ void sum_colors(const ColorPlanes& colors, std::span<Run> runs);
 struct PieceGraph {
   Piece* piece;          // [n + 1]
   uint32_t* parent;      // [n + 1]
-  uint64_t* choice;      // [n + 1], zero where nobody chooses
+  uint64_t* choice;      // [n + 1], zero of pieces that do not choose
   uint32_t* chooser;     // [n + 1], labels that choose in this round
   uint32_t* dense;       // [n + 1], the outcome: new labels 1..m
   const Run** small;     // [runs], runs of small pieces

@@ -233,7 +233,7 @@ void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> rec
 
 void SlicCpu::measure(const Job& job, const Params& params, SuperpixelSlot& slot,
                       std::span<Moments> moments) const {
-  if (params.color_space != ColorSpace::lab) {  // nobody needs the colours compared any more
+  if (params.color_space != ColorSpace::lab) {  // no step needs the colours compared any more
     const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
     workers_.parallel_for(strips(), [&](int s) {
       read_colors(job.in, lab, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);

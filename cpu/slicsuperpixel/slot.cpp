@@ -1,4 +1,4 @@
-// Memory for the largest grids and the most pieces there can be; pages nobody touches cost nothing.
+// Memory for the largest grids and the most pieces there can be; untouched pages cost nothing.
 #include "cpu/slicsuperpixel/slot.hpp"
 
 #include <cstring>

@@ -24,13 +24,13 @@ struct SuperpixelSlot {
   uint32_t* reach;                  // [rows][3][columns + 2] of slico
   Image<uint8_t> codes;
   LabelMap pieces;    // before small ones have joined
-  LabelMap labels;    // where nobody else wants them
+  LabelMap labels;    // where the job wants none
   Run* runs;          // [height][width]; strip s begins with its first row
   RunValues* values;  // [height][width]
   PieceGraph graph;
   uint64_t* largest;  // [rows][columns] piece_claim(), for tracks
   uint32_t* spares;   // [rows][columns] ids of superpixels, for tracks
-  Region* records;    // [max_regions], where nobody else wants them
+  Region* records;    // [max_regions], where the job wants none
   Border* borders;    // [border_places(max_regions)], if configured
   std::byte* scratch[kMostStrips];
   size_t counts[kMostStrips];  // runs

@@ -77,7 +77,7 @@ class SlidingCpu final : public Sliding {
 
   Workers workers_;
   Tracker tracker_;
-  Block records_;  // Region[max_regions] where nobody wants a table, and those of bands
+  Block records_;  // Region[max_regions] where the job wants no table, and those of bands
   BandRecords bands_;
   Block values_;  // a row of each band
   Block ink_;

@@ -234,7 +234,7 @@ class CcLabelCuda final : public CcLabel {
   static bool draws(const Job& job, const Params& params) {
     return params.output == CcOutput::overlay && !job.out.empty();
   }
-  // Drawing and tracking need as many as there may be, whoever asks for a table.
+  // Drawing and tracking need as many as there may be, whether or not the job has a table.
   Records wanted_records(const Job& job, const Params& params, const Slot& slot) const {
     if (draws(job, params)) return {slot.records(), setup_.max_regions};
     if (job.table.regions) return {slot.records(), job.table.capacity};

@@ -57,7 +57,7 @@ struct PictureLinks {
   Links links;
 };
 
-// Joins a and b unless a lane before has the same pair; whoever stops being a root takes its first
+// Joins a and b unless a lane before has the same pair; a root that is lost takes its first
 // pixel out of the regions'. All lanes of the warp call it.
 __device__ void join(const Tiles& tiles, bool is_linked, uint32_t a, uint32_t b) {
   const uint64_t pair = is_linked && a != b ? static_cast<uint64_t>(a) << 32 | b : ~0ull;

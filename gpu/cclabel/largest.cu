@@ -69,7 +69,7 @@ __global__ __launch_bounds__(kThreads) void select_kernel(Tiles tiles, Areas are
     if (count[d]) atomicAdd(&selection->count[d], count[d]);
   }
   __threadfence();
-  __syncthreads();  // this block's counts are added, and seen by whoever sees its arrival
+  __syncthreads();  // this block's counts are added, and seen by blocks that see its arrival
   if (threadIdx.x == 0) is_last = atomicAdd(&selection->arrived, 1u) == gridDim.x - 1;
   __syncthreads();  // is_last is known
   if (is_last) pick_digit(selection, shift);

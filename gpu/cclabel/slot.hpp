@@ -25,7 +25,7 @@ class Slot {
   SideStream& side() const { return *side_; }
   // For the phases of a frame that needs nothing of others.
   Replay& replay() const { return *replay_; }
-  // For drawing when nobody asked for labels.
+  // For drawing when the job asks for no labels.
   LabelMap labels() const;
   Ink ink() const { return ink_in(ink_.data(), size_); }
 

@@ -111,7 +111,7 @@ __device__ void stamp_part(const Stamp& stamp, int k, const Ink& ink) {
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
     const int x = part.left + i % width;
     const int y = part.top + i / width;
-    // The greatest code wins whoever comes first.
+    // The greatest code wins, whichever thread comes first.
     atomicMax(&ink.codes(x, y), stamp.code(k, x, y, kGlyphCoverage));
     // All write the same value.
     ink.tiles(x / Ink::kTileWidth, y / Ink::kTileHeight) = 1;

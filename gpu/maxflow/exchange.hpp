@@ -1,5 +1,5 @@
 // What neighbouring tiles tell each other between two grid barriers: heights along the tile's edge
-// and flow pushed over it. Boxes come in two sets, used by turns, so nobody reads what is being
+// and flow pushed over it. Boxes come in two sets, used by turns, so no tile reads what is being
 // written and results do not depend on which block is faster.
 #pragma once
 

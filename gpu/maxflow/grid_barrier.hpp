@@ -19,7 +19,7 @@ class GridBarrier {
   __device__ GridBarrier(Progress::Meeting* meeting, Words* words)
       : meeting_(meeting), words_(words) {
     if (threadIdx.x < 2) words_->spoken[threadIdx.x] = 0;
-    __syncthreads();  // the words are zero before anybody speaks
+    __syncthreads();  // the words are zero before any thread speaks
   }
 
   // Turns so far; the same in every thread of the grid.
@@ -57,7 +57,7 @@ class GridBarrier {
     for (int bit = 0; bit < kBits; ++bit) {
       if (bits >> bit & 1) say += Count{1} << (kCountBits + bit * kBitCountBits);
     }
-    // The word of two turns ago: everybody had its answer before coming to the last turn.
+    // The word of two turns ago: every block had its answer before coming to the last turn.
     if (blockIdx.x == 0) meeting_->words[(turn_ + 1) % 3] = 0;
     const cuda::atomic_ref<Count, cuda::thread_scope_device> word(meeting_->words[turn_ % 3]);
     word.fetch_add(say, cuda::memory_order_release);

@@ -187,7 +187,7 @@ class Solver {
   // solver with wider ones.
   __device__ void finish(unsigned found) {
     if (threadIdx.x == 0) shared_->taken = shared_->gap = 0;
-    __syncthreads();  // the sums are zero before anybody adds
+    __syncthreads();  // the sums are zero before any thread adds
     visit_tiles([&](int index) -> unsigned {
       const Place place(boxes_, index);
       bring(index);

@@ -14,7 +14,7 @@ class RunList {
   // For as many runs as the setup wants.
   void allocate(Backend& backend, const Setup& setup);
 
-  // Where labels go that nobody else asks for.
+  // Where labels go that the job does not ask for.
   LabelMap labels(const Stack& stack) const;
   // Fills the table's runs: of labels 1..table.capacity. The table is pinned host memory.
   void fill(ConstLabelMap labels, const RegionTable& table, cudaStream_t stream) const;

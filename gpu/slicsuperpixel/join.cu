@@ -29,7 +29,7 @@ __global__ __launch_bounds__(kThreads) void follow_kernel(Joining joining, int r
 }
 
 // Looks again at an edge: its pieces by now, or twice the same if it cannot matter any more.
-// Whoever was a representative when the edge was written has joined one at most since then.
+// A piece that was a representative when the edge was written has joined one at most since then.
 __device__ uint2 touch_again(const Joining& joining, const uint2& edge, int turn) {
   if (edge.x == edge.y) return {};
   const uint32_t* const parent = joining.pieces.parent;
@@ -60,7 +60,7 @@ class BlockRoom {
       all += wanted_[w];
     }
     if (threadIdx.x == 0 && all > 0) start_ = atomicAdd(count, all);
-    __syncthreads();  // there is room, and nobody reads the warps' counts
+    __syncthreads();  // there is room, and no thread reads the warps' counts
     return start_ + before +
            static_cast<uint32_t>(__popc(own & cclabel::below(static_cast<int>(threadIdx.x % 32))));
   }
@@ -127,8 +127,8 @@ class Barrier {
   uint32_t due_ = 0;
 };
 
-// The rounds that are left, by `all` threads. meet(chose) waits for all and says whether anybody
-// has chosen.
+// The rounds that are left, by `all` threads. meet(chose) waits for all and says whether any
+// thread has chosen.
 template <class Meet>
 __device__ void finish(const Joining& joining, const JoinLists& lists, int turn, uint32_t own,
                        uint32_t all, Meet meet) {

@@ -4,7 +4,7 @@
 // other (distances are the same from both sides and ties go to the first pixel, so a longer ring
 // cannot be). Every piece walks down its chain by reading alone and gives what it has to the end.
 // Others may give what they have, and hang themselves below the end, at the same time: a walk that
-// sees it is only shorter. No order of work changes who joins whom.
+// sees it is only shorter. No order of work changes which piece joins which.
 #pragma once
 
 #include "gpu/cclabel/warp.hpp"

@@ -16,7 +16,7 @@ struct Clusters {
   Image<uint32_t> colors;
   // Iteration i reads [i % 3], adds to [(i + 1) % 3] and clears [(i + 2) % 3].
   ClusterSums* sums[3];  // [rows][columns]
-  // How far centres moved in each iteration; null if nobody asks.
+  // How far centres moved in each iteration; null if not asked for.
   unsigned long long* moved = nullptr;  // [iterations]
   unsigned long long limit = 0;
   // Warm start: sums of the last frame, or null; `same` if its cells and colours were like these.
@@ -84,7 +84,7 @@ struct Records {
   Region* region = nullptr;  // [capacity]
   uint32_t capacity = 0;
   const uint32_t* total = nullptr;
-  Moments* moments = nullptr;  // [capacity]; null if nobody asks
+  Moments* moments = nullptr;  // [capacity]; null if not asked for
 };
 // `colors` are as in Clusters and, if moments are asked for, of CIELAB.
 void measure_records(ConstLabelMap labels, const ConstFrame& frame, const Image<uint32_t>& colors,

@@ -19,7 +19,7 @@ inline constexpr int kJoinLists = JoinRounds::wide + 1;
 struct JoinCounts {
   uint32_t edges[kJoinLists] = {};  // may exceed edge_capacity: those beyond are not listed
   uint32_t small[kJoinLists] = {};
-  uint32_t last_choice = 0;  // the last meeting of blocks that somebody came to with a choice
+  uint32_t last_choice = 0;  // the last meeting of blocks that a thread came to with a choice
   uint32_t arrivals = 0;     // of blocks at their barrier
 
   REGIONS_HD bool has_few(int round) const {

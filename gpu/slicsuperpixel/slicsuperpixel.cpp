@@ -144,13 +144,13 @@ class SlicCuda final : public Algorithm<Params> {
     find_components(slot.codes(), clusters, slot.pieces(), stream);
   }
 
-  // The colours that moments are of, where others were compared; nobody needs those any more.
+  // The colours that moments are of, where others were compared; no kernel needs those any more.
   void read_lab(const Job& job, const Clusters& clusters, cudaStream_t stream) const {
     read_colors(job.in, reader_of(job.in.layout, job.in.color, ColorSpace::lab), color_tables(),
                 clusters, stream);
   }
 
-  // How many superpixels somebody wants to know of.
+  // How many superpixels the job's table or drawing needs.
   uint32_t records_wanted(const Job& job, const Params& params) const {
     if (job.table.regions) return job.table.capacity;
     const bool draws = params.output == SlicOutput::overlay || params.output == SlicOutput::mean;
@@ -193,7 +193,7 @@ class SlicCuda final : public Algorithm<Params> {
   SlicMethod method_ = SlicMethod::fused;
   Block tables_;
   bool many_tables_ = false;
-  // Warm start: how the last frame ended, and who may look.
+  // Warm start: how the last frame ended, and which frame may look.
   Block kept_;
   Block kept_reach_;
   Block unfit_;

@@ -23,7 +23,7 @@ class Slot {
     return {records_, capacity, pieces_.total, moments ? moments_ : nullptr};
   }
   Borders borders(uint32_t capacity) const;
-  LabelMap labels() const { return map_of(labels_); }  // where nobody else wants them
+  LabelMap labels() const { return map_of(labels_); }  // where the job wants none
   Ink ink() const { return ink_in(ink_.data(), size_); }
 
  private:

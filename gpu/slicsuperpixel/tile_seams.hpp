@@ -1,4 +1,4 @@
-// How the tiles around are told what a tile has found, and who joins the two: of two tiles that
+// How the tiles around are told what a tile has found, and which joins the two: of two tiles that
 // touch the one that comes second, so that no block waits for another and no kernel follows.
 #pragma once
 
@@ -40,7 +40,7 @@ struct Contact {
 };
 
 // Announces at each side that the tile's components and edges can be read. Returns for threads
-// 0..3, a side each, whether the tile on the other side has come before. Nobody waits: the second
+// 0..3, a side each, whether the tile on the other side has come before. No block waits: the second
 // one joins them, and leaves the count as it was.
 __device__ inline bool arrive(const Pieces& pieces, const TileOfBlock& tile) {
   const int side = static_cast<int>(threadIdx.x);

@@ -26,7 +26,7 @@ class Tracker {
 
   // What is put on the stream next comes behind the last frame's finish().
   const TrackMemory& begin(cudaStream_t stream);
-  // For whoever leaves labels in the memory at the first pixels of pieces alone.
+  // For kernels that leave labels in the memory at the first pixels of pieces alone.
   const Image<PastWord>& past() const { return past_; }
   // Looks at the records, and at the pixels that were counted in begin()'s memory.
   void see(const TrackRules& rules, const TrackedRecords& records, cudaStream_t stream);

@@ -100,7 +100,7 @@ __device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
 // The places where the nodes of one word touch those of one other band, one for each pair of nodes
 // as far as pairs follow each other: the last one, gaps included, of a pair. A place is a column,
 // or the corner left of it; then the column to its right counts where a row that matters has it,
-// else the one to its left. Nobody needs corner 32: what touches there does so at 31.
+// else the one to its left. Corner 32 is not needed: what touches there does so at 31.
 struct Contacts {
   uint32_t places = 0;
   uint32_t near = 0, starts = 0, first = 0;             // of the band: rows that matter, nodes

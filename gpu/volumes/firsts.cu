@@ -26,7 +26,7 @@ __device__ void for_each_region(const Firsts& f, Visit visit) {
 }
 
 __device__ void drop(const Firsts& f, uint32_t region) {
-  f.bits[f.place_of(region / 32)] &= ~(1u << region % 32);  // nobody else's word
+  f.bits[f.place_of(region / 32)] &= ~(1u << region % 32);  // this thread's word alone
   atomicSub(f.sums + region / 32 / Firsts::kSumWords, 1u);
 }
 

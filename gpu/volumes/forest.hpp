@@ -1,7 +1,7 @@
 // The forest that joins components of tiles to regions. A component has two numbers: its place, by
 // tile and order in there, where its entry is, close to those of its neighbours; and the id of its
 // first voxel, by which roots are chosen. An entry has both of the component that it hangs below,
-// so that each step up costs one read, and whoever knows a root knows the region's first voxel.
+// so that each step up costs one read, and a thread with a root knows the region's first voxel.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ __device__ uint32_t region_of(const Volume& v, const RowWord& row, int b) {
   return region_of_node(v, row.node_at(0, b));
 }
 
-// Regions at a side get an area above all. Whoever writes it writes the same.
+// Regions at a side get an area above all. All threads write the same value.
 __global__ __launch_bounds__(kThreads) void mark_sides_kernel(Volume v) {
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
   if (word >= v.row_words()) return;

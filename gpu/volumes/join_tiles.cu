@@ -24,7 +24,7 @@ struct Pairs {
     for (uint32_t i = threadIdx.x; i < kMost; i += Block::threads) seen[i] = kFree;
     if (threadIdx.x == 0) count = 0;
   }
-  // False if the list is full. Whoever comes first gets the place; others than its pair are listed
+  // False if the list is full. The first pair to come gets the place; other pairs are listed
   // without one, at worst more than once.
   __device__ bool add(uint64_t pair) {
     const auto hash = static_cast<uint32_t>((pair ^ pair >> 29) * 0x9e3779b97f4a7c15ull >> 40);
@@ -65,7 +65,7 @@ struct Changes {
   }
 };
 
-// Joins two components, by their places, for each lane that wants it. Whoever stops being a root
+// Joins two components, by their places, for each lane that wants it. A root that is lost
 // takes its first voxel out of the regions'. The whole warp calls it.
 template <class Block>
 __device__ void join(const Volume& v, uint64_t pair, bool wanted, Changes<Block>& changes) {
@@ -105,7 +105,7 @@ struct BegunParts {
 };
 
 // Calls add(nodes, exists) by whole warps for all contacts of the tile with tiles before: lists
-// them, as many at a time as there is room, so that whoever looks them up waits once.
+// them, as many at a time as there is room, so that a warp that looks them up waits once.
 template <class T, Connectivity connectivity, class Block, class Space, class Add>
 __device__ void find_contacts(const Space& space, uint32_t& count, const Add& add) {
   constexpr uint32_t kMost = Block::contacts;
@@ -121,7 +121,7 @@ __device__ void find_contacts(const Space& space, uint32_t& count, const Add& ad
       add(exists ? list[start + lane] : uint2{}, exists);
     }
     if (all <= kMost) return;
-    __syncthreads();  // nobody needs the list
+    __syncthreads();  // no thread needs the list any more
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
   }

@@ -59,7 +59,7 @@ __device__ void publish_nodes(Space& s, const Volume& v, const TilePlace& place,
                                                             begin + s.nodes_before[i]};
 }
 
-// Nobody has counted regions yet.
+// No block has counted regions yet.
 template <class T>
 __device__ void clear_sums(const Volume& v, const TilePlace& place) {
   const uint32_t step = gridDim.x * gridDim.y * gridDim.z * T::threads;
@@ -90,7 +90,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
   if (exists) v.bits[at] = s.row_of(i);
   for (int c = 0; c < v.classes; ++c) {
     if (c > 0) {
-      __syncthreads();  // nobody needs the class before
+      __syncthreads();  // no thread needs the class before
       if (i < T::words) s.row_of(i) = exists ? ~s.row_of(i) & inside(v, place.w) : 0;
       __syncthreads();  // bits are those of background
     }

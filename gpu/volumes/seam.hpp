@@ -1,5 +1,5 @@
 // A tile and what lies beside it in shared memory: bits and first columns of nodes, fetched at
-// once, so that whoever looks for contacts waits for memory once.
+// once, so that a thread that looks for contacts waits for memory once.
 #pragma once
 
 #include "gpu/volumes/contacts.hpp"

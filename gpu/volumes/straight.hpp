@@ -90,7 +90,7 @@ struct StraightContacts {
     if (is_behind) facing[1].places = left;
     return make_ushort2(static_cast<uint16_t>(word << 6 | (is_behind ? 32u : 0u) | place), 0);
   }
-  // Its nodes: found by whoever joins them, as threads have few contacts or many.
+  // Its nodes: found by the thread that joins them, as threads have few contacts or many.
   __device__ static ushort2 nodes(const Space& s, ushort2 contact) {
     const uint32_t up_to = cclabel::up_to(static_cast<int>(contact.x & 31u));
     const uint32_t here = contact.x >> 6, there = here - (contact.x & 32u ? Space::kBandsY : 1);

@@ -59,9 +59,9 @@ __device__ inline uint32_t root_of(const volatile uint32_t* parent, uint32_t nod
 // The list of contacts may be used again, and none is counted. The whole block calls it.
 template <class Space>
 __device__ void count_anew(Space& s) {
-  __syncthreads();  // nobody needs the list
+  __syncthreads();  // no thread needs the list any more
   if (threadIdx.x == 0) s.contact_count = 0;
-  __syncthreads();  // nobody counts before
+  __syncthreads();  // no thread counts before
 }
 
 // How contacts are listed, and what their nodes are.

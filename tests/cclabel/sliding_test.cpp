@@ -61,7 +61,7 @@ TEST(CcLabelSliding, MasksAreLabelledAndPicturesMeasured) {
   }
 }
 
-// Of places in a doubled ring: whoever is in the window lies where its frame was put.
+// Of places in a doubled ring: each frame of the window lies where it was put.
 TEST(CcLabelSliding, WindowsKeepTheirFrames) {
   for (const int depth : {2, 3, 5}) {
     WindowPlaces places(depth);

@@ -60,7 +60,7 @@ std::vector<Disc> crowd(Size size, int count, uint32_t seed) {
   return discs;
 }
 
-// One after the other: who would come too near turns back instead and stays for this frame.
+// One after the other: a disc that would come too near turns back instead and stays for this frame.
 std::vector<Disc> moved(Size size, const std::vector<Disc>& discs) {
   std::vector<Disc> next = discs;
   for (size_t i = 0; i < next.size(); ++i) {

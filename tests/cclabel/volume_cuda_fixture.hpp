@@ -111,7 +111,7 @@ class CcLabelVolumeCuda : public testing::Test {
     if (format) {
       EXPECT_TRUE(cuda.out->same_pixels(*cpu.out));
     }
-    // Where nobody asks for regions, volumes keep less of what they find.
+    // Where no regions are asked for, volumes keep less of what they find.
     if (params.method == Method::automatic && !format) {
       options.capacity = 0;
       const RunResult bare = run(volume, params, options, padding);

@@ -111,7 +111,7 @@ class Flood {
     }
   }
 
-  // Also lists the voxels, if anybody asks.
+  // Also lists the voxels, if the caller asks.
   Region fill(const Voxel& first, uint32_t id, std::vector<uint32_t>& labels,
               std::vector<Voxel>* voxels = nullptr) const {
     Region r{.id = id, .first_x = first.x, .first_y = first.y, .left = first.x, .top = first.y};

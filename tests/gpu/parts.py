@@ -17,7 +17,7 @@ from figure_parts import FigureParts
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Small pictures: partial tiles on both sides, an odd size, one row.
 SMALL_SIZES = "1x1,300x1,129x65,259x131"
-AT_ONCE = max(4, (os.cpu_count() or 4) // 4)  # programs, where nobody looks at the clock
+AT_ONCE = max(4, (os.cpu_count() or 4) // 4)  # programs, where no time is measured
 HARD_CONTENTS = "maze,rand_g1_d50,rand_g1_d60"
 ELEMENTS = ("cclabel track=true", "graphcutbg", "slicsuperpixel")  # that make something of a test picture
 FLAGSHIP = "graphcutbg output=none {d} ! cclabel source=mask output=none {d} ! regionoverlay {d}"
@@ -153,7 +153,7 @@ class Suite(FigureParts):
     def whole(self):
         """Bytes out of whole pipelines: the GPU's equal the CPU's."""
         clip = os.path.join(HERE, self.pack["clips"]["ball"])
-        # A width without padding behind rows, whose bytes nobody sets.
+        # A width without padding behind rows, whose bytes no element sets.
         pattern = ("videotestsrc pattern=ball num-buffers=30 ! "
                    "video/x-raw,format={format},width=332,height=211 ! cclabel device={device} {rest}")
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec ! "

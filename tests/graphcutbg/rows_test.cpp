@@ -48,7 +48,7 @@ struct Room : Shared {
                    Canvas::plane_stride(pixels));
       }
     }
-    // What nobody computes is seen.
+    // A weight left uncomputed is seen.
     for (auto* links : weights()) std::fill(links->begin(), links->end(), -1);
     for (uint32_t bin = 0; bin < Colors::kBins; ++bin) {
       colors[0].bias[bin] = static_cast<int32_t>(any_of(bin, 6) % 200) - 100;

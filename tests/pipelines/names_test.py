@@ -141,7 +141,7 @@ class Names(unittest.TestCase):
                 self.expect_written(folder, before, [b"out"])
 
     def test_links_where_unfinished_files_were(self):
-        """An unfinished file has a name that cannot be guessed, and is never somebody's link."""
+        """An unfinished file has a name that cannot be guessed, and is never a link laid there."""
         for kind, scripts in (("video", VIDEOS), ("photo", PHOTOS)):
             for script, command in scripts.items():
                 with self.subTest(script):

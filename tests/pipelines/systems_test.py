@@ -149,7 +149,7 @@ class Systems(unittest.TestCase):
                          " than a window\n")
 
     def environment(self):
-        """Values of a caller who has a GStreamer elsewhere."""
+        """Values of a caller that has a GStreamer elsewhere."""
         elsewhere = {"GST_PLUGIN_PATH": "/elsewhere", "GST_PLUGIN_PATH_1_0": "/elsewhere/1.0",
                      "GST_REGISTRY": f"{self.folder}/elsewhere.bin",
                      "GST_REGISTRY_1_0": f"{self.folder}/elsewhere-1.0.bin"}

@@ -44,7 +44,7 @@ class Runs(TranscodeCase):
         self.assertEqual(len(media.times(self.out / "vtest.mp4")), 795)
 
     def test_killed(self):
-        """The jobs notice that nobody listens, and leave nothing."""
+        """The jobs notice that the run has ended, and leave nothing."""
         work, line = self.start()
         self.assertIn("frame", line)
         work.kill()

@@ -1,5 +1,5 @@
 // Structures of regions serve frame after frame: what one frame says stays as it is for as long as
-// somebody holds the frame or a copy of what it says.
+// an element holds the frame or a copy of what it says.
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -80,7 +80,7 @@ TEST_F(MetaLifetime, FramesOutliveTheElement) {
   EXPECT_EQ(left_edges(regions_of(last.get())), "9 13 ");
 }
 
-// Whoever may write a frame can reach its structures; the next frame must not show it.
+// An element that may write a frame can reach its structures; the next frame must not show it.
 TEST_F(MetaLifetime, WhatOthersChangeStaysWithTheirFrame) {
   const auto region_of = [](const BufferPtr& frame) {
     const GValue* array = gst_structure_get_value(regions_of(frame.get()), "regions");

@@ -8,7 +8,7 @@ namespace regions::soak {
 
 struct Resources {
   double host_mib = 0;       // resident
-  double allocated_mib = 0;  // of it, what malloc() gave and nobody has freed
+  double allocated_mib = 0;  // of it, what malloc() gave and the process has not freed
   double device_mib = 0;     // used on all NVIDIA devices, by every process; 0 without a driver
   int threads = 0;
   int descriptors = 0;

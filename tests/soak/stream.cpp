@@ -202,7 +202,7 @@ void Stream::change_state() {
   constexpr std::array kStates = {GST_STATE_PAUSED, GST_STATE_PAUSED, GST_STATE_READY};
   const GstState state = kStates[static_cast<size_t>(below(3))];
   gst_element_set_state(pipeline_, state);
-  if (state == GST_STATE_READY) {  // whoever was under way is dropped
+  if (state == GST_STATE_READY) {  // frames under way are dropped
     const std::lock_guard lock(mutex_);
     begin_stretch();
     forget_refusals();
