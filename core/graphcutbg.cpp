@@ -85,8 +85,10 @@ std::vector<Field> table() {
                                    "Stop a cut after so many rounds; 0 ends when exact (count)",
                                    {0, 1000000}),
       field<P, &P::time_budget>("time-budget",
-                                "Stop a cut after so long; 0 ends when exact (microseconds)",
-                                {0, 10000000}),
+                                "Stop a cut after so long; 0 ends when exact; -1, too, but in live "
+                                "pipelines after the time of 8 frames, or 1 s if caps name no rate "
+                                "(microseconds)",
+                                {-1, 10000000}),
       field<P, &P::verify>("verify",
                            "Compare the flow with the value of the mask's cut (true or false)"),
       field<P, &P::feather>("feather", "Softness of the mask's edge (pixels)", {0, 64}),
@@ -186,6 +188,11 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   plan.uses_colors = params.foreground_colors && plan.uses_image;
   plan.uses_mask = params.source != GraphCutSource::image;
   return plan;
+}
+
+CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets) {
+  return {params.max_iterations, std::max<int64_t>(params.time_budget, 0),
+          params.warm_start && !resets};
 }
 
 ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup) {

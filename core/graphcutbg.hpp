@@ -43,7 +43,7 @@ struct GraphCutBgParams {
   // The cut.
   bool warm_start = false;
   int max_iterations = 0;
-  int64_t time_budget = 0;
+  int64_t time_budget = -1;
   bool verify = false;
 
   // What the output shows.

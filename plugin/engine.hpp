@@ -103,6 +103,8 @@ class Engine {
   // with when it is recalled. No frame is under way.
   virtual std::vector<std::byte> learnt() { return {}; }
   virtual void recall(std::span<const std::byte> /*learnt*/) {}
+  // How often live frames come, by the caps: 0 if they do not tell; negative where nothing is live.
+  virtual void tell_pace(int64_t /*us*/) {}
   // The stream that configure() began ends; no frame is under way.
   virtual void finish() {}
 

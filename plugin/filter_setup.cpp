@@ -22,14 +22,24 @@ void expect_agreement(const GstCaps* in, const GstCaps* out, Output picture, int
 int FilterStream::slots_wanted() const {
   const int wanted = settings().frames_in_flight;
   if (wanted > 0) return wanted;
+  if (is_live()) return 1;
+  return engine_->depth() > 1 ? 2 : 4;  // volumes are large
+}
+
+bool FilterStream::is_live() const {
   gboolean live = FALSE;
   GstQuery* query = gst_query_new_latency();
   if (gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(element_), query)) {
     gst_query_parse_latency(query, &live, nullptr, nullptr);
   }
   gst_query_unref(query);
-  if (live) return 1;
-  return engine_->depth() > 1 ? 2 : 4;  // volumes are large
+  return live;
+}
+
+void FilterStream::begin_pace(int slots, bool another_latency) {
+  another_latency |= latency_.begin(frame_duration(), setup_.depth, slots);
+  if (another_latency) post_latency();
+  engine_->tell_pace(is_live() ? static_cast<int64_t>(frame_duration() / GST_USECOND) : -1);
 }
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
@@ -45,7 +55,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
     GST_DEBUG_OBJECT(element_, "same pictures, settings and device: all goes on with these caps");
     setup_.in = pictures_in;
     setup_.out = pictures_out;
-    if (latency_.begin(frame_duration(), setup_.depth, frames->slots())) post_latency();
+    begin_pace(frames->slots(), false);
     return;
   }
   end();
@@ -123,8 +133,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   gst_base_transform_set_passthrough(element_, setup_.picture == Output::untouched);
   gst_base_transform_set_in_place(element_, !setup_.replaces());
   warned_ = warned_of_empty_ = false;
-  const bool forgets = latency_.forget();
-  if (latency_.begin(frame_duration(), setup.depth, slots) || forgets) post_latency();
+  begin_pace(slots, latency_.forget());
   auto fresh = std::make_shared<FrameRing>(
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
       FrameRing::Callbacks{

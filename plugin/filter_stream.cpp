@@ -302,7 +302,7 @@ GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished
   if (!slot.warning().empty() && !warned_) {
     warned_ = true;
     GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),
-                        ("said once a stream; property overflow decides what becomes of them"));
+                        ("said once a stream"));
   }
   if (finished.structure && settings().post_messages) post_regions(finished);
   GST_LOG_OBJECT(element_,

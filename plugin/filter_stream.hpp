@@ -97,6 +97,8 @@ class FilterStream {
   void post_latency();
   void warn_of_empty(GstBuffer* frame);
   int slots_wanted() const;
+  bool is_live() const;
+  void begin_pace(int slots, bool another_latency);
 
   GstBaseTransform* const element_;
   const std::unique_ptr<Engine> engine_;

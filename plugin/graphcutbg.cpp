@@ -1,6 +1,7 @@
 // The element graphcutbg: separates foreground from background by an exact graph cut.
 #include "core/graphcutbg.hpp"
 
+#include <atomic>
 #include <stop_token>
 #include <utility>
 
@@ -73,6 +74,21 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     if (const auto model = cut().state(); !model.empty()) write_file(path, model);
   }
 
+  void tell_pace(int64_t us) override {
+    constexpr int64_t kFrames = 8, kOtherwise = 1000000;
+    live_budget_ = us < 0 ? 0 : us == 0 ? kOtherwise : kFrames * us;
+  }
+  void prepare_frame(GraphCutBgParams& params) const override {
+    if (params.time_budget < 0) params.time_budget = live_budget_;
+  }
+  Verdict judge(int slot, uint32_t total, const Layout&) override {
+    const CutReport report = cut().report(slot).cut;
+    if (report.exact) return {total, {}};
+    return {total, "a cut was stopped before it was exact: it costs at most " +
+                       std::to_string(report.gap) + " more than the minimum, which is at least " +
+                       std::to_string(report.flow) + " (time-budget, max-iterations)"};
+  }
+
   std::vector<Fact> facts(int slot) override {
     const GraphCutReport report = cut().report(slot);
     expects(report.cut_value < 0 || !report.cut.exact || report.cut_value == report.cut.flow,
@@ -115,8 +131,9 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
 
   WorkArea place_;
-  std::stop_source stop_;    // of waiting for a picture
-  bool configured_ = false;  // and not yet finished
+  std::stop_source stop_;                // of waiting for a picture
+  bool configured_ = false;              // and not yet finished
+  std::atomic<int64_t> live_budget_{0};  // us
 };
 
 }  // namespace

@@ -205,6 +205,7 @@ REGIONS_HD inline void cut_out(const ConstFrame& in, const RgbDecoder& decoder,
   out.set_sample(3, x, y, alpha(x, y));
 }
 
+CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets);
 ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup);
 RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color);
 

@@ -68,9 +68,8 @@ class GraphCutBgCpu final : public GraphCutBg {
       turns_.await(task.turn);
       weigh_frame(task);
     });
-    const CutLimits limits{params.max_iterations, params.time_budget,
-                           params.warm_start && !task.resets};
-    cut_->enqueue(shared_.graph(), mask_of(slot), limits, &slot.report.cut, job.slot, queue);
+    cut_->enqueue(shared_.graph(), mask_of(slot), cut_limits_of(params, task.resets),
+                  &slot.report.cut, job.slot, queue);
     queue_of(queue).submit([this, task] {
       Slot& own = slots_[static_cast<size_t>(task.job.slot)];
       teach_frame(task, own);

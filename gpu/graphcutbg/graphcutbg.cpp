@@ -58,8 +58,8 @@ class GraphCutBgCuda final : public GraphCutBg {
     look_at(canvas, job.in, scene_plan_of(params), scene, slot.report(), stream);
     if (energy.uses_colors) settle_colors(canvas, stream);
     weigh_all(canvas, job.mask, energy, scene, stream);
-    const CutLimits limits{params.max_iterations, params.time_budget, params.warm_start && !resets};
-    cut_->enqueue(shared_.graph(), slot.mask(), limits, slot.host_cut(), job.slot, queue);
+    cut_->enqueue(shared_.graph(), slot.mask(), cut_limits_of(params, resets), slot.host_cut(),
+                  job.slot, queue);
     if (params.verify) value_cut(canvas, slot.mask(), slot.report(), stream);
     teach_all(canvas, slot.mask(), energy, scene, slot.report(), stream);
     check(cudaEventRecord(taught_, stream), "recording the end of a model's update");

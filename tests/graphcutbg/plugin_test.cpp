@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <random>
 #include <thread>
 
 #include "tests/graphcutbg/room.hpp"
@@ -100,6 +101,37 @@ TEST(GraphCutBg, NoneAttachesTheMaskForThoseDownstream) {
   ASSERT_EQ(region_count(regions), 1u);
   EXPECT_NEAR(std::stoi(region_field(regions, 0, "x")), kLeft, 1);
   EXPECT_NEAR(std::stoi(region_field(regions, 0, "width")), kSide, 2);
+}
+
+// Frames of a microsecond: a live cut is stopped after eight.
+TEST(GraphCutBg, LiveCutsEndInTime) {
+  struct Case {
+    const char* properties;
+    bool live, exact;
+  };
+  for (const auto& [properties, live, exact] :
+       {Case{"", true, false}, Case{"", false, true}, Case{" time-budget=0", true, true}}) {
+    Harness h("graphcutbg output=none lambda=32 neighbours=8 device=cpu" + std::string(properties));
+    gst_harness_set_live(h.get(), live);
+    h.caps("video/x-raw,format=GRAY8,width=160,height=120,framerate=1000000/1");
+    std::mt19937 random(1);
+    BufferPtr out;
+    for (int i = 0; i < 3; ++i) {
+      std::vector<uint8_t> noise(160 * 120);
+      for (uint8_t& value : noise) value = static_cast<uint8_t>(random());
+      ASSERT_EQ(h.push(noise, i), GST_FLOW_OK);
+      out = h.pull();
+      ASSERT_TRUE(out);
+    }
+    gboolean is_exact = FALSE;
+    gst_structure_get_boolean(regions_of(out.get()), "exact", &is_exact);
+    EXPECT_EQ(is_exact, exact) << live << properties;
+    gint64 above = -1;
+    EXPECT_TRUE(gst_structure_get_int64(regions_of(out.get()), "gap", &above));
+    EXPECT_EQ(above == 0, exact) << above;
+    EXPECT_EQ(h.message_so_far(GST_MESSAGE_WARNING) != nullptr, !exact) << live << properties;
+    EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING)) << "said once a stream";
+  }
 }
 
 TEST(GraphCutBg, SaysWhetherTheCutIsExact) {
