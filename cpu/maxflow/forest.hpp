@@ -113,7 +113,7 @@ class Forest : private Adoption<L> {
   using Trees::sink_;
   using Trees::source_;
   using Trees::work_;
-  static constexpr int kClockEvery = 512;  // nodes between looks at the clock
+  static constexpr int64_t kClockEvery = 4096;  // neighbours looked at between looks at the clock
 
   bool borders_on_others(int32_t index) const {
     const Node& node = lattice_[index];
@@ -149,11 +149,10 @@ class Forest : private Adoption<L> {
     State& side = Trees::template state<s>();
     side.limit = side.level + 1;
     const int64_t work_before = work_;
-    int until_clock = kClockEvery;
     for (int32_t left = side.active.size(); left != 0; --left) {
-      if (--until_clock == 0) {
+      if (work_ >= next_look_) {
         if (Clock::now() >= deadline.time) return false;
-        until_clock = kClockEvery;
+        next_look_ = work_ + kClockEvery;
       }
       const int32_t index = Trees::template pop_active<s>();
       look_around<s>(index);
@@ -277,6 +276,7 @@ class Forest : private Adoption<L> {
     }
   }
 
+  int64_t next_look_ = 0;  // at the clock, when so much work is done
   int passes_ = 0;
   bool finished_ = true;
 };
