@@ -87,10 +87,14 @@ struct Ink {
   // Tiles are what a backend skips when nothing is drawn there.
   static constexpr int kTileWidth = 64;
   static constexpr int kTileHeight = 16;
+  static constexpr int kBandHeight = 64;  // whole tiles and whole chroma samples
 
   Image<uint32_t> codes;  // [height][width], see stamp.hpp
   Image<uint32_t> tiles;  // [height / 16][width / 64], nonzero: some code of the tile is nonzero
   Image<uint32_t> edges;  // [height][width / 32], a bit a pixel, see paint.hpp
+  // What crowds of regions have taken, on the CPU, see cpu/stamping.hpp.
+  Image<uint32_t> taken;  // [height / 64 * 128][width / 32], a bit a pixel
+  Image<uint32_t> full;   // [height / 64 * 128][width / 1024], a bit a word of `taken`
 };
 
 // Bytes of a workspace for pictures of this size, and the workspace cut out of so much memory

@@ -25,6 +25,10 @@ struct Rect {
   int left = 0, top = 0, right = -1, bottom = -1;
 
   REGIONS_HD constexpr bool empty() const { return right < left || bottom < top; }
+  // Of a rectangle that is not empty.
+  REGIONS_HD constexpr size_t area() const {
+    return static_cast<size_t>(right - left + 1) * static_cast<size_t>(bottom - top + 1);
+  }
   REGIONS_HD constexpr Rect within(const Rect& other) const {
     return {left > other.left ? left : other.left, top > other.top ? top : other.top,
             right < other.right ? right : other.right,
@@ -61,21 +65,24 @@ class Stamp {
     if (visible_ && (plan.style & static_cast<uint32_t>(Style::ids))) place_tag();
   }
 
+  // Whether there may be ink in these pixels.
+  REGIONS_HD bool reaches(const Rect& pixels) const {
+    return !box_.within(pixels).empty() || !tag_.within(pixels).empty();
+  }
+
   // The pixels of part k in the picture. Parts of one region do not overlap but for the tag.
   REGIONS_HD Rect part(int k) const {
-    if (k == kTagPart) return tag_.within(plan_.picture);
-    if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
-    const int depth = plan_.thickness + 1;  // the innermost line is the shadow
-    Rect bar = box_;
-    if (k == 0) bar.bottom = box_.top + depth - 1;
-    if (k == 1) bar.top = larger(box_.bottom - depth + 1, box_.top + depth);
-    if (k >= 2) {
-      bar.top = box_.top + depth;
-      bar.bottom = box_.bottom - depth;
-    }
-    if (k == 2) bar.right = box_.left + depth - 1;
-    if (k == 3) bar.left = larger(box_.right - depth + 1, box_.left + depth);
-    return bar.within(box_).within(plan_.picture);
+    // The innermost line is the shadow.
+    return k == kTagPart ? tag_.within(plan_.picture) : bar(box_, plan_.thickness + 1, k);
+  }
+
+  // The pixels of part k that have codes of this kind.
+  REGIONS_HD Rect part(int k, InkKind kind) const {
+    if ((k == kTagPart) != (kind == InkKind::tag)) return {};
+    if (kind == InkKind::tag) return part(k);
+    const int t = plan_.thickness;
+    if (kind == InkKind::box_edge) return bar(box_, t, k);
+    return bar({box_.left + t, box_.top + t, box_.right - t, box_.bottom - t}, 1, k);
   }
 
   // The code of a pixel of part k.
@@ -92,6 +99,21 @@ class Stamp {
   REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
   REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
   REGIONS_HD int margin() const { return larger(2, plan_.glyphs.height / 5); }
+
+  // Bar k of a frame: the pixels of `box` less than `depth` from its border.
+  REGIONS_HD Rect bar(const Rect& box, int depth, int k) const {
+    if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
+    Rect bar = box;
+    if (k == 0) bar.bottom = box.top + depth - 1;
+    if (k == 1) bar.top = larger(box.bottom - depth + 1, box.top + depth);
+    if (k >= 2) {
+      bar.top = box.top + depth;
+      bar.bottom = box.bottom - depth;
+    }
+    if (k == 2) bar.right = box.left + depth - 1;
+    if (k == 3) bar.left = larger(box.right - depth + 1, box.left + depth);
+    return bar.within(box).within(plan_.picture);
+  }
 
   // Above the box; else below it; else at its top, inside the picture.
   REGIONS_HD void place_tag() {

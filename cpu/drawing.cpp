@@ -9,12 +9,10 @@
 
 #include "core/paint.hpp"
 #include "cpu/label_edges.hpp"
+#include "cpu/stamping.hpp"
 
 namespace regions {
 namespace {
-
-constexpr int kBandRows = 64;  // whole tiles of ink and whole chroma samples, so bands share none
-static_assert(kBandRows % Ink::kTileHeight == 0);
 
 struct Rows {
   int begin, end;
@@ -28,29 +26,6 @@ void copy_rows(const ConstFrame& from, const Frame& to, Rows rows) {
     const auto before = [&](int y) { return row_count(from.layout, p, {from.width, y}); };
     for (int y = before(rows.begin); y < before(rows.end); ++y) {
       std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
-    }
-  }
-}
-
-// Writes the codes of all regions that fall into the rows.
-void stamp_rows(const StampPlan& plan, std::span<const Region> regions, const Ink& ink, Rows rows) {
-  const Rect band{plan.picture.left, rows.begin, plan.picture.right, rows.end - 1};
-  const uint8_t* coverage = glyph_coverage();
-  for (size_t i = 0; i < regions.size(); ++i) {
-    const Stamp stamp(plan, regions[i], static_cast<uint32_t>(i));
-    for (int k = 0; k < Stamp::kParts; ++k) {
-      const Rect part = stamp.part(k).within(band);
-      if (part.empty()) continue;
-      for (int y = part.top; y <= part.bottom; ++y) {
-        for (int x = part.left; x <= part.right; ++x) {
-          uint32_t& code = ink.codes(x, y);
-          code = std::max(code, stamp.code(k, x, y, coverage));
-        }
-      }
-      for (int t = part.top / Ink::kTileHeight; t <= part.bottom / Ink::kTileHeight; ++t) {
-        uint32_t* tiles = ink.tiles.row(t);
-        std::fill(tiles + part.left / Ink::kTileWidth, tiles + part.right / Ink::kTileWidth + 1, 1);
-      }
     }
   }
 }
@@ -156,9 +131,9 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
   const Painter painter = painter_of(out, labels, params);
   const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
   const bool outlines = params.style & static_cast<uint32_t>(Style::outlines) && !labels.empty();
-  const int bands = (out.height + kBandRows - 1) / kBandRows;
+  const int bands = (out.height + Ink::kBandHeight - 1) / Ink::kBandHeight;
   const auto rows_of = [&](int band) {
-    return Rows{band * kBandRows, std::min(out.height, (band + 1) * kBandRows)};
+    return Rows{band * Ink::kBandHeight, std::min(out.height, (band + 1) * Ink::kBandHeight)};
   };
   if (outlines) {
     workers.parallel_for(bands, [&](int band) {
@@ -168,7 +143,7 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
   }
   workers.parallel_for(bands, [&](int band) {
     copy_rows(in, out, rows_of(band));
-    stamp_rows(plan, stamped, ink, rows_of(band));
+    stamp_band(plan, stamped, ink, band);
     with_storage(out.layout, [&](auto stored) {
       paint_band<decltype(stored)>(painter, tracks, ink, params.thickness, outlines, rows_of(band));
     });
