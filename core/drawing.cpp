@@ -22,6 +22,7 @@ size_t cut_all(std::byte* memory, Size picture, Ink& ink) {
   ink.tiles =
       cut(memory, offset, up(picture.width, Ink::kTileWidth), up(picture.height, Ink::kTileHeight));
   ink.edges = cut(memory, offset, up(picture.width, 32), picture.height);
+  ink.crowded = cut(memory, offset, 1, 1);
   const int nodes = up(picture.height, Ink::kBandHeight) * Ink::kBandHeight * 2;
   ink.taken = cut(memory, offset, up(picture.width, 32), nodes);
   ink.full = cut(memory, offset, up(picture.width, 1024), nodes);

@@ -89,9 +89,10 @@ struct Ink {
   static constexpr int kTileHeight = 16;
   static constexpr int kBandHeight = 64;  // whole tiles and whole chroma samples
 
-  Image<uint32_t> codes;  // [height][width], see stamp.hpp
-  Image<uint32_t> tiles;  // [height / 16][width / 64], nonzero: some code of the tile is nonzero
-  Image<uint32_t> edges;  // [height][width / 32], a bit a pixel, see paint.hpp
+  Image<uint32_t> codes;    // [height][width], see stamp.hpp
+  Image<uint32_t> tiles;    // [height / 16][width / 64], nonzero: some code of the tile is nonzero
+  Image<uint32_t> edges;    // [height][width / 32], a bit a pixel, see paint.hpp
+  Image<uint32_t> crowded;  // [1][1], nonzero: not all regions are stamped yet, on the GPU
   // What crowds of regions have taken, on the CPU, see cpu/stamping.hpp.
   Image<uint32_t> taken;  // [height / 64 * 128][width / 32], a bit a pixel
   Image<uint32_t> full;   // [height / 64 * 128][width / 1024], a bit a word of `taken`

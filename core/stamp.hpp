@@ -29,6 +29,9 @@ struct Rect {
   REGIONS_HD constexpr size_t area() const {
     return static_cast<size_t>(right - left + 1) * static_cast<size_t>(bottom - top + 1);
   }
+  REGIONS_HD constexpr Rect from(int x, int y) const {
+    return {left - x, top - y, right - x, bottom - y};
+  }
   REGIONS_HD constexpr Rect within(const Rect& other) const {
     return {left > other.left ? left : other.left, top > other.top ? top : other.top,
             right < other.right ? right : other.right,
@@ -42,6 +45,14 @@ struct StampPlan {
   uint32_t style = 0;
   int thickness = 1;
   GlyphSize glyphs;
+
+  REGIONS_HD constexpr int tag_margin() const {
+    return glyphs.height / 5 > 2 ? glyphs.height / 5 : 2;
+  }
+  REGIONS_HD constexpr int tag_width(int digits) const {
+    return digits * glyphs.width + 2 * tag_margin();
+  }
+  REGIONS_HD constexpr int tag_height() const { return glyphs.height + 2 * tag_margin(); }
 };
 inline StampPlan stamp_plan(Size picture, const DrawingParams& params) {
   return {{0, 0, picture.width - 1, picture.height - 1},
@@ -55,6 +66,16 @@ class Stamp {
  public:
   static constexpr int kParts = 5;
   static constexpr int kTagPart = 4;
+
+  // The most pixels that a part of any region may have.
+  static size_t most_pixels(const StampPlan& plan) {
+    const Size picture{plan.picture.right + 1, plan.picture.bottom + 1};
+    const auto bar = static_cast<size_t>(larger(picture.width, picture.height)) *
+                     static_cast<size_t>(plan.thickness + 1);
+    constexpr int kMostDigits = 10;
+    const size_t tag = Size{plan.tag_width(kMostDigits), plan.tag_height()}.area();
+    return bar > tag ? bar : tag;
+  }
 
   REGIONS_HD Stamp(const StampPlan& plan, const Region& region, uint32_t index)
       : plan_(plan), index_(index), track_(region.track) {
@@ -98,7 +119,6 @@ class Stamp {
   static constexpr int kFar = 1 << 20;
   REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
   REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
-  REGIONS_HD int margin() const { return larger(2, plan_.glyphs.height / 5); }
 
   // Bar k of a frame: the pixels of `box` less than `depth` from its border.
   REGIONS_HD Rect bar(const Rect& box, int depth, int k) const {
@@ -119,8 +139,8 @@ class Stamp {
   REGIONS_HD void place_tag() {
     digits_ = 1;
     for (uint32_t rest = track_ / 10; rest != 0; rest /= 10) ++digits_;
-    const int width = digits_ * plan_.glyphs.width + 2 * margin();
-    const int height = plan_.glyphs.height + 2 * margin();
+    const int width = plan_.tag_width(digits_);
+    const int height = plan_.tag_height();
     const Rect& picture = plan_.picture;
     tag_.left = larger(0, smaller(box_.left, picture.right - width + 1));
     if (box_.top >= height) {
@@ -136,8 +156,8 @@ class Stamp {
 
   REGIONS_HD uint32_t tag_coverage(int x, int y, const uint8_t* coverage) const {
     const GlyphSize& g = plan_.glyphs;
-    const int column = x - tag_.left - margin();
-    const int row = y - tag_.top - margin();
+    const int column = x - tag_.left - plan_.tag_margin();
+    const int row = y - tag_.top - plan_.tag_margin();
     if (column < 0 || row < 0 || row >= g.height || column >= digits_ * g.width) return 0;
     uint32_t digits = track_;
     for (int place = digits_ - 1 - column / g.width; place > 0; --place) digits /= 10;

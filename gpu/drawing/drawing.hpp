@@ -16,7 +16,8 @@ struct DeviceRegions {
 };
 
 // Draws on `in`, giving `out` (same format and size; may be `in` itself), as cpu/drawing.hpp does,
-// bit for bit. Two launches; may be captured into a graph. `ink` is all zero before and after.
+// bit for bit. Two launches, three if there may be a crowd; may be captured into a graph. `ink` is
+// all zero before and after.
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
           cudaStream_t stream);

@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
   const int thread = static_cast<int>(threadIdx.y * kBlock.x + threadIdx.x);
   uint32_t& mark = ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
   const bool inked = mark != 0;
+  if (thread == 0 && blockIdx.x == 0 && blockIdx.y == 0) ink.crowded(0, 0) = 0;
   const bool near_edge = outlines.drawn && gather(tile, ink.edges, outlines.thickness, thread);
   // Completes `near` and `far`, and all have read the mark.
   const bool outlined = __syncthreads_or(near_edge);

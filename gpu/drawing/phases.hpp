@@ -1,4 +1,4 @@
-// The two launches of drawing.
+// The launches of drawing.
 #pragma once
 
 #include "core/paint.hpp"

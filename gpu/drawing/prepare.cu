@@ -1,8 +1,10 @@
-// The first launch of drawing. Its blocks have three trades that need nothing of each other: to
-// copy the picture, to find where labels end, to stamp boxes and ids.
+// The first launch of drawing, and one more for crowds. The first one's blocks have three trades
+// that need nothing of each other: to copy the picture, to find where labels end, to stamp boxes
+// and ids.
 #include <algorithm>
 
 #include "core/glyph_table.hpp"
+#include "core/halves.hpp"
 #include "gpu/drawing/phases.hpp"
 #include "gpu/drawing/tuning.hpp"
 #include "gpu/launch.hpp"
@@ -103,9 +105,11 @@ __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edg
   }
 }
 
-__device__ void stamp_part(const Stamp& stamp, int k, const Ink& ink) {
-  const Rect part = stamp.part(k);
-  if (part.empty()) return;
+__device__ uint32_t stamped_count(const DeviceRegions& regions) {
+  return min(min(*regions.count, regions.capacity), kMostStamped);
+}
+
+__device__ void stamp_part(const Stamp& stamp, int k, const Rect& part, const Ink& ink) {
   const int width = part.right - part.left + 1;
   const int count = width * (part.bottom - part.top + 1);
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
@@ -119,10 +123,19 @@ __device__ void stamp_part(const Stamp& stamp, int k, const Ink& ink) {
 }
 
 __device__ void stamp_regions(const Trades& trades, unsigned block) {
-  const uint32_t count = min(min(*trades.regions.count, trades.regions.capacity), kMostStamped);
+  const uint32_t count = stamped_count(trades.regions);
   const auto k = static_cast<int>(block % Stamp::kParts);
+  size_t room = Preparing::stamped_pixels;
   for (uint32_t i = block / Stamp::kParts; i < count; i += Preparing::stampers) {
-    stamp_part(Stamp(trades.stamps, trades.regions.regions[i], i), k, trades.ink);
+    const Stamp stamp(trades.stamps, trades.regions.regions[i], i);
+    const Rect part = stamp.part(k);
+    if (part.empty()) continue;
+    if (part.area() > room) {  // so for all threads
+      if (threadIdx.x == 0) trades.ink.crowded(0, 0) = 1;
+      return;
+    }
+    room -= part.area();
+    stamp_part(stamp, k, part, trades.ink);
   }
 }
 
@@ -136,6 +149,86 @@ __global__ void __launch_bounds__(kThreads) prepare_kernel(const __grid_constant
     return find_label_edges(trades.labels, trades.ink.edges, trades.ink.codes.size(), block);
   }
   stamp_regions(trades, block - trades.edge_blocks);
+}
+
+// The greatest codes of a tile's nodes (core/halves.hpp), of rows and of columns in them.
+using TileNodes = uint32_t[2 * Ink::kTileHeight][2 * Ink::kTileWidth];
+
+__device__ void raise(TileNodes& nodes, const Rect& part, uint32_t code) {
+  for_each_node<Ink::kTileHeight>(part.top, part.bottom, [&](const Node& rows) {
+    for_each_node<Ink::kTileWidth>(part.left, part.right, [&](const Node& columns) {
+      uint32_t& greatest = nodes[rows.index][columns.index];
+      // The greatest code wins, whichever thread comes first.
+      if (greatest < code) atomicMax(&greatest, code);
+    });
+  });
+}
+
+__device__ void raise_parts(TileNodes& nodes, const Stamp& stamp, uint32_t index,
+                            const Rect& tile) {
+  for (const InkKind kind : {InkKind::tag, InkKind::box_edge, InkKind::box_shadow}) {
+    for (int k = 0; k < Stamp::kParts; ++k) {
+      const Rect part = stamp.part(k, kind).within(tile);
+      if (!part.empty()) raise(nodes, part.from(tile.left, tile.top), ink_code(kind, index, 0));
+    }
+  }
+}
+
+__device__ uint32_t greatest_at(const TileNodes& nodes, int x, int y) {
+  uint32_t code = 0;
+  for (int row = Ink::kTileHeight + y; row > 0; row /= 2) {
+    for (int column = Ink::kTileWidth + x; column > 0; column /= 2) {
+      code = max(code, nodes[row][column]);
+    }
+  }
+  return code;
+}
+
+// Stamps all regions anew if some are left: a block a tile, a thread a region. A region costs a
+// tile a few nodes, however many of its pixels it has.
+__global__ void __launch_bounds__(kThreads)
+    stamp_crowd_kernel(const StampPlan plan, const DeviceRegions regions, const Ink ink) {
+  if (ink.crowded(0, 0) == 0) return;  // the whole block
+  __shared__ TileNodes nodes;
+  constexpr int kNodes = sizeof nodes / sizeof(uint32_t);
+  for (int i = static_cast<int>(threadIdx.x); i < kNodes; i += kThreads) nodes[0][i] = 0;
+  __syncthreads();  // all are zero
+  const int left = static_cast<int>(blockIdx.x) * Ink::kTileWidth;
+  const int top = static_cast<int>(blockIdx.y) * Ink::kTileHeight;
+  const Rect tile =
+      Rect{left, top, left + Ink::kTileWidth - 1, top + Ink::kTileHeight - 1}.within(plan.picture);
+  // The greatest codes first: most others find them there.
+  for (uint32_t left_over = stamped_count(regions); left_over > threadIdx.x;
+       left_over -= min(left_over, static_cast<uint32_t>(kThreads))) {
+    const uint32_t index = left_over - 1 - threadIdx.x;
+    const Stamp stamp(plan, regions.regions[index], index);
+    if (stamp.reaches(tile)) raise_parts(nodes, stamp, index, tile);
+  }
+  __syncthreads();  // completes the nodes
+  bool inked = false;
+  for (int i = static_cast<int>(threadIdx.x); i < Ink::kTileWidth * Ink::kTileHeight;
+       i += kThreads) {
+    const int x = i % Ink::kTileWidth;
+    const int y = i / Ink::kTileWidth;
+    uint32_t code = greatest_at(nodes, x, y);
+    if (code == 0) continue;  // also outside the picture
+    if (kind_of(code) == InkKind::tag) {
+      const uint32_t index = index_of(code);
+      code = Stamp(plan, regions.regions[index], index)
+                 .code(Stamp::kTagPart, left + x, top + y, kGlyphCoverage);
+    }
+    // As great as what is there of the same region, or greater.
+    ink.codes(left + x, top + y) = code;
+    inked = true;
+  }
+  // All write the same value.
+  if (inked) ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y)) = 1;
+}
+
+// Whether blocks may leave regions to the crowd.
+bool may_crowd(const StampPlan& plan, uint32_t capacity) {
+  const size_t turns = blocks_for(capacity, Preparing::stampers);
+  return turns * Stamp::most_pixels(plan) > Preparing::stamped_pixels;
 }
 
 PlaneCopy plane_copy(const ConstFrame& in, const Frame& out, int plane) {
@@ -173,10 +266,16 @@ void prepare(const Preparation& preparation, const DeviceRegions& regions, cudaS
   }
   blocks += trades.edge_blocks;
   const uint32_t stamped = static_cast<uint32_t>(Style::boxes) | static_cast<uint32_t>(Style::ids);
-  if (preparation.stamps.style & stamped && regions.capacity != 0) {
+  const bool stamps = preparation.stamps.style & stamped && regions.capacity != 0;
+  if (stamps) {
     blocks += Stamp::kParts * std::min<unsigned>(regions.capacity, Preparing::stampers);
   }
   launch(prepare_kernel, blocks, kThreads, 0, stream, trades);
+  if (stamps && may_crowd(preparation.stamps, regions.capacity)) {
+    const Size tiles = preparation.ink.tiles.size();
+    launch(stamp_crowd_kernel, dim3(tiles.width, tiles.height), kThreads, 0, stream,
+           preparation.stamps, regions, preparation.ink);
+  }
 }
 
 }  // namespace regions::drawing

@@ -53,7 +53,7 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     }
     queue.copy_bytes(slot.staging.data(), slot.records.data(), Records::bytes(count));
     const DeviceRegions regions{Records::regions(slot.records), Records::count(slot.records),
-                                max_regions_};
+                                count};
     const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);
     draw(job.in, job.out, labels, regions, params, ink_in(slot.ink.data(), size_),
          stream_of(queue));

@@ -69,6 +69,7 @@ class RegionOverlayCuda : public testing::Test {
     setup.has_output = setup.has_mask = true;
     setup.mask = mask;
     setup.size = scene.size;
+    setup.max_regions = 1 << 16;
     algorithm_->configure(setup);
   }
 
@@ -125,6 +126,14 @@ TEST_F(RegionOverlayCuda, ThousandsOfRegionsOnALargePicture) {
   expect_cpu(PixelFormat::nv12, make_scene({1920, 1080}, 4096, 6), {15, 0.4, 2},
              PixelFormat::labels32, 0);
   expect_cpu(PixelFormat::nv12, make_scene({3840, 2160}, 20, 7), {11, 0.4, 2});
+}
+
+// More ink than the GPU stamps region by region.
+TEST_F(RegionOverlayCuda, Crowds) {
+  for (const DrawingParams& params : {DrawingParams{1, 0.4, 64}, {9, 0.4, 8}, {15, 0.4, 2}}) {
+    expect_cpu(PixelFormat::i420, make_scene({641, 363}, 65536, 8), params);
+  }
+  expect_cpu(PixelFormat::rgb, make_scene({1920, 1080}, 4096, 9), {9, 0.4, 64});
 }
 
 }  // namespace
