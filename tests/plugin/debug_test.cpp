@@ -55,14 +55,6 @@ class Log {
   std::vector<std::string> ours_, strays_;
 };
 
-void flush(Harness& h) {
-  gst_harness_push_event(h.get(), gst_event_new_flush_start());
-  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
-}
-
 // A frame that leaves, one that a flush drops, one that is late, and one that jumps.
 void run_short_stream() {
   Harness h("cclabel output=none device=cpu depth=2 connectivity=26");
@@ -71,7 +63,7 @@ void run_short_stream() {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(h.pull());
   EXPECT_EQ(h.push(gray_with_square(2), 2), GST_FLOW_OK);
-  flush(h);
+  h.flush();
   gst_harness_push_upstream_event(
       h.get(), gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 1.5, 40 * GST_MSECOND, 80 * GST_MSECOND));
   EXPECT_EQ(h.push(gray_with_square(3), 3), GST_FLOW_OK);

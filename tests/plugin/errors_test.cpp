@@ -123,16 +123,7 @@ void expect_refused(const std::string& line, const char* format, const char* pro
   const size_t bytes = kWidth * kHeight * (strcmp(format, "RGB") == 0 ? 3 : 1);
   ASSERT_EQ(h.push(std::vector<uint8_t>(bytes, 200), 0), GST_FLOW_OK) << line;
   GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(h.element()), property);
-  const auto value = [&] {
-    GValue held = G_VALUE_INIT;
-    g_object_get_property(G_OBJECT(h.element()), property, &held);
-    gchar* text = gst_value_serialize(&held);
-    const std::string result = text;
-    g_free(text);
-    g_value_unset(&held);
-    return result;
-  };
-  const std::string before = value();
+  const std::string before = h.property(property);
   GValue wanted = G_VALUE_INIT;
   g_value_init(&wanted, spec->value_type);
   ASSERT_TRUE(gst_value_deserialize_with_pspec(&wanted, bad, spec)) << bad;
@@ -146,7 +137,7 @@ void expect_refused(const std::string& line, const char* format, const char* pro
   EXPECT_EQ(warning.domain, GST_LIBRARY_ERROR) << line << " " << property;
   EXPECT_EQ(warning.code, GST_LIBRARY_ERROR_SETTINGS);
   EXPECT_NE(warning.text.find("kept"), std::string::npos) << warning.text;
-  EXPECT_EQ(value(), before) << line << " " << property;
+  EXPECT_EQ(h.property(property), before) << line << " " << property;
   EXPECT_FALSE(h.has_error()) << line << " " << property;
   EXPECT_EQ(h.waiting(), 4u);
 }

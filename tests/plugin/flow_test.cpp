@@ -202,20 +202,15 @@ TEST(Flow, PropertiesChangeFromAnotherThread) {
 }
 
 TEST(Flow, StatesUpAndDownAgain) {
-  start_gstreamer();
-  GError* error = nullptr;
-  GstElement* pipeline = gst_parse_launch(
+  const Pipeline pipeline(
       "videotestsrc num-buffers=200 ! video/x-raw,width=160,height=120 ! cclabel output=none ! "
-      "regionoverlay ! fakesink",
-      &error);
-  ASSERT_TRUE(pipeline) << error->message;
+      "regionoverlay ! fakesink");
   for (const GstState state : {GST_STATE_PLAYING, GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_NULL,
                                GST_STATE_PLAYING, GST_STATE_NULL}) {
-    ASSERT_NE(gst_element_set_state(pipeline, state), GST_STATE_CHANGE_FAILURE);
-    ASSERT_NE(gst_element_get_state(pipeline, nullptr, nullptr, 20 * GST_SECOND),
+    ASSERT_NE(gst_element_set_state(pipeline.get(), state), GST_STATE_CHANGE_FAILURE);
+    ASSERT_NE(gst_element_get_state(pipeline.get(), nullptr, nullptr, 20 * GST_SECOND),
               GST_STATE_CHANGE_FAILURE);
   }
-  gst_object_unref(pipeline);
 }
 
 TEST(Flow, SeekWhilePlaying) {

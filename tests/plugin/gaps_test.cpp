@@ -21,14 +21,6 @@ std::string track_of_pushed(Harness& h, int index, guint flags = 0) {
   return next_track(h);
 }
 
-void flush(Harness& h) {
-  gst_harness_push_event(h.get(), gst_event_new_flush_start());
-  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
-}
-
 class Tracked : public ::testing::TestWithParam<const char*> {
  protected:
   Tracked() : h_(GetParam()) { h_.video("GRAY8", kWidth, kHeight); }
@@ -72,7 +64,7 @@ TEST_P(Tracked, AnotherSizeOrRectangleIsASceneAndIdsGoOn) {
 TEST_P(Tracked, AFlushBeginsAgain) {
   EXPECT_EQ(track_of_pushed(h_, 0), "1");
   EXPECT_EQ(track_of_pushed(h_, 1000), "2");
-  flush(h_);
+  h_.flush();
   EXPECT_EQ(track_of_pushed(h_, 1001), "1");
 }
 

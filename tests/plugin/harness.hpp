@@ -26,6 +26,13 @@ struct Unref {
 using BufferPtr = std::unique_ptr<GstBuffer, Unref>;
 using MessagePtr = std::unique_ptr<GstMessage, Unref>;
 
+// Text that GLib made for its caller to free.
+inline std::string taken(gchar* text) {
+  const std::string copy = text;
+  g_free(text);
+  return copy;
+}
+
 class Harness {
  public:
   // `line` as in gst-launch: "cclabel output=labels".
@@ -88,6 +95,31 @@ class Harness {
   // The next frame out; null after a minute without one.
   BufferPtr pull() { return BufferPtr(gst_harness_pull(harness_)); }
   guint waiting() const { return gst_harness_buffers_in_queue(harness_); }
+  // Everything under way is dropped, and a new segment begins.
+  void flush() {
+    gst_harness_push_event(harness_, gst_event_new_flush_start());
+    gst_harness_push_event(harness_, gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(harness_, gst_event_new_segment(&segment));
+  }
+  // Of what the element sends now, as text.
+  std::string caps_out() const {
+    GstPad* pad = gst_element_get_static_pad(element_, "src");
+    GstCaps* caps = gst_pad_get_current_caps(pad);
+    gst_object_unref(pad);
+    const std::string text = taken(gst_caps_to_string(caps));
+    gst_caps_unref(caps);
+    return text;
+  }
+  // A property's value, as typed on a command line.
+  std::string property(const char* name) const {
+    GValue value = G_VALUE_INIT;
+    g_object_get_property(G_OBJECT(element_), name, &value);
+    const std::string text = taken(gst_value_serialize(&value));
+    g_value_unset(&value);
+    return text;
+  }
   void eos() {
     if (starts_) gst_harness_push_event(harness_, gst_event_new_eos());
   }
@@ -117,6 +149,37 @@ class Harness {
   bool starts_ = false;
   GstElement* element_ = nullptr;
   GstBus* bus_ = nullptr;
+};
+
+// A pipeline as in gst-launch.
+class Pipeline {
+ public:
+  explicit Pipeline(const std::string& line) {
+    start_gstreamer();
+    GError* error = nullptr;
+    pipeline_ = gst_parse_launch(line.c_str(), &error);
+    EXPECT_TRUE(pipeline_ && !error) << (error ? error->message : line);
+    g_clear_error(&error);
+  }
+  Pipeline(const Pipeline&) = delete;
+  ~Pipeline() {
+    gst_element_set_state(pipeline_, GST_STATE_NULL);
+    gst_object_unref(pipeline_);
+  }
+  GstElement* get() const { return pipeline_; }
+
+  // Plays to the end of the stream; false after an error or a minute without end.
+  bool plays() const {
+    gst_element_set_state(pipeline_, GST_STATE_PLAYING);
+    GstBus* bus = gst_element_get_bus(pipeline_);
+    const MessagePtr end(gst_bus_timed_pop_filtered(
+        bus, 60 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+    gst_object_unref(bus);
+    return end && GST_MESSAGE_TYPE(end.get()) == GST_MESSAGE_EOS;
+  }
+
+ private:
+  GstElement* pipeline_ = nullptr;
 };
 
 // Whether elements run on a CUDA device here.
@@ -149,10 +212,7 @@ inline const GstStructure* regions_of(GstBuffer* buffer) {
 // Field `name` of region `i`, as text.
 inline std::string region_field(const GstStructure* regions, guint i, const char* name) {
   const GValue* item = gst_value_array_get_value(gst_structure_get_value(regions, "regions"), i);
-  gchar* text = gst_value_serialize(gst_structure_get_value(gst_value_get_structure(item), name));
-  const std::string result = text;
-  g_free(text);
-  return result;
+  return taken(gst_value_serialize(gst_structure_get_value(gst_value_get_structure(item), name)));
 }
 
 inline guint region_count(const GstStructure* regions) {

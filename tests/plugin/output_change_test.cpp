@@ -10,27 +10,6 @@ void set(Harness& h, const char* property, const char* text) {
   gst_util_set_object_arg(G_OBJECT(h.element()), property, text);
 }
 
-std::string get(Harness& h, const char* property) {
-  GValue value = G_VALUE_INIT;
-  g_object_get_property(G_OBJECT(h.element()), property, &value);
-  gchar* text = gst_value_serialize(&value);
-  const std::string result = text;
-  g_free(text);
-  g_value_unset(&value);
-  return result;
-}
-
-std::string caps_out(Harness& h) {
-  GstPad* pad = gst_element_get_static_pad(h.element(), "src");
-  GstCaps* caps = gst_pad_get_current_caps(pad);
-  gst_object_unref(pad);
-  gchar* text = gst_caps_to_string(caps);
-  gst_caps_unref(caps);
-  const std::string result = text;
-  g_free(text);
-  return result;
-}
-
 std::vector<uint8_t> next(Harness& h, int index) {
   EXPECT_EQ(h.push(gray_with_square(), index), GST_FLOW_OK);
   const BufferPtr out = h.pull();
@@ -62,10 +41,10 @@ void expect_shown(const std::string& element, const std::vector<Shown>& steps) {
   for (const auto& [output, format, bytes] : steps) {
     set(h, "output", output);
     EXPECT_EQ(next(h, index++).size(), bytes * kWidth * kHeight) << element << " " << output;
-    const std::string caps = caps_out(h);
+    const std::string caps = h.caps_out();
     EXPECT_NE(caps.find(format), std::string::npos) << element << " " << caps;
     EXPECT_NE(caps.find("4/3"), std::string::npos) << caps;
-    EXPECT_EQ(get(h, "output"), output);
+    EXPECT_EQ(h.property("output"), output);
   }
   EXPECT_FALSE(h.has_error());
 }
@@ -126,12 +105,12 @@ TEST(OutputChange, WhatDownstreamRefusesIsNotDone) {
   set(h, "output", "colors");
   EXPECT_EQ(next(h, 1), gray_with_square());
   EXPECT_TRUE(h.message(GST_MESSAGE_WARNING));
-  EXPECT_EQ(get(h, "output"), "none");
+  EXPECT_EQ(h.property("output"), "none");
   EXPECT_EQ(next(h, 2), gray_with_square());
   EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING));  // once
   set(h, "output", "labels");
   EXPECT_EQ(next(h, 3).size(), size_t{kWidth * kHeight});
-  EXPECT_EQ(get(h, "output"), "labels");
+  EXPECT_EQ(h.property("output"), "labels");
   EXPECT_FALSE(h.has_error());
 }
 
@@ -141,7 +120,7 @@ TEST(OutputChange, ThresholdsStackPictures) {
   EXPECT_EQ(next(h, 0).size(), size_t{kWidth * kHeight});
   set(h, "thresholds", "<0.2,0.5,0.9>");
   EXPECT_EQ(next(h, 1).size(), size_t{3 * kWidth * kHeight});
-  EXPECT_NE(caps_out(h).find("layers=(int)3"), std::string::npos) << caps_out(h);
+  EXPECT_NE(h.caps_out().find("layers=(int)3"), std::string::npos) << h.caps_out();
   set(h, "thresholds", "<>");
   EXPECT_EQ(next(h, 2).size(), size_t{kWidth * kHeight});
   EXPECT_FALSE(h.has_error());
