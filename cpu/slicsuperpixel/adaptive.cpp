@@ -1,12 +1,13 @@
 // Pixels choose as SLICO does (core/slico.hpp). Squared distances are integers below 2^24, exact in
 // a float; their scores are rounded to integers before anything is added.
-#include "cpu/slicsuperpixel/strips.hpp"
+#include "cpu/slicsuperpixel/cell_strips.hpp"
 
 namespace regions {
 namespace {
 
 // The candidates of a cell, each part side by side.
 struct AdaptiveCandidates {
+  static constexpr bool kSmallCells = false;
   int base[kCandidates];
   int down[kCandidates];
   int column[kCandidates];
@@ -34,24 +35,60 @@ struct AdaptiveCandidates {
   }
 };
 
-template <int lanes>
+// The same of small cells side by side.
+template <int kLanes>
+struct AdaptiveCellCandidates {
+  static constexpr bool kSmallCells = true;
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  using Floats = typename Vectors<kLanes>::Scores;
+  Numbers base[kCandidates];
+  Numbers column[kCandidates];
+  Numbers row[kCandidates];
+  Floats mean[3][kCandidates];
+  Floats factor[kCandidates];
+  float weight[3];
+
+  REGIONS_INLINE AdaptiveCellCandidates(const CellInput& input, int x, int y) {
+    for (int c = 0; c < 3; ++c) weight[c] = static_cast<float>(input.scale.weight[c]);
+    const auto make = [&](Center center, int dx, int dy) {
+      for (int& coefficient : center.color) coefficient = 0;
+      center.base = 0;
+      return candidate_at(center, dx, dy, input.grid, input.scale);
+    };
+    for (int place = 0; place < kCandidates; ++place) {
+      const CellLanes<kLanes> lanes(input, x, y, place, make);
+      const AdaptiveCandidate lost =
+          adaptive_candidate_of({}, {}, true, place, input.grid, input.scale);
+      base[place] = lanes.alive ? lanes.base : Numbers{} + lost.place.base;
+      column[place] = lanes.column;
+      row[place] = 16 * lanes.row;
+      for (int c = 0; c < 3; ++c) {
+        mean[c][place] = __builtin_convertvector(lanes.stored[c], Floats);
+      }
+      const Numbers reach = lanes.alive ? lanes.stored_base : Numbers{} + 1;
+      const Floats share = input.scale.adaptive / __builtin_convertvector(reach, Floats);
+      factor[place] = lanes.alive ? share : Floats{};
+    }
+  }
+};
+
+template <int lanes, class Around>
 class AdaptiveStrip {
  public:
   static constexpr int kLanes = lanes;
-  using Neighbourhood = AdaptiveCandidates;
+  static constexpr bool kAdapts = true;
+  using Neighbourhood = Around;
 
  private:
   using Floats = typename Vectors<kLanes>::Scores;
   using Numbers = typename Vectors<kLanes>::Numbers;
 
  public:
-  REGIONS_INLINE AdaptiveStrip(const AdaptiveCandidates& around, int u, int patch, RowChoice)
+  REGIONS_INLINE AdaptiveStrip(const Around& around, int u, int patch, RowChoice)
       : around_(around) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      const int first =
-          around.base[place] + kPatchRows * patch * around.down[place] + around.column[place] * u;
-      start_[place] = ((first + around.column[place] * Vectors<kLanes>::lane()) & ~15) | place;
+      start_[place] = starts_of<kLanes>(around, place, u, patch);
       reach_[place] = Floats{};
     }
   }
@@ -92,33 +129,58 @@ class AdaptiveStrip {
     uint32_t& reach = sums.reach[place / 3][cluster];
     reach = std::max(reach, static_cast<uint32_t>(most));
   }
+  REGIONS_INLINE const Floats& reach(int place) const { return reach_[place]; }
 
  private:
-  const AdaptiveCandidates& around_;
+  const Around& around_;
   Numbers start_[kCandidates];
   Floats reach_[kCandidates];
   Floats distance_ = {};
 };
 
+template <int kLanes>
+using Pixels = AdaptiveStrip<kLanes, AdaptiveCandidates>;
+template <int kLanes>
+using Cells = AdaptiveStrip<kLanes, AdaptiveCellCandidates<kLanes>>;
+
 using Codes = Image<uint8_t>;
 
 REGIONS_BY_16 void sum_by_16(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<AdaptiveStrip<16>>(in, row, choice, to);
+  sum_by<Pixels<16>>(in, row, choice, to);
 }
 REGIONS_BY_8 void sum_by_8(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<AdaptiveStrip<8>>(in, row, choice, to);
+  sum_by<Pixels<8>>(in, row, choice, to);
 }
 void sum_by_4(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<AdaptiveStrip<4>>(in, row, choice, to);
+  sum_by<Pixels<4>>(in, row, choice, to);
 }
 REGIONS_BY_16 void code_by_16(const AssignInput& in, int row, Codes codes) {
-  code_by<AdaptiveStrip<16>>(in, row, codes);
+  code_by<Pixels<16>>(in, row, codes);
 }
 REGIONS_BY_8 void code_by_8(const AssignInput& in, int row, Codes codes) {
-  code_by<AdaptiveStrip<8>>(in, row, codes);
+  code_by<Pixels<8>>(in, row, codes);
 }
 void code_by_4(const AssignInput& in, int row, Codes codes) {
-  code_by<AdaptiveStrip<4>>(in, row, codes);
+  code_by<Pixels<4>>(in, row, codes);
+}
+
+REGIONS_BY_16 void sum_cells_by_16(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+  sum_cells_by<Cells<16>>(in, row, to);
+}
+REGIONS_BY_8 void sum_cells_by_8(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+  sum_cells_by<Cells<8>>(in, row, to);
+}
+void sum_cells_by_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+  sum_cells_by<Cells<4>>(in, row, to);
+}
+REGIONS_BY_16 void code_cells_by_16(const CellInput& in, int row, Codes codes) {
+  code_cells_by<Cells<16>>(in, row, codes);
+}
+REGIONS_BY_8 void code_cells_by_8(const CellInput& in, int row, Codes codes) {
+  code_cells_by<Cells<8>>(in, row, codes);
+}
+void code_cells_by_4(const CellInput& in, int row, Codes codes) {
+  code_cells_by<Cells<4>>(in, row, codes);
 }
 
 }  // namespace
@@ -131,6 +193,16 @@ void sum_adaptive_clusters(const AssignInput& input, int row, RowChoice choice,
 
 void write_adaptive_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
   static const auto run = for_machine(code_by_16, code_by_8, code_by_4);
+  run(input, row, codes);
+}
+
+void sum_adaptive_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
+  static const auto run = for_machine(sum_cells_by_16, sum_cells_by_8, sum_cells_by_4);
+  run(input, row, sums);
+}
+
+void write_adaptive_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
+  static const auto run = for_machine(code_cells_by_16, code_cells_by_8, code_cells_by_4);
   run(input, row, codes);
 }
 

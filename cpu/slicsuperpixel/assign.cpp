@@ -2,7 +2,9 @@
 // fused or not, and the compiler may use whatever the machine has.
 #include "cpu/slicsuperpixel/assign.hpp"
 
-#include "cpu/slicsuperpixel/strips.hpp"
+#include <type_traits>
+
+#include "cpu/slicsuperpixel/cell_strips.hpp"
 
 namespace regions {
 namespace {
@@ -10,6 +12,7 @@ namespace {
 // The candidates of a cell, each part side by side; as many as vectors have lanes, of which nine
 // count. They are made together: one by one they would cost as much as a third of the pixels.
 struct Candidates {
+  static constexpr bool kSmallCells = false;
   static constexpr int kLanes = 16;
   int base[kLanes];
   int down[kLanes];
@@ -56,26 +59,51 @@ struct Candidates {
   }
 };
 
-// Columns of one patch side by side.
-template <int lanes>
+// The same of small cells side by side.
+template <int kLanes>
+struct CellCandidates {
+  static constexpr bool kSmallCells = true;
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  using Scores = typename Vectors<kLanes>::Scores;
+  Numbers base[kCandidates];
+  Numbers column[kCandidates];
+  Scores row[kCandidates];
+  Scores color[3][kCandidates];
+
+  REGIONS_INLINE CellCandidates(const CellInput& input, int x, int y) {
+    const auto make = [&](const Center& center, int dx, int dy) {
+      return candidate_at(center, dx, dy, input.grid, input.scale);
+    };
+    for (int place = 0; place < kCandidates; ++place) {
+      const CellLanes<kLanes> lanes(input, x, y, place, make);
+      base[place] = lanes.base;
+      column[place] = lanes.column;
+      row[place] = __builtin_convertvector(16 * lanes.row, Scores);
+      for (int c = 0; c < 3; ++c) {
+        color[c][place] = __builtin_convertvector(16 * lanes.color[c], Scores);
+      }
+    }
+  }
+};
+
+// Columns of one patch side by side, or of small cells.
+template <int lanes, class Around>
 class Strip {
  public:
   static constexpr int kLanes = lanes;
-  using Neighbourhood = Candidates;
+  static constexpr bool kAdapts = false;
+  using Neighbourhood = Around;
 
  private:
   using Scores = typename Vectors<kLanes>::Scores;
   using Numbers = typename Vectors<kLanes>::Numbers;
 
  public:
-  REGIONS_INLINE Strip(const Candidates& around, int u, int patch, RowChoice choice)
+  REGIONS_INLINE Strip(const Around& around, int u, int patch, RowChoice choice)
       : around_(around) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      const int first =
-          around.base[place] + kPatchRows * patch * around.down[place] + around.column[place] * u;
-      const Numbers start =
-          ((first + around.column[place] * Vectors<kLanes>::lane()) & ~15) | place;
+      const Numbers start = starts_of<kLanes>(around, place, u, patch);
       const auto phase = static_cast<float>(choice.phase), step = static_cast<float>(choice.step);
       start_[place] = __builtin_convertvector(start, Scores) + phase * around.row[place];
       increment_[place] = step * around.row[place];
@@ -103,29 +131,54 @@ class Strip {
     for (int c = 0; c < 3; ++c) sum += around_.color[c][place] * color[c];
     return sum;
   }
-  const Candidates& around_;
+  using Slope = std::remove_cvref_t<decltype(Around::row[0])>;
+  const Around& around_;
   Scores start_[kCandidates];     // of the next row
-  float increment_[kCandidates];  // from a row to the next that is chosen
+  Slope increment_[kCandidates];  // from a row to the next that is chosen
 };
+
+template <int kLanes>
+using Pixels = Strip<kLanes, Candidates>;
+template <int kLanes>
+using Cells = Strip<kLanes, CellCandidates<kLanes>>;
 
 using Codes = Image<uint8_t>;
 
 REGIONS_BY_16 void sum_by_16(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Strip<16>>(in, row, choice, to);
+  sum_by<Pixels<16>>(in, row, choice, to);
 }
 REGIONS_BY_8 void sum_by_8(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Strip<8>>(in, row, choice, to);
+  sum_by<Pixels<8>>(in, row, choice, to);
 }
 void sum_by_4(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Strip<4>>(in, row, choice, to);
+  sum_by<Pixels<4>>(in, row, choice, to);
 }
 REGIONS_BY_16 void code_by_16(const AssignInput& in, int row, Codes codes) {
-  code_by<Strip<16>>(in, row, codes);
+  code_by<Pixels<16>>(in, row, codes);
 }
 REGIONS_BY_8 void code_by_8(const AssignInput& in, int row, Codes codes) {
-  code_by<Strip<8>>(in, row, codes);
+  code_by<Pixels<8>>(in, row, codes);
 }
-void code_by_4(const AssignInput& in, int row, Codes codes) { code_by<Strip<4>>(in, row, codes); }
+void code_by_4(const AssignInput& in, int row, Codes codes) { code_by<Pixels<4>>(in, row, codes); }
+
+REGIONS_BY_16 void sum_cells_by_16(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+  sum_cells_by<Cells<16>>(in, row, to);
+}
+REGIONS_BY_8 void sum_cells_by_8(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+  sum_cells_by<Cells<8>>(in, row, to);
+}
+void sum_cells_by_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
+  sum_cells_by<Cells<4>>(in, row, to);
+}
+REGIONS_BY_16 void code_cells_by_16(const CellInput& in, int row, Codes codes) {
+  code_cells_by<Cells<16>>(in, row, codes);
+}
+REGIONS_BY_8 void code_cells_by_8(const CellInput& in, int row, Codes codes) {
+  code_cells_by<Cells<8>>(in, row, codes);
+}
+void code_cells_by_4(const CellInput& in, int row, Codes codes) {
+  code_cells_by<Cells<4>>(in, row, codes);
+}
 
 }  // namespace
 
@@ -138,6 +191,18 @@ void sum_clusters(const AssignInput& input, int row, RowChoice choice, const Row
 void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
   static const auto run = for_machine(code_by_16, code_by_8, code_by_4);
   if (input.colors_of) return write_adaptive_codes(input, row, codes);
+  run(input, row, codes);
+}
+
+void sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
+  static const auto run = for_machine(sum_cells_by_16, sum_cells_by_8, sum_cells_by_4);
+  if (input.adapts()) return sum_adaptive_cells(input, row, sums);
+  run(input, row, sums);
+}
+
+void write_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
+  static const auto run = for_machine(code_cells_by_16, code_cells_by_8, code_cells_by_4);
+  if (input.adapts()) return write_adaptive_cell_codes(input, row, codes);
   run(input, row, codes);
 }
 

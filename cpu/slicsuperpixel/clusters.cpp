@@ -19,23 +19,26 @@ uint32_t* ClusterWork::reach_row(int row, int which) const {
   return slot.reach + (sums_row(row, which) - slot.sums);
 }
 
+// Where cluster (column, row) begins.
+void ClusterWork::put(int column, int row, const ClusterSums& sums, uint32_t reach) const {
+  if (by_cells()) return put_center(cells_of(0), column, row, sums, reach);
+  const size_t at = grid.index(column, row);
+  slot.centers[0][at] = center_of(sums, grid, scale);
+  if (adapts()) slot.cluster_colors[0][at] = color_of(sums, reach);
+}
+
 // Where clusters begin; `kept` holds those of the last frame if they stay, and gets the sums.
 void ClusterWork::seed(bool stays, const KeptClusters& kept) const {
   const auto color_at = [&](int x, int y) { return slot.colors.at(x, y); };
   workers.parallel_for(grid.rows, [&](int row) {
     for (int column = 0; column < grid.columns; ++column) {
       const size_t at = grid.index(column, row);
-      Center& center = slot.centers[0][at];
-      if (stays) {
-        center = center_of(kept.sums[at], grid, scale);
-        if (may_stay(center, grid)) {
-          if (adapts()) slot.cluster_colors[0][at] = color_of(kept.sums[at], kept.reach[at]);
-          continue;
-        }
+      if (stays && may_stay(center_of(kept.sums[at], grid, scale), grid)) {
+        put(column, row, kept.sums[at], kept.reach[at]);
+        continue;
       }
       const ClusterSums sums = seed_of(column, row, grid, scale, color_at);
-      center = center_of(sums, grid, scale);
-      if (adapts()) slot.cluster_colors[0][at] = color_of(sums, first_reach(scale));
+      put(column, row, sums, first_reach(scale));
       if (!kept.sums) continue;
       kept.sums[at] = sums;
       kept.reach[at] = first_reach(scale);
@@ -87,7 +90,7 @@ uint64_t ClusterWork::average(const Center* before, int after, const KeptCluster
   return moved;
 }
 
-void ClusterWork::iterate(const AssignInput& input, RowChoice choice) const {
+void ClusterWork::assign(const AssignInput& input, RowChoice choice) const {
   workers.parallel_for(grid.rows, [&](int row) {
     RowSums to = {};
     for (int k = 0; k < 3; ++k) {
@@ -101,23 +104,38 @@ void ClusterWork::iterate(const AssignInput& input, RowChoice choice) const {
   });
 }
 
-FoundClusters ClusterWork::find(const SlicParams& params, const KeptClusters& kept,
-                                bool same) const {
+AssignInput ClusterWork::input_of(int which) const {
+  return {slot.colors, grid, scale, slot.centers[which],
+          adapts() ? slot.cluster_colors[which] : nullptr};
+}
+
+// From set `before` of centres to the other.
+uint64_t ClusterWork::iterate(int before, RowChoice choice, const KeptClusters& kept) const {
+  if (by_cells()) return iterate_cells(cells_of(before), workers, kept.sums, kept.reach);
+  assign(input_of(before), choice);
+  return average(slot.centers[before], 1 - before, kept);
+}
+
+int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool same) const {
+  if (by_cells()) prepare_cells(slot.small_cells, slot.colors, grid, workers);
   seed(same && stays(kept.sums), kept);
-  const auto input_of = [&](int which) {
-    const ClusterColor* colors_of = adapts() ? slot.cluster_colors[which] : nullptr;
-    return AssignInput{slot.colors, grid, scale, slot.centers[which], colors_of};
-  };
-  AssignInput input = input_of(0);
   const uint64_t limit = movement_limit(grid, params);
+  int which = 0;
   for (int i = 0; i < params.iterations; ++i) {
-    iterate(input, rows_of(grid, params, i));
-    const int after = (i + 1) % 2;
-    const uint64_t moved = average(input.centers, after, kept);
-    input = AssignInput(input_of(after));
+    const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;
+    const uint64_t moved =
+        iterate(which, rows_of(grid, params, i), may_be_last ? kept : KeptClusters{});
+    which = 1 - which;
     if (params.tolerance > 0 && moved <= limit) break;
   }
-  return {input.centers, input.colors_of};
+  return which;
+}
+
+void ClusterWork::write_codes(int which) const {
+  workers.parallel_for(grid.rows, [&](int row) {
+    if (by_cells()) return write_cell_codes(cells_of(which), row, slot.codes);
+    regions::write_codes(input_of(which), row, slot.codes);
+  });
 }
 
 }  // namespace regions

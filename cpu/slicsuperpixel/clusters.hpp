@@ -11,11 +11,6 @@ struct KeptClusters {
   ClusterSums* sums = nullptr;  // [rows][columns]; null if they are not kept
   uint32_t* reach = nullptr;    // of slico
 };
-// The last centres; colours if the variant needs them.
-struct FoundClusters {
-  const Center* centers = nullptr;
-  const ClusterColor* colors = nullptr;
-};
 
 struct ClusterWork {
   const SuperpixelSlot& slot;
@@ -24,15 +19,21 @@ struct ClusterWork {
   const Workers& workers;
 
   // Seeds and iterates. `kept` gets the sums; if `same`, it holds those of a frame with the same
-  // cells and colours, to begin with.
-  FoundClusters find(const SlicParams& params, const KeptClusters& kept, bool same) const;
+  // cells and colours, to begin with. Returns which of the two sets of centres is the last.
+  int find(const SlicParams& params, const KeptClusters& kept, bool same) const;
+  void write_codes(int which) const;
 
  private:
+  AssignInput input_of(int which) const;
+  CellInput cells_of(int which) const { return {slot.small_cells, grid, scale, which}; }
+  bool by_cells() const { return has_small_cells(grid); }
   ClusterSums* sums_row(int row, int which) const;
   bool stays(const ClusterSums* kept) const;
   uint32_t* reach_row(int row, int which) const;
   void seed(bool stays, const KeptClusters& kept) const;
-  void iterate(const AssignInput& input, RowChoice choice) const;
+  void put(int column, int row, const ClusterSums& sums, uint32_t reach) const;
+  uint64_t iterate(int before, RowChoice choice, const KeptClusters& kept) const;
+  void assign(const AssignInput& input, RowChoice choice) const;
   uint64_t average(const Center* before, int after, const KeptClusters& kept) const;
   bool adapts() const { return scale.adaptive > 0; }
 };

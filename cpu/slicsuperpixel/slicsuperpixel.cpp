@@ -146,7 +146,7 @@ void SlicCpu::cluster(const Job& job, const Params& params, const WarmStart& war
     read_colors(job.in, reader, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
   });
   const ClusterWork clusters{slot, grid, scale, workers_};
-  FoundClusters found;
+  int found = 0;
   if (warm.wanted) {
     turns_.await(warm.turn);
     const bool same = !warm.forgets && last_.grid == grid && last_.space == params.color_space &&
@@ -159,8 +159,7 @@ void SlicCpu::cluster(const Job& job, const Params& params, const WarmStart& war
   } else {
     found = clusters.find(params, {}, false);
   }
-  const AssignInput input{slot.colors, grid, scale, found.centers, found.colors};
-  workers_.parallel_for(grid.rows, [&](int row) { write_codes(input, row, slot.codes); });
+  clusters.write_codes(found);
 }
 
 void SlicCpu::finish(const Job& job, const Params& params) {

@@ -14,9 +14,13 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   width_ = static_cast<size_t>(size.width);
   memory_.clear();
   const size_t pitch = (width_ + kPlaneSlack + 63) / 64 * 64;
-  for (auto& plane : colors.plane) {
+  const auto color_plane = [&] {
     const size_t bytes = pitch * static_cast<size_t>(size.height);
-    plane = {piece<int8_t>(backend, bytes), size.width, size.height, static_cast<ptrdiff_t>(pitch)};
+    return Image<int8_t>{piece<int8_t>(backend, bytes), size.width, size.height,
+                         static_cast<ptrdiff_t>(pitch)};
+  };
+  for (auto& plane : colors.plane) {
+    plane = color_plane();
     // What lies beyond the width is computed with, if not used.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
@@ -26,6 +30,16 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   const size_t sum_count = 3 * (cells + static_cast<size_t>(size.height) + 1);
   sums = piece<ClusterSums>(backend, sum_count);
   reach = piece<uint32_t>(backend, sum_count);
+  // Of the smallest cells, 2x2 pixels.
+  const size_t stride = cell_stride(size.width / 2 + 1);
+  const size_t rows = static_cast<size_t>(size.height) / 2 + 3;
+  for (auto& plane : small_cells.colors.plane) plane = color_plane();
+  for (int16_t*& list : small_cells.centers) {
+    list = piece<int16_t>(backend, rows * CellCenterRow::kParts * stride);
+  }
+  for (int32_t*& list : small_cells.bases) list = piece<int32_t>(backend, rows * stride);
+  small_cells.sums = piece<uint32_t>(backend, static_cast<size_t>(kMostStrips) * CellMemory::kStripRows *
+                                            CellSumRow::kParts * stride);
   codes = {piece<uint8_t>(backend, pixels), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
   const auto label_map = [&] {

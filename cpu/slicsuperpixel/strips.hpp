@@ -11,6 +11,22 @@ namespace regions {
 
 inline constexpr int kNobody = 15;  // place of a pixel beyond the picture
 
+// What column u of patch `patch` has scored before its first row. Lanes are columns of one cell from
+// u on, or, of small cells, the same column of cells side by side.
+template <int kLanes, class Candidates>
+REGIONS_INLINE typename Vectors<kLanes>::Numbers starts_of(const Candidates& around, int place,
+                                                           int u, int patch) {
+  typename Vectors<kLanes>::Numbers first = {};
+  if constexpr (Candidates::kSmallCells) {
+    first = around.base[place] + around.column[place] * u;
+  } else {
+    first +=
+        around.base[place] + kPatchRows * patch * around.down[place] + around.column[place] * u;
+    first += around.column[place] * Vectors<kLanes>::lane();
+  }
+  return (first & ~15) | place;
+}
+
 // Sums of at most kPatchRows rows of a strip, packed into two numbers a lane.
 template <int kLanes>
 struct StripSums {
@@ -113,10 +129,10 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
   }
 }
 
-// cluster_code() of the clusters at these places round cell (column, row).
-template <int kLanes>
+// cluster_code() of the clusters at these places round cell (column, row), or a cell a lane.
+template <int kLanes, class Column>
 REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
-    const typename Vectors<kLanes>::Numbers& places, int column, int row) {
+    const typename Vectors<kLanes>::Numbers& places, const Column& column, int row) {
   const auto down = places * 11 >> 5;  // a third, of 0..8
   const auto across = places - 3 * down;
   const auto codes = ((across + (column - 1)) & 3) | ((down + (row - 1)) & 3) << 2;
