@@ -66,7 +66,7 @@ struct CellSums {
     Words added[kWords];
     added[0] = reinterpret_cast<Words>((pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16);
     added[1] = reinterpret_cast<Words>(pixel[2] + (kColorBias + (1 << 16)));
-    added[2] = Words{} + static_cast<uint32_t>(u | v << 16);
+    added[2] = same(static_cast<uint32_t>(u | v << 16));
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
       const Numbers chosen = places == place;
@@ -74,6 +74,16 @@ struct CellSums {
         word[w][place] = chosen ? word[w][place] + added[w] : word[w][place];
       }
     }
+  }
+
+ private:
+  // Of Words{} + number g++ 12 makes an instruction a lane.
+  REGIONS_INLINE static Words same(uint32_t number) {
+    uint32_t lanes[kLanes];
+    for (int i = 0; i < kLanes; ++i) lanes[i] = number;
+    Words words;
+    std::memcpy(&words, lanes, sizeof words);
+    return words;
   }
 };
 
@@ -158,6 +168,13 @@ class CellBlock {
   float reach_[kAdapts ? kCandidates : 1][kPitch];
 };
 
+template <int kLanes>
+REGIONS_INLINE void read_cells(const CellInput& input, int column, int row, int u, int v,
+                               typename Vectors<kLanes>::Numbers (&pixel)[3]) {
+  const int8_t* const from = input.memory.pixels(column, row, u, v, input.grid);
+  for (int c = 0; c < 3; ++c) pixel[c] = Vectors<kLanes>::load(from + c * kCellBatch);
+}
+
 // Calls visit(strip, u, cells) for each column u of the cells from `column` on; `cells` of those
 // have it.
 template <class Strip, class Visit>
@@ -192,8 +209,7 @@ REGIONS_INLINE void sum_cells_by(const CellInput& input, int row, const CellSumR
             const Numbers beyond = Vector::lane() >= cells;
             for (int v = 0; v < rows; ++v) {
               Numbers pixel[3];
-              read_pixels<kLanes>(input.memory.colors, u * grid.columns + begin + cell, top + v,
-                                  pixel);
+              read_cells<kLanes>(input, begin + cell, row, u, v, pixel);
               const Numbers places = strip.places(v, pixel) | (beyond & kNobody);
               sums.add(places, pixel, u, v);
               strip.note(places);
@@ -228,7 +244,7 @@ REGIONS_INLINE void code_cells_by(const CellInput& input, int row, Image<uint8_t
         input, column, row, [&](Strip & strip, int u, int cells) __attribute__((always_inline)) {
           for (int v = 0; v < rows; ++v) {
             Numbers pixel[3];
-            read_pixels<kLanes>(input.memory.colors, u * grid.columns + column, top + v, pixel);
+            read_cells<kLanes>(input, column, row, u, v, pixel);
             const auto bytes = codes_of<kLanes>(strip.places(v, pixel), columns, row);
             uint8_t* to = codes.row(top + v) + column * grid.width + u;
             for (int i = 0; i < std::min(cells, kLanes); ++i, to += grid.width) {

@@ -111,24 +111,46 @@ class Iteration {
   std::atomic<uint64_t> moved_ = 0;
 };
 
-struct StoredCenter {
-  int part[CellCenterRow::kParts];
-  int base;
-};
-// Of a cluster that has pixels.
-REGIONS_INLINE StoredCenter stored(const ClusterSums& sums, uint32_t reach, const SlicGrid& grid,
-                                   const SlicScale& scale, bool adapts) {
-  const Center center = center_of(sums, grid, scale);
-  if (!adapts) {
-    return {{center.color[0], center.color[1], center.color[2], center.x, center.y}, center.base};
-  }
-  const ClusterColor color = color_of(sums, reach);
-  return {{color.mean[0], color.mean[1], color.mean[2], center.x, center.y},
-          static_cast<int>(color.reach)};
-}
+// Centres of clusters side by side as they are stored, made by the parts of center_of(): as a whole
+// it has branches, of which g++ makes no vectors.
+template <int kLanes>
+struct Centers {
+  int part[CellCenterRow::kParts][kLanes];
+  int base[kLanes];
 
-template <int kLanes, bool adapts>
-REGIONS_INLINE uint64_t average_as(const CellInput& before, int row, const CellSumRow& sums) {
+  // `sum` is [parts of CellSumRow][kLanes].
+  REGIONS_INLINE Centers(const uint32_t (*sum)[kLanes], const SlicGrid& grid,
+                         const SlicScale& scale) {
+    uint32_t count[kLanes];
+    for (int i = 0; i < kLanes; ++i) count[i] = std::max(sum[5][i], 1u);
+    for (int i = 0; i < kLanes; ++i) {
+      part[3][i] = offset_of(mean_of(sum[3][i], count[i]), grid.width);
+      part[4][i] = offset_of(mean_of(sum[4][i], count[i]), grid.height);
+    }
+    if (scale.adaptive > 0) {
+      for (int i = 0; i < kLanes; ++i) {
+        const ClusterSums sums = {{sum[0][i], sum[1][i], sum[2][i]}, 0, 0, count[i]};
+        const ClusterColor color = color_of(sums, sum[6][i]);
+        for (int c = 0; c < 3; ++c) part[c][i] = color.mean[c];
+        base[i] = static_cast<int>(color.reach);
+      }
+    } else {
+      for (int c = 0; c < 3; ++c) {
+        for (int i = 0; i < kLanes; ++i) {
+          part[c][i] = coefficient_of(mean_of(sum[c][i], count[i]), scale.gain[c]);
+        }
+      }
+      for (int i = 0; i < kLanes; ++i) {
+        base[i] = 0;
+        for (int c = 0; c < 3; ++c) base[i] += color_share(part[c][i], scale.square[c]);
+      }
+    }
+    for (int i = 0; i < kLanes; ++i) base[i] = sum[5][i] > 0 ? base[i] : CellCenterRow::kLost;
+  }
+};
+
+template <int kLanes>
+REGIONS_INLINE uint64_t average_by(const CellInput& before, int row, const CellSumRow& sums) {
   constexpr int kParts = CellCenterRow::kParts;
   const SlicGrid grid = before.grid;
   const SlicScale scale = before.scale;
@@ -140,41 +162,30 @@ REGIONS_INLINE uint64_t average_as(const CellInput& before, int row, const CellS
     for (int p = 0; p < CellSumRow::kParts; ++p) {
       std::memcpy(sum[p], sums.part[p] + column, sizeof sum[p]);
     }
-    int part[kParts][kLanes], base[kLanes], way[kLanes];
-    for (int i = 0; i < kLanes; ++i) {
-      const ClusterSums of = {{sum[0][i], sum[1][i], sum[2][i]}, sum[3][i], sum[4][i],
-                              std::max(sum[5][i], 1u)};
-      const StoredCenter center = stored(of, sum[6][i], grid, scale, adapts);
-      for (int p = 0; p < kParts; ++p) part[p][i] = center.part[p];
-      const bool alive = (sum[5][i] > 0) & (column + i < grid.columns);
-      base[i] = alive ? center.base : CellCenterRow::kLost;
-    }
-    int old[kParts][kLanes], old_base[kLanes];
-    for (int p = 3; p < kParts; ++p) {
-      for (int i = 0; i < kLanes; ++i) old[p][i] = from.part[p][column + i];
+    for (int i = 0; i < kLanes; ++i) sum[5][i] = column + i < grid.columns ? sum[5][i] : 0;
+    const Centers<kLanes> centers(sum, grid, scale);
+    int old[2][kLanes], old_base[kLanes];
+    for (int p = 0; p < 2; ++p) {
+      for (int i = 0; i < kLanes; ++i) old[p][i] = from.part[3 + p][column + i];
     }
     std::memcpy(old_base, from.base + column, sizeof old_base);
-    for (int i = 0; i < kLanes; ++i) {
-      const Center a = {{}, 0, old[3][i], old[4][i], old_base[i] != CellCenterRow::kLost};
-      const Center b = {{}, 0, part[3][i], part[4][i], base[i] != CellCenterRow::kLost};
-      way[i] = movement(a, b);
-    }
     int total = 0;
-    for (int i = 0; i < kLanes; ++i) total += way[i];
+    for (int i = 0; i < kLanes; ++i) {
+      const Center a = {{}, 0, old[0][i], old[1][i], true};
+      const Center b = {{}, 0, centers.part[3][i], centers.part[4][i], true};
+      const bool stood = (old_base[i] == CellCenterRow::kLost) |
+                         (centers.base[i] == CellCenterRow::kLost);
+      total += stood ? 0 : movement(a, b);
+    }
     moved += static_cast<uint64_t>(total);
     for (int p = 0; p < kParts; ++p) {
       int16_t narrow[kLanes];
-      for (int i = 0; i < kLanes; ++i) narrow[i] = static_cast<int16_t>(part[p][i]);
+      for (int i = 0; i < kLanes; ++i) narrow[i] = static_cast<int16_t>(centers.part[p][i]);
       std::memcpy(to.part[p] + column, narrow, sizeof narrow);
     }
-    std::memcpy(to.base + column, base, sizeof base);
+    std::memcpy(to.base + column, centers.base, sizeof centers.base);
   }
   return moved;
-}
-template <int kLanes>
-REGIONS_INLINE uint64_t average_by(const CellInput& before, int row, const CellSumRow& sums) {
-  return before.adapts() ? average_as<kLanes, true>(before, row, sums)
-                         : average_as<kLanes, false>(before, row, sums);
 }
 REGIONS_BY_16 uint64_t average_by_16(const CellInput& in, int row, const CellSumRow& sums) {
   return average_by<16>(in, row, sums);
@@ -198,6 +209,12 @@ CellCenterRow CellMemory::center_row(int which, int row, const SlicGrid& grid) c
   }
   result.base = bases[which] + at;
   return result;
+}
+
+size_t CellMemory::color_bytes(Size size) {
+  const auto most = [](int side, int slack) { return static_cast<size_t>(side + slack); };
+  return 3 * most(size.width, (kCellBatch + 1) * kMostSmallCell) *
+         most(size.height, kMostSmallCell);
 }
 
 CellSumRow CellMemory::sum_row(int strip, int which, const SlicGrid& grid) const {
@@ -239,13 +256,16 @@ void prepare_cells(const CellMemory& memory, const ColorPlanes& colors, const Sl
       std::fill(base + cells, base - kCellMargin + stride, CellCenterRow::kLost);
     }
     if (!inside) return;
-    const int end = std::min((row + 1) * grid.height, grid.size.height);
-    for (int y = row * grid.height; y < end; ++y) {
+    for (int v = 0; v < std::min(grid.height, grid.size.height - row * grid.height); ++v) {
       for (int c = 0; c < 3; ++c) {
-        const int8_t* const from = colors.plane[c].row(y);
-        int8_t* to = memory.colors.plane[c].row(y);
-        for (int u = 0; u < grid.width; ++u) {
-          for (int cell = 0; cell < grid.columns; ++cell) *to++ = from[cell * grid.width + u];
+        const int8_t* const from = colors.plane[c].row(row * grid.height + v);
+        for (int begin = 0; begin < grid.columns; begin += kCellBatch) {
+          const int8_t* const first = from + begin * grid.width;
+          const int cells = std::min(kCellBatch, grid.columns - begin);
+          for (int u = 0; u < grid.width; ++u) {
+            int8_t* const to = memory.pixels(begin, row, u, v, grid) + c * kCellBatch;
+            for (int i = 0; i < cells; ++i) to[i] = first[i * grid.width + u];
+          }
         }
       }
     }
@@ -255,11 +275,13 @@ void prepare_cells(const CellMemory& memory, const ColorPlanes& colors, const Sl
 void put_center(const CellInput& input, int column, int row, const ClusterSums& sums,
                 uint32_t reach) {
   const CellCenterRow to = input.memory.center_row(input.which, row, input.grid);
-  const StoredCenter center = stored(sums, reach, input.grid, input.scale, input.adapts());
+  const uint32_t sum[][1] = {{sums.color[0]}, {sums.color[1]}, {sums.color[2]}, {sums.x},
+                             {sums.y},        {sums.count},    {reach}};
+  const Centers<1> center(sum, input.grid, input.scale);
   for (int p = 0; p < CellCenterRow::kParts; ++p) {
-    to.part[p][column] = static_cast<int16_t>(center.part[p]);
+    to.part[p][column] = static_cast<int16_t>(center.part[p][0]);
   }
-  to.base[column] = center.base;
+  to.base[column] = center.base[0];
 }
 
 }  // namespace regions

@@ -14,6 +14,9 @@ inline bool has_small_cells(const SlicGrid& grid) {
          grid.columns >= grid.width;
 }
 
+// Cells whose colours lie side by side: as many as the longest vectors have lanes.
+inline constexpr int kCellBatch = 16;
+
 // Entries before the first cell of a row and, at least, behind its last; a vector.
 inline constexpr int kCellMargin = 16;
 inline size_t cell_stride(int columns) {
@@ -40,11 +43,21 @@ struct CellSumRow {
 struct CellMemory {
   static constexpr int kStripRows = 7;  // rows of sums a strip: three at work, four at its ends
 
-  ColorPlanes colors;   // row y has its cells' first pixels, their second, and so on
+  int8_t* colors;  // [rows][columns / kCellBatch][height][width][component][kCellBatch] of pixels
   int16_t* centers[2];  // [rows + 2][kParts][stride]
   int32_t* bases[2];    // [rows + 2][stride]
   uint32_t* sums;       // [strips][kStripRows][kParts][stride]
 
+  static size_t color_bytes(Size size);
+  // Pixel (u, v) of the cells from `column` on, up to the end of their batch.
+  int8_t* pixels(int column, int row, int u, int v, const SlicGrid& grid) const {
+    const int batches = (grid.columns + kCellBatch - 1) / kCellBatch;
+    const auto batch = static_cast<size_t>(row) * static_cast<size_t>(batches) +
+                       static_cast<size_t>(column / kCellBatch);
+    const auto pixel = batch * static_cast<size_t>(grid.width * grid.height) +
+                       static_cast<size_t>(v * grid.width + u);
+    return colors + pixel * (3 * kCellBatch) + column % kCellBatch;
+  }
   // `row` -1..rows.
   CellCenterRow center_row(int which, int row, const SlicGrid& grid) const;
   CellSumRow sum_row(int strip, int which, const SlicGrid& grid) const;

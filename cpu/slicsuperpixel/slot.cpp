@@ -14,13 +14,9 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   width_ = static_cast<size_t>(size.width);
   memory_.clear();
   const size_t pitch = (width_ + kPlaneSlack + 63) / 64 * 64;
-  const auto color_plane = [&] {
-    const size_t bytes = pitch * static_cast<size_t>(size.height);
-    return Image<int8_t>{piece<int8_t>(backend, bytes), size.width, size.height,
-                         static_cast<ptrdiff_t>(pitch)};
-  };
   for (auto& plane : colors.plane) {
-    plane = color_plane();
+    const size_t bytes = pitch * static_cast<size_t>(size.height);
+    plane = {piece<int8_t>(backend, bytes), size.width, size.height, static_cast<ptrdiff_t>(pitch)};
     // What lies beyond the width is computed with, if not used.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
@@ -33,7 +29,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   // Of the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
   const size_t rows = static_cast<size_t>(size.height) / 2 + 3;
-  for (auto& plane : small_cells.colors.plane) plane = color_plane();
+  small_cells.colors = piece<int8_t>(backend, CellMemory::color_bytes(size));
   for (int16_t*& list : small_cells.centers) {
     list = piece<int16_t>(backend, rows * CellCenterRow::kParts * stride);
   }
