@@ -48,17 +48,19 @@ struct AdaptiveCellCandidates {
   Floats factor[kCandidates];
   float weight[3];
 
-  REGIONS_INLINE AdaptiveCellCandidates(const CellInput& input, int x, int y) {
-    for (int c = 0; c < 3; ++c) weight[c] = static_cast<float>(input.scale.weight[c]);
+  REGIONS_INLINE AdaptiveCellCandidates(const CellRow& cells, int first) {
+    const SlicGrid& grid = cells.grid;
+    const SlicScale& scale = cells.input.scale;
+    for (int c = 0; c < 3; ++c) weight[c] = static_cast<float>(scale.weight[c]);
     const auto make = [&](Center center, int dx, int dy) {
       for (int& coefficient : center.color) coefficient = 0;
       center.base = 0;
-      return candidate_at(center, dx, dy, input.grid, input.scale);
+      return candidate_at(center, dx, dy, grid, scale);
     };
+#pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      const CellLanes<kLanes> lanes(input, x, y, place, make);
-      const AdaptiveCandidate lost =
-          adaptive_candidate_of({}, {}, true, place, input.grid, input.scale);
+      const CellLanes<kLanes> lanes(cells, first, place, make);
+      const AdaptiveCandidate lost = adaptive_candidate_of({}, {}, true, place, grid, scale);
       base[place] = lanes.alive ? lanes.base : Numbers{} + lost.place.base;
       column[place] = lanes.column;
       row[place] = 16 * lanes.row;
@@ -66,7 +68,7 @@ struct AdaptiveCellCandidates {
         mean[c][place] = __builtin_convertvector(lanes.stored[c], Floats);
       }
       const Numbers reach = lanes.alive ? lanes.stored_base : Numbers{} + 1;
-      const Floats share = input.scale.adaptive / __builtin_convertvector(reach, Floats);
+      const Floats share = scale.adaptive / __builtin_convertvector(reach, Floats);
       factor[place] = lanes.alive ? share : Floats{};
     }
   }
@@ -160,9 +162,7 @@ REGIONS_BY_16 void code_by_16(const AssignInput& in, int row, Codes codes) {
 REGIONS_BY_8 void code_by_8(const AssignInput& in, int row, Codes codes) {
   code_by<Pixels<8>>(in, row, codes);
 }
-void code_by_4(const AssignInput& in, int row, Codes codes) {
-  code_by<Pixels<4>>(in, row, codes);
-}
+void code_by_4(const AssignInput& in, int row, Codes codes) { code_by<Pixels<4>>(in, row, codes); }
 
 REGIONS_BY_16 void sum_cells_by_16(const CellInput& in, int row, const CellSumRow (&to)[3]) {
   sum_cells_by<Cells<16>>(in, row, to);

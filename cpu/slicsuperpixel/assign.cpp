@@ -70,12 +70,15 @@ struct CellCandidates {
   Scores row[kCandidates];
   Scores color[3][kCandidates];
 
-  REGIONS_INLINE CellCandidates(const CellInput& input, int x, int y) {
+  REGIONS_INLINE CellCandidates(const CellRow& cells, int first) {
+    const SlicGrid& grid = cells.grid;
+    const SlicScale& scale = cells.input.scale;
     const auto make = [&](const Center& center, int dx, int dy) {
-      return candidate_at(center, dx, dy, input.grid, input.scale);
+      return candidate_at(center, dx, dy, grid, scale);
     };
+#pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      const CellLanes<kLanes> lanes(input, x, y, place, make);
+      const CellLanes<kLanes> lanes(cells, first, place, make);
       base[place] = lanes.base;
       column[place] = lanes.column;
       row[place] = __builtin_convertvector(16 * lanes.row, Scores);
@@ -99,8 +102,7 @@ class Strip {
   using Numbers = typename Vectors<kLanes>::Numbers;
 
  public:
-  REGIONS_INLINE Strip(const Around& around, int u, int patch, RowChoice choice)
-      : around_(around) {
+  REGIONS_INLINE Strip(const Around& around, int u, int patch, RowChoice choice) : around_(around) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
       const Numbers start = starts_of<kLanes>(around, place, u, patch);

@@ -6,6 +6,24 @@
 
 namespace regions {
 
+// A row of cells, and the centres of the rows above, at and below it.
+struct CellRow {
+  const CellInput& input;
+  const SlicGrid grid;
+  const int row;
+  const CellCenterRow centers[3];
+
+  CellRow(const CellInput& of, int at)
+      : input(of),
+        grid(of.grid),
+        row(at),
+        centers{of.memory.center_row(of.which, at - 1, grid),
+                of.memory.center_row(of.which, at, grid),
+                of.memory.center_row(of.which, at + 1, grid)} {}
+  int top() const { return row * grid.height; }
+  int rows() const { return std::min(grid.height, grid.size.height - top()); }
+};
+
 // Candidate `place` of cells side by side. make(center, dx, dy) is that of a cluster with pixels.
 template <int kLanes>
 struct CellLanes {
@@ -15,18 +33,18 @@ struct CellLanes {
   Numbers stored[3], stored_base;  // as CellCenterRow has them
 
   template <class Make>
-  REGIONS_INLINE CellLanes(const CellInput& input, int at_column, int at_row, int place, Make make) {
-    const SlicGrid& grid = input.grid;
+  REGIONS_INLINE CellLanes(const CellRow& cells, int at_column, int place, Make make) {
+    const SlicGrid& grid = cells.grid;
     const int dx = place % 3 - 1, dy = place / 3 - 1;
-    const CellCenterRow from = input.memory.center_row(input.which, at_row + dy, grid);
+    const CellCenterRow& from = cells.centers[place / 3];
     int part[5][kLanes], bases[kLanes], made[6][kLanes];
     for (int p = 0; p < 5; ++p) {
       for (int i = 0; i < kLanes; ++i) part[p][i] = from.part[p][at_column + dx + i];
     }
     std::memcpy(bases, from.base + at_column + dx, sizeof bases);
     for (int i = 0; i < kLanes; ++i) {
-      const Center center = {{part[0][i], part[1][i], part[2][i]}, bases[i], part[3][i], part[4][i],
-                             true};
+      const Center center = {
+          {part[0][i], part[1][i], part[2][i]}, bases[i], part[3][i], part[4][i], true};
       const Candidate candidate = make(center, dx * grid.width, dy * grid.height);
       made[0][i] = candidate.base;
       made[1][i] = candidate.column;
@@ -100,6 +118,7 @@ class CellBlock {
 
   void clear() { std::memset(this, 0, sizeof *this); }
   REGIONS_INLINE void put(int cell, const Sums& sums) {
+#pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
       for (int w = 0; w < Sums::kWords; ++w) {
         std::memcpy(&word_[place][w][kPad + cell], &sums.word[w][place], sizeof(Words));
@@ -169,18 +188,18 @@ class CellBlock {
 };
 
 template <int kLanes>
-REGIONS_INLINE void read_cells(const CellInput& input, int column, int row, int u, int v,
+REGIONS_INLINE void read_cells(const CellRow& cells, int column, int u, int v,
                                typename Vectors<kLanes>::Numbers (&pixel)[3]) {
-  const int8_t* const from = input.memory.pixels(column, row, u, v, input.grid);
+  const int8_t* const from = cells.input.memory.pixels(column, cells.row, u, v, cells.grid);
   for (int c = 0; c < 3; ++c) pixel[c] = Vectors<kLanes>::load(from + c * kCellBatch);
 }
 
 // Calls visit(strip, u, cells) for each column u of the cells from `column` on; `cells` of those
 // have it.
 template <class Strip, class Visit>
-REGIONS_INLINE void for_each_column(const CellInput& input, int column, int row, Visit visit) {
-  const SlicGrid& grid = input.grid;
-  const typename Strip::Neighbourhood around(input, column, row);
+REGIONS_INLINE void for_each_column(const CellRow& row, int column, Visit visit) {
+  const SlicGrid& grid = row.grid;
+  const typename Strip::Neighbourhood around(row, column);
   for (int u = 0; u < grid.width; ++u) {
     const int cells = (grid.size.width - u + grid.width - 1) / grid.width - column;
     Strip strip(around, u, 0, RowChoice{});
@@ -194,8 +213,8 @@ REGIONS_INLINE void sum_cells_by(const CellInput& input, int row, const CellSumR
   using Vector = Vectors<kLanes>;
   using Numbers = typename Vector::Numbers;
   using Floats = typename Vector::Scores;
-  const SlicGrid& grid = input.grid;
-  const int top = row * grid.height, rows = std::min(grid.height, grid.size.height - top);
+  const CellRow cells_of(input, row);
+  const SlicGrid& grid = cells_of.grid;
   CellBlock<kLanes, Strip::kAdapts> block;
   for (int begin = 0; begin < grid.columns; begin += block.kCells) {
     const int count = std::min(grid.columns - begin, block.kCells);
@@ -204,12 +223,12 @@ REGIONS_INLINE void sum_cells_by(const CellInput& input, int row, const CellSumR
       CellSums<kLanes> sums;
       Floats reach[kCandidates] = {};
       for_each_column<Strip>(
-          input, begin + cell, row,
-          [&](Strip & strip, int u, int cells) __attribute__((always_inline)) {
+          cells_of,
+          begin + cell, [&](Strip & strip, int u, int cells) __attribute__((always_inline)) {
             const Numbers beyond = Vector::lane() >= cells;
-            for (int v = 0; v < rows; ++v) {
+            for (int v = 0; v < cells_of.rows(); ++v) {
               Numbers pixel[3];
-              read_cells<kLanes>(input, begin + cell, row, u, v, pixel);
+              read_cells<kLanes>(cells_of, begin + cell, u, v, pixel);
               const Numbers places = strip.places(v, pixel) | (beyond & kNobody);
               sums.add(places, pixel, u, v);
               strip.note(places);
@@ -236,17 +255,17 @@ template <class Strip>
 REGIONS_INLINE void code_cells_by(const CellInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Numbers = typename Vectors<kLanes>::Numbers;
-  const SlicGrid& grid = input.grid;
-  const int top = row * grid.height, rows = std::min(grid.height, grid.size.height - top);
+  const CellRow cells_of(input, row);
+  const SlicGrid& grid = cells_of.grid;
   for (int column = 0; column < grid.columns; column += kLanes) {
     const Numbers columns = Vectors<kLanes>::lane() + column;
     for_each_column<Strip>(
-        input, column, row, [&](Strip & strip, int u, int cells) __attribute__((always_inline)) {
-          for (int v = 0; v < rows; ++v) {
+        cells_of, column, [&](Strip & strip, int u, int cells) __attribute__((always_inline)) {
+          for (int v = 0; v < cells_of.rows(); ++v) {
             Numbers pixel[3];
-            read_cells<kLanes>(input, column, row, u, v, pixel);
+            read_cells<kLanes>(cells_of, column, u, v, pixel);
             const auto bytes = codes_of<kLanes>(strip.places(v, pixel), columns, row);
-            uint8_t* to = codes.row(top + v) + column * grid.width + u;
+            uint8_t* to = codes.row(cells_of.top() + v) + column * grid.width + u;
             for (int i = 0; i < std::min(cells, kLanes); ++i, to += grid.width) {
               *to = static_cast<uint8_t>(bytes[i]);
             }

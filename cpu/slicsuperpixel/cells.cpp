@@ -19,7 +19,8 @@ struct Strips {
   Strips(const SlicGrid& of, const Workers& workers)
       : grid(of), count(std::clamp(grid.rows / 2, 1, most(workers))) {}
   static int most(const Workers& workers) {
-    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), SuperpixelSlot::kMostStrips);
+    return workers.threads() == 1 ? 1
+                                  : std::min(4 * workers.threads(), SuperpixelSlot::kMostStrips);
   }
   int begin(int strip) const {
     return static_cast<int>(static_cast<int64_t>(grid.rows) * strip / count);
@@ -74,10 +75,10 @@ class Iteration {
     const CellSumRow sums = at_work(strip, row);
     const bool shared = (row <= begin && begin > 0) || (row >= end - 1 && end < in_.grid.rows);
     if (!shared) return average(row, sums);
-    const int which = row < begin    ? above_first
+    const int which = row < begin                 ? above_first
                       : row == begin && begin > 0 ? first
-                      : row < end    ? last
-                                     : below_last;
+                      : row < end                 ? last
+                                                  : below_last;
     const CellSumRow to = in_.memory.sum_row(strip, which, in_.grid);
     std::copy_n(sums.part[0] - kCellMargin, CellSumRow::kParts * cell_stride(in_.grid.columns),
                 to.part[0] - kCellMargin);
@@ -115,6 +116,7 @@ class Iteration {
 // it has branches, of which g++ makes no vectors.
 template <int kLanes>
 struct Centers {
+  using Numbers = typename Vectors<kLanes>::Numbers;
   int part[CellCenterRow::kParts][kLanes];
   int base[kLanes];
 
@@ -122,7 +124,9 @@ struct Centers {
   REGIONS_INLINE Centers(const uint32_t (*sum)[kLanes], const SlicGrid& grid,
                          const SlicScale& scale) {
     uint32_t count[kLanes];
-    for (int i = 0; i < kLanes; ++i) count[i] = std::max(sum[5][i], 1u);
+    // Choices by vectors: of loops with them g++ makes branches.
+    const Numbers counted = load(sum[5]), divisor = counted == 0 ? Numbers{} + 1 : counted;
+    std::memcpy(count, &divisor, sizeof count);
     for (int i = 0; i < kLanes; ++i) {
       part[3][i] = offset_of(mean_of(sum[3][i], count[i]), grid.width);
       part[4][i] = offset_of(mean_of(sum[4][i], count[i]), grid.height);
@@ -145,45 +149,52 @@ struct Centers {
         for (int c = 0; c < 3; ++c) base[i] += color_share(part[c][i], scale.square[c]);
       }
     }
-    for (int i = 0; i < kLanes; ++i) base[i] = sum[5][i] > 0 ? base[i] : CellCenterRow::kLost;
+    const Numbers chosen = counted == 0 ? Numbers{} + CellCenterRow::kLost : load(base);
+    std::memcpy(base, &chosen, sizeof base);
+  }
+  REGIONS_INLINE void put(const CellCenterRow& to, int column) const {
+    for (int p = 0; p < CellCenterRow::kParts; ++p) {
+      int16_t narrow[kLanes];
+      for (int i = 0; i < kLanes; ++i) narrow[i] = static_cast<int16_t>(part[p][i]);
+      std::memcpy(to.part[p] + column, narrow, sizeof narrow);
+    }
+    std::memcpy(to.base + column, base, sizeof base);
+  }
+  REGIONS_INLINE static Numbers load(const void* from) {
+    Numbers numbers;
+    std::memcpy(&numbers, from, sizeof numbers);
+    return numbers;
   }
 };
 
 template <int kLanes>
 REGIONS_INLINE uint64_t average_by(const CellInput& before, int row, const CellSumRow& sums) {
-  constexpr int kParts = CellCenterRow::kParts;
   const SlicGrid grid = before.grid;
   const SlicScale scale = before.scale;
   const CellCenterRow from = before.memory.center_row(before.which, row, grid);
   const CellCenterRow to = before.memory.center_row(1 - before.which, row, grid);
+  std::fill_n(sums.part[5] + grid.columns, kLanes, 0u);  // no clusters there
   uint64_t moved = 0;
   for (int column = 0; column < grid.columns; column += kLanes) {
     uint32_t sum[CellSumRow::kParts][kLanes];
     for (int p = 0; p < CellSumRow::kParts; ++p) {
       std::memcpy(sum[p], sums.part[p] + column, sizeof sum[p]);
     }
-    for (int i = 0; i < kLanes; ++i) sum[5][i] = column + i < grid.columns ? sum[5][i] : 0;
     const Centers<kLanes> centers(sum, grid, scale);
-    int old[2][kLanes], old_base[kLanes];
+    int old[2][kLanes], way[kLanes];
     for (int p = 0; p < 2; ++p) {
       for (int i = 0; i < kLanes; ++i) old[p][i] = from.part[3 + p][column + i];
     }
-    std::memcpy(old_base, from.base + column, sizeof old_base);
-    int total = 0;
     for (int i = 0; i < kLanes; ++i) {
       const Center a = {{}, 0, old[0][i], old[1][i], true};
       const Center b = {{}, 0, centers.part[3][i], centers.part[4][i], true};
-      const bool stood = (old_base[i] == CellCenterRow::kLost) |
-                         (centers.base[i] == CellCenterRow::kLost);
-      total += stood ? 0 : movement(a, b);
+      way[i] = movement(a, b);
     }
-    moved += static_cast<uint64_t>(total);
-    for (int p = 0; p < kParts; ++p) {
-      int16_t narrow[kLanes];
-      for (int i = 0; i < kLanes; ++i) narrow[i] = static_cast<int16_t>(centers.part[p][i]);
-      std::memcpy(to.part[p] + column, narrow, sizeof narrow);
-    }
-    std::memcpy(to.base + column, centers.base, sizeof centers.base);
+    const auto load = Centers<kLanes>::load;
+    const auto alive = (load(from.base + column) != CellCenterRow::kLost) &
+                       (load(centers.base) != CellCenterRow::kLost);
+    moved += Vectors<kLanes>::sum_of(load(way) & alive);
+    centers.put(to, column);
   }
   return moved;
 }
@@ -197,6 +208,31 @@ uint64_t average_by_4(const CellInput& in, int row, const CellSumRow& sums) {
   return average_by<4>(in, row, sums);
 }
 
+using BatchSums = uint32_t[CellSumRow::kParts][kCellBatch];
+template <int kLanes>
+REGIONS_INLINE void put_by(const CellCenterRow& to, int column, const BatchSums& sums,
+                           const SlicGrid& grid, const SlicScale& scale) {
+  for (int begin = 0; begin < kCellBatch; begin += kLanes) {
+    uint32_t sum[CellSumRow::kParts][kLanes];
+    for (int p = 0; p < CellSumRow::kParts; ++p) {
+      std::memcpy(sum[p], sums[p] + begin, sizeof sum[p]);
+    }
+    Centers<kLanes>(sum, grid, scale).put(to, column + begin);
+  }
+}
+REGIONS_BY_16 void put_by_16(const CellCenterRow& to, int column, const BatchSums& sums,
+                             const SlicGrid& grid, const SlicScale& scale) {
+  put_by<16>(to, column, sums, grid, scale);
+}
+REGIONS_BY_8 void put_by_8(const CellCenterRow& to, int column, const BatchSums& sums,
+                           const SlicGrid& grid, const SlicScale& scale) {
+  put_by<8>(to, column, sums, grid, scale);
+}
+void put_by_4(const CellCenterRow& to, int column, const BatchSums& sums, const SlicGrid& grid,
+              const SlicScale& scale) {
+  put_by<4>(to, column, sums, grid, scale);
+}
+
 }  // namespace
 
 CellCenterRow CellMemory::center_row(int which, int row, const SlicGrid& grid) const {
@@ -204,8 +240,9 @@ CellCenterRow CellMemory::center_row(int which, int row, const SlicGrid& grid) c
   const size_t at = static_cast<size_t>(row + 1) * stride + kCellMargin;
   CellCenterRow result = {};
   for (size_t p = 0; p < CellCenterRow::kParts; ++p) {
-    result.part[p] = centers[which] + (static_cast<size_t>(row + 1) * CellCenterRow::kParts + p) *
-                                          stride + kCellMargin;
+    result.part[p] = centers[which] +
+                     (static_cast<size_t>(row + 1) * CellCenterRow::kParts + p) * stride +
+                     kCellMargin;
   }
   result.base = bases[which] + at;
   return result;
@@ -264,7 +301,7 @@ void prepare_cells(const CellMemory& memory, const ColorPlanes& colors, const Sl
           const int cells = std::min(kCellBatch, grid.columns - begin);
           for (int u = 0; u < grid.width; ++u) {
             int8_t* const to = memory.pixels(begin, row, u, v, grid) + c * kCellBatch;
-            for (int i = 0; i < cells; ++i) to[i] = first[i * grid.width + u];
+            for (int k = 0; k < cells; ++k) to[k] = first[k * grid.width + u];
           }
         }
       }
@@ -272,16 +309,18 @@ void prepare_cells(const CellMemory& memory, const ColorPlanes& colors, const Sl
   });
 }
 
-void put_center(const CellInput& input, int column, int row, const ClusterSums& sums,
-                uint32_t reach) {
-  const CellCenterRow to = input.memory.center_row(input.which, row, input.grid);
-  const uint32_t sum[][1] = {{sums.color[0]}, {sums.color[1]}, {sums.color[2]}, {sums.x},
-                             {sums.y},        {sums.count},    {reach}};
-  const Centers<1> center(sum, input.grid, input.scale);
-  for (int p = 0; p < CellCenterRow::kParts; ++p) {
-    to.part[p][column] = static_cast<int16_t>(center.part[p][0]);
+void put_centers(const CellInput& input, int column, int row, std::span<const ClusterSums> sums,
+                 const uint32_t* reach) {
+  static const auto run = for_machine(put_by_16, put_by_8, put_by_4);
+  uint32_t sum[CellSumRow::kParts][kCellBatch] = {};
+  for (size_t i = 0; i < sums.size(); ++i) {
+    for (int c = 0; c < 3; ++c) sum[c][i] = sums[i].color[c];
+    sum[3][i] = sums[i].x;
+    sum[4][i] = sums[i].y;
+    sum[5][i] = sums[i].count;
+    sum[6][i] = reach[i];
   }
-  to.base[column] = center.base[0];
+  run(input.memory.center_row(input.which, row, input.grid), column, sum, input.grid, input.scale);
 }
 
 }  // namespace regions

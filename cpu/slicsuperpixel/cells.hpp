@@ -2,12 +2,15 @@
 // hold pixels of one cell and would be empty but for a few lanes.
 #pragma once
 
+#include <span>
+
 #include "cpu/slicsuperpixel/assign.hpp"
 #include "cpu/workers.hpp"
 
 namespace regions {
 
-// Whether the passes go by cells: what their packed sums hold, and lanes fill better than by pixels.
+// Whether the passes go by cells: what their packed sums hold, and lanes fill better than by
+// pixels.
 inline constexpr int kMostSmallCell = 8;  // pixels a side
 inline bool has_small_cells(const SlicGrid& grid) {
   return grid.width <= kMostSmallCell && grid.height <= kMostSmallCell &&
@@ -83,8 +86,8 @@ void write_adaptive_cell_codes(const CellInput& input, int row, Image<uint8_t> c
 
 // Centres of a row from its clusters' sums, into the other set, and the sums to `kept` if it is not
 // null; returns how far they moved, in sixteenths of a pixel.
-uint64_t average_cells(const CellInput& before, int row, const CellSumRow& sums,
-                       ClusterSums* kept, uint32_t* kept_reach);
+uint64_t average_cells(const CellInput& before, int row, const CellSumRow& sums, ClusterSums* kept,
+                       uint32_t* kept_reach);
 
 // One iteration over all cells; returns how far centres moved. kept: [rows][columns].
 uint64_t iterate_cells(const CellInput& before, const Workers& workers, ClusterSums* kept,
@@ -94,8 +97,8 @@ uint64_t iterate_cells(const CellInput& before, const Workers& workers, ClusterS
 void prepare_cells(const CellMemory& memory, const ColorPlanes& colors, const SlicGrid& grid,
                    const Workers& workers);
 
-// Sets one centre.
-void put_center(const CellInput& input, int column, int row, const ClusterSums& sums,
-                uint32_t reach);
+// Sets the centres of the cells from `column` on, which begins a batch, one for each of these.
+void put_centers(const CellInput& input, int column, int row, std::span<const ClusterSums> sums,
+                 const uint32_t* reach);
 
 }  // namespace regions

@@ -19,29 +19,40 @@ uint32_t* ClusterWork::reach_row(int row, int which) const {
   return slot.reach + (sums_row(row, which) - slot.sums);
 }
 
-// Where cluster (column, row) begins.
-void ClusterWork::put(int column, int row, const ClusterSums& sums, uint32_t reach) const {
-  if (by_cells()) return put_center(cells_of(0), column, row, sums, reach);
+// Where the clusters from (column, row) on begin.
+void ClusterWork::put(int column, int row, std::span<const ClusterSums> sums,
+                      const uint32_t* reach) const {
+  if (by_cells()) return put_centers(cells_of(0), column, row, sums, reach);
   const size_t at = grid.index(column, row);
-  slot.centers[0][at] = center_of(sums, grid, scale);
-  if (adapts()) slot.cluster_colors[0][at] = color_of(sums, reach);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    slot.centers[0][at + i] = center_of(sums[i], grid, scale);
+    if (adapts()) slot.cluster_colors[0][at + i] = color_of(sums[i], reach[i]);
+  }
 }
 
 // Where clusters begin; `kept` holds those of the last frame if they stay, and gets the sums.
 void ClusterWork::seed(bool stays, const KeptClusters& kept) const {
   const auto color_at = [&](int x, int y) { return slot.colors.at(x, y); };
   workers.parallel_for(grid.rows, [&](int row) {
-    for (int column = 0; column < grid.columns; ++column) {
-      const size_t at = grid.index(column, row);
-      if (stays && may_stay(center_of(kept.sums[at], grid, scale), grid)) {
-        put(column, row, kept.sums[at], kept.reach[at]);
-        continue;
+    ClusterSums sums[kCellBatch];
+    uint32_t reach[kCellBatch];
+    for (int begin = 0; begin < grid.columns; begin += kCellBatch) {
+      const int count = std::min(kCellBatch, grid.columns - begin);
+      const size_t at = grid.index(begin, row);
+      for (int i = 0; i < count; ++i) {
+        const size_t index = at + static_cast<size_t>(i);
+        if (stays && may_stay(center_of(kept.sums[index], grid, scale), grid)) {
+          sums[i] = kept.sums[index];
+          reach[i] = kept.reach[index];
+        } else {
+          sums[i] = seed_of(begin + i, row, grid, scale, color_at);
+          reach[i] = first_reach(scale);
+        }
       }
-      const ClusterSums sums = seed_of(column, row, grid, scale, color_at);
-      put(column, row, sums, first_reach(scale));
+      put(begin, row, {sums, static_cast<size_t>(count)}, reach);
       if (!kept.sums) continue;
-      kept.sums[at] = sums;
-      kept.reach[at] = first_reach(scale);
+      std::copy_n(sums, count, kept.sums + at);
+      std::copy_n(reach, count, kept.reach + at);
     }
   });
 }

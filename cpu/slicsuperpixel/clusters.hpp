@@ -31,7 +31,7 @@ struct ClusterWork {
   bool stays(const ClusterSums* kept) const;
   uint32_t* reach_row(int row, int which) const;
   void seed(bool stays, const KeptClusters& kept) const;
-  void put(int column, int row, const ClusterSums& sums, uint32_t reach) const;
+  void put(int column, int row, std::span<const ClusterSums> sums, const uint32_t* reach) const;
   uint64_t iterate(int before, RowChoice choice, const KeptClusters& kept) const;
   void assign(const AssignInput& input, RowChoice choice) const;
   uint64_t average(const Center* before, int after, const KeptClusters& kept) const;

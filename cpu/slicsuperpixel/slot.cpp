@@ -34,8 +34,9 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
     list = piece<int16_t>(backend, rows * CellCenterRow::kParts * stride);
   }
   for (int32_t*& list : small_cells.bases) list = piece<int32_t>(backend, rows * stride);
-  small_cells.sums = piece<uint32_t>(backend, static_cast<size_t>(kMostStrips) * CellMemory::kStripRows *
-                                            CellSumRow::kParts * stride);
+  small_cells.sums =
+      piece<uint32_t>(backend, static_cast<size_t>(kMostStrips) * CellMemory::kStripRows *
+                                   CellSumRow::kParts * stride);
   codes = {piece<uint8_t>(backend, pixels), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
   const auto label_map = [&] {

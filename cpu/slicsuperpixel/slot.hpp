@@ -23,7 +23,7 @@ struct SuperpixelSlot {
   ClusterColor* cluster_colors[2];  // [rows][columns] of slico
   ClusterSums* sums;                // [rows][3][columns + 2]
   uint32_t* reach;                  // [rows][3][columns + 2] of slico
-  CellMemory small_cells;            // for small cells, in place of the four above
+  CellMemory small_cells;           // for small cells, in place of the four above
   Image<uint8_t> codes;
   LabelMap pieces;    // before small ones have joined
   LabelMap labels;    // where the job wants none

@@ -11,8 +11,8 @@ namespace regions {
 
 inline constexpr int kNobody = 15;  // place of a pixel beyond the picture
 
-// What column u of patch `patch` has scored before its first row. Lanes are columns of one cell from
-// u on, or, of small cells, the same column of cells side by side.
+// What column u of patch `patch` has scored before its first row. Lanes are columns of one cell
+// from u on, or, of small cells, the same column of cells side by side.
 template <int kLanes, class Candidates>
 REGIONS_INLINE typename Vectors<kLanes>::Numbers starts_of(const Candidates& around, int place,
                                                            int u, int patch) {

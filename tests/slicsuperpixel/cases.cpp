@@ -25,6 +25,20 @@ GuardedFrame scene(Size size) {
   return frame;
 }
 
+GuardedFrame noise(Size size) {
+  GuardedFrame frame(PixelFormat::rgb, size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        const uint32_t level =
+            hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(c + 7));
+        frame.frame().set_sample(c, x, y, static_cast<int>(level % 256));
+      }
+    }
+  }
+  return frame;
+}
+
 }  // namespace
 
 std::string SlicCase::name() const {
@@ -46,11 +60,11 @@ SlicParams SlicCase::params() const {
 }
 
 GuardedFrame SlicCase::frame(int padding) const {
-  if (content != "scene") {
+  if (content != "scene" && content != "noise") {
     return convert(make_picture(content, size).frame(), format, {YuvMatrix::bt709, false}, padding,
                    Tint::noise);
   }
-  const GuardedFrame picture = scene(size);
+  const GuardedFrame picture = content == "noise" ? noise(size) : scene(size);
   GuardedFrame out(format, size, padding, {YuvMatrix::bt709, false});
   const ConstFrame from = picture.frame();
   const Frame to = out.frame();
@@ -88,6 +102,21 @@ const std::vector<SlicCase>& small_cases() {
     for (const char* content : {"blobs", "clouds", "rand_g1_d50", "full", "maze", "checkerboard"}) {
       list.push_back({content, common, {"variant=slico"}});
     }
+    // Small cells: as many side by side as vectors hold, one more, several strips of rows and
+    // blocks of cells, and pictures of fewer cells side by side than a cell has pixels.
+    for (const Size size : {Size{61, 37}, {32, 40}, {33, 9}, {3, 130}, {7, 66}, {531, 34}}) {
+      for (const char* cells :
+           {"region-size=2", "region-size=3", "region-size=5", "region-size=8"}) {
+        for (const char* content : {"noise", "scene"}) {
+          list.push_back({content, size, {cells}});
+          list.push_back({content, size, {cells, "variant=slico", "compactness=3"}});
+        }
+        list.push_back({"noise", size, {cells, "compactness=0", "min-size=1", "iterations=1"}});
+        list.push_back({"noise", size, {cells, "compactness=1", "tolerance=0.1"}});
+      }
+    }
+    list.push_back({"noise", {96, 64}, {"superpixels=700"}});  // cells that are not square
+    list.push_back({"noise", {131, 60}, {"superpixels=330", "variant=slico"}});
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=1"}});
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=0"}});
     list.push_back({"scene", common, {"region-size=40", "row-step=3", "compactness=3"}});

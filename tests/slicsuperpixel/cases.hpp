@@ -11,7 +11,7 @@
 namespace regions {
 
 struct SlicCase {
-  std::string content;  // of make_picture, or "scene" (see below)
+  std::string content;  // of make_picture, or "scene" or "noise"
   Size size;
   std::vector<std::string> settings = {};  // "name=value"
   PixelFormat format = PixelFormat::rgb;
