@@ -113,6 +113,13 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
     return;
   }
   if (caps.cuda) flags = cuda_map_flags(flags);
+  // GStreamer would also call these the program's own faults.
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
+  expects(!meta || meta->format == GST_VIDEO_INFO_FORMAT(&caps.info),
+          "a buffer's GstVideoMeta has another format than its caps");
+  expects(!meta || (static_cast<int64_t>(meta->width) >= caps.size.width &&
+                    static_cast<int64_t>(meta->height) >= caps.size.height),
+          "a buffer's GstVideoMeta shows a smaller picture than its caps");
   video_ = {};
   // gst_video_frame_map also refuses buffers that are smaller than their caps say.
   expects(gst_video_frame_map(&video_, &caps.info, buffer, flags),
@@ -121,9 +128,6 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
               std::to_string(caps.size.height) + " " + std::string(name_of(caps.layout.format)) +
               " picture its caps promise");
   mapped_ = true;
-  expects(GST_VIDEO_FRAME_WIDTH(&video_) >= caps.size.width &&
-              GST_VIDEO_FRAME_HEIGHT(&video_) >= caps.size.height,
-          "a buffer's GstVideoMeta shows a smaller picture than its caps");
   view_.memory = caps.cuda ? Memory::device : Memory::host;
   for (int p = 0; p < caps.layout.planes; ++p) {
     view_.plane[p] = static_cast<std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&video_, p));

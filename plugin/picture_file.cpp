@@ -77,7 +77,9 @@ Pipeline make_pipeline(const PictureKind& kind, const std::string& path, Size fi
   expects(factory != nullptr, "cannot decode the picture '" + path + "': the element " +
                                   kind.decoder + " is missing, of " + kind.package);
   gst_object_unref(factory);
-  std::string line = std::string("appsrc name=file format=bytes caps=") + kind.caps + " ! " +
+  // In a segment of time decoders take a buffer for a picture; in one of bytes jpegdec looks for
+  // its ends, without end where two pictures seem to begin and none ends.
+  std::string line = std::string("appsrc name=file format=time caps=") + kind.caps + " ! " +
                      kind.decoder + " ! video/x-raw,width=(int)[1," + kMostSize +
                      "],height=(int)[1," + kMostSize +
                      "] ! videoconvert ! videoscale add-borders=false ! video/x-raw,format=RGB";

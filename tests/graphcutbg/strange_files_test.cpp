@@ -140,6 +140,13 @@ TEST_F(StrangeFiles, KindsAreToldByTheirContent) {
   }
 }
 
+// Two pictures seem to begin and none ends: GStreamer's decoder would look for an end for ever.
+TEST_F(StrangeFiles, AJpegWithoutEndIsAnError) {
+  const std::string file =
+      write("endless.jpg", "\xff\xd8\xff\xd8\xff\x4e\x6c\x4e\x6c\xaf\xff\xff\xff");
+  EXPECT_THROW(load_picture(file, {}, {}), InputError);
+}
+
 // 40000x40000 pixels in a header.
 TEST_F(StrangeFiles, PicturesOfManyPixelsAreRefused) {
   const std::string file = write("wide.pnm", "P5 40000 40000 255\n" + std::string(40000, 'x'));
