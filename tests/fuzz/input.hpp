@@ -1,0 +1,63 @@
+// A fuzzer's bytes read as numbers, texts and choices. Past the end all are zero, so that every
+// prefix of an input is one too.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace regions::fuzz {
+
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : rest_(data, size) {}
+
+  bool empty() const { return rest_.empty(); }
+  uint8_t byte() {
+    if (rest_.empty()) return 0;
+    const uint8_t first = rest_.front();
+    rest_ = rest_.subspan(1);
+    return first;
+  }
+  uint64_t word(int bytes) {
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; ++i) value |= uint64_t{byte()} << 8 * i;
+    return value;
+  }
+  // low..high, of as few bytes as hold them all.
+  int64_t within(int64_t low, int64_t high) {
+    const uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    const int bytes = span < 1 << 8 ? 1 : span < 1 << 16 ? 2 : span < uint64_t{1} << 32 ? 4 : 8;
+    const uint64_t at = span == UINT64_MAX ? word(8) : word(bytes) % (span + 1);
+    return static_cast<int64_t>(static_cast<uint64_t>(low) + at);
+  }
+  int below(int count) { return static_cast<int>(within(0, count - 1)); }
+  // True for one byte in `n`, and never past the end.
+  bool one_in(int n) { return below(n) == n - 1; }
+  double fraction() { return static_cast<double>(word(2)) / 65535; }  // 0..1
+  // Any number, mostly near the ends of its type or small.
+  int32_t integer() {
+    constexpr int32_t kEnds[] = {0, 1, -1, INT32_MAX, INT32_MIN, 65535, 65536, 1 << 24};
+    const int kind = below(4);
+    if (kind == 0) return static_cast<int32_t>(word(4));
+    return kind == 1 ? kEnds[below(8)] : below(128);
+  }
+  template <class T>
+  const T& one_of(std::span<const T> values) {
+    return values[static_cast<size_t>(below(static_cast<int>(values.size())))];
+  }
+  std::string text(size_t most) {
+    std::string result;
+    for (size_t n = static_cast<size_t>(within(0, static_cast<int64_t>(most))); n > 0; --n) {
+      result += static_cast<char>(byte());
+    }
+    return result;
+  }
+  std::span<const uint8_t> rest() const { return rest_; }
+
+ private:
+  std::span<const uint8_t> rest_;
+};
+
+}  // namespace regions::fuzz
