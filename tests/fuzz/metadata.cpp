@@ -80,9 +80,10 @@ void set(GstStructure* s, const Entry& entry, const Making& m) {
 void set_regions(GstStructure* s, const Making& m) {
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, 0);
+  const bool are_numbers = m.in.one_in(48);
   for (int n = m.in.below(12); n > 0; --n) {
     GValue item = G_VALUE_INIT;
-    if (m.in.one_in(48)) {
+    if (are_numbers) {
       g_value_init(&item, G_TYPE_INT);
     } else {
       GstStructure* region = gst_structure_new_empty("region");

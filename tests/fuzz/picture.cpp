@@ -49,7 +49,10 @@ Picture::Picture(const char* format, Size size, RegionsColor color, Input& in) {
     planes_.push_back(std::move(plane));
   }
   if (in.one_in(128)) view_.plane[in.below(3)] = nullptr;
-  if (in.one_in(128)) view_.pitch[in.below(3)] = in.integer() % 8;  // rows that overlap
+  if (in.one_in(128)) {  // rows that overlap
+    const auto row = static_cast<int32_t>(planes_[0].row);
+    view_.pitch[0] = in.integer() % row;
+  }
 }
 
 void Picture::expect_kept() const {
