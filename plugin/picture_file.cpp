@@ -12,13 +12,14 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "plugin/portable_anymap.hpp"
 #include "plugin/regular_file.hpp"
 
 namespace regions {
 namespace {
 
 constexpr size_t kMostBytes = size_t{256} << 20;
-constexpr const char* kMostSize = "16384";  // pixels each way
+constexpr int kMostSize = 16384;  // pixels each way
 
 struct Drop {
   void operator()(GstElement* pipeline) const {
@@ -42,14 +43,15 @@ const PictureKind* kind_of(std::string_view bytes) {
   static constexpr PictureKind kPng = {"image/png", "pngdec", "gstreamer1.0-plugins-good"};
   static constexpr PictureKind kJpeg = {"image/jpeg", "jpegdec", "gstreamer1.0-plugins-good"};
   static constexpr PictureKind kWebp = {"image/webp", "webpdec", "gstreamer1.0-plugins-bad"};
-  static constexpr PictureKind kPnm = {"image/x-portable-anymap", "pnmdec",
-                                       "gstreamer1.0-plugins-bad"};
   if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return &kPng;
   if (bytes.starts_with("\xff\xd8\xff")) return &kJpeg;
   if (bytes.starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP")) return &kWebp;
-  const bool is_pnm = bytes.size() > 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6' &&
-                      g_ascii_isspace(bytes[2]);
-  return is_pnm ? &kPnm : nullptr;
+  return nullptr;
+}
+
+bool is_anymap(std::string_view bytes) {
+  return bytes.size() > 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6' &&
+         g_ascii_isspace(bytes[2]);
 }
 
 MissingFile missing(const std::string& path) {
@@ -72,17 +74,22 @@ std::vector<std::byte> picture_bytes(const std::string& path) {
   return std::move(*bytes);
 }
 
-Pipeline make_pipeline(const PictureKind& kind, const std::string& path, Size fit) {
+// From a file's bytes to a picture.
+std::string decoding(const PictureKind& kind, const std::string& path) {
   GstElementFactory* factory = gst_element_factory_find(kind.decoder);
   expects(factory != nullptr, "cannot decode the picture '" + path + "': the element " +
                                   kind.decoder + " is missing, of " + kind.package);
   gst_object_unref(factory);
+  const std::string sides = "(int)[1," + std::to_string(kMostSize) + "]";
   // In a segment of time decoders take a buffer for a picture; in one of bytes jpegdec looks for
   // its ends, without end where two pictures seem to begin and none ends.
-  std::string line = std::string("appsrc name=file format=time caps=") + kind.caps + " ! " +
-                     kind.decoder + " ! video/x-raw,width=(int)[1," + kMostSize +
-                     "],height=(int)[1," + kMostSize +
-                     "] ! videoconvert ! videoscale add-borders=false ! video/x-raw,format=RGB";
+  return std::string("appsrc name=file format=time caps=") + kind.caps + " ! " + kind.decoder +
+         " ! video/x-raw,width=" + sides + ",height=" + sides + " ! videoconvert";
+}
+
+// `source` begins with the element `file`.
+Pipeline make_pipeline(const std::string& source, Size fit) {
+  std::string line = source + " ! videoscale add-borders=false ! video/x-raw,format=RGB";
   if (fit.area() > 0) {
     line += ",width=" + std::to_string(fit.width) + ",height=" + std::to_string(fit.height) +
             ",pixel-aspect-ratio=1/1";
@@ -115,7 +122,7 @@ std::string reason_of(GstMessage* message) {
   gst_message_parse_error(message, &error, nullptr);
   const std::string text = error->message;
   g_error_free(error);
-  return text + " (pictures have up to " + kMostSize + " pixels each way)";
+  return text + " (pictures have up to " + std::to_string(kMostSize) + " pixels each way)";
 }
 
 // The sink's first picture.
@@ -143,6 +150,26 @@ std::unique_ptr<GstSample, Drop> first_sample(GstElement* pipeline, const std::s
   return std::unique_ptr<GstSample, Drop>(sample);
 }
 
+PictureFile picture_of(GstSample* sample, const std::string& path) {
+  GstVideoInfo info;
+  GstVideoFrame frame;
+  expects(gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) &&
+              gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ),
+          "the picture in '" + path + "' cannot be read");
+  PictureFile picture;
+  picture.size = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info)};
+  const size_t row = static_cast<size_t>(picture.size.width) * 3;
+  picture.pixels.resize(row * static_cast<size_t>(picture.size.height));
+  for (int y = 0; y < picture.size.height; ++y) {
+    std::memcpy(picture.pixels.data() + static_cast<size_t>(y) * row,
+                static_cast<const std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
+                    static_cast<ptrdiff_t>(y) * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
+                row);
+  }
+  gst_video_frame_unmap(&frame);
+  return picture;
+}
+
 }  // namespace
 
 ConstFrame PictureFile::frame() const {
@@ -160,29 +187,25 @@ void expect_picture(const std::string& path) {
 }
 
 PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop) {
-  const std::vector<std::byte> bytes = picture_bytes(path);
-  const PictureKind* kind = kind_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  expects_readable(kind != nullptr, "'" + path + "' is no picture in PNG, JPEG, WebP or PNM");
-  const Pipeline pipeline = make_pipeline(*kind, path, fit);
-  feed(pipeline.get(), bytes);
-  const auto sample = first_sample(pipeline.get(), path, std::move(stop));
-  GstVideoInfo info;
-  GstVideoFrame frame;
-  expects(gst_video_info_from_caps(&info, gst_sample_get_caps(sample.get())) &&
-              gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample.get()), GST_MAP_READ),
-          "the picture in '" + path + "' cannot be read");
-  PictureFile picture;
-  picture.size = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info)};
-  const size_t row = static_cast<size_t>(picture.size.width) * 3;
-  picture.pixels.resize(row * static_cast<size_t>(picture.size.height));
-  for (int y = 0; y < picture.size.height; ++y) {
-    std::memcpy(picture.pixels.data() + static_cast<size_t>(y) * row,
-                static_cast<const std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
-                    static_cast<ptrdiff_t>(y) * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
-                row);
+  std::vector<std::byte> bytes = picture_bytes(path);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string source;
+  if (is_anymap(text)) {
+    auto map = read_anymap(bytes, kMostSize);
+    expects_readable(map.has_value(), "cannot read the picture '" + path +
+                                          "': it is damaged, cut short or larger than " +
+                                          std::to_string(kMostSize) + " pixels one way");
+    source = "appsrc name=file format=time caps=video/x-raw,format=RGB,framerate=0/1,width=" +
+             std::to_string(map->size.width) + ",height=" + std::to_string(map->size.height);
+    bytes = std::move(map->pixels);
+  } else {
+    const PictureKind* kind = kind_of(text);
+    expects_readable(kind != nullptr, "'" + path + "' is no picture in PNG, JPEG, WebP or PNM");
+    source = decoding(*kind, path);
   }
-  gst_video_frame_unmap(&frame);
-  return picture;
+  const Pipeline pipeline = make_pipeline(source, fit);
+  feed(pipeline.get(), bytes);
+  return picture_of(first_sample(pipeline.get(), path, std::move(stop)).get(), path);
 }
 
 }  // namespace regions

@@ -147,6 +147,30 @@ TEST_F(StrangeFiles, AJpegWithoutEndIsAnError) {
   EXPECT_THROW(load_picture(file, {}, {}), InputError);
 }
 
+TEST_F(StrangeFiles, AnymapsAreReadOrRefused) {
+  const auto pixels = [&](const std::string& text) {
+    const PictureFile picture = load_picture(write("a.pnm", text), {}, {});
+    std::string values = std::to_string(picture.size.width) + ":";
+    for (const std::byte b : picture.pixels) values += " " + std::to_string(static_cast<int>(b));
+    return values;
+  };
+  EXPECT_EQ(pixels("P1\n# two\n2 1 10"), "2: 0 0 0 255 255 255");
+  EXPECT_EQ(pixels(std::string("P4 9 2\n") + "\x7f\x80" + std::string(2, '\0')).substr(0, 19),
+            "9: 255 255 255 0 0 ");
+  EXPECT_EQ(pixels("P2 2 1 15 0 3\n"), "2: 0 0 0 51 51 51");
+  EXPECT_EQ(pixels("P3 1 1\n255 1 2 3"), "1: 1 2 3");
+  EXPECT_EQ(pixels(std::string("P5 1 2 65535\n") + "\x80" + std::string(1, '\0') + "\xff\xff"),
+            "1: 128 128 128 255 255 255");
+  EXPECT_EQ(pixels("P6 1 1 255\n\x01\x02\x03"), "1: 1 2 3");
+  EXPECT_EQ(load_picture(write("a.pnm", "P5 2 2 255\nabcd"), {7, 5}, {}).size, (Size{7, 5}));
+  for (const std::string text : {"P4\n2  # 32\xed", "P5 2 2 255\nabc", "P2 1 1 3 4", "P1 2 1 12",
+                                 "P3 1 1 255 1 2", "P5 0 1 9 ", "P5 1 1 0 a", "P5 1 1 65536 aa",
+                                 "P6 -1 1 255 aaa", "P5 99999999999 1 255 a", "P5 ", "P4 1"}) {
+    const std::string error = error_of("replace-image", write("bad.pnm", text));
+    EXPECT_NE(error.find("bad.pnm"), std::string::npos) << text << ": " << error;
+  }
+}
+
 // 40000x40000 pixels in a header.
 TEST_F(StrangeFiles, PicturesOfManyPixelsAreRefused) {
   const std::string file = write("wide.pnm", "P5 40000 40000 255\n" + std::string(40000, 'x'));
