@@ -113,23 +113,6 @@ TEST(BadInput, AnUnusualVideoMetaIsRead) {
   EXPECT_EQ(std::count(mask.begin() + 64, mask.end(), 255), 0);
 }
 
-// Without a critical of GStreamer's, which takes such a meta for the program's own fault.
-TEST(BadInput, AVideoMetaOfAnotherPictureIsRefused) {
-  const GLogLevelFlags fatal = g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL);
-  const std::tuple<GstVideoFormat, guint, guint> metas[] = {{GST_VIDEO_FORMAT_RGB, 64, 48},
-                                                            {GST_VIDEO_FORMAT_GRAY8, 63, 48},
-                                                            {GST_VIDEO_FORMAT_GRAY8, 64, 47}};
-  for (const auto& [format, width, height] : metas) {
-    Harness h("cclabel output=none");
-    h.video("GRAY8", 64, 48);
-    GstBuffer* buffer = Harness::buffer(std::vector<uint8_t>(64 * 48 * 3));
-    gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE, format, width, height);
-    EXPECT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_ERROR) << width << "x" << height;
-    EXPECT_NE(h.error_text().find("GstVideoMeta"), std::string::npos);
-  }
-  g_log_set_always_fatal(fatal);
-}
-
 TEST(BadInput, UnsupportedCapsAreRefused) {
   Harness h("cclabel");
   h.video("AYUV64", 64, 48);
