@@ -170,6 +170,8 @@ bool read(GstBuffer* buffer, Size size, Attached& attached) {
     attached.labels_size = from;
     gst_structure_get_int(structure, "labels-width", &attached.labels_size.width);
     gst_structure_get_int(structure, "labels-height", &attached.labels_size.height);
+    expects(attached.labels_size.width > 0 && attached.labels_size.height > 0,
+            "the attached label map has no size");
   }
   return true;
 }

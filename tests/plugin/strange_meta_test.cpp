@@ -95,5 +95,32 @@ TEST(StrangeMeta, LabelMapsThatBeginBetweenLabelsAreRefused) {
   }
 }
 
+// Sides whose product is as small as the map itself, and sides that no picture has.
+TEST(StrangeMeta, LabelMapsOfImpossibleSizesAreRefused) {
+  for (const char* line : {"regionoverlay style=outlines+fill", "cclabel source=mask output=mask",
+                           "graphcutbg source=mask", "cclabel source=mask process-scale=0.5",
+                           "slicsuperpixel output=overlay left=8"}) {
+    for (const auto& [width, height] : {std::pair{-1, -1},
+                                        {-kWidth, -kHeight},
+                                        {0, 0},
+                                        {0, kHeight},
+                                        {-1, 1},
+                                        {1, G_MININT},
+                                        {G_MAXINT, G_MAXINT}}) {
+      Harness h(line);
+      h.video("GRAY8", kWidth, kHeight);
+      GstBuffer* labels = gst_buffer_new_allocate(nullptr, kWidth * kHeight * 4, nullptr);
+      gst_buffer_memset(labels, 0, 1, kWidth * kHeight * 4);
+      GstBuffer* frame = frame_that_tells({3, 3, 9, 9}, kWidth, kHeight, labels);
+      gst_structure_set(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(frame, "regions")),
+                        "labels-width", G_TYPE_INT, width, "labels-height", G_TYPE_INT, height,
+                        nullptr);
+      const bool reads = !g_str_has_prefix(line, "slicsuperpixel");
+      EXPECT_EQ(gst_harness_push(h.get(), frame), reads ? GST_FLOW_ERROR : GST_FLOW_OK)
+          << line << " " << width << "x" << height;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace regions::test
