@@ -119,6 +119,11 @@ void add_regions(GstBuffer* buffer, const GstVideoInfo& info, Input& in) {
                       kKinds[kind], nullptr);
     gst_buffer_unref(labels);
     if (in.one_in(8)) set_text(s, "labels-format", in);
+    if (in.one_in(6)) {
+      const int across = side(width / 2), down = side(height / 2);
+      gst_structure_set(s, "labels-width", G_TYPE_INT, across, "labels-height", G_TYPE_INT, down,
+                        nullptr);
+    }
   }
   constexpr Entry kOthers[] = {
       {"labels-width", Type::integer}, {"labels-height", Type::integer}, {"slice", Type::integer},

@@ -104,7 +104,7 @@ std::string value_text(const Field& field, Input& in) {
 }
 
 Size picture_size(Input& in) {
-  const auto side = [&] { return in.one_in(24) ? in.below(400) + 1 : in.below(72) + 1; };
+  const auto side = [&] { return 1 + in.below(in.one_in(24) ? 400 : in.one_in(4) ? 96 : 33); };
   switch (in.below(24)) {
     case 22:
       return {1, 1 + in.below(700)};
