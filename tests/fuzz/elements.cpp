@@ -161,7 +161,7 @@ class Session {
     gst_segment_init(&segment, in.one_in(4) ? GST_FORMAT_BYTES : GST_FORMAT_TIME);
     if (in.one_in(4)) segment.rate = in.one_in(2) ? -1 : 0.5;
     if (in.one_in(2)) segment.start = in.word(5);
-    if (in.one_in(4)) segment.stop = segment.start + in.word(5);
+    if (in.one_in(4) || segment.rate < 0) segment.stop = segment.start + in.word(5);
     if (in.one_in(4)) segment.base = in.word(8);
     if (in.one_in(4)) segment.time = in.word(8);
     stage_.send(gst_event_new_segment(&segment));
