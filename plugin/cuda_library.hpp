@@ -17,9 +17,10 @@ struct CudaMemory {
 };
 
 inline constexpr const char* kCudaContextType = "gst.cuda.context";
-inline constexpr auto kMapCuda = static_cast<GstMapFlags>(GST_MAP_FLAG_LAST << 1);
+// Outside what the enumeration's own names span, which a constant expression may not be.
+inline const auto kMapCuda = static_cast<GstMapFlags>(GST_MAP_FLAG_LAST << 1);
 // Work on the memory's stream may still be under way. Since 1.24.
-inline constexpr auto kNeedSync = static_cast<GstMemoryFlags>(GST_MEMORY_FLAG_LAST << 2);
+inline const auto kNeedSync = static_cast<GstMemoryFlags>(GST_MEMORY_FLAG_LAST << 2);
 
 // Contexts are GstCudaContexts, streams GstCudaStreams.
 struct CudaLibrary {
