@@ -43,8 +43,13 @@ struct CellLanes {
     }
     std::memcpy(bases, from.base + at_column + dx, sizeof bases);
     for (int i = 0; i < kLanes; ++i) {
-      const Center center = {
-          {part[0][i], part[1][i], part[2][i]}, bases[i], part[3][i], part[4][i], true};
+      // What a lost cluster's memory holds may be too large to be scored.
+      const int kept = bases[i] == CellCenterRow::kLost ? 0 : -1;
+      const Center center = {{part[0][i] & kept, part[1][i] & kept, part[2][i] & kept},
+                             bases[i] & kept,
+                             part[3][i] & kept,
+                             part[4][i] & kept,
+                             true};
       const Candidate candidate = make(center, dx * grid.width, dy * grid.height);
       made[0][i] = candidate.base;
       made[1][i] = candidate.column;
