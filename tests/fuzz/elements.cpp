@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "core/cclabel.hpp"
 #include "core/graphcutbg.hpp"
@@ -28,7 +29,7 @@ const Element& kind_in(Input& in) {
   return kKinds[in.below(4)];
 }
 
-// Where properties that name files point: removed when the process ends.
+// Where properties that name files point: removed with it.
 class Folder {
  public:
   Folder() {
@@ -43,8 +44,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-std::string file_in(Input& in) {
-  static const Folder folder;
+std::string file_in(Input& in, const Folder& folder) {
   constexpr const char* kNames[] = {"model", "other-model", "picture"};
   if (in.one_in(8)) return "";
   const std::string path = folder.file(kNames[in.below(3)]);
@@ -97,7 +97,8 @@ class Session {
     const Field& field = in.one_of(in.one_in(4) ? fields_of(FilterSettings{}) : kinds_[at]->fields);
     const std::string name = field.name;
     if (name == "device" || name == "cuda-device-id") return;  // the machine's matter
-    const std::string text = field.kind == Kind::text ? file_in(in) : value_text(field, in);
+    const std::string text =
+        field.kind == Kind::text ? file_in(in, folder()) : value_text(field, in);
     gst_util_set_object_arg(G_OBJECT(stage_.element(at)), field.name, text.c_str());
     gchar* now = nullptr;
     GValue value = G_VALUE_INIT;
@@ -105,6 +106,10 @@ class Session {
     now = gst_value_serialize(&value);
     g_free(now);
     g_value_unset(&value);
+  }
+  const Folder& folder() {
+    if (!folder_) folder_.emplace();
+    return *folder_;
   }
   void send_caps(Input& in) {
     GstCaps* caps = caps_in(in, info_);
@@ -178,7 +183,7 @@ class Session {
       case 1:
         return stage_.send_upstream(gst_event_new_reconfigure());
       case 2:
-        return stage_.send_upstream(gst_event_new_latency(in.word(8)));
+        return stage_.send_upstream(gst_event_new_latency(in.word(7)));
       case 3: {
         const double x = place(), y = place();
         return stage_.send_upstream(gst_navigation_event_new_mouse_button_press(
@@ -227,6 +232,7 @@ class Session {
     if (!in.one_in(4)) stage_.to_state(GST_STATE_PLAYING);
   }
 
+  std::optional<Folder> folder_;  // outlives the elements
   Stage stage_;
   std::vector<const Element*> kinds_;
   GstVideoInfo info_ = {}, asked_ = {};

@@ -55,6 +55,7 @@ void Stage::connect(Input& in) {
 }
 
 void Stage::change_downstream(Input& in) {
+  const std::lock_guard lock(mutex_);
   gst_caps_replace(&takes_, nullptr);
   constexpr const char* kCaps[] = {"video/x-raw,format=GRAY8", "video/x-raw,format={RGBA,RGB}",
                                    "video/x-region-labels", "video/x-raw,width=32,height=32",
@@ -77,7 +78,7 @@ void Stage::to_state(GstState state) {
 
 void Stage::look_for_errors() {
   while (GstMessage* message = gst_bus_pop(bus_)) {
-    failed_ |= GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) failed_ = true;
     gst_message_unref(message);
   }
 }
@@ -115,12 +116,14 @@ GstFlowReturn Stage::take(GstPad* pad, GstObject*, GstBuffer* frame) {
     gst_buffer_unmap(frame, &map);
   }
   gst_buffer_unref(frame);
-  self.failed_ |= self.flow_ != GST_FLOW_OK;
-  return self.flow_;
+  const GstFlowReturn flow = self.flow_;
+  if (flow != GST_FLOW_OK) self.failed_ = true;
+  return flow;
 }
 
 gboolean Stage::answer(GstPad* pad, GstObject* parent, GstQuery* query) {
   auto& self = *static_cast<Stage*>(gst_pad_get_element_private(pad));
+  const std::lock_guard lock(self.mutex_);
   switch (GST_QUERY_TYPE(query)) {
     case GST_QUERY_CAPS: {
       GstCaps* filter = nullptr;

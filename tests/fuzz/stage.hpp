@@ -4,7 +4,8 @@
 
 #include <gst/video/video.h>
 
-#include <string>
+#include <atomic>
+#include <mutex>
 #include <vector>
 
 #include "tests/fuzz/input.hpp"
@@ -40,11 +41,13 @@ class Stage {
   std::vector<GstElement*> elements_;
   GstPad *source_, *sink_;
   GstBus* bus_;
+  std::mutex mutex_;          // guards what frames' own thread reads of downstream
   GstCaps* takes_ = nullptr;  // null: any
   guint pool_ = 0;            // buffers in the pool that is proposed; 0: none is
   bool knows_video_meta_ = true;
-  GstFlowReturn flow_ = GST_FLOW_OK;
-  bool failed_ = false;  // downstream has returned something else, or an error was posted
+  std::atomic<GstFlowReturn> flow_ = GST_FLOW_OK;
+  std::atomic<bool> failed_ =
+      false;  // downstream has returned something else, or an error was posted
 };
 
 }  // namespace regions::fuzz
