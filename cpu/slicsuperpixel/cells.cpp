@@ -127,7 +127,9 @@ CellCenterRow CellMemory::center_row(int which, int row, const SlicGrid& grid) c
 }
 
 size_t CellMemory::color_bytes(Size size) {
-  const auto most = [](int side, int slack) { return static_cast<size_t>(side + slack); };
+  const auto most = [](int side, int slack) {
+    return static_cast<size_t>(side) + static_cast<size_t>(slack);
+  };
   return 3 * most(size.width, (kCellBatch + 1) * kMostSmallCell) *
          most(size.height, kMostSmallCell);
 }
@@ -136,7 +138,7 @@ CellSumRow CellMemory::sum_row(int strip, int which, const SlicGrid& grid) const
   const size_t stride = cell_stride(grid.columns);
   CellSumRow result = {};
   for (size_t p = 0; p < CellSumRow::kParts; ++p) {
-    const auto row = static_cast<size_t>(strip * kStripRows + which);
+    const size_t row = static_cast<size_t>(strip) * kStripRows + static_cast<size_t>(which);
     result.part[p] = sums + (row * CellSumRow::kParts + p) * stride + kCellMargin;
   }
   return result;
