@@ -1,6 +1,6 @@
 // Pixels choose as SLICO does (core/slico.hpp). Squared distances are integers below 2^24, exact in
 // a float; their scores are rounded to integers before anything is added.
-#include "cpu/slicsuperpixel/cell_strips.hpp"
+#include "cpu/slicsuperpixel/by_lanes.hpp"
 
 namespace regions {
 namespace {
@@ -140,70 +140,25 @@ class AdaptiveStrip {
   Floats distance_ = {};
 };
 
-template <int kLanes>
-using Pixels = AdaptiveStrip<kLanes, AdaptiveCandidates>;
-template <int kLanes>
-using Cells = AdaptiveStrip<kLanes, AdaptiveCellCandidates<kLanes>>;
-
-using Codes = Image<uint8_t>;
-
-REGIONS_BY_16 void sum_by_16(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Pixels<16>>(in, row, choice, to);
-}
-REGIONS_BY_8 void sum_by_8(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Pixels<8>>(in, row, choice, to);
-}
-void sum_by_4(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Pixels<4>>(in, row, choice, to);
-}
-REGIONS_BY_16 void code_by_16(const AssignInput& in, int row, Codes codes) {
-  code_by<Pixels<16>>(in, row, codes);
-}
-REGIONS_BY_8 void code_by_8(const AssignInput& in, int row, Codes codes) {
-  code_by<Pixels<8>>(in, row, codes);
-}
-void code_by_4(const AssignInput& in, int row, Codes codes) { code_by<Pixels<4>>(in, row, codes); }
-
-REGIONS_BY_16 void sum_cells_by_16(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-  sum_cells_by<Cells<16>>(in, row, to);
-}
-REGIONS_BY_8 void sum_cells_by_8(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-  sum_cells_by<Cells<8>>(in, row, to);
-}
-void sum_cells_by_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-  sum_cells_by<Cells<4>>(in, row, to);
-}
-REGIONS_BY_16 void code_cells_by_16(const CellInput& in, int row, Codes codes) {
-  code_cells_by<Cells<16>>(in, row, codes);
-}
-REGIONS_BY_8 void code_cells_by_8(const CellInput& in, int row, Codes codes) {
-  code_cells_by<Cells<8>>(in, row, codes);
-}
-void code_cells_by_4(const CellInput& in, int row, Codes codes) {
-  code_cells_by<Cells<4>>(in, row, codes);
-}
+using Passes = ByLanes<AdaptiveStrip, AdaptiveCandidates, AdaptiveCellCandidates>;
 
 }  // namespace
 
 void sum_adaptive_clusters(const AssignInput& input, int row, RowChoice choice,
                            const RowSums& sums) {
-  static const auto run = for_machine(sum_by_16, sum_by_8, sum_by_4);
-  run(input, row, choice, sums);
+  Passes::sum(input, row, choice, sums);
 }
 
 void write_adaptive_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
-  static const auto run = for_machine(code_by_16, code_by_8, code_by_4);
-  run(input, row, codes);
+  Passes::code(input, row, codes);
 }
 
 void sum_adaptive_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
-  static const auto run = for_machine(sum_cells_by_16, sum_cells_by_8, sum_cells_by_4);
-  run(input, row, sums);
+  Passes::sum_cells(input, row, sums);
 }
 
 void write_adaptive_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
-  static const auto run = for_machine(code_cells_by_16, code_cells_by_8, code_cells_by_4);
-  run(input, row, codes);
+  Passes::code_cells(input, row, codes);
 }
 
 }  // namespace regions

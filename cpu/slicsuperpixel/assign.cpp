@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "cpu/slicsuperpixel/cell_strips.hpp"
+#include "cpu/slicsuperpixel/by_lanes.hpp"
 
 namespace regions {
 namespace {
@@ -139,73 +139,28 @@ class Strip {
   Slope increment_[kCandidates];  // from a row to the next that is chosen
 };
 
-template <int kLanes>
-using Pixels = Strip<kLanes, Candidates>;
-template <int kLanes>
-using Cells = Strip<kLanes, CellCandidates<kLanes>>;
-
-using Codes = Image<uint8_t>;
-
-REGIONS_BY_16 void sum_by_16(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Pixels<16>>(in, row, choice, to);
-}
-REGIONS_BY_8 void sum_by_8(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Pixels<8>>(in, row, choice, to);
-}
-void sum_by_4(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-  sum_by<Pixels<4>>(in, row, choice, to);
-}
-REGIONS_BY_16 void code_by_16(const AssignInput& in, int row, Codes codes) {
-  code_by<Pixels<16>>(in, row, codes);
-}
-REGIONS_BY_8 void code_by_8(const AssignInput& in, int row, Codes codes) {
-  code_by<Pixels<8>>(in, row, codes);
-}
-void code_by_4(const AssignInput& in, int row, Codes codes) { code_by<Pixels<4>>(in, row, codes); }
-
-REGIONS_BY_16 void sum_cells_by_16(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-  sum_cells_by<Cells<16>>(in, row, to);
-}
-REGIONS_BY_8 void sum_cells_by_8(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-  sum_cells_by<Cells<8>>(in, row, to);
-}
-void sum_cells_by_4(const CellInput& in, int row, const CellSumRow (&to)[3]) {
-  sum_cells_by<Cells<4>>(in, row, to);
-}
-REGIONS_BY_16 void code_cells_by_16(const CellInput& in, int row, Codes codes) {
-  code_cells_by<Cells<16>>(in, row, codes);
-}
-REGIONS_BY_8 void code_cells_by_8(const CellInput& in, int row, Codes codes) {
-  code_cells_by<Cells<8>>(in, row, codes);
-}
-void code_cells_by_4(const CellInput& in, int row, Codes codes) {
-  code_cells_by<Cells<4>>(in, row, codes);
-}
+using Passes = ByLanes<Strip, Candidates, CellCandidates>;
 
 }  // namespace
 
 void sum_clusters(const AssignInput& input, int row, RowChoice choice, const RowSums& sums) {
-  static const auto run = for_machine(sum_by_16, sum_by_8, sum_by_4);
   if (input.colors_of) return sum_adaptive_clusters(input, row, choice, sums);
-  run(input, row, choice, sums);
+  Passes::sum(input, row, choice, sums);
 }
 
 void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
-  static const auto run = for_machine(code_by_16, code_by_8, code_by_4);
   if (input.colors_of) return write_adaptive_codes(input, row, codes);
-  run(input, row, codes);
+  Passes::code(input, row, codes);
 }
 
 void sum_cells(const CellInput& input, int row, const CellSumRow (&sums)[3]) {
-  static const auto run = for_machine(sum_cells_by_16, sum_cells_by_8, sum_cells_by_4);
   if (input.adapts()) return sum_adaptive_cells(input, row, sums);
-  run(input, row, sums);
+  Passes::sum_cells(input, row, sums);
 }
 
 void write_cell_codes(const CellInput& input, int row, Image<uint8_t> codes) {
-  static const auto run = for_machine(code_cells_by_16, code_cells_by_8, code_cells_by_4);
   if (input.adapts()) return write_adaptive_cell_codes(input, row, codes);
-  run(input, row, codes);
+  Passes::code_cells(input, row, codes);
 }
 
 }  // namespace regions
