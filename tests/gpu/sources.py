@@ -9,7 +9,8 @@ import os
 import re
 import sys
 
-# What decides the result of tests/gpu/suite. The record itself is not among it.
+# What decides the result of tests/gpu/suite, with the project's own build files. The record itself is
+# not among it.
 FOLDERS = ("core", "gpu", "plugin", "tests/gpu", "bench")
 BUILD_FILES = ("meson.build", "meson_options.txt")
 # These only describe figures that were taken before.
@@ -33,7 +34,7 @@ def recorded(root):
         for name in files:
             path = os.path.relpath(os.path.join(folder, name), root)
             inside = path.startswith(tuple(f + "/" for f in FOLDERS))
-            if (inside or name in BUILD_FILES) and not path.startswith(REPORT_ONLY):
+            if (inside or path in BUILD_FILES) and not path.startswith(REPORT_ONLY):
                 paths.append(path)
     hashes = {}
     for path in sorted(paths):
