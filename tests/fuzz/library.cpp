@@ -202,10 +202,17 @@ struct Close {
 };
 using FilterPtr = std::unique_ptr<RegionsFilter, Close>;
 
-// One filter, or two with different numbers of threads that must give the same.
+bool has_gpu() {
+  static const bool has = FilterPtr(regions_open("cclabel", "cuda", 1)) != nullptr;
+  return has;
+}
+
+// One filter, or two with different numbers of threads that must give the same; where there is a
+// GPU, always two, of which it is one.
 class Session {
  public:
-  explicit Session(Input& in) : algorithm_(algorithm_in(in)), has_twin_(in.one_in(16)) {
+  explicit Session(Input& in)
+      : algorithm_(algorithm_in(in)), has_twin_(in.one_in(16) || has_gpu()) {
     filter_.reset(regions_open(algorithm_.name, "cpu", 1));
     if (has_twin_) twin_.reset(regions_open(algorithm_.name, "auto", 2 + in.below(3)));
     shape_ = shape_in(algorithm_, in);
