@@ -48,8 +48,12 @@ struct Code {
   gint code;
 };
 
+bool is_from_new(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+}
+
 Code code_of(const std::exception& error) {
-  if (dynamic_cast<const MemoryError*>(&error)) {
+  if (dynamic_cast<const MemoryError*>(&error) || is_from_new(error)) {
     return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT};
   }
   if (dynamic_cast<const DeviceError*>(&error)) {
@@ -73,7 +77,8 @@ Code code_of(const std::exception& error) {
 void FilterStream::report(const std::exception& error) {
   const auto [domain, code] = code_of(error);
   gst_element_message_full(GST_ELEMENT(element_), GST_MESSAGE_ERROR, domain, code,
-                           g_strdup(error.what()), nullptr, __FILE__, GST_FUNCTION, __LINE__);
+                           g_strdup(is_from_new(error) ? "no memory" : error.what()), nullptr,
+                           __FILE__, GST_FUNCTION, __LINE__);
 }
 
 void FilterStream::refuse(const char* property, const std::exception& error) {

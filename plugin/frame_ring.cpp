@@ -4,7 +4,27 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.hpp"
+
 namespace regions {
+namespace {
+
+// Where GStreamer gets no thread for a task, it keeps the task for when a thread is free, which may
+// be never or after the ring's end: so the pad lets go of it, stopped.
+bool starts_task(GstPad* pad, GstTaskFunction run, gpointer ring) {
+  if (gst_pad_start_task(pad, run, ring, nullptr)) return true;
+  GST_OBJECT_LOCK(pad);
+  GstTask* task = std::exchange(GST_PAD_TASK(pad), nullptr);
+  GST_OBJECT_UNLOCK(pad);
+  if (!task) return false;
+  gst_task_stop(task);
+  gst_task_set_enter_callback(task, nullptr, nullptr, nullptr);
+  gst_task_set_leave_callback(task, nullptr, nullptr, nullptr);
+  gst_object_unref(task);
+  return false;
+}
+
+}  // namespace
 
 FrameRing::FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Callbacks callbacks)
     : pad_(source_pad), setup_(setup), callbacks_(std::move(callbacks)) {
@@ -79,7 +99,19 @@ GstFlowReturn FrameRing::take_in(GstBuffer* input, GstBuffer* output, Way way,
 
 GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock) {
   filling_ = false;
+  const bool first = !std::exchange(running_, true);
   lock.unlock();
+  if (first && !starts_task(pad_, run, this)) {
+    {
+      const Backend::Entry entry(*setup_.backend);
+      filled.discard();
+    }
+    lock.lock();
+    running_ = false;
+    lock.unlock();
+    callbacks_.failed(DeviceError("the system gives no thread that pushes frames"));
+    return GST_FLOW_ERROR;
+  }
   try {
     const Backend::Entry entry(*setup_.backend);
     filled.begin();
@@ -90,10 +122,8 @@ GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& 
 
   lock.lock();
   ++in_flight_;
-  const bool first = !std::exchange(running_, true);
   lock.unlock();
   begun_.notify_one();
-  if (first) gst_pad_start_task(pad_, run, this, nullptr);
   return GST_FLOW_OK;
 }
 
