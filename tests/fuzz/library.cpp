@@ -236,7 +236,8 @@ class Session {
   void set(Input& in) {
     const Field& field = in.one_of(algorithm_.fields);
     const std::string name = field.name, value = value_text(field, in);
-    if (has_twin_ && name == "time-budget") return;  // results depend on the clock
+    // Results depend on the clock; some methods are the GPU's alone.
+    if (has_twin_ && (name == "time-budget" || name == "method")) return;
     const RegionsStatus status = regions_set(filter_.get(), name.c_str(), value.c_str());
     require(status == REGIONS_OK || status == REGIONS_ERROR_INPUT, regions_error());
     require(regions_get(filter_.get(), name.c_str()) != nullptr, "a property cannot be read");
