@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/faults.hpp"
 #include "core/packed.hpp"
 #include "cpu/backend.hpp"
 #if REGIONS_CUDA
@@ -153,6 +154,7 @@ Filter::Filter(const std::string& algorithm, const std::string& device, int thre
     : backend_(open_backend(device, threads)),
       runner_(make_runner(algorithm, backend_)),
       device_(backend_->description()) {
+  want_faults_of_environment();
   const Backend::Entry entry(*backend_);
   queue_ = backend_->make_queue();
 }

@@ -23,7 +23,7 @@ class Runner {
   virtual Gives gives() const = 0;
   virtual std::span<const Field> fields() const = 0;
   virtual Value get(const Field& field) const = 0;
-  // Live fields take effect at the next enqueue(), others at the next configure().
+  // Live fields take effect at the next enqueue(); others need a configure() before it.
   virtual void set(const Field& field, std::string_view text) = 0;
   // Fills in what the parameters say of `setup`, then configures.
   virtual void configure(Setup& setup) = 0;
@@ -41,45 +41,43 @@ class RunnerOf final : public Runner {
       : algorithm_(std::move(algorithm)), gives_(gives) {}
   Gives gives() const override { return gives_; }
   std::span<const Field> fields() const override { return fields_of(P{}); }
-  Value get(const Field& field) const override { return field.get(&wanted_); }
+  Value get(const Field& field) const override { return field.get(&params_); }
   void set(const Field& field, std::string_view text) override {
     expects(field.kind != Kind::text,
             std::string(field.name) + " names a file, which the elements read, not the library");
-    assign_text(field, &wanted_, text);
-    if (field.live()) field.set(&used_, field.get(&wanted_));
+    assign_text(field, &params_, text);
   }
   void configure(Setup& setup) override {
-    used_ = wanted_;
-    if constexpr (requires { used_.max_regions; }) {
-      setup.max_regions = static_cast<uint32_t>(used_.max_regions);
+    if constexpr (requires { params_.max_regions; }) {
+      setup.max_regions = static_cast<uint32_t>(params_.max_regions);
     }
-    if constexpr (requires { used_.sliding; }) {
+    if constexpr (requires { params_.sliding; }) {
       expects(
-          used_.depth == 1 || used_.sliding,
+          params_.depth == 1 || params_.sliding,
           "the library takes single pictures: depth needs sliding=true, volumes that leave when "
           "they are full are for the element");
-      setup.depth = static_cast<int>(used_.depth);
-      setup.slides = used_.sliding;
-      setup.tracks = used_.track || used_.sliding;
+      setup.depth = static_cast<int>(params_.depth);
+      setup.slides = params_.sliding;
+      setup.tracks = params_.track || params_.sliding;
     }
-    if constexpr (requires { used_.thresholds; }) {
-      expects(used_.thresholds.count == 0, "lists of thresholds are for the element");
+    if constexpr (requires { params_.thresholds; }) {
+      expects(params_.thresholds.count == 0, "lists of thresholds are for the element");
     }
-    expects_output(setup, output_of(used_));
+    expects_output(setup, output_of(params_));
     out_ = setup.out;
-    algorithm_->prepare(used_);
+    algorithm_->prepare(params_);
     algorithm_->configure(setup);
   }
-  void enqueue(const Job& job, Queue& queue) override { algorithm_->enqueue(job, used_, queue); }
+  void enqueue(const Job& job, Queue& queue) override { algorithm_->enqueue(job, params_, queue); }
   void judge(uint32_t total) const override {
-    if constexpr (requires { verdict_of(used_, total, out_); }) verdict_of(used_, total, out_);
+    if constexpr (requires { verdict_of(params_, total, out_); }) verdict_of(params_, total, out_);
   }
   void reset() override { algorithm_->reset(); }
 
  private:
   const std::unique_ptr<Algorithm<P>> algorithm_;
   const Gives gives_;
-  P wanted_, used_;
+  P params_;
   Layout out_;  // unless the output is none
 };
 
