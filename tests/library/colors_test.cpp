@@ -87,8 +87,8 @@ Filter painter() {
   return filter;
 }
 
-void expect_color(const Plain& plain, const Named& how, const std::string& where) {
-  const std::array<double, 3> expected = yuv_of(track_color(kTrack), how, plain.depth());
+void expect_color(const Plain& plain, Rgb rgb, const Named& how, const std::string& where) {
+  const std::array<double, 3> expected = yuv_of(rgb, how, plain.depth());
   for (int c = 0; c < 3; ++c) {
     EXPECT_NEAR(plain.sample(c, 12, 12), expected[static_cast<size_t>(c)],
                 plain.depth() == 10 ? 4 : 1)
@@ -103,7 +103,7 @@ TEST(LibraryColors, DrawingSpeaksThePicturesYuv) {
                                    PixelFormat::yuy2, PixelFormat::uyvy}) {
     for (const Named& how : kColors) {
       expect_color(
-          drawn(filter, format, kSide, how.color), how,
+          drawn(filter, format, kSide, how.color), track_color(kTrack), how,
           std::string(name_of(format)) + " with RegionsColor " + std::to_string(how.color));
     }
   }
@@ -113,8 +113,31 @@ TEST(LibraryColors, TheDefaultGoesByTheRows) {
   const Filter filter = painter();
   for (const auto& [height, how] : {std::pair(32, kColors[0]), std::pair(719, kColors[0]),
                                     std::pair(720, kColors[1]), std::pair(721, kColors[1])}) {
-    expect_color(drawn(filter, PixelFormat::yuy2, height, REGIONS_COLOR_DEFAULT), how,
-                 std::to_string(height) + " rows");
+    expect_color(drawn(filter, PixelFormat::yuy2, height, REGIONS_COLOR_DEFAULT),
+                 track_color(kTrack), how, std::to_string(height) + " rows");
+  }
+}
+
+// All is foreground, and its tint is opaque.
+TEST(LibraryColors, TintsSpeakThePicturesYuv) {
+  const Filter filter = open("graphcutbg");
+  for (const auto& [name, value] :
+       {std::pair("source", "mask"), std::pair("opacity", "1"), std::pair("color", "0xFFC86420")}) {
+    ASSERT_EQ(regions_set(filter.get(), name, value), REGIONS_OK) << regions_error();
+  }
+  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::uyvy}) {
+    for (const Named& how : kColors) {
+      Plain plain(format, kSide, 40);
+      Plain mask(PixelFormat::gray8, kSide, 255);
+      RegionsFrame frame = REGIONS_FRAME_INIT;
+      plain.get().color = how.color;
+      frame.in = frame.out = plain.get();
+      frame.mask = mask.get();
+      ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
+      expect_color(
+          plain, {0xC8, 0x64, 0x20}, how,
+          std::string(name_of(format)) + " with RegionsColor " + std::to_string(how.color));
+    }
   }
 }
 

@@ -123,6 +123,34 @@ void join_windows(const Filter& filter) {
 
 TEST(Library, WindowsJoinWhatWasJoined) { join_windows(open("cclabel")); }
 
+// The same of masks, which come with some of the frames.
+TEST(Library, WindowsOfMasks) {
+  const Filter filter = open("cclabel");
+  for (const auto& [name, value] :
+       {std::pair("output", "none"), std::pair("depth", "2"), std::pair("connectivity", "26"),
+        std::pair("sliding", "true"), std::pair("source", "mask")}) {
+    ASSERT_EQ(regions_set(filter.get(), name, value), REGIONS_OK);
+  }
+  Labelled l;
+  std::vector<uint8_t> mask = rectangles(), dark(l.in.size(), 20);
+  for (uint8_t& value : mask) value = value > 20;
+  l.frame.in = picture("GRAY8", dark);
+  const std::vector<uint8_t> both = mask;
+  std::vector<uint8_t> wide(mask.size());  // a bar over both
+  for (size_t i = 0; i < wide.size(); ++i)
+    wide[i] = both[i] || (i / kWidth == 5) || i / kWidth == 12;
+  for (size_t y = 5; y < 13; ++y) wide[y * kWidth] = 1;
+  const auto show = [&](std::vector<uint8_t>& shown) {
+    l.frame.mask = picture("GRAY8", shown);
+    EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
+    return l.frame.total;
+  };
+  EXPECT_EQ(show(mask), 2u);
+  EXPECT_EQ(show(wide), 1u);
+  EXPECT_EQ(show(mask), 1u) << "as long as the window holds the bar";
+  EXPECT_EQ(show(mask), 2u);
+}
+
 TEST(Library, WindowsJoinWhatWasJoinedOnCuda) {
   const Filter filter(regions_open("cclabel", "cuda", 0));
   if (!filter) GTEST_SKIP() << "no CUDA device: " << regions_error();

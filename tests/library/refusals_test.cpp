@@ -28,12 +28,11 @@ TEST(LibraryRefusals, OpeningNamesWhatIsWrong) {
     expect_open_refused("cclabel", device, 1,
                         ("no device is called '" + std::string(device) + "'").c_str());
   }
-  // A name that may be one of a device.
+  // A name that may be one of a device: what refuses it speaks of CUDA.
   for (const char* device : {"cuda:255", "cuda:0", "cuda"}) {
     const Filter filter(regions_open("cclabel", device, 1));
     if (!filter) {
-      EXPECT_EQ(std::string(regions_error()).find("no device is called"), std::string::npos)
-          << device;
+      EXPECT_NE(std::string(regions_error()).find("CUDA"), std::string::npos) << device;
     }
   }
 }

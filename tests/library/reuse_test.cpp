@@ -242,10 +242,10 @@ TEST(LibraryReuse, TracksLiveUntilTheFilterBeginsAnew) {
 // A 64-bit build may reserve 17 GB that are not there; a limit stands in for a small machine.
 class LittleMemory {
  public:
-  LittleMemory() {
+  explicit LittleMemory(rlim_t bytes) {
     getrlimit(RLIMIT_AS, &before_);
     rlimit little = before_;
-    little.rlim_cur = std::min<rlim_t>(before_.rlim_max, rlim_t{3} << 30);
+    little.rlim_cur = std::min(before_.rlim_max, bytes);
     setrlimit(RLIMIT_AS, &little);
   }
   ~LittleMemory() { setrlimit(RLIMIT_AS, &before_); }
@@ -265,7 +265,7 @@ TEST(LibraryReuse, MemoryThatRunsOutIsNamed) {
   Labelled l;
   ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
   {
-    const LittleMemory limit;
+    const LittleMemory limit(rlim_t{3} << 30);
     RegionsFrame large = REGIONS_FRAME_INIT;
     large.in = l.frame.in;
     large.in.width = large.in.height = large.in.pitch[0] = 65535;  // refused before it is read
@@ -276,17 +276,21 @@ TEST(LibraryReuse, MemoryThatRunsOutIsNamed) {
     EXPECT_EQ(l.frame.total, 2u);
   }
   // What the C++ library cannot take is told, too.
-  std::string name(size_t{200} << 20, 'x');
-  rlimit before;
-  getrlimit(RLIMIT_AS, &before);
-  rlimit none = before;
-  none.rlim_cur = 1 << 20;
-  setrlimit(RLIMIT_AS, &none);
-  const RegionsStatus status = regions_set(filter.get(), name.c_str(), "1");
-  const std::string text = regions_error();
-  setrlimit(RLIMIT_AS, &before);
-  EXPECT_EQ(status, REGIONS_ERROR_MEMORY) << text.substr(0, 80);
-  EXPECT_EQ(text, "no memory");
+  const std::string name(size_t{200} << 20, 'x');
+  RegionsStatus status = REGIONS_OK;
+  {
+    const LittleMemory limit(1 << 20);
+    status = regions_set(filter.get(), name.c_str(), "1");
+  }
+  EXPECT_EQ(status, REGIONS_ERROR_MEMORY);
+  EXPECT_STREQ(regions_error(), "no memory");
+  RegionsFilter* none = nullptr;
+  {
+    const LittleMemory limit(1 << 20);
+    none = regions_open("cclabel", "cpu", 500);  // threads need stacks
+  }
+  EXPECT_EQ(none, nullptr);
+  EXPECT_STREQ(regions_error(), "Resource temporarily unavailable");
 }
 
 // What a filter is opened with holds for all.

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+"""files.py and screen.py: which inputs can be read, outputs that are whole or not there, and what is said."""
+
+import io
+import os
+import stat
+import unittest
+import unittest.mock
+
+import inside
+import files
+import screen
+
+
+class Files(inside.Case):
+    def test_inputs_that_cannot_be_read(self):
+        (self.folder / "empty").write_bytes(b"")
+        (self.folder / "one").write_bytes(b"x")
+        os.mkfifo(self.folder / "pipe")
+        (self.folder / "link").symlink_to("one")
+        (self.folder / "lost").symlink_to("nothing")
+        for name, why in (("empty", "the file is empty"), ("one", None), ("link", None),
+                          ("pipe", "cannot be read: it is no regular file"),
+                          ("lost", "cannot be read: No such file or directory"),
+                          ("missing", "cannot be read: No such file or directory"),
+                          ("", "cannot be read: Is a directory"), ("one/more", "cannot be read: Not a directory")):
+            self.assertEqual(files.unreadable(self.folder / name), why, name)
+
+    def test_what_a_terminal_obeys_is_escaped(self):
+        for text, shown in (("", ""), ("plain é 漢.mp4", "plain é 漢.mp4"), ("a\nb", "a\\nb"),
+                            ("\x1b[31m", "\\x1b[31m"), ("\udcff", "\\udcff"), ("tab\t", "tab\\t"),
+                            ("\u202e", "\\u202e"), ("'\"\\", "'\"\\")):
+            self.assertEqual(files.printable(text), shown)
+
+    def mode(self, path):
+        return stat.S_IMODE(os.stat(path).st_mode)
+
+    def test_an_output_has_its_name_when_it_is_whole(self):
+        path = self.folder / "out.mp4"
+        path.write_text("earlier")
+        mask = os.umask(0o026)
+        self.addCleanup(os.umask, mask)
+        with files.Output(str(path)) as output:
+            part, = set(self.files()) - {"out.mp4"}
+            self.assertRegex(part, r"^\.regions-.+\.part$")
+            self.assertEqual(output.part, str(self.folder / part))
+            self.assertEqual(output.path, str(path))
+            self.assertEqual(self.mode(output.part), 0o640)
+            self.assertEqual(os.umask(0o026), 0o026, "is as it was")
+            os.write(output.fd, b"one ")
+            with open(output.descriptor, "ab") as file:
+                file.write(b"two")
+            self.assertEqual(path.read_text(), "earlier")
+            steps = []
+            self.replace(os, "fsync", lambda fd: steps.append(fd))
+            replace = os.replace
+            self.replace(os, "replace", lambda *names: (steps.append(names), replace(*names)))
+            output.keep()
+            self.assertEqual(steps, [output.fd, (str(self.folder / part), str(path))],
+                             "it is on the disk before it has its name")
+            self.assertIsNone(output.part)
+        self.assertEqual((path.read_text(), self.files()), ("one two", ["out.mp4"]))
+        with self.assertRaises(OSError):
+            os.fstat(output.fd)
+
+    def test_an_output_that_is_not_kept_leaves_nothing(self):
+        path = self.folder / "out.mp4"
+        path.write_text("earlier")
+        for end in (None, ValueError):
+            with self.assertRaises(ValueError) if end else unittest.mock.MagicMock():
+                with files.Output(str(path)) as output:
+                    os.write(output.fd, b"half")
+                    if end:
+                        raise end
+            self.assertEqual((path.read_text(), self.files()), ("earlier", ["out.mp4"]))
+            with self.assertRaises(OSError):
+                os.fstat(output.fd)
+        with files.Output(str(path)) as output:  # removed by another program
+            os.remove(output.part)
+        self.assertEqual(self.files(), ["out.mp4"])
+
+    def test_outputs_that_cannot_be(self):
+        os.mkfifo(self.folder / "pipe")
+        for name, number, why in ((self.folder, 0, f"cannot write {self.folder}: it is there, and no regular file"),
+                                  (self.folder / "pipe", 0,
+                                   f"cannot write {self.folder / 'pipe'}: it is there, and no regular file"),
+                                  (self.folder / "no" / "out", 2,
+                                   f"cannot write into {self.folder / 'no'}: No such file or directory")):
+            with self.assertRaises(OSError) as refused:
+                files.Output(str(name))
+            self.assertEqual((refused.exception.errno, refused.exception.strerror), (number, why))
+        self.assertEqual(self.files(), ["pipe"])
+
+    def test_a_name_alone_is_in_the_working_folder(self):
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        with files.Output("out") as output:
+            self.assertEqual(os.path.dirname(output.part), str(self.folder))
+            output.keep()
+        self.assertEqual(self.files(), ["out"])
+
+    def test_standard_output_is_kept_as_it_is(self):
+        with files.StandardOutput() as output:
+            output.keep()
+            self.assertEqual((output.fd, output.part, output.path), (1, None, "standard output"))
+        os.fstat(1)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Screens(inside.Case):
+    def screen(self, out):
+        self.out, self.err = out, io.StringIO()
+        for name, stream in (("stdout", self.out), ("stderr", self.err)):
+            self.replace(screen.sys, name, stream)
+        return screen.Screen("program")
+
+    def said(self):
+        texts = [stream.getvalue() for stream in (self.out, self.err)]
+        for stream in (self.out, self.err):
+            stream.seek(0)
+            stream.truncate()
+        return texts
+
+    def test_clock(self):
+        for seconds, text in ((0, "0:00"), (1, "0:01"), (59.4, "0:59"), (59.6, "1:00"), (61, "1:01"), (600, "10:00"),
+                              (3599, "59:59"), (3600, "1:00:00"), (3661, "1:01:01"), (86399, "23:59:59")):
+            self.assertEqual(screen.clock(seconds), text)
+
+    def test_sentences(self):
+        told = self.screen(io.StringIO())
+        told.hear("in\n", {"note": "odd"})
+        self.assertEqual(self.said(), ["", "in\\n: note: odd\n"])
+        told.hear("in", {"problem": "bad\x1b"})
+        self.assertEqual(self.said(), ["", "program: in: bad\\x1b\n"])
+        told.hear("in", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["a.mp4", "b\n"])
+        self.assertEqual(self.said(), ["in: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote a.mp4,"
+                                       " b\\n\n", ""])
+        told.hear("in", {"part": "x"})
+        self.assertEqual(self.said(), ["", ""])
+
+    def test_progress_in_lines(self):
+        told = self.screen(io.StringIO())
+        now = self.replace(screen.time, "monotonic", unittest.mock.Mock())
+        for at, said, text in (
+                (100, (10, 40, 5.0), "in\\n: frame 10 of about 40, 25 %, 5 frames/s, 0:06 left\n"),
+                (104.9, (20, 40, 5.0), ""),
+                (105, (39, 40, 0.4), "in\\n: frame 39 of about 40, 97 %, 0 frames/s, 0:02 left\n"),
+                (110, (7, 0, 5.0), "in\\n: frame 7, 5 frames/s\n"),
+                (115, (0, 40, 0.0), "in\\n: frame 0 of about 40, 0 %, 0 frames/s\n"),
+                (120, (1, 1, 1.0), "in\\n: frame 1 of about 1, 100 %, 1 frames/s, 0:00 left\n")):
+            now.return_value = at
+            told.hear("/folder/in\n", {"progress": dict(zip(("frame", "of", "rate"), said))})
+            self.assertEqual(self.said(), [text, ""])
+        now.return_value = 121
+        told.hear("other", {"progress": {"frame": 1, "of": 0, "rate": 2}})
+        self.assertEqual(self.said()[0], "other: frame 1, 2 frames/s\n", "each input has its own time")
+
+    def test_progress_on_a_terminal(self):
+        told = self.screen(Terminal())
+        self.replace(screen.shutil, "get_terminal_size", lambda: os.terminal_size((40, 24)))
+        told.line("hello")
+        self.assertEqual(self.said(), ["\r\033[Khello\n", ""])
+        told.hear("a", {"progress": {"frame": 1, "of": 0, "rate": 2}})
+        self.assertEqual(self.said()[0], "\r\033[Ka: frame 1, 2 frames/s")
+        told.hear("b", {"progress": {"frame": 3, "of": 0, "rate": 4}})
+        self.assertEqual(self.said()[0], "\r\033[K" + "a: frame 1, 2 frames/s | b: frame 3, 4 frames/s"[:39])
+        told.hear("a", {"note": "odd"})  # above the progress, which stays
+        self.assertEqual(self.said(), ["\r\033[K\r\033[K" + "a: frame 1, 2 frames/s | b: frame 3, 4 frames/s"[:39],
+                                       "a: note: odd\n"])
+        told.hear("a", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["o"])
+        self.assertEqual(self.said()[0], "\r\033[Ka: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote o\n"
+                         "\r\033[Kb: frame 3, 4 frames/s")
+        told.forget("b")
+        told.forget("b")
+        told.draw()
+        self.assertEqual(self.said(), ["", ""])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

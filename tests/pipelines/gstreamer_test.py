@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+"""gstreamer.py: how programs read the metadata, and what they make of messages and of their own faults."""
+
+import struct
+import sys
+import unittest
+import unittest.mock
+
+import inside
+import gstreamer
+from gstreamer import GLib, Gst
+
+
+def buffers(line):
+    """The buffers of a pipeline that ends by itself."""
+    pipeline = Gst.parse_launch(line + " ! appsink name=frames sync=false")
+    pipeline.set_state(Gst.State.PLAYING)
+    frames, found = pipeline.get_by_name("frames"), []
+    while sample := frames.emit("pull-sample"):
+        found.append(sample.get_buffer())
+    pipeline.set_state(Gst.State.NULL)
+    return found
+
+
+SOURCE = "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=GRAY8,width=64,height=48"
+
+
+class Metadata(inside.Case):
+    def test_a_table_of_regions(self):
+        buffer, = buffers(SOURCE + " ! cclabel output=none attach-runs=true attach-labels=always")
+        table = gstreamer.regions_table(buffer)
+        self.assertEqual(gstreamer.regions_total(buffer), table["regions-total"])
+        self.assertEqual(len(table["regions"]), table["regions-total"])
+        self.assertGreater(table["regions-total"], 0)
+        self.assertEqual((table["width"], table["height"]), (64, 48))
+        for hidden in ("labels", "labels-format", "labels-width", "labels-height", "adjacency"):
+            self.assertNotIn(hidden, table)
+        for region in table["regions"]:
+            self.assertLessEqual({"id", "track", "x", "y", "width", "height", "area", "cx", "cy"}, set(region))
+            runs = [run for run in table["runs"] if run[0] == region["id"]]
+            self.assertEqual(sum(width for *_, width in runs), region["area"])
+            self.assertEqual(min(x for _, x, *_ in runs), region["x"])
+            self.assertEqual(min(y for _, _, y, _ in runs), region["y"])
+
+    def test_a_table_of_superpixels(self):
+        buffer, = buffers(SOURCE + " ! slicsuperpixel output=none region-size=16 attach-adjacency=true")
+        table = gstreamer.regions_table(buffer)
+        ids = {region["id"] for region in table["regions"]}
+        self.assertGreater(len(table["adjacency"]), 3)
+        for pair in table["adjacency"]:
+            self.assertEqual(len(pair), 3)
+            self.assertLess(pair[0], pair[1])
+            self.assertLessEqual({*pair[:2]}, ids)
+            self.assertTrue(1 <= pair[2] <= 64, pair)
+        self.assertNotIn("runs", table)
+
+    def test_frames_without_metadata(self):
+        buffer, = buffers(SOURCE)
+        self.assertEqual(gstreamer.regions_total(buffer), 0)
+        self.assertIsNone(gstreamer.regions_table(buffer))
+
+    def test_fields(self):
+        structure = Gst.Structure.new_from_string("x, a=(int)1, b=(string)two, c=(double)0.5;")
+        self.assertEqual(gstreamer.fields(structure), {"a": 1, "b": "two", "c": 0.5})
+        self.assertEqual(gstreamer.fields(structure, ("a", "c")), {"b": "two"})
+
+    def test_lists_are_read_number_by_number(self):
+        """Least byte first, whatever machine reads them."""
+        packed = Gst.Buffer.new_wrapped(struct.pack("<8I", 1, 2, 3, 4, 5, 6, 7, 1 << 31))
+
+        class Structure:
+            values = {"regions": [], "runs": packed}
+
+            def n_fields(self):
+                return len(self.values)
+
+            def nth_field_name(self, i):
+                return list(self.values)[i]
+
+            def get_value(self, name):
+                return self.values[name]
+
+            def has_field(self, name):
+                return name in self.values
+
+        class Buffer:
+            def get_custom_meta(self, name):
+                return self if name == "regions" else None
+
+            def get_structure(self):
+                return Structure()
+
+        self.assertEqual(gstreamer.regions_table(Buffer()), {"runs": [[1, 2, 3, 4], [5, 6, 7, 1 << 31]], "regions": []})
+
+
+class Messages(inside.Case):
+    def error(self, domain, code, detail="detail", source=None):
+        error = GLib.Error.new_literal(domain.quark(), "what happened", code)
+        return Gst.Message.new_error(source or Gst.ElementFactory.make("identity"), error, detail)
+
+    def test_texts_of_errors(self):
+        for detail, text in ((None, "what happened"), ("", "what happened"), ("one line", "what happened"),
+                             ("file.c(7): f (): /a/b:\nthe cause", "what happened (the cause)"),
+                             ("a\nb\nc", "what happened (c)")):
+            message = self.error(Gst.ResourceError, Gst.ResourceError.READ, detail or "")
+            if detail is None:
+                message = unittest.mock.Mock(parse_error=lambda told=message.parse_error()[0]: (told, None))
+            self.assertEqual(gstreamer.error_text(message), text)
+
+    def test_which_errors_are_of_the_content(self):
+        decoder = Gst.Bin.new("decoder")
+        inner, outer = Gst.ElementFactory.make("identity"), Gst.ElementFactory.make("identity")
+        decoder.add(inner)
+        for domain, code, source, expected in (
+                (Gst.StreamError, Gst.StreamError.DECODE, inner, True),
+                (Gst.CoreError, Gst.CoreError.MISSING_PLUGIN, inner, True),
+                (Gst.ResourceError, Gst.ResourceError.READ, inner, False),
+                (Gst.LibraryError, Gst.LibraryError.INIT, inner, False),
+                (Gst.StreamError, Gst.StreamError.DECODE, outer, False),
+                (Gst.CoreError, Gst.CoreError.NEGOTIATION, outer, False)):
+            message = self.error(domain, code, source=source)
+            self.assertIs(gstreamer.undecodable(message, decoder), expected, (domain, source))
+
+    def test_caps(self):
+        caps = Gst.Caps.from_string("video/x-raw,width=3;video/x-raw,width=4")
+        found = gstreamer.first_structure(caps)
+        self.assertEqual((found.get_name(), found.get_value("width")), ("video/x-raw", 3))
+        del caps
+        self.assertEqual(found.get_value("width"), 3, "a copy")
+
+        class Context:  # as GStreamer 1.26 gives one
+            def get_structure(self, number):
+                return self if number == 0 else None
+
+            def __enter__(self):
+                return found
+
+            def __exit__(self, *_):
+                pass
+
+        self.assertEqual(gstreamer.first_structure(Context()).get_value("width"), 3)
+
+    def test_faults_of_a_callback_end_the_program(self):
+        heard = []
+
+        def fail():
+            gstreamer.stop_at_faults(heard.append)
+            try:
+                raise ValueError("of mine")
+            except ValueError:
+                sys.excepthook(*sys.exc_info())
+
+        said = inside.called(fail)
+        self.assertEqual(heard, ["a fault of this program, not of the input: ValueError: of mine"])
+        self.assertRegex(said.err, r"(?s)^Traceback .*ValueError: of mine\n$")
+        self.assertIs(sys.excepthook, sys.__excepthook__)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
