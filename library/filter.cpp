@@ -162,7 +162,7 @@ Filter::Filter(const std::string& algorithm, const std::string& device, int thre
 Filter::~Filter() {
   const Backend::Entry entry(*backend_);
   queue_.reset();
-  for (Place* place : {&in_, &out_, &mask_, &labels_, &foreground_}) place->block = {};
+  for (Block* block : {&in_, &out_, &mask_, &labels_, &foreground_}) *block = {};
   records_ = {};
 }
 
@@ -209,17 +209,17 @@ void Filter::configure(const Shape& shape) {
   shape_ = shape;
 }
 
-Frame Filter::make_room(const Frame& picture, Place& place) {
+Frame Filter::make_room(const Frame& picture, Block& block) {
   if (picture.empty() || within_reach(picture)) return picture;
   expects(backend_->memory() == Memory::device, "a picture on a GPU, but the filter is on the CPU");
   const size_t bytes = packed_bytes(picture.layout, picture.size());
-  if (place.block.bytes() < bytes) place.block = backend_->allocate(bytes);
+  if (block.bytes() < bytes) block = backend_->allocate(bytes);
   return packed_frame(picture.layout, picture.size(), picture.color, backend_->memory(),
-                      place.block.data());
+                      block.data());
 }
 
-Frame Filter::bring_in(const Frame& picture, Place& place) {
-  const Frame there = make_room(picture, place);
+Frame Filter::bring_in(const Frame& picture, Block& block) {
+  const Frame there = make_room(picture, block);
   if (!same_place(there, picture)) queue_->copy(picture, there);
   return there;
 }

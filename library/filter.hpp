@@ -40,14 +40,9 @@ class Filter {
     uint32_t runs = 0;
     bool operator==(const Shape& other) const;
   };
-  // Memory of the backend for a picture that lies elsewhere.
-  struct Place {
-    Block block;
-    Frame frame;
-  };
   void configure(const Shape& shape);
-  Frame bring_in(const Frame& picture, Place& place);
-  Frame make_room(const Frame& picture, Place& place);
+  Frame bring_in(const Frame& picture, Block& block);
+  Frame make_room(const Frame& picture, Block& block);
   void bring_back(const Frame& from, const Frame& to);
   void take_table(RegionsFrame& frame) const;
   bool within_reach(const Frame& picture) const { return picture.memory == backend_->memory(); }
@@ -59,7 +54,7 @@ class Filter {
   std::string text_;  // the last value asked for
 
   std::optional<Shape> shape_;  // of the last configure(); none: it must be done again
-  Place in_, out_, mask_, labels_, foreground_;
+  Block in_, out_, mask_, labels_, foreground_;  // for pictures that lie elsewhere
   RegionRecords records_;
   uint32_t max_regions_ = 0;
 };

@@ -60,6 +60,9 @@ class RunnerOf final : public Runner {
       setup.slides = params_.sliding;
       setup.tracks = params_.track || params_.sliding;
     }
+    if constexpr (requires { params_.label_background; }) {
+      setup.has_background = params_.label_background;
+    }
     if constexpr (requires { params_.thresholds; }) {
       expects(params_.thresholds.count == 0, "lists of thresholds are for the element");
     }

@@ -41,7 +41,7 @@ class Pixels {
       Bytes& plane = planes_.emplace_back(row * rows);
       for (size_t i = 0; filled && i < plane.size(); ++i) {
         const size_t block = i % row / 5 * 31 + i / row / 3 * 17 + static_cast<size_t>(p) * 7;
-        plane[i] = static_cast<uint8_t>(block * 37 % 256);
+        plane[i] = static_cast<uint8_t>(static_cast<uint32_t>(block) * 2654435769u >> 24);
       }
       picture_.plane[p] = plane.data();
       picture_.pitch[p] = static_cast<ptrdiff_t>(row);
@@ -168,6 +168,40 @@ TEST(LibraryReuse, WhatCameBeforeChangesNothing) {
       EXPECT_EQ(left_by(filter.get(), settings.algorithm, kinds[i]), alone) << where;
       EXPECT_EQ(left_by(filter.get(), settings.algorithm, kinds[0]), first) << where << ", back";
     }
+  }
+}
+
+// Every setting that changes how a filter is set up shows in what it leaves, also when frames came
+// before it.
+TEST(LibraryReuse, SettingsReachTheAlgorithm) {
+  const Settings cclabel = {"cclabel", {{"threshold", "0.6"}}}, cut = {"graphcutbg", {}},
+                 slic = {"slicsuperpixel", {{"region-size", "7"}}};
+  for (const auto& [settings, name, value] :
+       {std::tuple(cclabel, "connectivity", "4"), std::tuple(cclabel, "max-regions", "2"),
+        std::tuple(cclabel, "label-background", "true"), std::tuple(cclabel, "source", "mask"),
+        std::tuple(cclabel, "criterion", "equal"), std::tuple(cclabel, "min-area", "20"),
+        std::tuple(cclabel, "seeds", "<1,1>"), std::tuple(cclabel, "style", "fill"),
+        std::tuple(cut, "neighbours", "8"), std::tuple(cut, "opacity", "0.9"),
+        std::tuple(slic, "max-regions", "3"), std::tuple(slic, "superpixels", "9"),
+        std::tuple(slic, "variant", "slico"), std::tuple(slic, "output", "mean")}) {
+    const std::string where = settings.algorithm + " " + name + "=" + value;
+    const Kind kind;
+    const bool cuts = settings.algorithm == "graphcutbg";
+    const auto last_of = [&](const Filter& filter) {
+      if (cuts) {  // the first frame is background
+        EXPECT_EQ(regions_set(filter.get(), "source", "mask"), REGIONS_OK);
+      }
+      return left_by(filter.get(), settings.algorithm, kind);
+    };
+    const Filter plain = opened(settings), fresh = opened(settings);
+    const Left before = last_of(plain);
+    ASSERT_EQ(regions_set(fresh.get(), name, value), REGIONS_OK) << regions_error();
+    const Left expected = last_of(fresh);
+    EXPECT_EQ(expected.status, REGIONS_OK) << where << ": " << regions_error();
+    EXPECT_NE(expected, before) << where;
+    ASSERT_EQ(regions_set(plain.get(), name, value), REGIONS_OK) << regions_error();
+    if (cuts) regions_reset(plain.get());
+    EXPECT_EQ(last_of(plain), expected) << where << " after a frame";
   }
 }
 
