@@ -40,9 +40,8 @@ PROFILES = {
 # What scripts write for a photograph: the first picture, in the format that the filter makes.
 STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", (), False, 1, None, ())
 
-# (is RGB, has alpha, horizontal and vertical chroma halvings, more than 8 bits) → format
+# (is RGB, horizontal and vertical chroma halvings, more than 8 bits) → format
 NEAREST = {
-    (False, 1, 1, False): "I420", (False, 1, 1, True): "I420_10LE",
     (False, 1, 0, False): "Y42B", (False, 1, 0, True): "I422_10LE",
     (False, 0, 0, False): "Y444", (False, 0, 0, True): "Y444_10LE",
     (True, 0, 0, False): "BGRx",
@@ -59,6 +58,7 @@ def coded_format(info, profile):
         return name
     is_rgb = name.startswith(("RGB", "BGR", "xRGB", "xBGR", "ARGB", "ABGR", "GBR"))
     wide = info.depth[0] > 8
+    any_takes = "I420_10LE" if wide else "I420"
     chroma = (info.w_sub[1], info.h_sub[1]) if info.n_components > 1 else (1, 1)
-    nearest = NEAREST.get((is_rgb, *chroma, wide), "I420")
-    return nearest if nearest in profile.formats else "I420_10LE" if wide else "I420"
+    nearest = NEAREST.get((is_rgb, *chroma, wide), any_takes)
+    return nearest if nearest in profile.formats else any_takes
