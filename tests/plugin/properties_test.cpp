@@ -1,0 +1,288 @@
+// Every property of every element is as docs/elements.md says, keeps what it is given, and may
+// change when the document says so.
+#include <charconv>
+#include <fstream>
+#include <map>
+
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+namespace {
+
+struct Row {
+  std::string name, value, values, meaning, while_playing;
+};
+
+// Cells of a table's line; bars inside of cells are escaped, names stand in backticks.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::string cell;
+  for (size_t i = 2; i < line.size(); ++i) {
+    if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == '|') {
+      cell += line[++i];
+    } else if (line[i] == '|') {
+      cells.push_back(cell.substr(0, cell.find_last_not_of(' ') + 1));
+      cell.clear();
+      ++i;  // the space behind it
+    } else {
+      cell += line[i];
+    }
+  }
+  return cells;
+}
+
+std::string bare(const std::string& quoted) { return quoted.substr(1, quoted.size() - 2); }
+
+// [section] its rows.
+std::map<std::string, std::vector<Row>> document() {
+  const gchar* docs = g_getenv("REGIONS_DOCS");
+  std::ifstream file(std::string(docs ? docs : "docs") + "/elements.md");
+  std::map<std::string, std::vector<Row>> sections;
+  std::string section;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("## ", 0) == 0) section = line.substr(3);
+    if (line.rfind("| `", 0) != 0) continue;
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != 5) {
+      ADD_FAILURE() << "no row of five cells: " << line;
+      continue;
+    }
+    sections[section].push_back({bare(cells[0]), bare(cells[1]), cells[2], cells[3], cells[4]});
+  }
+  return sections;
+}
+
+// "`name`: blurb" of each choice.
+template <class Values>
+std::string choices_of(const Values* values, guint count) {
+  std::string text;
+  for (guint i = 0; i < count; ++i) {
+    text += std::string(text.empty() ? "" : "<br>") + "`" + values[i].value_nick +
+            "`: " + values[i].value_name;
+  }
+  return text;
+}
+
+std::string number(double value) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
+}
+std::string range(double low, double high) { return number(low) + " … " + number(high); }
+
+// What a specification allows, as the document writes it.
+std::string values_of(GParamSpec* spec) {
+  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return "`true`, `false`";
+  if (G_IS_PARAM_SPEC_STRING(spec)) return "text";
+  if (auto* e = G_IS_PARAM_SPEC_ENUM(spec) ? G_PARAM_SPEC_ENUM(spec)->enum_class : nullptr) {
+    return choices_of(e->values, e->n_values);
+  }
+  if (auto* f = G_IS_PARAM_SPEC_FLAGS(spec) ? G_PARAM_SPEC_FLAGS(spec)->flags_class : nullptr) {
+    return choices_of(f->values, f->n_values) + "<br>any of them, joined by `+`";
+  }
+  if (GST_IS_PARAM_SPEC_ARRAY_LIST(spec)) {
+    auto* item = G_PARAM_SPEC_DOUBLE(GST_PARAM_SPEC_ARRAY_LIST(spec)->element_spec);
+    return range(item->minimum, item->maximum);
+  }
+  if (auto* u = G_IS_PARAM_SPEC_UINT(spec) ? G_PARAM_SPEC_UINT(spec) : nullptr) {
+    EXPECT_EQ(u->minimum, 0u) << spec->name;
+    EXPECT_EQ(u->maximum, 0xffffffff) << spec->name;
+    return "0x00000000 … 0xffffffff";
+  }
+  if (auto* d = G_IS_PARAM_SPEC_DOUBLE(spec) ? G_PARAM_SPEC_DOUBLE(spec) : nullptr) {
+    return range(d->minimum, d->maximum);
+  }
+  if (auto* i = G_IS_PARAM_SPEC_INT(spec) ? G_PARAM_SPEC_INT(spec) : nullptr) {
+    return range(i->minimum, i->maximum);
+  }
+  auto* wide = G_PARAM_SPEC_INT64(spec);  // only what an int does not hold
+  EXPECT_TRUE(wide->minimum < G_MININT || wide->maximum > G_MAXINT) << spec->name;
+  return range(static_cast<double>(wide->minimum), static_cast<double>(wide->maximum));
+}
+
+std::string text_of(const GValue* value) {
+  if (G_VALUE_HOLDS_STRING(value)) {
+    const gchar* text = g_value_get_string(value);
+    return text ? text : "null";
+  }
+  if (G_VALUE_HOLDS_UINT(value)) {
+    return taken(g_strdup_printf("0x%08x", g_value_get_uint(value)));
+  }
+  if (G_VALUE_HOLDS_FLAGS(value)) {
+    auto* flags = static_cast<GFlagsClass*>(g_type_class_peek(G_VALUE_TYPE(value)));
+    std::string text;
+    for (guint i = 0; i < flags->n_values; ++i) {
+      const GFlagsValue& one = flags->values[i];
+      if (g_value_get_flags(value) & one.value)
+        text += (text.empty() ? "" : "+") + std::string(one.value_nick);
+    }
+    return text;
+  }
+  if (GST_VALUE_HOLDS_ARRAY(value) && gst_value_array_get_size(value) == 0) return "<>";
+  return taken(gst_value_serialize(value));
+}
+
+std::string held(GstElement* element, const GParamSpec* spec) {
+  GValue value = G_VALUE_INIT;
+  g_object_get_property(G_OBJECT(element), spec->name, &value);
+  const std::string text = text_of(&value);
+  g_value_unset(&value);
+  return text;
+}
+
+// Values at the limits and between them.
+std::vector<std::string> some_values(GParamSpec* spec) {
+  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return {"true", "false"};
+  if (G_IS_PARAM_SPEC_STRING(spec)) return {"a file", ""};
+  if (G_IS_PARAM_SPEC_UINT(spec)) return {"0xffffffff", "0x80102030", "0x00000000"};
+  std::vector<std::string> all;
+  if (G_IS_PARAM_SPEC_ENUM(spec)) {
+    const GEnumClass* e = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    for (guint i = 0; i < e->n_values; ++i) all.push_back(e->values[i].value_nick);
+  } else if (G_IS_PARAM_SPEC_FLAGS(spec)) {
+    const GFlagsClass* f = G_PARAM_SPEC_FLAGS(spec)->flags_class;
+    std::string both;
+    for (guint i = 0; i < f->n_values; ++i) {
+      all.push_back(f->values[i].value_nick);
+      both += (i ? "+" : "") + all.back();
+    }
+    all.push_back(both);
+  } else if (auto* d = G_IS_PARAM_SPEC_DOUBLE(spec) ? G_PARAM_SPEC_DOUBLE(spec) : nullptr) {
+    for (const double share : {0.0, 0.25, 1.0}) {
+      all.push_back(number(d->minimum + share * (d->maximum - d->minimum)));
+    }
+  } else if (auto* n = G_IS_PARAM_SPEC_INT(spec) ? G_PARAM_SPEC_INT(spec) : nullptr) {
+    for (const int value : {n->minimum, n->minimum + 1, n->maximum}) {
+      all.push_back(std::to_string(value));
+    }
+  } else if (auto* w = G_IS_PARAM_SPEC_INT64(spec) ? G_PARAM_SPEC_INT64(spec) : nullptr) {
+    for (const gint64 value : {w->minimum, w->maximum}) all.push_back(std::to_string(value));
+  } else {
+    all = {"< 0.25, 1 >", "<>"};
+  }
+  return all;
+}
+
+// Of a double, digits may differ.
+bool same(const std::string& a, const std::string& b) {
+  gchar *end_a = nullptr, *end_b = nullptr;
+  const double x = g_ascii_strtod(a.c_str(), &end_a), y = g_ascii_strtod(b.c_str(), &end_b);
+  const bool numbers = !a.empty() && !b.empty() && !*end_a && !*end_b;
+  return numbers ? x == y : a == b;
+}
+
+void expect_keeps(GstElement* element, GParamSpec* spec) {
+  for (const std::string& text : some_values(spec)) {
+    GValue wanted = G_VALUE_INIT;
+    g_value_init(&wanted, spec->value_type);
+    if (G_VALUE_HOLDS_STRING(&wanted)) {
+      g_value_set_string(&wanted, text.c_str());
+    } else {
+      ASSERT_TRUE(gst_value_deserialize_with_pspec(&wanted, text.c_str(), spec)) << text;
+    }
+    const std::string expected = text_of(&wanted);
+    g_object_set_property(G_OBJECT(element), spec->name, &wanted);
+    g_value_unset(&wanted);
+    EXPECT_TRUE(same(held(element, spec), expected))
+        << spec->name << " was set to " << expected << ", is " << held(element, spec);
+  }
+}
+
+void expect_row(GstElement* element, const Row& row) {
+  SCOPED_TRACE(row.name);
+  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), row.name.c_str());
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(values_of(spec), row.values);
+  EXPECT_EQ(g_param_spec_get_blurb(spec), row.meaning);
+  EXPECT_TRUE(same(text_of(g_param_spec_get_default_value(spec)), row.value))
+      << text_of(g_param_spec_get_default_value(spec)) << " is not " << row.value;
+  EXPECT_TRUE(same(held(element, spec), row.value)) << held(element, spec);
+  const bool stopped = row.while_playing == "no", live = row.while_playing == "yes";
+  EXPECT_EQ((spec->flags & G_PARAM_READWRITE), G_PARAM_READWRITE);
+  EXPECT_EQ((spec->flags & GST_PARAM_MUTABLE_READY) != 0, stopped);
+  EXPECT_EQ((spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0, !stopped);
+  EXPECT_EQ((spec->flags & GST_PARAM_CONTROLLABLE) != 0, live);
+  expect_keeps(element, spec);
+}
+
+TEST(Properties, AreAsTheDocumentSays) {
+  start_gstreamer();
+  const auto sections = document();
+  ASSERT_EQ(sections.size(), 5u) << "docs/elements.md is not as it was";
+  const std::vector<Row>& of_all = sections.at("Every element");
+  for (const auto& [name, rows] : sections) {
+    if (&rows == &of_all) continue;
+    SCOPED_TRACE(name);
+    GstElement* element = gst_element_factory_make(name.c_str(), nullptr);
+    ASSERT_TRUE(element);
+    for (const Row& row : rows) expect_row(element, row);
+    for (const Row& row : of_all) expect_row(element, row);
+    guint known = 0, count = 0;
+    GParamSpec** all = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+    for (guint i = 0; i < count; ++i) known += all[i]->owner_type == G_OBJECT_TYPE(element);
+    g_free(all);
+    EXPECT_EQ(known, rows.size() + of_all.size() + 2) << "besides active-device and stats";
+    gst_object_unref(element);
+  }
+}
+
+// Types of choices are named for the element, or for all of them, so that bindings tell them apart.
+TEST(Properties, TypesHaveTheirNames) {
+  start_gstreamer();
+  GstElement* element = gst_element_factory_make("cclabel", nullptr);
+  for (const auto& [property, type] : {std::pair{"label-values", "GstCclabelLabelValues"},
+                                       {"style", "GstCclabelStyle"},
+                                       {"attach-labels", "GstRegionsAttachLabels"}}) {
+    GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), property);
+    EXPECT_STREQ(g_type_name(spec->value_type), type);
+  }
+  EXPECT_STREQ(G_OBJECT_TYPE_NAME(element), "GstCclabel");
+  gst_object_unref(element);
+}
+
+TEST(Properties, TheActiveDeviceIsKnownFromReadyOn) {
+  start_gstreamer();
+  GstElement* element = gst_element_factory_make("slicsuperpixel", nullptr);
+  g_object_set(element, "device", 2, nullptr);
+  std::vector<std::string> told;
+  g_signal_connect(element, "notify::active-device",
+                   G_CALLBACK(+[](GstElement* e, GParamSpec* spec, gpointer all) {
+                     static_cast<std::vector<std::string>*>(all)->push_back(held(e, spec));
+                   }),
+                   &told);
+  for (const char* property : {"active-device", "stats"}) {
+    GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), property);
+    EXPECT_EQ(spec->flags & G_PARAM_READWRITE, G_PARAM_READABLE) << property;
+  }
+  gst_element_set_state(element, GST_STATE_READY);
+  gst_element_set_state(element, GST_STATE_NULL);
+  ASSERT_EQ(told.size(), 2u) << "told of once each way";
+  EXPECT_EQ(told[0].rfind("cpu: ", 0), 0u) << told[0];
+  EXPECT_EQ(told[1], "none");
+  gst_object_unref(element);
+}
+
+// As gst-inspect shows them.
+TEST(Properties, ElementsSayWhatTheyAre) {
+  start_gstreamer();
+  struct Element {
+    const char *name, *long_name, *klass;
+  };
+  for (const auto& [name, long_name, klass] :
+       {Element{"cclabel", "Connected-component labeller", "Filter/Analyzer/Video"},
+        {"graphcutbg", "Graph-cut background remover", "Filter/Effect/Video"},
+        {"slicsuperpixel", "Superpixels", "Filter/Analyzer/Effect/Video"},
+        {"regionoverlay", "Region overlay", "Filter/Effect/Video"}}) {
+    GstElementFactory* factory = gst_element_factory_find(name);
+    ASSERT_TRUE(factory) << name;
+    const auto about = [&](const char* key) {
+      return gst_element_factory_get_metadata(factory, key);
+    };
+    EXPECT_STREQ(about(GST_ELEMENT_METADATA_LONGNAME), long_name);
+    EXPECT_STREQ(about(GST_ELEMENT_METADATA_KLASS), klass);
+    EXPECT_EQ(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE + 0u);
+    gst_object_unref(factory);
+  }
+}
+
+}  // namespace
+}  // namespace regions::test
