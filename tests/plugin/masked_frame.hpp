@@ -1,0 +1,21 @@
+// Masks and label maps beside frames, as an element upstream attaches them.
+#pragma once
+
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+
+// Puts the mask (consumed) of that size beside the frame.
+inline GstBuffer* with_mask(GstBuffer* frame, GstBuffer* mask, const char* format, int width,
+                            int height) {
+  GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(frame, "regions"));
+  GValue none = G_VALUE_INIT;
+  g_value_init(&none, GST_TYPE_ARRAY);
+  gst_structure_take_value(s, "regions", &none);
+  gst_structure_set(s, "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, "labels",
+                    GST_TYPE_BUFFER, mask, "labels-format", G_TYPE_STRING, format, nullptr);
+  gst_buffer_unref(mask);
+  return frame;
+}
+
+}  // namespace regions::test
