@@ -1,0 +1,399 @@
+// Regions where an element tells metadata by a matrix, as from GStreamer 1.28 on, or by two sizes
+// what it does to the picture: given to the metadata here without the element.
+#include <map>
+
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+namespace {
+
+constexpr int kWidth = 80, kHeight = 60;
+
+// GstVideoMetaTransformMatrix of GStreamer 1.28.
+struct MatrixTransform {
+  const GstVideoInfo* in_info;
+  GstVideoRectangle in;
+  const GstVideoInfo* out_info;
+  GstVideoRectangle out;
+  gfloat matrix[3][3];
+};
+
+struct Region {
+  int x, y, width, height;
+  guint64 area;
+  double cx, cy;
+  int first_x, first_y;
+  double cov_xx, cov_xy, cov_yy;
+};
+const Region kInside = {14, 8, 12, 6, 72, 19.5, 10.5, 14, 9, 4, 1, 2};
+const Region kAtTheEdge = {70, 50, 10, 10, 100, 74.5, 54.5, 72, 50, 8, 2, 8};
+
+GstStructure* structure_of(const Region& r, guint id) {
+  return gst_structure_new("region", "id", G_TYPE_UINT, id, "x", G_TYPE_INT, r.x, "y", G_TYPE_INT,
+                           r.y, "width", G_TYPE_INT, r.width, "height", G_TYPE_INT, r.height,
+                           "area", G_TYPE_UINT64, r.area, "cx", G_TYPE_DOUBLE, r.cx, "cy",
+                           G_TYPE_DOUBLE, r.cy, "first-x", G_TYPE_INT, r.first_x, "first-y",
+                           G_TYPE_INT, r.first_y, "cov-xx", G_TYPE_DOUBLE, r.cov_xx, "cov-xy",
+                           G_TYPE_DOUBLE, r.cov_xy, "cov-yy", G_TYPE_DOUBLE, r.cov_yy, nullptr);
+}
+
+void set_buffer(GstStructure* s, const char* name) {
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, kWidth * kHeight * 4, nullptr);
+  gst_structure_set(s, name, GST_TYPE_BUFFER, buffer, nullptr);
+  gst_buffer_unref(buffer);
+}
+
+// A picture with these regions, whose coordinates count a picture of that size.
+BufferPtr picture(const std::vector<Region>& regions, int width = kWidth, int height = kHeight,
+                  int layers = 1) {
+  start_gstreamer();
+  gst_object_unref(gst_element_factory_make("cclabel", nullptr));  // registers the metadata
+  BufferPtr buffer(gst_buffer_new_allocate(nullptr, kWidth * kHeight, nullptr));
+  GstStructure* s =
+      gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer.get(), "regions"));
+  gst_structure_set(s, "algorithm", G_TYPE_STRING, "test", "width", G_TYPE_INT, width, "height",
+                    G_TYPE_INT, height, "regions-total", G_TYPE_UINT, 17u, "labels-format",
+                    G_TYPE_STRING, "U32_LE", "runs-truncated", G_TYPE_BOOLEAN, TRUE, nullptr);
+  for (const char* name : {"labels", "runs", "adjacency"}) set_buffer(s, name);
+  if (layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, layers, nullptr);
+  GValue array = G_VALUE_INIT;
+  g_value_init(&array, GST_TYPE_ARRAY);
+  for (size_t i = 0; i < regions.size(); ++i) {
+    GValue item = G_VALUE_INIT;
+    g_value_init(&item, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&item, structure_of(regions[i], static_cast<guint>(i + 1)));
+    gst_value_array_append_and_take_value(&array, &item);
+  }
+  gst_structure_take_value(s, "regions", &array);
+  return buffer;
+}
+
+// What a buffer has that this is done to, of whose picture another element made a box before.
+BufferPtr transformed(GstBuffer* from, const char* kind, gpointer transform) {
+  BufferPtr to(gst_buffer_new_allocate(nullptr, kWidth * kHeight * 4, nullptr));
+  gst_buffer_add_video_region_of_interest_meta(to.get(), "region", 1, 2, 3, 4);
+  gst_buffer_add_video_region_of_interest_meta(to.get(), "face", 1, 2, 3, 4);
+  GstMeta* meta = &gst_buffer_get_custom_meta(from, "regions")->meta;
+  EXPECT_TRUE(
+      meta->info->transform_func(to.get(), meta, from, g_quark_from_string(kind), transform));
+  return to;
+}
+
+struct Move {
+  GstVideoRectangle in, out;
+  int width, height;  // of the new picture
+  float m[2][3];
+};
+
+BufferPtr moved(GstBuffer* from, const Move& move, int width = kWidth, int height = kHeight) {
+  GstVideoInfo in, out;
+  gst_video_info_set_format(&in, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(width),
+                            static_cast<guint>(height));
+  gst_video_info_set_format(&out, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(move.width),
+                            static_cast<guint>(move.height));
+  MatrixTransform t = {&in, move.in, &out, move.out, {}};
+  for (int row = 0; row < 2; ++row) std::copy_n(move.m[row], 3, t.matrix[row]);
+  t.matrix[2][2] = 1;
+  return transformed(from, "gst-video-matrix", &t);
+}
+
+BufferPtr scaled(GstBuffer* from, int width, int height, int par_n = 1, int par_d = 1) {
+  GstVideoInfo in, out;
+  gst_video_info_set_format(&in, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  gst_video_info_set_format(&out, GST_VIDEO_FORMAT_GRAY8, static_cast<guint>(width),
+                            static_cast<guint>(height));
+  out.par_n = par_n;
+  out.par_d = par_d;
+  GstVideoMetaTransform t = {&in, &out};
+  return transformed(from, "gst-video-scale", &t);
+}
+
+std::string fields_of(const GstStructure* s, std::initializer_list<const char*> names) {
+  std::string text;
+  for (const char* name : names) {
+    const GValue* value = gst_structure_get_value(s, name);
+    text += (text.empty() ? "" : " ") + (value ? taken(gst_value_serialize(value)) : "-");
+  }
+  return text;
+}
+
+// "x y w h, area cx cy, first, covariance" of each region.
+std::vector<std::string> regions_on(GstBuffer* buffer) {
+  std::vector<std::string> all;
+  const GstStructure* s = regions_of(buffer);
+  for (guint i = 0; s && i < region_count(s); ++i) {
+    const GstStructure* region = gst_value_get_structure(
+        gst_value_array_get_value(gst_structure_get_value(s, "regions"), i));
+    all.push_back(fields_of(region, {"x", "y", "width", "height"}) + ", " +
+                  fields_of(region, {"area", "cx", "cy"}) + ", " +
+                  fields_of(region, {"first-x", "first-y"}) + ", " +
+                  fields_of(region, {"cov-xx", "cov-xy", "cov-yy"}));
+  }
+  return all;
+}
+
+// Regions of interest of that type: "id x y w h".
+std::vector<std::string> rois_on(GstBuffer* buffer, const std::string& type) {
+  std::vector<std::string> all;
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto* roi = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    if (g_quark_to_string(roi->roi_type) != type) continue;
+    all.push_back(std::to_string(roi->id) + " " + std::to_string(roi->x) + " " +
+                  std::to_string(roi->y) + " " + std::to_string(roi->w) + " " +
+                  std::to_string(roi->h));
+  }
+  return all;
+}
+
+using Texts = std::vector<std::string>;
+constexpr GstVideoRectangle kWhole = {0, 0, kWidth, kHeight};
+
+TEST(MatrixTransform, RegionsGoWithTheirPixels) {
+  struct Case {
+    const char* name;
+    Move move;
+    Texts inside, at_the_edge;
+    bool keeps_labels;
+  };
+  const Case cases[] = {
+      {"scaled up",
+       {kWhole, {0, 0, 160, 120}, 160, 120, {{2, 0, 0}, {0, 2, 0}}},
+       {"28 16 24 12, 288 39.5 21.5, 28 18, 16 4 8"},
+       {"140 100 20 20, 400 149.5 109.5, 144 100, 32 0 32"},
+       true},
+      {"wide and low",
+       {kWhole, {0, 0, 160, 30}, 160, 30, {{2, 0, 0}, {0, 0.5, 0}}},
+       {"28 4 24 3, 72 39.5 5, 28 4, 16 1 0.5"},
+       {"140 25 20 5, 100 149.5 27, 144 25, 32 0 2"},
+       true},
+      {"small",
+       {kWhole, {0, 0, 20, 15}, 20, 15, {{0.25, 0, 0}, {0, 0.25, 0}}},
+       {"3 2 3 1, 5 4.5 2.25, 3 2, 0.25 0.0625 0.125"},
+       {"17 12 3 3, 6 18.25 13.25, 18 12, 0.5 0 0.5"},
+       true},
+      {"a tenth",
+       {kWhole, {0, 0, 8, 6}, 8, 6, {{0.1f, 0, 0}, {0, 0.1f, 0}}},
+       {"1 0 1 1, 1 1.5 0.6, 1 0, 0.04 0.01 0.02"},
+       {"7 5 1 1, 1 7 5, 7 5, 0.08 0 0.08"},
+       true},
+      {"cut left and above",
+       {{10, 5, 70, 55}, {0, 0, 70, 55}, 70, 55, {{1, 0, 0}, {0, 1, 0}}},
+       {"4 3 12 6, 72 9.5 5.5, 4 4, 4 1 2"},
+       {"60 45 10 10, 100 64.5 49.5, 62 45, 8 0 8"},
+       false},
+      {"cut through",
+       {{20, 10, 53, 42}, {0, 0, 53, 42}, 53, 42, {{1, 0, 0}, {0, 1, 0}}},
+       {"0 0 6 4, 72 -0.5 0.5, - -, 4 1 2"},
+       {"50 40 3 2, 100 54.5 44.5, 52 40, 8 0 8"},
+       false},
+      {"cut away",
+       {{26, 14, 44, 36}, {0, 0, 44, 36}, 44, 36, {{1, 0, 0}, {0, 1, 0}}},
+       {},
+       {},
+       false},
+      {"with borders",
+       {kWhole, {20, 10, 80, 60}, 120, 80, {{1, 0, 0}, {0, 1, 0}}},
+       {"34 18 12 6, 72 39.5 20.5, 34 19, 4 1 2"},
+       {"90 60 10 10, 100 94.5 64.5, 92 60, 8 0 8"},
+       false},
+      {"to the right",
+       {kWhole, {0, 0, 60, 80}, 60, 80, {{0, -1, 59}, {1, 0, 0}}},
+       {"46 14 6 12, 72 48.5 19.5, - -, 2 -1 4"},
+       {"0 70 10 10, 100 4.5 74.5, - -, 8 0 8"},
+       false},
+      {"to the left",
+       {kWhole, {0, 0, 60, 80}, 60, 80, {{0, 1, 0}, {-1, 0, 79}}},
+       {"8 54 6 12, 72 10.5 59.5, - -, 2 -1 4"},
+       {"50 0 10 10, 100 54.5 4.5, - -, 8 0 8"},
+       false},
+      {"left to right",
+       {kWhole, kWhole, 80, 60, {{-1, 0, 79}, {0, 1, 0}}},
+       {"54 8 12 6, 72 59.5 10.5, - -, 4 -1 2"},
+       {"0 50 10 10, 100 4.5 54.5, - -, 8 0 8"},
+       false},
+      {"upside down",
+       {kWhole, kWhole, 80, 60, {{1, 0, 0}, {0, -1, 59}}},
+       {"14 46 12 6, 72 19.5 48.5, - -, 4 -1 2"},
+       {"70 0 10 10, 100 74.5 4.5, - -, 8 0 8"},
+       false},
+      {"half around",
+       {kWhole, kWhole, 80, 60, {{-1, 0, 79}, {0, -1, 59}}},
+       {"54 46 12 6, 72 59.5 48.5, - -, 4 1 2"},
+       {"0 0 10 10, 100 4.5 4.5, - -, 8 0 8"},
+       false},
+      {"transposed",
+       {kWhole, {0, 0, 60, 80}, 60, 80, {{0, 1, 0}, {1, 0, 0}}},
+       {"8 14 6 12, 72 10.5 19.5, - -, 2 1 4"},
+       {"50 70 10 10, 100 54.5 74.5, - -, 8 0 8"},
+       false},
+      {"cut, turned and framed",
+       {{10, 0, 70, 60}, {5, 7, 60, 70}, 90, 90, {{0, -1, 59}, {1, 0, 0}}},
+       {"51 11 6 12, 72 53.5 16.5, - -, 2 -1 4"},
+       {"5 67 10 10, 100 9.5 71.5, - -, 8 0 8"},
+       false},
+  };
+  for (const Case& c : cases) {
+    for (const bool inside : {true, false}) {
+      SCOPED_TRACE(std::string(c.name) + (inside ? ", inside" : ", at the edge"));
+      const BufferPtr from = picture({inside ? kInside : kAtTheEdge});
+      const BufferPtr to = moved(from.get(), c.move);
+      const Texts& expected = inside ? c.inside : c.at_the_edge;
+      Texts found = regions_on(to.get());
+      if (std::string(c.name) == "a tenth") {  // which no float is
+        ASSERT_EQ(found.size(), 1u);
+        found[0] = found[0].substr(0, found[0].find(','));
+        EXPECT_EQ(found[0], expected[0].substr(0, expected[0].find(',')));
+        continue;
+      }
+      EXPECT_EQ(found, expected);
+      const GstStructure* s = regions_of(to.get());
+      ASSERT_TRUE(s);
+      EXPECT_EQ(
+          fields_of(s, {"algorithm", "width", "height", "regions-total"}),
+          "test " + std::to_string(c.move.width) + " " + std::to_string(c.move.height) + " 17");
+      EXPECT_EQ(fields_of(s, {"runs", "runs-truncated", "adjacency"}), "- - -");
+      EXPECT_EQ(gst_structure_has_field(s, "labels"), c.keeps_labels);
+      EXPECT_EQ(fields_of(s, {"labels-format", "labels-width", "labels-height"}),
+                c.keeps_labels ? "U32_LE 80 60" : "- - -");
+      Texts boxes;
+      for (const std::string& text : expected)
+        boxes.push_back("1 " + text.substr(0, text.find(',')));
+      EXPECT_EQ(rois_on(to.get(), "region"), boxes);
+      EXPECT_EQ(rois_on(to.get(), "face"), Texts{"0 1 2 3 4"});
+    }
+  }
+}
+
+// Regions count another picture's pixels than this one has.
+TEST(MatrixTransform, CoordinatesMayCountAnotherSize) {
+  const BufferPtr half = picture({kInside}, kWidth / 2, kHeight / 2);
+  EXPECT_EQ(
+      regions_on(moved(half.get(), {kWhole, {0, 0, 60, 80}, 60, 80, {{0, 1, 0}, {1, 0, 0}}}).get()),
+      Texts{"16 28 12 24, 288 21.5 39.5, - -, 8 4 16"});
+  const BufferPtr to = scaled(half.get(), kWidth, kHeight);
+  EXPECT_EQ(regions_on(to.get()), Texts{"28 16 24 12, 288 39.5 21.5, 28 18, 16 4 8"});
+  EXPECT_EQ(fields_of(regions_of(to.get()), {"labels-width", "labels-height"}), "40 30");
+}
+
+// What is not told is not guessed: the regions are gone, and their boxes with them.
+TEST(MatrixTransform, WhatIsUnknownDropsThem) {
+  const BufferPtr from = picture({kInside});
+  const Move unclear[] = {{kWhole, kWhole, 80, 60, {{1, 0.5, 0}, {0, 1, 0}}},
+                          {kWhole, kWhole, 80, 60, {{1, 0, 0}, {0.5, 1, 0}}},
+                          {kWhole, kWhole, 80, 60, {{0, 0, 0}, {0, 1, 0}}},
+                          {kWhole, kWhole, 80, 60, {{1, 0, 0}, {0, 0, 0}}},
+                          {kWhole, kWhole, 80, 60, {{0, 1, 0}, {0, 0, 0}}},
+                          {kWhole, kWhole, 80, 60, {{0, 0, 0}, {1, 0, 0}}},
+                          {kWhole, kWhole, 80, 60, {{0.5, 1, 0}, {1, 0, 0}}},
+                          {kWhole, kWhole, 80, 60, {{0, 1, 0}, {1, 0.5, 0}}}};
+  for (const Move& move : unclear) {
+    const BufferPtr to = moved(from.get(), move);
+    EXPECT_FALSE(regions_of(to.get()))
+        << move.m[0][0] << " " << move.m[0][1] << " " << move.m[1][0];
+    EXPECT_EQ(rois_on(to.get(), "region"), Texts());
+    EXPECT_EQ(rois_on(to.get(), "face").size(), 1u);
+  }
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  for (const auto& [row, column] : {std::pair{2, 0}, {2, 1}, {2, 2}}) {
+    MatrixTransform t = {&info, kWhole, &info, kWhole, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    t.matrix[row][column] = 0.5;  // perspective
+    EXPECT_FALSE(regions_of(transformed(from.get(), "gst-video-matrix", &t).get())) << column;
+  }
+  EXPECT_FALSE(regions_of(transformed(from.get(), "some-other-transform", nullptr).get()));
+}
+
+// Before 1.28 sizes tell all, unless shapes differ: then there may be borders of any width.
+TEST(MatrixTransform, SizesTellOfShapes) {
+  struct Case {
+    int width, height, par_n, par_d;
+    bool known;
+  };
+  for (const auto& [width, height, n, d, known] : {Case{80, 60, 1, 1, true},
+                                                   {160, 120, 1, 1, true},
+                                                   {40, 30, 1, 1, true},
+                                                   {81, 60, 1, 1, true},
+                                                   {80, 61, 1, 1, true},
+                                                   {82, 60, 1, 1, false},
+                                                   {80, 62, 1, 1, false},
+                                                   {160, 60, 1, 2, true},
+                                                   {80, 120, 2, 1, true},
+                                                   {160, 60, 2, 1, false},
+                                                   {80, 60, 2, 1, true},
+                                                   {60, 80, 1, 1, false}}) {
+    const BufferPtr from = picture({kInside});
+    const BufferPtr to = scaled(from.get(), width, height, n, d);
+    EXPECT_EQ(regions_of(to.get()) != nullptr, known)
+        << width << "x" << height << " of pixels " << n << "/" << d;
+  }
+}
+
+// Pictures of layers, one below another: each has its own, and all are scaled alike or not at all.
+TEST(MatrixTransform, LayersStayApart) {
+  const BufferPtr from = picture({kInside}, kWidth, kHeight, 3);
+  const auto after = [&](int width, int height, const Move& move) {
+    return moved(from.get(), move, width, height);
+  };
+  const GstVideoRectangle stack = {0, 0, 80, 180};
+  const BufferPtr twice =
+      after(80, 180, {stack, {0, 0, 160, 360}, 160, 360, {{2, 0, 0}, {0, 2, 0}}});
+  EXPECT_EQ(regions_on(twice.get()), Texts{"28 16 24 12, 288 39.5 21.5, 28 18, 16 4 8"});
+  EXPECT_EQ(fields_of(regions_of(twice.get()), {"width", "height", "layers"}), "160 120 3");
+  // Of no whole number of rows each.
+  EXPECT_FALSE(regions_of(
+      after(80, 180, {stack, {0, 0, 80, 91}, 80, 91, {{1, 0, 0}, {0, 91.0f / 180, 0}}}).get()));
+  EXPECT_FALSE(regions_of(
+      after(80, 180, {{0, 60, 80, 120}, {0, 0, 80, 120}, 80, 120, {{1, 0, 0}, {0, 1, 0}}}).get()));
+  // The picture itself, which has one.
+  const BufferPtr cut =
+      after(80, 60, {{10, 5, 70, 55}, {0, 0, 70, 55}, 70, 55, {{1, 0, 0}, {0, 1, 0}}});
+  EXPECT_EQ(regions_on(cut.get()), Texts{"4 3 12 6, 72 9.5 5.5, 4 4, 4 1 2"});
+}
+
+// Where nothing moves all stays, runs and neighbours too.
+TEST(MatrixTransform, WhatStaysIsCopied) {
+  const BufferPtr from = picture({kInside, kAtTheEdge});
+  auto* roi = gst_buffer_add_video_region_of_interest_meta(from.get(), "region", 9, 8, 7, 6);
+  roi->id = 5;
+  for (const bool by_matrix : {true, false}) {
+    const BufferPtr to = by_matrix
+                             ? moved(from.get(), {kWhole, kWhole, 80, 60, {{1, 0, 0}, {0, 1, 0}}})
+                             : scaled(from.get(), kWidth, kHeight);
+    EXPECT_TRUE(gst_structure_is_equal(regions_of(to.get()), regions_of(from.get())));
+    EXPECT_EQ(rois_on(to.get(), "region"), Texts{"5 9 8 7 6"}) << "as they were";
+  }
+}
+
+// Malformed metadata is lost, not moved.
+TEST(MatrixTransform, MalformedMetadataGoes) {
+  for (const char* field : {"width", "regions"}) {
+    const BufferPtr from = picture({kInside});
+    gst_structure_remove_field(
+        gst_custom_meta_get_structure(gst_buffer_get_custom_meta(from.get(), "regions")), field);
+    const BufferPtr to = scaled(from.get(), 160, 120);
+    EXPECT_FALSE(regions_of(to.get())) << field;
+    EXPECT_EQ(rois_on(to.get(), "region"), Texts()) << field;
+  }
+}
+
+// Points lie where they lay with fields that are not there, and nothing is made up.
+TEST(MatrixTransform, RegionsMaySayLess) {
+  const BufferPtr from = picture({kInside});
+  GstStructure* s =
+      gst_custom_meta_get_structure(gst_buffer_get_custom_meta(from.get(), "regions"));
+  GstStructure* region = gst_structure_new("region", "id", G_TYPE_UINT, 1u, "x", G_TYPE_INT, 4, "y",
+                                           G_TYPE_INT, 2, "width", G_TYPE_INT, 3, "height",
+                                           G_TYPE_INT, 5, "cx", G_TYPE_DOUBLE, 1.0, nullptr);
+  GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
+  g_value_init(&array, GST_TYPE_ARRAY);
+  g_value_init(&item, GST_TYPE_STRUCTURE);
+  g_value_take_boxed(&item, region);
+  gst_value_array_append_and_take_value(&array, &item);
+  gst_structure_take_value(s, "regions", &array);
+  EXPECT_EQ(regions_on(scaled(from.get(), 160, 120).get()), Texts{"8 4 6 10, - 1 -, - -, - - -"});
+}
+
+}  // namespace
+}  // namespace regions::test
