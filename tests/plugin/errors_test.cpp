@@ -2,32 +2,12 @@
 // what is set wrong while frames flow is told, and changes nothing.
 #include <glib/gstdio.h>
 
-#include "tests/plugin/harness.hpp"
+#include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
 
 constexpr int kWidth = 64, kHeight = 48;
-
-struct Told {
-  GQuark domain = 0;
-  int code = 0;
-  std::string text;
-};
-
-Told told(const MessagePtr& message) {
-  Told told;
-  if (!message) return told;
-  GError* error = nullptr;
-  if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
-    gst_message_parse_error(message.get(), &error, nullptr);
-  } else {
-    gst_message_parse_warning(message.get(), &error, nullptr);
-  }
-  told = {error->domain, error->code, error->message};
-  g_error_free(error);
-  return told;
-}
 
 std::vector<uint8_t> picture() { return std::vector<uint8_t>(kWidth * kHeight, 200); }
 

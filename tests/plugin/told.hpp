@@ -1,0 +1,28 @@
+// What an error or a warning tells.
+#pragma once
+
+#include "tests/plugin/harness.hpp"
+
+namespace regions::test {
+
+struct Told {
+  GQuark domain = 0;
+  int code = 0;
+  std::string text;
+};
+
+// Of no message nothing.
+inline Told told(const MessagePtr& message) {
+  if (!message) return {};
+  GError* error = nullptr;
+  if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ERROR) {
+    gst_message_parse_error(message.get(), &error, nullptr);
+  } else {
+    gst_message_parse_warning(message.get(), &error, nullptr);
+  }
+  const Told told = {error->domain, error->code, error->message};
+  g_error_free(error);
+  return told;
+}
+
+}  // namespace regions::test
