@@ -107,10 +107,29 @@ TEST(Debug, PoolsAreToldOfWithTheirSizes) {
   EXPECT_TRUE(gst_pad_peer_query(h.get()->srcpad, query));
   gst_query_unref(query);
   gst_caps_unref(caps);
-  for (const char* line : {"proposes pool", "of 3072 bytes a buffer, at least 4 held here",
+  for (const char* line : {"proposes pool", "of 3072 bytes a buffer, at least 4 held here and 0",
                            "pool of the output", "of 6144 bytes, "}) {
     EXPECT_TRUE(log.has(line)) << line << "\nnot in\n" << testing::PrintToString(log.all());
   }
+  EXPECT_EQ(log.strays(), std::vector<std::string>());
+}
+
+TEST(Debug, ChangesAreToldOf) {
+  const Log log(GST_LEVEL_DEBUG);
+  Harness h("cclabel output=none frames-in-flight=3 width=40 process-scale=0.5");
+  h.video("GRAY8", kWidth, kHeight);
+  const auto after = [&](const char* property, const char* value, const char* says) {
+    if (property) gst_util_set_object_arg(G_OBJECT(h.element()), property, value);
+    EXPECT_EQ(h.push(gray_with_square()), GST_FLOW_OK);
+    EXPECT_TRUE(h.pull());
+    EXPECT_TRUE(log.has(says)) << says << "\nnot in\n" << testing::PrintToString(log.all());
+  };
+  after(nullptr, nullptr, "starts with 3 frames in flight, depth 1, pictures of 20x24");
+  after("left", "8", "a new scene begins: the rectangle moved");
+  after("width", "48", "starts anew: another size of the rectangle");
+  after("output", "mask", "goes on with caps out video/x-raw");
+  EXPECT_EQ(log.has("running on the CPU: there is no CUDA device"), !have_cuda());
+  EXPECT_TRUE(log.has("pool for label maps: 3 of 12288 bytes"));
   EXPECT_EQ(log.strays(), std::vector<std::string>());
 }
 

@@ -253,5 +253,29 @@ TEST(MatrixTransform, RegionsMaySayLess) {
   EXPECT_EQ(regions_on(scaled(from.get(), 160, 120).get()), Texts{"8 4 6 10, - 1 -, - -, - - -"});
 }
 
+// Which tracks they are, objects say as before: of those that tell when they were first seen.
+TEST(MatrixTransform, TracksStay) {
+  for (const bool tracked : {true, false}) {
+    const BufferPtr from = picture({kInside, kAtTheEdge});
+    const GValue* array = gst_structure_get_value(regions_of(from.get()), "regions");
+    for (guint i = 0; i < 2; ++i) {
+      auto* region =
+          const_cast<GstStructure*>(gst_value_get_structure(gst_value_array_get_value(array, i)));
+      gst_structure_set(region, "track", G_TYPE_UINT, 70 + i, nullptr);
+      if (tracked && i == 1) {
+        gst_structure_set(region, "first-seen", G_TYPE_UINT64, guint64{40}, nullptr);
+      }
+    }
+    const BufferPtr to = scaled(from.get(), 160, 120);
+    for (gint id : {1, 2}) {
+      auto* roi = gst_buffer_get_video_region_of_interest_meta_id(to.get(), id);
+      ASSERT_TRUE(roi);
+      const GstStructure* object = gst_video_region_of_interest_meta_get_param(roi, "object_id");
+      EXPECT_EQ(object ? fields_of(object, {"id"}) : "none",
+                tracked ? std::to_string(69 + id) : "none");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace regions::test
