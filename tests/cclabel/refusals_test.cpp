@@ -1,0 +1,367 @@
+// What cclabel refuses and in which words, and what lies just inside; its levels and verdicts.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/cclabel.hpp"
+#include "tests/core/complaint.hpp"
+
+namespace regions {
+namespace {
+
+// A frame as it comes, with all that is asked about it.
+struct Asked {
+  Setup setup{.in = layout_of(PixelFormat::gray8), .size = {40, 30}};
+  CcLabelParams params;
+  Job job;
+  BackendKind backend = BackendKind::cpu;
+  int slices = 1;
+  std::byte pixel{};
+
+  // Parameters that the setup is made of.
+  void agree() {
+    setup.depth = static_cast<int>(params.depth);
+    setup.slides = params.sliding;
+    setup.layers = layers_of(params);
+    setup.has_background = params.label_background;
+    setup.tracks = params.track;
+  }
+  void volume(int depth) {
+    params.depth = depth;
+    params.connectivity = Connectivity::twenty_six;
+    params.output = CcOutput::none;
+    agree();
+  }
+  std::string answer() {
+    job.slices = slices;
+    job.in.layout = setup.in;
+    job.in.width += setup.size.width;
+    job.in.height += setup.size.height * slices;
+    return complaint([&] {
+      expects_stackable(setup);
+      expects_trackable(setup);
+      expects_method(setup, params, backend);
+      expects_stackable(setup, job, params);
+      expects_trackable(setup, job, params);
+    });
+  }
+};
+
+struct Refusal {
+  const char* text;  // empty: taken
+  void (*ask)(Asked& a);
+};
+
+void expect_answers(std::span<const Refusal> refusals) {
+  int number = 0;
+  for (const auto& [text, ask] : refusals) {
+    Asked asked;
+    ask(asked);
+    EXPECT_EQ(asked.answer(), text) << "case " << number;
+    ++number;
+  }
+}
+
+constexpr const char* kSliding =
+    "settings: sliding=true takes a depth of at least 2, no thresholds and no label-background";
+constexpr const char* kTrack =
+    "settings: track=true follows regions of pictures: it takes no depth (unless sliding), no "
+    "thresholds and no label-background";
+constexpr const char* kSeeds =
+    "settings: seeds take pictures: no depth, no thresholds, no label-background";
+const std::vector<double> kTwo = {0.25, 0.75};
+
+TEST(CcLabelRefusals, SettingsThatContradictEachOther) {
+  static constexpr Refusal kRefusals[] = {
+      {"", [](Asked&) {}},
+      {"", [](Asked& a) { a.volume(5); }},
+      {"",
+       [](Asked& a) { a.params.thresholds = kTwo, a.params.output = CcOutput::none, a.agree(); }},
+      {"", [](Asked& a) { a.params.label_background = true, a.agree(); }},
+      {"", [](Asked& a) { a.params.track = true, a.agree(); }},
+      {"", [](Asked& a) { a.params.sliding = true, a.volume(2); }},
+      {"", [](Asked& a) { a.params.sliding = a.params.track = true, a.volume(2); }},
+      {kSliding, [](Asked& a) { a.params.sliding = true, a.agree(); }},
+      {kSliding,
+       [](Asked& a) { a.params.sliding = true, a.params.thresholds = kTwo, a.volume(2); }},
+      {kSliding,
+       [](Asked& a) { a.params.sliding = a.params.label_background = true, a.volume(2); }},
+      {kTrack, [](Asked& a) { a.params.track = true, a.volume(2); }},
+      {kTrack, [](Asked& a) { a.params.track = true, a.params.thresholds = kTwo, a.agree(); }},
+      {kTrack, [](Asked& a) { a.params.track = a.params.label_background = true, a.agree(); }},
+      {"settings: connectivity 26 is one of volumes; without depth it is 4 or 8",
+       [](Asked& a) { a.params.connectivity = Connectivity::twenty_six; }},
+      {"settings: connectivity 4 is one of pictures; with depth it is 6, 18 or 26",
+       [](Asked& a) { a.volume(2), a.params.connectivity = Connectivity::four; }},
+      {"settings: with label-background, holes are regions: fill-holes is of no use",
+       [](Asked& a) { a.params.label_background = true, a.params.fill_holes = 1, a.agree(); }},
+      {"",
+       [](Asked& a) {
+         a.params.seeds = std::vector<double>{1, 2};
+       }},
+      {"settings: seeds are pairs of x and y, not 3 numbers",
+       [](Asked& a) {
+         a.params.seeds = std::vector<double>{1, 2, 3};
+       }},
+      {kSeeds,
+       [](Asked& a) {
+         a.volume(2), a.params.seeds = std::vector<double>{1, 2};
+       }},
+      {kSeeds,
+       [](Asked& a) {
+         a.params.thresholds = kTwo, a.params.seeds = std::vector<double>{1, 2}, a.agree();
+       }},
+      {kSeeds,
+       [](Asked& a) {
+         a.params.label_background = true, a.params.seeds = std::vector<double>{1, 2}, a.agree();
+       }},
+      {"settings: thresholds are of criterion=binary",
+       [](Asked& a) {
+         a.params.thresholds = kTwo, a.params.criterion = Criterion::equal, a.agree();
+       }},
+      {"settings: source=mask has no use for thresholds: what is not 0 is foreground",
+       [](Asked& a) { a.params.thresholds = kTwo, a.params.source = Source::mask, a.agree(); }},
+      {"", [](Asked& a) { a.params.source = Source::mask; }},
+      {"", [](Asked& a) { a.params.criterion = Criterion::equal; }}};
+  expect_answers(kRefusals);
+}
+
+constexpr const char* kOverlay =
+    "settings: output=overlay draws on pictures; with depth or thresholds choose another";
+
+TEST(CcLabelRefusals, FramesThatAreNotAsConfigured) {
+  static constexpr Refusal kRefusals[] = {
+      {"the frame is not as configured", [](Asked& a) { a.job.in.width = 1; }},
+      {"the frame is not as configured", [](Asked& a) { a.job.in.height = -1; }},
+      {"sliding is not as configured", [](Asked& a) { a.params.sliding = true; }},
+      {"label-background is not as configured", [](Asked& a) { a.params.label_background = true; }},
+      {"thresholds are not as configured", [](Asked& a) { a.params.thresholds = kTwo; }},
+      {"a volume of 0 slices, configured for 1", [](Asked& a) { a.slices = 0; }},
+      {"a volume of 2 slices, configured for 1", [](Asked& a) { a.slices = 2; }},
+      {"", [](Asked& a) { a.volume(3), a.slices = 3; }},
+      {"", [](Asked& a) { a.volume(3), a.slices = 1; }},
+      {"a volume of 4 slices, configured for 3", [](Asked& a) { a.volume(3), a.slices = 4; }},
+      {"a volume of 2 slices, configured for 3",
+       [](Asked& a) { a.params.sliding = true, a.volume(3), a.slices = 2; }},
+      {"", [](Asked& a) { a.setup.max_runs = a.job.table.run_capacity = 7; }},
+      {"there are more runs than configured", [](Asked& a) { a.job.table.run_capacity = 1; }},
+      {"track=true, but configured without", [](Asked& a) { a.params.track = true; }},
+      {"", [](Asked& a) { a.setup.tracks = true; }},
+      {"track=true needs a table with room",
+       [](Asked& a) {
+         static Region region;
+         a.params.track = true, a.job.table.regions = &region, a.agree();
+       }},
+      {"",
+       [](Asked& a) {
+         static Region region;
+         a.params.track = true, a.job.table.regions = &region, a.job.table.capacity = 1, a.agree();
+       }},
+      {"", [](Asked& a) { a.setup.tracks = true, a.setup.max_regions = 65535; }},
+      {"settings: track=true takes max-regions up to 65535, not 65536",
+       [](Asked& a) { a.setup.tracks = true, a.setup.max_regions = 65536; }},
+      {"", [](Asked& a) { a.setup.max_regions = 65536; }},
+      {kOverlay,
+       [](Asked& a) {
+         a.volume(2), a.params.output = CcOutput::overlay, a.job.out.plane[0] = &a.pixel;
+       }},
+      {kOverlay,
+       [](Asked& a) { a.params.thresholds = kTwo, a.job.out.plane[0] = &a.pixel, a.agree(); }},
+      {"", [](Asked& a) { a.volume(2), a.params.output = CcOutput::overlay; }},
+      {"",
+       [](Asked& a) {
+         a.params.sliding = true, a.volume(2), a.params.output = CcOutput::overlay;
+         a.job.out.plane[0] = &a.pixel;
+       }},
+      {"", [](Asked& a) { a.job.out.plane[0] = &a.pixel; }}};
+  expect_answers(kRefusals);
+}
+
+TEST(CcLabelRefusals, WhatIsTooLarge) {
+  static constexpr Refusal kRefusals[] = {
+      {"depth and layers count from 1", [](Asked& a) { a.setup.depth = 0; }},
+      {"depth and layers count from 1", [](Asked& a) { a.setup.layers = 0; }},
+      {"a label image is no picture to label: as a mask it is",
+       [](Asked& a) { a.setup.in = layout_of(PixelFormat::labels32); }},
+      {"",
+       [](Asked& a) {
+         a.setup.size = {65535, 65535};
+       }},
+      {"",
+       [](Asked& a) {
+         a.setup.size = {3, 65535}, a.volume(21845);
+       }},  // 2^32 - 1 voxels
+      {"",
+       [](Asked& a) {
+         a.setup.size = {1, 32767}, a.volume(65538);
+       }},  // 2^31 - 2 rows
+      {"1x32768, depth 65536 and 1 thresholds are more voxels than labels can count (2^32)",
+       [](Asked& a) {
+         a.setup.size = {1, 32768}, a.volume(65536);
+       }},
+      {"65535x65535, depth 1 and 2 thresholds are more voxels than labels can count (2^32)",
+       [](Asked& a) {
+         a.setup.size = {65535, 65535}, a.params.thresholds = kTwo, a.agree();
+       }},
+      {"65536x100, depth 656 and 1 thresholds are more voxels than labels can count (2^32)",
+       [](Asked& a) {
+         a.setup.size = {65536, 100}, a.volume(656);
+       }},
+      {"NV12 pictures of odd height have no volumes: their rows of chroma would be shared",
+       [](Asked& a) {
+         a.setup.in = layout_of(PixelFormat::nv12), a.setup.size.height = 31, a.volume(2);
+       }},
+      {"", [](Asked& a) { a.setup.in = layout_of(PixelFormat::nv12), a.setup.size.height = 31; }},
+      {"", [](Asked& a) { a.setup.in = layout_of(PixelFormat::nv12), a.volume(2); }},
+      {"", [](Asked& a) {
+         a.setup.in = layout_of(PixelFormat::yuy2), a.setup.size.height = 31, a.volume(2);
+       }}};
+  expect_answers(kRefusals);
+}
+
+TEST(CcLabelRefusals, MethodsToCompareWith) {
+  static constexpr auto kSweep = [](Asked& a, BackendKind backend) {
+    a.volume(2);
+    a.params.method = Method::sweep;
+    a.backend = backend;
+  };
+  static constexpr auto kPropagation = [](Asked& a) {
+    a.params.method = Method::propagation;
+    a.backend = BackendKind::cuda;
+  };
+  static constexpr const char* kPlain =
+      "settings: method=propagation finds regions and measures them: no track, no fill-holes, no "
+      "seeds";
+  static constexpr const char* kTakes =
+      "settings: method=sweep takes criterion=binary and connectivity=26";
+  static constexpr Refusal kRefusals[] = {
+      {"", [](Asked& a) { a.params.method = Method::union_find; }},
+      {"", [](Asked& a) { kSweep(a, BackendKind::cuda); }},
+      {"", [](Asked& a) { kPropagation(a); }},
+      {"settings: method=sweep runs on CUDA alone; the CPU's method is union-find",
+       [](Asked& a) { kSweep(a, BackendKind::cpu); }},
+      {"settings: method=propagation runs on CUDA alone; the CPU's method is union-find",
+       [](Asked& a) { a.params.method = Method::propagation; }},
+      {kTakes,
+       [](Asked& a) { kSweep(a, BackendKind::cuda), a.params.criterion = Criterion::equal; }},
+      {kTakes,
+       [](Asked& a) {
+         kSweep(a, BackendKind::cuda), a.params.connectivity = Connectivity::eighteen;
+       }},
+      {"", [](Asked& a) { kSweep(a, BackendKind::cuda), a.setup.size.width = 1024; }},
+      {"settings: method=sweep holds a row in a warp's registers: up to 1024 pixels, not 1025",
+       [](Asked& a) { kSweep(a, BackendKind::cuda), a.setup.size.width = 1025; }},
+      {"", [](Asked& a) { kPropagation(a), a.setup.size.width = 1025; }},
+      {kPlain, [](Asked& a) { kPropagation(a), a.params.track = true, a.agree(); }},
+      {kPlain, [](Asked& a) { kPropagation(a), a.params.fill_holes = 1; }},
+      {kPlain,
+       [](Asked& a) {
+         kPropagation(a), a.params.seeds = std::vector<double>{1, 2};
+       }},
+      {"settings: method=propagation does not draw: choose output labels, mask, colors or none",
+       [](Asked& a) { kPropagation(a), a.setup.has_output = true; }},
+      {"", [](Asked& a) {
+         kPropagation(a), a.setup.has_output = true, a.params.output = CcOutput::mask;
+       }}};
+  expect_answers(kRefusals);
+}
+
+TEST(CcLabelRefusals, MoreRegionsThanThePictureHolds) {
+  struct Case {
+    CcOutput output;
+    PixelFormat format;
+    uint32_t total;
+    Overflow overflow;
+    bool sliding;
+    uint32_t kept;
+    const char* text;  // a warning if something is kept
+  };
+  using enum Overflow;
+  constexpr const char* kByte = "256 regions, but GRAY8 holds labels up to 255";
+  constexpr PixelFormat kGray = PixelFormat::gray8, kDeep = PixelFormat::gray16;
+  for (const auto& [output, format, total, overflow, sliding, kept, text] :
+       {Case{CcOutput::labels, kGray, 255, error, false, 255, ""},
+        {CcOutput::labels, kGray, 256, drop_smallest, false, 255, kByte},
+        {CcOutput::labels, kGray, 256, saturate, false, 256, kByte},
+        {CcOutput::labels, kGray, 256, error, false, 0, kByte},
+        {CcOutput::labels, kGray, 256, saturate, true, 256, kByte},
+        {CcOutput::labels, kGray, 256, drop_smallest, true, 0,
+         "256 regions, but GRAY8 holds labels up to 255; sliding=true takes overflow=saturate, not "
+         "drop-smallest"},
+        {CcOutput::mask, kGray, 256, error, false, 256, ""},
+        {CcOutput::labels, kDeep, 65535, error, false, 65535, ""},
+        {CcOutput::labels, kDeep, 65536, saturate, false, 65536,
+         "65536 regions, but GRAY16_LE holds labels up to 65535"},
+        {CcOutput::labels, PixelFormat::labels32, 0xFFFFFFFF, error, false, 0xFFFFFFFF, ""}}) {
+    CcLabelParams params;
+    params.output = output;
+    params.overflow = overflow;
+    params.sliding = sliding;
+    Verdict verdict;
+    const std::string thrown =
+        complaint([&] { verdict = verdict_of(params, total, layout_of(format)); });
+    EXPECT_EQ(verdict.kept, kept) << text;
+    EXPECT_EQ(thrown + verdict.warning, text);
+    EXPECT_EQ(thrown.empty(), kept > 0) << text;
+  }
+}
+
+// A sample is foreground where its fraction of the way from black to white reaches the threshold;
+// neighbours are linked where their distance, of full scale, is less than the tolerance.
+TEST(CcLabelLevels, AreTheLeastValuesThatReach) {
+  for (int f = 0; f + 1 < kPixelFormats; ++f) {
+    const Layout& layout = layout_of(static_cast<PixelFormat>(f));
+    for (const bool full : {true, false}) {
+      const bool limited = layout.model == ColorModel::yuv && !full;
+      const double step = limited ? (layout.depth == 10 ? 4 : 1) : 0;
+      const double black = 16 * step, white = limited ? 235 * step : layout.max_value();
+      for (const double fraction : {0.0, 0.001, 0.1234, 1 / 3.0, 0.5, 0.87, 0.999, 1.0}) {
+        int least = 0;
+        while (fraction > 0 && (least - black) / (white - black) < fraction - 1e-12) ++least;
+        EXPECT_EQ(foreground_level(fraction, layout, {YuvMatrix::bt601, full}), least)
+            << name_of(layout.format) << " " << full << " " << fraction;
+        int linked = 0;
+        while (linked < 3 * fraction * layout.max_value() - 1e-9) ++linked;
+        EXPECT_EQ(difference_level(3 * fraction, layout), linked) << name_of(layout.format);
+      }
+    }
+  }
+}
+
+TEST(CcLabelSeeds, OutsideThePictureAreLeftOut) {
+  CcLabelParams params;
+  params.seeds = std::vector<double>{39, 29, 40, 3, 5, 30, 39.9, 0, 0, 29.5};
+  const Seeds seeds = seeds_of(params, {40, 30});
+  ASSERT_EQ(seeds.count, 3);
+  EXPECT_EQ(seeds.x[0], 39);
+  EXPECT_EQ(seeds.y[0], 29);
+  EXPECT_EQ(seeds.x[1], 39);
+  EXPECT_EQ(seeds.y[1], 0);
+  EXPECT_EQ(seeds.x[2], 0);
+  EXPECT_EQ(seeds.y[2], 29);
+  params.seeds = std::vector<double>(128, 1.0);
+  EXPECT_EQ(seeds_of(params, {40, 30}).count, 64);
+}
+
+TEST(CcLabelOutputs, AreWhatTheParametersSay) {
+  const std::pair<CcOutput, Output> outputs[] = {{CcOutput::overlay, Output::drawn_on},
+                                                 {CcOutput::labels, Output::labels},
+                                                 {CcOutput::colors, Output::colors},
+                                                 {CcOutput::mask, Output::mask},
+                                                 {CcOutput::none, Output::untouched}};
+  CcLabelParams params;
+  for (const auto& [wanted, output] : outputs) {
+    params.output = wanted;
+    EXPECT_EQ(output_of(params), output) << static_cast<int>(wanted);
+  }
+  params.thresholds = kTwo;
+  EXPECT_EQ(layers_of(params), 2);
+  EXPECT_EQ(threshold_of(params, 1), 0.75);
+  params.thresholds = {};
+  params.threshold = 0.3;
+  EXPECT_EQ(layers_of(params), 1);
+  EXPECT_EQ(threshold_of(params, 0), 0.3);
+}
+
+}  // namespace
+}  // namespace regions

@@ -1,0 +1,23 @@
+// What a call throws, as text: for tables of what is refused.
+#pragma once
+
+#include <string>
+
+#include "core/error.hpp"
+
+namespace regions {
+
+// Empty if nothing is thrown; settings that contradict each other begin with "settings: ".
+template <class Act>
+std::string complaint(Act act) {
+  try {
+    act();
+  } catch (const SettingsError& error) {
+    return std::string("settings: ") + error.what();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace regions
