@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "core/field.hpp"
 
@@ -18,6 +21,37 @@ void expect_round_trip(std::span<const Field> fields, const P& params) {
     assign_text(field, &copy, text);
     EXPECT_EQ(field.get(&copy), field.get(&params)) << field.name << "=" << text;
   }
+}
+
+// The rows of an element's table in docs/elements.md, a cell's text each.
+inline std::vector<std::vector<std::string>> documented_rows(const std::string& element) {
+  std::ifstream document(REGIONS_ELEMENTS_DOCUMENT);
+  std::vector<std::vector<std::string>> rows;
+  bool is_inside = false;
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("## ")) is_inside = line == "## " + element;
+    if (!is_inside || !line.starts_with("| `")) continue;
+    std::vector<std::string>& cells = rows.emplace_back();
+    for (size_t begin = 2, end = 0; (end = line.find(" |", begin)) != line.npos; begin = end + 3) {
+      cells.push_back(line.substr(begin, end - begin));
+    }
+  }
+  return rows;
+}
+
+// What the document should say of a field's values.
+inline std::string documented_values(const Field& field) {
+  std::ostringstream text;
+  text.precision(10);
+  for (const Choice& choice : field.choices) {
+    text << (text.tellp() > 0 ? "<br>" : "") << "`" << choice.name << "`: " << choice.blurb;
+  }
+  if (field.kind == Kind::flags) text << "<br>any of them, joined by `+`";
+  if (field.kind == Kind::flag) text << "`true`, `false`";
+  if (field.kind == Kind::text) text << "text";
+  if (field.kind == Kind::color) text << "0x00000000 … 0xffffffff";
+  if (text.tellp() == 0) text << field.min << " … " << field.max;
+  return text.str();
 }
 
 template <class P>
@@ -62,6 +96,30 @@ TYPED_TEST_P(Tables, LimitsAndChoicesAreTaken) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(Tables, NamesBlurbsAndDefaultsAreSound, LimitsAndChoicesAreTaken);
+// The suite is named as the element but for capitals.
+TYPED_TEST_P(Tables, AreAsDocumented) {
+  std::string element = testing::UnitTest::GetInstance()->current_test_suite()->name();
+  element.resize(element.find('/'));
+  for (char& c : element) c = static_cast<char>(std::tolower(c));
+  const TypeParam defaults{};
+  const std::span<const Field> fields = fields_of(defaults);
+  const auto rows = documented_rows(element);
+  ASSERT_EQ(rows.size(), fields.size()) << element;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Field& field = fields[i];
+    ASSERT_EQ(rows[i].size(), 5u) << field.name;
+    EXPECT_EQ(rows[i][0], "`" + std::string(field.name) + "`");
+    EXPECT_EQ(rows[i][1], "`" + to_text(field, field.get(&defaults)) + "`") << field.name;
+    EXPECT_EQ(rows[i][2], documented_values(field)) << field.name;
+    EXPECT_EQ(rows[i][3], field.blurb);
+    EXPECT_EQ(rows[i][4], field.live()                           ? "yes"
+                          : field.change == Change::renegotiated ? "yes, with new caps"
+                                                                 : "no")
+        << field.name;
+  }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(Tables, NamesBlurbsAndDefaultsAreSound, LimitsAndChoicesAreTaken,
+                            AreAsDocumented);
 
 }  // namespace regions
