@@ -1,0 +1,98 @@
+// Failures on demand: when they come, what they say, and which texts ask for none.
+#include "core/faults.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/core/complaint.hpp"
+
+namespace regions {
+namespace {
+
+class FaultPlan : public testing::Test {
+ protected:
+  ~FaultPlan() override { want_faults(nullptr); }
+};
+
+// What a step says: nothing, or the failure's text behind its kind.
+std::string step(Fault kind) {
+  try {
+    may_fail(kind);
+  } catch (const MemoryError& error) {
+    return std::string("memory: ") + error.what();
+  } catch (const DeviceError& error) {
+    return std::string("device: ") + error.what();
+  }
+  return {};
+}
+
+TEST_F(FaultPlan, EveryNthStepOfAKindFails) {
+  want_faults("allocation=2,launch=3,work=1");
+  EXPECT_TRUE(faults::wanted);
+  EXPECT_FALSE(faults::idle);
+  for (int i = 1; i <= 7; ++i) {
+    EXPECT_EQ(step(Fault::allocation), i % 2 == 0 ? "memory: injected failure of allocation" : "");
+    EXPECT_EQ(step(Fault::launch), i % 3 == 0 ? "device: injected failure of launch" : "");
+    EXPECT_EQ(step(Fault::work), "device: injected failure of work");
+  }
+  want_faults("allocation=2,launch=3,work=1");  // counts go on: the seventh was the last
+  EXPECT_NE(step(Fault::allocation), "");
+  want_faults("allocation=2");
+  EXPECT_EQ(step(Fault::allocation), "");
+  EXPECT_EQ(step(Fault::work), "");
+  want_faults("");
+  EXPECT_FALSE(faults::wanted);
+  EXPECT_EQ(step(Fault::allocation), "");
+}
+
+TEST_F(FaultPlan, AGoneDeviceStaysGone) {
+  want_faults("gone=3");
+  EXPECT_EQ(step(Fault::allocation), "");
+  EXPECT_EQ(step(Fault::launch), "");
+  for (const Fault kind : {Fault::work, Fault::allocation, Fault::launch, Fault::allocation}) {
+    EXPECT_EQ(step(kind), "device: injected failure: the device is gone");
+  }
+}
+
+TEST_F(FaultPlan, IdleIsAFlag) {
+  want_faults("idle=1,");
+  EXPECT_TRUE(faults::idle);
+  EXPECT_EQ(step(Fault::launch), "");
+  want_faults("launch=1");
+  EXPECT_FALSE(faults::idle);
+}
+
+TEST_F(FaultPlan, OtherTextsAreNamedAndChangeNothing) {
+  want_faults("work=1");
+  const std::pair<const char*, const char*> texts[] = {{"x=1", "x=1"},
+                                                       {"launch", "launch"},
+                                                       {"launch=0", "launch=0"},
+                                                       {"launch=-1", "launch=-1"},
+                                                       {"launch=1x", "launch=1x"},
+                                                       {"launch=", "launch="},
+                                                       {"=1", "=1"},
+                                                       {"launch=1,,work=1", ""},
+                                                       {"launch=1,work:2", "work:2"},
+                                                       {"launc=1", "launc=1"},
+                                                       {"gone=99999999999", "gone=99999999999"}};
+  for (const auto& [text, named] : texts) {
+    EXPECT_EQ(complaint([&] { want_faults(text); }),
+              std::string("REGIONS_FAULTS: '") + named +
+                  "' is not allocation=N, launch=N, work=N, gone=N or idle=1");
+    EXPECT_EQ(step(Fault::launch), "") << text;
+    EXPECT_NE(step(Fault::work), "") << text;
+  }
+}
+
+TEST_F(FaultPlan, TheEnvironmentAsks) {
+  setenv("REGIONS_FAULTS", "launch=1", 1);
+  want_faults_of_environment();
+  EXPECT_NE(step(Fault::launch), "");
+  unsetenv("REGIONS_FAULTS");
+  want_faults_of_environment();
+  EXPECT_EQ(step(Fault::launch), "");
+}
+
+}  // namespace
+}  // namespace regions
