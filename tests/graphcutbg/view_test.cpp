@@ -1,0 +1,229 @@
+// What outputs show where the foreground is known, in every format, against the equations; into
+// another picture and in place.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/paint.hpp"
+#include "cpu/backend.hpp"
+#include "tests/graphcutbg/scene.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+constexpr Size kSize{53, 37};
+
+bool is_foreground(int x, int y) { return (x - 30) * (x - 30) + 2 * (y - 9) * (y - 9) < 260; }
+
+int level_at(int c, int x, int y) {
+  const auto place = static_cast<uint32_t>(x / 3 + 100 * (y / 2));
+  return static_cast<int>(hash(place, static_cast<uint32_t>(c)) % 256);
+}
+
+GuardedFrame noise(PixelFormat format, Colorimetry color) {
+  GuardedFrame picture(format, kSize, format == PixelFormat::p010 ? 4 : 5, color);
+  const Layout& layout = picture.frame().layout;
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      for (int c = 0; c < layout.channels + layout.alpha; ++c) {
+        picture.frame().set_sample(c, x, y, level_at(c, x, y) << (layout.depth - 8));
+      }
+    }
+  }
+  return picture;
+}
+
+// The picture that replaces the background.
+GuardedFrame scenery() {
+  GuardedFrame picture(PixelFormat::rgb, kSize);
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      for (int c = 0; c < 3; ++c) picture.frame().set_sample(c, x, y, level_at(c + 5, y, x));
+    }
+  }
+  return picture;
+}
+
+struct Wanted {
+  const ConstFrame in;
+  const GraphCutBgParams params;
+
+  // 0..1, averaged over a square; beyond the picture it goes on as at its sides.
+  double alpha(int x, int y) const {
+    const int radius = params.feather;
+    int sum = 0;
+    for (int dy = -radius; dy <= radius; ++dy) {
+      for (int dx = -radius; dx <= radius; ++dx) {
+        sum += is_foreground(std::clamp(x + dx, 0, kSize.width - 1),
+                             std::clamp(y + dy, 0, kSize.height - 1));
+      }
+    }
+    return std::floor(sum * 255.0 / std::pow(2 * radius + 1, 2) + 0.5) / 255;
+  }
+
+  bool is_overlay() const { return params.output == GraphCutOutput::overlay; }
+  // How much of what is painted comes in, in steps of 1/256.
+  double opacity() const {
+    double opacity = is_overlay() ? params.opacity : 1;
+    if (is_overlay()) opacity *= params.color.alpha() / 255.0;
+    if (!is_overlay() && params.replace_with == Replacement::color) {
+      opacity *= params.replace_color.alpha() / 255.0;
+    }
+    return std::floor(opacity * 256 + 0.5) / 256;
+  }
+
+  // Mean of a cell of the background; foreground hardly counts.
+  double cell(int c, int i, int j) const {
+    const int side = std::max(1, params.blur / 2);
+    const int columns = (kSize.width + side - 1) / side, rows = (kSize.height + side - 1) / side;
+    double sum = 0, weight = 0;
+    for (int v = j - 1; v <= j + 1; ++v) {
+      for (int u = i - 1; u <= i + 1; ++u) {
+        const int left = std::clamp(u, 0, columns - 1) * side;
+        const int top = std::clamp(v, 0, rows - 1) * side;
+        const double part = (u == i ? 2 : 1) * (v == j ? 2 : 1);
+        for (int y = top; y < std::min(top + side, kSize.height); ++y) {
+          for (int x = left; x < std::min(left + side, kSize.width); ++x) {
+            const double w = part * (is_foreground(x, y) ? 1 : 256);
+            sum += w * in.sample(c, x, y);
+            weight += w;
+          }
+        }
+      }
+    }
+    return sum / weight;
+  }
+  double blurred(int c, int x, int y) const {
+    const int side = std::max(1, params.blur / 2);
+    const int columns = (kSize.width + side - 1) / side, rows = (kSize.height + side - 1) / side;
+    const double u = (x + 0.5) / side - 0.5, v = (y + 0.5) / side - 0.5;
+    const auto i = static_cast<int>(std::floor(u)), j = static_cast<int>(std::floor(v));
+    const auto at = [&](int a, int b) {
+      return cell(c, std::clamp(a, 0, columns - 1), std::clamp(b, 0, rows - 1));
+    };
+    const double upper = at(i, j) * (i + 1 - u) + at(i + 1, j) * (u - i);
+    const double lower = at(i, j + 1) * (i + 1 - u) + at(i + 1, j + 1) * (u - i);
+    return upper * (j + 1 - v) + lower * (v - j);
+  }
+
+  double painted(int c, int x, int y) const {
+    if (!is_overlay() && params.replace_with == Replacement::blur) return blurred(c, x, y);
+    Rgb color = is_overlay() ? params.color.rgb() : params.replace_color.rgb();
+    if (!is_overlay() && params.replace_with == Replacement::image) {
+      const auto level = [&](int k) { return static_cast<uint8_t>(level_at(k + 5, y, x)); };
+      color = {level(0), level(1), level(2)};
+    }
+    int value[3];
+    encoder_of(in.layout, in.color).encode(color, value);
+    return value[c];
+  }
+
+  // Component c of the sample that holds pixel (x, y).
+  double sample(int c, int x, int y) const {
+    if (c >= in.layout.channels) return in.sample(c, x, y);  // alpha stays
+    const Component& k = in.layout.component[c];
+    const int left = x >> k.x_shift << k.x_shift, top = y >> k.y_shift << k.y_shift;
+    double share = 0;
+    int pixels = 0;
+    for (int v = top; v < std::min(top + (1 << k.y_shift), kSize.height); ++v) {
+      for (int u = left; u < std::min(left + (1 << k.x_shift), kSize.width); ++u, ++pixels) {
+        share += is_overlay() ? alpha(u, v) : 1 - alpha(u, v);
+      }
+    }
+    share *= opacity() / pixels;
+    if (share == 0) return in.sample(c, left, top);
+    return in.sample(c, left, top) * (1 - share) + painted(c, left, top) * share;
+  }
+};
+
+// One frame whose foreground an attached mask gives for sure.
+void show(const GuardedFrame& in, const GraphCutBgParams& params, GuardedFrame& out, int threads) {
+  const ConstFrame picture = in.frame();
+  const auto backend = make_cpu_backend(threads);
+  const auto algorithm = as_graph_cut(make_algorithm<GraphCutBgParams, BackendKind::cpu>(backend));
+  algorithm->prepare(params);
+  algorithm->configure({.in = picture.layout, .size = kSize, .color = picture.color});
+  algorithm->set_picture(GraphCutPicture::replacement, scenery().frame());
+  GuardedFrame mask(PixelFormat::gray8, kSize);
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      mask.frame().set_sample(0, x, y, is_foreground(x, y) ? 255 : 0);
+    }
+  }
+  Job job{.in = picture, .mask = std::as_const(mask).frame()};
+  job.out = out.frame();
+  if (&in == &out) job.in = out.frame();
+  const auto queue = backend->make_queue();
+  algorithm->enqueue(job, params, *queue);
+  queue->record();
+  queue->wait();
+  EXPECT_TRUE(out.intact());
+}
+
+struct View {
+  const char* name;
+  GraphCutOutput output;
+  Replacement replacement = Replacement::color;
+  int feather = 0;
+  double opacity = 1;
+  uint32_t color = 0xFF4080F0;
+  int blur = 24;
+};
+
+class GraphCutView : public testing::TestWithParam<View> {};
+
+TEST_P(GraphCutView, IsAsTheEquationsSay) {
+  const View& view = GetParam();
+  GraphCutBgParams params;
+  params.source = GraphCutSource::mask;
+  params.lambda = 0;
+  params.output = view.output;
+  params.replace_with = view.replacement;
+  params.feather = view.feather;
+  params.opacity = view.opacity;
+  params.color = params.replace_color = {view.color};
+  (view.output == GraphCutOutput::overlay ? params.replace_color : params.color) = {0x33FF0000};
+  params.blur = view.blur;
+  for (int f = 0; f + 1 < kPixelFormats; ++f) {
+    const auto format = static_cast<PixelFormat>(f);
+    const Colorimetry color{f % 2 ? YuvMatrix::bt709 : YuvMatrix::bt601, f % 3 == 0};
+    SCOPED_TRACE(std::string(view.name) + " " + std::string(name_of(format)));
+    const GuardedFrame in = noise(format, color);
+    const Wanted wanted{in.frame(), params};
+    GuardedFrame other(format, kSize, 7 * in.frame().layout.sample_bytes, color);
+    GuardedFrame same = noise(format, color);
+    show(in, params, other, 3);
+    show(same, params, same, 1);
+    EXPECT_TRUE(same.same_pixels(other)) << "in place it is another picture";
+    const double near = view.replacement == Replacement::blur ? 1.51 : 0.51;
+    const Layout& layout = in.frame().layout;
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        for (int c = 0; c < layout.channels + layout.alpha; ++c) {
+          const Component& k = layout.component[c];
+          if (x & ((1 << k.x_shift) - 1) || y & ((1 << k.y_shift) - 1)) continue;
+          ASSERT_NEAR(std::as_const(other).frame().sample(c, x, y), wanted.sample(c, x, y), near)
+              << "component " << c << " of " << x << ", " << y;
+        }
+      }
+    }
+  }
+}
+
+using enum GraphCutOutput;
+INSTANTIATE_TEST_SUITE_P(
+    Views, GraphCutView,
+    testing::Values(View{"tint", overlay}, View{"faint_tint", overlay, {}, 0, 0.3, 0xC0FFFFFF},
+                    View{"soft_tint", overlay, {}, 4, 0.5}, View{"color", replace},
+                    View{"faint_color", replace, {}, 1, 0.2, 0x60102030},
+                    View{"image", replace, Replacement::image, 0, 0.2, 0x60102030},
+                    View{"soft_image", replace, Replacement::image, 2},
+                    View{"blur", replace, Replacement::blur},
+                    View{"little_blur", replace, Replacement::blur, 0, 0.2, 0x60102030, 3},
+                    View{"soft_blur", replace, Replacement::blur, 3, 1, 0, 11}),
+    [](const auto& which) { return std::string(which.param.name); });
+
+}  // namespace
+}  // namespace regions
