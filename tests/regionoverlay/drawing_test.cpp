@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/paint.hpp"
+#include "tests/pictures/pictures.hpp"
 #include "tests/regionoverlay/oracle.hpp"
 #include "tests/regionoverlay/scene.hpp"
 
@@ -97,6 +98,32 @@ TEST(Drawing, EverySizeEqualsTheOracle) {
   for (const Size size : scene_sizes()) {
     expect_oracle(PixelFormat::i420, make_scene(size, 5, 3), {15, 0.6, 3});
     expect_oracle(PixelFormat::uyvy, make_scene(size, 5, 4), {7, 0.6, 1});
+  }
+}
+
+// Alone on background, at the borders of the picture and of what is looked at together.
+TEST(Drawing, OutlinesOfSinglePixelsAtEveryBorder) {
+  const Picture black = make_picture("empty", {600, 70});
+  for (const int thickness : {1, 2, 33}) {
+    for (const int x : {0, 1, 31, 32, 63, 64, 254, 255, 256, 257, 511, 512, 598, 599}) {
+      for (const int y : {0, 15, 16, 63, 64, 69}) {
+        Scene scene;
+        scene.size = {600, 70};
+        scene.labels.assign(scene.size.area(), 0);
+        scene.labels[static_cast<size_t>(600 * y + x)] = 1;
+        const std::vector<Region> regions = {{.id = 1, .track = 3}};
+        GuardedFrame picture = convert(black.frame(), PixelFormat::gray8);
+        draw_blank(picture.frame(), picture.frame(), scene.label_map(), regions,
+                   {2, 0.4, thickness}, 2);
+        // The pixel alone is drawn: around it is no region, so its outline has no shadow there.
+        for (int v = 0; v < 70; ++v) {
+          for (int u = 0; u < 600; ++u) {
+            ASSERT_EQ(picture.frame().sample(0, u, v) != 0, u == x && v == y)
+                << u << ", " << v << " around " << x << ", " << y << ", thickness " << thickness;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -63,7 +63,8 @@ std::vector<PixelFormat> drawable_formats() {
 }
 
 std::vector<Size> scene_sizes() {
-  return {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {31, 17}, {33, 15}, {63, 16}, {65, 33}, {131, 97}};
+  return {{1, 1},   {1, 9},    {9, 1},    {2, 2},    {31, 17},  {33, 15}, {63, 16},
+          {65, 33}, {131, 97}, {40, 200}, {257, 19}, {600, 70}, {1100, 5}};
 }
 
 std::vector<DrawingParams> scene_params() {
