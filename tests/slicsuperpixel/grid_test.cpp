@@ -1,0 +1,146 @@
+// Cells, and what parameters make of distances: against all the cells there could be, and against
+// the formula that stands beside SlicScale.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/pieces.hpp"
+#include "core/slicsuperpixel.hpp"
+
+namespace regions {
+namespace {
+
+int cells_along(int pixels, int side) { return (pixels + side - 1) / side; }
+
+// How far cells of w x h pixels are from squares of the wanted number.
+double miss_of(Size size, int wanted, int w, int h) {
+  const double cells = 1.0 * cells_along(size.width, w) * cells_along(size.height, h);
+  return std::abs(std::log(cells / wanted)) + 0.1 * std::abs(std::log(1.0 * w / h));
+}
+
+TEST(SlicGrid, CellsOfAGivenSideCoverThePicture) {
+  for (const Size size : {Size{1, 1}, {100, 40}, {101, 39}, {65535, 3}}) {
+    for (const int side : {2, 3, 50, 512}) {
+      SlicParams params;
+      params.region_size = side;
+      const SlicGrid wanted = {size, side, side, cells_along(size.width, side),
+                               cells_along(size.height, side)};
+      EXPECT_EQ(grid_of(size, params), wanted);
+    }
+    SlicParams least;
+    least.region_size = 2;
+    EXPECT_EQ(most_cells(size), grid_of(size, least).cells());
+  }
+}
+
+// The search looks at few of all cells; what it finds is nearly as good as the best of them.
+TEST(SlicGrid, AWantedNumberGivesNearlyTheBestOfAllCells) {
+  for (const Size size : {Size{481, 321}, {321, 481}, {100, 100}, {1920, 1080}}) {
+    for (const int wanted : {7, 20, 37, 100, 330, 1000, 5000}) {
+      SlicParams params;
+      params.superpixels = wanted;
+      const SlicGrid grid = grid_of(size, params);
+      EXPECT_TRUE(grid.size == size);
+      EXPECT_EQ(grid.columns, cells_along(size.width, grid.width));
+      EXPECT_EQ(grid.rows, cells_along(size.height, grid.height));
+      if (size.area() / static_cast<size_t>(wanted) > 400 * 400) continue;
+      double least = 1e9;
+      for (int w = 2; w <= 512; ++w) {
+        for (int h = 2; h <= 512; ++h) least = std::min(least, miss_of(size, wanted, w, h));
+      }
+      EXPECT_LT(miss_of(size, wanted, grid.width, grid.height), least + 0.04)
+          << wanted << " of " << size.width << "x" << size.height;
+    }
+  }
+}
+
+// Another choice gives other labels than earlier versions did.
+TEST(SlicGrid, AWantedNumberGivesTheCellsItAlwaysGave) {
+  struct Case {
+    Size size;
+    int wanted, width, height;
+  };
+  for (const auto& [size, wanted, width, height] : {Case{{481, 321}, 1, 481, 321},
+                                                    {{481, 321}, 20, 97, 81},
+                                                    {{481, 321}, 100, 44, 36},
+                                                    {{481, 321}, 5000, 8, 4},
+                                                    {{321, 481}, 3, 321, 161},
+                                                    {{321, 481}, 37, 65, 69},
+                                                    {{1920, 1080}, 1, 512, 512},
+                                                    {{1920, 1080}, 20, 384, 270},
+                                                    {{1920, 1080}, 1000, 48, 44},
+                                                    {{97, 13}, 3, 33, 13},
+                                                    {{97, 13}, 37, 8, 5},
+                                                    {{97, 13}, 1 << 24, 2, 2},
+                                                    {{640, 31}, 20, 32, 31},
+                                                    {{5, 7}, 2, 5, 4},
+                                                    {{1, 1}, 1, 2, 2}}) {
+    SlicParams params;
+    params.superpixels = wanted;
+    const SlicGrid grid = grid_of(size, params);
+    EXPECT_TRUE(grid.width == width && grid.height == height)
+        << wanted << " of " << size.width << "x" << size.height << ": " << grid.width << "x"
+        << grid.height;
+  }
+}
+
+TEST(SlicScales, FollowTheFormula) {
+  for (const auto& [width, height] : {std::pair{2, 2}, {16, 16}, {8, 20}, {20, 8}, {512, 512}}) {
+    for (const double compactness : {0.0, 0.5, 8.0, 40.0, 1000.0}) {
+      for (const ColorSpace space : {ColorSpace::lab, ColorSpace::rgb, ColorSpace::luma}) {
+        for (const SlicVariant variant : {SlicVariant::slic, SlicVariant::slico}) {
+          SlicParams params;
+          params.compactness = compactness;
+          params.color_space = space;
+          params.variant = variant;
+          const SlicScale found = scale_of({{1000, 1000}, width, height, 5, 5}, params);
+          const bool adapts = variant == SlicVariant::slico;
+          // compactness^2 / cell area; slico's ratio is a cluster's own.
+          const double place = std::pow(adapts ? 40 : compactness, 2) / (width * height);
+          // As large as slopes and scores allow over 2.5 cells, 8 at most.
+          const double side = std::max(width, height);
+          double scale = 8;
+          if (place > 0) {
+            scale = std::min(
+                scale, std::min(2047 / (2.5 * side * 2 * place), 22000 / (side * side * place)));
+          }
+          const double near = 1e-6;                    // of floats
+          const double distance = 16 * scale * place;  // that a square pixel counts
+          EXPECT_NEAR(found.bow * 256, distance, near * distance);
+          EXPECT_NEAR(found.slope * 16, 2 * distance, near * distance);
+          for (int c = 0; c < 3; ++c) {
+            // 2 L, and levels of 255, are twice as fine as Lab units.
+            const double weight = space == ColorSpace::lab && c > 0 ? 1 : 0.25;
+            EXPECT_EQ(found.weight[c], 4 * weight);
+            const double coefficient = 2 * scale * weight;  // of a mean of 1
+            EXPECT_NEAR(found.gain[c] * 16, coefficient, near * coefficient);
+            EXPECT_NEAR(found.square[c] * coefficient * coefficient, 16 * scale * weight,
+                        1e-5 * scale);
+          }
+          const double first = std::max(compactness, 1.0);
+          EXPECT_EQ(found.reach, adapts ? static_cast<uint32_t>(64 * first * first) : 0);
+          EXPECT_NEAR(found.adaptive, adapts ? scale * 1600 : 0, near * scale * 1600);
+        }
+      }
+    }
+  }
+}
+
+TEST(SlicScales, LimitsCountCellsAndPixels) {
+  const SlicGrid grid = {{100, 60}, 20, 15, 5, 4};
+  SlicParams params;
+  params.tolerance = 0;
+  EXPECT_EQ(movement_limit(grid, params), 0u);
+  params.tolerance = 0.75;  // pixels, as sixteenths, of 20 cells
+  EXPECT_EQ(movement_limit(grid, params), 240u);
+  params.min_size = 0;
+  EXPECT_EQ(least_area(grid, params), 0u);
+  params.min_size = 0.25;
+  EXPECT_EQ(least_area(grid, params), 75u);
+  params.min_size = 0.005;
+  EXPECT_EQ(least_area(grid, params), 2u) << "1.5 is rounded";
+}
+
+}  // namespace
+}  // namespace regions

@@ -1,0 +1,172 @@
+// Frames of many kinds through the same slots, each as if it were alone; what is drawn; refusals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "cpu/backend.hpp"
+#include "cpu/drawing.hpp"
+#include "tests/core/complaint.hpp"
+#include "tests/slicsuperpixel/run.hpp"
+
+namespace regions {
+namespace {
+
+constexpr Size kSize = {131, 87};
+
+struct Outcome {
+  std::vector<uint32_t> labels;
+  std::vector<Region> records;
+  std::vector<Moments> moments;
+  std::vector<Border> borders;
+  uint32_t total = 0, border_count = 0;
+};
+
+bool same(const Outcome& a, const Outcome& b) {
+  const auto equal = [](const auto& x, const auto& y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(x[0])) == 0;
+  };
+  return a.total == b.total && a.border_count == b.border_count && equal(a.labels, b.labels) &&
+         equal(a.records, b.records) && equal(a.moments, b.moments) && equal(a.borders, b.borders);
+}
+
+class SlicSlots : public testing::Test {
+ protected:
+  std::unique_ptr<Algorithm<SlicParams>> configured(int slots, bool borders = true) {
+    auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend_);
+    regions::Setup setup{.in = layout_of(PixelFormat::rgb), .size = kSize, .slots = slots};
+    setup.color = {YuvMatrix::bt709, false};
+    setup.out = setup.in;
+    setup.has_output = true;
+    setup.max_regions = 300;
+    setup.has_borders = borders;
+    algorithm->configure(setup);
+    return algorithm;
+  }
+  // A frame whose table holds `most` records.
+  Outcome run(Algorithm<SlicParams>& algorithm, int slot, const ConstFrame& in, const Frame& out,
+              const SlicParams& params, uint32_t most) {
+    Outcome outcome;
+    GuardedFrame labels(PixelFormat::labels32, kSize);
+    outcome.records.resize(most);
+    outcome.moments.resize(most);
+    outcome.borders.resize(most_borders(most));
+    Job job{.slot = slot, .in = in, .out = out, .labels = labels.labels()};
+    job.table = {outcome.records.data(), most,
+                 &outcome.total,         outcome.moments.data(),
+                 outcome.borders.data(), &outcome.border_count};
+    algorithm.enqueue(job, params, *queue_);
+    queue_->record();
+    queue_->wait();
+    const size_t known = std::min(outcome.total, most);
+    outcome.records.resize(known);
+    outcome.moments.resize(known);
+    outcome.borders.resize(outcome.border_count);
+    outcome.labels.assign(labels.labels().data, labels.labels().data + kSize.area());
+    return outcome;
+  }
+  std::shared_ptr<Backend> backend_ = make_cpu_backend(3);
+  std::unique_ptr<Queue> queue_ = backend_->make_queue();
+};
+
+TEST_F(SlicSlots, FramesKnowNothingOfThoseBefore) {
+  const auto shared = configured(2);
+  int number = 0;
+  for (const SlicCase& task : small_cases()) {
+    if (!(task.size == kSize) || task.format != PixelFormat::rgb) continue;
+    SCOPED_TRACE(task.name());
+    SlicParams params = task.params();
+    params.output = number % 3 == 0 ? SlicOutput::mean : SlicOutput::overlay;
+    params.style = 1 + static_cast<uint32_t>(number) % 15;
+    const GuardedFrame in = task.frame(number % 4);
+    GuardedFrame one(PixelFormat::rgb, kSize), other(PixelFormat::rgb, kSize);
+    const uint32_t most = number % 5 == 0 ? 10 : 300;
+    const auto alone = configured(1);
+    const Outcome wanted = run(*alone, 0, in.frame(), one.frame(), params, most);
+    EXPECT_TRUE(same(run(*shared, number % 2, in.frame(), other.frame(), params, most), wanted));
+    if (most == 300 && wanted.total <= 300) {
+      EXPECT_TRUE(other.same_pixels(one));
+    }
+    if (params.output == SlicOutput::overlay) {
+      GuardedFrame drawn(PixelFormat::rgb, kSize);
+      std::vector<uint32_t> memory(ink_bytes(kSize) / sizeof(uint32_t));
+      const ConstLabelMap map{wanted.labels.data(), kSize.width, kSize.height, 4 * kSize.width};
+      draw(in.frame(), drawn.frame(), map, wanted.records, params, ink_in(memory.data(), kSize),
+           Workers(1));
+      EXPECT_TRUE(other.same_pixels(drawn));
+    }
+    ++number;
+  }
+  EXPECT_GT(number, 60);
+}
+
+// Superpixels without a record keep their pixels; without a table the configured number is there.
+TEST_F(SlicSlots, MeansOfThoseThatAreRecorded) {
+  const GuardedFrame in = SlicCase{"scene", kSize}.frame();
+  SlicParams params;
+  params.output = SlicOutput::mean;
+  params.region_size = 4;
+  const auto algorithm = configured(1);
+  GuardedFrame picture = SlicCase{"scene", kSize}.frame();
+  const Outcome found = run(*algorithm, 0, picture.frame(), picture.frame(), params, 40);
+  ASSERT_GT(found.total, 300u);
+  GuardedFrame without_table = SlicCase{"scene", kSize}.frame();
+  Job job{.slot = 0, .in = without_table.frame(), .out = without_table.frame()};
+  algorithm->enqueue(job, params, *queue_);
+  queue_->record();
+  queue_->wait();
+  for (int y = 0; y < kSize.height; ++y) {
+    for (int x = 0; x < kSize.width; ++x) {
+      const uint32_t label = found.labels[static_cast<size_t>(y * kSize.width + x)];
+      for (int c = 0; c < 3; ++c) {
+        int wanted = in.frame().sample(c, x, y);
+        if (label > 300) {
+          ASSERT_EQ(without_table.frame().sample(c, x, y), wanted);
+        }
+        if (label <= 40) {
+          const Region& r = found.records[label - 1];
+          wanted = static_cast<int>(std::lround(r.mean(r.sum_value[c])));
+          ASSERT_EQ(without_table.frame().sample(c, x, y), wanted);
+        }
+        ASSERT_EQ(picture.frame().sample(c, x, y), wanted) << label;
+      }
+    }
+  }
+  EXPECT_FALSE(without_table.same_pixels(picture)) << "more are painted where more are recorded";
+}
+
+TEST_F(SlicSlots, RefusalsNameWhatIsWrong) {
+  const auto algorithm = configured(1, false);
+  const GuardedFrame in(PixelFormat::rgb, kSize), gray(PixelFormat::gray8, kSize),
+      narrow(PixelFormat::rgb, {kSize.width - 1, kSize.height});
+  Job job{.in = in.frame()};
+  SlicParams params;
+  params.output = SlicOutput::none;
+  const auto answer = [&] {
+    return complaint([&] {
+      algorithm->enqueue(job, params, *queue_);
+      queue_->record();
+      queue_->wait();
+    });
+  };
+  EXPECT_EQ(answer(), "");
+  job.table.capacity = 300;
+  EXPECT_EQ(answer(), "");
+  job.table.capacity = 301;
+  EXPECT_EQ(answer(), "the table is larger than configured");
+  job.table.capacity = 300;
+  Border border;
+  job.table.borders = &border;
+  EXPECT_EQ(answer(), "borders are wanted, but not configured");
+  job.table.borders = nullptr;
+  params.method = SlicMethod::report;
+  EXPECT_EQ(answer(), "method=report is made of CUDA kernels; the CPU has method=fused alone");
+  params.method = SlicMethod::fused;
+  for (const GuardedFrame* other : {&gray, &narrow}) {
+    job.in = other->frame();
+    EXPECT_EQ(answer(), "the frame is not as configured");
+  }
+}
+
+}  // namespace
+}  // namespace regions
