@@ -1,0 +1,240 @@
+// Frames of many kinds through the same slots, each as if it were alone; what frames are refused;
+// failed frames.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/faults.hpp"
+#include "cpu/backend.hpp"
+#include "cpu/drawing.hpp"
+#include "tests/cclabel/run.hpp"
+#include "tests/core/complaint.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+constexpr Size kSize{93, 77};
+constexpr uint32_t kMost = 200, kMostRuns = 500;
+
+struct Outcome {
+  std::vector<uint32_t> labels;
+  std::vector<Region> records;
+  std::vector<PixelRun> runs;
+  uint32_t total = 0, total_runs = 0;
+};
+
+template <class T>
+bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+class CcLabelSlots : public testing::Test {
+ protected:
+  ~CcLabelSlots() override { want_faults(nullptr); }
+
+  std::unique_ptr<Algorithm<CcLabelParams>> configured(PixelFormat out, bool tracks = false) {
+    auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
+    regions::Setup setup{.in = layout_of(PixelFormat::rgba), .size = kSize, .slots = 2};
+    setup.mask = layout_of(PixelFormat::gray8);
+    setup.has_mask = setup.has_output = true;
+    setup.out = layout_of(out);
+    setup.max_regions = kMost;
+    setup.max_runs = kMostRuns;
+    setup.tracks = tracks;
+    algorithm->configure(setup);
+    return algorithm;
+  }
+  Outcome run(Algorithm<CcLabelParams>& algorithm, Job job, const CcLabelParams& params,
+              bool wants_runs = true) {
+    Outcome outcome;
+    GuardedFrame labels(PixelFormat::labels32, kSize);
+    outcome.records.resize(kMost);
+    outcome.runs.resize(kMostRuns);
+    job.labels = labels.labels();
+    job.table = {.regions = outcome.records.data(), .capacity = kMost, .total = &outcome.total};
+    if (wants_runs) {
+      job.table.runs = outcome.runs.data();
+      job.table.run_capacity = kMostRuns;
+      job.table.run_total = &outcome.total_runs;
+    }
+    algorithm.enqueue(job, params, *queue_);
+    queue_->record();
+    queue_->wait();
+    outcome.records.resize(std::min(outcome.total, kMost));
+    outcome.runs.resize(std::min(outcome.total_runs, kMostRuns));
+    outcome.labels.assign(labels.labels().data, labels.labels().data + kSize.area());
+    return outcome;
+  }
+  std::shared_ptr<Backend> backend_ = make_cpu_backend(3);
+  std::unique_ptr<Queue> queue_ = backend_->make_queue();
+};
+
+// Settings of a frame, chosen by its number.
+CcLabelParams params_of(uint32_t number) {
+  const auto one_in = [&](uint32_t n, uint32_t what) { return hash(number, what) % n == 0; };
+  CcLabelParams params;
+  params.criterion = static_cast<Criterion>(hash(number, 1) % 3);
+  params.source = static_cast<Source>(hash(number, 2) % 3);
+  params.connectivity = one_in(2, 3) ? Connectivity::four : Connectivity::eight;
+  params.threshold = 0.45;
+  params.tolerance = 0.02;
+  params.fill_holes = one_in(3, 4) ? 20 : 0;
+  params.min_area = one_in(4, 5) ? 5 : 0;
+  params.max_area = one_in(4, 6) ? 300 : 0;
+  if (one_in(4, 7)) params.seeds = std::vector<double>{10, 10, 40, 60, 92, 76};
+  params.style = 1 + hash(number, 8) % 15;
+  return params;
+}
+
+TEST_F(CcLabelSlots, FramesKnowNothingOfThoseBefore) {
+  struct Kind {
+    CcOutput output;
+    PixelFormat out;
+  };
+  for (const auto& [output, out] : {Kind{CcOutput::overlay, PixelFormat::rgba},
+                                    {CcOutput::labels, PixelFormat::gray8},
+                                    {CcOutput::colors, PixelFormat::bgr},
+                                    {CcOutput::mask, PixelFormat::gray8}}) {
+    const auto shared = configured(out);
+    for (uint32_t number = 0; number < 40; ++number) {
+      CcLabelParams params = params_of(number);
+      params.output = output;
+      SCOPED_TRACE("frame " + std::to_string(number) + " " + to_text(params));
+      const auto content = contents()[number % 21];
+      const GuardedFrame in =
+          convert(make_picture("clouds", kSize).frame(), PixelFormat::rgba, {}, 3, Tint::noise);
+      const Picture mask = make_picture(content, kSize);
+      GuardedFrame one(out, kSize), other(out, kSize);
+      Job job{.in = in.frame(), .mask = mask.frame(), .out = one.frame()};
+      const bool wants_runs = number % 3 > 0;
+      const auto alone = configured(out);
+      const Outcome wanted = run(*alone, job, params, wants_runs);
+      job.out = other.frame();
+      job.slot = static_cast<int>(number % 2);
+      const Outcome found = run(*shared, job, params, wants_runs);
+      EXPECT_EQ(found.total, wanted.total);
+      EXPECT_EQ(found.total_runs, wanted.total_runs);
+      EXPECT_TRUE(same_bytes(found.labels, wanted.labels));
+      EXPECT_TRUE(same_bytes(found.records, wanted.records));
+      EXPECT_TRUE(same_bytes(found.runs, wanted.runs));
+      EXPECT_TRUE(other.same_pixels(one));
+      EXPECT_TRUE(other.intact());
+      if (output != CcOutput::overlay) continue;
+      GuardedFrame drawn(out, kSize);
+      std::vector<uint32_t> memory(ink_bytes(kSize) / sizeof(uint32_t));
+      const ConstLabelMap map{wanted.labels.data(), kSize.width, kSize.height, 4 * kSize.width};
+      draw(in.frame(), drawn.frame(), map, wanted.records, params, ink_in(memory.data(), kSize),
+           Workers(1));
+      EXPECT_TRUE(other.same_pixels(drawn));
+    }
+  }
+}
+
+// Drawing and runs need labels and records, whether or not they are asked for.
+TEST_F(CcLabelSlots, OverlaysAreDrawnWithoutATableToo) {
+  const GuardedFrame in =
+      convert(make_picture("clouds", kSize).frame(), PixelFormat::rgba, {}, 0, Tint::noise);
+  const CcLabelParams params;
+  GuardedFrame with(PixelFormat::rgba, kSize), without(PixelFormat::rgba, kSize);
+  const auto algorithm = configured(PixelFormat::rgba);
+  ASSERT_LE(run(*algorithm, {.in = in.frame(), .out = with.frame()}, params).total, kMost);
+  algorithm->enqueue({.in = in.frame(), .out = without.frame()}, params, *queue_);
+  queue_->record();
+  queue_->wait();
+  EXPECT_TRUE(without.same_pixels(with));
+}
+
+TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
+  const GuardedFrame in(PixelFormat::rgba, kSize), narrow(PixelFormat::gray8, {92, 77});
+  const GuardedFrame nv12(PixelFormat::nv12, kSize);
+  const auto algorithm = configured(PixelFormat::gray8);
+  struct Case {
+    const char* text;
+    void (*ask)(Job& job, CcLabelParams& params);
+  };
+  Job good{.in = in.frame()};
+  const auto answer = [&](Algorithm<CcLabelParams>& asked, const Job& job,
+                          const CcLabelParams& params) {
+    return complaint([&] {
+      asked.enqueue(job, params, *queue_);
+      queue_->record();
+      queue_->wait();
+    });
+  };
+  for (const auto& [text, ask] :
+       {Case{"", [](Job&, CcLabelParams&) {}},
+        {"", [](Job&job, CcLabelParams&) { job.slot = 1; }},
+        {"no slot 2", [](Job&job, CcLabelParams&) { job.slot = 2; }},
+        {"no slot -1", [](Job&job, CcLabelParams&) { job.slot = -1; }},
+        {"source is mask, but the frame has none",
+         [](Job&, CcLabelParams&params) { params.source = Source::mask; }},
+        {"the table is larger than configured",
+         [](Job&job, CcLabelParams&) { job.table.capacity = kMost + 1; }},
+        {"", [](Job&job, CcLabelParams&) { job.table.capacity = kMost; }},
+        {"", [](Job&, CcLabelParams&params) { params.source = Source::alpha; }},
+        {"track=true, but configured without",
+         [](Job&, CcLabelParams&params) { params.track = true; }},
+        {"settings: method=sweep runs on CUDA alone; the CPU's method is union-find",
+         [](Job&, CcLabelParams&params) { params.method = Method::sweep; }}}) {
+    Job job = good;
+    CcLabelParams params;
+    params.output = CcOutput::none;
+    ask(job, params);
+    EXPECT_EQ(answer(*algorithm, job, params), text);
+  }
+  CcLabelParams params;
+  params.source = Source::mask;
+  good.mask = narrow.frame();
+  EXPECT_EQ(answer(*algorithm, good, params), "the mask has another size than the frame");
+  const auto opaque = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
+  opaque->configure({.in = layout_of(PixelFormat::nv12), .size = kSize});
+  params.source = Source::alpha;
+  EXPECT_EQ(answer(*opaque, {.in = nv12.frame()}, params),
+            "source is alpha, but the format NV12 has none");
+}
+
+// A frame whose work fails is as if it had not come; what it was to forget is forgotten.
+TEST_F(CcLabelSlots, TracksGoOnBehindAFailedFrame) {
+  const auto block = [](int left) {
+    GuardedFrame picture(PixelFormat::rgba, kSize);
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        const bool inside = x >= left && x < left + 20 && y >= 20 && y < 50;
+        for (int c = 0; c < 4; ++c) picture.frame().set_sample(c, x, y, inside ? 255 : 0);
+      }
+    }
+    return picture;
+  };
+  CcLabelParams params;
+  params.output = CcOutput::none;
+  params.track = true;
+  const auto algorithm = configured(PixelFormat::gray8, true);
+  const auto id_of = [&](int left) {
+    const GuardedFrame picture = block(left);
+    const Outcome outcome = run(*algorithm, {.in = picture.frame()}, params);
+    EXPECT_EQ(outcome.total, 1u);
+    return outcome.records.at(0).track;
+  };
+  const auto fail = [&] {
+    want_faults("work=1");
+    EXPECT_THROW(id_of(5), DeviceError);
+    want_faults(nullptr);
+  };
+  EXPECT_EQ(id_of(3), 1u);
+  fail();
+  EXPECT_EQ(id_of(6), 1u) << "a frame that failed in between loses no track";
+  algorithm->begin_scene();
+  fail();
+  EXPECT_EQ(id_of(6), 2u) << "the scene that the failed frame began is another";
+  algorithm->reset();
+  fail();
+  EXPECT_EQ(id_of(6), 1u) << "ids begin again where the failed frame was the first";
+  params.track = false;
+  EXPECT_EQ(id_of(6), 1u) << "the label";
+  params.track = true;
+  EXPECT_EQ(id_of(6), 2u) << "tracks end where none are followed, and ids go on";
+}
+
+}  // namespace
+}  // namespace regions
