@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/faults.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing.hpp"
 #include "tests/core/complaint.hpp"
@@ -32,6 +33,8 @@ bool same(const Outcome& a, const Outcome& b) {
 
 class SlicSlots : public testing::Test {
  protected:
+  ~SlicSlots() override { want_faults(nullptr); }
+
   std::unique_ptr<Algorithm<SlicParams>> configured(int slots, bool borders = true) {
     auto algorithm = make_algorithm<SlicParams, BackendKind::cpu>(backend_);
     regions::Setup setup{.in = layout_of(PixelFormat::rgb), .size = kSize, .slots = slots};
@@ -133,6 +136,51 @@ TEST_F(SlicSlots, MeansOfThoseThatAreRecorded) {
     }
   }
   EXPECT_FALSE(without_table.same_pixels(picture)) << "more are painted where more are recorded";
+}
+
+// With warm-start a frame begins as the last one ended, or, after whatever makes that of no use, as
+// if it were the first.
+TEST_F(SlicSlots, WarmStartsBeginAfreshWhereTheyMust) {
+  struct Change {
+    const char* setting;  // of the second frame
+    bool afresh;
+  };
+  const GuardedFrame in = SlicCase{"scene", kSize}.frame();
+  const auto labels_of = [&](Algorithm<SlicParams>& algorithm, const SlicParams& params) {
+    GuardedFrame out(PixelFormat::rgb, kSize);
+    return run(algorithm, 0, in.frame(), out.frame(), params, 300).labels;
+  };
+  for (const auto& [setting, afresh] : {Change{"compactness=9", false},
+                                        {"iterations=2", false},
+                                        {"region-size=15", true},
+                                        {"color-space=rgb", true},
+                                        {"variant=slico", true}}) {
+    SlicParams params;
+    params.output = SlicOutput::none;
+    params.warm_start = true;
+    params.iterations = 1;
+    const auto algorithm = configured(1), fresh = configured(1);
+    labels_of(*algorithm, params);
+    const std::string text = setting;
+    const size_t equals = text.find('=');
+    assign_text(find(fields_of(params), text.substr(0, equals)), &params, text.substr(equals + 1));
+    const auto first = labels_of(*fresh, params);
+    EXPECT_EQ(labels_of(*algorithm, params) == first, afresh) << setting;
+    algorithm->reset();
+    EXPECT_EQ(labels_of(*algorithm, params), first) << setting << ": reset() forgets";
+    EXPECT_NE(labels_of(*algorithm, params), first) << setting << ": an iteration more";
+    // Cold frames neither use what is known nor change it.
+    const auto third = labels_of(*fresh, params);
+    params.warm_start = false;
+    EXPECT_EQ(labels_of(*fresh, params), first) << setting;
+    params.warm_start = true;
+    EXPECT_EQ(labels_of(*fresh, params), labels_of(*algorithm, params)) << setting;
+    want_faults("work=1");
+    EXPECT_THROW(labels_of(*fresh, params), DeviceError);
+    want_faults(nullptr);
+    EXPECT_EQ(labels_of(*fresh, params), first) << setting << ": nothing to start from";
+    EXPECT_EQ(labels_of(*fresh, params), third) << setting;
+  }
 }
 
 TEST_F(SlicSlots, RefusalsNameWhatIsWrong) {
