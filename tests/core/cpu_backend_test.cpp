@@ -1,11 +1,14 @@
-// The CPU backend: order and errors of queues, loops over the pool, copies, memory.
+// The CPU backend: order and errors of queues, copies, memory.
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <vector>
 
+#include "core/faults.hpp"
 #include "cpu/backend.hpp"
+#include "tests/core/complaint.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 
@@ -120,55 +123,105 @@ TEST(CpuQueue, CopiesPicturesOfEveryFormat) {
   EXPECT_STREQ(copy, text);
 }
 
-TEST(Workers, EveryIndexOnceWhateverTheThreads) {
-  for (const int threads : {1, 2, 3, 8}) {
-    const Workers workers(threads);
-    EXPECT_EQ(workers.threads(), threads);
-    for (const int count : {0, 1, 2, 7, 1000}) {
-      std::vector<std::atomic<int>> hits(static_cast<size_t>(count));
-      workers.parallel_for(count, [&](int i) { ++hits[static_cast<size_t>(i)]; });
-      for (const auto& hit : hits) EXPECT_EQ(hit, 1);
+TEST(CpuQueue, CopiesRowsThatLieUpsideDownOrInPlace) {
+  const auto backend = make_cpu_backend(2);
+  const auto queue = backend->make_queue();
+  for (const PixelFormat format : {PixelFormat::labels32, PixelFormat::i420, PixelFormat::rgb}) {
+    GuardedFrame from(format, {5, 4}), to(format, {5, 4}, 4);
+    const ConstFrame filled = std::as_const(from).frame();
+    for (int p = 0; p < filled.layout.planes; ++p) {
+      const size_t bytes = row_bytes(filled.layout, p, filled.size());
+      for (int y = 0; y < row_count(filled.layout, p, filled.size()); ++y) {
+        for (size_t i = 0; i < bytes; ++i) {
+          const auto value = static_cast<uint32_t>(y) * 31 + static_cast<uint32_t>(i);
+          from.frame().plane[p][y * filled.pitch[p] + static_cast<ptrdiff_t>(i)] =
+              static_cast<std::byte>(hash(value, static_cast<uint32_t>(p)));
+        }
+      }
     }
+    // Upside down twice, the second time in place.
+    const auto turned = [](auto frame) {
+      for (int p = 0; p < frame.layout.planes; ++p) {
+        frame.plane[p] += (row_count(frame.layout, p, frame.size()) - 1) * frame.pitch[p];
+        frame.pitch[p] = -frame.pitch[p];
+      }
+      return frame;
+    };
+    queue->copy(turned(filled), turned(to.frame()));
+    queue->copy(to.frame(), to.frame());
+    queue->record();
+    queue->wait();
+    EXPECT_TRUE(to.same_pixels(from)) << name_of(format);
+    EXPECT_TRUE(to.intact()) << name_of(format);
   }
 }
 
-TEST(Workers, NestedLoopsAndManyQueuesAtOnceEnd) {
-  const auto backend = make_cpu_backend(3);
-  const Workers* workers = &workers_of(*backend);
-  std::vector<std::unique_ptr<Queue>> queues;
-  std::atomic<int> sum = 0;
-  auto* out = &sum;
-  for (int q = 0; q < 6; ++q) {
-    queues.push_back(backend->make_queue());
-    for (int task = 0; task < 20; ++task) {
-      queue_of(*queues.back()).submit([workers, out] {
-        workers->parallel_for(5, [&](int) { workers->parallel_for(4, [&](int) { ++*out; }); });
-      });
-    }
-    queues.back()->record();
+TEST(CpuQueue, ElapsedIsTheTimeBetweenStartAndRecord) {
+  using std::chrono::steady_clock;
+  const auto backend = make_cpu_backend(1);
+  const auto queue = backend->make_queue();
+  for (int round = 0; round < 3; ++round) {
+    const auto before = steady_clock::now();
+    queue->start();
+    queue_of(*queue).submit([] {
+      const auto end = steady_clock::now() + std::chrono::milliseconds(3);
+      while (steady_clock::now() < end) {
+      }
+    });
+    queue->record();
+    queue->wait();
+    const std::chrono::nanoseconds all = steady_clock::now() - before;
+    EXPECT_GE(queue->elapsed(), 3'000'000);
+    EXPECT_LE(queue->elapsed(), all.count());
   }
-  for (const auto& queue : queues) queue->wait();
-  EXPECT_EQ(sum, 6 * 20 * 5 * 4);
+  queue->start();
+  queue_of(*queue).submit([] { throw MemoryError("no time is measured"); });
+  queue->record();
+  EXPECT_THROW(queue->wait(), MemoryError);
+  EXPECT_GE(queue->elapsed(), 0) << "a frame that fails begins and ends too";
 }
 
-TEST(Workers, ErrorsReachTheCaller) {
-  for (const int threads : {1, 4}) {
-    const Workers workers(threads);
-    for (int round = 0; round < 50; ++round) {
-      EXPECT_THROW(workers.parallel_for(100,
-                                        [](int i) {
-                                          if (i == 37) throw InputError("37");
-                                        }),
-                   InputError);
-    }
-    std::atomic<int> ran = 0;
-    workers.parallel_for(10, [&](int) { ++ran; });
-    EXPECT_EQ(ran, 10);
-  }
+TEST(CpuQueue, WaitsForTheLastRecordOnly) {
+  std::atomic<bool> gate = false;
+  auto* open = &gate;
+  const auto backend = make_cpu_backend(1);
+  const auto queue = backend->make_queue();
+  queue->record();
+  queue_of(*queue).submit([open] { open->wait(false); });
+  queue->wait();  // what was submitted behind the record is not waited for
+  EXPECT_TRUE(queue->done());
+  gate = true;
+  gate.notify_all();
+}
+
+// A backend that is none of the CPU's.
+class OtherBackend final : public Backend {
+ public:
+  BackendKind kind() const override { return BackendKind::cuda; }
+  std::string description() const override { return "another"; }
+  Memory memory() const override { return Memory::device; }
+  std::unique_ptr<Queue> make_queue(int) override { return {}; }
+  Block allocate(size_t) override { return {}; }
+  Block allocate_pinned(size_t) override { return {}; }
+};
+
+TEST(CpuBackend, OtherBackendsAreRefused) {
+  EXPECT_EQ(complaint([] { workers_of(OtherBackend()); }), "not a CPU backend: another");
+}
+
+TEST(CpuBackend, AllocationsFailOnDemand) {
+  const auto backend = make_cpu_backend(1);
+  want_faults("allocation=2");
+  EXPECT_NO_THROW(backend->allocate(1));
+  EXPECT_THROW(backend->allocate(1), MemoryError);
+  EXPECT_NO_THROW(backend->allocate_pinned(1));
+  EXPECT_THROW(backend->allocate_pinned(1), MemoryError);
+  want_faults(nullptr);
 }
 
 TEST(CpuBackend, MemoryIsAlignedAndRefusalsNameTheSize) {
   const auto backend = make_cpu_backend(2);
+  EXPECT_EQ(workers_of(*backend).threads(), 2);
   EXPECT_EQ(backend->kind(), BackendKind::cpu);
   EXPECT_EQ(backend->memory(), Memory::host);
   EXPECT_EQ(backend->description(), "cpu: 2 threads");
@@ -182,7 +235,7 @@ TEST(CpuBackend, MemoryIsAlignedAndRefusalsNameTheSize) {
     const Block block = backend->allocate(size_t{1} << 60);
     FAIL() << "a billion gigabytes were there";
   } catch (const MemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find("1152921504606846976"), std::string::npos);
+    EXPECT_STREQ(error.what(), "no memory for 1152921504606846976 bytes");
   }
 }
 
