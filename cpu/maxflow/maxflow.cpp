@@ -80,7 +80,7 @@ class CpuGridCut final : public GridCut {
       expects_size(graph.down_right, "capacities down right");
       expects_size(graph.down_left, "capacities down left");
     }
-    expects_size(foreground, "the foreground mask");
+    expects_size(foreground, "pixels of the foreground mask");
     queue_of(queue).submit([=, this] { *report = cut(graph, foreground, limits); });
   }
 

@@ -51,31 +51,82 @@ TEST(Formats, OddSizesNeedTheBytesTheyShould) {
   }
 }
 
-TEST(Formats, SamplesLieWhereTheFormatSays) {
-  struct Case {
-    PixelFormat format;
-    int component, x;
-    size_t byte;  // of row 0 in its plane
-  };
-  for (const auto& [format, component, x, byte] : {Case{PixelFormat::yuy2, 0, 3, 6},
-                                                   {PixelFormat::yuy2, 1, 3, 5},
-                                                   {PixelFormat::yuy2, 2, 3, 7},
-                                                   {PixelFormat::uyvy, 0, 3, 7},
-                                                   {PixelFormat::uyvy, 1, 3, 4},
-                                                   {PixelFormat::uyvy, 2, 3, 6},
-                                                   {PixelFormat::nv12, 1, 3, 2},
-                                                   {PixelFormat::nv12, 2, 3, 3},
-                                                   {PixelFormat::bgra, 0, 2, 10},
-                                                   {PixelFormat::bgra, 2, 2, 8},
-                                                   {PixelFormat::rgba, 3, 2, 11},
-                                                   {PixelFormat::bgr, 0, 2, 8},
-                                                   {PixelFormat::rgb, 0, 2, 6}}) {
-    GuardedFrame guarded(format, {4, 2});
+// A format as its definition draws it: samples of each plane in the order of bytes, for the pixels
+// that share the plane's least group. Letters are components, x is nothing.
+struct Drawn {
+  PixelFormat format;
+  const char* components;           // in our order
+  std::vector<std::string> planes;  // of a group
+  int pixels, rows;                 // of a group
+  int bytes = 1, depth = 8, low_bits = 0;
+};
+const Drawn kDrawn[] = {{PixelFormat::gray8, "Y", {"Y"}, 1, 1},
+                        {PixelFormat::gray16, "Y", {"Y"}, 1, 1, 2, 16},
+                        {PixelFormat::nv12, "YUV", {"YYYY", "UV"}, 2, 2},
+                        {PixelFormat::i420, "YUV", {"YYYY", "U", "V"}, 2, 2},
+                        {PixelFormat::p010, "YUV", {"YYYY", "UV"}, 2, 2, 2, 10, 6},
+                        {PixelFormat::yuy2, "YUV", {"YUYV"}, 2, 1},
+                        {PixelFormat::uyvy, "YUV", {"UYVY"}, 2, 1},
+                        {PixelFormat::rgba, "RGBA", {"RGBA"}, 1, 1},
+                        {PixelFormat::bgra, "RGBA", {"BGRA"}, 1, 1},
+                        {PixelFormat::rgbx, "RGB", {"RGBx"}, 1, 1},
+                        {PixelFormat::bgrx, "RGB", {"BGRx"}, 1, 1},
+                        {PixelFormat::rgb, "RGB", {"RGB"}, 1, 1},
+                        {PixelFormat::bgr, "RGB", {"BGR"}, 1, 1},
+                        {PixelFormat::labels32, "L", {"L"}, 1, 1, 4, 32}};
+
+TEST(Formats, AreAsTheirDefinitionsDrawThem) {
+  constexpr int kWidth = 8, kHeight = 4;
+  for (const Drawn& drawn : kDrawn) {
+    SCOPED_TRACE(name_of(drawn.format));
+    const Layout& layout = layout_of(drawn.format);
+    const std::string components = drawn.components;
+    EXPECT_EQ(layout.planes, drawn.planes.size());
+    EXPECT_EQ(layout.sample_bytes, drawn.bytes);
+    EXPECT_EQ(layout.depth, drawn.depth);
+    EXPECT_EQ(layout.low_bits, drawn.low_bits);
+    EXPECT_EQ(layout.alpha, components.ends_with('A'));
+    EXPECT_EQ(layout.channels, static_cast<int>(components.size()) - layout.alpha);
+    EXPECT_EQ(layout.model, components[0] == 'L'   ? ColorModel::labels
+                            : components == "Y"    ? ColorModel::gray
+                            : components[0] == 'Y' ? ColorModel::yuv
+                                                   : ColorModel::rgb);
+    GuardedFrame guarded(drawn.format, {kWidth, kHeight});
     const Frame frame = guarded.frame();
-    frame.set_sample(component, x, 0, 77);
-    const int plane = frame.layout.component[component].plane;
-    EXPECT_EQ(static_cast<int>(frame.plane[plane][byte]), 77) << name_of(format) << component;
-    EXPECT_EQ(frame.sample(component, x, 0), 77);
+    for (size_t p = 0; p < drawn.planes.size(); ++p) {
+      const std::string& group = drawn.planes[p];
+      // Luma of planar formats fills its rows; what else a group has lies in one.
+      const bool is_luma_plane = group == "YYYY";
+      const int plane = static_cast<int>(p);
+      const int down = is_luma_plane ? 1 : drawn.rows, across = is_luma_plane ? 1 : drawn.pixels;
+      const std::string& samples = is_luma_plane ? "Y" : group;
+      const size_t row =
+          static_cast<size_t>(kWidth / across) * samples.size() * static_cast<size_t>(drawn.bytes);
+      EXPECT_EQ(row_bytes(layout, plane, {kWidth, kHeight}), row);
+      EXPECT_EQ(row_count(layout, plane, {kWidth, kHeight}), kHeight / down);
+      for (int y = 0; y < kHeight; ++y) {
+        for (int x = 0; x < kWidth; ++x) {
+          for (size_t c = 0; c < components.size(); ++c) {
+            // The letter's place in the group; of several the one of this pixel.
+            size_t at = samples.find(components[c]);
+            if (at == samples.npos) continue;
+            const size_t second = samples.find(components[c], at + 1);
+            if (second != samples.npos && x % 2) at = second;
+            const auto first = (static_cast<size_t>(x / across) * samples.size() + at) *
+                               static_cast<size_t>(drawn.bytes);
+            EXPECT_EQ(frame.at(static_cast<int>(c), x, y) - frame.plane[p],
+                      y / down * frame.pitch[p] + static_cast<ptrdiff_t>(first))
+                << components[c] << " of " << x << ", " << y;
+          }
+        }
+      }
+    }
+    if (drawn.bytes == 4) continue;
+    for (size_t c = 0; c < components.size(); ++c) {
+      const int value = layout.max_value() / 3 + static_cast<int>(c);
+      frame.set_sample(static_cast<int>(c), 5, 3, value);
+      EXPECT_EQ(frame.sample(static_cast<int>(c), 5, 3), value);
+    }
     EXPECT_TRUE(guarded.intact());
   }
 }

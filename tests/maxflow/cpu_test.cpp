@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/backend.hpp"
+#include "tests/core/complaint.hpp"
 #include "tests/maxflow/graphs.hpp"
 #include "tests/maxflow/oracle.hpp"
 
@@ -206,23 +207,96 @@ TEST(CpuMaxflow, ResetForgets) {
   EXPECT_LT(cutter.solve(graph, {0, 0, true}).iterations, cold.iterations);
 }
 
+// Weights as large as the numbers of each width hold, and one more; the next frame is small again.
+TEST(CpuMaxflow, NumbersWidenAtTheirLimits) {
+  const int64_t limits[] = {(1 << 15) - 1, int64_t{std::numeric_limits<int32_t>::max()}};
+  for (const Neighbours neighbours : kBoth) {
+    for (const int64_t limit : limits) {
+      Cutter cutter({1, 3}, neighbours, 1);
+      for (int64_t most = limit - 40; most <= limit + 40; most += most < limit - 3 ? 9 : 1) {
+        OwnedGraph graph({1, 3});
+        const auto link = static_cast<int32_t>(most / 5);
+        const auto terminal = static_cast<int32_t>(most - 2 * link);
+        graph.array(0)(0, 0) = terminal;
+        graph.array(0)(0, 1) = terminal;  // with a link either way: `most`
+        graph.array(0)(0, 2) = -terminal;
+        for (int y = 0; y < 2; ++y) graph.array(2)(0, y) = link;
+        for (const bool warm : {false, true}) {
+          const CutReport report = cutter.solve(graph, {0, 0, warm});
+          EXPECT_TRUE(report.exact);
+          EXPECT_EQ(report.flow, link) << most << " of " << limit << ", warm " << warm;
+          EXPECT_EQ(cutter.pixels(), (std::vector<uint8_t>{255, 255, 0}));
+        }
+      }
+    }
+  }
+}
+
+// Rows that no thread shares with another, one more and one less, and more strips than there can
+// be.
+TEST(CpuMaxflow, StripsOfAnyHeight) {
+  for (const int height : {1, 15, 16, 17, 31, 32, 33, 48, 129, 140}) {
+    const Size size{5, height};
+    const OwnedGraph graph = random_graph(size, 20, 1, false, static_cast<uint64_t>(height));
+    for (const Neighbours neighbours : kBoth) {
+      for (const int threads : {2, 5}) expect_as_oracle(graph, neighbours, threads);
+    }
+  }
+}
+
 TEST(CpuMaxflow, RefusesBadInput) {
-  const Size size{8, 6};
-  Cutter cutter(size, Neighbours::eight, 1);
-  OwnedGraph negative = random_graph(size, 10, 0, false, 1);
-  negative.array(4)(3, 3) = -1;
-  EXPECT_THROW(cutter.solve(negative), InputError);
-  EXPECT_THROW(cutter.solve(random_graph({8, 7}, 10, 0, false, 1)), InputError);
+  constexpr Size kSize{8, 6};
+  Cutter cutter(kSize, Neighbours::eight, 1);
+  const OwnedGraph good = random_graph(kSize, 10, 0, false, 1), tall({8, 7});
   CutReport report;
-  OwnedGraph graph = random_graph(size, 10, 0, false, 1);
-  EXPECT_THROW(cutter.cut().enqueue(graph.graph(Neighbours::four), cutter.mask(), {}, &report, 0,
-                                    cutter.queue()),
-               InputError);
-  EXPECT_THROW(cutter.cut().configure({0, 4}, Neighbours::four, 1), InputError);
-  EXPECT_THROW(cutter.cut().configure({65535, 65535}, Neighbours::four, 1), InputError);
+  const auto answer = [&](const GridGraph& graph, Image<uint8_t> mask) {
+    return complaint([&] {
+      cutter.cut().enqueue(graph, mask, {}, &report, 0, cutter.queue());
+      cutter.queue().record();
+      cutter.queue().wait();
+    });
+  };
+  const GridGraph graph = good.graph(Neighbours::eight);
+  EXPECT_EQ(answer(graph, cutter.mask()), "");
+  EXPECT_EQ(answer(good.graph(Neighbours::four), cutter.mask()),
+            "neighbours differ from those configured");
+  const std::pair<const char*, Image<const int32_t> GridGraph::*> images[] = {
+      {"terminal weights", &GridGraph::terminal},
+      {"capacities to the right", &GridGraph::right},
+      {"capacities down", &GridGraph::down},
+      {"capacities down right", &GridGraph::down_right},
+      {"capacities down left", &GridGraph::down_left}};
+  for (int i = 0; i < 5; ++i) {
+    const std::string refused = std::string(images[i].first) + " are missing or of another size";
+    GridGraph other = graph;
+    (other.*images[i].second).width = 7;
+    EXPECT_EQ(answer(other, cutter.mask()), refused);
+    (other.*images[i].second) = {};
+    EXPECT_EQ(answer(other, cutter.mask()), refused);
+    if (i == 0) continue;
+    // Capacities that no pixel has are not read; of the others none may be negative.
+    OwnedGraph negative = random_graph(kSize, 10, 0, false, 1);
+    negative.array(i)(3, 3) = -1;
+    EXPECT_EQ(answer(negative.graph(Neighbours::eight), cutter.mask()),
+              "a capacity between pixels is negative");
+  }
+  Image<uint8_t> narrow = cutter.mask();
+  narrow.width = 7;
+  EXPECT_EQ(answer(graph, narrow), "pixels of the foreground mask are missing or of another size");
+  EXPECT_EQ(answer(graph, {}), "pixels of the foreground mask are missing or of another size");
+
+  const auto configure = [&](Size size, int slots) {
+    return complaint([&] { cutter.cut().configure(size, Neighbours::four, slots); });
+  };
+  for (const Size size : {Size{0, 4}, {4, 0}}) {
+    EXPECT_EQ(configure(size, 1), "a cut needs pixels and a slot");
+  }
+  EXPECT_EQ(configure(kSize, 0), "a cut needs pixels and a slot");
+  EXPECT_EQ(configure({65535, 65535}, 1),
+            "pictures of more than 536870912 pixels have no exact cut");
   // Few pixels, but more nodes than an int32 counts: tiles are wider than the picture.
-  EXPECT_THROW(cutter.cut().configure({1, 1 << 28}, Neighbours::four, 1), InputError);
-  expect_certified(cutter, graph, Neighbours::eight);
+  EXPECT_EQ(configure({1, 1 << 28}, 1), "pictures of 1x268435456 pixels have no exact cut");
+  expect_certified(cutter, good, Neighbours::eight);
 }
 
 }  // namespace
