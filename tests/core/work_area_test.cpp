@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/core/resampling_case.hpp"
 
 namespace regions {
@@ -61,6 +63,15 @@ TEST(WorkArea, RegionsGrowWithTheirPixels) {
     EXPECT_EQ(grown.first_x, left);
     EXPECT_EQ(grown.first_y, top);
     EXPECT_NEAR(grown.mean(grown.sum_value[1]), 200, 200.0 / static_cast<double>(grown.area));
+    const double across = static_cast<double>(place.area.width) / place.work.width,
+                 down = static_cast<double>(place.area.height) / place.work.height;
+    const auto area = static_cast<double>(grown.area);
+    EXPECT_NEAR(area, static_cast<double>(region.area) * across * down, 0.51);
+    // Middles of pixels go to middles of what they stand for; sums are rounded.
+    const double x = place.left + (region.centroid_x() + 0.5) * across - 0.5,
+                 y = place.top + (region.centroid_y() + 0.5) * down - 0.5;
+    EXPECT_NEAR(grown.centroid_x(), std::max(0.0, x), 0.51 / area);
+    EXPECT_NEAR(grown.centroid_y(), std::max(0.0, y), 0.51 / area);
     if (place.area.width % place.work.width == 0 && place.area.height % place.work.height == 0) {
       EXPECT_EQ(grown.area,
                 static_cast<uint64_t>(right - left + 1) * static_cast<uint64_t>(bottom - top + 1));
@@ -72,7 +83,11 @@ TEST(WorkArea, RegionsGrowWithTheirPixels) {
     reduce(place, back);
     ASSERT_EQ(back.size(), 1u);
     EXPECT_EQ(back[0].left, region.left);
+    EXPECT_EQ(back[0].top, region.top);
+    EXPECT_EQ(back[0].right, region.right);
     EXPECT_EQ(back[0].bottom, region.bottom);
+    EXPECT_EQ(back[0].first_x, region.first_x);
+    EXPECT_EQ(back[0].first_y, region.first_y);
     if (place.left > 0) {
       std::vector<Region> outside(1);
       outside[0].right = place.left - 1;
@@ -81,6 +96,68 @@ TEST(WorkArea, RegionsGrowWithTheirPixels) {
       EXPECT_TRUE(outside.empty());
     }
   }
+}
+
+// Boxes at every place around the rectangle, and such as no picture has.
+TEST(WorkArea, WhatLiesOutsideIsLeftOutOrCutOff) {
+  const WorkArea place = {{60, 50}, 10, 20, {30, 24}, {10, 6}};  // a third and a fourth
+  for (const int left : {INT32_MIN, 0, 9, 10, 11, 39, 40, 59, INT32_MAX}) {
+    for (const int right : {INT32_MIN, 0, 9, 10, 11, 39, 40, 59, INT32_MAX}) {
+      for (const int top : {INT32_MIN, 19, 20, 30, 43, 44, INT32_MAX}) {
+        for (const int bottom : {INT32_MIN, 19, 20, 30, 43, 44, INT32_MAX}) {
+          Region r;
+          r.left = r.first_x = left;
+          r.right = right;
+          r.top = r.first_y = top;
+          r.bottom = bottom;
+          std::vector<Region> one = {r};
+          reduce(place, one);
+          const bool inside = right >= 10 && left < 40 && bottom >= 20 && top < 44;
+          ASSERT_EQ(one.size(), inside ? 1u : 0u) << left << ".." << right << ", " << top;
+          if (!inside) continue;
+          const auto x = [](int at) { return (std::clamp(at, 10, 39) - 10) / 3; };
+          const auto y = [](int at) { return (std::clamp(at, 20, 43) - 20) / 4; };
+          ASSERT_EQ(one[0].left, x(left));
+          ASSERT_EQ(one[0].right, x(right));
+          ASSERT_EQ(one[0].first_x, x(left));
+          ASSERT_EQ(one[0].top, y(top));
+          ASSERT_EQ(one[0].bottom, y(bottom));
+          ASSERT_EQ(one[0].first_y, y(top));
+        }
+      }
+    }
+  }
+}
+
+TEST(WorkArea, WithoutPixelsNothingGrows) {
+  const WorkArea place = {{60, 50}, 10, 20, {30, 24}, {10, 6}};
+  Region region;
+  Moments moments;
+  enlarge(place, {&region, 1}, {&moments, 1});
+  EXPECT_EQ(region.area + region.sum_x + region.sum_y + region.sum_value[0], 0u);
+  EXPECT_EQ(moments.sum_xx + moments.sum_xy + moments.sum_yy + moments.sum_lab[0], 0u);
+}
+
+TEST(WorkArea, SizesAreScaledAndRounded) {
+  const auto work_of = [](int left, int top, int width, int height, double scale, Size picture) {
+    return work_area_of({left, top, width, height, scale}, layout_of(PixelFormat::i420), picture);
+  };
+  const WorkArea half = work_of(3, 2, 9, 0, 0.5, {21, 13});
+  EXPECT_EQ(half.left, 2);
+  EXPECT_TRUE(half.area == (Size{10, 11}));  // 2..11 holds 3..11; to the lower side
+  EXPECT_TRUE(half.work == (Size{5, 6}));    // 5.5 is rounded
+  EXPECT_TRUE(half.picture == (Size{21, 13}));
+  EXPECT_FALSE(half.is_whole());
+  const WorkArea edge = work_of(11, 12, 9, 1, 1, {21, 13});
+  EXPECT_TRUE(edge.area == (Size{10, 1}));  // 10..19 holds 11..19; the last row has no neighbour
+  EXPECT_EQ(edge.top, 12);
+  EXPECT_FALSE(edge.is_scaled());
+  const WorkArea right = work_of(11, 0, 10, 0, 1, {21, 13});
+  EXPECT_TRUE(right.area == (Size{11, 13}));  // 10..20 is all there is
+  const WorkArea wide = work_area_of({3, 3, 5, 5, 1}, layout_of(PixelFormat::yuy2), {21, 13});
+  EXPECT_EQ(wide.left, 2);
+  EXPECT_EQ(wide.top, 3) << "chroma has all rows";
+  EXPECT_TRUE(wide.area == (Size{6, 5}));
 }
 
 // A rectangle's moments in a working picture half as wide and a third as high, against the sums
