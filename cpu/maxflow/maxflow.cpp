@@ -22,8 +22,6 @@ using maxflow::WeightSums;
 // Sums over this many pixels of what an int32 holds stay far from the ends of an int64.
 constexpr size_t kMostPixels = size_t{1} << 29;
 
-constexpr int kWidths = 3;  // of numbers: int16, int32, int64
-
 using Narrow = Lattice<maxflow::Numbers<int16_t>, 4>;  // the number of nodes is every lattice's
 
 template <int kNeighbours>
@@ -214,7 +212,7 @@ class CpuGridCut final : public GridCut {
   std::vector<WeightSums> sums_;
   std::vector<int64_t> row_values_;
   int current_ = 0;              // index of the last frame's graph
-  int width_ = 0;                // of the numbers to try first, 0..kWidths-1
+  int width_ = 0;                // of the numbers to try first: 0 int16, 1 int32, 2 int64
   int solved_width_ = kNothing;  // of the last frame's numbers
 };
 

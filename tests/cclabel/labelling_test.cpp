@@ -154,6 +154,23 @@ TEST(CcLabel, FullHd) {
   }
 }
 
+TEST(CcLabel, TheLongestSides) {
+  for (const Size size : {Size{65535, 3}, {3, 65535}}) {
+    for (const std::string_view content : {"rand_g1_d50", "maze", "stripes_v"}) {
+      const Picture picture = make_picture(content, size);
+      for (const Connectivity connectivity : kConnectivities) {
+        CcLabelParams params;
+        params.connectivity = connectivity;
+        params.fill_holes = 1;
+        expect_oracle(2, picture.frame(), params, content);
+        params.fill_holes = 0;
+        params.criterion = Criterion::equal;
+        expect_oracle(1, picture.frame(), params, content);
+      }
+    }
+  }
+}
+
 TEST(CcLabel, FourK) {
   const Picture picture = make_picture("spiral", {3840, 2160});
   expect_oracle(2, picture.frame(), {}, "spiral");

@@ -99,6 +99,9 @@ TEST(Drawing, EverySizeEqualsTheOracle) {
     expect_oracle(PixelFormat::i420, make_scene(size, 5, 3), {15, 0.6, 3});
     expect_oracle(PixelFormat::uyvy, make_scene(size, 5, 4), {7, 0.6, 1});
   }
+  for (const Size size : {Size{65535, 2}, {2, 65535}}) {
+    expect_oracle(PixelFormat::nv12, make_scene(size, 5, 4), {15, 0.6, 1});
+  }
 }
 
 // Alone on background, at the borders of the picture and of what is looked at together.
