@@ -162,6 +162,15 @@ Output output_of(const CcLabelParams& params) {
   return Output::drawn_on;
 }
 
+void plan(const CcLabelParams& params, Setup& setup) {
+  setup.depth = static_cast<int>(params.depth);
+  setup.layers = layers_of(params);
+  setup.slides = params.sliding;
+  setup.tracks = params.track || params.sliding;
+  setup.has_background = params.label_background;
+  setup.max_regions = static_cast<uint32_t>(params.max_regions);
+}
+
 int layers_of(const CcLabelParams& params) { return std::max(params.thresholds.count, 1); }
 
 double threshold_of(const CcLabelParams& params, int layer) {

@@ -85,6 +85,8 @@ Stack stack_of(const Setup& setup, const Job& job);
 
 std::span<const Field> fields_of(const CcLabelParams&);
 Output output_of(const CcLabelParams& params);
+// What the parameters make of a setup.
+void plan(const CcLabelParams& params, Setup& setup);
 
 // What make_algorithm<CcLabelParams, …>() makes.
 class CcLabel : public Algorithm<CcLabelParams> {

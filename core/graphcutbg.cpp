@@ -132,6 +132,8 @@ Output output_of(const GraphCutBgParams& params) {
   return Output::drawn_on;
 }
 
+void plan(const GraphCutBgParams&, Setup& setup) { setup.max_regions = 0; }
+
 void expects_cuttable(const Setup& setup) {
   expects(setup.size.width > 0 && setup.size.height > 0 && setup.slots > 0,
           "a cut needs pixels and a slot");

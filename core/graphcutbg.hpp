@@ -58,6 +58,8 @@ struct GraphCutBgParams {
 
 std::span<const Field> fields_of(const GraphCutBgParams&);
 Output output_of(const GraphCutBgParams& params);
+// What the parameters make of a setup.
+void plan(const GraphCutBgParams& params, Setup& setup);
 
 // Pictures that a user gives once, not with each frame.
 enum class GraphCutPicture : uint8_t {

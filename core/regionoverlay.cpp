@@ -10,6 +10,8 @@ std::span<const Field> fields_of(const RegionOverlayParams&) {
 
 Output output_of(const RegionOverlayParams&) { return Output::drawn_on; }
 
+void plan(const RegionOverlayParams&, Setup& setup) { setup.max_regions = 1 << 16; }
+
 void expects_drawable(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),

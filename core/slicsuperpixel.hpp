@@ -42,6 +42,8 @@ struct SlicParams : DrawingParams {
 
 std::span<const Field> fields_of(const SlicParams&);
 Output output_of(const SlicParams& params);
+// What the parameters make of a setup.
+void plan(const SlicParams& params, Setup& setup);
 
 // Of a frame with so many superpixels; `out` is its picture, if it has one. Throws InputError if
 // that is to hold their labels and cannot.

@@ -199,7 +199,6 @@ void Filter::configure(const Shape& shape) {
   if (shape.out) setup.out = layout_of(*shape.out);
   setup.has_mask = shape.mask.has_value();
   if (shape.mask) setup.mask = layout_of(*shape.mask);
-  setup.max_regions = 1 << 16;
   setup.has_borders = shape.borders;
   setup.max_runs = shape.runs;
   runner_->configure(setup);

@@ -48,24 +48,11 @@ class RunnerOf final : public Runner {
     assign_text(field, &params_, text);
   }
   void configure(Setup& setup) override {
-    if constexpr (requires { params_.max_regions; }) {
-      setup.max_regions = static_cast<uint32_t>(params_.max_regions);
-    }
-    if constexpr (requires { params_.sliding; }) {
-      expects(
-          params_.depth == 1 || params_.sliding,
-          "the library takes single pictures: depth needs sliding=true, volumes that leave when "
-          "they are full are for the element");
-      setup.depth = static_cast<int>(params_.depth);
-      setup.slides = params_.sliding;
-      setup.tracks = params_.track || params_.sliding;
-    }
-    if constexpr (requires { params_.label_background; }) {
-      setup.has_background = params_.label_background;
-    }
-    if constexpr (requires { params_.thresholds; }) {
-      expects(params_.thresholds.count == 0, "lists of thresholds are for the element");
-    }
+    plan(params_, setup);
+    expects(setup.depth == 1 || setup.slides,
+            "the library takes single pictures: depth needs sliding=true, volumes that leave when "
+            "they are full are for the element");
+    expects(setup.layers == 1, "lists of thresholds are for the element");
     expects_output(setup, output_of(params_));
     out_ = setup.out;
     algorithm_->prepare(params_);

@@ -21,19 +21,10 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     const CcLabelParams params = params_in_use();
     return params.track || params.sliding;
   }
-  uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
   Details details() override {
     const CcLabelParams params = params_in_use();
     return {.runs = params.attach_runs ? static_cast<uint32_t>(params.max_runs) : 0};
   }
-
-  // Of what the element holds back: windows let every frame go.
-  int depth() override {
-    const CcLabelParams params = params_in_use();
-    return params.sliding ? 1 : static_cast<int>(params.depth);
-  }
-  bool has_window() override { return params_in_use().sliding; }
-  int layers_for(const CcLabelParams& params) const override { return layers_of(params); }
 
   const char* click(int button, double x, double y) override {
     const Field& field = find(fields(), "seeds");
@@ -57,11 +48,8 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     if (!place_.is_whole()) params.seeds = seeds_in(place_, params.seeds);
   }
 
-  void configure(const Setup& setup) override {
-    EngineOf<CcLabelParams>::configure(planned(setup, params_in_use()));
-  }
   void expects_runnable(const CcLabelParams& params, const Setup* now) const override {
-    const Setup setup = planned(now ? *now : Setup{}, params);
+    const Setup setup = planned(params, now ? *now : Setup{});
     expects_setting(
         params.output != CcOutput::overlay ||
             ((setup.depth == 1 || setup.slides) && setup.layers == 1),
@@ -96,16 +84,6 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   }
 
  private:
-  static Setup planned(Setup setup, const CcLabelParams& params) {
-    setup.depth = static_cast<int>(params.depth);
-    setup.layers = layers_of(params);
-    setup.slides = params.sliding;
-    setup.tracks = params.track || params.sliding;
-    setup.has_background = params.label_background;
-    setup.has_output = params.output != CcOutput::none;
-    setup.max_regions = static_cast<uint32_t>(params.max_regions);
-    return setup;
-  }
   // Of the working picture. A seed outside of it stays outside, so that it keeps nothing.
   static std::vector<double> seeds_in(const WorkArea& place, std::vector<double> seeds) {
     for (size_t i = 0; i + 1 < seeds.size(); i += 2) {

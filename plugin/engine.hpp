@@ -73,9 +73,9 @@ class Engine {
   virtual Details details() { return {}; }
   // What is drawn lets the picture shine through all over.
   virtual bool draws_tints() { return false; }
-  virtual int depth() { return 1; }  // frames that are worked on as one volume
+  virtual int slices() = 0;  // frames that are worked on at once, as one volume; 1 where it slides
   // Each frame is worked on together with those before it, so none is left out for being late.
-  virtual bool has_window() { return false; }
+  virtual bool has_window() = 0;
 
   // The user clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
   // Returns the name of the parameter that changed, or null.
@@ -193,13 +193,20 @@ class EngineOf : public Engine {
   }
   int layers() override {
     const std::lock_guard lock(mutex_);
-    return layers_for(wanted_);
+    return planned(wanted_).layers;
   }
   Output picture_in_use() override { return output_of(params_in_use()); }
   bool needs_mask() override { return needs_mask_with(params_in_use()); }
-  int layers_in_use() override { return layers_for(params_in_use()); }
-  void configure(const Setup& setup) override {
+  int layers_in_use() override { return planned(params_in_use()).layers; }
+  uint32_t max_regions() override { return planned(params_in_use()).max_regions; }
+  int slices() override {
+    const Setup setup = planned(params_in_use());
+    return setup.slides ? 1 : setup.depth;
+  }
+  bool has_window() override { return planned(params_in_use()).slides; }
+  void configure(const Setup& frames) override {
     const P params = params_in_use();
+    const Setup setup = planned(params, frames);
     expects_runnable(params, &setup);
     algorithm_->prepare(params);
     algorithm_->configure(setup);
@@ -224,7 +231,10 @@ class EngineOf : public Engine {
   }
 
  protected:
-  virtual int layers_for(const P& /*params*/) const { return 1; }
+  static Setup planned(const P& params, Setup setup = {}) {
+    plan(params, setup);
+    return setup;
+  }
   virtual bool needs_mask_with(const P& /*params*/) const { return false; }
   // Throws where parameters contradict each other, or name files that cannot be read; or, with a
   // setup, where they do not suit it. Frames that were not asked for are no matter of it.

@@ -23,7 +23,7 @@ int FilterStream::slots_wanted() const {
   const int wanted = settings().frames_in_flight;
   if (wanted > 0) return wanted;
   if (is_live()) return 1;
-  return engine_->depth() > 1 ? 2 : 4;  // volumes are large
+  return engine_->slices() > 1 ? 2 : 4;  // volumes are large
 }
 
 bool FilterStream::is_live() const {
@@ -37,7 +37,7 @@ bool FilterStream::is_live() const {
 }
 
 void FilterStream::begin_pace(int slots, bool another_latency) {
-  another_latency |= latency_.begin(frame_duration(), setup_.depth, slots);
+  another_latency |= latency_.begin(frame_duration(), setup_.slices, slots);
   if (another_latency) post_latency();
   engine_->tell_pace(is_live() ? static_cast<int64_t>(frame_duration() / GST_USECOND) : -1);
 }
@@ -81,7 +81,7 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   setup.picture = engine_->picture_in_use();
   setup.in = in;
   setup.out = out;
-  setup.depth = engine_->depth();
+  setup.slices = engine_->slices();
   setup.layers = engine_->layers_in_use();
   setup.cuda = &cuda_;
   setup.priority = settings().priority;
@@ -100,9 +100,6 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   algorithm.has_mask = engine_->reads_mask();
   algorithm.mask = layout_of(PixelFormat::labels32);
   algorithm.slots = slots;
-  algorithm.depth = setup.depth;
-  algorithm.layers = setup.layers;
-  algorithm.max_regions = engine_->max_regions();
   algorithm.has_borders = engine_->details().borders;
   algorithm.max_runs = engine_->details().runs;
   algorithm.priority = setup.priority;
@@ -120,15 +117,15 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
     const size_t map_bytes = setup.in.size.area() *
                              static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
                              static_cast<size_t>(setup.layers);
-    GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", slots * setup.depth,
+    GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", slots * setup.slices,
                      map_bytes);
     map_pool_ = activate(
-        make_device_pool(setup.backend, map_bytes, static_cast<unsigned>(slots * setup.depth)),
+        make_device_pool(setup.backend, map_bytes, static_cast<unsigned>(slots * setup.slices)),
         "label maps");
     setup.map_pool = map_pool_.get();
   }
-  GST_DEBUG_OBJECT(element_, "starts with %d frames in flight, depth %d, pictures of %dx%d", slots,
-                   setup.depth, setup.place.work.width, setup.place.work.height);
+  GST_DEBUG_OBJECT(element_, "starts with %d frames in flight, %d at once, pictures of %dx%d",
+                   slots, setup.slices, setup.place.work.width, setup.place.work.height);
   setup_ = setup;
   gst_base_transform_set_passthrough(element_, setup_.picture == Output::untouched);
   gst_base_transform_set_in_place(element_, !setup_.replaces());

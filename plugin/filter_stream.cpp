@@ -146,7 +146,7 @@ GstFlowReturn FilterStream::drain() {
 }
 
 bool FilterStream::passes_frames(const GstEvent* event) {
-  if (engine_->depth() == 1) return false;
+  if (engine_->slices() == 1) return false;
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_TAG:
     case GST_EVENT_TOC:
@@ -209,7 +209,7 @@ bool FilterStream::leaves_out(const GstBuffer* frame) {
       left_out_ == 0 && !engine_->has_window() && frames && !frames->is_filling();
   if (may_begin && gst_base_transform_is_qos_enabled(element_) &&
       late_.is_late(element_->segment, frame)) {
-    left_out_ = engine_->depth();
+    left_out_ = engine_->slices();
   }
   if (left_out_ == 0) return false;
   --left_out_;
@@ -266,7 +266,7 @@ unsigned FilterStream::most_held() const {
 // The frames of a volume wait for later ones: a pool that could run out meanwhile gets its buffers
 // back.
 GstBuffer* FilterStream::out_of_short_pool(GstBuffer* input, FrameRing& frames) const {
-  if (setup_.depth == 1) return input;
+  if (setup_.slices == 1) return input;
   // One for upstream to fill, and at least one that a sink shows.
   const size_t elsewhere = 1 + std::max(1U, downstream_needs_.load());
   if (!comes_of_short_pool(input, frames.held() + elsewhere)) return input;

@@ -57,7 +57,7 @@ class FilterStream {
   Output picture() const { return setup_.picture; }
   // The most frames held at once, and what becomes of a stream whose pool has fewer.
   unsigned most_held() const;
-  Shortage shortage() const { return setup_.depth > 1 ? Shortage::stalls : Shortage::slows; }
+  Shortage shortage() const { return setup_.slices > 1 ? Shortage::stalls : Shortage::slows; }
   // How many buffers downstream needs of a pool whose frames go on to it.
   void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
   // A pool for the upstream element's frames, or null when any memory will do. The caller owns it.

@@ -31,11 +31,11 @@ FrameRing::FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Call
   {
     const Backend::Entry entry(*setup_.backend);
     places_.resize(static_cast<size_t>(slots));
-    leaving_.reserve(static_cast<size_t>(setup_.depth));
+    leaving_.reserve(static_cast<size_t>(setup_.slices));
     for (int i = 0; i < slots; ++i) {
       Place& place = places_[static_cast<size_t>(i)];
       place.slot = std::make_unique<FrameSlot>(setup_, i);
-      place.finished.reserve(static_cast<size_t>(setup_.depth));
+      place.finished.reserve(static_cast<size_t>(setup_.slices));
     }
   }
   finisher_ = std::thread([this] { finish_all(); });
@@ -240,7 +240,7 @@ bool FrameRing::is_filling() {
 
 size_t FrameRing::held() {
   const std::lock_guard lock(mutex_);
-  return in_flight_ * static_cast<size_t>(setup_.depth) +
+  return in_flight_ * static_cast<size_t>(setup_.slices) +
          (filling_ ? place(in_flight_).slot->frames() : 0);
 }
 

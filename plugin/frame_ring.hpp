@@ -49,7 +49,7 @@ class FrameRing {
   // Frames in the ring, of part-filled volumes too; and the most there can be, with the one that
   // waits for a free slot.
   size_t held();
-  size_t most_held() const { return places_.size() * static_cast<size_t>(setup_.depth) + 1; }
+  size_t most_held() const { return places_.size() * static_cast<size_t>(setup_.slices) + 1; }
 
  private:
   // A slot and what became of its frame.

@@ -13,7 +13,7 @@ FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     records_ = RegionRecords(backend, setup.engine->max_regions(), details.lab, details.borders,
                              details.runs);
   }
-  if (setup.depth > 1) {
+  if (setup.slices > 1) {
     stack_ = std::make_unique<SliceStack>(setup, *queue_);
     return;
   }
@@ -54,7 +54,7 @@ bool FrameSlot::add(GstBuffer* input, GstBuffer* output) {
     return true;
   }
   guarded([&] { stack_->add(input, output); });
-  return stack_->slices() == setup_.depth;
+  return stack_->slices() == setup_.slices;
 }
 
 bool FrameSlot::pass(GstBuffer* input, GstBuffer* output) {
@@ -72,7 +72,7 @@ bool FrameSlot::pass(GstBuffer* input, GstBuffer* output) {
 
 void FrameSlot::begin() {
   if (passes_) return;
-  if (stack_ && stack_->slices() < setup_.depth) filled_ = g_get_monotonic_time();
+  if (stack_ && stack_->slices() < setup_.slices) filled_ = g_get_monotonic_time();
   guarded([&] {
     Job job;
     job.slot = index_;
@@ -274,7 +274,7 @@ Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const 
   }
   findings.runs_truncated = records_.total_runs() > records_.runs().size();
   findings.slice = slice;
-  findings.slices = setup_.depth > 1 ? slices : 0;
+  findings.slices = setup_.slices > 1 ? slices : 0;
   findings.layers = setup_.layers;
   findings.layout = setup_.in.layout;
   findings.color = setup_.in.color;

@@ -25,7 +25,6 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   bool needs_mask_with(const GraphCutBgParams& params) const override {
     return params.source == GraphCutSource::mask;
   }
-  uint32_t max_regions() override { return 0; }
   bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
 
   void take_place(const WorkArea& place) override { place_ = place; }

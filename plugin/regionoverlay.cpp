@@ -12,7 +12,6 @@ class RegionOverlayEngine final : public EngineOf<RegionOverlayParams> {
   bool makes_regions() const override { return false; }
   bool reads_regions() const override { return true; }
   bool reads_mask() override { return true; }
-  uint32_t max_regions() override { return 1 << 16; }
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ size_t map_bytes(const SlotSetup& setup) { return setup.in.size.area() * sizeof(
 
 SliceStack::SliceStack(const SlotSetup& setup, Queue& queue) : setup_(setup), queue_(queue) {
   Backend& backend = *setup.backend;
-  const Stack most{setup.in.size, setup.depth, setup.layers};
+  const Stack most{setup.in.size, setup.slices, setup.layers};
   in_size_ = {most.slice.width, most.volume_rows()};
   out_size_ = most.size();
   const size_t in_bytes = packed_bytes(setup.in.layout, in_size_);

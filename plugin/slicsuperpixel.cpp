@@ -14,7 +14,6 @@ class SlicEngine final : public EngineOf<SlicParams> {
   bool reads_regions() const override { return false; }
   bool reads_mask() override { return false; }
   bool tracks() override { return params_in_use().warm_start; }
-  uint32_t max_regions() override { return static_cast<uint32_t>(params_in_use().max_regions); }
 
   Details details() override {
     const SlicParams params = params_in_use();

@@ -21,7 +21,7 @@ struct SlotSetup {
   PictureCaps out;  // as `in` unless the picture is replaced
   Output picture = Output::untouched;
   WorkArea place;                     // what of them is worked on
-  int depth = 1;                      // frames of a volume
+  int slices = 1;                     // frames of a volume
   int priority = 0;                   // see Backend::make_queue
   int layers = 1;                     // pictures that come out of each, one below another
   GstBufferPool* map_pool = nullptr;  // borrowed; null if neither label map nor mask is attached
@@ -39,7 +39,7 @@ struct SlotSetup {
   bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
   void expect_place(const WorkArea& of_pictures) const {
     expects_setting(
-        of_pictures.is_whole() || (depth == 1 && layers == 1),
+        of_pictures.is_whole() || (slices == 1 && layers == 1),
         "process-scale and the rectangle are of pictures: not with depth or thresholds");
   }
   // Replaced pictures leave in system memory.
