@@ -14,6 +14,8 @@
 namespace regions {
 namespace {
 
+constexpr int kHost = -1;
+
 void expect_on(int device, const void* data, const char* what) {
   if (!data || fake::device_of(data) == device) return;
   throw DeviceError(std::string("an illegal address on fake cuda:") + std::to_string(device) +
@@ -26,8 +28,8 @@ class FakeQueue final : public Queue {
   Queue& cpu() { return *cpu_; }
 
   void copy(const ConstFrame& from, const Frame& to) override {
-    if (from.memory == Memory::device) expect_on(device_, from.plane[0], "copied from");
-    if (to.memory == Memory::device) expect_on(device_, to.plane[0], "copied to");
+    expect_on(from.memory == Memory::device ? device_ : kHost, from.plane[0], "copied from");
+    expect_on(to.memory == Memory::device ? device_ : kHost, to.plane[0], "copied to");
     cpu_->copy(from, to);
   }
   void copy_bytes(const void* from, void* to, size_t bytes) override {

@@ -1,6 +1,8 @@
 // A libgstcuda for fake devices: its interface as in GStreamer's headers, as far as our elements
 // use it. With REGIONS_FAKE_STREAMS it is as 1.26, without as 1.22, with REGIONS_FAKE_NONE empty.
 #if !REGIONS_FAKE_NONE
+#include <cstring>
+
 #include "plugin/cuda_library.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
@@ -34,6 +36,7 @@ struct FakeMemory {
   CudaMemory head;
   GstMiniObject* stream;
   guint8* data;
+  guint8* shown;  // the host's copy
 };
 FakeMemory* cast_memory(gpointer memory) { return static_cast<FakeMemory*>(memory); }
 
@@ -43,19 +46,29 @@ struct FakeAllocator {
 using FakeAllocatorClass = GstAllocatorClass;
 G_DEFINE_TYPE(FakeAllocator, fake_allocator, GST_TYPE_ALLOCATOR)
 
-// As GStreamer's: what is mapped on the device to be written needs a sync, if it has a stream.
-gpointer map(GstMemory* memory, gsize, GstMapFlags flags) {
-  const auto written = static_cast<GstMapFlags>(regions::kMapCuda | GST_MAP_WRITE);
-  if ((flags & written) == written && cast_memory(memory)->stream) {
-    GST_MINI_OBJECT_FLAG_SET(memory, regions::kNeedSync);
+// As GStreamer's: what is mapped on the device to be written needs a sync, if it has a stream; the
+// host sees a copy.
+gpointer map(GstMemory* memory, GstMapInfo* info, gsize) {
+  FakeMemory* self = cast_memory(memory);
+  if (info->flags & regions::kMapCuda) {
+    if (info->flags & GST_MAP_WRITE && self->stream) {
+      GST_MINI_OBJECT_FLAG_SET(memory, regions::kNeedSync);
+    }
+    return self->data;
   }
-  return cast_memory(memory)->data;
+  if (!self->shown) self->shown = static_cast<guint8*>(g_malloc(memory->maxsize));
+  memcpy(self->shown, self->data, memory->maxsize);
+  return self->shown;
 }
-void unmap(GstMemory*) {}
+void unmap(GstMemory* memory, GstMapInfo* info) {
+  const FakeMemory* self = cast_memory(memory);
+  const bool on_host = !(info->flags & regions::kMapCuda);
+  if (on_host && info->flags & GST_MAP_WRITE) memcpy(self->data, self->shown, memory->maxsize);
+}
 void fake_allocator_init(FakeAllocator* self) {
   self->parent.mem_type = "gst.cuda.memory";
-  self->parent.mem_map = map;
-  self->parent.mem_unmap = unmap;
+  self->parent.mem_map_full = map;
+  self->parent.mem_unmap_full = unmap;
   GST_OBJECT_FLAG_SET(self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 void free_memory(GstAllocator*, GstMemory* memory) {
@@ -64,6 +77,7 @@ void free_memory(GstAllocator*, GstMemory* memory) {
   if (self->stream) gst_mini_object_unref(self->stream);
   gst_object_unref(self->head.context);
   g_free(self->data);
+  g_free(self->shown);
   g_free(self);
 }
 void fake_allocator_class_init(FakeAllocatorClass* klass) { klass->free = free_memory; }

@@ -23,7 +23,8 @@ TEST(Streams, WorkBeginsBehindTheProducersAndNoHostWaits) {
     h.caps(kCudaCaps);
     GstBuffer* buffer = unfinished(producer);
     GstMapInfo map;
-    ASSERT_TRUE(gst_buffer_map(buffer, &map, GST_MAP_READ));
+    const auto on_device = static_cast<GstMapFlags>(GST_MAP_READ | kMapCuda);
+    ASSERT_TRUE(gst_buffer_map(buffer, &map, on_device));
     auto* data = const_cast<guint8*>(map.data);  // `map` says nothing any more once unmapped
     gst_buffer_unmap(buffer, &map);
     ASSERT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_OK);
