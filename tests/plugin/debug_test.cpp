@@ -114,6 +114,14 @@ TEST(Debug, PoolsAreToldOfWithTheirSizes) {
   EXPECT_EQ(log.strays(), std::vector<std::string>());
 }
 
+TEST(Debug, TheCategoryIsDescribed) {
+  start_gstreamer();
+  gst_object_unref(gst_element_factory_make("cclabel", nullptr));
+  GstDebugCategory* category = _gst_debug_get_category("regions");
+  ASSERT_TRUE(category);
+  EXPECT_STREQ(gst_debug_category_get_description(category), "gst-regions elements");
+}
+
 TEST(Debug, ChangesAreToldOf) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=none frames-in-flight=3 width=40 process-scale=0.5");

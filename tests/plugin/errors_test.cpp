@@ -158,5 +158,29 @@ TEST(Refused, WhatSuitsIsTakenAgain) {
   }
 }
 
+// An application that shows the value learns that it is the old one again.
+TEST(Refused, IsNotified) {
+  struct Case {
+    const char *line, *property, *bad;
+  };
+  for (const Case& c : {Case{"cclabel output=none", "left", "64"},
+                        {"cclabel output=none", "process-scale", "0.0625"},
+                        {"cclabel output=none width=40", "thresholds", "<0.2,0.4>"}}) {
+    std::string told;  // also while the element goes
+    const bool scale = std::string(c.property) == "process-scale";
+    Harness h(c.line + std::string(scale ? " depth=2 connectivity=6" : ""));
+    h.video("GRAY8", kWidth, kHeight);
+    ASSERT_EQ(h.push(picture(), 0), GST_FLOW_OK);
+    gst_util_set_object_arg(G_OBJECT(h.element()), c.property, c.bad);
+    g_signal_connect(h.element(), "notify",
+                     G_CALLBACK(+[](GObject*, GParamSpec* spec, gpointer all) {
+                       *static_cast<std::string*>(all) += std::string(spec->name) + " ";
+                     }),
+                     &told);
+    ASSERT_EQ(h.push(picture(), 1), GST_FLOW_OK);
+    EXPECT_NE(told.find(c.property + std::string(" ")), std::string::npos) << told;
+  }
+}
+
 }  // namespace
 }  // namespace regions::test

@@ -98,6 +98,22 @@ TEST(OutputChange, TheBackgroundModelGoesOn) {
   EXPECT_GT(std::count(after.begin(), after.end(), 255), 200);
 }
 
+// But not where the rectangle moves at once: it is another scene.
+TEST(OutputChange, AMovedRectangleIsAnotherScene) {
+  Harness h("graphcutbg output=mask width=40");
+  h.video("GRAY8", kWidth, kHeight);
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_EQ(h.push(std::vector<uint8_t>(kWidth * kHeight, 10), i), GST_FLOW_OK);
+    h.pull();
+  }
+  set(h, "output", "overlay");
+  next(h, 30);
+  set(h, "left", "4");
+  set(h, "output", "mask");
+  const std::vector<uint8_t> first = next(h, 31);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 255), 0);
+}
+
 TEST(OutputChange, WhatDownstreamRefusesIsNotDone) {
   Harness h("cclabel output=none", "video/x-raw,format=GRAY8");
   h.video("GRAY8", kWidth, kHeight);

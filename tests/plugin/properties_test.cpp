@@ -234,6 +234,7 @@ TEST(Properties, TypesHaveTheirNames) {
                                        {"attach-labels", "GstRegionsAttachLabels"}}) {
     GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), property);
     EXPECT_STREQ(g_type_name(spec->value_type), type);
+    EXPECT_TRUE(gst_type_is_plugin_api(spec->value_type, nullptr)) << type << " is documented";
   }
   EXPECT_STREQ(G_OBJECT_TYPE_NAME(element), "GstCclabel");
   gst_object_unref(element);
@@ -280,8 +281,16 @@ TEST(Properties, ElementsSayWhatTheyAre) {
     EXPECT_STREQ(about(GST_ELEMENT_METADATA_LONGNAME), long_name);
     EXPECT_STREQ(about(GST_ELEMENT_METADATA_KLASS), klass);
     EXPECT_EQ(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE + 0u);
+    EXPECT_STREQ(about(GST_ELEMENT_METADATA_AUTHOR), "gst-regions maintainers");
+    EXPECT_GT(strlen(about(GST_ELEMENT_METADATA_DESCRIPTION)), 20u);
     gst_object_unref(factory);
   }
+  GstPlugin* plugin = gst_registry_find_plugin(gst_registry_get(), "regions");
+  ASSERT_TRUE(plugin);
+  EXPECT_STREQ(gst_plugin_get_license(plugin), "LGPL");
+  EXPECT_STREQ(gst_plugin_get_package(plugin), "gst-regions");
+  EXPECT_STREQ(gst_plugin_get_description(plugin), "Cuts video into regions on the GPU or the CPU");
+  gst_object_unref(plugin);
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ void* context_of(int device) {
   return &contexts[device];
 }
 
+Priorities& priorities() {
+  static Priorities last;
+  return last;
+}
+
 void own(const void* data, size_t bytes, int device) {
   const std::lock_guard lock(mutex);
   owned[static_cast<const char*>(data)] = {bytes, device};

@@ -2,6 +2,7 @@
 // Their memory is host memory that knows its device, their streams are flags.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace regions::fake {
@@ -14,6 +15,12 @@ void* context_of(int device);  // stands for a CUcontext
 void own(const void* data, size_t bytes, int device);
 void disown(const void* data);
 int device_of(const void* data);
+
+// With which priority the last queue was made, and the last algorithm set up.
+struct Priorities {
+  std::atomic<int> queue{-1}, algorithm{-1};
+};
+Priorities& priorities();
 
 // Stands for a cudaStream_t: `busy` between begin() and end().
 class Stream {

@@ -69,7 +69,8 @@ class FakeBackend final : public Backend, public std::enable_shared_from_this<Fa
   std::string description() const override { return "cuda:" + std::to_string(device_) + " fake"; }
   int device() const override { return device_; }
   Memory memory() const override { return Memory::device; }
-  std::unique_ptr<Queue> make_queue(int /*priority*/) override {
+  std::unique_ptr<Queue> make_queue(int priority) override {
+    fake::priorities().queue = priority;
     return std::make_unique<FakeQueue>(device_, cpu_->make_queue());
   }
   Block allocate(size_t bytes) override {
@@ -96,7 +97,10 @@ class FakeAlgorithm : public Interface {
   explicit FakeAlgorithm(int device)
       : cpu_(make_algorithm<P, BackendKind::cpu>(make_cpu_backend(1))), device_(device) {}
   void prepare(const P& params) override { cpu_->prepare(params); }
-  void configure(const Setup& setup) override { cpu_->configure(setup); }
+  void configure(const Setup& setup) override {
+    fake::priorities().algorithm = setup.priority;
+    cpu_->configure(setup);
+  }
   void enqueue(const Job& job, const P& params, Queue& queue) override {
     expect_on(device_, job.in.plane[0], "the picture");
     expect_on(device_, job.mask.plane[0], "the mask");

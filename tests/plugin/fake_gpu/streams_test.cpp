@@ -79,6 +79,17 @@ TEST(Streams, PoolsForUpstreamCarryOneWhereTheLibraryKnowsThem) {
   }
 }
 
+TEST(Priority, IsThatOfQueuesAndAlgorithms) {
+  for (const int priority : {3, 0, 5}) {
+    Harness h("graphcutbg output=none priority=" + std::to_string(priority));
+    h.video("RGBA", kWidth, kHeight);
+    ASSERT_EQ(h.push(squares(1)), GST_FLOW_OK);
+    ASSERT_TRUE(h.pull());
+    EXPECT_EQ(fake::priorities().queue, priority);
+    EXPECT_EQ(fake::priorities().algorithm, priority);
+  }
+}
+
 TEST(Library, WithoutItNoCudaMemoryIsPromised) {
   Harness h("cclabel output=none");
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
