@@ -16,6 +16,9 @@ class CountedMemory {
   static int maps() { return maps_; }  // that are not undone
   static int most_maps() { return most_maps_; }
 
+  // Whether maps fail, from now on.
+  static void refuse_maps(bool refuses) { refuses_ = refuses; }
+
   static GstAllocator* allocator() {
     static auto* const one =
         static_cast<GstAllocator*>(gst_object_ref_sink(g_object_new(type(), nullptr)));
@@ -75,11 +78,13 @@ class CountedMemory {
     g_free(memory);
   }
   static gpointer map(GstMemory* memory, gsize, GstMapFlags) {
+    if (refuses_) return nullptr;
     const int now = ++maps_;
     if (now > most_maps_) most_maps_ = now;
     return reinterpret_cast<Memory*>(memory)->data;
   }
 
+  inline static std::atomic<bool> refuses_{false};
   inline static std::atomic<int> blocks_{0}, maps_{0}, most_maps_{0};
 };
 

@@ -122,6 +122,20 @@ TEST(Debug, TheCategoryIsDescribed) {
   EXPECT_STREQ(gst_debug_category_get_description(category), "gst-regions elements");
 }
 
+// GStreamer tells that a pool has no memory, but not why.
+TEST(Debug, WhyMemoryLacksIsToldOf) {
+  const Log log(GST_LEVEL_ERROR);
+  for (int n = 1; n < 40; ++n) {
+    g_setenv("REGIONS_FAULTS", ("allocation=" + std::to_string(n)).c_str(), TRUE);
+    Harness h("cclabel output=none frames-in-flight=1");
+    h.video("GRAY8", kWidth, kHeight);
+    h.push(gray_with_square());
+    g_unsetenv("REGIONS_FAULTS");
+  }
+  EXPECT_TRUE(log.has("injected failure")) << testing::PrintToString(log.all());
+  const Harness works("cclabel");
+}
+
 TEST(Debug, ChangesAreToldOf) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=none frames-in-flight=3 width=40 process-scale=0.5");

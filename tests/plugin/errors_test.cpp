@@ -116,7 +116,11 @@ void expect_refused(const std::string& line, const char* format, const char* pro
   const Told warning = told(h.message(GST_MESSAGE_WARNING));
   EXPECT_EQ(warning.domain, GST_LIBRARY_ERROR) << line << " " << property;
   EXPECT_EQ(warning.code, GST_LIBRARY_ERROR_SETTINGS);
-  EXPECT_NE(warning.text.find("kept"), std::string::npos) << warning.text;
+  const std::string kept = " kept as it was: ";
+  const size_t at = warning.text.find(kept);
+  ASSERT_NE(at, std::string::npos) << line << " " << property << ": " << warning.text;
+  EXPECT_GT(at, 3u) << "what, in " << warning.text;
+  EXPECT_GT(warning.text.size(), at + kept.size() + 10) << "why, in " << warning.text;
   EXPECT_EQ(h.property(property), before) << line << " " << property;
   EXPECT_FALSE(h.has_error()) << line << " " << property;
   EXPECT_EQ(h.waiting(), 4u);
