@@ -17,6 +17,7 @@ struct BlockMemory {
   GstMemory parent;
   Block* block;
   Block* shadow;  // host copy of a device block, made when the CPU first maps it
+  bool is_shown;  // the shadow holds what the block does
   std::mutex* mutex;
 };
 
@@ -99,16 +100,16 @@ gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
   }
   if (flags & GST_MAP_WRITE) return nullptr;
   const std::lock_guard lock(*self->mutex);
-  if (self->shadow) return self->shadow->data();
+  if (self->is_shown) return self->shadow->data();
   try {
     Backend& backend = **owner(memory)->backend;
     const Backend::Entry entry(backend);
-    auto shadow = std::make_unique<Block>(backend.allocate_pinned(self->block->bytes()));
+    if (!self->shadow) self->shadow = new Block(backend.allocate_pinned(self->block->bytes()));
     const auto queue = backend.make_queue();
-    queue->copy_bytes(self->block->data(), shadow->data(), self->block->bytes());
+    queue->copy_bytes(self->block->data(), self->shadow->data(), self->block->bytes());
     queue->record();
     queue->wait();
-    self->shadow = shadow.release();
+    self->is_shown = true;
     return self->shadow->data();
   } catch (const std::exception& error) {
     GST_ERROR("%s", error.what());
@@ -117,6 +118,13 @@ gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
 }
 
 void block_unmap(GstMemory*) {}
+
+// Of a buffer that serves another frame from now on.
+void forget_shadow(GstBuffer* buffer) {
+  auto* memory = reinterpret_cast<BlockMemory*>(gst_buffer_peek_memory(buffer, 0));
+  const std::lock_guard lock(*memory->mutex);
+  memory->is_shown = false;
+}
 
 void block_allocator_init(RegionsBlockAllocator* self) {
   self->backend = new std::shared_ptr<Backend>;
@@ -211,8 +219,11 @@ std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {
 GstBuffer* acquire(GstBufferPool* pool, const char* what) {
   GstBuffer* buffer = nullptr;
   const MemoryAttempt attempt;
-  if (gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr) == GST_FLOW_OK) return buffer;
-  throw attempt.error(what);
+  if (gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr) != GST_FLOW_OK) {
+    throw attempt.error(what);
+  }
+  forget_shadow(buffer);
+  return buffer;
 }
 
 bool is_pinned(GstBuffer* buffer) {

@@ -93,6 +93,22 @@ TEST(LabelBuffers, ServeAgain) {
   }
 }
 
+// What a reader sees is this frame's map, though its memory may have held another's that was read.
+TEST(LabelBuffers, TellOfTheirOwnFrame) {
+  Harness h("cclabel output=none frames-in-flight=1");
+  h.video("GRAY8", kWidth, kHeight);
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(h.push(gray_with_square(i), i), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    const std::vector<uint8_t> bytes = bytes_of(map_of(out.get()).get());
+    for (int x = 0; x < kWidth; ++x) {
+      const bool inside = x >= 8 + i && x < 28 + i;
+      ASSERT_EQ(bytes[static_cast<size_t>((10 * kWidth + x) * 4)], inside ? 1 : 0)
+          << "frame " << i << ", column " << x;
+    }
+  }
+}
+
 // ---- rows
 
 // With a GstVideoMeta rows may lie closer than caps have them.

@@ -125,15 +125,25 @@ TEST(Followed, ElementsAreCountedWhereTheyAre) {
   EXPECT_EQ(device_of(next.element()), "cuda:0 fake") << "nothing is there any more";
 }
 
+// Each frame's own, whatever was in its memory before.
 TEST(Followed, AMaskFromAnotherDeviceIsBroughtOver) {
-  Harness h(
-      "graphcutbg cuda-device-id=0 output=none ! cclabel cuda-device-id=1 source=mask "
-      "output=none");
+  const auto line = [](const char* second) {
+    return std::string("graphcutbg cuda-device-id=0 output=none frames-in-flight=1 ! ") +
+           "cclabel cuda-device-id=" + second + " source=mask output=none frames-in-flight=1";
+  };
+  Harness h(line("1")), same(line("0"));
   h.video("RGBA", kWidth, kHeight);
-  for (int i = 0; i < 3; ++i) {
+  same.video("RGBA", kWidth, kHeight);
+  guint most = 0;
+  for (int i = 0; i < 8; ++i) {
     ASSERT_EQ(h.push(squares(i * 3), i), GST_FLOW_OK) << h.error_text();
-    ASSERT_TRUE(h.pull()) << h.error_text();
+    ASSERT_EQ(same.push(squares(i * 3), i), GST_FLOW_OK);
+    const BufferPtr out = h.pull(), expected = same.pull();
+    ASSERT_TRUE(out && expected) << h.error_text();
+    EXPECT_EQ(total_of(out.get()), total_of(expected.get())) << "frame " << i;
+    most = std::max(most, total_of(out.get()));
   }
+  EXPECT_GT(most, 3u);
 }
 
 }  // namespace
