@@ -1,59 +1,9 @@
 // What the debug category `regions` tells.
-#include <algorithm>
-#include <mutex>
-
+#include "tests/plugin/log.hpp"
 #include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
 namespace {
-
-// The lines logged while it lives: those of `regions`, and those of our sources elsewhere.
-class Log {
- public:
-  explicit Log(GstDebugLevel level) {
-    start_gstreamer();
-    gst_debug_remove_log_function(gst_debug_log_default);
-    gst_debug_add_log_function(take, this, nullptr);
-    gst_debug_set_threshold_for_name("regions", level);
-    gst_debug_set_threshold_for_name("default", level);
-  }
-  Log(const Log&) = delete;
-  ~Log() {
-    gst_debug_unset_threshold_for_name("default");
-    gst_debug_unset_threshold_for_name("regions");
-    gst_debug_remove_log_function(take);
-    gst_debug_add_log_function(gst_debug_log_default, nullptr, nullptr);
-  }
-
-  bool has(const std::string& part) const {
-    const std::lock_guard lock(mutex_);
-    return std::any_of(ours_.begin(), ours_.end(),
-                       [&](const std::string& line) { return line.find(part) != line.npos; });
-  }
-  std::vector<std::string> all() const {
-    const std::lock_guard lock(mutex_);
-    return ours_;
-  }
-  std::vector<std::string> strays() const {
-    const std::lock_guard lock(mutex_);
-    return strays_;
-  }
-
- private:
-  static void take(GstDebugCategory* category, GstDebugLevel, const gchar* file, const gchar*, gint,
-                   GObject*, GstDebugMessage* message, gpointer self) {
-    auto& log = *static_cast<Log*>(self);
-    const std::lock_guard lock(log.mutex_);
-    const std::string name = gst_debug_category_get_name(category);
-    const std::string line = gst_debug_message_get(message);
-    if (name == "regions") log.ours_.push_back(line);
-    const bool of_plugin = std::string(file).find("plugin/") != std::string::npos;
-    if (name == "default" && of_plugin) log.strays_.push_back(std::string(file) + ": " + line);
-  }
-
-  mutable std::mutex mutex_;
-  std::vector<std::string> ours_, strays_;
-};
 
 // A frame that leaves, one that a flush drops, one that is late, and one that jumps.
 void run_short_stream() {
@@ -134,6 +84,41 @@ TEST(Debug, WhyMemoryLacksIsToldOf) {
   }
   EXPECT_TRUE(log.has("injected failure")) << testing::PrintToString(log.all());
   const Harness works("cclabel");
+}
+
+TEST(Debug, PoolsOfOthersAreToldOf) {
+  const Log log(GST_LEVEL_DEBUG);
+  Harness h("cclabel output=none frames-in-flight=1 depth=3 connectivity=6");
+  GstBufferPool* pool = gst_buffer_pool_new();
+  gst_pad_add_probe(
+      h.get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+      [](GstPad*, GstPadProbeInfo* info, gpointer offered) {
+        GstQuery* asked = GST_PAD_PROBE_INFO_QUERY(info);
+        if (GST_QUERY_TYPE(asked) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+        gst_query_add_allocation_pool(asked, GST_BUFFER_POOL(offered), kWidth * kHeight, 2, 0);
+        return GST_PAD_PROBE_HANDLED;
+      },
+      pool, nullptr);
+  h.video("GRAY8", kWidth, kHeight);
+  GstCaps* caps = gst_pad_get_current_caps(h.get()->srcpad);
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  EXPECT_TRUE(gst_pad_peer_query(h.get()->srcpad, query));
+  gst_query_unref(query);
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, caps, kWidth * kHeight, 1, 1);
+  gst_caps_unref(caps);
+  gst_buffer_pool_set_config(pool, config);
+  gst_buffer_pool_set_active(pool, TRUE);
+  GstBuffer* frame = nullptr;
+  EXPECT_EQ(gst_buffer_pool_acquire_buffer(pool, &frame, nullptr), GST_FLOW_OK);
+  GST_BUFFER_PTS(frame) = 40 * GST_MSECOND;
+  EXPECT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_OK);
+  for (const char* line : {"passes on the pool of downstream, with 4 buffers more",
+                           "frame at 0:00:00.040000000 is copied: its pool is short"}) {
+    EXPECT_TRUE(log.has(line)) << line << "\nnot in\n" << testing::PrintToString(log.all());
+  }
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
 }
 
 TEST(Debug, ChangesAreToldOf) {

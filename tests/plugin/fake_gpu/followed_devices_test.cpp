@@ -1,5 +1,6 @@
 // Elements go where their frames are: on two devices that are none, see devices.hpp.
 #include "tests/plugin/fake_gpu/producer.hpp"
+#include "tests/plugin/log.hpp"
 
 namespace regions::test {
 namespace {
@@ -34,6 +35,20 @@ TEST(Followed, FramesThatChangeDevicesAllComeOutInOrder) {
     }
     EXPECT_EQ(notified, 3) << line;
     EXPECT_FALSE(h.has_error()) << line;
+  }
+}
+
+TEST(Followed, MovesAreToldOf) {
+  const Log log(GST_LEVEL_DEBUG);
+  Harness h("cclabel output=none");
+  EXPECT_TRUE(log.has("runs on cuda:0 fake"));
+  if (library_is("empty")) return;
+  const Producer second(1);
+  h.caps(kCudaCaps);
+  ASSERT_EQ(gst_harness_push(h.get(), second.frame(0, squares(1))), GST_FLOW_OK);
+  for (const char* line : {"starts anew: frames lie on another device",
+                           "moves to the device of the frames", "runs on cuda:1 fake"}) {
+    EXPECT_TRUE(log.has(line)) << line << "\nnot in\n" << testing::PrintToString(log.all());
   }
 }
 
