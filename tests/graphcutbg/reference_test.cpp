@@ -1,0 +1,210 @@
+// Whole frames on the CPU against plain loops over single pixels: masks, and the model to its last
+// bit, whatever the parameters, the light and the pictures given.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/graphcutbg/state.hpp"
+#include "cpu/backend.hpp"
+#include "tests/graphcutbg/scene.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+// A model that sees frames one by one, pixel by pixel.
+class Reference {
+ public:
+  Reference(Size size, Neighbours neighbours)
+      : size_(size),
+        neighbours_(neighbours),
+        backend_(make_cpu_backend(1)),
+        queue_(backend_->make_queue()),
+        cut_(make_grid_cut<BackendKind::cpu>(backend_)) {
+    cut_->configure(size, neighbours, 1);
+    const size_t pixels = size.area();
+    now_.resize(pixels);
+    background_.resize(pixels);
+    model_.resize(Canvas::plane_stride(pixels) * Model::kWords);
+    for (auto& weights : weights_) weights.resize(pixels);
+    mask.resize(pixels);
+  }
+  void know(const std::vector<uint32_t>& background) {
+    scene_.age = kKnownAge;
+    for (size_t i = 0; i < size_.area(); ++i) start_from(canvas(), background.data(), i);
+  }
+  void exclude(const std::vector<uint8_t>& excluded) { excluded_ = excluded; }
+
+  void see(const ConstFrame& frame, const ConstFrame& given, const GraphCutBgParams& params) {
+    const Canvas canvas = this->canvas();
+    const EnergyPlan energy = energy_plan_of(params, size_, given.size());
+    const auto add = [](auto* sum, auto amount) { *sum += amount; };
+    Survey survey;
+    for_each([&](int x, int y) { look(canvas, frame, scene_, x, y, survey, add); });
+    survey.foreground = foreground_;
+    survey.pixels = seen_;
+    const FramePlan plan = settle(scene_, survey, scene_plan_of(params));
+    if (energy.uses_colors) {
+      settle_totals(*colors_);
+      for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*colors_, bin);
+    }
+    for_each([&](int x, int y) { weigh(canvas, given, plan, energy, x, y); });
+    cut();
+    foreground_ = 0;
+    seen_ = static_cast<uint32_t>(size_.area());
+    for_each([&](int x, int y) {
+      const bool in_front = mask[canvas.at(x, y)] != 0;
+      foreground_ += in_front;
+      teach(canvas, plan, energy, in_front, x, y, add);
+    });
+  }
+
+  // As the element stores it.
+  std::vector<std::byte> state() const {
+    StateHeader header;
+    header.width = size_.width;
+    header.height = size_.height;
+    header.scene = scene_;
+    std::vector<std::byte> bytes;
+    const auto append = [&](const void* data, size_t length) {
+      const auto* from = static_cast<const std::byte*>(data);
+      bytes.insert(bytes.end(), from, from + length);
+    };
+    append(&header, sizeof header);
+    const size_t pixels = size_.area();
+    for (size_t k = 0; k < Model::kWords; ++k) {
+      append(model_.data() + k * Canvas::plane_stride(pixels), 4 * pixels);
+    }
+    append(background_.data(), 4 * pixels);
+    return bytes;
+  }
+  bool restarted() const { return scene_.restarted != 0; }
+
+  std::vector<uint8_t> mask;
+
+ private:
+  Canvas canvas() {
+    Canvas canvas;
+    canvas.width = size_.width;
+    canvas.height = size_.height;
+    canvas.now = now_.data();
+    canvas.background = background_.data();
+    canvas.model = model_.data();
+    canvas.terminal = weights_[0].data();
+    canvas.right = weights_[1].data();
+    canvas.down = weights_[2].data();
+    if (neighbours_ == Neighbours::eight) {
+      canvas.down_right = weights_[3].data();
+      canvas.down_left = weights_[4].data();
+    }
+    canvas.colors = colors_.get();
+    if (!excluded_.empty()) canvas.excluded = excluded_.data();
+    return canvas;
+  }
+  template <class Use>
+  void for_each(Use use) const {
+    for (int y = 0; y < size_.height; ++y) {
+      for (int x = 0; x < size_.width; ++x) use(x, y);
+    }
+  }
+  void cut() {
+    const auto image = [&](size_t k) {
+      return Image<const int32_t>{weights_[k].data(), size_.width, size_.height, 4 * size_.width};
+    };
+    const GridGraph graph{image(0), image(1), image(2), image(3), image(4), neighbours_};
+    CutReport report;
+    cut_->enqueue(graph, {mask.data(), size_.width, size_.height, size_.width}, {}, &report, 0,
+                  *queue_);
+    queue_->record();
+    queue_->wait();
+  }
+
+  Size size_;
+  Neighbours neighbours_;
+  std::shared_ptr<Backend> backend_;
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<GridCut> cut_;
+  std::vector<uint32_t> now_, background_, model_;
+  std::vector<int32_t> weights_[5];
+  std::vector<uint8_t> excluded_;
+  std::unique_ptr<Colors> colors_ = std::make_unique<Colors>();
+  Scene scene_;
+  uint32_t foreground_ = 0, seen_ = 0;
+};
+
+struct Story {
+  const char* name;
+  std::vector<std::pair<const char*, const char*>> settings = {};
+  PixelFormat format = PixelFormat::rgb;
+  bool knows = false, excludes = false;  // pictures that are given
+};
+
+class GraphCutReference : public testing::TestWithParam<Story> {};
+
+TEST_P(GraphCutReference, FramesAreAsTheirPixels) {
+  const Story& story = GetParam();
+  GraphCutBgParams params;
+  params.output = GraphCutOutput::mask;
+  for (const auto& [name, text] : story.settings) {
+    assign_text(find(fields_of(params), name), &params, text);
+  }
+  Clip clip{.size = {61, 43}, .format = story.format, .color = {YuvMatrix::bt709, false}};
+  Reference reference(clip.size, params.neighbours);
+  Camera camera(clip, params, 3);
+  const regions::Setup setup{.in = layout_of(clip.format), .size = clip.size, .color = clip.color};
+  if (story.knows) {
+    Clip empty = clip;
+    empty.empty = true;
+    const GuardedFrame picture = empty.frame(50);
+    camera.algorithm().set_picture(GraphCutPicture::background, picture.frame());
+    reference.know(background_of(picture.frame(), setup));
+  }
+  if (story.excludes) {
+    const Picture blobs = make_picture("blobs", clip.size);
+    camera.algorithm().set_picture(GraphCutPicture::exclusion, blobs.frame());
+    reference.exclude(exclusion_of(blobs.frame(), setup));
+  }
+  int restarts = 0;
+  for (int i = 0; i < 30; ++i) {
+    SCOPED_TRACE(std::string(story.name) + ", frame " + std::to_string(i));
+    if (i == 8) clip.gain = 1.2;     // the light changes,
+    if (i == 15) clip.other = true;  // the camera jumps,
+    if (i == 20) camera.params.freeze = params.freeze = true;
+    if (i == 24) camera.params.freeze = params.freeze = false;
+    const GuardedFrame frame = clip.frame(i);
+    GuardedFrame mask(PixelFormat::gray8, {20, 14});
+    for (int p = 0; p < 20 * 14; ++p) {
+      mask.frame().set_sample(0, p % 20, p / 20, static_cast<int>(regions::hash(p, i) % 256));
+    }
+    const bool has_mask = params.source != GraphCutSource::image && i % 4 != 2;
+    const bool needs_mask = params.source == GraphCutSource::mask;
+    const ConstFrame given = has_mask || needs_mask ? std::as_const(mask).frame() : ConstFrame();
+    reference.see(frame.frame(), given, params);
+    const Shot shot = camera.shoot(frame.frame(), given);
+    ASSERT_EQ(shot.mask, reference.mask);
+    ASSERT_EQ(camera.algorithm().state(), reference.state());
+    ASSERT_EQ(shot.report.restarted, reference.restarted());
+    restarts += shot.report.restarted;
+  }
+  if (std::string(story.name) == "defaults") {
+    EXPECT_EQ(restarts, 1) << "the camera's jump";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stories, GraphCutReference,
+    testing::Values(
+        Story{"defaults"}, Story{"eight_neighbours", {{"neighbours", "8"}, {"lambda", "3"}}},
+        Story{"learnt_colors", {{"foreground-colors", "true"}, {"history", "40"}}},
+        Story{"given_contrast", {{"sigma", "20"}, {"shadow", "0"}}},
+        Story{"fast", {{"learning-rate", "0.5"}, {"history", "3"}, {"var-threshold", "30"}}},
+        Story{"warm", {{"warm-start", "true"}, {"verify", "true"}}},
+        Story{"masks_alone", {{"source", "mask"}, {"foreground-colors", "true"}}},
+        Story{"masks_too", {{"source", "both"}, {"foreground-colors", "true"}}},
+        Story{"known", {}, PixelFormat::nv12, true}, Story{"gray", {}, PixelFormat::gray16},
+        Story{"excluded", {{"foreground-colors", "true"}}, PixelFormat::yuy2, false, true},
+        Story{"all", {{"source", "both"}, {"neighbours", "8"}}, PixelFormat::p010, true, true}),
+    [](const auto& which) { return std::string(which.param.name); });
+
+}  // namespace
+}  // namespace regions::graphcut
