@@ -33,8 +33,7 @@ class CcLabelSlots : public testing::Test {
  protected:
   ~CcLabelSlots() override { want_faults(nullptr); }
 
-  std::unique_ptr<Algorithm<CcLabelParams>> configured(PixelFormat out, bool tracks = false) {
-    auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
+  static regions::Setup setup_for(PixelFormat out, bool tracks = false) {
     regions::Setup setup{.in = layout_of(PixelFormat::rgba), .size = kSize, .slots = 2};
     setup.mask = layout_of(PixelFormat::gray8);
     setup.has_mask = setup.has_output = true;
@@ -42,7 +41,11 @@ class CcLabelSlots : public testing::Test {
     setup.max_regions = kMost;
     setup.max_runs = kMostRuns;
     setup.tracks = tracks;
-    algorithm->configure(setup);
+    return setup;
+  }
+  std::unique_ptr<Algorithm<CcLabelParams>> configured(PixelFormat out, bool tracks = false) {
+    auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
+    algorithm->configure(setup_for(out, tracks));
     return algorithm;
   }
   Outcome run(Algorithm<CcLabelParams>& algorithm, Job job, const CcLabelParams& params,
@@ -128,6 +131,42 @@ TEST_F(CcLabelSlots, FramesKnowNothingOfThoseBefore) {
            Workers(1));
       EXPECT_TRUE(other.same_pixels(drawn));
     }
+  }
+}
+
+// Volumes, full or not, of pictures and of masks, by turns.
+TEST_F(CcLabelSlots, VolumesKnowNothingOfThoseBefore) {
+  const auto shared = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
+  regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {40, 22}, .slots = 2};
+  setup.mask = layout_of(PixelFormat::gray8);
+  setup.has_mask = true;
+  setup.depth = 4;
+  shared->configure(setup);
+  for (int number = 0; number < 24; ++number) {
+    CcLabelParams params = params_of(static_cast<uint32_t>(number));
+    params.seeds = {};
+    params.connectivity = number % 2 ? Connectivity::six : Connectivity::twenty_six;
+    if (params.source == Source::alpha) params.source = Source::image;
+    params.depth = 4;
+    params.output = CcOutput::none;
+    const int slices = 1 + number * 7 % 4;
+    const Picture in = make_picture("clouds", {40, 22 * slices});
+    const Picture mask = make_picture("rand_g4_d50", {40, 22 * slices});
+    const RunResult wanted =
+        run_on_cpu(2, in.frame(), mask.frame(), params, {.slices = slices, .depth = 4});
+    GuardedFrame labels(PixelFormat::labels32, {40, 22 * slices});
+    uint32_t total = 0;
+    Job job{.slot = number % 2, .slices = slices, .in = in.frame(), .mask = mask.frame()};
+    job.labels = labels.labels();
+    job.table.total = &total;
+    shared->enqueue(job, params, *queue_);
+    queue_->record();
+    queue_->wait();
+    EXPECT_EQ(total, wanted.total) << number;
+    EXPECT_TRUE(std::equal(wanted.labelling.labels.begin(), wanted.labelling.labels.end(),
+                           labels.labels().data))
+        << number << ": " << to_text(params);
+    EXPECT_TRUE(labels.intact());
   }
 }
 
@@ -234,6 +273,11 @@ TEST_F(CcLabelSlots, TracksGoOnBehindAFailedFrame) {
   EXPECT_EQ(id_of(6), 1u) << "the label";
   params.track = true;
   EXPECT_EQ(id_of(6), 2u) << "tracks end where none are followed, and ids go on";
+  algorithm->configure(setup_for(PixelFormat::gray8, true));
+  EXPECT_EQ(id_of(6), 3u) << "so they do with another setup";
+  algorithm->reset();
+  algorithm->configure(setup_for(PixelFormat::gray8, true));
+  EXPECT_EQ(id_of(6), 1u) << "but not where that follows a reset";
 }
 
 }  // namespace
