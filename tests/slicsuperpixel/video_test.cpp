@@ -78,6 +78,30 @@ TEST(SlicVideo, TracksAreUnique) {
   }
 }
 
+// Two cells, one of each colour, and a corner of the first in the other's: the first superpixel is
+// a small piece of the second cluster, whose track is its large piece's.
+TEST(SlicVideo, TracksAreOfTheLargestPieces) {
+  std::vector<GuardedFrame> frames;
+  for (int i = 0; i < 2; ++i) {
+    GuardedFrame& picture = frames.emplace_back(PixelFormat::rgb, Size{32, 16});
+    for (int y = 0; y < 16; ++y) {
+      for (int x = 0; x < 32; ++x) {
+        const bool second = x >= 16 || (x < 2 && y < 2);
+        for (int c = 0; c < 3; ++c) picture.frame().set_sample(c, x, y, second ? 200 : 40);
+      }
+    }
+  }
+  SlicParams params = warm(1);
+  params.compactness = 0;
+  params.min_size = 0;
+  for (const Superpixels& found : run(frames, params)) {
+    ASSERT_EQ(found.regions.size(), 3u);
+    EXPECT_EQ(found.regions[0].track, 4u) << "behind both clusters' numbers, the second's spare";
+    EXPECT_EQ(found.regions[1].track, 1u);
+    EXPECT_EQ(found.regions[2].track, 2u);
+  }
+}
+
 TEST(SlicVideo, ACutBeginsAfresh) {
   std::vector<GuardedFrame> frames = panned(2, 1);
   frames.push_back(panned_frame(kSize, 3, true));
