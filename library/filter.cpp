@@ -284,7 +284,7 @@ void Filter::process(RegionsFrame& frame) {
     runner_->enqueue(job, *queue_);
     bring_back(labels_there, labels);
     bring_back(foreground_there, foreground);
-    if (!out.empty()) bring_back(out_there, out);
+    bring_back(out_there, out);
   } catch (...) {
     queue_->record();
     queue_->wait();

@@ -109,8 +109,12 @@ TEST(LibraryColors, DrawingSpeaksThePicturesYuv) {
   }
 }
 
-TEST(LibraryColors, TheDefaultGoesByTheRows) {
+TEST(LibraryColors, TheDefaultAloneGoesByTheRows) {
   const Filter filter = painter();
+  for (const Named& how : kColors) {
+    expect_color(drawn(filter, PixelFormat::yuy2, 720, how.color), track_color(kTrack), how,
+                 "720 rows with RegionsColor " + std::to_string(how.color));
+  }
   for (const auto& [height, how] : {std::pair(32, kColors[0]), std::pair(719, kColors[0]),
                                     std::pair(720, kColors[1]), std::pair(721, kColors[1])}) {
     expect_color(drawn(filter, PixelFormat::yuy2, height, REGIONS_COLOR_DEFAULT),

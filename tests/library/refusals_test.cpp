@@ -1,59 +1,10 @@
 // What is refused, and in which words: every call, every member of a frame, for every algorithm.
-#include <thread>
-
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {
 namespace {
 
 using Frame = RegionsFrame&;
-
-void expect_open_refused(const char* algorithm, const char* device, int threads, const char* why) {
-  EXPECT_EQ(regions_open(algorithm, device, threads), nullptr) << why;
-  EXPECT_STREQ(regions_error(), why);
-}
-
-TEST(LibraryRefusals, OpeningNamesWhatIsWrong) {
-  expect_open_refused(nullptr, "cpu", 0, "the algorithm's name is null");
-  expect_open_refused("cclabel", "cpu", -1, "threads below 0");
-  expect_open_refused("cclabels", "cpu", 1,
-                      "no algorithm is called 'cclabels'; there are cclabel, regionoverlay, "
-                      "graphcutbg, slicsuperpixel");
-  expect_open_refused("", "cpu", 1,
-                      "no algorithm is called ''; there are cclabel, regionoverlay, graphcutbg, "
-                      "slicsuperpixel");
-  for (const char* device :
-       {"", "tpu", "CPU", "cpu:0", "cud", "cuda0", "cuda:", "cuda:-1", "cuda:x", "cuda:1x",
-        "cuda: 1", "cuda:256", "cuda:99999999999999999999"}) {
-    expect_open_refused("cclabel", device, 1,
-                        ("no device is called '" + std::string(device) + "'").c_str());
-  }
-  // A name that may be one of a device: what refuses it speaks of CUDA.
-  for (const char* device : {"cuda:255", "cuda:0", "cuda"}) {
-    const Filter filter(regions_open("cclabel", device, 1));
-    if (!filter) {
-      EXPECT_NE(std::string(regions_error()).find("CUDA"), std::string::npos) << device;
-    }
-  }
-}
-
-TEST(LibraryRefusals, DevicesSayWhatTheyAre) {
-  const auto device_of = [](const char* device, int threads) {
-    const Filter filter(regions_open("cclabel", device, threads));
-    EXPECT_TRUE(filter) << regions_error();
-    return std::string(regions_device(filter.get()));
-  };
-  EXPECT_EQ(device_of("cpu", 1), "cpu: 1 thread");
-  EXPECT_EQ(device_of("cpu", 3), "cpu: 3 threads");
-  const unsigned all = std::thread::hardware_concurrency();
-  EXPECT_EQ(device_of("cpu", 0),
-            "cpu: " + std::to_string(all) + (all == 1 ? " thread" : " threads"));
-  EXPECT_STREQ(regions_device(nullptr), "none");
-  // Null is auto, whichever device that is here.
-  EXPECT_EQ(device_of(nullptr, 2), device_of("auto", 2));
-  const Filter cuda(regions_open("cclabel", "cuda", 2));
-  EXPECT_EQ(device_of("auto", 2), cuda ? regions_device(cuda.get()) : "cpu: 2 threads");
-}
 
 void expect_refused(RegionsStatus status, const std::string& why) {
   EXPECT_EQ(status, REGIONS_ERROR_INPUT) << why;
@@ -315,16 +266,6 @@ TEST(LibraryRefusals, SettingsOfVolumesAreTheElements) {
          "sliding=true takes a depth of at least 2, no thresholds and no label-background");
   expect("method", "sweep", "method=sweep runs on CUDA alone; the CPU's method is union-find");
   expect("connectivity", "26", "connectivity 26 is one of volumes; without depth it is 4 or 8");
-}
-
-// The version is three numbers, as in regions.pc.
-TEST(LibraryRefusals, TheVersionIsANumber) {
-  int numbers[3] = {-1, -1, -1}, length = 0;
-  const int read =
-      std::sscanf(regions_version(), "%d.%d.%d%n", &numbers[0], &numbers[1], &numbers[2], &length);
-  EXPECT_EQ(read, 3) << regions_version();
-  EXPECT_EQ(static_cast<size_t>(length), std::strlen(regions_version()));
-  EXPECT_STREQ(regions_version(), REGIONS_VERSION) << "the project's";
 }
 
 }  // namespace

@@ -107,23 +107,31 @@ class Files(inside.Case):
         os.fstat(1)
 
 
-class Terminal(io.StringIO):
+class Stream(io.StringIO):
+    """What a reader at the other end has got: what was flushed."""
+    seen = ""
+
+    def flush(self):
+        self.seen += self.getvalue()
+        self.seek(0)
+        self.truncate()
+
+
+class Terminal(Stream):
     def isatty(self):
         return True
 
 
 class Screens(inside.Case):
     def screen(self, out):
-        self.out, self.err = out, io.StringIO()
+        self.out, self.err = out, Stream()
         for name, stream in (("stdout", self.out), ("stderr", self.err)):
             self.replace(screen.sys, name, stream)
         return screen.Screen("program")
 
     def said(self):
-        texts = [stream.getvalue() for stream in (self.out, self.err)]
-        for stream in (self.out, self.err):
-            stream.seek(0)
-            stream.truncate()
+        texts = [stream.seen for stream in (self.out, self.err)]
+        self.out.seen = self.err.seen = ""
         return texts
 
     def test_clock(self):
@@ -132,7 +140,7 @@ class Screens(inside.Case):
             self.assertEqual(screen.clock(seconds), text)
 
     def test_sentences(self):
-        told = self.screen(io.StringIO())
+        told = self.screen(Stream())
         told.hear("in\n", {"note": "odd"})
         self.assertEqual(self.said(), ["", "in\\n: note: odd\n"])
         told.hear("in", {"problem": "bad\x1b"})
@@ -144,7 +152,7 @@ class Screens(inside.Case):
         self.assertEqual(self.said(), ["", ""])
 
     def test_progress_in_lines(self):
-        told = self.screen(io.StringIO())
+        told = self.screen(Stream())
         now = self.replace(screen.time, "monotonic", unittest.mock.Mock())
         for at, said, text in (
                 (100, (10, 40, 5.0), "in\\n: frame 10 of about 40, 25 %, 5 frames/s, 0:06 left\n"),

@@ -67,9 +67,10 @@ class Metadata(inside.Case):
     def test_lists_are_read_number_by_number(self):
         """Least byte first, whatever machine reads them."""
         packed = Gst.Buffer.new_wrapped(struct.pack("<8I", 1, 2, 3, 4, 5, 6, 7, 1 << 31))
+        pairs = Gst.Buffer.new_wrapped(struct.pack("<3I", 1, 2, 1 << 24))
 
         class Structure:
-            values = {"regions": [], "runs": packed}
+            values = {"regions": [], "runs": packed, "adjacency": pairs}
 
             def n_fields(self):
                 return len(self.values)
@@ -90,7 +91,8 @@ class Metadata(inside.Case):
             def get_structure(self):
                 return Structure()
 
-        self.assertEqual(gstreamer.regions_table(Buffer()), {"runs": [[1, 2, 3, 4], [5, 6, 7, 1 << 31]], "regions": []})
+        self.assertEqual(gstreamer.regions_table(Buffer()), {"runs": [[1, 2, 3, 4], [5, 6, 7, 1 << 31]],
+                                                             "adjacency": [[1, 2, 1 << 24]], "regions": []})
 
 
 class Messages(inside.Case):

@@ -9,6 +9,7 @@ import runpy
 import signal
 import sys
 import tempfile
+import time
 import unittest.mock
 
 import media
@@ -107,6 +108,13 @@ def program(path, *arguments):
         runpy.run_path(str(path), run_name="__main__")
 
     return called(run)
+
+
+def wait_until(happened):
+    """For streaming threads: the program's main thread goes on meanwhile."""
+    end = time.monotonic() + 10 * media.PATIENCE
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def x264_settings(path):

@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+"""pipelines/live in the test's own process: the pipeline for each camera, windows, ends and interrupts.
+(live_test.py plays with a camera in the network.)"""
+
+import os
+import re
+import signal
+import time
+import unittest
+import unittest.mock
+
+import inside
+import media
+from gstreamer import GLib, Gst
+
+LIVE = media.script("live")
+OBJECTS = "graphcutbg output=none ! cclabel source=mask min-area=100 track=true output=none ! regionoverlay"
+
+
+class Live(inside.Case):
+    def setUp(self):
+        super().setUp()
+        environment = unittest.mock.patch.dict(os.environ, {"SINK": "fakesink"})
+        environment.start()
+        self.addCleanup(environment.stop)
+        for name in ("FRAMES", "DISPLAY", "WAYLAND_DISPLAY"):
+            os.environ.pop(name, None)
+
+    def live(self, *arguments, frames=None):
+        if frames:
+            os.environ["FRAMES"] = str(frames)
+        return inside.program(LIVE, *arguments)
+
+    def pipeline_of(self, *arguments):
+        """The text of the pipeline that would play."""
+        lines = []
+
+        def parsed(line):
+            lines.append(line)
+            raise GLib.Error("not now")
+
+        with unittest.mock.patch.object(Gst, "parse_launch", parsed):
+            self.assertEqual(self.live(*arguments).status, 2)
+        return lines[0]
+
+    def test_cameras(self):
+        middle = " ! queue leaky=downstream max-size-buffers=2 ! videoconvert name=before videoconvert name=after ! "
+        for camera, line in (("test", "videotestsrc name=camera is-live=true pattern=ball"),
+                             ("rtsp://127.0.0.1/a", "rtspsrc name=camera latency=200 ! decodebin"),
+                             ("/dev/video7", "v4l2src name=camera ! decodebin"),
+                             ("a.mp4", "uridecodebin name=camera expose-all-streams=false caps=video/x-raw(ANY)"
+                              " ! clocksync")):
+            self.assertEqual(self.pipeline_of(camera), line + middle + "fakesink")
+            os.environ["FRAMES"] = "7"
+            self.assertEqual(self.pipeline_of(camera), line + " ! identity eos-after=7" + middle + "fakesink")
+            del os.environ["FRAMES"]
+        self.assertEqual(self.pipeline_of(), "v4l2src name=camera ! decodebin" + middle + "fakesink")
+
+    def set_state_of(self, *arguments):
+        """The pipeline that would play."""
+        found = []
+        state = Gst.Element.set_state
+
+        def set_state(made, wanted):
+            if isinstance(made, Gst.Pipeline) and wanted == Gst.State.PLAYING:
+                found.append(made)
+                return Gst.StateChangeReturn.SUCCESS
+            return state(made, wanted)
+
+        with (unittest.mock.patch.object(Gst.Bus, "timed_pop_filtered", lambda *_: Gst.Message.new_eos(None)),
+              unittest.mock.patch.object(Gst.Pipeline, "set_state", set_state)):
+            said = self.live(*arguments)
+        self.assertEqual((said.status, said.err), (None, ""))
+        return found[0]
+
+    def test_names_of_cameras_and_their_filters(self):
+        os.environ["FRAMES"] = "1"
+        for camera, name, value in (("rtsp://127.0.0.1/a ! b", "location", "rtsp://127.0.0.1/a ! b"),
+                                    ("/dev/video77", "device", "/dev/video77"),
+                                    ("/dev/a b", "device", "/dev/a b"),
+                                    ("a ! b.mp4", "uri", Gst.filename_to_uri(os.path.abspath("a ! b.mp4")))):
+            made = self.set_state_of(camera)
+            self.assertEqual(made.get_by_name("camera").get_property(name), value)
+        filtered = made.get_by_name("before").get_static_pad("src").get_peer().get_parent_element()
+        kinds = [element.get_factory().get_name() for element in reversed(filtered.children)]
+        self.assertEqual(kinds, ["graphcutbg", "cclabel", "regionoverlay"])
+        self.assertEqual(filtered.get_static_pad("src").get_peer().get_parent_element().get_name(), "after")
+        labeller = next(element for element in filtered.children if element.get_factory().get_name() == "cclabel")
+        self.assertEqual([labeller.get_property(name) for name in ("min-area", "track")], [100, True])
+        self.assertEqual([labeller.get_property(name).value_nick for name in ("source", "output")], ["mask", "none"])
+        made = self.set_state_of("test", "cclabel", "threshold=0.25", "min-area=3")
+        filtered = made.get_by_name("before").get_static_pad("src").get_peer().get_parent_element()
+        self.assertEqual([filtered.children[0].get_property(name) for name in ("threshold", "min-area")], [0.25, 3])
+
+    def test_windows(self):
+        del os.environ["SINK"]
+        refused = "there is no display to open a window on; SINK names another sink than a window"
+        self.assertEqual(self.live("test"), (1, "", f"live: {refused}\n"))
+        for empty in ("DISPLAY", "WAYLAND_DISPLAY"):
+            os.environ[empty] = ""
+        self.assertEqual(self.live("test"), (1, "", f"live: {refused}\n"))
+        os.environ["SINK"] = ""
+        self.assertEqual(self.live("test"), (1, "", f"live: {refused}\n"))
+        find = Gst.ElementFactory.find
+        for has_x in (True, False):
+            with unittest.mock.patch.object(Gst.ElementFactory, "find", lambda name, has_x=has_x: (
+                    has_x if name == "ximagesink" else find(name))):
+                for displays, is_shown in (({"DISPLAY": ":0"}, has_x), ({"WAYLAND_DISPLAY": "w"}, True),
+                                           ({"DISPLAY": ":0", "WAYLAND_DISPLAY": "w"}, True)):
+                    with unittest.mock.patch.dict(os.environ, displays):
+                        if is_shown:
+                            self.assertTrue(self.pipeline_of("test").endswith(" ! autovideosink"))
+                        else:
+                            self.assertEqual(self.live("test"), (
+                                1, "", "live: a window needs Debian's package gstreamer1.0-x\n"))
+
+    def test_so_many_frames(self):
+        path = self.folder / "frames"
+        os.environ["SINK"] = f"video/x-raw,format=GRAY8 ! filesink location={path}"
+        said = self.live("test", "cclabel output=none", frames=3)
+        self.assertEqual((said.status, said.err), (None, ""))
+        self.assertRegex(said.out, r"^live: ended after \d+\.\d s\n$")
+        self.assertEqual(path.stat().st_size % (320 * 240), 0)
+        self.assertGreater(path.stat().st_size, 0)
+
+    def test_what_cannot_be_played(self):
+        missing = self.folder / "new\nline"
+        said = self.live(missing)
+        self.assertEqual((said.status, said.out), (1, ""))
+        self.assertTrue(said.err.startswith(f"live: {self.folder}/new\\nline: cannot be played: Resource not found."))
+        self.assertEqual(self.live("test", "nonsense"), (2, "", 'live: no element "nonsense"\n'))
+        self.assertEqual(self.live("test", "cclabel", "threshold=7"),
+                         (2, "", "live: cclabel threshold=7: a number from 0 to 1\n"))
+        os.environ["SINK"] = "nosink"
+        said = self.live("test")
+        self.assertEqual((said.status, said.out), (2, ""))
+        self.assertIn('no element "nosink"', said.err)
+
+    def test_warnings_are_told(self):
+        warning = GLib.Error.new_literal(Gst.StreamError.quark(), "slow\n", Gst.StreamError.FAILED)
+        messages = [Gst.Message.new_warning(None, warning, "detail"), None, Gst.Message.new_eos(None)]
+        with unittest.mock.patch.object(Gst.Bus, "timed_pop_filtered", lambda *_: messages.pop(0)):
+            said = self.live("test")
+        self.assertEqual((said.status, said.err), (None, "live: slow\\n\n"))
+        self.assertEqual(messages, [])
+
+    def signalled(self, numbers, *arguments):
+        """A run that gets signals a little after it began to play."""
+        pop = Gst.Bus.timed_pop_filtered
+        numbers, waits = list(numbers), []
+
+        def wait(bus, time, kinds):
+            waits.append(time)
+            if numbers and len(waits) >= 3:
+                os.kill(os.getpid(), numbers.pop(0))
+            return pop(bus, time, kinds)
+
+        with unittest.mock.patch.object(Gst.Bus, "timed_pop_filtered", wait):
+            return self.live(*arguments), numbers, waits
+
+    def test_an_interrupt_finishes_what_is_written(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            path = self.folder / "out.mkv"
+            os.environ["SINK"] = f"avenc_ffv1 ! matroskamux ! filesink location={path}"
+            said, _, waits = self.signalled([number], "test", "identity")
+            self.assertEqual((said.status, said.err), (None, ""))
+            self.assertRegex(said.out, r"^live: ended after \d+\.\d s\n$")
+            self.assertGreater(float(media.run("ffprobe", "-v", "error", "-show_entries", "format=duration", "-of",
+                                               "csv=p=0", path)), 0, "whole")
+            self.assertLessEqual(max(waits), Gst.SECOND, "it looks often enough")
+
+    def test_a_second_interrupt_leaves(self):
+        """A sink that never ends what it writes."""
+        os.environ["SINK"] = "identity drop-probability=0 ! fakesink name=stuck"
+        with unittest.mock.patch.object(Gst.Element, "send_event", lambda *_: True):
+            said, left, _ = self.signalled([signal.SIGINT, signal.SIGINT], "test", "identity")
+        self.assertEqual((said.status, said.err, left), (None, "", []))
+
+    def test_a_camera_that_sends_nothing_is_left_at_once(self):
+        refuse = unittest.mock.Mock(side_effect=AssertionError("there is no stream to end"))
+        with (unittest.mock.patch.object(Gst.Pipeline, "set_state", lambda *_: Gst.StateChangeReturn.ASYNC),
+              unittest.mock.patch.object(Gst.Element, "send_event", refuse)):
+            said, left, _ = self.signalled([signal.SIGINT], "test", "identity")
+        self.assertEqual((said.status, said.err, left), (None, "", []))
+
+    def again(self, camera, frames=None):
+        """How often a camera is asked that stops after a second, and is interrupted at the third pause."""
+        pauses, played = [], []
+        state = Gst.Pipeline.set_state
+
+        def sleep(seconds):
+            pauses.append(seconds)
+            if len(pauses) == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        def set_state(made, wanted):
+            if wanted == Gst.State.PLAYING:
+                played.append(made)
+            return state(made, Gst.State.NULL)
+
+        error = GLib.Error.new_literal(Gst.ResourceError.quark(), "gone", Gst.ResourceError.READ)
+        with (unittest.mock.patch.object(time, "sleep", sleep),
+              unittest.mock.patch.object(Gst.Pipeline, "set_state", set_state),
+              unittest.mock.patch.object(Gst.Bus, "timed_pop_filtered",
+                                         lambda *_: Gst.Message.new_error(None, error, "detail"))):
+            return self.live(camera, frames=frames), pauses, len(played)
+
+    def test_cameras_in_the_network_are_asked_again(self):
+        camera = "rtsp://127.0.0.1:9/a"
+        said, pauses, played = self.again(camera)
+        self.assertEqual(said.status, None)
+        self.assertEqual(said.err, f"live: {camera}: stopped; asking again\n" * 3)
+        self.assertRegex(said.out, r"^live: ended after \d+\.\d s\n$")
+        self.assertEqual((pauses, played), ([2, 2, 2], 3))
+        for camera, frames in ((camera, 5), ("test", None), ("/dev/video77", None)):
+            said, pauses, played = self.again(camera, frames)
+            self.assertEqual(said, (1, "", f"live: {camera}: cannot be played: gone\n"))
+            self.assertEqual((pauses, played), ([], 1))
+            os.environ.pop("FRAMES", None)
+
+    def test_help(self):
+        said = self.live("--help")
+        self.assertEqual((said.status, said.err), (0, ""))
+        text = re.sub(r"\s+", " ", said.out)
+        self.assertTrue(text.startswith("usage: live [/dev/videoN|rtsp://…|FILE|test] [FILTER] [PROPERTY=VALUE ...]"), text)
+        for words in ("A window on a camera", "of the filter's first element; gst-inspect-1.0 the filter's first element"):
+            self.assertIn(words, text)
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)

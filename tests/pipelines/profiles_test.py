@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+"""transcode/profiles.py and orientation.py: which format a video gets, and which side is up."""
+
+import unittest
+import unittest.mock
+
+import inside
+import media
+import orientation
+import profiles
+from gstreamer import Gst, GstVideo
+
+
+EIGHT = {"I420": "I420", "NV12": "I420", "YV12": "I420", "YUY2": "Y42B", "UYVY": "Y42B", "Y42B": "Y42B", "NV16": "Y42B",
+         "Y444": "Y444", "AYUV": "Y444", "v308": "Y444"}
+TEN = {"I420_10LE": "I420_10LE", "P010_10LE": "I420_10LE", "I420_12LE": "I420_10LE", "v210": "I422_10LE",
+       "I422_10LE": "I422_10LE", "Y444_10LE": "Y444_10LE", "Y444_12LE": "Y444_10LE"}
+RGB = ("RGB", "BGR", "RGBA", "BGRA", "RGBx", "xRGB", "xBGR", "ARGB", "ABGR", "GBR")
+
+
+class Profiles(inside.Case):
+    def coded(self, name, profile):
+        info = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(name))
+        return profiles.coded_format(info, profiles.PROFILES[profile])
+
+    def test_the_nearest_format(self):
+        for profile in profiles.PROFILES:
+            for name, nearest in (EIGHT | TEN).items():
+                if profile == "webm" and nearest == "Y42B":
+                    nearest = "I420"  # VP9 has none of 8 bits
+                self.assertEqual(self.coded(name, profile), nearest, f"{name} in {profile}")
+            for name in RGB:
+                expected = "I420" if profile != "lossless" else "BGRA" if name == "BGRA" else "BGRx"
+                self.assertEqual(self.coded(name, profile), expected, f"{name} in {profile}")
+            self.assertEqual(self.coded("BGRx", profile), "BGRx" if profile == "lossless" else "I420")
+            self.assertEqual(self.coded("GRAY8", profile), "GRAY8" if profile == "lossless" else "I420")
+            self.assertEqual(self.coded("GRAY16_LE", profile),
+                             "GRAY16_LE" if profile == "lossless" else "I420_10LE")
+            self.assertEqual(self.coded("ARGB64", profile), "I420_10LE", "10 bits rather than 8")
+        info = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.I420)
+        self.assertIsNone(profiles.coded_format(info, profiles.STILL))
+
+    def test_profiles_can_be_played(self):
+        """Elements are there, take every format of the list, and sizes from the smallest side on."""
+        for name, profile in (profiles.PROFILES | {"still": profiles.STILL}).items():
+            for form in profile.formats or ("RGB",):
+                side = profile.least
+                Gst.parse_launch(f"videotestsrc num-buffers=1 ! video/x-raw,format={form},width={side},height={side}"
+                                 f" ! {profile.encoder} ! {profile.muxer} ! fakesink")
+            self.assertRegex(profile.suffix, r"^\.[a-z0-9]+$", name)
+        self.assertEqual({name: (p.meaning, p.suffix, p.muxer, p.even, p.least)
+                          for name, p in (profiles.PROFILES | {"still": profiles.STILL}).items()}, {
+            "mp4": ("H.264 in MP4", ".mp4", "mp4mux", True, 16),
+            "mkv": ("H.264 in Matroska", ".mkv", "matroskamux", True, 16),
+            "webm": ("VP9 in WebM", ".webm", "webmmux", False, 16),
+            "lossless": ("FFV1 in Matroska, every pixel kept", ".mkv", "matroskamux", False, 1),
+            "still": ("PNG", ".png", "identity", False, 1)})
+        vp9 = Gst.parse_bin_from_description(profiles.VP9, True).children[0]
+        self.assertEqual([vp9.get_property(name) for name in ("deadline", "cpu-used", "row-mt", "threads", "cq-level")],
+                         [1, 6, True, 4, 24])
+        self.assertEqual(vp9.get_property("end-usage").value_nick, "cq")
+
+
+class Tags(inside.Case):
+    def event(self, **tags):
+        found = Gst.TagList.new_empty()
+        for name, value in tags.items():
+            found.add_value(Gst.TagMergeMode.APPEND, name.replace("_", "-"), value)
+        return Gst.Event.new_tag(found)
+
+    def pad(self, *events, of=None):
+        """A pad with sticky events, of an element with such a sink pad or none."""
+        made = unittest.mock.Mock()
+        made.get_sticky_event = lambda kind, number: (
+            events[number] if kind == Gst.EventType.TAG and number < len(events) else None)
+        made.get_parent_element.return_value.sinkpads = [of] if of else []
+        return made
+
+    def test_which_side_is_up(self):
+        title, upright = self.event(title="a"), self.event(image_orientation="rotate-0")
+        for name, turn in (("rotate-90", "90r"), ("rotate-180", "180"), ("rotate-270", "90l"),
+                           ("flip-rotate-0", "horiz"), ("flip-rotate-90", "ur-ll")):
+            tag = self.event(image_orientation=name)
+            self.assertEqual(orientation.turn_of(self.pad(tag)).value_nick, turn)
+            self.assertEqual(orientation.turn_of(self.pad(title, upright, tag)).value_nick, turn, "whichever tag tells it")
+            self.assertEqual(orientation.turn_of(self.pad(title, of=self.pad(tag))).value_nick, turn, "the decoder's")
+        for pad in (self.pad(), self.pad(title), self.pad(upright), self.pad(of=self.pad(upright))):
+            self.assertIsNone(orientation.turn_of(pad))
+
+    def test_pads_that_show_others(self):
+        element = Gst.ElementFactory.make("identity")
+        pad = element.get_static_pad("src")
+        pad.set_active(True)
+        for event in (Gst.Event.new_stream_start("a"), self.event(image_orientation="rotate-90")):
+            pad.store_sticky_event(event)
+        inner, outer = Gst.Bin.new(), Gst.Bin.new()
+        inner.add(element)
+        ghost = Gst.GhostPad.new("src", pad)
+        inner.add_pad(ghost)
+        outer.add(inner)
+        self.assertEqual(orientation.turn_of(Gst.GhostPad.new("src", ghost)).value_nick, "90r")
+
+    def test_the_tag_is_left_out_alone(self):
+        for event, left in ((Gst.Event.new_eos(), None), (self.event(title="a"), None),
+                            (self.event(title="a", image_orientation="rotate-90"), {"title": "a"}),
+                            (self.event(image_orientation="rotate-0"), {})):
+            pad = unittest.mock.Mock()
+            verdict = orientation.leave_out_turn(pad, unittest.mock.Mock(get_event=lambda event=event: event))
+            if left is None:
+                self.assertEqual(verdict, Gst.PadProbeReturn.OK)
+                pad.push_event.assert_not_called()
+                continue
+            self.assertEqual(verdict, Gst.PadProbeReturn.DROP)
+            tags = pad.push_event.call_args[0][0].parse_tag()
+            self.assertEqual({tags.nth_tag_name(i): tags.get_string(tags.nth_tag_name(i))[1]
+                              for i in range(tags.n_tags())}, left)
+            original = event.parse_tag()
+            self.assertTrue(original.get_string("image-orientation")[0], "the event itself is another's")
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)
