@@ -131,7 +131,7 @@ TEST(Debug, ChangesAreToldOf) {
     EXPECT_TRUE(h.pull());
     EXPECT_TRUE(log.has(says)) << says << "\nnot in\n" << testing::PrintToString(log.all());
   };
-  after(nullptr, nullptr, "starts with 3 frames in flight, depth 1, pictures of 20x24");
+  after(nullptr, nullptr, "starts with 3 frames in flight, 1 at once, pictures of 20x24");
   after("left", "8", "a new scene begins: the rectangle moved");
   after("width", "48", "starts anew: another size of the rectangle");
   after("output", "mask", "goes on with caps out video/x-raw");
