@@ -24,6 +24,18 @@ class CountedMemory {
         static_cast<GstAllocator*>(gst_object_ref_sink(g_object_new(type(), nullptr)));
     return one;
   }
+  // Downstream of a sink pad offers buffers of it.
+  static void offer(GstPad* pad) {
+    gst_pad_add_probe(
+        pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        [](GstPad*, GstPadProbeInfo* info, gpointer) {
+          GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
+          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+          gst_query_add_allocation_param(query, allocator(), nullptr);
+          return GST_PAD_PROBE_HANDLED;
+        },
+        nullptr, nullptr);
+  }
   static GstBuffer* buffer(const std::vector<uint8_t>& bytes) {
     GstBuffer* buffer = gst_buffer_new_allocate(allocator(), bytes.size(), nullptr);
     gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());

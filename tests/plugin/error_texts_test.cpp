@@ -202,15 +202,7 @@ TEST(ErrorTexts, NameWhatMemoryIsFor) {
 TEST(ErrorTexts, NameBuffersThatCannotBeMapped) {
   const auto error = [](const char* line, const char* sink, GstBuffer* frame) {
     Harness h(line, sink);
-    gst_pad_add_probe(
-        h.get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-        [](GstPad*, GstPadProbeInfo* info, gpointer) {
-          GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
-          if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
-          gst_query_add_allocation_param(query, CountedMemory::allocator(), nullptr);
-          return GST_PAD_PROBE_HANDLED;
-        },
-        nullptr, nullptr);
+    CountedMemory::offer(h.get()->sinkpad);
     h.video("GRAY8", kWidth, kHeight);
     CountedMemory::refuse_maps(true);
     EXPECT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_ERROR) << line;

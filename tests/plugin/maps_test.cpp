@@ -36,19 +36,6 @@ const Case kCases[] = {
     {"regionoverlay style=fill", "", "U32_LE"},
 };
 
-// Downstream offers buffers of counted memory.
-void offer_counted_memory(GstPad* pad) {
-  gst_pad_add_probe(
-      pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-      [](GstPad*, GstPadProbeInfo* info, gpointer) {
-        GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
-        if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
-        gst_query_add_allocation_param(query, CountedMemory::allocator(), nullptr);
-        return GST_PAD_PROBE_HANDLED;
-      },
-      nullptr, nullptr);
-}
-
 GstBuffer* frame(const Case& c, int index) {
   const std::vector<uint8_t> picture(kWidth * kHeight, static_cast<uint8_t>(60 * index));
   GstBuffer* buffer = CountedMemory::buffer(picture);
@@ -76,7 +63,7 @@ enum class Way { leave, flushed, fail };
 // Of a stream of five frames, the last of which a volume waits for more with.
 void run(const Case& c, Way way) {
   Harness h(std::string(c.line) + " device=cpu frames-in-flight=2", c.sink);
-  offer_counted_memory(h.get()->sinkpad);
+  CountedMemory::offer(h.get()->sinkpad);
   h.video("GRAY8", kWidth, kHeight);
   for (int i = 0; i < 4; ++i) ASSERT_EQ(gst_harness_push(h.get(), frame(c, i)), GST_FLOW_OK);
   GstFlowReturn flow = gst_harness_push(h.get(), way == Way::fail ? bad_frame(c, 4) : frame(c, 4));
