@@ -49,7 +49,8 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   }
 
   void expects_runnable(const CcLabelParams& params, const Setup* now) const override {
-    const Setup setup = planned(params, now ? *now : Setup{});
+    Setup setup = planned(params, now ? *now : Setup{});
+    setup.has_output = params.output != CcOutput::none;
     expects_setting(
         params.output != CcOutput::overlay ||
             ((setup.depth == 1 || setup.slides) && setup.layers == 1),
