@@ -6,6 +6,8 @@
 // cycles.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/maxflow/trees.hpp"
 
 namespace regions::maxflow {

@@ -10,6 +10,7 @@
 // the sides, and a node that borders on one that is set free looks again.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 

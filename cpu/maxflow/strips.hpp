@@ -3,6 +3,7 @@
 // "Parallel graph-cuts by adaptive bottom-up merging", 2010).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 

@@ -1,6 +1,8 @@
 // Windows on the CPU: frames take turns.
 #include "core/sliding.hpp"
 
+#include <algorithm>
+
 #include "cpu/backend.hpp"
 #include "cpu/cclabel/labeller.hpp"
 #include "cpu/drawing.hpp"

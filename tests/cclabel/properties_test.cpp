@@ -2,6 +2,7 @@
 // the same regions, regions by edges lie within regions by corners, a second run changes nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cpu/backend.hpp"

@@ -1,4 +1,5 @@
 // The element cclabel with attach-runs: what the metadata says of every frame's pixels.
+#include <algorithm>
 #include <utility>
 
 #include "tests/plugin/harness.hpp"

@@ -2,6 +2,7 @@
 // sources, resets and scenes begin other windows; what is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/backend.hpp"

@@ -2,6 +2,7 @@
 // failed frames.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/faults.hpp"

@@ -1,6 +1,8 @@
 // What core refuses on behalf of all backends, in which words, and what lies just inside.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/regionoverlay.hpp"
 #include "core/slicsuperpixel.hpp"
 #include "core/work_area.hpp"

@@ -1,5 +1,6 @@
 // Fuzz target: stored background models of graphcutbg. One that is taken comes back as it was
 // given, and frames can be worked on with it.
+#include <algorithm>
 #include <cstring>
 #include <vector>
 

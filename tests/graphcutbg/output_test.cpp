@@ -1,6 +1,8 @@
 // Masks that come with the frame, places not looked at, and what the outputs show.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/graphcutbg/scene.hpp"
 
 namespace regions {

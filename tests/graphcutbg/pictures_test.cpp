@@ -1,5 +1,6 @@
 // Pictures that graphcutbg is given: every pixel of them, where rectangles and smaller pictures put
 // them, and what is said of those that do not suit.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <random>

@@ -1,4 +1,5 @@
 // Every member of every record, against what a flood fill and plain sums over the pixels give.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>

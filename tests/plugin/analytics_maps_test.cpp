@@ -1,5 +1,7 @@
 // GStreamer's analytics metadata of label maps and masks: segmentations. Skips where it is not
 // here.
+#include <algorithm>
+
 #include "tests/plugin/analytics_entries.hpp"
 
 namespace regions::test {

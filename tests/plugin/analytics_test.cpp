@@ -1,4 +1,6 @@
 // GStreamer's analytics metadata of the regions. Skips where it is not here.
+#include <algorithm>
+
 #include "tests/plugin/analytics_entries.hpp"
 
 namespace regions::test {

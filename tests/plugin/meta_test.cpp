@@ -1,4 +1,6 @@
 // What cclabel says of a frame, how others read it, and what regionoverlay does with it.
+#include <algorithm>
+
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {

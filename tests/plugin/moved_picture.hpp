@@ -2,6 +2,8 @@
 // tell of theirs: given here without the element.
 #pragma once
 
+#include <algorithm>
+
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {

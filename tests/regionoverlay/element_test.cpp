@@ -1,6 +1,8 @@
 // regionoverlay as an algorithm on the CPU: configuring, slots, what it refuses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/regionoverlay.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing.hpp"

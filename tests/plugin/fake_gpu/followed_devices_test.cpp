@@ -1,4 +1,6 @@
 // Elements go where their frames are: on two devices that are none, see devices.hpp.
+#include <algorithm>
+
 #include "tests/plugin/fake_gpu/producer.hpp"
 #include "tests/plugin/log.hpp"
 

@@ -1,4 +1,6 @@
 // What elements do with streams, pools and caps by what the libgstcuda of the machine knows.
+#include <algorithm>
+
 #include "tests/plugin/fake_gpu/producer.hpp"
 
 namespace regions::test {
