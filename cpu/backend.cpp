@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/thread.hpp"
 #include "cpu/resampling.hpp"
 
 namespace regions {
@@ -62,7 +63,7 @@ const Workers& workers_of(const Backend& backend) {
 }
 
 CpuQueue::CpuQueue(const Workers& workers) : workers_(workers), ring_(new Task[kTasks]) {
-  thread_ = std::thread([this] { serve(); });
+  thread_ = start_thread([this] { serve(); });
 }
 
 CpuQueue::~CpuQueue() {

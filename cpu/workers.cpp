@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/thread.hpp"
+
 namespace regions {
 namespace {
 
@@ -57,7 +59,8 @@ class Workers::Pool {
 
   void grow(size_t threads) {
     const std::lock_guard lock(mutex_);
-    while (threads_.size() < threads) threads_.emplace_back([this] { serve(); });
+    threads_.reserve(threads);
+    while (threads_.size() < threads) threads_.push_back(start_thread([this] { serve(); }));
   }
 
   void run(Loop& loop) {

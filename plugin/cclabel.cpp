@@ -1,6 +1,7 @@
 // The element cclabel: labels connected components of each frame.
 #include "core/cclabel.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "plugin/engine.hpp"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/thread.hpp"
 
 namespace regions {
 namespace {
@@ -38,7 +39,7 @@ FrameRing::FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Call
       place.finished.reserve(static_cast<size_t>(setup_.slices));
     }
   }
-  finisher_ = std::thread([this] { finish_all(); });
+  finisher_ = start_thread([this] { finish_all(); });
 }
 
 FrameRing::~FrameRing() {

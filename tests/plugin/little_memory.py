@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Pipelines with 60 to 600 MB of memory: each plays, or ends in an element's error that says so, and none
+crashes, hangs or leaves a frame out without a word. Where GLib or the C library get no memory or thread they
+end the process with a message of their own, which is not ours to change."""
+import errno
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+CHAINS = ("graphcutbg {d} output=none ! cclabel {d} source=mask track=true output=none ! regionoverlay {d}",
+          "slicsuperpixel {d} output=overlay",
+          "cclabel {d} depth=4 connectivity=26 output=labels",
+          "cclabel {d} output=colors")
+WIDTH, HEIGHT, FRAMES = 1280, 720, 8
+# A file, as videotestsrc compiles code by ORC, which crashes without memory.
+SOURCE = f"filesrc location={{}} ! rawvideoparse format=gray8 width={WIDTH} height={HEIGHT} framerate=30/1"
+SINK = "fakesink silent=false"
+# Squares that move: metadata of few regions, as GLib's small allocations end the process if they fail.
+SQUARE, STEP = 24, 80  # pixels
+PATIENCE = 60  # seconds
+TURNS = 5
+OF_OTHERS = re.compile(r"GLib-ERROR|^GLib \(|failed to allocate \d+ bytes|^ORC: ERROR|"
+                       r"cannot allocate memory for thread-local data", re.M)
+UNCLEAR = re.compile(rf"^ERROR: .*(std::|{os.strerror(errno.EAGAIN)})", re.M)
+SKIPPED = 77
+
+
+def play(case):
+    """What is wrong with a case, and whether it played to its end. GLib may crash while it says that it has
+    no memory, as that takes memory too: a crash counts that comes again each time."""
+    for _ in range(TURNS):
+        outcome, crashed = play_once(*case)
+        if not crashed:
+            break
+    return outcome
+
+
+def play_once(frames, chain, megabytes):
+    """The same of a run, and whether it crashed."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    pipeline = f"{SOURCE.format(frames)} ! {chain.format(d='device=cpu')} ! {SINK}"
+    command = ["gst-launch-1.0", "--no-fault", "--verbose", *pipeline.split()]
+    # gst-launch-1.0 may miss an error that comes while it waits for the first frame, and wait on: interrupted.
+    with subprocess.Popen(["timeout", "--signal=INT", f"--kill-after={PATIENCE}", str(PATIENCE), *command],
+                          preexec_fn=limit, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        said = process.communicate()[0]
+    status = process.returncode
+    if status == 0 and "ERROR" not in said:
+        left = said.count("chain   *******")
+        return (None if left == FRAMES else f"plays {left} of {FRAMES} frames without a word", True), False
+    if OF_OTHERS.search(said):
+        return (None, False), False
+    if status in (124 + 13, 128 + 9, -9):
+        return (f"hangs: {said}", False), False
+    if status < 0 or status > 128:
+        return (f"crashes, status {status}: {said}", False), True
+    if not re.search(r"^ERROR: ", said, re.M):
+        return (f"fails without an error: {said}", False), False
+    if UNCLEAR.search(said):
+        return (f"gives an error that only a programmer understands: {said}", False), False
+    return (None, False), False
+
+
+def frame(number):
+    row = (bytes(STEP - SQUARE) + b"\xff" * SQUARE) * (WIDTH // STEP)
+    lit = row[-number % STEP:] + row[:-number % STEP]
+    return b"".join(lit if y % STEP < SQUARE else bytes(WIDTH) for y in range(HEIGHT))
+
+
+def main():
+    if sys.argv[1:] == ["sanitized"]:
+        print("SKIP: sanitizers take more memory than the limits leave")
+        return SKIPPED
+    subprocess.run(["gst-inspect-1.0", "cclabel"], stdout=subprocess.DEVNULL, check=True)  # the registry is made
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        frames = os.path.join(folder, "frames.gray")
+        with open(frames, "wb") as file:
+            file.writelines(frame(number) for number in range(FRAMES))
+        cases = [(frames, chain, megabytes) for chain in CHAINS for megabytes in range(60, 601, 30)]
+        outcomes = list(pool.map(play, cases))
+    failed = 0
+    for (_, chain, megabytes), (problem, _) in zip(cases, outcomes):
+        if problem:
+            failed += 1
+            print(f"FAIL: {chain} with {megabytes} MB {problem}")
+    played = sum(plays for _, plays in outcomes)
+    print(f"{len(cases)} runs, {played} played to the end, {failed} failed")
+    # Limits that nothing or everything fits in would show nothing.
+    return 1 if failed or not 0 < played < len(cases) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
