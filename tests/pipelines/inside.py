@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest.mock
+import warnings
 
 import media
 
@@ -74,7 +75,9 @@ def restored():
 
 def called(call, *arguments):
     """What a call returns or exits with, and what it writes to standard output and error."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, restored():
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, restored(), warnings.catch_warnings():
+        # unittest has Python tell of what will be gone one day; a program does not.
+        warnings.simplefilter("ignore", DeprecationWarning)
         kept = [os.dup(fd) for fd in (1, 2)]
         sys.stdout.flush()
         sys.stderr.flush()

@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import signal
 import unittest
 import unittest.mock
@@ -104,13 +105,14 @@ class Program(inside.Case):
         self.assertEqual(self.program.parse(["a", "--out", "b", "--filter", "c", "--jobs", "4"]).jobs, 4)
         said = inside.called(self.program.parse, ["--help"])
         self.assertEqual(said.status, 0)
-        text = " ".join(said.out.split())
+        # Python 3.13 names the value of an option with two names once.
+        text = re.sub(r"(-\w) [A-Z]+, (--\w+ [A-Z]+)", r"\1, \2", " ".join(said.out.split()))
         for words in ("usage: regions-transcode", "Takes videos through a filter of GStreamer elements", "IN video files",
-                      "-o DIR, --out DIR where outputs go", "elements that every frame passes, as gst-launch takes them",
+                      "-o, --out DIR where outputs go", "elements that every frame passes, as gst-launch takes them",
                       "mp4 (H.264 in MP4), mkv (H.264 in Matroska), webm (VP9 in WebM), lossless (FFV1 in Matroska,"
                       " every pixel kept); default: mp4", "write the regions of each frame, one JSON object a line",
                       "write the label of each pixel as 16-bit video (FFV1 in Matroska, lossless)",
-                      "-j N, --jobs N inputs worked on at once, spread over the GPUs there are; default: 1",
+                      "-j, --jobs N inputs worked on at once, spread over the GPUs there are; default: 1",
                       "write outputs that are there again", "leave the sound out"):
             self.assertIn(words, text)
         for arguments in ([], ["a"], ["a", "-o", "b"], ["a", "--filter", "b"],
