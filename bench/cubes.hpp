@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 

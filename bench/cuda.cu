@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "bench/cuda.hpp"
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #include "gpu/launch.hpp"
 
 namespace regions {

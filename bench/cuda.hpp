@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/clock.hpp"
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {

@@ -16,7 +16,7 @@
 #include "bench/cuda.hpp"
 #include "bench/program.hpp"
 #include "cpu/backend.hpp"
-#include "gpu/propagation/propagation.hpp"
+#include "gpu/cclabel/historic/historic.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {
@@ -124,7 +124,7 @@ class Ablation {
   }
   void run(const Task& task, const Variant& variant, const std::vector<uint32_t>& expected) {
     print(task, name_of(variant).c_str(),
-          stand(task, propagation::make_historic(gpu_, Method::propagation, variant)), expected);
+          stand(task, historic::make_historic(gpu_, Method::propagation, variant)), expected);
   }
   void print(const Task& task, const char* variant, CubeStand stand,
              const std::vector<uint32_t>& expected) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/maxflow.hpp"
+#include "core/maxflow/maxflow.hpp"
 
 namespace regions {
 

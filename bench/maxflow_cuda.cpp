@@ -1,6 +1,6 @@
 // CUDA's solvers of minimum cuts.
 #include "bench/maxflow.hpp"
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #include "gpu/maxflow/maxflow.hpp"
 
 namespace regions {

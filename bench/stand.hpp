@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {

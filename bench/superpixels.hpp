@@ -1,7 +1,7 @@
 // slicsuperpixel on CUDA, or a DeviceError in a build without it.
 #pragma once
 
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
 

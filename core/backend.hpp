@@ -129,4 +129,7 @@ class Backend {
   virtual void leave() {}
 };
 
+// The CPU, with `threads` for each algorithm's loops; 0 takes as many as the machine has.
+std::shared_ptr<Backend> make_cpu_backend(int threads = 0);
+
 }  // namespace regions

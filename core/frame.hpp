@@ -9,6 +9,11 @@
 
 namespace regions {
 
+// Luma of RGB by BT.601 in 8-bit fixed point; the same on host and device.
+REGIONS_HD inline int luma_of(int red, int green, int blue) {
+  return (77 * red + 150 * green + 29 * blue + 128) >> 8;
+}
+
 enum class YuvMatrix : uint8_t { bt601, bt709, bt2020 };
 
 struct Colorimetry {

@@ -13,12 +13,9 @@
 
 #include "core/backend.hpp"
 #include "core/faults.hpp"
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
 
 namespace regions {
-
-// `threads` for each algorithm's loops; 0 takes as many as the machine has.
-std::shared_ptr<Backend> make_cpu_backend(int threads = 0);
 
 // The workers of a CPU backend.
 const Workers& workers_of(const Backend& backend);

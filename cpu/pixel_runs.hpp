@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/algorithm.hpp"
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
 
 namespace regions {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/resampling.hpp"
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
 
 namespace regions {
 

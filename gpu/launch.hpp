@@ -105,6 +105,19 @@ void launch_cooperative(Kernel* kernel, Given&&... given) {
       kernel, std::forward<Given>(given)...);
 }
 
+// Blocks of so many threads that the device runs at once, as a cooperative launch wants.
+template <class Kernel>
+int resident_blocks(Kernel* kernel, int threads, size_t shared_bytes = 0) {
+  int device = 0, processors = 0, each = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+        "asking for the GPU's processors");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void*>(kernel),
+                                                      threads, shared_bytes),
+        "asking how many blocks run at once");
+  return processors * each;
+}
+
 // Blocks of `block` that cover `count`.
 inline unsigned blocks_for(size_t count, size_t block) {
   return static_cast<unsigned>((count + block - 1) / block);

@@ -1,5 +1,5 @@
 // cclabel for the library.
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 #include "library/runner.hpp"
 

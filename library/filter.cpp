@@ -6,9 +6,8 @@
 
 #include "core/faults.hpp"
 #include "core/packed.hpp"
-#include "cpu/backend.hpp"
 #if REGIONS_CUDA
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #endif
 
 namespace regions {

@@ -1,5 +1,5 @@
 // graphcutbg for the library.
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 
 #include "library/runner.hpp"
 

@@ -1,5 +1,5 @@
 // regionoverlay for the library.
-#include "core/regionoverlay.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
 
 #include "library/runner.hpp"
 

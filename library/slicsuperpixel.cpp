@@ -1,5 +1,5 @@
 // slicsuperpixel for the library.
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 #include "library/runner.hpp"
 

@@ -1,5 +1,5 @@
 // The element cclabel: labels connected components of each frame.
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "plugin/cuda_library.hpp"
 
 #if REGIONS_CUDA
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #endif
 
 namespace regions {

@@ -4,10 +4,9 @@
 #include <map>
 #include <mutex>
 
-#include "cpu/backend.hpp"
 #include "plugin/debug.hpp"
 #if REGIONS_CUDA
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #endif
 
 namespace regions {

@@ -5,7 +5,7 @@
 #include <gst/video/video.h>
 
 #include "core/packed.hpp"
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
 
 namespace regions {
 

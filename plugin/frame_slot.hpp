@@ -2,8 +2,8 @@
 // backend, worked on, brought back.
 #pragma once
 
+#include "core/cclabel/slice_runs.hpp"
 #include "core/region_records.hpp"
-#include "core/slice_runs.hpp"
 #include "plugin/attached_mask.hpp"
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"

@@ -1,5 +1,5 @@
 // The element graphcutbg: separates foreground from background by an exact graph cut.
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 
 #include <atomic>
 #include <stop_token>
@@ -7,7 +7,6 @@
 
 #include "core/graphcutbg/state.hpp"
 #include "core/packed.hpp"
-#include "cpu/resampling.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/picture_file.hpp"
 #include "plugin/regular_file.hpp"
@@ -125,7 +124,10 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     std::vector<std::byte> bytes(packed_bytes(part.layout, place_.work));
     const Frame small =
         packed_frame(part.layout, place_.work, part.color, Memory::host, bytes.data());
-    shrink(part, small, Workers(1));
+    const auto queue = make_cpu_backend(1)->make_queue();
+    queue->shrink(part, small);
+    queue->record();
+    queue->wait();
     cut().set_picture(which, small);
   }
 

@@ -50,7 +50,7 @@
 #include <vector>
 
 #include "core/region.hpp"
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/structure_pool.hpp"
 

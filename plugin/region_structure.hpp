@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
 #include "plugin/region_meta.hpp"
 
 namespace regions {

@@ -1,5 +1,5 @@
 // The element regionoverlay: draws the regions that elements upstream have found.
-#include "core/regionoverlay.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
 
 #include "plugin/engine.hpp"
 

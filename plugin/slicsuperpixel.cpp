@@ -1,7 +1,7 @@
 // The element slicsuperpixel: cuts each frame into superpixels.
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "plugin/engine.hpp"
 
 namespace regions {

@@ -2,7 +2,6 @@
 // and a change of the light over a whole picture.
 #pragma once
 
-#include "core/cclabel.hpp"
 #include "core/frame.hpp"
 #include "core/graphcutbg/lanes.hpp"
 

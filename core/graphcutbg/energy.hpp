@@ -1,7 +1,7 @@
 // The energy of a frame: what a pixel's evidence and a pair of neighbours are worth to the cut.
 #pragma once
 
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 #include "core/graphcutbg/mask.hpp"
 #include "core/graphcutbg/scene.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 #include "core/graphcutbg/pixel.hpp"
 
 namespace regions::graphcut {

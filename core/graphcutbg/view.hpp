@@ -2,9 +2,9 @@
 // new background. One function for all formats and both backends.
 #pragma once
 
-#include "core/graphcutbg.hpp"
+#include "core/drawing/paint.hpp"
 #include "core/graphcutbg/color.hpp"
-#include "core/paint.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 
 namespace regions::graphcut {
 

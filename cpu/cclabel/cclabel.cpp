@@ -1,5 +1,5 @@
 // cclabel on the CPU: the list of phases.
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,13 +9,13 @@
 #include "cpu/cclabel/bands.hpp"
 #include "cpu/cclabel/labeller.hpp"
 #include "cpu/cclabel/measure.hpp"
-#include "cpu/cclabel/rows.hpp"
 #include "cpu/cclabel/share.hpp"
 #include "cpu/cclabel/slot.hpp"
 #include "cpu/cclabel/values.hpp"
 #include "cpu/cclabel/write.hpp"
-#include "cpu/drawing.hpp"
-#include "cpu/tracking.hpp"
+#include "cpu/drawing/drawing.hpp"
+#include "cpu/pixel_rows.hpp"
+#include "cpu/tracking/tracking.hpp"
 
 namespace regions {
 namespace {

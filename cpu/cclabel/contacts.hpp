@@ -1,8 +1,8 @@
 // Which pixels of a row begin a run, and where runs touch those of the row above.
 #pragma once
 
-#include "core/cclabel.hpp"
-#include "cpu/cclabel/bits.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "cpu/bits.hpp"
 #include "cpu/cclabel/forest.hpp"
 
 namespace regions {

@@ -11,10 +11,10 @@
 #pragma once
 
 #include "core/backend.hpp"
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "core/stack.hpp"
-#include "cpu/cclabel/bits.hpp"
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
+#include "cpu/bits.hpp"
 
 namespace regions {
 

@@ -1,7 +1,7 @@
 // The labeller of frames and volumes, without windows.
 #pragma once
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 

@@ -3,7 +3,7 @@
 
 #include "core/region.hpp"
 #include "core/stack.hpp"
-#include "cpu/cclabel/bits.hpp"
+#include "cpu/bits.hpp"
 
 namespace regions {
 

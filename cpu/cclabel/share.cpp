@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/tracking.hpp"
+#include "cpu/tracking/tracking.hpp"
 
 namespace regions {
 

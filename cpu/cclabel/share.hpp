@@ -1,8 +1,8 @@
 // Counting the pixels that regions of this frame share with those of the last one.
 #pragma once
 
-#include "core/tracking.hpp"
-#include "cpu/cclabel/bits.hpp"
+#include "core/tracking/tracking.hpp"
+#include "cpu/bits.hpp"
 
 namespace regions {
 

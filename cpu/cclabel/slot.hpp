@@ -1,8 +1,8 @@
 // The workspace of one frame in flight.
 #pragma once
 
-#include "core/cclabel.hpp"
-#include "core/paint.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "core/drawing/paint.hpp"
 #include "cpu/cclabel/contacts.hpp"
 #include "cpu/cclabel/forest.hpp"
 #include "cpu/pixel_runs.hpp"

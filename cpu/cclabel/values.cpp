@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/paint.hpp"
+#include "core/drawing/paint.hpp"
 
 namespace regions {
 namespace {

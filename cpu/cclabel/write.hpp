@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/frame.hpp"
-#include "cpu/cclabel/bits.hpp"
+#include "cpu/bits.hpp"
 
 namespace regions {
 

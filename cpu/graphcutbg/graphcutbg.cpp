@@ -1,5 +1,5 @@
 // graphcutbg on the CPU: the list of phases.
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 
 #include <algorithm>
 #include <atomic>

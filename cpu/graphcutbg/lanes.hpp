@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/graphcutbg/lanes.hpp"
-#include "cpu/cclabel/bits.hpp"
+#include "cpu/bits.hpp"
 #include "cpu/vectors.hpp"
 
 namespace regions::graphcut {

@@ -1,7 +1,7 @@
 // Rows of every format there is, by how far their samples lie apart.
 #include "cpu/graphcutbg/read_row.hpp"
 
-#include "cpu/cclabel/bits.hpp"
+#include "cpu/bits.hpp"
 
 namespace regions::graphcut {
 namespace {

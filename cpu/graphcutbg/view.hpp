@@ -1,8 +1,8 @@
 // What a frame's output shows, on the CPU.
 #pragma once
 
+#include "core/workers.hpp"
 #include "cpu/graphcutbg/slot.hpp"
-#include "cpu/workers.hpp"
 
 namespace regions::graphcut {
 

@@ -1,6 +1,6 @@
 // Minimum cuts on the CPU: chooses the narrowest numbers that hold the frame, keeps the last
 // solution for warm starts.
-#include "core/maxflow.hpp"
+#include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
 #include <limits>

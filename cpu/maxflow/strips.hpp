@@ -7,8 +7,8 @@
 #include <array>
 #include <vector>
 
+#include "core/workers.hpp"
 #include "cpu/maxflow/forest.hpp"
-#include "cpu/workers.hpp"
 
 namespace regions::maxflow {
 

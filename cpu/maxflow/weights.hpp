@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/maxflow.hpp"
-#include "cpu/cclabel/bits.hpp"
+#include "core/maxflow/maxflow.hpp"
+#include "cpu/bits.hpp"
 #include "cpu/maxflow/lattice.hpp"
 
 namespace regions::maxflow {

@@ -1,5 +1,5 @@
-// Pixels choose as SLICO does (core/slico.hpp). Squared distances are integers below 2^24, exact in
-// a float; their scores are rounded to integers before anything is added.
+// Pixels choose as SLICO does (core/slicsuperpixel/slico.hpp). Squared distances are integers below
+// 2^24, exact in a float; their scores are rounded to integers before anything is added.
 #include "cpu/slicsuperpixel/by_lanes.hpp"
 
 namespace regions {

@@ -2,7 +2,7 @@
 // sums or the pixels' codes are written.
 #pragma once
 
-#include "core/slico.hpp"
+#include "core/slicsuperpixel/slico.hpp"
 
 namespace regions {
 

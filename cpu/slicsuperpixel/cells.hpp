@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "core/workers.hpp"
 #include "cpu/slicsuperpixel/assign.hpp"
-#include "cpu/workers.hpp"
 
 namespace regions {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/slic_seeds.hpp"
+#include "core/slicsuperpixel/seeds.hpp"
 
 namespace regions {
 

@@ -1,8 +1,8 @@
 // Clusters of one frame, from its colours.
 #pragma once
 
+#include "core/workers.hpp"
 #include "cpu/slicsuperpixel/slot.hpp"
-#include "cpu/workers.hpp"
 
 namespace regions {
 

@@ -1,7 +1,7 @@
 // A row is spread to one array a component, then looked up.
 #include "cpu/slicsuperpixel/colors.hpp"
 
-#include "cpu/cclabel/rows.hpp"
+#include "cpu/pixel_rows.hpp"
 
 namespace regions {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "cpu/cclabel/bits.hpp"
+#include "cpu/bits.hpp"
 #include "cpu/vectors.hpp"
 
 namespace regions {

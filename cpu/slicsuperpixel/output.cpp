@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/cclabel/rows.hpp"
+#include "cpu/pixel_rows.hpp"
 
 namespace regions {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/pieces.hpp"
+#include "core/slicsuperpixel/pieces.hpp"
 #include "cpu/slicsuperpixel/assign.hpp"
 
 namespace regions {

@@ -1,12 +1,12 @@
 // slicsuperpixel on the CPU: colours, iterations, pieces (labelled by cclabel), joining, output.
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "cpu/backend.hpp"
-#include "cpu/drawing.hpp"
+#include "cpu/drawing/drawing.hpp"
 #include "cpu/slicsuperpixel/borders.hpp"
 #include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/colors.hpp"

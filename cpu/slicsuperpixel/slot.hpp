@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "core/drawing.hpp"
+#include "core/drawing/drawing.hpp"
+#include "core/workers.hpp"
 #include "cpu/slicsuperpixel/cells.hpp"
 #include "cpu/slicsuperpixel/runs.hpp"
-#include "cpu/workers.hpp"
 
 namespace regions {
 

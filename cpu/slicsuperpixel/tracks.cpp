@@ -1,9 +1,9 @@
-// Tracks, by the rules of core/slic_tracks.hpp.
+// Tracks, by the rules of core/slicsuperpixel/tracks.hpp.
 #include "cpu/slicsuperpixel/tracks.hpp"
 
 #include <algorithm>
 
-#include "core/slic_tracks.hpp"
+#include "core/slicsuperpixel/tracks.hpp"
 
 namespace regions {
 namespace {

@@ -1,17 +1,17 @@
 // cclabel on CUDA: what a frame asks for, phase by phase.
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 #include <algorithm>
 #include <vector>
 
+#include "gpu/cclabel/historic/historic.hpp"
 #include "gpu/cclabel/labeller.hpp"
-#include "gpu/cclabel/phases.hpp"
-#include "gpu/cclabel/slot.hpp"
+#include "gpu/cclabel/pictures/phases.hpp"
+#include "gpu/cclabel/pictures/slot.hpp"
+#include "gpu/cclabel/run_list/run_list.hpp"
+#include "gpu/cclabel/volumes/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
-#include "gpu/propagation/propagation.hpp"
-#include "gpu/runs/run_list.hpp"
 #include "gpu/tracking/tracker.hpp"
-#include "gpu/volumes/slot.hpp"
 
 namespace regions {
 namespace cclabel {
@@ -67,7 +67,7 @@ class CcLabelCuda final : public CcLabel {
     for (runs::RunList& list : run_lists_) list.allocate(*backend_, setup);
     historic_.reset();
     if (const Method method = chosen(method_, is_binary_); is_historic(method)) {
-      historic_ = propagation::make_historic(backend_, method);
+      historic_ = historic::make_historic(backend_, method);
       return historic_->configure(setup);
     }
     if (volumes::Slot::serves(setup)) {
@@ -226,7 +226,7 @@ class CcLabelCuda final : public CcLabel {
   void keep_what_fits(const Tiles& tiles, const Slot& slot, cudaStream_t stream) const {
     const Areas areas = slot.areas(label_limit(setup_.out));
     measure_areas(tiles, areas, stream);
-    find_largest(tiles, areas, slot.selection(), stream);
+    find_largest(tiles.firsts, tiles.words(), tiles.total, areas, slot.selection(), stream);
     keep_largest(tiles, areas, slot.selection(), stream);
     number_regions(tiles, Count::labelled, {}, stream);
   }
@@ -244,7 +244,7 @@ class CcLabelCuda final : public CcLabel {
 
   static void publish(const Job& job, const Tiles& tiles, const Records& records,
                       cudaStream_t stream) {
-    if (job.table.regions) publish_table(tiles, records, job.table, stream);
+    if (job.table.regions) publish_table(tiles.total, records, job.table, stream);
   }
 
   static void write(const Job& job, const Params& params, const Tiles& tiles, cudaStream_t stream) {

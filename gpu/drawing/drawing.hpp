@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/backend.hpp"
-#include "core/drawing.hpp"
+#include "core/drawing/drawing.hpp"
 
 namespace regions {
 
@@ -15,9 +15,9 @@ struct DeviceRegions {
   uint32_t capacity = 0;
 };
 
-// Draws on `in`, giving `out` (same format and size; may be `in` itself), as cpu/drawing.hpp does,
-// bit for bit. Two launches, three if there may be a crowd; may be captured into a graph. `ink` is
-// all zero before and after.
+// Draws on `in`, giving `out` (same format and size; may be `in` itself), as
+// cpu/drawing/drawing.hpp does, bit for bit. Two launches, three if there may be a crowd; may be
+// captured into a graph. `ink` is all zero before and after.
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           const DeviceRegions& regions, const DrawingParams& params, const Ink& ink,
           cudaStream_t stream);

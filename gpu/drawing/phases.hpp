@@ -1,7 +1,7 @@
 // The launches of drawing.
 #pragma once
 
-#include "core/paint.hpp"
+#include "core/drawing/paint.hpp"
 #include "gpu/drawing/drawing.hpp"
 
 namespace regions::drawing {

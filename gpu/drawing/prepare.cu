@@ -3,7 +3,7 @@
 // and ids.
 #include <algorithm>
 
-#include "core/glyph_table.hpp"
+#include "core/drawing/glyph_table.hpp"
 #include "core/halves.hpp"
 #include "gpu/drawing/phases.hpp"
 #include "gpu/drawing/tuning.hpp"
@@ -82,7 +82,7 @@ __device__ LabelRow label_row(const LabelSampler& labels, Size size, int x, int 
   return {label, label == left && label == right};
 }
 
-// The edges of a strip of rows, as cpu/label_edges.cpp finds them. A warp has 32 columns.
+// The edges of a strip of rows, as cpu/drawing/label_edges.cpp finds them. A warp has 32 columns.
 __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size size,
                                  unsigned block) {
   const auto words = static_cast<unsigned>(edges.width);

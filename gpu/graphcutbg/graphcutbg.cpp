@@ -1,5 +1,5 @@
 // graphcutbg on CUDA: the list of phases.
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 
 #include <cstring>
 #include <utility>

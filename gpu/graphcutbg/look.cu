@@ -1,7 +1,7 @@
 // The first phase: the frame's colours as the model sees them, and the survey of the scene, whose
 // sums blocks gather in shared memory. Then one thread works out the frame's plan.
-#include "gpu/graphcutbg/atomic_add.hpp"
 #include "gpu/graphcutbg/phases.hpp"
+#include "gpu/primitives/atomic_add.hpp"
 
 namespace regions::graphcut {
 namespace {

@@ -1,7 +1,7 @@
 // The model learns what the cut made of the frame.
-#include "gpu/graphcutbg/atomic_add.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
+#include "gpu/primitives/atomic_add.hpp"
 
 namespace regions::graphcut {
 namespace {

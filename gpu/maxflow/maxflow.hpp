@@ -2,7 +2,7 @@
 // first.
 #pragma once
 
-#include "core/maxflow.hpp"
+#include "core/maxflow/maxflow.hpp"
 
 namespace regions {
 

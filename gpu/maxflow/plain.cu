@@ -291,15 +291,8 @@ void PlainSolver::reserve(Workspace& memory, Size size) {
   memory.reserve(height_, size.area());
   memory.reserve(busy_, static_cast<size_t>((size.width + kSide - 1) / kSide) *
                             ((size.height + kSide - 1) / kSide));
-  int device, multiprocessors, resident;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-        "asking for the GPU's properties");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &resident, reinterpret_cast<const void*>(plain_kernel), kThreads, 0),
-        "asking how many blocks fit");
-  blocks_ =
-      std::min(multiprocessors * resident, static_cast<int>(blocks_for(size.area(), kThreads)));
+  blocks_ = std::min(resident_blocks(plain_kernel, kThreads),
+                     static_cast<int>(blocks_for(size.area(), kThreads)));
 }
 
 void PlainSolver::enqueue(const Problem& problem, cudaStream_t stream) const {

@@ -2,7 +2,7 @@
 // eight directions of the grid.
 #pragma once
 
-#include "core/maxflow.hpp"
+#include "core/maxflow/maxflow.hpp"
 
 namespace regions::maxflow {
 

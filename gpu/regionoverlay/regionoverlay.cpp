@@ -1,5 +1,5 @@
 // regionoverlay on the GPU: brings the records over, then draws.
-#include "core/regionoverlay.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
 
 #include <algorithm>
 #include <cstring>

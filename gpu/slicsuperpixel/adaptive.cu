@@ -1,14 +1,11 @@
-// The passes over all pixels of SLICO (core/slico.hpp): as iterate.cu and codes.cu, with squared
-// distances in place of products, and the greatest of them for each cluster.
-#include "core/slico.hpp"
-#include "gpu/cclabel/warp.hpp"
+// The passes over all pixels of SLICO (core/slicsuperpixel/slico.hpp): as iterate.cu and codes.cu,
+// with squared distances in place of products, and the greatest of them for each cluster.
+#include "core/slicsuperpixel/slico.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/candidates.hpp"
 
 namespace regions::slic {
 namespace {
-
-using cclabel::warp_max;
-using cclabel::warp_sum;
 
 constexpr int kNobody = 15;  // place of a pixel that takes no part
 constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);

@@ -1,13 +1,12 @@
 // Which superpixels touch, and along how many sides of pixels. Sides are counted in a hash table of
 // pairs of labels, whose places differ from run to run; sorting makes the outcome the same.
-#include "gpu/cclabel/warp.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
 namespace regions::slic {
 namespace {
 
-using cclabel::kAllLanes;
 using Wide = unsigned long long;
 constexpr int kThreads = PixelBlock::threads;
 constexpr int kScanThreads = 1024;

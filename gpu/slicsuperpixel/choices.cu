@@ -4,12 +4,13 @@
 // Pixels side by side mostly belong to the same two components; a contact counts only where the
 // pair is new along the row or goes no further below. Across the edges of tiles each tile looks out
 // for its own small pieces alone.
+#include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/neighbourhood.hpp"
 
 namespace regions::slic {
 namespace {
 
-using cclabel::kAllLanes;
 using T = PieceTile;
 constexpr int kThreads = ChoiceTile::threads;
 constexpr int kSegment = kChoicePixels;
@@ -45,7 +46,7 @@ __device__ void list_small(const Neighbourhood& s, const Pieces& pieces, const T
     const uint32_t begin = s.begins[word];
     const auto lane = static_cast<int>(threadIdx.x % 32);
     if (begin >> lane & 1) {
-      const auto place = at + static_cast<uint32_t>(__popc(begin & cclabel::below(lane)));
+      const auto place = at + static_cast<uint32_t>(__popc(begin & below(lane)));
       pieces.small[0][place] = tile.id(pieces, 32 * word + threadIdx.x);
     }
     at += static_cast<uint32_t>(__popc(begin));
@@ -70,7 +71,7 @@ __device__ void thin_out(Neighbourhood& s) {
     if (lane == 0 && stay != 0) {
       to = atomicAdd(&s.contacts, static_cast<uint32_t>(__popc(stay)));
     }
-    to = __shfl_sync(kAllLanes, to, 0) + static_cast<uint32_t>(__popc(stay & cclabel::below(lane)));
+    to = __shfl_sync(kAllLanes, to, 0) + static_cast<uint32_t>(__popc(stay & regions::below(lane)));
     if (stays) s.contact[to] = static_cast<uint16_t>(contact);
   }
   __syncthreads();  // the list is complete
@@ -139,8 +140,8 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   if (t % 32 == 0 && all_look != 0) {
     across = atomicAdd(&s.across, static_cast<uint32_t>(__popc(all_look)));
   }
-  across = __shfl_sync(kAllLanes, across, 0) +
-           static_cast<uint32_t>(__popc(all_look & cclabel::below(t % 32)));
+  across =
+      __shfl_sync(kAllLanes, across, 0) + static_cast<uint32_t>(__popc(all_look & below(t % 32)));
   const Known other = looks_out ? know(joining, beyond) : Known{};
   __syncthreads();  // the list is complete
   // Where nearly every pixel is a component, nearly every contact is a pair of its own.

@@ -2,13 +2,11 @@
 // lane finds the best of nine for its pixels and adds them to counters of its own, and what a warp
 // has counted goes to the block's and the picture's sums by integer atomics, whose order does not
 // matter. Of cells up to 16 pixels wide, see iterate_narrow.cu.
-#include "gpu/cclabel/warp.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/block_sums.hpp"
 
 namespace regions::slic {
 namespace {
-
-using cclabel::warp_sum;
 
 // A lane's sums for one place: components 0 and 2; component 1, the rows in the strip and, above
 // them, the count. Of `pixels` pixels at most in `strips` strips below each other.

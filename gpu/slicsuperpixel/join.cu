@@ -2,7 +2,7 @@
 // their own; one block does the rest.
 #include <cuda/atomic>
 
-#include "gpu/cclabel/tiles.hpp"
+#include "gpu/primitives/bits.hpp"
 #include "gpu/slicsuperpixel/joining.hpp"
 
 namespace regions::slic {
@@ -49,7 +49,7 @@ __device__ bool is_left(const Joining& joining, uint32_t id, int turn) {
 class BlockRoom {
  public:
   __device__ uint32_t find(bool wants, uint32_t* count) {
-    const unsigned own = __ballot_sync(cclabel::kAllLanes, wants);
+    const unsigned own = __ballot_sync(kAllLanes, wants);
     const int warp = static_cast<int>(threadIdx.x / 32);
     if (threadIdx.x % 32 == 0) wanted_[warp] = static_cast<uint32_t>(__popc(own));
     __syncthreads();  // all warps have counted
@@ -62,7 +62,7 @@ class BlockRoom {
     if (threadIdx.x == 0 && all > 0) start_ = atomicAdd(count, all);
     __syncthreads();  // there is room, and no thread reads the warps' counts
     return start_ + before +
-           static_cast<uint32_t>(__popc(own & cclabel::below(static_cast<int>(threadIdx.x % 32))));
+           static_cast<uint32_t>(__popc(own & below(static_cast<int>(threadIdx.x % 32))));
   }
 
  private:
@@ -194,15 +194,7 @@ void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale,
 }
 
 int join_blocks() {
-  int device = 0, processors = 0, each = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-        "asking for the GPU's processors");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &each, reinterpret_cast<const void*>(&finish_kernel), kLast, 0),
-        "asking how many blocks run at once");
-  const int most = processors * each;
-  return most < JoinRounds::most_blocks ? most : JoinRounds::most_blocks;
+  return std::min(resident_blocks(finish_kernel, kLast), JoinRounds::most_blocks);
 }
 
 }  // namespace regions::slic

@@ -1,4 +1,5 @@
-// How small pieces choose, and where they go: the rounds that core/pieces.hpp describes.
+// How small pieces choose, and where they go: the rounds that core/slicsuperpixel/pieces.hpp
+// describes.
 //
 // A round's choices make chains that end in a piece which is not small, or in two that chose each
 // other (distances are the same from both sides and ties go to the first pixel, so a longer ring
@@ -7,7 +8,7 @@
 // sees it is only shorter. No order of work changes which piece joins which.
 #pragma once
 
-#include "gpu/cclabel/warp.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 
 namespace regions::slic {
@@ -15,10 +16,10 @@ namespace regions::slic {
 #ifdef __CUDACC__
 // Where this lane may put its `mine` entries in a list of *count; all lanes of a warp.
 __device__ inline uint32_t room_for(uint32_t mine, uint32_t* count) {
-  const uint32_t up_to_own = cclabel::warp_prefix_sum(mine);
+  const uint32_t up_to_own = warp_prefix_sum(mine);
   uint32_t start = 0;
   if (threadIdx.x % 32 == 31 && up_to_own > 0) start = atomicAdd(count, up_to_own);
-  return __shfl_sync(cclabel::kAllLanes, start, 31) + up_to_own - mine;
+  return __shfl_sync(kAllLanes, start, 31) + up_to_own - mine;
 }
 #endif
 

@@ -2,7 +2,7 @@
 // known of their pieces, and where these touch.
 #pragma once
 
-#include "gpu/cclabel/tiles.hpp"
+#include "gpu/primitives/bits.hpp"
 #include "gpu/slicsuperpixel/joining.hpp"
 
 #ifdef __CUDACC__
@@ -75,10 +75,10 @@ struct Neighbourhood {
   // Lists this lane's contacts: bits 0..15 as first + bit, the others as so much below that.
   __device__ void list(uint32_t bits, int first) {
     const auto mine = static_cast<uint32_t>(__popc(bits));
-    const uint32_t up_to_own = cclabel::warp_prefix_sum(mine);
+    const uint32_t up_to_own = warp_prefix_sum(mine);
     uint32_t start = 0;
     if (threadIdx.x % 32 == 31 && up_to_own > 0) start = atomicAdd(&contacts, up_to_own);
-    uint32_t at = __shfl_sync(cclabel::kAllLanes, start, 31) + up_to_own - mine;
+    uint32_t at = __shfl_sync(kAllLanes, start, 31) + up_to_own - mine;
     for (; bits != 0; bits &= bits - 1) {
       const int bit = __ffs(static_cast<int>(bits)) - 1;
       contact[at++] =

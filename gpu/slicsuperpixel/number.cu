@@ -1,14 +1,13 @@
 // Final labels: pieces that are left, counted by their first pixels in raster order. No block waits
 // for another: each adds up the rows of the picture.
-#include "gpu/cclabel/tiles.hpp"
-#include "gpu/cclabel/warp.hpp"
+#include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
 namespace regions::slic {
 namespace {
 
-using cclabel::below;
 using T = PieceTile;
 constexpr int kThreads = ComponentBlock::threads;
 
@@ -128,7 +127,7 @@ struct EarlierRows {
         }
       }
       if (start == 0) meanwhile();
-      const uint32_t up_to_own = cclabel::warp_prefix_sum(own);
+      const uint32_t up_to_own = warp_prefix_sum(own);
       if (start > 0) __syncthreads();  // the last sums are read
       if (threadIdx.x % 32 == 31) warp_firsts[warp] = up_to_own;
       __syncthreads();  // all warps have left theirs

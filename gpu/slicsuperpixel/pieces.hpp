@@ -7,7 +7,7 @@
 // it would not stay in the cache.
 #pragma once
 
-#include "core/pieces.hpp"
+#include "core/slicsuperpixel/pieces.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
 namespace regions::slic {

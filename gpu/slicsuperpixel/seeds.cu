@@ -1,6 +1,6 @@
 // Where clusters begin, and how far they have moved.
-#include "core/slic_seeds.hpp"
-#include "core/slico.hpp"
+#include "core/slicsuperpixel/seeds.hpp"
+#include "core/slicsuperpixel/slico.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 

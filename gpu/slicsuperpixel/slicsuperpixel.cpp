@@ -1,5 +1,5 @@
 // slicsuperpixel on CUDA: colours, iterations, pieces, joining, output.
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // What one frame in flight needs on the GPU.
 #pragma once
 
-#include "core/drawing.hpp"
+#include "core/drawing/drawing.hpp"
 #include "gpu/slicsuperpixel/report.hpp"
 #include "gpu/workspace.hpp"
 

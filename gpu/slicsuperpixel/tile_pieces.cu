@@ -1,12 +1,13 @@
 // Components of touching pixels with the same code, tile by tile, with their areas and colours, and
 // joined across the edges of tiles.
+#include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/tile_codes.hpp"
 #include "gpu/slicsuperpixel/tile_seams.hpp"
 
 namespace regions::slic {
 namespace {
 
-using cclabel::kAllLanes;
 using T = PieceTile;
 
 // Numbers the roots, in no particular order, and makes their components known.
@@ -21,7 +22,7 @@ __device__ void number_roots(Forest& s, const Pieces& pieces, const TileOfBlock&
     first = __shfl_sync(kAllLanes, first, 0);
     if (!is_root) return;
     const uint32_t number =
-        first + static_cast<uint32_t>(__popc(roots & cclabel::below(static_cast<int>(lane))));
+        first + static_cast<uint32_t>(__popc(roots & below(static_cast<int>(lane))));
     s.parent[run] |= number << 16;
     const uint32_t id = tile.id(pieces, number);
     pieces.parent[id] = id;

@@ -6,8 +6,9 @@
 // of a U) is there something to unite.
 #pragma once
 
-#include "gpu/cclabel/tiles.hpp"
-#include "gpu/cclabel/warp.hpp"
+#include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/union_find.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
 #ifdef __CUDACC__
@@ -36,7 +37,7 @@ struct Forest {
   // The run of pixel `bit` of a thread's segment. One that goes on from the segment on its left is
   // the last of that.
   __device__ int run_at(int thread, int bit) const {
-    return before[thread] + __popc(starts[thread] & cclabel::up_to(bit)) - 1;
+    return before[thread] + __popc(starts[thread] & up_to(bit)) - 1;
   }
 };
 
@@ -74,17 +75,17 @@ struct Segment : SegmentPlace {
   __device__ Segment(const Forest& s, const SegmentPlace& place) : SegmentPlace(place) {
     const int t = static_cast<int>(threadIdx.x);
     const auto* const segments = reinterpret_cast<const Codes*>(s.codes);
-    const uint32_t inside = cclabel::below(count);
+    const uint32_t inside = below(count);
     const bool has_up = t >= kSegments;
     const Codes here = segments[t], above = has_up ? segments[t - kSegments] : Codes{};
-    uint32_t last = __shfl_up_sync(cclabel::kAllLanes, here.w >> 24, 1);
+    uint32_t last = __shfl_up_sync(kAllLanes, here.w >> 24, 1);
     // In the row before, where it may be more than a code and be carried.
     if (t % kSegments == 0) last = 0;
     const Codes left = {here.x << 8 | last, here.y << 8 | here.x >> 24, here.z << 8 | here.y >> 24,
                         here.w << 8 | here.z >> 24};
     const uint32_t like_left = ~differ(here, left) & (t % kSegments > 0 ? inside : inside & ~1u);
     up = has_up ? ~differ(here, above) & inside : 0;
-    const uint32_t up_left = __shfl_up_sync(cclabel::kAllLanes, up, 1);
+    const uint32_t up_left = __shfl_up_sync(kAllLanes, up, 1);
     continued_up = (like_left & 1) && (up_left >> (kSegment - 1) & 1);
     starts = inside & ~like_left;
   }
@@ -94,7 +95,7 @@ struct Segment : SegmentPlace {
 __device__ inline void find_runs(Forest& s, const Segment& segment) {
   const int t = static_cast<int>(threadIdx.x);
   const auto own = static_cast<uint32_t>(__popc(segment.starts));
-  const uint32_t up_to_own = cclabel::warp_prefix_sum(own);
+  const uint32_t up_to_own = warp_prefix_sum(own);
   if (t % 32 == 31) s.warp_runs[t / 32] = up_to_own;
   __syncthreads();  // all warps have counted
   uint32_t run = up_to_own - own;
@@ -137,7 +138,7 @@ __device__ inline uint32_t link_runs(Forest& s, const Segment& segment) {
   for (uint32_t rest = segment.starts; rest != 0; ++run) {
     const uint32_t from_here = ~(rest & ~(rest - 1)) + 1;  // bits from the lowest on
     rest &= rest - 1;
-    const uint32_t own = from_here & (rest ? (rest & ~(rest - 1)) - 1 : cclabel::below(kSegment));
+    const uint32_t own = from_here & (rest ? (rest & ~(rest - 1)) - 1 : below(kSegment));
     int parent = run;
     if (const uint32_t touched = contacts & own; touched != 0) {
       parent = s.run_at(above, __ffs(static_cast<int>(touched)) - 1);
@@ -179,13 +180,13 @@ __device__ inline void flatten(Forest& s) {
 
 __device__ inline void unite_runs(Forest& s, uint32_t contacts) {
   const int t = static_cast<int>(threadIdx.x);
-  while (__any_sync(cclabel::kAllLanes, contacts != 0)) {
+  while (__any_sync(kAllLanes, contacts != 0)) {
     const bool wanted = contacts != 0;
     const int bit = wanted ? __ffs(static_cast<int>(contacts)) - 1 : 0;
     contacts &= contacts - 1;
     const int run = wanted ? s.run_at(t, bit) : 0;
     const int above = wanted ? s.run_at(t - kSegments, bit) : 0;
-    cclabel::unite(s.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), wanted);
+    unite(s.parent, static_cast<uint32_t>(run), static_cast<uint32_t>(above), wanted);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cuda/atomic>
 
+#include "gpu/primitives/union_find.hpp"
 #include "gpu/slicsuperpixel/pieces.hpp"
 #include "gpu/slicsuperpixel/tile_runs.hpp"
 
@@ -66,9 +67,9 @@ __device__ inline void join_seam(const Pieces& pieces, const Contact& contact, b
   }
   // The lane before mostly has the same two; nothing touches itself.
   const uint64_t pair = wanted ? static_cast<uint64_t>(contact.own) << 32 | other : 0;
-  const uint64_t before = __shfl_up_sync(cclabel::kAllLanes, pair, 1);
+  const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
   if (threadIdx.x % 32 > 0 && before == pair) wanted = false;
-  cclabel::unite(pieces.parent, contact.own, other, wanted);
+  unite(pieces.parent, contact.own, other, wanted);
 }
 
 }  // namespace regions::slic

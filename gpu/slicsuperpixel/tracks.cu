@@ -1,6 +1,6 @@
 // Which superpixel continues which cluster of a warm start, by the rules that stand with
 // piece_claim() in core: all choices are least or greatest numbers, so no order matters.
-#include "core/slic_tracks.hpp"
+#include "core/slicsuperpixel/tracks.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 

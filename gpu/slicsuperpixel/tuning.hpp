@@ -1,7 +1,7 @@
 // Block shapes, as types because kernels take them as template arguments.
 #pragma once
 
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions::slic {
 

@@ -1,7 +1,7 @@
 // Tracking's kernels. Each puts itself on the stream and returns.
 #pragma once
 
-#include "core/tracking.hpp"
+#include "core/tracking/tracking.hpp"
 #include "gpu/launch.hpp"
 
 namespace regions {
@@ -19,7 +19,7 @@ struct alignas(8) PastWord {
   uint32_t begins;
 };
 
-// See core/tracking_step.hpp. `report` and `published` are pinned host memory.
+// See core/tracking/step.hpp. `report` and `published` are pinned host memory.
 void see_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,
                 cudaStream_t stream);
 void match_tracks(const TrackMemory& memory, const TrackRules& rules, const TrackedRecords& records,

@@ -5,7 +5,7 @@
 // chain.
 #include <algorithm>
 
-#include "core/tracking_step.hpp"
+#include "core/tracking/step.hpp"
 #include "gpu/chain.hpp"
 #include "gpu/tracking/phases.hpp"
 

@@ -1,7 +1,7 @@
 // Pairs of regions that share pixels, added up by a block before they go to the picture's table.
 #pragma once
 
-#include "core/tracking.hpp"
+#include "core/tracking/tracking.hpp"
 #include "gpu/tracking/atomics.hpp"
 
 #ifdef __CUDACC__

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/algorithm.hpp"
-#include "core/tracking.hpp"
+#include "core/tracking/tracking.hpp"
 #include "gpu/tracking/phases.hpp"
 
 namespace regions::tracking {

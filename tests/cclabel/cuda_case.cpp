@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 
 namespace regions {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {

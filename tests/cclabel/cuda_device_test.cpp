@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 
 namespace regions {
 namespace {

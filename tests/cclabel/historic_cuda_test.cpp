@@ -1,6 +1,6 @@
 // The papers' methods, propagation and sweep, on CUDA: the labels of union-find, in every variant,
 // for every connectivity and criterion that they take; and they end where ways are long.
-#include "gpu/propagation/propagation.hpp"
+#include "gpu/cclabel/historic/historic.hpp"
 #include "tests/cclabel/volume_cuda_fixture.hpp"
 
 namespace regions {
@@ -14,7 +14,7 @@ class CcLabelHistoricCuda : public CcLabelVolumeCuda {
  protected:
   void use(const Variant& variant) {
     make_ = [variant](std::shared_ptr<Backend> backend) {
-      return propagation::make_historic(std::move(backend), Method::propagation, variant);
+      return historic::make_historic(std::move(backend), Method::propagation, variant);
     };
   }
   static CcLabelParams params_of(Method method, Connectivity connectivity) {

@@ -8,7 +8,7 @@
 #include <iostream>
 #include <iterator>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 

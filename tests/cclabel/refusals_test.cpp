@@ -1,7 +1,7 @@
 // What cclabel refuses and in which words, and what lies just inside.
 #include <gtest/gtest.h>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "tests/core/complaint.hpp"
 
 namespace regions {

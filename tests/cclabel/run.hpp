@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "tests/cclabel/oracle.hpp"
 #include "tests/pictures/guarded.hpp"
 

@@ -1,7 +1,7 @@
 // What cclabel's settings come to: levels, seeds, outputs, and verdicts on too many regions.
 #include <gtest/gtest.h>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "tests/core/complaint.hpp"
 
 namespace regions {

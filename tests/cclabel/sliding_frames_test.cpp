@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "cpu/backend.hpp"
-#include "cpu/drawing.hpp"
+#include "cpu/drawing/drawing.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/runs_oracle.hpp"
 #include "tests/cclabel/sliding_scene.hpp"

@@ -1,9 +1,8 @@
 // cclabel with sliding=true on the CPU: every frame against what its window is by definition, and
 // ids that stay.
-#include "core/sliding.hpp"
-
 #include <gtest/gtest.h>
 
+#include "core/cclabel/window.hpp"
 #include "cpu/backend.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/runs_oracle.hpp"

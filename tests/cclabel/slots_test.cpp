@@ -7,7 +7,7 @@
 
 #include "core/faults.hpp"
 #include "cpu/backend.hpp"
-#include "cpu/drawing.hpp"
+#include "cpu/drawing/drawing.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/pictures/pictures.hpp"

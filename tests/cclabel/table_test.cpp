@@ -1,7 +1,7 @@
 // The parameter table of cclabel.
 #include "tests/core/table_test.hpp"
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "core/drawing/paint.hpp"
 #include "core/graphcutbg/view.hpp"
 #include "core/lab.hpp"
-#include "core/paint.hpp"
 #include "core/region.hpp"
 #include "tests/pictures/guarded.hpp"
 

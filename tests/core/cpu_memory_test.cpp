@@ -1,10 +1,10 @@
 // How much memory frames of each algorithm take on the CPU, and that it all goes back.
 #include <gtest/gtest.h>
 
-#include "core/cclabel.hpp"
-#include "core/graphcutbg.hpp"
-#include "core/regionoverlay.hpp"
-#include "core/slicsuperpixel.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "cpu/backend.hpp"
 #include "tests/pictures/watched_memory.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "core/cclabel.hpp"
+#include "core/cclabel/cclabel.hpp"
 #include "core/error.hpp"
 #include "tests/pictures/guarded.hpp"
 

@@ -5,11 +5,11 @@
 #include <bit>
 #include <memory>
 
-#include "core/drawing.hpp"
-#include "core/glyphs.hpp"
+#include "core/drawing/drawing.hpp"
+#include "core/drawing/glyphs.hpp"
 #include "core/packed.hpp"
 #include "core/region_records.hpp"
-#include "core/tracking.hpp"
+#include "core/tracking/tracking.hpp"
 #include "cpu/backend.hpp"
 
 namespace regions {

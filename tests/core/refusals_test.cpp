@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/regionoverlay.hpp"
-#include "core/slicsuperpixel.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "core/work_area.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/pictures/guarded.hpp"

@@ -1,5 +1,5 @@
 // Runs of a volume, slice by slice, against picking each slice's from all.
-#include "core/slice_runs.hpp"
+#include "core/cclabel/slice_runs.hpp"
 
 #include <gtest/gtest.h>
 

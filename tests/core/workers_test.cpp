@@ -1,5 +1,5 @@
 // Loops over the pool of threads: every index once, errors, and how many threads take part.
-#include "cpu/workers.hpp"
+#include "core/workers.hpp"
 
 #include <gtest/gtest.h>
 

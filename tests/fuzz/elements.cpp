@@ -4,10 +4,10 @@
 #include <fstream>
 #include <optional>
 
-#include "core/cclabel.hpp"
-#include "core/graphcutbg.hpp"
-#include "core/regionoverlay.hpp"
-#include "core/slicsuperpixel.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "plugin/settings.hpp"
 #include "tests/fuzz/frames.hpp"
 #include "tests/fuzz/gstreamer.hpp"

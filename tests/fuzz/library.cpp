@@ -2,10 +2,10 @@
 // its size; what the interface promises of results is checked.
 #include <cstring>
 
-#include "core/cclabel.hpp"
-#include "core/graphcutbg.hpp"
-#include "core/regionoverlay.hpp"
-#include "core/slicsuperpixel.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "library/regions.h"
 #include "tests/fuzz/picture.hpp"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {

@@ -1,7 +1,7 @@
 // The parameter table of graphcutbg.
 #include "tests/core/table_test.hpp"
 
-#include "core/graphcutbg.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
 
 namespace regions {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/paint.hpp"
+#include "core/drawing/paint.hpp"
 #include "cpu/backend.hpp"
 #include "tests/graphcutbg/scene.hpp"
 #include "tests/pictures/pictures.hpp"

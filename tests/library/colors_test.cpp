@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/drawing.hpp"
+#include "core/drawing/drawing.hpp"
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {

@@ -4,10 +4,10 @@
 #include <climits>
 #include <span>
 
-#include "core/cclabel.hpp"
-#include "core/graphcutbg.hpp"
-#include "core/regionoverlay.hpp"
-#include "core/slicsuperpixel.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {

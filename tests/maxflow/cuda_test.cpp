@@ -6,7 +6,7 @@
 #include <random>
 
 #include "cpu/backend.hpp"
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #include "gpu/maxflow/maxflow.hpp"
 
 namespace regions {

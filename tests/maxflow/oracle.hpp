@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/maxflow.hpp"
+#include "core/maxflow/maxflow.hpp"
 
 namespace regions {
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "cpu/drawing.hpp"
+#include "cpu/drawing/drawing.hpp"
 #include "tests/regionoverlay/oracle.hpp"
 #include "tests/regionoverlay/scene.hpp"
 

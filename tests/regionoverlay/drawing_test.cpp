@@ -1,11 +1,11 @@
 // Drawing on the CPU against the oracle: what is drawn where, in every format, and nothing else.
-#include "cpu/drawing.hpp"
+#include "cpu/drawing/drawing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/paint.hpp"
+#include "core/drawing/paint.hpp"
 #include "tests/pictures/pictures.hpp"
 #include "tests/regionoverlay/oracle.hpp"
 #include "tests/regionoverlay/scene.hpp"

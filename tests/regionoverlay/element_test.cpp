@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/regionoverlay.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
 #include "cpu/backend.hpp"
-#include "cpu/drawing.hpp"
+#include "cpu/drawing/drawing.hpp"
 #include "tests/regionoverlay/scene.hpp"
 
 namespace regions {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/drawing.hpp"
-#include "core/glyphs.hpp"
+#include "core/drawing/drawing.hpp"
+#include "core/drawing/glyphs.hpp"
 
 namespace regions {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/drawing.hpp"
+#include "core/drawing/drawing.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {

@@ -1,7 +1,7 @@
 // The parameter table of regionoverlay.
 #include "tests/core/table_test.hpp"
 
-#include "core/regionoverlay.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
 
 namespace regions {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/slicsuperpixel/run.hpp"
 

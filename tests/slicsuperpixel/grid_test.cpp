@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/pieces.hpp"
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/pieces.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
 namespace {

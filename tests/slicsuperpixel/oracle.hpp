@@ -1,11 +1,11 @@
 // Superpixels the slow way: pixel by pixel, piece by piece, as the definition in
-// core/slicsuperpixel.hpp and core/pieces.hpp reads.
+// core/slicsuperpixel/slicsuperpixel.hpp and core/slicsuperpixel/pieces.hpp reads.
 #pragma once
 
 #include <array>
 #include <vector>
 
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
 

@@ -1,7 +1,7 @@
 // The parameter table of slicsuperpixel.
 #include "tests/core/table_test.hpp"
 
-#include "core/slicsuperpixel.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
 

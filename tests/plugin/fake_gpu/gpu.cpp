@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <string>
 
-#include "core/cclabel.hpp"
-#include "core/graphcutbg.hpp"
-#include "core/regionoverlay.hpp"
-#include "core/slicsuperpixel.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
+#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "cpu/backend.hpp"
-#include "gpu/device.hpp"
+#include "gpu/device/device.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
 namespace regions {

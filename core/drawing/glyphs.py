@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Renders the digits of a font at the sizes ids are drawn in, as a C++ header.
+
+usage: glyphs.py FONT.ttf OUTPUT.hpp
+"""
+import sys
+
+from PIL import Image, ImageDraw, ImageFont
+
+EMS = (11, 13, 16, 20, 24, 30, 38, 48, 64)  # pixels; glyphs.cpp chooses by the picture
+DIGITS = "0123456789"
+
+
+def render(font):
+    """Cell size and the coverage of the ten digits, row by row."""
+    boxes = [font.getbbox(digit) for digit in DIGITS]
+    top, bottom = min(b[1] for b in boxes), max(b[3] for b in boxes)
+    width, height = round(font.getlength("0")), bottom - top
+    coverage = []
+    for digit in DIGITS:
+        cell = Image.new("L", (width, height), 0)
+        ImageDraw.Draw(cell).text((0, -top), digit, font=font, fill=255)
+        coverage += cell.tobytes()
+    return width, height, coverage
+
+
+def main():
+    font_path, output = sys.argv[1:]
+    sizes, table = [], []
+    for em in EMS:
+        width, height, coverage = render(ImageFont.truetype(font_path, em))
+        sizes.append(f"    {{{em}, {width}, {height}, {len(table)}}},")
+        table += coverage
+    rows = [", ".join(map(str, table[i : i + 24])) for i in range(0, len(table), 24)]
+    with open(output, "w", encoding="ascii") as header:
+        header.write(
+            "// Made by core/drawing/glyphs.py. Include it in one file of a backend.\n#pragma once\n\n"
+            '#include "core/drawing/glyphs.hpp"\n\nnamespace regions {\n\n'
+            "inline constexpr GlyphSize kGlyphSizes[] = {\n" + "\n".join(sizes) + "\n};\n\n"
+            "// The GPU reads its copy, so it must lie there.\n"
+            "#ifdef __CUDACC__\n__device__\n#endif\n"
+            "const uint8_t kGlyphCoverage[] = {\n    " + ",\n    ".join(rows) + "};\n\n"
+            "}  // namespace regions\n"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+// Where a region's box and id go in the ink, and with which codes. A code has the kind in its upper
+// 3 bits, the record's index in the next 21 and the glyph's coverage in the lower 8. Codes of one
+// pixel are joined by their maximum, so neither threads nor their order change the picture.
+#pragma once
+
+#include "core/drawing/drawing.hpp"
+#include "core/drawing/glyphs.hpp"
+
+namespace regions {
+
+// From the lowest layer up. Outlines lie between box_shadow and box_edge (paint.hpp).
+enum class InkKind : uint8_t { none, box_shadow, box_edge, tag };
+
+inline constexpr uint32_t kMostStamped = 1u << 21;  // records; later ones are not drawn
+
+REGIONS_HD constexpr uint32_t ink_code(InkKind kind, uint32_t index, uint32_t coverage) {
+  return static_cast<uint32_t>(kind) << 29 | index << 8 | coverage;
+}
+REGIONS_HD constexpr InkKind kind_of(uint32_t code) { return static_cast<InkKind>(code >> 29); }
+REGIONS_HD constexpr uint32_t index_of(uint32_t code) { return code >> 8 & (kMostStamped - 1); }
+REGIONS_HD constexpr int coverage_of(uint32_t code) { return static_cast<int>(code & 255); }
+
+// All four inside; empty if right < left or bottom < top.
+struct Rect {
+  int left = 0, top = 0, right = -1, bottom = -1;
+
+  REGIONS_HD constexpr bool empty() const { return right < left || bottom < top; }
+  // Of a rectangle that is not empty.
+  REGIONS_HD constexpr size_t area() const {
+    return static_cast<size_t>(right - left + 1) * static_cast<size_t>(bottom - top + 1);
+  }
+  REGIONS_HD constexpr Rect from(int x, int y) const {
+    return {left - x, top - y, right - x, bottom - y};
+  }
+  REGIONS_HD constexpr Rect within(const Rect& other) const {
+    return {left > other.left ? left : other.left, top > other.top ? top : other.top,
+            right < other.right ? right : other.right,
+            bottom < other.bottom ? bottom : other.bottom};
+  }
+};
+
+// What the stamps of one frame share.
+struct StampPlan {
+  Rect picture;
+  uint32_t style = 0;
+  int thickness = 1;
+  GlyphSize glyphs;
+
+  REGIONS_HD constexpr int tag_margin() const {
+    return glyphs.height / 5 > 2 ? glyphs.height / 5 : 2;
+  }
+  REGIONS_HD constexpr int tag_width(int digits) const {
+    return digits * glyphs.width + 2 * tag_margin();
+  }
+  REGIONS_HD constexpr int tag_height() const { return glyphs.height + 2 * tag_margin(); }
+};
+inline StampPlan stamp_plan(Size picture, const DrawingParams& params) {
+  return {{0, 0, picture.width - 1, picture.height - 1},
+          params.style,
+          params.thickness,
+          glyphs_for(picture.height)};
+}
+
+// One region's ink: the four bars of its box, then its tag (a plate with the id on it).
+class Stamp {
+ public:
+  static constexpr int kParts = 5;
+  static constexpr int kTagPart = 4;
+
+  // The most pixels that a part of any region may have.
+  static size_t most_pixels(const StampPlan& plan) {
+    const Size picture{plan.picture.right + 1, plan.picture.bottom + 1};
+    const auto bar = static_cast<size_t>(larger(picture.width, picture.height)) *
+                     static_cast<size_t>(plan.thickness + 1);
+    constexpr int kMostDigits = 10;
+    const size_t tag = Size{plan.tag_width(kMostDigits), plan.tag_height()}.area();
+    return bar > tag ? bar : tag;
+  }
+
+  REGIONS_HD Stamp(const StampPlan& plan, const Region& region, uint32_t index)
+      : plan_(plan), index_(index), track_(region.track) {
+    // Far outside is as good as anywhere outside, and cannot overflow.
+    box_ = Rect{region.left, region.top, region.right, region.bottom}.within(
+        {-kFar, -kFar, kFar, kFar});
+    visible_ = !box_.within(plan.picture).empty();
+    if (visible_ && (plan.style & static_cast<uint32_t>(Style::ids))) place_tag();
+  }
+
+  // Whether there may be ink in these pixels.
+  REGIONS_HD bool reaches(const Rect& pixels) const {
+    return !box_.within(pixels).empty() || !tag_.within(pixels).empty();
+  }
+
+  // The pixels of part k in the picture. Parts of one region do not overlap but for the tag.
+  REGIONS_HD Rect part(int k) const {
+    // The innermost line is the shadow.
+    return k == kTagPart ? tag_.within(plan_.picture) : bar(box_, plan_.thickness + 1, k);
+  }
+
+  // The pixels of part k that have codes of this kind.
+  REGIONS_HD Rect part(int k, InkKind kind) const {
+    if ((k == kTagPart) != (kind == InkKind::tag)) return {};
+    if (kind == InkKind::tag) return part(k);
+    const int t = plan_.thickness;
+    if (kind == InkKind::box_edge) return bar(box_, t, k);
+    return bar({box_.left + t, box_.top + t, box_.right - t, box_.bottom - t}, 1, k);
+  }
+
+  // The code of a pixel of part k.
+  REGIONS_HD uint32_t code(int k, int x, int y, const uint8_t* coverage) const {
+    if (k == kTagPart) return ink_code(InkKind::tag, index_, tag_coverage(x, y, coverage));
+    const int across = smaller(x - box_.left, box_.right - x);
+    const int down = smaller(y - box_.top, box_.bottom - y);
+    const bool shadow = smaller(across, down) >= plan_.thickness;
+    return ink_code(shadow ? InkKind::box_shadow : InkKind::box_edge, index_, 0);
+  }
+
+ private:
+  static constexpr int kFar = 1 << 20;
+  REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
+  REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
+
+  // Bar k of a frame: the pixels of `box` less than `depth` from its border.
+  REGIONS_HD Rect bar(const Rect& box, int depth, int k) const {
+    if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
+    Rect bar = box;
+    if (k == 0) bar.bottom = box.top + depth - 1;
+    if (k == 1) bar.top = larger(box.bottom - depth + 1, box.top + depth);
+    if (k >= 2) {
+      bar.top = box.top + depth;
+      bar.bottom = box.bottom - depth;
+    }
+    if (k == 2) bar.right = box.left + depth - 1;
+    if (k == 3) bar.left = larger(box.right - depth + 1, box.left + depth);
+    return bar.within(box).within(plan_.picture);
+  }
+
+  // Above the box; else below it; else at its top, inside the picture.
+  REGIONS_HD void place_tag() {
+    digits_ = 1;
+    for (uint32_t rest = track_ / 10; rest != 0; rest /= 10) ++digits_;
+    const int width = plan_.tag_width(digits_);
+    const int height = plan_.tag_height();
+    const Rect& picture = plan_.picture;
+    tag_.left = larger(0, smaller(box_.left, picture.right - width + 1));
+    if (box_.top >= height) {
+      tag_.top = box_.top - height;
+    } else if (box_.bottom <= picture.bottom - height) {
+      tag_.top = box_.bottom + 1;
+    } else {
+      tag_.top = larger(0, smaller(box_.top, picture.bottom - height + 1));
+    }
+    tag_.right = tag_.left + width - 1;
+    tag_.bottom = tag_.top + height - 1;
+  }
+
+  REGIONS_HD uint32_t tag_coverage(int x, int y, const uint8_t* coverage) const {
+    const GlyphSize& g = plan_.glyphs;
+    const int column = x - tag_.left - plan_.tag_margin();
+    const int row = y - tag_.top - plan_.tag_margin();
+    if (column < 0 || row < 0 || row >= g.height || column >= digits_ * g.width) return 0;
+    uint32_t digits = track_;
+    for (int place = digits_ - 1 - column / g.width; place > 0; --place) digits /= 10;
+    const auto cell = static_cast<uint32_t>(g.height * g.width) * (digits % 10);
+    return coverage[g.start + cell + static_cast<uint32_t>(row * g.width + column % g.width)];
+  }
+
+  StampPlan plan_;
+  uint32_t index_;
+  uint32_t track_;
+  Rect box_;
+  Rect tag_;
+  int digits_ = 0;
+  bool visible_;
+};
+
+}  // namespace regions

@@ -1,0 +1,241 @@
+// The parameter table of graphcutbg, and what it refuses.
+#include "core/graphcutbg/graphcutbg.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/graphcutbg/energy.hpp"
+#include "core/graphcutbg/view.hpp"
+
+namespace regions {
+namespace {
+
+using P = GraphCutBgParams;
+
+constexpr double kMostPixels = 65535;
+
+constexpr Choice kOutputs[] = {
+    {0, "overlay", "The picture with the foreground tinted"},
+    {1, "mask", "255 in the foreground, 0 elsewhere, graded by `feather`"},
+    {2, "cutout", "The picture as RGBA with the mask as alpha"},
+    {3, "replace", "The picture with its background replaced, see `replace-with`"},
+    {4, "none", "The picture untouched, with the mask attached"}};
+constexpr Choice kSources[] = {
+    {0, "image", "The picture against the background model"},
+    {1, "mask", "The mask attached upstream, of any size, refined along the picture's edges"},
+    {2, "both", "The background model; the attached mask, where there is one, pins sure pixels"}};
+constexpr Choice kNeighbours[] = {{4, "4", "Neighbours share an edge"},
+                                  {8, "8", "Neighbours share an edge or a corner"}};
+constexpr Choice kReplacements[] = {{0, "color", "`replace-color`"},
+                                    {1, "image", "`replace-image`"},
+                                    {2, "blur", "The background itself, blurred by `blur`"}};
+
+std::vector<Field> table() {
+  return {
+      field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
+                           Change::renegotiated),
+      field<P, &P::source>("source", "What tells foreground from background", {}, kSources),
+      field<P, &P::lambda>(
+          "lambda", "Cost of a border between equal neighbours (log-likelihood, nats)", {0, 32}),
+      field<P, &P::sigma>(
+          "sigma", "Contrast at which a border costs 0.6 of that; 0 measures the frame (levels)",
+          {0, 255}),
+      field<P, &P::neighbours>("neighbours", "Which pixels are neighbours in the cut (count)", {},
+                               kNeighbours, Change::stopped),
+      field<P, &P::var_threshold>("var-threshold",
+                                  "Squared distance from the model at which foreground and "
+                                  "background are equally likely (variances)",
+                                  {1, 200}),
+      field<P, &P::shadow>("shadow",
+                           "Evidence taken from pixels that look like background in shadow "
+                           "(fraction)",
+                           {0, 1}),
+      field<P, &P::shadow_darkest>(
+          "shadow-darkest", "Darkest shadow (fraction of the background's brightness)", {0.05, 1}),
+      field<P, &P::foreground_colors>(
+          "foreground-colors",
+          "Learn which colours are the foreground's over the whole picture (true or false)"),
+      field<P, &P::learning_rate>(
+          "learning-rate", "Weight of a frame in the background's colours (fraction)", {0, 1}),
+      field<P, &P::history>("history",
+                            "Foreground that stands still so long becomes background (frames)",
+                            {1, 10000}),
+      field<P, &P::freeze>("freeze", "Keep the background model as it is (true or false)"),
+      field<P, &P::model_location>("model-location",
+                                   "File the model is read from at the start, if it exists, and "
+                                   "written to at the end (path)",
+                                   {}, {}, Change::stopped),
+      field<P, &P::background_image>(
+          "background-image",
+          "Picture (PNG, JPEG, WebP, PNM) without foreground that the model starts from, of "
+          "the frames' size (path)",
+          {}, {}, Change::stopped),
+      field<P, &P::exclusion_image>(
+          "exclusion-image",
+          "Picture (PNG, JPEG, WebP, PNM) whose bright pixels (128 of 255 or more) are always "
+          "background, of the frames' size (path)",
+          {}, {}, Change::stopped),
+      field<P, &P::mask_foreground>(
+          "mask-foreground", "Attached mask: surely foreground from here on (of 255)", {1, 256}),
+      field<P, &P::mask_background>(
+          "mask-background", "Attached mask: surely background up to here (of 255)", {-1, 254}),
+      field<P, &P::warm_start>("warm-start",
+                               "Start each cut from the last frame's, as exact (true or false)"),
+      field<P, &P::max_iterations>("max-iterations",
+                                   "Stop a cut after so many rounds; 0 ends when exact (count)",
+                                   {0, 1000000}),
+      field<P, &P::time_budget>("time-budget",
+                                "Stop a cut after so long; 0 ends when exact; -1, too, but in live "
+                                "pipelines after the time of 8 frames, or 1 s if caps name no rate "
+                                "(microseconds)",
+                                {-1, 10000000}),
+      field<P, &P::verify>("verify",
+                           "Compare the flow with the value of the mask's cut (true or false)"),
+      field<P, &P::feather>("feather", "Softness of the mask's edge (pixels)", {0, 64}),
+      field<P, &P::color>("color", "Tint of the overlay, its alpha times `opacity` (0xAARRGGBB)"),
+      field<P, &P::opacity>("opacity", "Strength of the tint (0 invisible, 1 opaque)", {0, 1}),
+      field<P, &P::replace_with>("replace-with", "What takes the background's place", {},
+                                 kReplacements),
+      field<P, &P::replace_color>(
+          "replace-color",
+          "Colour in place of the background, or over it where alpha is below FF (0xAARRGGBB)"),
+      field<P, &P::replace_image>(
+          "replace-image",
+          "Picture (PNG, JPEG, WebP, PNM) in place of the background, scaled to the frames (path)",
+          {}, {}, Change::stopped),
+      field<P, &P::blur>("blur", "How far the background is blurred (pixels)", {2, 256})};
+}
+
+std::string text_of(Size size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+}  // namespace
+
+std::span<const Field> fields_of(const GraphCutBgParams&) {
+  static const std::vector<Field> fields = table();
+  return fields;
+}
+
+Output output_of(const GraphCutBgParams& params) {
+  switch (params.output) {
+    case GraphCutOutput::mask:
+      return Output::mask;
+    case GraphCutOutput::cutout:
+      return Output::cutout;
+    case GraphCutOutput::none:
+      return Output::untouched;
+    case GraphCutOutput::overlay:
+    case GraphCutOutput::replace:
+      break;
+  }
+  return Output::drawn_on;
+}
+
+void plan(const GraphCutBgParams&, Setup& setup) { setup.max_regions = 0; }
+
+void expects_cuttable(const Setup& setup) {
+  expects(setup.size.width > 0 && setup.size.height > 0 && setup.slots > 0,
+          "a cut needs pixels and a slot");
+  expects(setup.in.model != ColorModel::labels, "labels are not a picture to cut");
+}
+
+void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams& params) {
+  expects(job.slot >= 0 && job.slot < setup.slots, "no slot " + std::to_string(job.slot));
+  expects(job.in.size() == setup.size && job.in.layout.format == setup.in.format,
+          "the frame is not as configured");
+  expects(params.source != GraphCutSource::mask || !job.mask.empty(),
+          "source=mask, but the frame has no mask");
+  const bool reads_mask = params.source != GraphCutSource::image && !job.mask.empty();
+  const Size mask = job.mask.size();
+  constexpr int kMost = static_cast<int>(kMostPixels);
+  expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMost &&
+                          mask.height <= kMost && job.mask.layout.channels == 1),
+          "the attached mask of " + text_of(mask) + " pixels is no mask");
+  expects(job.foreground.empty() || job.foreground.size() == setup.size,
+          "the attached mask has another size than the frame");
+}
+
+namespace graphcut {
+
+ScenePlan scene_plan_of(const GraphCutBgParams& params) {
+  ScenePlan plan;
+  plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
+  plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
+  // After `history` frames at half speed the evidence against a new mode is gone: its share is
+  // halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
+  plan.least_alpha = static_cast<uint32_t>(
+      std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
+  plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
+  if (params.sigma > 0) {
+    const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);
+    plan.contrast_scale = static_cast<uint32_t>(std::clamp(scale, 1.0, kMostContrastScale));
+  }
+  plan.freezes = params.freeze;
+  return plan;
+}
+
+EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
+  EnergyPlan plan;
+  for (int i = 0; i < kLinkEntries; ++i) {
+    const double link = params.lambda * kNat * std::exp(-static_cast<double>(i) / kLinkSteps);
+    plan.link[i] = static_cast<uint16_t>(std::lround(link));
+  }
+  plan.shadow = static_cast<int>(std::lround(params.shadow * 256));
+  plan.darkest = static_cast<int>(std::lround(params.shadow_darkest * 256));
+  plan.mask_foreground = params.mask_foreground;
+  plan.mask_background = params.mask_background;
+  plan.mask_scale = MaskScale::between(mask, size);
+  plan.uses_image = params.source != GraphCutSource::mask;
+  plan.uses_colors = params.foreground_colors && plan.uses_image;
+  plan.uses_mask = params.source != GraphCutSource::image;
+  return plan;
+}
+
+CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets) {
+  return {params.max_iterations, std::max<int64_t>(params.time_budget, 0),
+          params.warm_start && !resets};
+}
+
+ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup) {
+  ViewPlan plan;
+  plan.output = params.output;
+  plan.replacement = params.replace_with;
+  plan.feather = params.feather;
+  plan.cell = std::max(1, params.blur / 2);
+  const bool tints = params.output == GraphCutOutput::overlay;
+  const bool colors = tints || plan.replacement == Replacement::color;
+  const Argb color = tints ? params.color : params.replace_color;
+  const double alpha = colors ? color.alpha() / 255.0 : 1;
+  plan.opacity = static_cast<int>(std::lround((tints ? params.opacity : 1) * alpha * 256));
+  encoder_of(setup.in, setup.color).encode(color.rgb(), plan.color);
+  return plan;
+}
+
+RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
+  constexpr double kOne = 1 << RgbDecoder::kShift;
+  RgbDecoder decoder;
+  const bool yuv = layout.model == ColorModel::yuv;
+  const double code = 1 << (layout.depth - 8);  // an 8-bit step in stored units
+  const bool limited = yuv && !color.full_range;
+  const double luma = 255 / (limited ? 219 * code : layout.max_value());
+  const double chroma = 255 / (limited ? 224 * code : layout.max_value());
+  const auto [kr, kb] = luma_weights(color.matrix);
+  const double kg = 1 - kr - kb;
+  // ITU-R BT.601-7, 2.5.1 the other way round.
+  const double u[3] = {0, -2 * (1 - kb) * kb / kg, 2 * (1 - kb)};
+  const double v[3] = {2 * (1 - kr), -2 * (1 - kr) * kr / kg, 0};
+  for (int i = 0; i < 3; ++i) {
+    decoder.weight[i][0] = static_cast<int32_t>(std::lround(luma * kOne));
+    decoder.weight[i][1] = yuv ? static_cast<int32_t>(std::lround(u[i] * chroma * kOne)) : 0;
+    decoder.weight[i][2] = yuv ? static_cast<int32_t>(std::lround(v[i] * chroma * kOne)) : 0;
+  }
+  decoder.black = limited ? static_cast<int>(16 * code) : 0;
+  decoder.middle = static_cast<int>(128 * code);
+  decoder.components = layout.channels;
+  decoder.is_rgb = layout.model == ColorModel::rgb;
+  return decoder;
+}
+
+}  // namespace graphcut
+}  // namespace regions

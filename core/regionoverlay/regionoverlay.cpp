@@ -1,0 +1,27 @@
+// The parameter table of regionoverlay, and what it can draw on.
+#include "core/regionoverlay/regionoverlay.hpp"
+
+namespace regions {
+
+std::span<const Field> fields_of(const RegionOverlayParams&) {
+  static const std::vector<Field> fields = drawing_fields<RegionOverlayParams>();
+  return fields;
+}
+
+Output output_of(const RegionOverlayParams&) { return Output::drawn_on; }
+
+void plan(const RegionOverlayParams&, Setup& setup) { setup.max_regions = 1 << 16; }
+
+void expects_drawable(const Setup& setup) {
+  const auto within = [](int n) { return n >= 1 && n <= 65535; };
+  expects(within(setup.size.width) && within(setup.size.height),
+          "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
+              std::to_string(setup.size.height));
+  expects(setup.in.model != ColorModel::labels, "a label image is no picture to draw on");
+  if (setup.has_output) expects_output(setup, Output::drawn_on);
+  expects(!setup.has_mask || setup.mask.model == ColorModel::gray ||
+              setup.mask.model == ColorModel::labels,
+          "labels cannot be read from " + std::string(name_of(setup.mask.format)));
+}
+
+}  // namespace regions

@@ -1,0 +1,158 @@
+// The pool behind Workers: threads that help whichever loops are running.
+#include "core/workers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/thread.hpp"
+
+namespace regions {
+namespace {
+
+// Waiting threads look this often before they sleep: a frame's loops follow one another within
+// microseconds, while waking a sleeping thread costs some 50.
+constexpr int kSpins = 2000;
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+template <class Ready>
+void spin_until(Ready is_ready) {
+  for (int i = 0; i < kSpins && !is_ready(); ++i) relax();
+}
+
+// A running loop, on its caller's stack; in the pool's list while helpers may join.
+struct Loop {
+  int count;
+  int places;  // for helpers
+  void* body;
+  void (*call)(void* body, int index);
+  std::atomic<int> next = 0;     // index to do
+  std::atomic<int> helpers = 0;  // threads inside beside the caller
+  std::exception_ptr error;      // guarded by the pool's mutex
+  Loop* following = nullptr;
+};
+
+}  // namespace
+
+class Workers::Pool {
+ public:
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+      ++calls_;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void grow(size_t threads) {
+    const std::lock_guard lock(mutex_);
+    threads_.reserve(threads);
+    while (threads_.size() < threads) threads_.push_back(start_thread([this] { serve(); }));
+  }
+
+  void run(Loop& loop) {
+    {
+      const std::lock_guard lock(mutex_);
+      loop.following = first_;
+      first_ = &loop;
+      ++calls_;
+    }
+    for (int i = std::min(loop.places, loop.count - 1); i > 0; --i) wake_.notify_one();
+    work(loop);
+    {
+      const std::lock_guard lock(mutex_);
+      Loop** link = &first_;
+      while (*link != &loop) link = &(*link)->following;
+      *link = loop.following;
+    }
+    // No thread can join any more; those inside finish the index they have.
+    spin_until([&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
+    std::unique_lock lock(mutex_);
+    left_.wait(lock, [&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
+    if (loop.error) std::rethrow_exception(loop.error);
+  }
+
+  static std::shared_ptr<Pool> shared() {
+    static std::mutex mutex;
+    static std::weak_ptr<Pool> pool;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<Pool> current = pool.lock();
+    if (!current) pool = current = std::make_shared<Pool>();
+    return current;
+  }
+
+ private:
+  void work(Loop& loop) {
+    try {
+      for (int i; (i = loop.next.fetch_add(1, std::memory_order_relaxed)) < loop.count;) {
+        loop.call(loop.body, i);
+      }
+    } catch (...) {
+      loop.next = loop.count;
+      const std::lock_guard lock(mutex_);
+      if (!loop.error) loop.error = std::current_exception();
+    }
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    while (!ending_) {
+      Loop* loop = first_;
+      while (loop && (loop->next >= loop->count || loop->helpers >= loop->places)) {
+        loop = loop->following;
+      }
+      const unsigned seen = calls_;
+      if (loop) {
+        ++loop->helpers;
+        lock.unlock();
+        work(*loop);
+        lock.lock();
+        if (--loop->helpers == 0) left_.notify_all();
+      } else {
+        lock.unlock();
+        spin_until([&] { return calls_.load(std::memory_order_relaxed) != seen; });
+        lock.lock();
+        wake_.wait(lock, [&] { return calls_ != seen; });
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;     // calls_ changed
+  std::condition_variable left_;     // a loop has no helper any more
+  std::atomic<unsigned> calls_ = 0;  // loops begun; written under mutex_
+  Loop* first_ = nullptr;
+  bool ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+Workers::Workers(int threads)
+    : threads_(threads > 0 ? threads
+                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+      pool_(Pool::shared()) {
+  pool_->grow(static_cast<size_t>(threads_ - 1));
+}
+
+void Workers::run(int count, void* body, void (*call)(void* body, int index)) const {
+  if (count <= 1 || threads_ == 1) {
+    for (int i = 0; i < count; ++i) call(body, i);
+    return;
+  }
+  Loop loop{count, threads_ - 1, body, call};
+  pool_->run(loop);
+}
+
+}  // namespace regions

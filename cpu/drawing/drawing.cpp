@@ -1,0 +1,153 @@
+// Drawing in two loops over bands of rows: where labels end (a bit a pixel); then each band copies
+// its rows, stamps the ink that falls into it and paints.
+#include "cpu/drawing/drawing.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "core/drawing/paint.hpp"
+#include "cpu/drawing/label_edges.hpp"
+#include "cpu/drawing/stamping.hpp"
+
+namespace regions {
+namespace {
+
+struct Rows {
+  int begin, end;
+};
+
+void copy_rows(const ConstFrame& from, const Frame& to, Rows rows) {
+  for (int p = 0; p < from.layout.planes; ++p) {
+    if (from.plane[p] == to.plane[p]) continue;
+    const size_t bytes = row_bytes(from.layout, p, from.size());
+    // Rows of the plane that belong to the rows before `y`.
+    const auto before = [&](int y) { return row_count(from.layout, p, {from.width, y}); };
+    for (int y = before(rows.begin); y < before(rows.end); ++y) {
+      std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
+    }
+  }
+}
+
+// Bit x is set if words[x] or words[x ^ 1] is not 0.
+uint32_t nonzero_pairs(const uint32_t* words) {
+  uint32_t any = 0;
+  for (int x = 0; x < 32; ++x) any |= words[x];
+  if (any == 0) return 0;
+  uint32_t bits = 0;
+  for (int x = 0; x < 32; x += 2) bits |= ((words[x] | words[x + 1]) != 0 ? 3u : 0u) << x;
+  return bits;
+}
+
+// 32 columns of two rows, brought together from ink, outlines and label map.
+struct Patch {
+  uint32_t* codes[2];  // of 32; null: no ink there
+  uint32_t bright[2], dark[2];
+  bool labelled;
+  uint32_t labels[2][32];  // if `labelled`
+
+  void read(const LabelSampler& sampler, Size picture, int x, int y) {
+    labelled = true;
+    const int width = std::min(32, picture.width - x);
+    for (int r = 0; r < 2; ++r) {
+      const int inside = y + r < picture.height ? width : 0;
+      read_labels(sampler, x, y + r, inside, labels[r]);
+      std::fill(labels[r] + inside, labels[r] + 32, 0);
+    }
+  }
+
+  // What columns `column` and the next get. Leaves zeros in the ink.
+  BlockInk take(int column) {
+    BlockInk block;
+    for (int i = 0; i < 4; ++i) {
+      const int r = i >> 1;
+      const int x = column + (i & 1);
+      if (codes[r]) block.codes[i] = std::exchange(codes[r][x], 0);
+      if (labelled) block.labels[i] = labels[r][x];
+      block.outline |= (bright[r] >> x & 1) << i;
+      block.shadow |= (dark[r] >> x & 1) << i;
+    }
+    return block;
+  }
+};
+
+template <class Stored>
+void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
+                const OutlineRow* const (&outlines)[2], int y0) {
+  const Size size = painter.picture.size();
+  const uint32_t* tiles = ink.tiles.row(y0 / Ink::kTileHeight);
+  const bool fills = painter.fill_alpha != 0;
+  TrackColor color;
+  Patch patch;
+  for (int word = 0; word * 32 < size.width; ++word) {
+    const int x0 = word * 32;
+    uint32_t work = 0;  // columns in which something may have to be painted
+    for (int r = 0; r < 2; ++r) {
+      patch.bright[r] = outlines[r] ? outlines[r]->bright(word) : 0;
+      patch.dark[r] = outlines[r] ? outlines[r]->dark(word) : 0;
+      work |= patch.dark[r];
+      // Rows of codes are padded to whole words of 32.
+      const bool inked = tiles[x0 / Ink::kTileWidth] != 0 && y0 + r < size.height;
+      patch.codes[r] = inked ? ink.codes.row(y0 + r) + x0 : nullptr;
+    }
+    patch.labelled = false;
+    if (work != 0 || fills) patch.read(painter.labels, size, x0, y0);
+    for (int r = 0; r < 2; ++r) {
+      if (fills) work |= nonzero_pairs(patch.labels[r]);
+      if (patch.codes[r]) work |= nonzero_pairs(patch.codes[r]);
+    }
+    for (work = (work | work >> 1) & 0x55555555u; work != 0; work &= work - 1) {
+      const int column = std::countr_zero(work);
+      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.take(column), color);
+    }
+  }
+}
+
+template <class Stored>
+void paint_band(const Painter& painter, const Tracks& tracks, const Ink& ink, int thickness,
+                bool outlines, Rows rows) {
+  OutlineRow row[2];
+  for (int y = rows.begin; y < rows.end; y += 2) {
+    const OutlineRow* drawn[2] = {};
+    for (int r = 0; outlines && r < 2 && y + r < rows.end; ++r) {
+      if (row[r].find(ink.edges, thickness, y + r)) drawn[r] = &row[r];
+    }
+    paint_rows<Stored>(painter, tracks, ink, drawn, y);
+  }
+  for (int t = rows.begin / Ink::kTileHeight; t * Ink::kTileHeight < rows.end; ++t) {
+    std::fill_n(ink.tiles.row(t), ink.tiles.width, 0);
+  }
+}
+
+}  // namespace
+
+void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
+          std::span<const Region> regions, const DrawingParams& params, const Ink& ink,
+          const Workers& workers) {
+  const std::span<const Region> stamped =
+      regions.first(std::min<size_t>(regions.size(), kMostStamped));
+  const StampPlan plan = stamp_plan(out.size(), params);
+  const Painter painter = painter_of(out, labels, params);
+  const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};
+  const bool outlines = params.style & static_cast<uint32_t>(Style::outlines) && !labels.empty();
+  const int bands = (out.height + Ink::kBandHeight - 1) / Ink::kBandHeight;
+  const auto rows_of = [&](int band) {
+    return Rows{band * Ink::kBandHeight, std::min(out.height, (band + 1) * Ink::kBandHeight)};
+  };
+  if (outlines) {
+    workers.parallel_for(bands, [&](int band) {
+      const auto [begin, end] = rows_of(band);
+      find_label_edges(painter.labels, ink.edges, out.size(), begin, end);
+    });
+  }
+  workers.parallel_for(bands, [&](int band) {
+    copy_rows(in, out, rows_of(band));
+    stamp_band(plan, stamped, ink, band);
+    with_storage(out.layout, [&](auto stored) {
+      paint_band<decltype(stored)>(painter, tracks, ink, params.thickness, outlines, rows_of(band));
+    });
+  });
+}
+
+}  // namespace regions

@@ -1,0 +1,180 @@
+// The historic methods on CUDA: what a frame asks for, phase by phase.
+#include "gpu/cclabel/historic/historic.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "gpu/cclabel/propagation/phases.hpp"
+#include "gpu/cclabel/sweep/sweep.hpp"
+#include "gpu/workspace.hpp"
+
+namespace regions::historic {
+
+using cclabel::Firsts, cclabel::Records, cclabel::Subject;
+using cells::Cells, cells::Source;
+using propagation::Variant;
+namespace {
+
+// What one frame in flight needs.
+struct Slot {
+  Workspace memory;
+  Cells cells = {};
+  Region* records = nullptr;  // [max_regions]
+  cclabel::Selection* selection = nullptr;
+  Block passes;  // pinned
+};
+
+class Historic final : public CcLabel {
+ public:
+  Historic(std::shared_ptr<Backend> backend, Method method, const Variant& variant)
+      : backend_(std::move(backend)), method_(method), variant_(variant) {}
+
+  void configure(const Setup& setup) override {
+    expects_stackable(setup);
+    const Stack most{setup.size, setup.depth, setup.layers};
+    expects(most.size().area() < 1u << 31, "historic methods take fewer than 2^31 cells, not " +
+                                               std::to_string(most.size().area()));
+    setup_ = setup;
+    slots_ = std::vector<Slot>(static_cast<size_t>(setup.slots));
+    for (Slot& slot : slots_) allocate(slot, most);
+    blocks_ = method_ == Method::sweep ? sweep::sweep_blocks(setup.size.width)
+                                       : propagation::propagation_blocks(variant_);
+  }
+
+  void enqueue(const Job& job, const CcLabelParams& params, Queue& queue) override {
+    expects(params.method == method_, "method is not as configured");
+    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    const cudaStream_t stream = stream_of(queue);
+    Cells cells = slot.cells;
+    cells.stack = stack_of(setup_, job);
+    cells.connectivity = params.connectivity;
+    const Source source = source_of(job, params);
+    if (method_ == Method::sweep) {
+      sweep::sweep(source, cells, blocks_, stream);
+    } else {
+      propagation::link_cells(source, cells, stream);
+      if (variant_.gather == propagation::Gather::one_and_max)
+        propagation::find_far(cells, variant_.link_length, stream);
+      propagation::propagate(cells, variant_, blocks_, stream);
+    }
+    Records records;
+    if (job.table.regions) records = {slot.records, job.table.capacity};
+    find_regions(cells, stream);
+    number(job, params, cells, slot, records, stream);
+    if (records.capacity > 0) measure_cells(cells, job.in, records, stream);
+    if (job.table.regions) {
+      cclabel::publish_table(cells.total, records, job.table, stream);
+    }
+    write(job, params, cells, stream);
+    queue.copy_bytes(&cells.progress->passes, slot.passes.data(), sizeof(uint32_t));
+  }
+
+  TrackReport track_report(int) const override { return {}; }
+  uint32_t passes(int slot) const override {
+    return *slots_.at(static_cast<size_t>(slot)).passes.as<uint32_t>();
+  }
+
+ private:
+  void allocate(Slot& slot, const Stack& most) {
+    const size_t count = most.size().area(), words = (count + 31) / 32;
+    Workspace& memory = slot.memory;
+    Cells& cells = slot.cells;
+    memory.reserve(cells.label, count);
+    if (method_ == Method::sweep) {
+      cells.stride = sweep::stride_for(setup_.size.width);
+      memory.reserve(cells.swept,
+                     static_cast<size_t>(cells.stride) * static_cast<size_t>(most.rows()));
+    } else {
+      memory.reserve(cells.links, count);
+      if (variant_.gather == propagation::Gather::one_and_max) {
+        for (uint16_t*& far : cells.far) memory.reserve(far, count * cells::kAxes);
+      }
+    }
+    memory.reserve(cells.first, count);
+    memory.reserve(cells.firsts, words);
+    memory.reserve(cells.before, words);
+    memory.reserve(cells.sums, words / Firsts::kSumWords + 1);
+    memory.reserve(cells.area, count);
+    memory.reserve(cells.total, 2);
+    memory.reserve(cells.progress, 1);
+    memory.reserve(slot.records, setup_.max_regions);
+    memory.reserve(slot.selection, 1);
+    memory.allocate(*backend_);
+    slot.passes = backend_->allocate_pinned(sizeof(uint32_t));
+  }
+
+  Source source_of(const Job& job, const CcLabelParams& params) const {
+    Source source = {};
+    Subject& subject = source.subject;
+    subject.criterion = params.criterion;
+    subject.frame = job.in;
+    if (params.source == regions::Source::mask) {
+      expects(!job.mask.empty(), "source=mask, but the frame has no mask");
+      expects(job.mask.size() == job.in.size(), "the mask is not of the picture's size");
+      subject.frame = job.mask;
+      subject.measure = cclabel::Measure::nonzero;
+    } else if (params.source == regions::Source::alpha) {
+      expects(setup_.in.alpha, "source=alpha, but the picture has no alpha");
+      subject.measure = cclabel::Measure::alpha;
+    }
+    const Layout& layout = subject.frame.layout;
+    subject.level =
+        params.criterion == Criterion::difference ? difference_level(params.tolerance, layout) : 1;
+    for (int layer = 0; layer < setup_.layers; ++layer) {
+      source.levels.level[layer] =
+          subject.measure == cclabel::Measure::nonzero
+              ? 1
+              : foreground_level(threshold_of(params, layer), layout, job.in.color);
+    }
+    source.has_background = params.label_background;
+    return source;
+  }
+
+  static void number(const Job& job, const CcLabelParams& params, const Cells& cells,
+                     const Slot& slot, const Records& records, cudaStream_t stream) {
+    const Firsts regions = cells.regions();
+    const auto clamped = [](int64_t area) {
+      return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
+    };
+    if (params.min_area > 1 || params.max_area > 0) {
+      sum_areas(cells, stream);
+      const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
+      drop_by_area(regions, clamped(params.min_area), most, stream);
+    }
+    number_firsts(regions, cclabel::Count::all, records, stream);
+    const uint32_t limit = job.out.empty() ? UINT32_MAX : label_limit(job.out.layout);
+    const bool drops =
+        params.output == CcOutput::labels && params.overflow == Overflow::drop_smallest;
+    if (!drops || limit >= cells.count()) return;
+    sum_areas(cells, stream);
+    drop_smallest(regions, limit, slot.selection, stream);
+    number_firsts(regions, cclabel::Count::labelled, records, stream);
+  }
+
+  static void write(const Job& job, const CcLabelParams& params, const Cells& cells,
+                    cudaStream_t stream) {
+    if (!job.labels.empty()) write_labels(cells, job.labels, stream);
+    if (job.out.empty()) return;
+    const uint32_t limit = label_limit(job.out.layout);
+    if (params.output == CcOutput::labels) write_labels(cells, job.out, 1, limit, stream);
+    if (params.output == CcOutput::mask) write_labels(cells, job.out, limit, limit, stream);
+    if (params.output == CcOutput::colors) write_colors(cells, job.out, stream);
+  }
+
+  std::shared_ptr<Backend> backend_;
+  const Method method_;
+  const Variant variant_;
+  Setup setup_;
+  std::vector<Slot> slots_;
+  int blocks_ = 0;  // of the cooperative kernel
+};
+
+}  // namespace
+
+std::unique_ptr<CcLabel> make_historic(std::shared_ptr<Backend> backend, Method method,
+                                       const Variant& variant) {
+  expects(is_historic(method), "not a historic method");
+  return std::make_unique<Historic>(std::move(backend), method, variant);
+}
+
+}  // namespace regions::historic

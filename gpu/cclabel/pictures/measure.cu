@@ -1,0 +1,252 @@
+// Measures regions: sums of each component in shared memory, then one flush a tile and component;
+// only components that reach another tile need global atomics. No atomic per pixel anywhere.
+#include "gpu/cclabel/base/color_sums.hpp"
+#include "gpu/cclabel/pictures/phases.hpp"
+#include "gpu/cclabel/pictures/tuning.hpp"
+#include "gpu/cclabel/pictures/words.hpp"
+#include "gpu/chain.hpp"
+#include "gpu/primitives/atomic_add.hpp"
+#include "gpu/primitives/warp.hpp"
+
+namespace regions::cclabel {
+namespace {
+
+constexpr int kThreads = MeasureBlock::threads;
+constexpr int kComponents = MeasureBlock::components;
+
+// Sums over a tile's pixels in its own coordinates: 2^15 pixels of 16 bits fit.
+struct ComponentSums {
+  uint32_t label[kComponents];  // 0: no record wanted
+  uint32_t area[kComponents];
+  uint32_t x[kComponents];
+  uint32_t y[kComponents];
+  uint32_t left[kComponents];
+  uint32_t right[kComponents];
+  uint32_t bottom[kComponents];
+  uint32_t value[3][kComponents];
+
+  __device__ void clear(int c) {
+    area[c] = x[c] = y[c] = right[c] = bottom[c] = 0;
+    left[c] = kNone;
+    for (auto& channel : value) channel[c] = 0;
+  }
+};
+
+// What a lane adds: some pixels of one row.
+struct Piece {
+  uint32_t area, x, y, left, right, bottom;
+  uint32_t value[3];
+};
+
+// Integer sums, minima and maxima: the order of the additions does not matter.
+__device__ void add(ComponentSums& sums, int c, const Piece& piece, int channels) {
+  atomicAdd(&sums.area[c], piece.area);
+  atomicAdd(&sums.x[c], piece.x);
+  atomicAdd(&sums.y[c], piece.y);
+  if (piece.left < sums.left[c]) atomicMin(&sums.left[c], piece.left);
+  if (piece.right > sums.right[c]) atomicMax(&sums.right[c], piece.right);
+  if (piece.bottom > sums.bottom[c]) atomicMax(&sums.bottom[c], piece.bottom);
+#pragma unroll
+  for (int k = 0; k < 3; ++k) {
+    if (k < channels) atomicAdd(&sums.value[k][c], piece.value[k]);
+  }
+}
+
+// Adds a piece of each lane (component < 0: none) after summing up, within the warp, those of the
+// component that most lanes are likely to have; else they would all queue for its sums.
+__device__ void add_together(ComponentSums& sums, int component, const Piece& piece, int channels) {
+  const uint32_t members = __ballot_sync(kAllLanes, component >= 0);
+  if (!members) return;
+  const int leader = __ffs(static_cast<int>(members)) - 1;
+  const int common = __shfl_sync(kAllLanes, component, leader);
+  const bool joins = component == common;
+  if (__popc(__ballot_sync(kAllLanes, joins)) >= MeasureBlock::least_joined) {
+    Piece joined;
+    joined.area = warp_sum(joins ? piece.area : 0);
+    joined.x = warp_sum(joins ? piece.x : 0);
+    joined.y = warp_sum(joins ? piece.y : 0);
+    joined.left = warp_min(joins ? piece.left : kNone);
+    joined.right = warp_max(joins ? piece.right : 0);
+    joined.bottom = warp_max(joins ? piece.bottom : 0);
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      joined.value[k] = k < channels ? warp_sum(joins ? piece.value[k] : 0) : 0;
+    }
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums, common, joined, channels);
+    if (joins) component = -1;
+  }
+  if (component >= 0) add(sums, component, piece, channels);
+  __syncwarp();
+}
+
+// What the block keeps of its tile.
+struct TileSums {
+  static constexpr uint16_t kUnwanted = 0xffff;
+  ComponentSums sums;
+  uint16_t component[BinaryTile::runs];  // of each run, from the first one that is summed now
+};
+
+// The pixels of the run that holds pixel `b`, from there on, as a mask.
+__device__ uint32_t rest_of_run(const Word& word, int b) {
+  const uint32_t from = ~below(b), beyond = from & ~up_to(b);
+  const uint32_t end =
+      (~word.foreground | word.starts) & beyond;  // the first that is not the run's
+  return end ? ((end & (0u - end)) - 1) & from : from;
+}
+
+// Sums a word a lane, run by run.
+template <class Values>
+__device__ void sum_words(TileSums& s, const Tiles& tiles, const TilePlace& place,
+                          const Values& values) {
+  const int words = tiles.width / 32, all_words = words * tiles.height;
+  for (int w = static_cast<int>(threadIdx.x); w < all_words; w += kThreads) {
+    const auto row = static_cast<uint32_t>(w / words);
+    const int first_x = w % words * 32, y = place.y + static_cast<int>(row);
+    const Word word = word_of(tiles, place.tile, w);
+    typename Values::Word colors = {};
+    if (word.foreground) colors = values.load(place.x + first_x, y);
+    uint32_t left = word.foreground;
+    while (__any_sync(kAllLanes, left != 0)) {
+      int component = -1;
+      Piece piece = {};
+      if (left) {
+        const int b = __ffs(static_cast<int>(left)) - 1;
+        const uint32_t mask = rest_of_run(word, b);
+        left &= ~mask;
+        const uint16_t found = s.component[word.run_at(b)];
+        if (found != TileSums::kUnwanted) {
+          component = found;
+          piece.area = static_cast<uint32_t>(__popc(mask));
+          piece.left = static_cast<uint32_t>(first_x + b);
+          piece.right = piece.left + piece.area - 1;
+          piece.x = (piece.left + piece.right) * piece.area / 2;
+          piece.y = row * piece.area;
+          piece.bottom = row;
+          values.sum(colors, place.x + first_x, y, mask, piece.value);
+        }
+      }
+      add_together(s.sums, component, piece, values.channels);
+    }
+  }
+}
+
+// What a region's record says of its first pixel, if component `c` holds that.
+__device__ void write_first(const Tiles& tiles, const TilePlace& place, int c, bool is_border,
+                            uint32_t label, Region& record) {
+  const int local = tiles.first[static_cast<size_t>(place.tile) * tiles.capacity + c];
+  const uint32_t id = place.id(tiles, local);
+  if (is_border && tiles.parent[id] != id) return;
+  record.id = record.track = label;
+  record.first_x = place.x + (local & (tiles.width - 1));
+  record.first_y = record.top = place.y + (local >> tiles.width_bits);
+}
+
+// The sums of a component that lies in this tile alone are its region's.
+__device__ void flush_inner(const ComponentSums& sums, const TilePlace& place, int c,
+                            Region& record) {
+  const uint64_t area = sums.area[c];
+  record.left = place.x + static_cast<int>(sums.left[c]);
+  record.right = place.x + static_cast<int>(sums.right[c]);
+  record.bottom = place.y + static_cast<int>(sums.bottom[c]);
+  record.area = area;
+  record.sum_x = sums.x[c] + area * static_cast<uint32_t>(place.x);
+  record.sum_y = sums.y[c] + area * static_cast<uint32_t>(place.y);
+  for (int k = 0; k < 3; ++k) record.sum_value[k] = sums.value[k][c];
+}
+
+// Adds the sums of 32 components, a lane each, to the records of their labels (0: none). Those of
+// one region are added up first: a maze has a hundred in a tile.
+__device__ void flush_border(const ComponentSums& sums, const TilePlace& place, int c,
+                             uint32_t label, Region* records) {
+  const auto px = static_cast<uint32_t>(place.x), py = static_cast<uint32_t>(place.y);
+  uint32_t pending = __ballot_sync(kAllLanes, label != 0);
+  while (pending) {
+    const int leader = __ffs(static_cast<int>(pending)) - 1;
+    const uint32_t common = __shfl_sync(kAllLanes, label, leader);
+    const bool joins = label == common;
+    pending &= ~__ballot_sync(kAllLanes, joins);
+    const uint64_t area = warp_sum(joins ? sums.area[c] : 0);
+    const uint32_t x = warp_sum(joins ? sums.x[c] : 0), y = warp_sum(joins ? sums.y[c] : 0);
+    const uint32_t left = warp_min(joins ? sums.left[c] : kNone);
+    const uint32_t right = warp_max(joins ? sums.right[c] : 0);
+    const uint32_t bottom = warp_max(joins ? sums.bottom[c] : 0);
+    uint32_t value[3];
+    for (int k = 0; k < 3; ++k) value[k] = warp_sum(joins ? sums.value[k][c] : 0);
+    if (static_cast<int>(threadIdx.x % 32) != leader) continue;
+    Region& record = records[common - 1];
+    atomicMin(&record.left, static_cast<int>(left + px));
+    atomicMax(&record.right, static_cast<int>(right + px));
+    atomicMax(&record.bottom, static_cast<int>(bottom + py));
+    add64(record.area, area);
+    add64(record.sum_x, x + area * px);
+    add64(record.sum_y, y + area * py);
+    for (int k = 0; k < 3; ++k) add64(record.sum_value[k], value[k]);
+  }
+}
+
+// Brings the sums of components first..first + count - 1 to their regions' records.
+__device__ void flush(const ComponentSums& sums, const Tiles& tiles, const TilePlace& place,
+                      int first, int count, int border, Region* records) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
+    const int c = min(start + lane, count - 1);
+    const bool is_border = first + c < border;
+    const uint32_t label = start + lane < count ? sums.label[c] : 0;
+    if (label) {
+      Region& record = records[label - 1];
+      write_first(tiles, place, first + c, is_border, label, record);
+      if (!is_border) flush_inner(sums, place, c, record);
+    }
+    __syncwarp();
+    flush_border(sums, place, c, is_border ? label : 0, records);
+  }
+}
+
+template <class Values>
+__global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values values,
+                                                           Region* records, uint32_t capacity) {
+  __shared__ TileSums s;
+  let_next_start();
+  const TilePlace place = place_of_block(tiles);
+  const TileCount all = tiles.count[place.tile];
+  const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;
+  const int me = static_cast<int>(threadIdx.x);
+  for (int first = 0; first < all.components; first += kComponents) {
+    const int count = min(kComponents, all.components - first);
+    bool any = false;
+    for (int c = me; c < count; c += kThreads) {
+      const uint32_t root = root_of_component(tiles, place, first + c, all.border);
+      const uint32_t label = label_of_root(tiles, root);
+      s.sums.label[c] = label <= capacity ? label : 0;
+      s.sums.clear(c);
+      any = any || s.sums.label[c];
+    }
+    if (!__syncthreads_or(any)) continue;  // the sums are clear, their labels known
+    for (int r = me; r < all.runs; r += kThreads) {
+      const int c = component_of[r] - first;
+      const bool wanted = c >= 0 && c < count && s.sums.label[c];
+      s.component[r] = wanted ? static_cast<uint16_t>(c) : TileSums::kUnwanted;
+    }
+    __syncthreads();  // runs know their components
+    sum_words(s, tiles, place, values);
+    __syncthreads();  // the sums are complete
+    flush(s.sums, tiles, place, first, count, all.border, records);
+    __syncthreads();  // the sums may be cleared again
+  }
+}
+
+}  // namespace
+
+void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records& records,
+                     cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
+  if (ByteValues::can_read(frame)) {
+    launch(measure_kernel<ByteValues>, grid, kThreads, 0, stream, tiles, ByteValues(frame),
+           records.region, records.capacity);
+  } else {
+    launch(measure_kernel<SampleValues>, grid, kThreads, 0, stream, tiles, SampleValues(frame),
+           records.region, records.capacity);
+  }
+}
+
+}  // namespace regions::cclabel

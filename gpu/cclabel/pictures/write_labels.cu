@@ -1,0 +1,101 @@
+// Writes what each pixel's region gives: its label, a mask, a colour. The output is written once
+// and never read.
+#include "gpu/cclabel/base/writers.hpp"
+#include "gpu/cclabel/pictures/phases.hpp"
+#include "gpu/cclabel/pictures/runs.hpp"
+#include "gpu/cclabel/pictures/tuning.hpp"
+
+namespace regions::cclabel {
+namespace {
+
+template <class T>
+struct TileLabels {
+  uint32_t foreground[T::all_words];
+  uint32_t starts[T::all_words];
+  uint16_t rank[T::all_words];
+  uint32_t of_component[T::runs];
+  uint32_t of_run[T::runs];
+};
+
+template <class T, class Writer>
+__global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, Writer writer,
+                                                                  Shown shown) {
+  __shared__ TileLabels<T> s;
+  const TilePlace place = place_of_block(tiles);
+  const TileCount count = tiles.count[place.tile];
+  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) {
+    const size_t at = static_cast<size_t>(place.tile) * T::all_words + w;
+    s.foreground[w] = tiles.foreground[at];
+    s.starts[w] = tiles.starts[at];
+    s.rank[w] = tiles.rank[at];
+  }
+  for (int c = static_cast<int>(threadIdx.x); c < count.components; c += T::threads) {
+    const uint32_t root = root_of_component(tiles, place, c, count.border);
+    s.of_component[c] = shown.of(label_of_root(tiles, root));
+  }
+  __syncthreads();  // words and components' labels are there
+  const uint16_t* component = tiles.component + static_cast<size_t>(place.tile) * T::runs;
+  for (int r = static_cast<int>(threadIdx.x); r < count.runs; r += T::threads) {
+    s.of_run[r] = s.of_component[component[r]];
+  }
+  __syncthreads();  // runs' labels are there
+  for (int i = static_cast<int>(threadIdx.x); i < T::all_words * 8; i += T::threads) {
+    const int w = i / 8, bit = i % 8 * 4;
+    const int x = place.x + w % T::words * 32 + bit, y = place.y + w / T::words;
+    if (x >= tiles.size.width || y >= tiles.size.height) continue;
+    const uint32_t foreground = s.foreground[w] >> bit, starts = s.starts[w];
+    int run = s.rank[w] + __popc(starts & up_to(bit)) - 1;
+    uint32_t labels[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (k > 0) run += starts >> (bit + k) & 1;
+      labels[k] = foreground >> k & 1 ? s.of_run[run] : 0;
+    }
+    cclabel::write(writer, x, y, labels);
+  }
+}
+
+template <class Writer>
+void launch_writer(const Tiles& tiles, const Writer& writer, const Shown& shown,
+                   cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
+  if (tiles.width == BinaryTile::width) {
+    launch(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream, tiles,
+           writer, shown);
+  } else {
+    launch(write_labels_kernel<LinkedTile, Writer>, grid, LinkedTile::threads, 0, stream, tiles,
+           writer, shown);
+  }
+}
+
+struct Launch {
+  const Tiles& tiles;
+  const Shown& shown;
+  cudaStream_t stream;
+  template <class Writer>
+  void operator()(const Writer& writer) const {
+    launch_writer(tiles, writer, shown, stream);
+  }
+};
+
+}  // namespace
+
+void write_labels(const Tiles& tiles, LabelMap labels, cudaStream_t stream) {
+  with_label_writer(labels, 1, UINT32_MAX, Launch{tiles, {}, stream});
+}
+
+void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, const Shown& shown,
+                  cudaStream_t stream) {
+  with_label_writer(out, 1, limit, Launch{tiles, shown, stream});
+}
+
+void write_mask(const Tiles& tiles, const Frame& out, cudaStream_t stream) {
+  const uint32_t full = label_limit(out.layout);
+  with_label_writer(out, full, full, Launch{tiles, {}, stream});
+}
+
+void write_colors(const Tiles& tiles, const Frame& out, const Shown& shown, cudaStream_t stream) {
+  launch_writer(tiles, ColorWriter{out}, shown, stream);
+}
+
+}  // namespace regions::cclabel

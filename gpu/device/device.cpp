@@ -1,0 +1,255 @@
+// The CUDA backend: contexts, memory, streams. The driver is asked for by name at run time, so that
+// a machine without one loads this code and is told so.
+#include "gpu/device/device.hpp"
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "gpu/launch.hpp"
+#include "gpu/resampling/resampling.hpp"
+
+namespace regions {
+namespace {
+
+// The driver calls that the runtime has no counterpart for.
+struct Driver {
+  CUresult (*retain_primary)(CUcontext*, CUdevice) = nullptr;
+  CUresult (*push)(CUcontext) = nullptr;
+  CUresult (*pop)(CUcontext*) = nullptr;
+};
+
+void* driver_function(const char* name) {
+  void* function = nullptr;
+  auto status = cudaDriverEntryPointSymbolNotFound;
+  constexpr unsigned kVersion = 12000;  // the oldest driver interface we need
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &status);
+  if (error != cudaSuccess || status != cudaDriverEntryPointSuccess || !function) {
+    throw DeviceError(std::string("the CUDA driver lacks ") + name);
+  }
+  return function;
+}
+
+const Driver& driver() {
+  static const Driver found = [] {
+    Driver d;
+    d.retain_primary =
+        reinterpret_cast<decltype(d.retain_primary)>(driver_function("cuDevicePrimaryCtxRetain"));
+    d.push = reinterpret_cast<decltype(d.push)>(driver_function("cuCtxPushCurrent"));
+    d.pop = reinterpret_cast<decltype(d.pop)>(driver_function("cuCtxPopCurrent"));
+    return d;
+  }();
+  return found;
+}
+
+void expect_device(int ordinal) {
+  const int count = cuda_device_count();
+  if (ordinal >= 0 && ordinal < count) return;
+  throw DeviceError(count == 0 ? std::string("no CUDA device: no driver, or no GPU")
+                               : "no CUDA device " + std::to_string(ordinal) + ": there are " +
+                                     std::to_string(count));
+}
+
+class CudaQueue : public Queue {
+ public:
+  CudaQueue(std::shared_ptr<Backend> backend, int priority)
+      : backend_(std::move(backend)), stream_(make_stream(priority)) {
+    create(begin_, cudaEventDefault);
+    create(timed_end_, cudaEventDefault);
+    create(end_, cudaEventDisableTiming);
+  }
+  ~CudaQueue() override {
+    Backend::Entry entry(*backend_);
+    release();
+  }
+  CudaQueue(const CudaQueue&) = delete;
+  CudaQueue& operator=(const CudaQueue&) = delete;
+
+  void copy(const ConstFrame& from, const Frame& to) override {
+    expects(from.layout.format == to.layout.format && from.size() == to.size(),
+            "copy between pictures of different format or size");
+    const cudaMemcpyKind way = direction(from.memory, to.memory);
+    for (int p = 0; p < from.layout.planes; ++p) {
+      const size_t bytes = row_bytes(from.layout, p, from.size());
+      const int rows = row_count(from.layout, p, from.size());
+      const ptrdiff_t least = std::min(from.pitch[p], to.pitch[p]);
+      if (least >= static_cast<ptrdiff_t>(bytes)) {
+        check(cudaMemcpy2DAsync(to.plane[p], static_cast<size_t>(to.pitch[p]), from.plane[p],
+                                static_cast<size_t>(from.pitch[p]), bytes,
+                                static_cast<size_t>(rows), way, stream_),
+              "copying a picture");
+        continue;
+      }
+      for (int y = 0; y < rows; ++y) {  // from below to above, or a single row
+        check(cudaMemcpyAsync(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p],
+                              bytes, way, stream_),
+              "copying a row of a picture");
+      }
+    }
+  }
+  void copy_bytes(const void* from, void* to, size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying bytes");
+  }
+  void shrink(const ConstFrame& from, const Frame& to) override {
+    regions::shrink(from, to, stream_);
+  }
+  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                  bool is_tint) override {
+    regions::carry_over(before, after, to, is_tint, stream_);
+  }
+  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
+    regions::pick(from, to, picking, stream_);
+  }
+  void start() override {
+    is_timed_ = frames_ < kFirstTimed || frames_ % kTimedEach == 0;
+    ++frames_;
+    if (is_timed_) mark(begin_);
+  }
+  void record() override {
+    if (is_timed_) mark(timed_end_);
+    mark(end_);
+  }
+  bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }
+  void wait() override {
+    check(cudaEventSynchronize(end_), "running a frame on the GPU");
+    if (!std::exchange(is_timed_, false)) return;
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin_, timed_end_), "asking for a frame's time");
+    elapsed_ = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+  }
+  int64_t elapsed() const override { return elapsed_; }
+  void* native() const override { return stream_; }
+  void follow(void* native) override {
+    if (!joint_)
+      check(cudaEventCreateWithFlags(&joint_, cudaEventDisableTiming), "creating an event");
+    check(cudaEventRecord(joint_, static_cast<cudaStream_t>(native)), "recording an event");
+    check(cudaStreamWaitEvent(stream_, joint_), "following a stream");
+  }
+
+ private:
+  // Events that tell the time cost the driver as much as kernels: with a pair for each frame
+  // sixteen streams of 640x480 get a fifth fewer frames through (H200, 2026-11-21). The first
+  // frames are timed, too: of what is used for long, none waited for kernels to be loaded or a
+  // graph made.
+  static constexpr uint64_t kTimedEach = 16, kFirstTimed = 3;
+
+  void create(cudaEvent_t& event, unsigned flags) {
+    const cudaError_t error = cudaEventCreateWithFlags(&event, flags);
+    if (error != cudaSuccess) release();
+    check(error, "creating an event");
+  }
+  void mark(cudaEvent_t event) { check(cudaEventRecord(event, stream_), "recording an event"); }
+  void release() {
+    for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
+      if (event) cudaEventDestroy(event);
+    }
+    cudaStreamDestroy(stream_);
+  }
+  static cudaMemcpyKind direction(Memory from, Memory to) {
+    if (from == Memory::host) {
+      return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+    }
+    return to == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+  }
+
+  std::shared_ptr<Backend> backend_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
+  cudaEvent_t joint_ = nullptr;  // on the streams that are followed
+  uint64_t frames_ = 0;          // that were started
+  bool is_timed_ = false;        // the one under way
+  int64_t elapsed_ = 0;          // by the last that was
+};
+
+class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {
+ public:
+  CudaBackend(int ordinal, CUcontext context) : context_(context), ordinal_(ordinal) {
+    Entry entry(*this);
+    cudaDeviceProp properties;
+    check(cudaGetDeviceProperties(&properties, ordinal), "asking for the GPU's properties");
+    description_ = "cuda:" + std::to_string(ordinal) + " " + properties.name;
+  }
+  BackendKind kind() const override { return BackendKind::cuda; }
+  std::string description() const override { return description_; }
+  int device() const override { return ordinal_; }
+  Memory memory() const override { return Memory::device; }
+  std::unique_ptr<Queue> make_queue(int priority) override {
+    Entry entry(*this);
+    return std::make_unique<CudaQueue>(shared_from_this(), priority);
+  }
+  Block allocate(size_t bytes) override {
+    return allocate<cudaFree>("GPU", bytes, [&](void** data) { return cudaMalloc(data, bytes); });
+  }
+  Block allocate_pinned(size_t bytes) override {
+    return allocate<cudaFreeHost>("pinned host", bytes, [&](void** data) {
+      return cudaHostAlloc(data, bytes, cudaHostAllocPortable);
+    });
+  }
+
+ protected:
+  // The driver keeps a stack of contexts for each thread, so entries nest and never mix.
+  void enter() override {
+    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context is gone");
+  }
+  void leave() override {
+    CUcontext popped;
+    driver().pop(&popped);
+  }
+
+ private:
+  template <cudaError_t (*release)(void*), class Allocate>
+  Block allocate(const char* kind, size_t bytes, Allocate allocate_into) {
+    may_fail(Fault::allocation);
+    Entry entry(*this);
+    void* data = nullptr;
+    const cudaError_t error = allocate_into(&data);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // not sticky: the device goes on
+      throw MemoryError("out of " + std::string(kind) + " memory: " + std::to_string(bytes) +
+                        " bytes wanted");
+    }
+    check(error, "allocating memory");
+    const auto free_block = [](void* owner, void* block) {
+      Entry owner_entry(*static_cast<CudaBackend*>(owner));
+      release(block);
+    };
+    return Block(data, bytes, free_block, this, shared_from_this());
+  }
+
+  CUcontext context_;
+  int ordinal_;
+  std::string description_;
+};
+
+}  // namespace
+
+int cuda_device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();
+  return 0;
+}
+
+void* primary_context(int ordinal) {
+  expect_device(ordinal);
+  static std::mutex mutex;
+  static std::map<int, CUcontext> retained;
+  const std::lock_guard lock(mutex);
+  CUcontext& context = retained[ordinal];
+  if (!context && driver().retain_primary(&context, ordinal) != CUDA_SUCCESS) {
+    context = nullptr;
+    throw DeviceError("cannot make a context on CUDA device " + std::to_string(ordinal));
+  }
+  return context;
+}
+
+std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* context) {
+  expect_device(ordinal);
+  if (!context) context = primary_context(ordinal);
+  return std::make_shared<CudaBackend>(ordinal, static_cast<CUcontext>(context));
+}
+
+}  // namespace regions
