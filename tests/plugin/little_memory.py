@@ -23,7 +23,7 @@ SINK = "fakesink silent=false"
 SQUARE, STEP = 24, 80  # pixels
 PATIENCE = 60  # seconds
 TURNS = 5
-OF_OTHERS = re.compile(r"GLib-ERROR|^GLib \(|failed to allocate \d+ bytes|^ORC: ERROR|"
+OF_OTHERS = re.compile(r"GLib-ERROR|^GLib \(|failed to allocate (\d+ bytes|memory)|^ORC: ERROR|"
                        r"cannot allocate memory for thread-local data", re.M)
 UNCLEAR = re.compile(rf"^ERROR: .*(std::|{os.strerror(errno.EAGAIN)})", re.M)
 SKIPPED = 77
