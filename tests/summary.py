@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Counts the cases in a meson testlog.json and prints, as the last line,
-`N passed, N failed, N skipped`, after the reasons of what was skipped and the names of what failed.
+`N passed, N failed, N skipped`, after the reasons of what was skipped, the names of what failed and the time
+that each group of tests took.
 
 A GoogleTest or unittest program counts by its cases, every other test as one. Exit status 1 if anything failed
 or nothing ran.
@@ -21,10 +22,12 @@ class Summary:
         self.passed = 0
         self.failed = []
         self.skipped = collections.defaultdict(list)  # reason -> names
+        self.seconds = collections.Counter()  # by what a test's name begins with
 
     def add_test(self, test):
         """One line of testlog.json."""
-        name = test["name"].rsplit(" / ", 1)[-1]
+        name = re.split(r" / |:", test["name"])[-1]
+        self.seconds[name.split("-")[0]] += test.get("duration", 0)
         result = test["result"]
         text = (test.get("stdout") or "") + (test.get("stderr") or "")
         cases = self.add_cases(name, text)
@@ -56,6 +59,8 @@ class Summary:
             shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
             lines.append(f"skipped: {shown}: {reason}")
         lines += [f"failed: {name}" for name in self.failed]
+        lines.append("took " + ", ".join(f"{group} {seconds:.0f} s" for group, seconds in self.seconds.most_common()
+                                         if seconds >= 1))
         skipped = sum(map(len, self.skipped.values()))
         lines.append(f"{self.passed} passed, {len(self.failed)} failed, {skipped} skipped")
         return "\n".join(lines)
