@@ -11,6 +11,10 @@ from gi.repository import GLib, Gst, GstVideo  # noqa: E402,F401  (after require
 
 Gst.init(None)
 
+# What gray pictures are: the whole range, BT.601's matrix. Decoders name no matrix of them, and videoconvert of
+# GStreamer 1.26 and later makes such pictures green.
+GRAY_COLORS = "1:4:0:0"
+
 
 def first_structure(caps):
     """A copy of the first structure of caps. The Python of GStreamer 1.26 gives a context that holds

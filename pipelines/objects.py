@@ -56,11 +56,12 @@ def description(source, fd):
     encoder = "tune=zerolatency speed-preset=ultrafast" if live else "speed-preset=veryfast"
     queue = "queue leaky=downstream max-size-buffers=8" if live else "queue"
     return (
-        f"{queue} name=decoded ! videoconvert n-threads=2 ! video/x-raw,format=I420 ! queue"
+        f"{queue} name=decoded ! capssetter name=colors ! videoconvert n-threads=2"
+        " ! capsfilter name=converted caps=video/x-raw,format=I420 ! queue"
         " ! graphcutbg output=none ! cclabel name=objects source=mask track=true output=none"
         " ! regionoverlay name=drawn style=boxes+outlines+ids"
         # An added row or column, where needed, makes the sides even.
-        " ! videobox name=evened fill=black ! videoconvert ! video/x-raw,format=I420 ! queue"
+        " ! videobox name=evened fill=black ! videoconvert ! capsfilter name=coded caps=video/x-raw,format=I420 ! queue"
         f" ! x264enc pass=qual quantizer=20 bframes=0 key-int-max=100 {encoder}"
         f" ! h264parse ! mp4mux ! fdsink sync=false fd={fd}"
     )
@@ -115,6 +116,10 @@ class Job:
     def link(self, _decoder, pad):
         caps = self.gst.first_structure(pad.get_current_caps())
         if not self.entry.is_linked() and caps.has_name("video/x-raw"):
+            if caps.get_value("format").startswith("GRAY"):
+                for name, form in (("colors", ""), ("converted", ",format=I420"), ("coded", ",format=I420")):
+                    self.pipeline.get_by_name(name).set_property("caps", self.gst.Gst.Caps.from_string(
+                        f"video/x-raw{form},colorimetry={self.gst.GRAY_COLORS}"))
             pad.link(self.entry)
 
     def expect_video(self, _decoder):

@@ -23,7 +23,7 @@ import orientation  # noqa: E402
 import sidecars  # noqa: E402
 import sound  # noqa: E402
 from files import Output  # noqa: E402
-from gstreamer import (GLib, Gst, GstVideo, error_text, first_structure, stop_at_faults,  # noqa: E402
+from gstreamer import (GRAY_COLORS, GLib, Gst, GstVideo, error_text, first_structure, stop_at_faults,  # noqa: E402
                        undecodable)
 from profiles import PROFILES, coded_format  # noqa: E402
 
@@ -74,6 +74,10 @@ class Job:
         caps = first_structure(pad.get_current_caps())
         if self.chain or not caps.has_name("video/x-raw"):
             return
+        named = ""
+        if caps.get_value("format").startswith("GRAY"):
+            caps.set_value("colorimetry", GRAY_COLORS)
+            named = f"capssetter caps=video/x-raw,colorimetry={GRAY_COLORS} ! "
         self.decoded, self.decoded_pad = caps, pad
         known, top, bottom = caps.get_fraction("framerate")
         self.frame_time = Gst.SECOND * bottom // top if known and top else self.frame_time
@@ -81,7 +85,7 @@ class Job:
         turn = orientation.turn_of(pad)
         flip = f"videoflip video-direction={turn.value_nick} ! {CONVERT} ! " if turn else ""
         self.chain = Gst.parse_bin_from_description(
-            f"queue ! {CONVERT} ! {flip}identity", True)
+            f"queue ! {named}{CONVERT} ! {flip}identity", True)
         self.add(self.chain, pad)
         self.chain.sinkpads[0].add_probe(Gst.PadProbeType.BUFFER, self.give_time)
         self.chain.srcpads[0].add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, orientation.leave_out_turn)

@@ -85,6 +85,17 @@ class Jobs(JobCase):
                 self.assertLess(picture[height + 2:].max(initial=0), 60)
                 self.assertLess(picture[:, width + 2:].max(initial=0), 60)
 
+    def test_gray_stays_gray(self):
+        """Decoders name no matrix of gray pictures; from GStreamer 1.26 on videoconvert made them green."""
+        for pixels in ("gray", "gray16le"):
+            clip = self.clip("in.mkv", f"nullsrc=size=64x48:rate=25:duration=0.12,format={pixels},geq=lum="
+                             f"{60 if pixels == 'gray' else 60 * 257}", "-c:v", "ffv1")
+            for profile in ("mp4", "mkv", "webm", "lossless"):
+                with self.subTest(f"{pixels} {profile}"):
+                    self.job(clip, profile=profile)
+                    frames = media.frames(self.video(), "rgb24").astype(int)
+                    self.assertLess(abs(frames - 60).max(), 3)
+
     def test_labels_as_a_video(self):
         """A filter's gray pictures have no colours of the input."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1", "-pix_fmt", "yuv420p", "-colorspace", "bt709", "-color_range",
