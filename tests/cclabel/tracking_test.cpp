@@ -45,14 +45,22 @@ Scene crossing() {
   return scene;
 }
 
-std::vector<TrackedFrame> run(const Scene& scene, const CcLabelParams& params, int slots = 1,
-                              int threads = 2, Size size = kSize, uint32_t capacity = 4096) {
+std::vector<Picture> painted(const Scene& scene, Size size = kSize) {
   std::vector<Picture> pictures;
   for (const auto& discs : scene) pictures.push_back(paint_discs(size, discs));
+  return pictures;
+}
+
+std::vector<ConstFrame> frames_of(const std::vector<Picture>& pictures) {
   std::vector<ConstFrame> frames;
   for (const Picture& picture : pictures) frames.push_back(picture.frame());
-  TrackedRun run = on_cpu(PixelFormat::rgb, size, slots, threads, capacity);
-  return run.run(frames, params);
+  return frames;
+}
+
+std::vector<TrackedFrame> run(const Scene& scene, const CcLabelParams& params, int slots = 1,
+                              int threads = 2, Size size = kSize, uint32_t capacity = 4096) {
+  const std::vector<Picture> pictures = painted(scene, size);
+  return on_cpu(PixelFormat::rgb, size, slots, threads, capacity).run(frames_of(pictures), params);
 }
 
 // The track of the region whose centre is the disc's; 0 if there is none.
@@ -186,11 +194,8 @@ TEST(Tracking, WithoutMemoryLostIsGone) {
 }
 
 TEST(Tracking, ResetForgets) {
-  const Scene scene = crowd_scene(kSize, 10, 6, 7);
-  std::vector<Picture> pictures;
-  for (const auto& discs : scene) pictures.push_back(paint_discs(kSize, discs));
-  std::vector<ConstFrame> frames;
-  for (const Picture& picture : pictures) frames.push_back(picture.frame());
+  const std::vector<Picture> pictures = painted(crowd_scene(kSize, 10, 6, 7));
+  const std::vector<ConstFrame> frames = frames_of(pictures);
   TrackedRun run = on_cpu(PixelFormat::rgb, kSize, 2);
   const auto first = run.run(frames, tracked());
   const auto second = run.run(frames, tracked());
@@ -210,11 +215,8 @@ std::vector<TrackedFrame> behind(uint32_t last_id, std::vector<TrackedFrame> fra
 }
 
 TEST(Tracking, AnotherSceneForgetsAndIdsGoOn) {
-  const Scene scene = crowd_scene(kSize, 10, 6, 7);
-  std::vector<Picture> pictures;
-  for (const auto& discs : scene) pictures.push_back(paint_discs(kSize, discs));
-  std::vector<ConstFrame> frames;
-  for (const Picture& picture : pictures) frames.push_back(picture.frame());
+  const std::vector<Picture> pictures = painted(crowd_scene(kSize, 10, 6, 7));
+  const std::vector<ConstFrame> frames = frames_of(pictures);
   TrackedRun run = on_cpu(PixelFormat::rgb, kSize, 2);
   const auto first = run.run(frames, tracked());
   const uint32_t last = first.back().report.last_id;
@@ -247,13 +249,11 @@ TEST(Tracking, NoiseKeepsTheBooks) {
       const int grain = 1 + t % 5;
       pictures.push_back(make_picture("rand_g" + std::to_string(grain) + "_d40", {200, 120}));
     }
-    std::vector<ConstFrame> frames;
-    for (const Picture& picture : pictures) frames.push_back(picture.frame());
     TrackedRun run = on_cpu(PixelFormat::gray8, {200, 120}, 2, 2, capacity);
     CcLabelParams params = tracked();
     params.track_memory = 2;
     uint64_t alive = 0;
-    for (const TrackedFrame& frame : run.run(frames, params)) {
+    for (const TrackedFrame& frame : run.run(frames_of(pictures), params)) {
       std::map<uint32_t, int> uses;
       uint32_t fresh = 0;
       for (const Region& region : frame.regions) {

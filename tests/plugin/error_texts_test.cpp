@@ -4,14 +4,11 @@
 
 #include "tests/plugin/counted_memory.hpp"
 #include "tests/plugin/moving_square.hpp"
+#include "tests/plugin/region_structures.hpp"
 #include "tests/plugin/told.hpp"
 
 namespace regions::test {
 namespace {
-
-struct Box {
-  int x, y, width, height;
-};
 
 // Metadata of one region, of a picture of that size, with a label map.
 GstBuffer* frame_with(const Box& box, int width = kWidth, int height = kHeight) {
@@ -24,15 +21,7 @@ GstBuffer* frame_with(const Box& box, int width = kWidth, int height = kHeight) 
                     "labels-width", G_TYPE_INT, kWidth, "labels-height", G_TYPE_INT, kHeight,
                     nullptr);
   gst_buffer_unref(labels);
-  GstStructure* region = gst_structure_new("region", "id", G_TYPE_UINT, 7u, "x", G_TYPE_INT, box.x,
-                                           "y", G_TYPE_INT, box.y, "width", G_TYPE_INT, box.width,
-                                           "height", G_TYPE_INT, box.height, nullptr);
-  GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
-  g_value_init(&array, GST_TYPE_ARRAY);
-  g_value_init(&item, GST_TYPE_STRUCTURE);
-  g_value_take_boxed(&item, region);
-  gst_value_array_append_and_take_value(&array, &item);
-  gst_structure_take_value(s, "regions", &array);
+  set_regions(s, {box_structure(box, 7u)});
   return frame;
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tests/plugin/harness.hpp"
+#include "tests/plugin/region_structures.hpp"
 
 namespace regions::test {
 
@@ -57,15 +57,11 @@ inline BufferPtr picture(const std::vector<MovedRegion>& regions, int width = kW
                     G_TYPE_STRING, "U32_LE", "runs-truncated", G_TYPE_BOOLEAN, TRUE, nullptr);
   for (const char* name : {"labels", "runs", "adjacency"}) set_buffer(s, name);
   if (layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, layers, nullptr);
-  GValue array = G_VALUE_INIT;
-  g_value_init(&array, GST_TYPE_ARRAY);
-  for (size_t i = 0; i < regions.size(); ++i) {
-    GValue item = G_VALUE_INIT;
-    g_value_init(&item, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&item, structure_of(regions[i], static_cast<guint>(i + 1)));
-    gst_value_array_append_and_take_value(&array, &item);
+  std::vector<GstStructure*> structures;
+  for (const MovedRegion& region : regions) {
+    structures.push_back(structure_of(region, static_cast<guint>(structures.size() + 1)));
   }
-  gst_structure_take_value(s, "regions", &array);
+  set_regions(s, structures);
   return buffer;
 }
 

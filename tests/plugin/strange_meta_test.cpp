@@ -2,16 +2,12 @@
 // rows begin anywhere.
 #include <algorithm>
 
-#include "tests/plugin/harness.hpp"
+#include "tests/plugin/region_structures.hpp"
 
 namespace regions::test {
 namespace {
 
 constexpr int kWidth = 64, kHeight = 48;
-
-struct Box {
-  int x, y, width, height;
-};
 
 // A frame of value 20 with metadata that tells of one region in a picture of `from` pixels, and of
 // these labels unless that is null.
@@ -20,15 +16,7 @@ GstBuffer* frame_that_tells(const Box& box, int width = kWidth, int height = kHe
   GstBuffer* buffer = Harness::buffer(std::vector<uint8_t>(kWidth * kHeight, 20));
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, "regions"));
   gst_structure_set(s, "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, nullptr);
-  GstStructure* region = gst_structure_new("region", "id", G_TYPE_UINT, 1u, "x", G_TYPE_INT, box.x,
-                                           "y", G_TYPE_INT, box.y, "width", G_TYPE_INT, box.width,
-                                           "height", G_TYPE_INT, box.height, nullptr);
-  GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
-  g_value_init(&array, GST_TYPE_ARRAY);
-  g_value_init(&item, GST_TYPE_STRUCTURE);
-  g_value_take_boxed(&item, region);
-  gst_value_array_append_and_take_value(&array, &item);
-  gst_structure_take_value(s, "regions", &array);
+  set_regions(s, {box_structure(box, 1u)});
   if (labels) {
     gst_structure_set(s, "labels", GST_TYPE_BUFFER, labels, "labels-format", G_TYPE_STRING,
                       "U32_LE", nullptr);
