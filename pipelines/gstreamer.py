@@ -11,16 +11,21 @@ from gi.repository import GLib, Gst, GstVideo  # noqa: E402,F401  (after require
 
 Gst.init(None)
 
-# What gray pictures are: the whole range, BT.601's matrix. Decoders name no matrix of them, and videoconvert of
-# GStreamer 1.26 and later makes such pictures green.
-GRAY_COLORS = "1:4:0:0"
-
 
 def first_structure(caps):
     """A copy of the first structure of caps. The Python of GStreamer 1.26 gives a context that holds
     it, which has no such methods; that of 1.22 and 1.28 gives the copy."""
     found = caps.get_structure(0)
     return found.__enter__().copy() if hasattr(found, "__enter__") else found
+
+
+def colors_of_gray(structure):
+    """The colorimetry of gray pictures whose decoder names no matrix, which videoconvert of GStreamer 1.26 and
+    later makes green: BT.601's, and the whole range unless told otherwise. None for other pictures."""
+    told = (structure.get_string("colorimetry") or "0:0:0:0").split(":")
+    if not structure.get_value("format").startswith("GRAY") or told[1:2] != ["0"]:
+        return None
+    return "2:4:0:0" if told[0] == "2" else "1:4:0:0"
 
 
 def stop_at_faults(stop):

@@ -116,10 +116,10 @@ class Job:
     def link(self, _decoder, pad):
         caps = self.gst.first_structure(pad.get_current_caps())
         if not self.entry.is_linked() and caps.has_name("video/x-raw"):
-            if caps.get_value("format").startswith("GRAY"):
+            if colors := self.gst.colors_of_gray(caps):
                 for name, form in (("colors", ""), ("converted", ",format=I420"), ("coded", ",format=I420")):
                     self.pipeline.get_by_name(name).set_property("caps", self.gst.Gst.Caps.from_string(
-                        f"video/x-raw{form},colorimetry={self.gst.GRAY_COLORS}"))
+                        f"video/x-raw{form},colorimetry={colors}"))
             pad.link(self.entry)
 
     def expect_video(self, _decoder):

@@ -23,8 +23,8 @@ import orientation  # noqa: E402
 import sidecars  # noqa: E402
 import sound  # noqa: E402
 from files import Output  # noqa: E402
-from gstreamer import (GRAY_COLORS, GLib, Gst, GstVideo, error_text, first_structure, stop_at_faults,  # noqa: E402
-                       undecodable)
+from gstreamer import (GLib, Gst, GstVideo, colors_of_gray, error_text, first_structure,  # noqa: E402
+                       stop_at_faults, undecodable)
 from profiles import PROFILES, coded_format  # noqa: E402
 
 # decodebin may lose the error of a file that is cut off (seen with GStreamer 1.22), and then waits.
@@ -75,9 +75,9 @@ class Job:
         if self.chain or not caps.has_name("video/x-raw"):
             return
         named = ""
-        if caps.get_value("format").startswith("GRAY"):
-            caps.set_value("colorimetry", GRAY_COLORS)
-            named = f"capssetter caps=video/x-raw,colorimetry={GRAY_COLORS} ! "
+        if colors := colors_of_gray(caps):
+            caps.set_value("colorimetry", colors)
+            named = f"capssetter caps=video/x-raw,colorimetry={colors} ! "
         self.decoded, self.decoded_pad = caps, pad
         known, top, bottom = caps.get_fraction("framerate")
         self.frame_time = Gst.SECOND * bottom // top if known and top else self.frame_time

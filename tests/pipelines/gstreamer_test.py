@@ -25,6 +25,15 @@ def buffers(line):
 SOURCE = "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=GRAY8,width=64,height=48"
 
 
+class Gray(inside.Case):
+    def test_what_is_told_of_gray_pictures_stays(self):
+        for told, colors in (("format=GRAY8", "1:4:0:0"), ("format=GRAY16_LE,colorimetry=1:0:0:0", "1:4:0:0"),
+                             ("format=GRAY8,colorimetry=2:0:0:0", "2:4:0:0"), ("format=GRAY8,colorimetry=2:3:5:1", None),
+                             ("format=GRAY8,colorimetry=bt709", None), ("format=I420,colorimetry=1:0:0:0", None)):
+            structure = gstreamer.first_structure(Gst.Caps.from_string(f"video/x-raw,{told}"))
+            self.assertEqual(gstreamer.colors_of_gray(structure), colors, told)
+
+
 class Metadata(inside.Case):
     def test_a_table_of_regions(self):
         buffer, = buffers(SOURCE + " ! cclabel output=none attach-runs=true attach-labels=always")
