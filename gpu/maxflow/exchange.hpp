@@ -111,7 +111,7 @@ __device__ bool tell_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned
   unsigned all = 0;
   const auto move = [&](int direction, int word, int x, int y) {
     uint16_t& flow =
-        tile.room[opposite(direction)][cell(x + step_x(direction), y + step_y(direction))];
+        tile.residual[opposite(direction)][cell(x + step_x(direction), y + step_y(direction))];
     __stcg(flow_box<kNeighbours>(boxes, turn, index, direction) + word, flow);
     all |= flow;
     flow = 0;
@@ -191,7 +191,7 @@ __device__ bool take_flows(Tile<kNeighbours>& tile, const Inflow<kNeighbours>& f
   }
   if (!__any_sync(~0u, all != 0)) return false;
   const auto take = [&](int direction, int at, int amount) {
-    tile.room[opposite(direction)][at] += amount;
+    tile.residual[opposite(direction)][at] += amount;
     tile.excess[at] += amount;
   };
 #pragma unroll

@@ -63,7 +63,7 @@ class Plain {
     return problem_.kept + static_cast<size_t>(k) * size_.area() + at(x, y);
   }
   // Residual capacity from (x, y) towards d.
-  __device__ long long room(int d, int x, int y) const {
+  __device__ long long residual(int d, int x, int y) const {
     const int k = d / 2;
     if (d % 2) {
       x += step_x(d);
@@ -154,7 +154,7 @@ class Plain {
         }
         unsigned* height = &arrays_.height[at(x, y)];
         unsigned now = __ldcg(height);
-        if (behind != kFar && behind + 1 < now && room(opposite(d), x, y) > 0) {
+        if (behind != kFar && behind + 1 < now && residual(opposite(d), x, y) > 0) {
           now = behind + 1;
           atomicMin(height, now);  // the least wins, in whatever order
           changed = true;
@@ -203,7 +203,7 @@ class Plain {
   __device__ void lift_pixel(int x, int y) const {
     unsigned lowest = kFar;
     for (int d = 0; d < 2 * links(); ++d) {
-      if (room(d, x, y) == 0) continue;
+      if (residual(d, x, y) == 0) continue;
       lowest = min(lowest, __ldcg(&arrays_.height[at(x + step_x(d), y + step_y(d))]));
     }
     __stcg(&arrays_.height[at(x, y)], lowest == kFar ? kFar : lowest + 1);
@@ -233,11 +233,11 @@ class Plain {
 
   __device__ void push(int d, int x, int y) const {
     long long* from = &arrays_.excess[at(x, y)];
-    const long long excess = __ldcg(from), space = room(d, x, y);
-    if (excess <= 0 || space <= 0) return;
+    const long long excess = __ldcg(from), capacity = residual(d, x, y);
+    if (excess <= 0 || capacity <= 0) return;
     const int to_x = x + step_x(d), to_y = y + step_y(d);
     if (__ldcg(&arrays_.height[at(x, y)]) != __ldcg(&arrays_.height[at(to_x, to_y)]) + 1) return;
-    const long long amount = min(excess, space);
+    const long long amount = min(excess, capacity);
     using Sum = unsigned long long;
     // Neighbouring lines add to the same pixels: sums of integers, so order does not matter.
     atomicAdd(reinterpret_cast<Sum*>(from), static_cast<Sum>(-amount));

@@ -1,18 +1,10 @@
-// What the kernels of a minimum cut share: the frame's graph, how far the solution is, and the
-// eight directions of the grid.
+// What the kernels of a minimum cut share: the frame's graph, and how far the solution is.
 #pragma once
 
+#include "core/maxflow/directions.hpp"
 #include "core/maxflow/maxflow.hpp"
 
 namespace regions::maxflow {
-
-// Directions come in opposite pairs, d and d ^ 1: E W, S N, SE NW, SW NE. The even one of a pair is
-// the way a link is stored; link d / 2 belongs to the pixel from which direction d leaves.
-REGIONS_HD constexpr int opposite(int d) { return d ^ 1; }
-REGIONS_HD constexpr int step_x(int d) {
-  return d == 0 || d == 4 || d == 7 ? 1 : d == 2 || d == 3 ? 0 : -1;
-}
-REGIONS_HD constexpr int step_y(int d) { return d < 2 ? 0 : d == 2 || d == 4 || d == 6 ? 1 : -1; }
 
 // Where a frame stands, on the device. Zero when its work begins.
 struct Progress {

@@ -12,10 +12,10 @@ namespace regions::maxflow {
 template <int kNeighbours>
 constexpr int kStretch = kNeighbours == 4 ? 8 : 4;
 
-// What the pixel gives along an arc: no more than it has, no more than there is room, never less
-// than zero.
-__device__ inline int given(int had, int came, int room) {
-  return __viaddmin_s32_relu(had, came, room);
+// What the pixel gives along an arc: no more than it has, no more than the arc's residual capacity,
+// never less than zero.
+__device__ inline int given(int had, int came, int residual) {
+  return __viaddmin_s32_relu(had, came, residual);
 }
 
 // Goldberg & Tarjan's relabel of every active pixel. Down the column a pixel sees the new height of
@@ -44,14 +44,14 @@ __device__ void lift(Tile<kNeighbours>& tile, Lane lane) {
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
       const int at = start + i * kTilePitch;
-      lowest[i] = tile.room[2][at] ? height[i + 1] : kUnreachable;
+      lowest[i] = tile.residual[kDown][at] ? height[i + 1] : kUnreachable;
 #pragma unroll
       for (int d = 0; d < kNeighbours; ++d) {
-        if (d == 2 || d == 3) continue;
+        if (is_vertical(d)) continue;
         const int beside = tile.height[at + cell_step(d)];
-        if (tile.room[d][at]) lowest[i] = min(lowest[i], beside);
+        if (tile.residual[d][at]) lowest[i] = min(lowest[i], beside);
       }
-      up[i] = tile.room[3][at] ? 0 : kUnreachable;
+      up[i] = tile.residual[kUp][at] ? 0 : kUnreachable;
     }
     __syncwarp();  // neighbours' heights are read before any is lifted
 #pragma unroll
@@ -67,12 +67,12 @@ __device__ void lift(Tile<kNeighbours>& tile, Lane lane) {
 }
 
 // Waves along one direction: towards the next row, or the next column in both halves of a row. The
-// flow that goes over the end lies in room[opposite(kDirection)] there, and is returned.
+// flow that goes over the end lies in residual[opposite(kDirection)] there, and is returned.
 template <int kNeighbours, int kDirection>
 __device__ int push_line(Tile<kNeighbours>& tile, int start) {
   constexpr int kLength = kStretch<kNeighbours>, kStep = cell_step(kDirection);
-  uint16_t* const ahead = tile.room[kDirection];
-  uint16_t* const back = tile.room[opposite(kDirection)];
+  uint16_t* const ahead = tile.residual[kDirection];
+  uint16_t* const back = tile.residual[opposite(kDirection)];
   int over = 0;
 #pragma unroll 1
   for (int done = 0; done < 16; done += kLength, start += kLength * kStep) {
@@ -86,10 +86,10 @@ __device__ int push_line(Tile<kNeighbours>& tile, int start) {
     }
     if (!__any_sync(~0u, active)) continue;
     height[kLength] = tile.height[start + kLength * kStep];
-    int room[kLength], returns[kLength];
+    int residual[kLength], returns[kLength];
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
-      room[i] = ahead[start + i * kStep];
+      residual[i] = ahead[start + i * kStep];
       returns[i] = back[start + i * kStep];
     }
     int flow = 0;
@@ -97,15 +97,15 @@ __device__ int push_line(Tile<kNeighbours>& tile, int start) {
     for (int i = 0; i < kLength; ++i) {
       const bool downhill = height[i] < kUnreachable && height[i] == height[i + 1] + 1;
       const int came = flow;
-      flow = given(excess[i], came, downhill ? room[i] : 0);
+      flow = given(excess[i], came, downhill ? residual[i] : 0);
       excess[i] += came - flow;
       returns[i] += came;
-      room[i] -= flow;
+      residual[i] -= flow;
     }
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
       tile.excess[start + i * kStep] = static_cast<int16_t>(excess[i]);
-      ahead[start + i * kStep] = static_cast<uint16_t>(room[i]);
+      ahead[start + i * kStep] = static_cast<uint16_t>(residual[i]);
       back[start + i * kStep] = static_cast<uint16_t>(returns[i]);
     }
     const int next = start + kLength * kStep;
@@ -125,7 +125,7 @@ __device__ void push_columns(Tile<kNeighbours>& tile, Lane lane) {
   constexpr bool kDownwards = step_y(kDirection) > 0;
   const int over =
       push_line<kNeighbours, kDirection>(tile, cell(lane.index, kDownwards ? 0 : kTileHeight - 1));
-  tile.room[opposite(kDirection)][cell(lane.index, kDownwards ? kTileHeight : -1)] += over;
+  tile.residual[opposite(kDirection)][cell(lane.index, kDownwards ? kTileHeight : -1)] += over;
 }
 
 // Waves in all half rows. What a half gives to the other one waits there for the next round.
@@ -136,7 +136,7 @@ __device__ void push_rows(Tile<kNeighbours>& tile, Lane lane) {
       tile, cell(lane.half * 16 + (kRightwards ? 0 : 15), lane.row));
   __syncwarp();  // the other half has written its first column
   const int next = cell(lane.half * 16 + (kRightwards ? 16 : -1), lane.row);
-  tile.room[opposite(kDirection)][next] += over;
+  tile.residual[opposite(kDirection)][next] += over;
   if ((lane.half == 0) == kRightwards) tile.excess[next] += over;
   __syncwarp();  // all is in place for the next wave
 }
@@ -146,7 +146,8 @@ template <bool kDownwards>
 __device__ void push_fan(Tile<8>& tile, Lane lane) {
   constexpr int kStep = kDownwards ? kTilePitch : -kTilePitch;
   // Straight, to the right, to the left.
-  constexpr int kAhead[] = {kDownwards ? 2 : 3, kDownwards ? 4 : 7, kDownwards ? 6 : 5};
+  constexpr int kAhead[] = {kDownwards ? kDown : kUp, kDownwards ? kDownRight : kUpRight,
+                            kDownwards ? kDownLeft : kUpLeft};
   constexpr int kShift[] = {0, 1, -1};
   constexpr int kLength = kStretch<8>;
   int start = cell(lane.index, kDownwards ? 0 : kTileHeight - 1);
@@ -161,14 +162,14 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
       active |= is_active(excess[i], height[i]);
     }
     if (!__any_sync(~0u, active)) continue;
-    int room[3][kLength];  // where the way is downhill, else 0
+    int residual[3][kLength];  // where the way is downhill, else 0
 #pragma unroll
     for (int a = 0; a < 3; ++a) {
 #pragma unroll
       for (int i = 0; i < kLength; ++i) {
         const int at = start + i * kStep, next = tile.height[at + kStep + kShift[a]];
-        const int space = tile.room[kAhead[a]][at];
-        room[a][i] = height[i] < kUnreachable && height[i] == next + 1 ? space : 0;
+        const bool is_downhill = height[i] < kUnreachable && height[i] == next + 1;
+        residual[a][i] = is_downhill ? tile.residual[kAhead[a]][at] : 0;
       }
     }
     int came[3] = {0, 0, 0};
@@ -178,24 +179,24 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
       int left = excess[i] + came[0] + came[1] + came[2], flow[3];
 #pragma unroll
       for (int a = 0; a < 3; ++a) {
-        flow[a] = given(left, 0, room[a][i]);
+        flow[a] = given(left, 0, residual[a][i]);
         left -= flow[a];
-        tile.room[kAhead[a]][at] -= flow[a];
-        if (i > 0) tile.room[opposite(kAhead[a])][at] += came[a];
+        tile.residual[kAhead[a]][at] -= flow[a];
+        if (i > 0) tile.residual[opposite(kAhead[a])][at] += came[a];
       }
       tile.excess[at] = static_cast<int16_t>(left);
       came[0] = flow[0];
       came[1] = __shfl_up_sync(~0u, flow[1], 1);
       came[2] = __shfl_down_sync(~0u, flow[2], 1);
       // Over the tile's sides: into the ring.
-      if (lane.index == 31) tile.room[opposite(kAhead[1])][at + kStep + 1] += flow[1];
-      if (lane.index == 0) tile.room[opposite(kAhead[2])][at + kStep - 1] += flow[2];
+      if (lane.index == 31) tile.residual[opposite(kAhead[1])][at + kStep + 1] += flow[1];
+      if (lane.index == 0) tile.residual[opposite(kAhead[2])][at + kStep - 1] += flow[2];
       if (lane.index == 0) came[1] = 0;
       if (lane.index == 31) came[2] = 0;
     }
     const int next = start + kLength * kStep;
 #pragma unroll
-    for (int a = 0; a < 3; ++a) tile.room[opposite(kAhead[a])][next] += came[a];
+    for (int a = 0; a < 3; ++a) tile.residual[opposite(kAhead[a])][next] += came[a];
     if (done + kLength < kTileHeight) tile.excess[next] += came[0] + came[1] + came[2];
   }
   __syncwarp();  // all is in place for the next wave

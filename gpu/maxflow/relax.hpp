@@ -20,18 +20,19 @@ struct Arcs {
 
 template <int kNeighbours>
 __device__ Arcs<kNeighbours> residual_arcs(const Tile<kNeighbours>& tile, Lane lane) {
-  constexpr int kUp[] = {3, 5, 7}, kDown[] = {2, 6, 4};
+  constexpr int kUpwards[] = {kUp, kUpLeft, kUpRight};
+  constexpr int kDownwards[] = {kDown, kDownLeft, kDownRight};
   Arcs<kNeighbours> arcs{};
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
     const int in_column = cell(lane.index, i), in_row = cell(lane.half * 16 + i, lane.row);
 #pragma unroll
     for (int a = 0; a < (kNeighbours == 4 ? 1 : 3); ++a) {
-      if (tile.room[kUp[a]][in_column]) arcs.columns[a] |= 1u << i;
-      if (tile.room[kDown[a]][in_column]) arcs.columns[a] |= 1u << (i + 16);
+      if (tile.residual[kUpwards[a]][in_column]) arcs.columns[a] |= 1u << i;
+      if (tile.residual[kDownwards[a]][in_column]) arcs.columns[a] |= 1u << (i + 16);
     }
-    if (tile.room[1][in_row]) arcs.rows |= 1u << i;
-    if (tile.room[0][in_row]) arcs.rows |= 1u << (i + 16);
+    if (tile.residual[kLeft][in_row]) arcs.rows |= 1u << i;
+    if (tile.residual[kRight][in_row]) arcs.rows |= 1u << (i + 16);
   }
   return arcs;
 }

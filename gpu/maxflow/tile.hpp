@@ -16,12 +16,12 @@ constexpr int kUnreachable = 0xffff;
 constexpr int kHighest = kUnreachable - 1;
 
 // Every plane has a ring of one cell. In `height` it holds the neighbours' heights; in
-// room[opposite(d)] the flow pushed out along d, until the neighbours have it.
+// residual[opposite(d)] the flow pushed out along d, until the neighbours have it.
 template <int kNeighbours>
 struct alignas(16) Tile {
   uint16_t height[kTileCells];
   int16_t excess[kTileCells];  // what came minus what went; below zero: the sink takes more
-  uint16_t room[kNeighbours][kTileCells];  // residual capacity towards each direction
+  uint16_t residual[kNeighbours][kTileCells];  // residual capacity towards each direction
 };
 
 // Cell of pixel (x, y) of the tile; -1 and the width or height are the ring.
@@ -44,7 +44,7 @@ __device__ inline bool is_active(int excess, int height) {
 }
 
 // Whether the pixel's numbers stay within 16 bits whatever flows: |excess| never exceeds the sum
-// of all capacities at the pixel, room never twice a link's.
+// of all capacities at the pixel, a residual capacity never twice a link's.
 template <int kNeighbours>
 __device__ bool load_pixel(Tile<kNeighbours>& tile, const Problem& problem, int x, int y, int at) {
   const GridGraph& graph = problem.graph;
@@ -69,7 +69,7 @@ __device__ bool load_pixel(Tile<kNeighbours>& tile, const Problem& problem, int 
     }
     excess -= flow;
     sum += c;
-    tile.room[d][at] =
+    tile.residual[d][at] =
         static_cast<uint16_t>(static_cast<unsigned>(c) - static_cast<unsigned>(flow));
   }
   tile.excess[at] = static_cast<int16_t>(excess);
@@ -84,7 +84,7 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
   for (int at = lane.index; at < kTileCells; at += 32) {
     tile.height[at] = kUnreachable;
     tile.excess[at] = 0;
-    for (int d = 0; d < kNeighbours; ++d) tile.room[d][at] = 0;
+    for (int d = 0; d < kNeighbours; ++d) tile.residual[d][at] = 0;
   }
   __syncwarp();  // the ring is clear; the inside is written again, by other lanes
   bool fits = true;
@@ -124,7 +124,7 @@ __device__ Sums store_tile(const Tile<kNeighbours>& tile, const Problem& problem
 #pragma unroll
     for (int k = 0; k < kNeighbours / 2; ++k) {
       problem.kept[(k * static_cast<size_t>(size.height) + y) * size.width + x] =
-          capacity(problem.graph, k, x, y) - tile.room[2 * k][at];
+          capacity(problem.graph, k, x, y) - tile.residual[2 * k][at];
     }
   }
   return sums;
