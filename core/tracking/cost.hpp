@@ -136,15 +136,15 @@ REGIONS_HD inline Track whole(const Track& track) {
 #endif
 }
 
-inline constexpr uint32_t kNobody = UINT32_MAX;
+inline constexpr uint32_t kNoMatch = UINT32_MAX;
 
 // Keys of pairs, whose maximum has the most pixels, then the lowest place, of which there are fewer
 // than 2^31. They remember whether the pair looks alike.
 REGIONS_HD inline uint64_t key_of(uint32_t pixels, uint32_t place, bool is_alike) {
-  return uint64_t{pixels} << 32 | (kNobody - 2 * place - (is_alike ? 0 : 1));
+  return uint64_t{pixels} << 32 | (kNoMatch - 2 * place - (is_alike ? 0 : 1));
 }
 REGIONS_HD inline uint32_t place_in(uint64_t key) {
-  return key ? (kNobody - static_cast<uint32_t>(key)) / 2 : kNobody;
+  return key ? (kNoMatch - static_cast<uint32_t>(key)) / 2 : kNoMatch;
 }
 REGIONS_HD inline bool is_alike_in(uint64_t key) { return key % 2 != 0; }
 

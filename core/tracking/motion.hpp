@@ -110,7 +110,7 @@ class MotionMatch {
         });
     return team_.count(columns, [&](uint32_t column) {
       const auto row = static_cast<uint32_t>(m_.best_of_column[column]);
-      if (row == kNobody || static_cast<uint32_t>(m_.best_of_row[row]) != column) return false;
+      if (row == kNoMatch || static_cast<uint32_t>(m_.best_of_row[row]) != column) return false;
       t_.join(m_.row[row], m_.column[column]);
       m_.row_spot[row].area = m_.column_spot[column].area = 0;
       return true;

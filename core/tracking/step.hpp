@@ -50,7 +50,7 @@ class TrackStep {
     }
     team_.for_each(count_ + (overflowed ? 0 : used), [&](uint32_t i) {
       // One way for both, as it is the way to the code that takes time.
-      uint32_t a = kNobody, b = i, pixels = 0;
+      uint32_t a = kNoMatch, b = i, pixels = 0;
       if (i >= count_) {
         const uint32_t slot = pairs.used[i - count_], key = pairs.key[slot];
         a = (key >> 16) - 1;
@@ -60,9 +60,9 @@ class TrackStep {
         if (a >= t_.visible || b >= count_) return;
       }
       Track old;
-      if (a != kNobody) old = whole(t_.before[a]);
+      if (a != kNoMatch) old = whole(t_.before[a]);
       const Track now = sight_of(regions_[b], rules_);
-      if (a == kNobody) {
+      if (a == kNoMatch) {
         t_.now[b] = now;
       } else {
         weigh(a, old, b, now, pixels);
@@ -156,7 +156,7 @@ class TrackStep {
       if (i >= count_) return;
       const uint32_t a = place_in(m_.best_of_region[i]);
       m_.origin[i] = a + 1;
-      if (a != kNobody) team_.add(m_.claims + a, 1);
+      if (a != kNoMatch) team_.add(m_.claims + a, 1);
     });
   }
 

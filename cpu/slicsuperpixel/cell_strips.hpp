@@ -234,7 +234,7 @@ REGIONS_INLINE void sum_cells_by(const CellInput& input, int row, const CellSumR
             for (int v = 0; v < cells_of.rows(); ++v) {
               Numbers pixel[3];
               read_cells<kLanes>(cells_of, begin + cell, u, v, pixel);
-              const Numbers places = strip.places(v, pixel) | (beyond & kNobody);
+              const Numbers places = strip.places(v, pixel) | (beyond & kNoCandidate);
               sums.add(places, pixel, u, v);
               strip.note(places);
             }

@@ -9,7 +9,7 @@
 
 namespace regions {
 
-inline constexpr int kNobody = 15;  // place of a pixel beyond the picture
+inline constexpr int kNoCandidate = 15;  // place of a pixel beyond the picture
 
 // What column u of patch `patch` has scored before its first row. Lanes are columns of one cell
 // from u on, or, of small cells, the same column of cells side by side.
@@ -116,7 +116,7 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
             Numbers pixel[3];
             read_pixels<kLanes>(input.colors, column * grid.width + u, row * grid.height + top + v,
                                 pixel);
-            const Numbers places = strip.places(v, pixel) | (beyond & kNobody);
+            const Numbers places = strip.places(v, pixel) | (beyond & kNoCandidate);
             strip_sums.add(places, pixel, v);
             strip.note(places);
           }

@@ -7,7 +7,7 @@
 namespace regions::slic {
 namespace {
 
-constexpr int kNobody = 15;  // place of a pixel that takes no part
+constexpr int kNoCandidate = 15;  // place of a pixel that takes no part
 constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);
 
 template <class T>
@@ -153,7 +153,7 @@ __global__ __launch_bounds__(T::threads) void iterate_kernel(Clusters clusters, 
     for (int i = 0; i < kPixels; ++i) {
       const int lane_row = static_cast<int>(threadIdx.x % 32) / T::lanes;
       const int row = (i * T::rows_at_once + lane_row) * rows.step + rows.phase;
-      choice[i] = {kNobody, 0};
+      choice[i] = {kNoCandidate, 0};
       color[i] = 0;
       if (!strip.inside || row >= T::rows || row >= strip.end) continue;
       color[i] = clusters.colors(strip.x, strip.y + row);

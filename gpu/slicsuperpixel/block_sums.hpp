@@ -6,7 +6,7 @@
 namespace regions::slic {
 
 inline constexpr int kSumWords = sizeof(ClusterSums) / sizeof(uint32_t);
-inline constexpr int kNobody = kCandidates;  // counter of pixels that take no part
+inline constexpr int kNoCandidate = kCandidates;  // counter of pixels that take no part
 
 // Sums that an iteration reads, adds to and clears.
 struct Turn {

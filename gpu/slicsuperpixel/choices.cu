@@ -91,6 +91,67 @@ __device__ void consider(const Joining& joining, const Known& own, const Known& 
   }
 }
 
+// Fetches the components of a thread's segment. Rows are as long as whole tiles.
+__device__ void fetch_segment(Neighbourhood& s, const Pieces& pieces, const TileOfBlock& tile,
+                              int x, int y) {
+  const auto* const from = reinterpret_cast<const uint4*>(
+      pieces.component + pieces.pixel_at(tile.left + x, tile.top + y));
+  auto* const to = reinterpret_cast<uint4*>(&s.component[y][x]);
+#pragma unroll
+  for (int j = 0; j < kSegment / 8; ++j) to[j] = from[j];
+}
+
+// Which pixels of a segment are of small pieces.
+__device__ uint32_t small_pixels(const Neighbourhood& s, const Contacts& contacts, int x, int y) {
+  uint32_t small = 0;
+  for (uint32_t starts = contacts.starts; starts != 0; starts &= starts - 1) {
+    const int bit = __ffs(static_cast<int>(starts)) - 1;
+    const uint32_t from_here = 0xffffu << bit & 0xffffu;
+    small = s.is_small(s.component[y][x + bit]) ? small | from_here : small & ~from_here;
+  }
+  return small;
+}
+
+// Lists those contacts of a segment that have a small piece on a side. The small pixels of all
+// segments are known.
+__device__ void list_contacts(Neighbourhood& s, const Contacts& contacts, uint32_t small, int x,
+                              int y) {
+  const uint32_t next = x + kSegment < T::width ? s.small[y][x / kSegment + 1] : 0;
+  const uint32_t under = y + 1 < T::rows ? s.small[y + 1][x / kSegment] : 0;
+  const uint32_t to_right = (small | small >> 1 | next << (kSegment - 1)) & 0xffff;
+  s.list(contacts.bits & (to_right | (small | under) << 16), y * T::width + x);
+}
+
+// A thread's contact across the tile's edge.
+struct EdgeContact {
+  bool considered;  // the tile's piece is small
+  uint32_t index;   // among the tile's that are
+
+  // The one before along the edge mostly has the same two components.
+  __device__ EdgeContact(Neighbourhood& s, bool exists, uint32_t here, uint32_t beyond) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const uint64_t pair = static_cast<uint64_t>(here) << 32 | beyond;
+    const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
+    const bool repeats = lane > 0 && before == pair;
+    considered = exists && !repeats && s.is_small(static_cast<int>(here));
+    const unsigned all = __ballot_sync(kAllLanes, considered);
+    uint32_t first = 0;
+    if (lane == 0 && all != 0) first = atomicAdd(&s.across, static_cast<uint32_t>(__popc(all)));
+    index = __shfl_sync(kAllLanes, first, 0) + static_cast<uint32_t>(__popc(all & below(lane)));
+  }
+};
+
+// Takes as much of the lists of edges and of small pieces as the tile needs.
+__device__ void reserve(Neighbourhood& s, const Pieces& pieces, const TileOfBlock& tile) {
+  if (threadIdx.x == 0) s.edges = atomicAdd(&pieces.counts->edges[0], s.contacts + s.across);
+  if (threadIdx.x != 32) return;
+  uint32_t begin = 0;
+  for (uint32_t word = 0; 32 * word < tile.count; ++word) {
+    begin += static_cast<uint32_t>(__popc(s.begins[word]));
+  }
+  if (begin > 0) s.smalls = atomicAdd(&pieces.counts->small[0], begin);
+}
+
 __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   __shared__ Neighbourhood s;
   const Pieces& pieces = joining.pieces;
@@ -104,62 +165,31 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   const TileEdge edge(pieces, tile.column, tile.row, t / T::width, t % T::width);
   const uint32_t beyond = edge.exists ? *edge.other : 0;  // a component
   const Size inside = {pieces.size.width - tile.left, min(pieces.size.height - tile.top, T::rows)};
-  if (y < inside.height) {
-    // Rows are as long as whole tiles.
-    const auto* const from = reinterpret_cast<const uint4*>(
-        pieces.component + pieces.pixel_at(tile.left + x, tile.top + y));
-    auto* const to = reinterpret_cast<uint4*>(&s.component[y][x]);
-#pragma unroll
-    for (int j = 0; j < kSegment / 8; ++j) to[j] = from[j];
-  }
+  if (y < inside.height) fetch_segment(s, pieces, tile, x, y);
   for (int w = t; w < ChoiceTile::pairs; w += kThreads) s.pair[w] = s.kNoPair;
   if (t == 0) s.contacts = s.across = 0;
   const bool found = know_components(s, joining, tile, root);
   if (!__syncthreads_or(found)) return;  // the tile is known
   const Contacts contacts(s, x, y, inside);
-  uint32_t small = 0;
-  for (uint32_t starts = contacts.starts; starts != 0; starts &= starts - 1) {
-    const int bit = __ffs(static_cast<int>(starts)) - 1;
-    const uint32_t from_here = 0xffffu << bit & 0xffffu;
-    small = s.is_small(s.component[y][x + bit]) ? small | from_here : small & ~from_here;
-  }
+  const uint32_t small = small_pixels(s, contacts, x, y);
   s.small[y][x / kSegment] = static_cast<uint16_t>(small);
   __syncthreads();  // all pixels of small pieces are known
-  const uint32_t next = x + kSegment < T::width ? s.small[y][x / kSegment + 1] : 0;
-  const uint32_t under = y + 1 < T::rows ? s.small[y + 1][x / kSegment] : 0;
-  const uint32_t to_right = (small | small >> 1 | next << (kSegment - 1)) & 0xffff;
-  s.list(contacts.bits & (to_right | (small | under) << 16), y * T::width + x);
-  // The one before along the edge mostly has the same two components.
+  list_contacts(s, contacts, small, x, y);
   const uint32_t here = edge.exists ? s.component[edge.y][edge.x] : 0;
-  const uint64_t pair = static_cast<uint64_t>(here) << 32 | beyond;
-  const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
-  const bool repeats = t % 32 > 0 && before == pair;
-  const bool looks_out = edge.exists && !repeats && s.is_small(static_cast<int>(here));
-  const unsigned all_look = __ballot_sync(kAllLanes, looks_out);
-  uint32_t across = 0;
-  if (t % 32 == 0 && all_look != 0) {
-    across = atomicAdd(&s.across, static_cast<uint32_t>(__popc(all_look)));
-  }
-  across =
-      __shfl_sync(kAllLanes, across, 0) + static_cast<uint32_t>(__popc(all_look & below(t % 32)));
-  const Known other = looks_out ? know(joining, beyond) : Known{};
+  const EdgeContact across(s, edge.exists, here, beyond);
+  const Known other = across.considered ? know(joining, beyond) : Known{};
   __syncthreads();  // the list is complete
   // Where nearly every pixel is a component, nearly every contact is a pair of its own.
   if (tile.count <= ChoiceTile::known) thin_out(s);
   const uint32_t count = s.contacts;
-  if (t == 0) s.edges = atomicAdd(&pieces.counts->edges[0], count + s.across);
-  if (t == 32) {
-    uint32_t begin = 0;
-    for (uint32_t word = 0; 32 * word < tile.count; ++word) {
-      begin += static_cast<uint32_t>(__popc(s.begins[word]));
-    }
-    if (begin > 0) s.smalls = atomicAdd(&pieces.counts->small[0], begin);
-  }
-  __syncthreads();  // there is room for them
+  reserve(s, pieces, tile);
+  __syncthreads();  // the lists have places for them
   const auto known = [&](uint32_t number) {
     return number < ChoiceTile::known ? s.known[number] : know(joining, tile.id(pieces, number));
   };
-  if (looks_out) consider(joining, known(here), other, false, s.edges + count + across);
+  if (across.considered) {
+    consider(joining, known(here), other, false, s.edges + count + across.index);
+  }
   for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
     const int contact = s.contact[i], at = contact % s.kBelow, below = contact / s.kBelow;
     const int px = at % T::width, py = at / T::width;

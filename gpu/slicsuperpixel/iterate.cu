@@ -61,6 +61,31 @@ struct WarpSums {
   }
 };
 
+// Adds what a warp's lanes have counted of the strips below `top` of a cell to the block's sums.
+template <class T, class LaneCounter>
+__device__ void give_sums(const LaneCounter (*counter)[32], const Strip<T>& strip, int top,
+                          const Geometry<T>& geometry, BlockSums<T>& block) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  // Each lane reads its own counters only; the warp's sums end in the lane of their place.
+  WarpSums<LaneCounter> packed;
+  const uint32_t column = 1 + (static_cast<uint32_t>(lane % T::lanes) << 16);
+#pragma unroll
+  for (int place = 0; place < kCandidates; ++place) {
+    const WarpSums<LaneCounter> sums(counter[place][lane], column);
+    if (lane == place) packed = sums;
+  }
+  const ClusterSums mine = packed.sums();
+  if (lane < kCandidates && mine.count > 0) {
+    uint32_t* const to = block.of(strip.cell) + (lane / 3 * T::halo_x + lane % 3) * kSumWords;
+    const auto reach_x = static_cast<uint32_t>(strip.left + (2 - lane % 3) * geometry.width);
+    const auto reach_y = static_cast<uint32_t>(top + (2 - lane / 3) * geometry.height);
+    for (int c = 0; c < 3; ++c) atomicAdd(to + c, mine.color[c]);
+    atomicAdd(to + 3, mine.x + mine.count * reach_x);
+    atomicAdd(to + 4, mine.y + mine.count * reach_y);
+    atomicAdd(to + 5, mine.count);
+  }
+}
+
 template <class T, int kStep>
 __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters clusters,
                                                                         Turn turn, int phase) {
@@ -103,30 +128,13 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
         for (int i = 0; i < kPixels; ++i) {
           const bool takes_part =
               strip.inside && first + i * kRowStep < strip.end && first + i * kRowStep < T::rows;
-          counter[takes_part ? best[i] & 15 : kNobody][lane].add(color[i], k * T::rows);
+          counter[takes_part ? best[i] & 15 : kNoCandidate][lane].add(color[i], k * T::rows);
         }
       }
       strip.move_down();
       if (strip.end <= 0) break;
     }
-    // Each lane reads its own counters only; the warp's sums end in the lane of their place.
-    WarpSums<LaneCounter> packed;
-    const uint32_t column = 1 + (static_cast<uint32_t>(lane % T::lanes) << 16);
-#pragma unroll
-    for (int place = 0; place < kCandidates; ++place) {
-      const WarpSums<LaneCounter> sums(counter[place][lane], column);
-      if (lane == place) packed = sums;
-    }
-    const ClusterSums mine = packed.sums();
-    if (lane < kCandidates && mine.count > 0) {
-      uint32_t* const to = block.of(strip.cell) + (lane / 3 * T::halo_x + lane % 3) * kSumWords;
-      const auto reach_x = static_cast<uint32_t>(strip.left + (2 - lane % 3) * geometry.width);
-      const auto reach_y = static_cast<uint32_t>(top + (2 - lane / 3) * geometry.height);
-      for (int c = 0; c < 3; ++c) atomicAdd(to + c, mine.color[c]);
-      atomicAdd(to + 3, mine.x + mine.count * reach_x);
-      atomicAdd(to + 4, mine.y + mine.count * reach_y);
-      atomicAdd(to + 5, mine.count);
-    }
+    give_sums(counter, strip, top, geometry, block);
     __syncwarp();
   });
   __syncthreads();  // the block's sums are complete

@@ -1,5 +1,6 @@
 // One pass over the pixels of cells up to 16 pixels wide: as in iterate.cu, but a warp has two
 // cells side by side, each lane a column of one, and tensor cores sum what the lanes have counted.
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/half_warp_sums.hpp"
 
 namespace regions::slic {
@@ -30,6 +31,59 @@ __device__ bool find_strip(const SlicGrid& grid, int x0, int y0, Strip<T>& strip
   return left < grid.size.width && end > 0;
 }
 
+// Adds the pixels of a strip, whose colours are `color`, to the sums of the candidates that they
+// choose. The whole warp calls it.
+template <class T, int kStep, int kParts, int kPixels>
+__device__ void sum_strip(const Candidates<T>& s, const Strip<T>& strip,
+                          const uint32_t (&color)[kParts][kPixels], int phase,
+                          const Geometry<T>& geometry, const SumPlan<T>& plan, const SumLane& own,
+                          WarpCounters& counters, BlockSums<T>& block) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const LaneCounters own_counters(counters, lane);
+  // Of the half warp, and so of the cell, that this lane has a share of.
+  uint32_t* const sums = block.of((strip.cell & ~1) | own.half);
+  const int side = own.share == 0 ? geometry.height : geometry.width;
+  const auto give = [&](int i, const Share& share) {
+    atomicAdd(sums + plan.color[i][lane], share.color);
+    atomicAdd(sums + plan.rest[i][lane], share.rest);
+  };
+  const auto reach = [&](int i) { return plan.sides[i][lane] * side; };
+  HalfWarpSums all;
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+    const int first = phase + part * kPixels * kStep;
+    int best[kPixels];
+    choose(s, strip, color[part], best);
+    if (!strip.whole || T::rows % kStep != 0) {
+#pragma unroll
+      for (int i = 0; i < kPixels; ++i) {
+        const int row = first + i * kStep;
+        if (!strip.inside || row >= strip.end || row >= T::rows) best[i] = kNoCandidate;
+      }
+    }
+    if (part > 0) {
+      __syncwarp();  // all lanes have read
+      counters.clear(lane);
+      __syncwarp();  // and cleared
+    }
+#pragma unroll
+    for (int i = 0; i < kPixels; ++i) own_counters.add(best[i], color[part][i]);
+    __syncwarp();  // all lanes have counted
+    const Factors factors = plan.factors[lane];
+    all.add(counters, own, factors);
+    const LastSums last(counters, own);
+    if (__any_sync(kAllLanes, last.counter.odd != 0)) {
+      const int columns = own.share == 1 ? own.candidate : 0;
+      const Share share = last.share(own, factors, reach(2) + columns);
+      if (own.share < 3) give(2, share);
+    }
+  }
+  if (own.share < 3) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) give(i, all.share(own, i, reach(i)));
+  }
+}
+
 template <class T, int kStep>
 __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters clusters,
                                                                         Turn turn, int phase) {
@@ -44,9 +98,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   plan.copy(kSumPlan<T>);
   block.clear();
   const int lane = static_cast<int>(threadIdx.x % 32);
-  WarpCounters& counters = warp_counters[threadIdx.x / 32];
-  counters.clear(lane);
-  const LaneCounters own_counters(counters, lane);
+  warp_counters[threadIdx.x / 32].clear(lane);
 
   const SlicGrid& grid = clusters.grid;
   const Geometry<T> geometry(grid);
@@ -71,48 +123,8 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   make_candidates(clusters, turn.from, x0, y0, s);
 
   if (there) {
-    // Of the half warp, and so of the cell, that this lane has a share of.
-    uint32_t* const sums = block.of((strip.cell & ~1) | own.half);
-    const int side = own.share == 0 ? geometry.height : geometry.width;
-    const auto give = [&](int i, const Share& share) {
-      atomicAdd(sums + plan.color[i][lane], share.color);
-      atomicAdd(sums + plan.rest[i][lane], share.rest);
-    };
-    const auto reach = [&](int i) { return plan.sides[i][lane] * side; };
-    HalfWarpSums all;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      const int first = phase + part * kPixels * kStep;
-      int best[kPixels];
-      choose(s, strip, color[part], best);
-      if (!strip.whole || T::rows % kStep != 0) {
-#pragma unroll
-        for (int i = 0; i < kPixels; ++i) {
-          const int row = first + i * kStep;
-          if (!strip.inside || row >= strip.end || row >= T::rows) best[i] = kNobody;
-        }
-      }
-      if (part > 0) {
-        __syncwarp();  // all lanes have read
-        counters.clear(lane);
-        __syncwarp();  // and cleared
-      }
-#pragma unroll
-      for (int i = 0; i < kPixels; ++i) own_counters.add(best[i], color[part][i]);
-      __syncwarp();  // all lanes have counted
-      const Factors factors = plan.factors[lane];
-      all.add(counters, own, factors);
-      const LastSums last(counters, own);
-      if (__any_sync(0xffffffffu, last.counter.odd != 0)) {
-        const int columns = own.share == 1 ? own.candidate : 0;
-        const Share share = last.share(own, factors, reach(2) + columns);
-        if (own.share < 3) give(2, share);
-      }
-    }
-    if (own.share < 3) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) give(i, all.share(own, i, reach(i)));
-    }
+    sum_strip<T, kStep>(s, strip, color, phase, geometry, plan, own,
+                        warp_counters[threadIdx.x / 32], block);
   }
   __syncthreads();  // the block's sums are complete
   block.give(grid, x0, y0, turn.to);

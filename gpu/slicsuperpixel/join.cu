@@ -3,6 +3,7 @@
 #include <cuda/atomic>
 
 #include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/joining.hpp"
 
 namespace regions::slic {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/joining.hpp"
 
 #ifdef __CUDACC__

@@ -178,6 +178,19 @@ struct Roots {
   }
 };
 
+// Writes the labels of four pixels in a row, as far as they are inside.
+__device__ void write_four(const LabelMap& to, bool aligned, int x, int y,
+                           const uint32_t (&label)[T::pixels], const ushort4& component) {
+  if (x >= to.width || y >= to.height) return;
+  if (aligned && x + 4 <= to.width) {
+    *reinterpret_cast<uint4*>(to.row(y) + x) = {label[component.x], label[component.y],
+                                                label[component.z], label[component.w]};
+    return;
+  }
+  const uint16_t inside[4] = {component.x, component.y, component.z, component.w};
+  for (int j = 0; j < 4 && x + j < to.width; ++j) to(x + j, y) = label[inside[j]];
+}
+
 // Reads components while first pixels are still being marked.
 __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelMap to,
                                                            bool aligned) {
@@ -233,17 +246,7 @@ __global__ __launch_bounds__(T::threads) void write_kernel(Pieces pieces, LabelM
   }
   __syncthreads();  // all components have their labels
 #pragma unroll
-  for (int k = 0; k < kFours; ++k) {
-    const int y = y_of(k);
-    if (x >= to.width || y >= to.height) continue;
-    if (aligned && x + 4 <= to.width) {
-      *reinterpret_cast<uint4*>(to.row(y) + x) = {label[four[k].x], label[four[k].y],
-                                                  label[four[k].z], label[four[k].w]};
-      continue;
-    }
-    const uint16_t component[4] = {four[k].x, four[k].y, four[k].z, four[k].w};
-    for (int j = 0; j < 4 && x + j < to.width; ++j) to(x + j, y) = label[component[j]];
-  }
+  for (int k = 0; k < kFours; ++k) write_four(to, aligned, x, y_of(k), label, four[k]);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Where clusters begin, and how far they have moved.
 #include "core/slicsuperpixel/seeds.hpp"
 #include "core/slicsuperpixel/slico.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/phases.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
 
@@ -24,7 +25,7 @@ __global__ __launch_bounds__(kThreads) void count_unfit_kernel(Clusters clusters
             has_changed(sums, static_cast<int>(k % columns), static_cast<int>(k / columns), grid,
                         [&](int x, int y) { return clusters.color_at(x, y); });
   }
-  const unsigned all = __ballot_sync(0xffffffffu, unfit);
+  const unsigned all = __ballot_sync(kAllLanes, unfit);
   if (threadIdx.x % 32 == 0 && all) atomicAdd(clusters.unfit, static_cast<uint32_t>(__popc(all)));
 }
 
@@ -49,7 +50,7 @@ __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int i
   uint32_t best = choice;
 #pragma unroll
   for (int step = kGroup / 2; step > 0; step /= 2) {
-    best = min(best, __shfl_xor_sync(0xffffffffu, best, step));
+    best = min(best, __shfl_xor_sync(kAllLanes, best, step));
   }
   if (choice != best || !exists) return;  // all but one
   ClusterSums sums = seed_at(places.x(static_cast<int>(place)), places.y(static_cast<int>(place)),

@@ -5,6 +5,7 @@
 #include <cuda/atomic>
 
 #include "gpu/primitives/union_find.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/slicsuperpixel/pieces.hpp"
 #include "gpu/slicsuperpixel/tile_runs.hpp"
 
