@@ -25,6 +25,10 @@ struct Stack {
     const int k = row / slice.height;
     return {row - k * slice.height, k % slices, k / slices};
   }
+  // The row of the stack that lies there.
+  REGIONS_HD constexpr int row(const Place& place) const {
+    return (place.layer * slices + place.z) * slice.height + place.y;
+  }
   // Whether the slice (counted through all layers) is the first of its volume.
   REGIONS_HD constexpr bool begins_volume(int k) const { return k % slices == 0; }
 };

@@ -107,6 +107,7 @@ void expects_agreeing(const Setup& setup, const CcLabelParams& params);
 // What both backends refuse: throws InputError.
 void expects_stackable(const Setup& setup);
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params);
+void expects_source(const Setup& setup, const Job& job, const CcLabelParams& params);
 void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind backend);
 void expects_trackable(const Setup& setup);
 void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params);
@@ -149,6 +150,8 @@ REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, ui
   return overflow == Overflow::saturate ? limit : 0;
 }
 
+// How many labels the job's output picture can tell apart; the rest overflows.
+uint32_t limit_of(const Job& job, const CcLabelParams& params);
 // Of a frame with so many regions; `out` is its picture, if it has one. Throws InputError where
 // `overflow` forbids them.
 Verdict verdict_of(const CcLabelParams& params, uint32_t total, const Layout& out);

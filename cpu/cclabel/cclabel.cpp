@@ -151,12 +151,7 @@ class CcLabelCpu final : public CcLabel {
 void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects(job.slot >= 0 && job.slot < setup_.slots, "no slot " + std::to_string(job.slot));
   expects_stackable(setup_, job, params);
-  const bool is_mask = params.source == Source::mask;
-  expects(!is_mask || !job.mask.empty(), "source is mask, but the frame has none");
-  expects(!is_mask || job.mask.size() == job.in.size(), "the mask has another size than the frame");
-  const std::string format(name_of(setup_.in.format));
-  expects(params.source != Source::alpha || setup_.in.alpha,
-          "source is alpha, but the format " + format + " has none");
+  expects_source(setup_, job, params);
   expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
   expects_trackable(setup_, job, params);
   expects_method(setup_, params, BackendKind::cpu);

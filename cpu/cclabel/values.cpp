@@ -19,11 +19,6 @@ uint32_t packed_color(uint32_t label, const Layout& layout) {
 
 }  // namespace
 
-uint32_t limit_of(const Job& job, const CcLabelParams& params) {
-  const bool writes_labels = params.output == CcOutput::labels && !job.out.empty();
-  return writes_labels ? label_limit(job.out.layout) : UINT32_MAX;
-}
-
 const uint32_t* values_of(const uint32_t* label, uint32_t runs, uint32_t* scratch, const Job& job,
                           const CcLabelParams& params, const Tracks& tracks) {
   const auto converted = [&](auto of) {

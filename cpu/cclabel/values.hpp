@@ -5,9 +5,6 @@
 
 namespace regions {
 
-// How many labels the output picture can tell apart; the rest overflows.
-uint32_t limit_of(const Job& job, const CcLabelParams& params);
-
 // The values that the output picture gets of `runs` runs: `label` itself, or `scratch` filled.
 const uint32_t* values_of(const uint32_t* label, uint32_t runs, uint32_t* scratch, const Job& job,
                           const CcLabelParams& params, const Tracks& tracks);

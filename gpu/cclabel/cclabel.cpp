@@ -1,9 +1,9 @@
 // cclabel on CUDA: what a frame asks for, phase by phase.
 #include "core/cclabel/cclabel.hpp"
 
-#include <algorithm>
 #include <vector>
 
+#include "gpu/cclabel/base/numbering.hpp"
 #include "gpu/cclabel/historic/historic.hpp"
 #include "gpu/cclabel/labeller.hpp"
 #include "gpu/cclabel/pictures/phases.hpp"
@@ -19,27 +19,30 @@ namespace {
 
 using Params = CcLabelParams;
 
-// What is labelled.
-Subject subject_of(const Job& job, const Params& params) {
-  Subject subject;
-  subject.criterion = params.criterion;
-  subject.frame = job.in;
-  if (params.source == Source::mask) {
-    subject.frame = job.mask;
-    subject.measure = Measure::nonzero;
-  } else if (params.source == Source::alpha) {
-    subject.measure = Measure::alpha;
+// The regions of a picture, for number_regions().
+struct PictureRegions {
+  const Tiles& tiles;
+  const Slot& slot;
+  const Seeds& seeds;
+  const Records& records;
+  cudaStream_t stream;
+
+  void drop_by_area(const AreaBounds& bounds) const {
+    measure_areas(tiles, slot.areas(), stream);
+    cclabel::drop_by_area(tiles, slot.areas(), bounds.least, bounds.most, stream);
   }
-  const Layout& layout = subject.frame.layout;
-  if (params.criterion == Criterion::binary) {
-    subject.level = foreground_level(params.threshold, layout, job.in.color);
-  } else if (params.criterion == Criterion::difference) {
-    subject.level = difference_level(params.tolerance, layout);
-  } else {
-    subject.level = 1;
+  void number(Count count) const {
+    if (count == Count::labelled) return cclabel::number_regions(tiles, count, {}, stream);
+    if (seeds.count > 0) keep_chosen(tiles, slot.areas(), seeds, stream);
+    cclabel::number_regions(tiles, count, records, stream);
   }
-  return subject;
-}
+  void keep_largest(uint32_t limit) const {
+    const Areas areas = slot.areas(limit);
+    measure_areas(tiles, areas, stream);
+    find_largest(tiles.firsts, tiles.words(), tiles.total, areas, slot.selection(), stream);
+    cclabel::keep_largest(tiles, areas, slot.selection(), stream);
+  }
+};
 
 class CcLabelCuda final : public CcLabel {
  public:
@@ -127,13 +130,9 @@ class CcLabelCuda final : public CcLabel {
     }
     label_tiles(subject, tiles, params.connectivity, stream);
     join_seams(subject, tiles, params.connectivity, stream);
-    filter(params, tiles, slot, stream);
-    if (params.seeds.count > 0) {
-      keep_chosen(tiles, slot.areas(), seeds_of(params, setup_.size), stream);
-    }
     const Records records = wanted_records(job, params, slot);
-    number_regions(tiles, Count::all, records, stream);
-    if (drops_smallest(job, params)) keep_what_fits(tiles, slot, stream);
+    number_regions(job, params, stack_of(setup_, job),
+                   PictureRegions{tiles, slot, seeds_of(params, setup_.size), records, stream});
     if (params.track) return track(job, params, tiles, records, slot, stream);
     if (!records.capacity) return write(job, params, tiles, stream);
     const cudaStream_t side = slot.side().fork(stream);
@@ -176,6 +175,7 @@ class CcLabelCuda final : public CcLabel {
 
   void check_inputs(const Job& job, const Params& params) const {
     expects_stackable(setup_, job, params);
+    expects_source(setup_, job, params);
     expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
     expects_trackable(setup_, job, params);
     expects_method(setup_, params, BackendKind::cuda);
@@ -183,12 +183,6 @@ class CcLabelCuda final : public CcLabel {
     expects(params.method == method_, "method is not as configured");
     expects(chosen(method_, is_binary) == chosen(method_, is_binary_),
             "on CUDA, the criterion of volumes changes to or from binary only when stopped");
-    if (params.source == Source::mask) {
-      expects(!job.mask.empty(), "source=mask, but the frame has no mask");
-      expects(job.mask.size() == job.in.size(), "the mask is not of the picture's size");
-    }
-    expects(params.source != Source::alpha || setup_.in.alpha,
-            "source=alpha, but the picture has no alpha");
   }
 
   // The picture with its small holes filled: they are regions of the background, which is labelled
@@ -202,33 +196,12 @@ class CcLabelCuda final : public CcLabel {
     label_tiles(background, tiles, connectivity, stream);
     join_seams(background, tiles, connectivity, stream);
     measure_areas(tiles, slot.areas(), stream);
-    fill_holes(tiles, slot.areas(), clamped(params.fill_holes), slot.filled(), stream);
+    fill_holes(tiles, slot.areas(), AreaBounds::clamped(params.fill_holes), slot.filled(), stream);
     Subject filled = subject;
     filled.measure = Measure::bits;
     filled.bits = slot.filled();
     filled.bits_stride = tiles.stride / 32;
     return filled;
-  }
-
-  static void filter(const Params& params, const Tiles& tiles, const Slot& slot,
-                     cudaStream_t stream) {
-    if (params.min_area <= 1 && params.max_area == 0) return;
-    const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
-    measure_areas(tiles, slot.areas(), stream);
-    drop_by_area(tiles, slot.areas(), clamped(params.min_area), most, stream);
-  }
-
-  bool drops_smallest(const Job& job, const Params& params) const {
-    return params.output == CcOutput::labels && params.overflow == Overflow::drop_smallest &&
-           !job.out.empty() && label_limit(setup_.out) < setup_.size.area();
-  }
-
-  void keep_what_fits(const Tiles& tiles, const Slot& slot, cudaStream_t stream) const {
-    const Areas areas = slot.areas(label_limit(setup_.out));
-    measure_areas(tiles, areas, stream);
-    find_largest(tiles.firsts, tiles.words(), tiles.total, areas, slot.selection(), stream);
-    keep_largest(tiles, areas, slot.selection(), stream);
-    number_regions(tiles, Count::labelled, {}, stream);
   }
 
   static bool draws(const Job& job, const Params& params) {
@@ -277,11 +250,6 @@ class CcLabelCuda final : public CcLabel {
     if (job.labels.empty()) write_labels(tiles, labels, stream);
     const DeviceRegions records{slot.records(), tiles.total, setup_.max_regions};
     draw(job.in, job.out, labels, records, params, slot.ink(), stream);
-  }
-
-  // Areas are below 2^32: a side has at most 65535 pixels.
-  static uint32_t clamped(int64_t area) {
-    return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
   }
 
   std::shared_ptr<Backend> backend_;

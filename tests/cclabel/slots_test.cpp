@@ -207,7 +207,7 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
         {"", [](Job&job, CcLabelParams&) { job.slot = 1; }},
         {"no slot 2", [](Job&job, CcLabelParams&) { job.slot = 2; }},
         {"no slot -1", [](Job&job, CcLabelParams&) { job.slot = -1; }},
-        {"source is mask, but the frame has none",
+        {"source=mask, but the frame has no mask of its size",
          [](Job&, CcLabelParams&params) { params.source = Source::mask; }},
         {"the table is larger than configured",
          [](Job&job, CcLabelParams&) { job.table.capacity = kMost + 1; }},
@@ -226,12 +226,11 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
   CcLabelParams params;
   params.source = Source::mask;
   good.mask = narrow.frame();
-  EXPECT_EQ(answer(*algorithm, good, params), "the mask has another size than the frame");
+  EXPECT_EQ(answer(*algorithm, good, params), "source=mask, but the frame has no mask of its size");
   const auto opaque = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
   opaque->configure({.in = layout_of(PixelFormat::nv12), .size = kSize});
   params.source = Source::alpha;
-  EXPECT_EQ(answer(*opaque, {.in = nv12.frame()}, params),
-            "source is alpha, but the format NV12 has none");
+  EXPECT_EQ(answer(*opaque, {.in = nv12.frame()}, params), "source=alpha, but NV12 has no alpha");
 }
 
 // A frame whose work fails is as if it had not come; what it was to forget is forgotten.

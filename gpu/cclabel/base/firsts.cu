@@ -21,13 +21,13 @@ template <class Visit>
 __device__ void for_each_region(const Firsts& f, Visit visit) {
   const uint32_t word = blockIdx.x * kRowThreads + threadIdx.x;
   if (word >= f.words) return;
-  for (uint32_t bits = f.bits[f.place_of(word)]; bits; bits &= bits - 1) {
+  for (uint32_t bits = f.bits[f.index_of(word)]; bits; bits &= bits - 1) {
     visit(word * 32 + static_cast<uint32_t>(__ffs(static_cast<int>(bits)) - 1));
   }
 }
 
 __device__ void drop(const Firsts& f, uint32_t region) {
-  f.bits[f.place_of(region / 32)] &= ~(1u << region % 32);  // this thread's word alone
+  f.bits[f.index_of(region / 32)] &= ~(1u << region % 32);  // this thread's word alone
   atomicSub(f.sums + region / 32 / Firsts::kSumWords, 1u);
 }
 
@@ -53,14 +53,14 @@ __global__ __launch_bounds__(kRowThreads) void drop_smallest_kernel(Firsts f, Ar
 // The bits word by word in raster order, where the numbers were.
 __global__ __launch_bounds__(kRowThreads) void line_up_kernel(Firsts f) {
   const uint32_t word = blockIdx.x * kRowThreads + threadIdx.x;
-  if (word < f.words) f.before[word] = f.bits[f.place_of(word)];
+  if (word < f.words) f.before[word] = f.bits[f.index_of(word)];
 }
 
 __global__ __launch_bounds__(kThreads) void number_kernel(Firsts f, Count which, Records records) {
   __shared__ uint32_t warp_sums[kThreads / 32];
   wait_for_earlier();
   const uint32_t word = blockIdx.x * kThreads + threadIdx.x;
-  const uint32_t place = f.place_of(word);
+  const uint32_t place = f.index_of(word);
   const uint32_t firsts = word < f.words ? f.bits[place] : 0;  // on its way with the sums
   uint32_t earlier = 0;
   for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kThreads) earlier += f.sums[k];

@@ -24,7 +24,7 @@ struct Firsts {
   static constexpr uint32_t kSumWords = 1024;
 
   // Where a word is, counted in raster order.
-  REGIONS_HD uint32_t place_of(uint32_t word) const { return VoxelRows::at(word, in_row); }
+  REGIONS_HD uint32_t index_of(uint32_t word) const { return VoxelRows::at(word, in_row); }
 };
 
 #ifdef __CUDACC__

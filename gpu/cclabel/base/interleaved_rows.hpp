@@ -25,7 +25,7 @@ struct InterleavedRows {
     return at(row, word - row * words, words);
   }
   // That so many rows take.
-  static size_t places(size_t row_count, size_t words) {
+  static size_t words(size_t row_count, size_t words) {
     return (row_count + rows - 1) / rows * rows * words;
   }
 };

@@ -26,9 +26,13 @@ struct Levels {
   int level[kMostLayers];  // foreground_level()
 };
 
+// What is labelled of a frame, with the level of the first threshold; the levels of all.
+Subject subject_of(const Job& job, const CcLabelParams& params);
+Levels levels_of(const Subject& subject, const CcLabelParams& params);
+
 #ifdef __CUDACC__
 
-// What `binary` compares of a pixel.
+// What `binary` compares of a pixel; not of Measure::bits.
 __device__ inline int value_of(const Subject& subject, int x, int row) {
   const ConstFrame& frame = subject.frame;
   switch (subject.measure) {

@@ -1,8 +1,7 @@
-// What is written of four pixels' labels at once: numbers, a mask, colours. Writers have
-//   value(label)          what a pixel of this label gets
-//   put(x, y, values)     writes those of four pixels
+// What is written of four pixels' labels at once: numbers, a mask, colours.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "core/cclabel/cclabel.hpp"
@@ -10,6 +9,14 @@
 #ifdef __CUDACC__
 
 namespace regions::cclabel {
+
+// What a pixel of a label gets, and how the values of four pixels are written.
+template <class W>
+concept PixelWriter = requires(const W& writer, int x, uint32_t label,
+                               const uint32_t (&values)[4]) {
+  { writer.value(label) } -> std::convertible_to<uint32_t>;
+  writer.put(x, x, values);
+};
 
 // One label a pixel as a number of type T; four at once where the rows are aligned for it.
 template <class T>
@@ -56,7 +63,7 @@ struct ColorWriter {
   }
 };
 
-template <class Writer>
+template <PixelWriter Writer>
 __device__ void write(const Writer& writer, int x, int y, const uint32_t (&labels)[4]) {
   uint32_t values[4];
 #pragma unroll

@@ -1,16 +1,16 @@
 // The historic methods on CUDA: what a frame asks for, phase by phase.
 #include "gpu/cclabel/historic/historic.hpp"
 
-#include <algorithm>
 #include <vector>
 
+#include "gpu/cclabel/base/numbering.hpp"
 #include "gpu/cclabel/propagation/phases.hpp"
 #include "gpu/cclabel/sweep/sweep.hpp"
 #include "gpu/workspace.hpp"
 
 namespace regions::historic {
 
-using cclabel::Firsts, cclabel::Records, cclabel::Subject;
+using cclabel::Firsts, cclabel::Records;
 using cells::Cells, cells::Source;
 using propagation::Variant;
 namespace {
@@ -48,7 +48,8 @@ class Historic final : public CcLabel {
     Cells cells = slot.cells;
     cells.stack = stack_of(setup_, job);
     cells.connectivity = params.connectivity;
-    const Source source = source_of(job, params);
+    const cclabel::Subject subject = cclabel::subject_of(job, params);
+    const Source source{subject, cclabel::levels_of(subject, params), params.label_background};
     if (method_ == Method::sweep) {
       sweep::sweep(source, cells, blocks_, stream);
     } else {
@@ -60,7 +61,8 @@ class Historic final : public CcLabel {
     Records records;
     if (job.table.regions) records = {slot.records, job.table.capacity};
     find_regions(cells, stream);
-    number(job, params, cells, slot, records, stream);
+    number_regions(job, params, cells.stack,
+                   cclabel::FirstsRegions<Cells>{cells, slot.selection, records, stream});
     if (records.capacity > 0) measure_cells(cells, job.in, records, stream);
     if (job.table.regions) {
       cclabel::publish_table(cells.total, records, job.table, stream);
@@ -101,54 +103,6 @@ class Historic final : public CcLabel {
     memory.reserve(slot.selection, 1);
     memory.allocate(*backend_);
     slot.passes = backend_->allocate_pinned(sizeof(uint32_t));
-  }
-
-  Source source_of(const Job& job, const CcLabelParams& params) const {
-    Source source = {};
-    Subject& subject = source.subject;
-    subject.criterion = params.criterion;
-    subject.frame = job.in;
-    if (params.source == regions::Source::mask) {
-      expects(!job.mask.empty(), "source=mask, but the frame has no mask");
-      expects(job.mask.size() == job.in.size(), "the mask is not of the picture's size");
-      subject.frame = job.mask;
-      subject.measure = cclabel::Measure::nonzero;
-    } else if (params.source == regions::Source::alpha) {
-      expects(setup_.in.alpha, "source=alpha, but the picture has no alpha");
-      subject.measure = cclabel::Measure::alpha;
-    }
-    const Layout& layout = subject.frame.layout;
-    subject.level =
-        params.criterion == Criterion::difference ? difference_level(params.tolerance, layout) : 1;
-    for (int layer = 0; layer < setup_.layers; ++layer) {
-      source.levels.level[layer] =
-          subject.measure == cclabel::Measure::nonzero
-              ? 1
-              : foreground_level(threshold_of(params, layer), layout, job.in.color);
-    }
-    source.has_background = params.label_background;
-    return source;
-  }
-
-  static void number(const Job& job, const CcLabelParams& params, const Cells& cells,
-                     const Slot& slot, const Records& records, cudaStream_t stream) {
-    const Firsts regions = cells.regions();
-    const auto clamped = [](int64_t area) {
-      return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
-    };
-    if (params.min_area > 1 || params.max_area > 0) {
-      sum_areas(cells, stream);
-      const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
-      drop_by_area(regions, clamped(params.min_area), most, stream);
-    }
-    number_firsts(regions, cclabel::Count::all, records, stream);
-    const uint32_t limit = job.out.empty() ? UINT32_MAX : label_limit(job.out.layout);
-    const bool drops =
-        params.output == CcOutput::labels && params.overflow == Overflow::drop_smallest;
-    if (!drops || limit >= cells.count()) return;
-    sum_areas(cells, stream);
-    drop_smallest(regions, limit, slot.selection, stream);
-    number_firsts(regions, cclabel::Count::labelled, records, stream);
   }
 
   static void write(const Job& job, const CcLabelParams& params, const Cells& cells,

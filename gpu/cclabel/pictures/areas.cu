@@ -141,7 +141,7 @@ __global__ __launch_bounds__(kThreads) void fill_holes_kernel(Tiles tiles, Areas
     if (y >= tiles.size.height) break;
     const Word word = word_of(tiles, place.tile, w);  // of the complement
     const bool is_set = !word.has(lane) || filled[component_of[word.run_at(lane)]];
-    const uint32_t set = __ballot_sync(0xffffffffu, is_set);
+    const uint32_t set = __ballot_sync(kAllLanes, is_set);
     const size_t at = static_cast<size_t>(y) * (tiles.stride / 32) + place.x / 32 + w % words;
     if (lane == 0) bits[at] = set;
   }

@@ -1,6 +1,8 @@
 // Which runs of the row above a run touches: by arithmetic for `binary`, by link bits for `equal`
-// and `difference`. Both give the same two questions, so the union-find knows no criterion.
+// and `difference`.
 #pragma once
+
+#include <concepts>
 
 #include "gpu/cclabel/base/subject.hpp"
 #include "gpu/cclabel/pictures/runs.hpp"
@@ -8,6 +10,15 @@
 #ifdef __CUDACC__
 
 namespace regions::cclabel {
+
+// Which runs touch: by these two questions union-find knows all contacts, whatever the criterion.
+template <class C>
+concept RunContacts = requires(const C& contacts, uint32_t* parent, int run) {
+  typename C::Tile;
+  typename C::Bits;
+  { contacts.above(run) } -> std::convertible_to<int>;
+  contacts.join(parent, run, true);
+};
 
 // Contacts of foreground pixels. With 8 neighbours a run reaches one pixel beyond its ends.
 template <class T, Connectivity connectivity, class Reader>
@@ -88,7 +99,7 @@ class LinkedContacts {
 #pragma unroll
       for (int w = 0; w < T::words; ++w) {
         const auto linked = [&](uint32_t other, uint32_t where) {
-          return __ballot_sync(0xffffffffu, links(now.here[w], other)) & where & now.inside[w];
+          return __ballot_sync(kAllLanes, links(now.here[w], other)) & where & now.inside[w];
         };
         const uint32_t continued = linked(now.left[w], now.has_left(w));
         const uint32_t up = linked(above.here[w], above.inside[w]);
@@ -123,7 +134,7 @@ class LinkedContacts {
     int run = exists ? walk.next(*this) : -1;
     while (true) {
       if (run >= 0) run = walk.next(*this);
-      if (!__any_sync(0xffffffffu, run >= 0)) return;
+      if (!__any_sync(kAllLanes, run >= 0)) return;
       unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(run >= 0 ? run : r), run >= 0);
     }
   }
@@ -202,8 +213,8 @@ class LinkedContacts {
       }
 #pragma unroll
       for (int w = 0; w < T::words; ++w) {
-        before[w] = __shfl_sync(0xffffffffu, here[w], (lane + 31) % 32);
-        behind[w] = __shfl_sync(0xffffffffu, here[w], (lane + 1) % 32);
+        before[w] = __shfl_sync(kAllLanes, here[w], (lane + 31) % 32);
+        behind[w] = __shfl_sync(kAllLanes, here[w], (lane + 1) % 32);
       }
 #pragma unroll
       for (int w = 0; w < T::words; ++w) {

@@ -61,7 +61,7 @@ struct PictureLinks {
 // pixel out of the regions'. All lanes of the warp call it.
 __device__ void join(const Tiles& tiles, bool is_linked, uint32_t a, uint32_t b) {
   const uint64_t pair = is_linked && a != b ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
-  const uint32_t alike = __match_any_sync(0xffffffffu, pair);
+  const uint32_t alike = __match_any_sync(kAllLanes, pair);
   const bool leads = static_cast<int>(threadIdx.x % 32) == __ffs(alike) - 1;
   const uint32_t lost = unite(tiles.parent, a, b, pair != ~0ull && leads);
   if (lost == kNone) return;
@@ -111,26 +111,19 @@ void launch_seams(const Subject& subject, const Tiles& tiles, cudaStream_t strea
          Links(subject), tiles);
 }
 
-template <Connectivity connectivity>
-void launch_criterion(const Subject& subject, const Tiles& tiles, cudaStream_t stream) {
-  if (subject.criterion == Criterion::binary) {
-    launch_seams<ForegroundLinks, connectivity>(subject, tiles, stream);
-  } else if (subject.frame.layout.sample_bytes == 1) {
-    launch_seams<PictureLinks<ByteLinks>, connectivity>(subject, tiles, stream);
-  } else {
-    launch_seams<PictureLinks<NumberLinks>, connectivity>(subject, tiles, stream);
-  }
-}
-
 }  // namespace
 
 void join_seams(const Subject& subject, const Tiles& tiles, Connectivity connectivity,
                 cudaStream_t stream) {
-  if (connectivity == Connectivity::eight) {
-    launch_criterion<Connectivity::eight>(subject, tiles, stream);
-  } else {
-    launch_criterion<Connectivity::four>(subject, tiles, stream);
-  }
+  with_connectivity(connectivity, [&]<Connectivity c>() {
+    if (subject.criterion == Criterion::binary) {
+      launch_seams<ForegroundLinks, c>(subject, tiles, stream);
+    } else if (subject.frame.layout.sample_bytes == 1) {
+      launch_seams<PictureLinks<ByteLinks>, c>(subject, tiles, stream);
+    } else {
+      launch_seams<PictureLinks<NumberLinks>, c>(subject, tiles, stream);
+    }
+  });
 }
 
 }  // namespace regions::cclabel

@@ -7,7 +7,7 @@
 namespace regions::cclabel {
 namespace {
 
-template <class Contacts>
+template <RunContacts Contacts>
 struct TileForest {
   using T = typename Contacts::Tile;
   TileRuns<T> runs;
@@ -22,7 +22,7 @@ struct TileForest {
 
 // Joins runs to trees. First every run hangs below the first run above that it touches, without an
 // atomic; then the remaining contacts are united (Wu, Otoo, Suzuki 2009: link to the smaller).
-template <class Contacts>
+template <RunContacts Contacts>
 __device__ void join_runs(TileForest<Contacts>& s, const Contacts& contacts) {
   s.runs.for_each([&](int r, bool exists) {
     const int above = contacts.above(r);
@@ -36,7 +36,7 @@ __device__ void join_runs(TileForest<Contacts>& s, const Contacts& contacts) {
 }
 
 // Gives every run its root and marks the roots whose component touches another tile.
-template <class Contacts>
+template <RunContacts Contacts>
 __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const TilePlace& place) {
   using T = typename Contacts::Tile;
   const int up = place.row > 0 ? 0 : -1, down = place.row + 1 < tiles.rows ? T::rows - 1 : -1;
@@ -54,7 +54,7 @@ __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const Ti
 }
 
 // Ranks the roots, border ones before the others.
-template <class Contacts>
+template <RunContacts Contacts>
 __device__ uint32_t rank_roots(TileForest<Contacts>& s) {
   using T = typename Contacts::Tile;
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -62,7 +62,7 @@ __device__ uint32_t rank_roots(TileForest<Contacts>& s) {
   for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) {
     const int r = w * 32 + lane;
     const bool is_root = r < s.runs.count && s.parent[r] == static_cast<uint32_t>(r);
-    const uint32_t roots = __ballot_sync(0xffffffffu, is_root);
+    const uint32_t roots = __ballot_sync(kAllLanes, is_root);
     if (lane == 0) s.roots[w] = roots;
   }
   __syncthreads();  // root bits are complete
@@ -78,7 +78,7 @@ __device__ uint32_t rank_roots(TileForest<Contacts>& s) {
   return total;
 }
 
-template <class Contacts>
+template <RunContacts Contacts>
 __device__ void publish_runs(TileForest<Contacts>& s, const Tiles& tiles, const TilePlace& place,
                              uint32_t counts) {
   using T = typename Contacts::Tile;
@@ -102,7 +102,7 @@ __device__ void publish_runs(TileForest<Contacts>& s, const Tiles& tiles, const 
 }
 
 // The component ids along the tile's four edges.
-template <class Contacts>
+template <RunContacts Contacts>
 __device__ void publish_edges(const TileForest<Contacts>& s, const Tiles& tiles,
                               const TilePlace& place) {
   using T = typename Contacts::Tile;
@@ -131,7 +131,7 @@ __device__ void publish_edges(const TileForest<Contacts>& s, const Tiles& tiles,
   }
 }
 
-template <class Contacts>
+template <RunContacts Contacts>
 __device__ void publish_words(const TileForest<Contacts>& s, const Tiles& tiles,
                               const TilePlace& place, uint32_t counts) {
   using T = typename Contacts::Tile;
@@ -152,7 +152,7 @@ __device__ void publish_words(const TileForest<Contacts>& s, const Tiles& tiles,
   tiles.regions[place.tile] = components;
 }
 
-template <class Contacts, class Reader>
+template <RunContacts Contacts, class Reader>
 __global__ __launch_bounds__(Contacts::Tile::threads) void label_tiles_kernel(Reader reader,
                                                                               Tiles tiles) {
   using T = typename Contacts::Tile;
@@ -172,41 +172,34 @@ __global__ __launch_bounds__(Contacts::Tile::threads) void label_tiles_kernel(Re
   publish_words(s, tiles, place, counts);
 }
 
-template <class Contacts, class Reader>
+template <RunContacts Contacts, class Reader>
 void launch_tiles(const Subject& subject, const Tiles& tiles, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   launch(label_tiles_kernel<Contacts, Reader>, grid, Contacts::Tile::threads, 0, stream,
          Reader(subject), tiles);
 }
 
-template <Connectivity connectivity>
-void launch_criterion(const Subject& subject, const Tiles& tiles, cudaStream_t stream) {
-  using Bytes = ForegroundContacts<BinaryTile, connectivity, ByteReader>;
-  using Pixels = ForegroundContacts<BinaryTile, connectivity, PixelReader>;
-  using Colors = LinkedContacts<LinkedTile, connectivity, ByteLinks>;
-  using Numbers = LinkedContacts<LinkedTile, connectivity, NumberLinks>;
-  if (subject.criterion != Criterion::binary) {
-    if (subject.frame.layout.sample_bytes == 1) {
-      launch_tiles<Colors, ByteLinks>(subject, tiles, stream);
-    } else {
-      launch_tiles<Numbers, NumberLinks>(subject, tiles, stream);
-    }
-  } else if (ByteReader::can_read(subject)) {
-    launch_tiles<Bytes, ByteReader>(subject, tiles, stream);
-  } else {
-    launch_tiles<Pixels, PixelReader>(subject, tiles, stream);
-  }
-}
-
 }  // namespace
 
 void label_tiles(const Subject& subject, const Tiles& tiles, Connectivity connectivity,
                  cudaStream_t stream) {
-  if (connectivity == Connectivity::eight) {
-    launch_criterion<Connectivity::eight>(subject, tiles, stream);
-  } else {
-    launch_criterion<Connectivity::four>(subject, tiles, stream);
-  }
+  with_connectivity(connectivity, [&]<Connectivity c>() {
+    using Bytes = ForegroundContacts<BinaryTile, c, ByteReader>;
+    using Pixels = ForegroundContacts<BinaryTile, c, PixelReader>;
+    using Colors = LinkedContacts<LinkedTile, c, ByteLinks>;
+    using Numbers = LinkedContacts<LinkedTile, c, NumberLinks>;
+    if (subject.criterion != Criterion::binary) {
+      if (subject.frame.layout.sample_bytes == 1) {
+        launch_tiles<Colors, ByteLinks>(subject, tiles, stream);
+      } else {
+        launch_tiles<Numbers, NumberLinks>(subject, tiles, stream);
+      }
+    } else if (ByteReader::can_read(subject)) {
+      launch_tiles<Bytes, ByteReader>(subject, tiles, stream);
+    } else {
+      launch_tiles<Pixels, PixelReader>(subject, tiles, stream);
+    }
+  });
 }
 
 }  // namespace regions::cclabel

@@ -3,6 +3,7 @@
 
 #include "gpu/cclabel/base/subject.hpp"
 #include "gpu/primitives/bits.hpp"
+#include "gpu/primitives/warp.hpp"
 
 #ifdef __CUDACC__
 
@@ -74,27 +75,17 @@ struct PixelReader {
       const int px = x + w % T::words * 32 + lane, py = y + w / T::words;
       const bool inside = px < subject.frame.width && py < subject.frame.height;
       const bool set = inside && is_set(px, py) != subject.complement;
-      const uint32_t bits = __ballot_sync(0xffffffffu, set);
+      const uint32_t bits = __ballot_sync(kAllLanes, set);
       if (lane == 0) foreground[w] = bits;
     }
   }
 
  private:
   __device__ bool is_set(int x, int y) const {
-    const ConstFrame& frame = subject.frame;
-    switch (subject.measure) {
-      case Measure::alpha:
-        return frame.sample(3, x, y) >= subject.level;
-      case Measure::nonzero:
-        if (frame.layout.sample_bytes == 4) {
-          return *reinterpret_cast<const uint32_t*>(frame.at(0, x, y)) != 0;
-        }
-        return frame.sample(0, x, y) != 0;
-      case Measure::bits:
-        return subject.bits[static_cast<size_t>(y) * subject.bits_stride + x / 32] >> x % 32 & 1;
-      default:
-        return value_at(frame, x, y) >= subject.level;
+    if (subject.measure == Measure::bits) {
+      return subject.bits[static_cast<size_t>(y) * subject.bits_stride + x / 32] >> x % 32 & 1;
     }
+    return value_of(subject, x, y) >= subject.level;
   }
 };
 

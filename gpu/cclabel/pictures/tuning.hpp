@@ -1,6 +1,8 @@
 // Tile shapes and block sizes, as types because kernels take them as template arguments.
 #pragma once
 
+#include "core/cclabel/cclabel.hpp"
+
 namespace regions::cclabel {
 
 // A tile is `words` x 32 pixels wide and `rows` high and is labelled by one block.
@@ -37,5 +39,15 @@ struct MeasureBlock {
   static constexpr int components = 512;
   static constexpr int least_joined = 4;  // lanes worth a sum over the warp
 };
+
+// Calls launch.operator()<connectivity>(), which is compiled for both.
+template <class Launch>
+void with_connectivity(Connectivity connectivity, const Launch& launch) {
+  if (connectivity == Connectivity::eight) {
+    launch.template operator()<Connectivity::eight>();
+  } else {
+    launch.template operator()<Connectivity::four>();
+  }
+}
 
 }  // namespace regions::cclabel

@@ -17,7 +17,7 @@ struct TileLabels {
   uint32_t of_run[T::runs];
 };
 
-template <class T, class Writer>
+template <class T, PixelWriter Writer>
 __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, Writer writer,
                                                                   Shown shown) {
   __shared__ TileLabels<T> s;
@@ -55,7 +55,7 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
   }
 }
 
-template <class Writer>
+template <PixelWriter Writer>
 void launch_writer(const Tiles& tiles, const Writer& writer, const Shown& shown,
                    cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
@@ -72,7 +72,7 @@ struct Launch {
   const Tiles& tiles;
   const Shown& shown;
   cudaStream_t stream;
-  template <class Writer>
+  template <PixelWriter Writer>
   void operator()(const Writer& writer) const {
     launch_writer(tiles, writer, shown, stream);
   }

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <string>
 
+#include "gpu/cclabel/base/numbering.hpp"
+
 namespace regions::volumes {
 namespace {
-
-uint32_t clamped(int64_t area) {
-  return static_cast<uint32_t>(std::min<int64_t>(area, UINT32_MAX - 1));
-}
 
 // Room for all tiles' nodes, whatever the connectivity.
 size_t nodes_of(const Volume& pieces, const Stack& most) {
@@ -32,7 +30,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   // Bands of one slice are the most.
   const Volume rows = shaped(pieces_, most, Connectivity::six);
   const size_t words =
-      VoxelRows::places(static_cast<size_t>(most.rows()), static_cast<size_t>(rows.words));
+      VoxelRows::words(static_cast<size_t>(most.rows()), static_cast<size_t>(rows.words));
   const size_t nodes = nodes_of(pieces_, most);
   const size_t all = std::max(words * static_cast<size_t>(rows.classes) * 32, nodes);
   expects(all < kNone,
@@ -45,8 +43,8 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
                                    std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
   const size_t bands =
-      BandRows::places(static_cast<size_t>(slabs) * static_cast<size_t>(rows.bands_y),
-                       static_cast<size_t>(rows.words));
+      BandRows::words(static_cast<size_t>(slabs) * static_cast<size_t>(rows.bands_y),
+                      static_cast<size_t>(rows.words));
   memory_.reserve(pieces_.nodes, bands);
   memory_.reserve(pieces_.component, nodes);
   memory_.reserve(pieces_.forest, nodes);
@@ -71,44 +69,25 @@ void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& 
           "on CUDA, volumes, thresholds and label-background take criterion=binary");
   expects(params.output != CcOutput::overlay || job.out.empty(),
           "on CUDA, output=overlay takes no label-background");
-  Volume volume = shaped(pieces_, stack_of(setup_, job), params.connectivity);
-  Levels levels{};
-  for (int layer = 0; layer < setup_.layers; ++layer) {
-    levels.level[layer] = subject.measure == cclabel::Measure::nonzero
-                              ? 1
-                              : foreground_level(threshold_of(params, layer), subject.frame.layout,
-                                                 subject.frame.color);
-  }
+  const Stack stack = stack_of(setup_, job);
+  Volume volume = shaped(pieces_, stack, params.connectivity);
+  const Levels levels = levels_of(subject, params);
   Records records;
   if (job.table.regions) records = {records_, job.table.capacity};
-
-  const bool filters = params.min_area > 1 || params.max_area > 0;
-  const uint32_t limit = job.out.empty() ? UINT32_MAX : label_limit(job.out.layout);
-  const bool may_drop = params.output == CcOutput::labels &&
-                        params.overflow == Overflow::drop_smallest &&
-                        limit < volume.row_words() * 32;
-  volume.unsettled = records.capacity == 0 && !filters && !may_drop;
+  volume.unsettled = records.capacity == 0 && !cclabel::AreaBounds(params).exclude_any() &&
+                     !cclabel::drops_smallest(job, params, stack);
 
   if (params.fill_holes > 0) {
     const Ranks ranks(levels, setup_.layers);
-    label_tiles(without_holes(subject, ranks, volume, clamped(params.fill_holes), stream),
+    label_tiles(without_holes(subject, ranks, volume,
+                              cclabel::AreaBounds::clamped(params.fill_holes), stream),
                 ranks.foreground(setup_.layers), volume, stream);
   } else {
     label_tiles(subject, levels, volume, stream);
   }
   join_tiles(volume, stream);
-  const Firsts regions = volume.regions();
-  if (filters) {
-    sum_areas(volume, stream);
-    const uint32_t most = params.max_area ? clamped(params.max_area) : UINT32_MAX;
-    drop_by_area(regions, clamped(params.min_area), most, stream);
-  }
-  number_firsts(regions, cclabel::Count::all, records, stream);
-  if (may_drop) {
-    sum_areas(volume, stream);
-    drop_smallest(regions, limit, selection_, stream);
-    number_firsts(regions, cclabel::Count::labelled, records, stream);
-  }
+  number_regions(job, params, stack,
+                 cclabel::FirstsRegions<Volume>{volume, selection_, records, stream});
   if (records.capacity > 0) measure_regions(volume, job.in, records, stream);
   if (job.table.regions) {
     cclabel::publish_table(volume.total, records, job.table, stream);
