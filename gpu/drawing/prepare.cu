@@ -8,6 +8,7 @@
 #include "gpu/drawing/phases.hpp"
 #include "gpu/drawing/tuning.hpp"
 #include "gpu/launch.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::drawing {
 namespace {
@@ -70,13 +71,12 @@ struct LabelRow {
 
 // All lanes take part. Outside the picture lie the labels of its border, which makes no edge.
 __device__ LabelRow label_row(const LabelSampler& labels, Size size, int x, int y) {
-  constexpr unsigned kAll = 0xffffffffu;
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int row = min(max(y, 0), size.height - 1);
   const auto at = [&](int column) { return labels.at(min(max(column, 0), size.width - 1), row); };
   const uint32_t label = at(x);
-  uint32_t left = __shfl_up_sync(kAll, label, 1);
-  uint32_t right = __shfl_down_sync(kAll, label, 1);
+  uint32_t left = __shfl_up_sync(kAllLanes, label, 1);
+  uint32_t right = __shfl_down_sync(kAllLanes, label, 1);
   if (lane == 0) left = at(x - 1);
   if (lane == 31) right = at(x + 1);
   return {label, label == left && label == right};
@@ -98,7 +98,7 @@ __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edg
     const LabelRow below = label_row(labels, size, x, y + 1);
     const bool even = above.uniform && here.uniform && below.uniform && above.label == here.label &&
                       below.label == here.label;
-    const unsigned bits = __ballot_sync(0xffffffffu, here.label != 0 && !even);
+    const unsigned bits = __ballot_sync(kAllLanes, here.label != 0 && !even);
     if (threadIdx.x % 32 == 0) edges(word, y) = bits;
     above = here;
     here = below;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "gpu/primitives/warp.hpp"
+
 namespace regions {
 
 // No node: pixels have smaller ids, as 65535 * 65536 is less.
@@ -24,7 +26,7 @@ __device__ inline uint32_t flatten(uint32_t* parent, uint32_t node, bool exists)
   while (true) {
     const uint32_t beyond = forest[above];
     const bool moves = beyond != above;
-    if (!__any_sync(0xffffffffu, moves)) return above;
+    if (!__any_sync(kAllLanes, moves)) return above;
     if (moves && exists) atomicExch(parent + node, beyond);
     above = beyond;
   }
@@ -39,7 +41,7 @@ __device__ inline uint32_t unite(uint32_t* parent, uint32_t a, uint32_t b, bool 
   volatile uint32_t* forest = parent;
   uint32_t lost = kNone;
   bool is_apart = wanted;
-  while (__any_sync(0xffffffffu, is_apart)) {
+  while (__any_sync(kAllLanes, is_apart)) {
     if (!is_apart) continue;
     const uint32_t above_a = forest[a], above_b = forest[b];
     if (above_a == above_b) {

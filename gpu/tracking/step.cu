@@ -7,6 +7,7 @@
 
 #include "core/tracking/step.hpp"
 #include "gpu/chain.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/tracking/phases.hpp"
 
 namespace regions {
@@ -122,18 +123,18 @@ class BlockTeam {
     static_assert(kWarps == 32, "a warp's lanes add up the warps");
     __shared__ uint32_t warp_counts[kWarps];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t votes = __ballot_sync(0xffffffffu, is_wanted);
-    const uint32_t also_votes = __ballot_sync(0xffffffffu, is_also_wanted);
+    const uint32_t votes = __ballot_sync(kAllLanes, is_wanted);
+    const uint32_t also_votes = __ballot_sync(kAllLanes, is_also_wanted);
     if (lane == 0) warp_counts[warp] = counts_in(votes, also_votes);
     __syncthreads();  // counts are complete, wanted() has been asked
     uint32_t sum = warp_counts[lane];
 #pragma unroll 1
     for (uint32_t step = 1; step < kWarps; step *= 2) {
-      const uint32_t left = __shfl_up_sync(0xffffffffu, sum, step);
+      const uint32_t left = __shfl_up_sync(kAllLanes, sum, step);
       if (lane >= step) sum += left;
     }
-    const uint32_t count = __shfl_sync(0xffffffffu, sum, kWarps - 1);
-    const uint32_t before = __shfl_sync(0xffffffffu, sum, warp == 0 ? 0 : warp - 1);
+    const uint32_t count = __shfl_sync(kAllLanes, sum, kWarps - 1);
+    const uint32_t before = __shfl_sync(kAllLanes, sum, warp == 0 ? 0 : warp - 1);
     const uint32_t lower = (1u << lane) - 1;
     return {(warp == 0 ? 0 : before) + counts_in(votes & lower, also_votes & lower), count};
   }

@@ -83,7 +83,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Cells cells, ConstFra
   });
 }
 
-template <class Writer>
+template <cclabel::PixelWriter Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(Cells cells, Writer writer) {
   const int width = cells.stack.slice.width, fours = (width + 3) / 4;
   const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
@@ -101,7 +101,7 @@ __global__ __launch_bounds__(kThreads) void write_kernel(Cells cells, Writer wri
 struct Launch {
   const Cells& cells;
   cudaStream_t stream;
-  template <class Writer>
+  template <cclabel::PixelWriter Writer>
   void operator()(const Writer& writer) const {
     const auto fours = static_cast<size_t>((cells.stack.slice.width + 3) / 4);
     const size_t threads = fours * static_cast<size_t>(cells.stack.rows());

@@ -12,12 +12,12 @@
 
 #include "gpu/cclabel/propagation/phases.hpp"
 #include "gpu/cclabel/propagation/tuning.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::propagation {
 namespace {
 
 constexpr int kSide = Tile::side;
-constexpr uint32_t kAll = 0xffffffffu;
 constexpr uint32_t kInSlice = 0x1ffu << 9;  // neighbours with the same z
 
 __device__ uint32_t label_at(const Cells& cells, uint32_t cell) {
@@ -55,8 +55,8 @@ __device__ uint32_t scanned(uint32_t label, uint32_t links) {
 #pragma unroll
   for (int step = 1; step < kSide; step *= 2) {
     const uint32_t all = (1u << step) - 1;
-    const uint32_t ahead = __shfl_down_sync(kAll, label, step);
-    const uint32_t behind = __shfl_up_sync(kAll, label, step);
+    const uint32_t ahead = __shfl_down_sync(kAllLanes, label, step);
+    const uint32_t behind = __shfl_up_sync(kAllLanes, label, step);
     const bool reaches_ahead = lane + step < kSide && (links >> lane & all) == all;
     const bool reaches_behind = lane >= step && (links >> (lane - step) & all) == all;
     if (reaches_ahead) label = max(label, ahead);
@@ -120,12 +120,12 @@ __device__ bool settle_tile(const Cells& cells, const TileSpot& spot, Square& sq
   constexpr uint32_t kStraight = 1u << 12 | 1u << 14 | 1u << 10 | 1u << 16;
   const uint32_t slanted = inside & ~kStraight;
   // Linked to the right, and, of the transposed cell, down.
-  const uint32_t right = __ballot_sync(kAll, inside >> neighbour_along(0) & 1);
+  const uint32_t right = __ballot_sync(kAllLanes, inside >> neighbour_along(0) & 1);
   uint32_t down = 0;
   if constexpr (exchange == Exchange::shuffle) {
     square.label[warp][lane] = inside >> neighbour_along(2) & 1;
     __syncthreads();  // links down are there
-    down = __ballot_sync(kAll, square.label[lane][warp] != 0);
+    down = __ballot_sync(kAllLanes, square.label[lane][warp] != 0);
     __syncthreads();  // and read
   }
   bool changes = true;

@@ -9,12 +9,12 @@
 
 #include "gpu/cclabel/base/subject.hpp"
 #include "gpu/cclabel/sweep/sweep.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::sweep {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr uint32_t kAll = 0xffffffffu;
 constexpr uint32_t kOutside = 0xffffffffu;  // of cells that have no region
 constexpr uint32_t kTag = 0x80000000u;      // of background
 
@@ -51,8 +51,8 @@ struct Row {
   // Takes what is smaller of the cells beside and of those diagonally beside.
   __device__ void relax_by(const Row& other) {
     const int lane = static_cast<int>(threadIdx.x % 32);
-    uint32_t before = __shfl_up_sync(kAll, other.label[K - 1], 1);
-    uint32_t behind = __shfl_down_sync(kAll, other.label[0], 1);
+    uint32_t before = __shfl_up_sync(kAllLanes, other.label[K - 1], 1);
+    uint32_t behind = __shfl_down_sync(kAllLanes, other.label[0], 1);
     if (lane == 0) before = kOutside;
     if (lane == 31) behind = kOutside;
 #pragma unroll
@@ -70,8 +70,8 @@ struct Row {
 #pragma unroll
     for (int i = 1; i < K; ++i) whole &= linked(label[i - 1], label[i]);
     const int lane = static_cast<int>(threadIdx.x % 32);
-    const uint32_t last_before = __shfl_up_sync(kAll, label[K - 1], 1);
-    const uint32_t first_behind = __shfl_down_sync(kAll, label[0], 1);
+    const uint32_t last_before = __shfl_up_sync(kAllLanes, label[K - 1], 1);
+    const uint32_t first_behind = __shfl_down_sync(kAllLanes, label[0], 1);
     const bool linked_before = lane > 0 && linked(label[0], last_before);
     const bool linked_behind = lane < 31 && linked(label[K - 1], first_behind);
     const uint32_t from_before = carried(label[K - 1], whole && linked_before, -1);
@@ -95,14 +95,14 @@ struct Row {
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
       const int from = lane + side * step;
-      const uint32_t other = __shfl_sync(kAll, end, from & 31);
-      const bool other_goes_on = __shfl_sync(kAll, goes_on, from & 31);
+      const uint32_t other = __shfl_sync(kAllLanes, end, from & 31);
+      const bool other_goes_on = __shfl_sync(kAllLanes, goes_on, from & 31);
       if (goes_on) {
         end = min(end, other);
         goes_on = other_goes_on;
       }
     }
-    return __shfl_sync(kAll, end, (lane + side) & 31);
+    return __shfl_sync(kAllLanes, end, (lane + side) & 31);
   }
 };
 
@@ -134,7 +134,7 @@ __device__ bool sweep_rows(const Cells& cells, int first, int count, int step, b
       bool differs = false;
 #pragma unroll
       for (int k = 0; k < K; ++k) differs |= now.label[k] != old.label[k];
-      if (__any_sync(kAll, differs)) {
+      if (__any_sync(kAllLanes, differs)) {
         now.store(at);
         changed = true;
       }

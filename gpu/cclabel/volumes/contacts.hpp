@@ -1,6 +1,8 @@
 // Where the nodes of a band touch those of earlier bands: in a tile by itself, or across tiles.
 #pragma once
 
+#include <concepts>
+
 #include "gpu/cclabel/volumes/pieces.hpp"
 #include "gpu/cclabel/volumes/volume.hpp"
 
@@ -66,11 +68,20 @@ __device__ void with_touch(int wanted, const Use& use) {
   }
 }
 
-// A band's word of a Space, and its first row and slice there. A Space has
+// Rows and bands in shared memory, of a tile by itself or with what lies around it:
 //   row(w, y, z)          the word w of a row; 0 outside
 //   word(w, y, z)         the number of the band's word that holds it
 //   starts(word)          the first columns of that word's nodes
 //   first_of(word)        the number of the first of them
+template <class S>
+concept BandSpace = requires(const S& s, int i, uint32_t word) {
+  { s.row(i, i, i) } -> std::convertible_to<uint32_t>;
+  { s.word(i, i, i) } -> std::convertible_to<uint32_t>;
+  { s.starts(word) } -> std::convertible_to<uint32_t>;
+  { s.first_of(word) } -> std::convertible_to<uint32_t>;
+};
+
+// A band's word of a BandSpace, and its first row and slice there.
 struct Spot {
   uint32_t word;
   int w, y, z;
@@ -80,7 +91,7 @@ struct Spot {
 struct RowPair {
   uint32_t row[2];
 
-  template <class Space>
+  template <BandSpace Space>
   __device__ RowPair(const Space& s, const Touch& t, int w, int y, int z)
       : row{s.row(w, y, z), t.rows == 2     ? s.row(w, y + 1, z)
                             : t.slices == 2 ? s.row(w, y, z + 1)
@@ -97,17 +108,17 @@ __device__ inline uint32_t first_of_pieces(uint32_t bits, uint32_t begins) {
 // The corners of a row's voxels; corner c lies left of column c.
 __device__ inline uint32_t corners_of(uint32_t row) { return row | row << 1; }
 
-// The places where the nodes of one word touch those of one other band, one for each pair of nodes
-// as far as pairs follow each other: the last one, gaps included, of a pair. A place is a column,
-// or the corner left of it; then the column to its right counts where a row that matters has it,
-// else the one to its left. Corner 32 is not needed: what touches there does so at 31.
+// Where the nodes of one word touch those of one other band, a bit for each pair of nodes as far as
+// pairs follow each other: the last one, gaps included, of a pair. A bit is of a column, or of the
+// corner left of it; then the column to its right counts where a row that matters has it, else the
+// one to its left. Corner 32 is not needed: what touches there does so at 31.
 struct Contacts {
-  uint32_t places = 0;
+  uint32_t touching = 0;
   uint32_t near = 0, starts = 0, first = 0;             // of the band: rows that matter, nodes
   uint32_t far = 0, other_starts = 0, other_first = 0;  // the same of the other
 
   Contacts() = default;
-  template <class Space>
+  template <BandSpace Space>
   __device__ Contacts(const Space& s, const Spot& spot, const Touch& t) {
     const int near_y = spot.y + t.near_y, near_z = spot.z + t.near_z;
     const int far_y = spot.y + t.far_y, far_z = spot.z + t.far_z;
@@ -146,36 +157,36 @@ struct Contacts {
     other_starts = s.starts(other);
     other_first = s.first_of(other);
     if (!t.is_slanted()) {
-      // Nodes are counted by columns alone. Places are so few that some may tell the same, but for
+      // Nodes are counted by columns alone. Bits are so few that some may tell the same, but for
       // those beside each other.
       near = far = ~0u;
-      places = touch & ~(touch << 1 & ~(starts | other_starts));
+      touching = touch & ~(touch << 1 & ~(starts | other_starts));
       return;
     }
-    const uint32_t begins = places_of(starts, near) | places_of(other_starts, far);
-    places = ends_of_pieces(touch, begins) & ~ends_of_pieces(touch & known, begins);
+    const uint32_t begins = begins_of(starts, near) | begins_of(other_starts, far);
+    touching = ends_of_pieces(touch, begins) & ~ends_of_pieces(touch & known, begins);
   }
 
-  // Calls visit(node, other) for one contact of each node, which is taken off.
+  // Calls visit(node, other) for the first contact of each node, which is taken off.
   template <class Visit>
-  __device__ void plant(const Visit& visit) {
-    if (places == 0) return;
-    Contacts planted = *this;
-    planted.places = first_of_pieces(places, places_of(starts, near) | 1);
-    places &= ~planted.places;
+  __device__ void take_firsts(const Visit& visit) {
+    if (touching == 0) return;
+    Contacts firsts = *this;
+    firsts.touching = first_of_pieces(touching, begins_of(starts, near) | 1);
+    touching &= ~firsts.touching;
 #pragma unroll 1  // they are few
-    while (planted.places) {
-      const uint2 nodes = planted.take();
+    while (firsts.touching) {
+      const uint2 nodes = firsts.take();
       visit(nodes.x, nodes.y);
     }
   }
 
-  __device__ int count() const { return __popc(places); }
+  __device__ int count() const { return __popc(touching); }
 
   // The nodes of a contact that is left, which is taken off.
   __device__ uint2 take() {
-    const uint32_t beyond = places & (places - 1), bit = places ^ beyond;
-    places = beyond;
+    const uint32_t beyond = touching & (touching - 1), bit = touching ^ beyond;
+    touching = beyond;
     // Nodes are counted by the columns up to their own.
     const uint32_t before = bit - 1;
     const auto node = [&](uint32_t begin, uint32_t columns, uint32_t rows_columns) {
@@ -185,9 +196,9 @@ struct Contacts {
   }
 
  private:
-  // The places from which on nodes count: of their first columns, or one later, where no row that
-  // matters has that column.
-  __device__ static uint32_t places_of(uint32_t columns, uint32_t rows_columns) {
+  // From which columns or corners on nodes count: from their first columns, or one later, where no
+  // row that matters has that column.
+  __device__ static uint32_t begins_of(uint32_t columns, uint32_t rows_columns) {
     return (columns & rows_columns) | (columns & ~rows_columns) << 1;
   }
 };

@@ -18,7 +18,7 @@ __device__ inline Entry entry_of(uint32_t id, uint32_t place) {
   return static_cast<Entry>(id) << 32 | place;
 }
 __device__ inline uint32_t id_of_entry(Entry entry) { return static_cast<uint32_t>(entry >> 32); }
-__device__ inline uint32_t place_of_entry(Entry entry) { return static_cast<uint32_t>(entry); }
+__device__ inline uint32_t index_of_entry(Entry entry) { return static_cast<uint32_t>(entry); }
 
 // Both work as their namesakes of gpu/cclabel/pictures/tiles.hpp do, in forests whose entries are
 // numbers.
@@ -28,7 +28,7 @@ __device__ inline Entry flatten(Entry* forest, uint32_t place, bool exists) {
   const volatile Entry* seen = forest;
   Entry above = seen[place];
   while (true) {
-    const Entry beyond = seen[place_of_entry(above)];
+    const Entry beyond = seen[index_of_entry(above)];
     const bool moves = beyond != above;
     if (!__any_sync(kAllLanes, moves)) return above;
     if (moves && exists) atomicExch(forest + place, beyond);
@@ -47,26 +47,26 @@ __device__ inline Entry unite(Entry* forest, uint32_t a, uint32_t b, bool wanted
   while (__any_sync(kAllLanes, is_apart)) {
     if (!is_apart) continue;
     const Entry above_a = read[a], above_b = read[b];
-    const uint32_t up_a = place_of_entry(above_a), up_b = place_of_entry(above_b);
+    const uint32_t up_a = index_of_entry(above_a), up_b = index_of_entry(above_b);
     const bool is_a = above_a > above_b;  // what the larger one is above of
     if (above_a == above_b) {
       is_apart = false;
     } else if (is_a ? up_a == a : up_b == b) {
       // A root: whatever is smaller will do for it to hang below, root or not.
       const Entry larger = is_a ? above_a : above_b, smaller = is_a ? above_b : above_a;
-      const Entry seen = atomicCAS(forest + place_of_entry(larger), larger, smaller);
+      const Entry seen = atomicCAS(forest + index_of_entry(larger), larger, smaller);
       if (seen == larger) {
         lost = larger;
         is_apart = false;
       }
-      a = place_of_entry(seen);
-      b = place_of_entry(smaller);
+      a = index_of_entry(seen);
+      b = index_of_entry(smaller);
     } else {
       const Entry beyond_a = read[up_a], beyond_b = read[up_b];
       if (beyond_a != above_a) atomicExch(forest + a, beyond_a);
       if (beyond_b != above_b) atomicExch(forest + b, beyond_b);
-      a = place_of_entry(beyond_a);
-      b = place_of_entry(beyond_b);
+      a = index_of_entry(beyond_a);
+      b = index_of_entry(beyond_b);
     }
   }
   return lost;

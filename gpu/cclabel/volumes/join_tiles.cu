@@ -8,6 +8,7 @@
 #include "gpu/cclabel/volumes/slanted_seam.hpp"
 #include "gpu/cclabel/volumes/straight_seam.hpp"
 #include "gpu/cclabel/volumes/tuning.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::volumes {
 namespace {
@@ -74,7 +75,7 @@ __device__ void join(const Volume& v, uint64_t pair, bool wanted, Changes<Block>
       unite(v.forest, static_cast<uint32_t>(pair >> 32), static_cast<uint32_t>(pair), wanted);
   if (lost == kNoEntry) return;
   const uint32_t id = id_of_entry(lost);
-  atomicAnd(v.firsts + v.place_of_word(id / 32), ~(1u << id % 32));
+  atomicAnd(v.firsts + v.index_of_word(id / 32), ~(1u << id % 32));
   changes.add(v, id / 32, ~0u);
 }
 
@@ -93,8 +94,7 @@ struct BegunParts {
       const int y = place.y + i % T::rows, z = place.z + i / T::rows;
       const bool exists = place.cls == 0 && y < v.stack.slice.height && z < v.stack.slices;
       word[k] = v.id_of(place.layer, place.w, y, z, 0) / 32;
-      const int row = (place.layer * v.stack.slices + z) * v.stack.slice.height + y;
-      parts[k] = exists ? v.parts[v.place_of(row, place.w)] : 0;
+      parts[k] = exists ? v.parts[v.index_of(v.stack.row({y, z, place.layer}), place.w)] : 0;
     }
   }
   __device__ void count(const Volume& v, Changes<Block>& changes) const {
@@ -164,8 +164,8 @@ __global__ __launch_bounds__(Block::threads, Block::blocks)  //
   begun.count(v, changes);
   const auto lane = threadIdx.x % 32;
   const auto add = [&](const uint2& nodes, bool exists) {
-    const uint32_t a = exists ? place_of_node(v, nodes.x) : 0;
-    const uint32_t b = exists ? place_of_node(v, nodes.y) : 0;
+    const uint32_t a = exists ? entry_of_node(v, nodes.x) : 0;
+    const uint32_t b = exists ? entry_of_node(v, nodes.y) : 0;
     const uint64_t pair = static_cast<uint64_t>(max(a, b)) << 32 | min(a, b);
     const uint32_t alike = __match_any_sync(kAllLanes, pair);
     const bool leads = static_cast<int>(lane) == __ffs(static_cast<int>(alike)) - 1;
@@ -196,7 +196,7 @@ __global__ __launch_bounds__(cclabel::WordBlock::threads) void settle_kernel(Vol
     uint32_t place = 0;
     if (has_one) {
       const int b = __ffs(static_cast<int>(lost)) - 1;
-      place = place_of_node(v, row.node_at(row.bits >> b & 1 ? 0 : 1, b));
+      place = entry_of_node(v, row.node_at(row.bits >> b & 1 ? 0 : 1, b));
     }
     const uint32_t spare = __shfl_sync(kAllLanes, place, __ffs(static_cast<int>(lanes)) - 1);
     flatten(v.forest, has_one ? place : spare, has_one);

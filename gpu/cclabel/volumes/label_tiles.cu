@@ -10,7 +10,7 @@ namespace regions::volumes {
 namespace {
 
 // Finds the tile's nodes, and counts them; returns how many.
-template <Connectivity connectivity, class Space>
+template <Connectivity connectivity, TileNodes Space>
 __device__ uint32_t find_nodes(Space& s) {
   const auto i = static_cast<int>(threadIdx.x);
   uint32_t starts = 0, all;
@@ -34,8 +34,8 @@ __device__ uint32_t id_in_tile(const Volume& v, const TilePlace& place, uint32_t
                  static_cast<int>(voxel % 32));
 }
 
-// Gives every node its component's number, and plants a tree for each component.
-template <class T, class Space>
+// Gives every node its component's number, and makes a tree of each component.
+template <class T, TileNodes Space>
 __device__ void publish_nodes(Space& s, const Volume& v, const TilePlace& place, int cls,
                               uint32_t nodes) {
   const uint32_t tile = tile_of_class(v, place.index, cls), begin = tile * Space::kNodes;
@@ -85,8 +85,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void label_tiles_kernel(Read
   __syncthreads();  // bits are complete
   const int y = place.y + i % T::rows, z = place.z + i / T::rows;
   const bool exists = i < T::words && y < v.stack.slice.height && z < v.stack.slices;
-  const uint32_t at =
-      v.place_of((place.layer * v.stack.slices + z) * v.stack.slice.height + y, place.w);
+  const uint32_t at = v.index_of(v.stack.row({y, z, place.layer}), place.w);
   if (exists) v.bits[at] = s.row_of(i);
   for (int c = 0; c < v.classes; ++c) {
     if (c > 0) {
@@ -126,7 +125,7 @@ void launch_bands(const Subject& subject, const Levels& levels, const Volume& vo
   if (volume.all_tiles() <= cclabel::kFewTiles) {
     launch_tiles<CubeTile, connectivity>(subject, levels, volume, stream);
   } else {
-    launch_tiles<ThriftyTile, connectivity>(subject, levels, volume, stream);
+    launch_tiles<FewRegistersTile, connectivity>(subject, levels, volume, stream);
   }
 }
 
@@ -158,7 +157,7 @@ void label_tiles(const Subject& subject, const Levels& levels, const Volume& vol
       return launch_tiles<FlatTile, Connectivity::eighteen>(subject, levels, volume, stream);
     case Connectivity::six:
       if (volume.all_tiles() <= cclabel::kFewTiles) {
-        return launch_tiles<BusyTile, Connectivity::six>(subject, levels, volume, stream);
+        return launch_tiles<ManyThreadsTile, Connectivity::six>(subject, levels, volume, stream);
       }
       return launch_tiles<CubeTile, Connectivity::six>(subject, levels, volume, stream);
     case Connectivity::eighteen:

@@ -5,6 +5,7 @@
 #include "gpu/cclabel/volumes/phases.hpp"
 #include "gpu/cclabel/volumes/rows.hpp"
 #include "gpu/cclabel/volumes/tuning.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::volumes {
 namespace {

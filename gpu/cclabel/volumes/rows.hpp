@@ -11,7 +11,7 @@ namespace regions::volumes {
 // where that has regions too.
 struct RowWord {
   int row, w;
-  uint32_t at;  // place_of() it
+  uint32_t at;  // index_of() it
   Stack::Place place;
   uint32_t bits;       // foreground
   WordNodes nodes[2];  // of each class's band
@@ -20,7 +20,7 @@ struct RowWord {
       : RowWord(v, static_cast<int>(word / static_cast<uint32_t>(v.words)),
                 static_cast<int>(word % static_cast<uint32_t>(v.words))) {}
   __device__ RowWord(const Volume& v, int row_, int w_)
-      : row(row_), w(w_), at(v.place_of(row, w)), place(v.stack.place(row)), bits(v.bits[at]) {
+      : row(row_), w(w_), at(v.index_of(row, w)), place(v.stack.place(row)), bits(v.bits[at]) {
     for (int c = 0; c < v.classes; ++c) {
       nodes[c] = v.nodes[band_word(v, c, place.layer, w, place.y, place.z)];
     }

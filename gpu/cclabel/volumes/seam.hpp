@@ -10,7 +10,7 @@
 namespace regions::volumes {
 
 // One class of a tile, with a word and a row around it and a slice before, as a Space
-// (contacts.hpp). Places are counted from the tile's first.
+// (contacts.hpp). Rows are counted from the tile's first.
 template <class T, Connectivity connectivity, int threads>
 struct Seam {
   using Inner = Tile<T, connectivity>;
@@ -40,8 +40,7 @@ struct Seam {
       const int w = place.w - 1 + word_in_row, y = place.y - 1 + row, z = place.z - 1 + in_tile;
       uint32_t word = 0;
       if (exists(w, y, z)) {
-        const int of_stack = (place.layer * v.stack.slices + z) * slice.height + y;
-        word = v.bits[v.place_of(of_stack, w)];
+        word = v.bits[v.index_of(v.stack.row({y, z, place.layer}), w)];
         if (place.cls != 0) word = ~word & inside(v, w);
       }
       bits[(in_tile * kRows + row) * kWords + word_in_row] = word;

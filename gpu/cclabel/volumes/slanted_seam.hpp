@@ -18,13 +18,13 @@ struct Sides {
   uint32_t bits;
 
   __device__ Sides(uint32_t bits_) : bits(bits_) {}
-  template <class Space>
+  template <BandSpace Space>
   __device__ Sides(const Space& s, int y, int z) {
     bits = (s.row(0, y, z) & 1) | s.row(-1, y, z) >> 31 << 1 | s.row(0, y, z) >> 31 << 2 |
            (s.row(1, y, z) & 1) << 3;
   }
   __device__ Sides operator|(Sides other) const { return bits | other.bits; }
-  // At the places of the word's columns: those, and those beside them.
+  // At the word's columns: those, and those beside them.
   __device__ uint32_t inside() const { return bits; }
   __device__ uint32_t beside() const { return bits >> 1; }
   __device__ uint32_t any() const { return bits | bits >> 1; }
@@ -115,7 +115,7 @@ struct SlantedSeam {
   template <uint32_t most>
   __device__ void take(const Space& s, uint2 (&list)[most], uint32_t& count) {
     const auto mine = static_cast<uint32_t>(facing.count() + __popc(sides));
-    uint32_t at = take_room(count, mine);
+    uint32_t at = reserve_entries(count, mine);
     const uint32_t stop = min(at + mine, most);
     for (; at < stop && facing.count(); ++at) list[at] = facing.take();
     for (; at < stop; ++at) list[at] = take_side(s);

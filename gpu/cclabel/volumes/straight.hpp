@@ -11,18 +11,18 @@ namespace regions::volumes {
 
 // The nodes of one band before.
 struct FacingNodes {
-  uint32_t places = 0;              // a column for each pair of nodes that touch
+  uint32_t touching = 0;            // a column for each pair of nodes that touch
   uint32_t starts = 0, before = 0;  // as a tile has them
 
-  // The node that has a place, which are counted by the place and all columns before it.
+  // The node that has a column, by that column and all before it.
   __device__ uint32_t node(uint32_t up_to) const {
     return before + static_cast<uint32_t>(__popc(starts & up_to)) - 1;
   }
 };
 
-// Of a word, every kParts-th node. A place is the last column that two nodes have in common, gaps
+// Of a word, every kParts-th node. A pair of nodes is known by the last column that both have, gaps
 // of theirs included: where neither band begins another one behind it.
-template <class Space>
+template <TileNodes Space>
 struct StraightContacts {
   FacingNodes facing[2];  // the band before in the slice, the one in the slice before
   uint32_t row[2];
@@ -40,7 +40,7 @@ struct StraightContacts {
       FacingNodes& f = facing[0];
       f.starts = s.node_starts[spot.word - 1];
       f.before = s.nodes_before[spot.word - 1];
-      f.places = ends_of_pieces(touch_above, starts | f.starts);
+      f.touching = ends_of_pieces(touch_above, starts | f.starts);
     }
     if (Space::kSlices == 1 || spot.z == 0) return;
     const uint32_t touch = row[0] & s.row(0, spot.y, spot.z - 1);
@@ -52,43 +52,43 @@ struct StraightContacts {
     f.starts = s.node_starts[spot.word - Space::kBandsY];
     f.before = s.nodes_before[spot.word - Space::kBandsY];
     const uint32_t begins = starts | f.starts;
-    f.places = ends_of_pieces(touch_behind, begins) & ~ends_of_pieces(known, begins);
+    f.touching = ends_of_pieces(touch_behind, begins) & ~ends_of_pieces(known, begins);
   }
 
   // Calls visit(node, first voxel, parent) for all nodes of the thread: hangs each below one that
   // it touches. The contacts with others are left, and those of other threads' nodes taken off.
   template <class Visit>
-  __device__ void plant(const Space& s, const Visit& visit) {
+  __device__ void take_firsts(const Space& s, const Visit& visit) {
     uint32_t left_above = 0, left_behind = 0;
     for_each_node(s, word, [&](uint32_t node, uint32_t columns) {
       const uint32_t here = row[0] & columns, below = row[1] & columns;
       const uint32_t voxel = static_cast<uint32_t>(here ? __ffs(static_cast<int>(here)) - 1
                                                         : __ffs(static_cast<int>(below)) + 31);
       // Lanes differ in which band faces, if any does: each chooses, and none waits.
-      const uint32_t above = facing[0].places & columns, behind = facing[1].places & columns;
+      const uint32_t above = facing[0].touching & columns, behind = facing[1].touching & columns;
       const FacingNodes first = {above ? above : behind,
                                  above ? facing[0].starts : facing[1].starts,
                                  above ? facing[0].before : facing[1].before};
       left_above |= above & (above - 1);
       left_behind |= above ? behind : behind & (behind - 1);
-      const uint32_t parent = first.node(first.places ^ (first.places - 1));
-      visit(node, first_voxel + voxel, first.places ? parent : node);
+      const uint32_t parent = first.node(first.touching ^ (first.touching - 1));
+      visit(node, first_voxel + voxel, first.touching ? parent : node);
     });
-    facing[0].places = left_above;
-    facing[1].places = left_behind;
+    facing[0].touching = left_above;
+    facing[1].touching = left_behind;
   }
 
-  __device__ int count() const { return __popc(facing[0].places) + __popc(facing[1].places); }
+  __device__ int count() const { return __popc(facing[0].touching) + __popc(facing[1].touching); }
 
-  // A contact that is left, which is taken off: its word, which band that faces, and the place.
+  // A contact that is left, which is taken off: its word, which band that faces, and the column.
   __device__ ushort2 take() {
-    const bool is_behind = facing[0].places == 0;
-    const uint32_t places = is_behind ? facing[1].places : facing[0].places;
-    const auto place = static_cast<uint32_t>(__ffs(static_cast<int>(places)) - 1);
-    const uint32_t left = places & (places - 1);
-    facing[0].places = is_behind ? 0 : left;
-    if (is_behind) facing[1].places = left;
-    return make_ushort2(static_cast<uint16_t>(word << 6 | (is_behind ? 32u : 0u) | place), 0);
+    const bool is_behind = facing[0].touching == 0;
+    const uint32_t touching = is_behind ? facing[1].touching : facing[0].touching;
+    const auto column = static_cast<uint32_t>(__ffs(static_cast<int>(touching)) - 1);
+    const uint32_t left = touching & (touching - 1);
+    facing[0].touching = is_behind ? 0 : left;
+    if (is_behind) facing[1].touching = left;
+    return make_ushort2(static_cast<uint16_t>(word << 6 | (is_behind ? 32u : 0u) | column), 0);
   }
   // Its nodes: found by the thread that joins them, as threads have few contacts or many.
   __device__ static ushort2 nodes(const Space& s, ushort2 contact) {

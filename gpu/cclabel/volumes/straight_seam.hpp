@@ -18,12 +18,12 @@ struct StraightSeam {
   static constexpr int kBands = Space::Inner::kBands;
   // Words that may touch a tile before: of all slices the first row, of the first slice all bands.
   static constexpr int kWords = T::slices + (T::slices > 1 ? kBandsY : 0);
-  // A place has no voxel right behind it that touches, and a row of a slice has every second one;
+  // A contact has no voxel right behind it that touches, and a row of a slice has every second one;
   // of two rows, nodes may change with every column. The first column of all bands, besides.
   static constexpr int kMost = T::slices * 16 + (kWords - T::slices) * 32 + kBands;
 
-  struct Places {
-    uint32_t places = 0;
+  struct Touching {
+    uint32_t touching = 0;
     WordNodes near = {}, far = {};
   };
 
@@ -35,7 +35,7 @@ struct StraightSeam {
   }
 
   // Of word i of those that may touch a tile before.
-  __device__ Places of_word(int i) const {
+  __device__ Touching of_word(int i) const {
     const bool is_above = i < T::slices;
     const int z = is_above ? i : 0, y = is_above ? 0 : (i - T::slices) * kBandRows;
     const int far_y = is_above ? -1 : y, far_z = is_above ? z : -1;
@@ -71,15 +71,15 @@ struct StraightSeam {
     const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     // Words that have many contacts are shared out to the warps one by one.
     const int i = lane * warps + static_cast<int>(threadIdx.x) / 32;
-    Places found;
+    Touching found;
     if (i < kWords) found = of_word(i);
     uint32_t sides = 0;  // bit k: band k * threads + thread
     for (int k = 0, b = static_cast<int>(threadIdx.x); b < kBands; b += blockDim.x, ++k) {
       sides |= static_cast<uint32_t>(goes_on(b)) << k;
     }
-    const auto mine = static_cast<uint32_t>(__popc(found.places) + __popc(sides));
-    uint2* to = pairs + take_room(count, mine);
-    for (uint32_t left = found.places; left; left &= left - 1) {
+    const auto mine = static_cast<uint32_t>(__popc(found.touching) + __popc(sides));
+    uint2* to = pairs + reserve_entries(count, mine);
+    for (uint32_t left = found.touching; left; left &= left - 1) {
       const uint32_t up_to = left ^ (left - 1);
       *to++ = {found.near.first + static_cast<uint32_t>(__popc(found.near.starts & up_to)) - 1,
                found.far.first + static_cast<uint32_t>(__popc(found.far.starts & up_to)) - 1};

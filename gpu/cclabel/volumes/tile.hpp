@@ -82,9 +82,18 @@ struct Tile {
   }
 };
 
+// A tile in shared memory whose nodes become components.
+template <class S>
+concept TileNodes = BandSpace<S> && requires(S& s) {
+  S::kThreads, S::kParts, S::kIsStraight;
+  s.node_starts[0], s.nodes_before[0];  // of words
+  s.parent[0], s.first[0];              // of nodes
+  s.contact_count, s.component_count;
+};
+
 // Calls visit(node, columns) for the thread's nodes of a word, every kParts-th one; the columns go
 // on to where the next node begins.
-template <class Space, class Visit>
+template <TileNodes Space, class Visit>
 __device__ void for_each_node(const Space& s, uint32_t word, const Visit& visit) {
   constexpr int kParts = Space::kParts;
   const int part = static_cast<int>(threadIdx.x) % kParts;

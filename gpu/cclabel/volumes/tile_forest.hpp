@@ -6,6 +6,7 @@
 #include "gpu/cclabel/volumes/straight.hpp"
 #include "gpu/cclabel/volumes/tile.hpp"
 #include "gpu/primitives/block_list.hpp"
+#include "gpu/primitives/warp.hpp"
 
 #ifdef __CUDACC__
 
@@ -57,7 +58,7 @@ __device__ inline uint32_t root_of(const volatile uint32_t* parent, uint32_t nod
 }
 
 // The list of contacts may be used again, and none is counted. The whole block calls it.
-template <class Space>
+template <TileNodes Space>
 __device__ void count_anew(Space& s) {
   __syncthreads();  // no thread needs the list any more
   if (threadIdx.x == 0) s.contact_count = 0;
@@ -69,17 +70,17 @@ __device__ inline ushort2 take_contact(Contacts& contacts) {
   const uint2 nodes = contacts.take();
   return make_ushort2(static_cast<uint16_t>(nodes.x), static_cast<uint16_t>(nodes.y));
 }
-template <class Space>
+template <TileNodes Space>
 __device__ ushort2 take_contact(StraightContacts<Space>& contacts) {
   return contacts.take();
 }
-template <class Space>
+template <TileNodes Space>
 __device__ ushort2 nodes_of(const Space& s, ushort2 contact) {
   return Space::kIsStraight ? StraightContacts<Space>::nodes(s, contact) : contact;
 }
 
-// Hangs the nodes of trees that were planted some steps higher.
-template <class Space>
+// Hangs nodes some steps higher up in their trees.
+template <TileNodes Space>
 __device__ void shorten_paths(Space& s, uint32_t nodes) {
   const volatile uint32_t* forest = s.parent;
   for (uint32_t node = threadIdx.x; node < nodes; node += Space::kThreads) {
@@ -91,11 +92,18 @@ __device__ void shorten_paths(Space& s, uint32_t nodes) {
   }
 }
 
+// The contacts that a thread has left.
+template <class C>
+concept ContactList = requires(C& contacts) {
+  { contacts.count() } -> std::convertible_to<int>;
+  { take_contact(contacts) } -> std::convertible_to<ushort2>;
+};
+
 // Joins the trees of the contacts of all threads, which are shared out evenly over the block, as
 // many at a time as there is room to list. None is counted before. Trees of straight touches are
 // high: it pays to lower them where many contacts are left (256^3, noise of density 20, 35.2 us for
 // 36.3; of density 50, 46 for 49 if never; H200, 2026-11-22).
-template <class Space, class Contacts>
+template <TileNodes Space, ContactList Contacts>
 __device__ void join_contacts(Space& s, uint32_t nodes, Contacts& contacts) {
   constexpr uint32_t kFew = 256;
   constexpr uint32_t kMost = Space::kThreads * kPairs;
@@ -103,7 +111,7 @@ __device__ void join_contacts(Space& s, uint32_t nodes, Contacts& contacts) {
   ushort2* list = s.pairs[0];
   while (true) {
     const auto mine = static_cast<uint32_t>(contacts.count());
-    uint32_t at = take_room(s.contact_count, mine);
+    uint32_t at = reserve_entries(s.contact_count, mine);
     const uint32_t stop = min(at + mine, kMost);
 #pragma unroll 1  // lists are short
     for (; at < stop; ++at) {
@@ -129,7 +137,7 @@ __device__ void join_contacts(Space& s, uint32_t nodes, Contacts& contacts) {
 // their first touch nodes are hung at once, which saves 1.3 to 2.5 of 27 to 38 us (256^3, noise of
 // densities 20 to 50, 18-connected, H200, 2026-11-22); where they are few, trees are shortened, 0.3
 // of 22 (densities 70 and 90).
-template <Connectivity connectivity, class Space>
+template <Connectivity connectivity, TileNodes Space>
 __device__ void join_touching(Space& s, uint32_t nodes) {
   const Spot spot = Space::spot(static_cast<int>(threadIdx.x) / Space::kParts);
   const BandWords rows = s.band(spot);
@@ -148,10 +156,10 @@ __device__ void join_touching(Space& s, uint32_t nodes) {
       contacts = Contacts(s, Space::spot(i % Space::kBands), touch);
     });
     if (i < Space::kBands) {
-      contacts.plant([&](uint32_t node, uint32_t other) { s.parent[node] = other; });
+      contacts.take_firsts([&](uint32_t node, uint32_t other) { s.parent[node] = other; });
     }
     if (i < Space::kThreads && nodes <= 2 * Space::kBands) {
-      __syncthreads();  // trees are planted: high ones, as words have a node or two
+      __syncthreads();  // trees are begun: high ones, as words have a node or two
       shorten_paths(s, nodes);
     }
     if (i >= Space::kThreads) count_anew(s);
@@ -161,10 +169,10 @@ __device__ void join_touching(Space& s, uint32_t nodes) {
 
 // The same where touches are straight. Most nodes touch one before them, and hang below it at once:
 // few contacts are left to look at, and of those most are of one tree.
-template <class Space>
+template <TileNodes Space>
 __device__ void join_straight(Space& s, uint32_t nodes) {
   StraightContacts<Space> contacts(s, Space::spot(static_cast<int>(threadIdx.x) / Space::kParts));
-  contacts.plant(s, [&](uint32_t node, uint32_t voxel, uint32_t parent) {
+  contacts.take_firsts(s, [&](uint32_t node, uint32_t voxel, uint32_t parent) {
     s.parent[node] = parent;
     s.first[node] = static_cast<uint16_t>(voxel);
   });
@@ -178,7 +186,7 @@ __device__ inline void lower(uint16_t* least, uint16_t value) {
 }
 
 // Joins the nodes of the tile to components, and numbers these. None is counted before.
-template <class Space, Connectivity connectivity>
+template <TileNodes Space, Connectivity connectivity>
 __device__ void join_nodes(Space& s, uint32_t nodes) {
   if constexpr (Space::kIsStraight) {
     join_straight(s, nodes);

@@ -18,11 +18,11 @@ struct TileShape {
 using CubeTile = TileShape<16, 16>;
 // For 6 neighbours where there are few tiles: 512 threads won 3% to 4% at 128^3 (noise of densities
 // 20 to 50); where there are many, 512 gained nothing (H200, 2026-11-22).
-using BusyTile = TileShape<16, 16, 512>;
+using ManyThreadsTile = TileShape<16, 16, 512>;
 // For 18 and 26 neighbours where there are many tiles: 32 registers won 0.7 to 1.7 of 23 to 36 us
 // at 256^3 (noise of densities 20 to 70), and lost 0.4 to 0.6 of 7 to 11 at 128^3 (H200,
 // 2026-11-22).
-using ThriftyTile = TileShape<16, 16, 256, 8>;
+using FewRegistersTile = TileShape<16, 16, 256, 8>;
 using FlatTile = TileShape<256, 1>;  // of a picture at several thresholds
 
 // A block joins a tile to others, and mostly waits for memory: many small ones at a time, or, where

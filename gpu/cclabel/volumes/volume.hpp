@@ -5,6 +5,15 @@
 // Nodes are columns of a word of a band whose voxels are linked one to the next (bands.hpp). They
 // are counted through in each tile, class by class; tiles have room for as many as there can be.
 //
+//         a word of 32 voxels, x
+//        |<--------------------->|
+//     y  |. # # # . . # # . . # .|  row 2b       A band, here of 6-connected voxels, and its
+//   y+1  |. . # . . . . # # . . .|  row 2b + 1   3 nodes: columns 1 to 3, 6 to 8, and 10.
+//         ^---1---^   ^-2-^   ^3
+//
+//   A tile is a word wide, 16 rows high and 16 slices deep; that of a picture 256 rows high.
+//   Tiles follow each other along x, then y, then z.
+//
 // Tiles are labelled by themselves, and then joined. A voxel's id is its place in raster order of
 // the stack, rows filled up to whole words. A component of a tile is known by the id of its first
 // voxel there, a region by the smallest of its components, which is the id of its own first voxel.
@@ -51,7 +60,7 @@ struct Volume {
   // Components that are no region need not hang directly below their roots: enough to write labels.
   bool unsettled = false;
 
-  // Words of rows, and of bands, are where place_of() and band_word() say.
+  // Words of rows, and of bands, are where index_of() and band_word() say.
   uint32_t* bits;       // [layer][z][y][words] foreground
   WordNodes* nodes;     // [class][layer][bands_z][bands_y][words] of bands
   uint16_t* component;  // [layer][tile][class][tile_nodes()] number of each node's component
@@ -84,18 +93,18 @@ struct Volume {
   uint32_t all_tiles() const { return tiles() * static_cast<uint32_t>(stack.layers); }
   // The id of a voxel of word w of a row.
   REGIONS_HD uint32_t id_of(int layer, int w, int y, int z, int bit) const {
-    const int row = (layer * stack.slices + z) * stack.slice.height + y;
+    const int row = stack.row({y, z, layer});
     return (static_cast<uint32_t>(row) * static_cast<uint32_t>(words) + static_cast<uint32_t>(w)) *
                32 +
            static_cast<uint32_t>(bit);
   }
   // Where word w of a row of the stack is.
-  REGIONS_HD uint32_t place_of(int row, int w) const {
+  REGIONS_HD uint32_t index_of(int row, int w) const {
     return VoxelRows::at(static_cast<uint32_t>(row), static_cast<uint32_t>(w),
                          static_cast<uint32_t>(words));
   }
   // The same of a word counted row by row.
-  REGIONS_HD uint32_t place_of_word(uint32_t word) const {
+  REGIONS_HD uint32_t index_of_word(uint32_t word) const {
     const uint32_t row = by_words.divide(word), in_row = static_cast<uint32_t>(words);
     return VoxelRows::at(row, word - row * in_row, in_row);
   }
@@ -134,18 +143,18 @@ __device__ inline uint32_t band_word(const Volume& v, int cls, int layer, int w,
 
 // The place in the forest of a node's component. Nodes of a tile and class, a power of two, have as
 // many places.
-__device__ inline uint32_t place_of_node(const Volume& v, uint32_t node) {
+__device__ inline uint32_t entry_of_node(const Volume& v, uint32_t node) {
   return (node & ~(static_cast<uint32_t>(v.tile_nodes()) - 1)) + v.component[node];
 }
 
 // The label of the region with this id, see label_of_first().
 __device__ inline uint32_t label_of_region(const Volume& v, uint32_t id) {
-  return cclabel::label_of_first(v.firsts, v.before, v.place_of_word(id / 32), id);
+  return cclabel::label_of_first(v.firsts, v.before, v.index_of_word(id / 32), id);
 }
 
 // The id of a node's region; not where unsettled.
 __device__ inline uint32_t region_of_node(const Volume& v, uint32_t node) {
-  return id_of_entry(v.forest[place_of_node(v, node)]);
+  return id_of_entry(v.forest[entry_of_node(v, node)]);
 }
 
 // Where the counts of a class of a tile are, and its nodes by the room that they have.

@@ -3,23 +3,23 @@
 #include "gpu/cclabel/base/divide_memory.hpp"
 #include "gpu/cclabel/base/writers.hpp"
 #include "gpu/cclabel/volumes/phases.hpp"
-#include "gpu/cclabel/volumes/written_tile.hpp"
+#include "gpu/cclabel/volumes/tile_labels.hpp"
 
 namespace regions::volumes {
 namespace {
 
 // Threads of a multiprocessor: as many as there is room for. Colours take more registers.
-template <class Writer>
+template <cclabel::PixelWriter Writer>
 inline constexpr int kMostThreads = 2048;
 template <>
 inline constexpr int kMostThreads<cclabel::ColorWriter> = 512;
 
-template <class Block, class Writer>
+template <class Block, cclabel::PixelWriter Writer>
 __global__ __launch_bounds__(Block::threads, kMostThreads<Writer> / Block::threads)  //
     void write_kernel(Volume v, TileRows<Block> shape, Writer writer) {
   extern __shared__ uint4 shared[];
   using Rows = TileRows<Block>;
-  const WrittenTile<Block> tile(v, shape, shared);
+  const TileLabels<Block> tile(v, shape, shared);
   wait_for_earlier();
   tile.read();
   bool have_room = true;  // all classes
@@ -79,7 +79,7 @@ __global__ __launch_bounds__(Block::threads, kMostThreads<Writer> / Block::threa
 struct Launch {
   const Volume& volume;
   cudaStream_t stream;
-  template <class Writer>
+  template <cclabel::PixelWriter Writer>
   void operator()(const Writer& writer) const {
     if (volume.all_tiles() <= cclabel::kFewTiles) {
       launch_blocks<BusyWriteBlock>(writer);
@@ -89,7 +89,7 @@ struct Launch {
   }
 
  private:
-  template <class Block, class Writer>
+  template <class Block, cclabel::PixelWriter Writer>
   void launch_blocks(const Writer& writer) const {
     const TileRows<Block> shape(volume);
     const auto kernel = write_kernel<Block, Writer>;

@@ -2,6 +2,7 @@
 #include "gpu/cclabel/base/color_sums.hpp"
 #include "gpu/cclabel/base/record_sums.hpp"
 #include "gpu/cclabel/window/phases.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::sliding {
 namespace {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-template <class Writer>
+template <cclabel::PixelWriter Writer>
 __global__ __launch_bounds__(kThreads) void write_kernel(ConstLabelMap labels, Writer writer,
                                                          cclabel::Shown shown) {
   const auto fours = (static_cast<uint32_t>(labels.width) + 3) / 4;
@@ -26,7 +26,7 @@ struct Launch {
   ConstLabelMap labels;
   cclabel::Shown shown;
   cudaStream_t stream;
-  template <class Writer>
+  template <cclabel::PixelWriter Writer>
   void operator()(const Writer& writer) const {
     const size_t fours = (static_cast<size_t>(labels.width) + 3) / 4;
     launch(write_kernel<Writer>, blocks_for(fours * static_cast<size_t>(labels.height), kThreads),

@@ -39,8 +39,8 @@ struct TileRows {
 // way while we look whether this one is a region: memory is slow to answer.
 __device__ inline uint32_t label_above(const Volume& v, uint32_t place, Entry above) {
   while (true) {
-    const bool is_own = place_of_entry(above) == place;
-    const Entry beyond = is_own ? above : v.forest[place_of_entry(above)];
+    const bool is_own = index_of_entry(above) == place;
+    const Entry beyond = is_own ? above : v.forest[index_of_entry(above)];
     const uint32_t label = label_of_region(v, id_of_entry(above));
     if (static_cast<uint32_t>(label != 0) | static_cast<uint32_t>(beyond == above)) return label;
     above = beyond;
@@ -49,7 +49,7 @@ __device__ inline uint32_t label_above(const Volume& v, uint32_t place, Entry ab
 
 // What a tile's rows are and how its components came out. The whole block calls all functions.
 template <class Block>
-struct WrittenTile {
+struct TileLabels {
   using Rows = TileRows<Block>;
   static constexpr int kThreads = Block::threads, kRows = Rows::kRows;
   const Volume& v;
@@ -61,7 +61,7 @@ struct WrittenTile {
   uint32_t* labels;   // [class][room] of components
   uint32_t* of_node;  // [class][room] labels of nodes
 
-  __device__ WrittenTile(const Volume& volume, const Rows& rows, uint4* shared)
+  __device__ TileLabels(const Volume& volume, const Rows& rows, uint4* shared)
       : v(volume), shape(rows), place(volume) {
     bits = reinterpret_cast<uint32_t*>(shared);
     starts = bits + kRows;
@@ -76,9 +76,7 @@ struct WrittenTile {
     return y_of(r) < v.stack.slice.height && z_of(r) < v.stack.slices;
   }
   // The row of the stack.
-  __device__ int row_of(int r) const {
-    return (place.layer * v.stack.slices + z_of(r)) * v.stack.slice.height + y_of(r);
-  }
+  __device__ int row_of(int r) const { return v.stack.row({y_of(r), z_of(r), place.layer}); }
   __device__ uint32_t of_class(uint32_t foreground, int cls) const {
     return cls == 0 ? foreground : ~foreground & inside(v, place.w);
   }
@@ -86,7 +84,7 @@ struct WrittenTile {
   // Reads the rows.
   __device__ void read() const {
     const int r = static_cast<int>(threadIdx.x);
-    if (r < kRows) bits[r] = holds(r) ? v.bits[v.place_of(row_of(r), place.w)] : 0;
+    if (r < kRows) bits[r] = holds(r) ? v.bits[v.index_of(row_of(r), place.w)] : 0;
   }
 
   // The number of the tile's first node of a class.
@@ -214,7 +212,7 @@ struct WrittenTile {
       if (!(columns >> k & 1)) continue;
       const uint32_t node = first_node(cls) + counts[cls * shape.bands + band] +
                             static_cast<uint32_t>(__popc(begins & up_to(b + k))) - 1;
-      const uint32_t component = place_of_node(v, node);
+      const uint32_t component = entry_of_node(v, node);
       const uint32_t found = label_above(v, component, v.forest[component]);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
