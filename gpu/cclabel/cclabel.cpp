@@ -23,7 +23,7 @@ using Params = CcLabelParams;
 struct PictureRegions {
   const Tiles& tiles;
   const Slot& slot;
-  const Seeds& seeds;
+  const CcLabelParams& params;
   const Records& records;
   cudaStream_t stream;
 
@@ -33,7 +33,9 @@ struct PictureRegions {
   }
   void number(Count count) const {
     if (count == Count::labelled) return cclabel::number_regions(tiles, count, {}, stream);
-    if (seeds.count > 0) keep_chosen(tiles, slot.areas(), seeds, stream);
+    if (params.seeds.count > 0) {
+      keep_chosen(tiles, slot.areas(), seeds_of(params, tiles.size), stream);
+    }
     cclabel::number_regions(tiles, count, records, stream);
   }
   void keep_largest(uint32_t limit) const {
@@ -132,7 +134,7 @@ class CcLabelCuda final : public CcLabel {
     join_seams(subject, tiles, params.connectivity, stream);
     const Records records = wanted_records(job, params, slot);
     number_regions(job, params, stack_of(setup_, job),
-                   PictureRegions{tiles, slot, seeds_of(params, setup_.size), records, stream});
+                   PictureRegions{tiles, slot, params, records, stream});
     if (params.track) return track(job, params, tiles, records, slot, stream);
     if (!records.capacity) return write(job, params, tiles, stream);
     const cudaStream_t side = slot.side().fork(stream);
