@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 
@@ -59,7 +60,7 @@ class CudaQueue : public Queue {
       : backend_(std::move(backend)), stream_(make_stream(priority)) {
     create(begin_, cudaEventDefault);
     create(timed_end_, cudaEventDefault);
-    create(end_, cudaEventDisableTiming);
+    create(end_, cudaEventDisableTiming | cudaEventBlockingSync);
   }
   ~CudaQueue() override {
     Backend::Entry entry(*backend_);
@@ -114,7 +115,10 @@ class CudaQueue : public Queue {
   }
   bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }
   void wait() override {
+    const auto begin = Clock::now();
+    if (is_short_wait_) spin_until(begin + kShortWait);
     check(cudaEventSynchronize(end_), "running a frame on the GPU");
+    is_short_wait_ = Clock::now() - begin < kShortWait + kWakeUp;
     if (!std::exchange(is_timed_, false)) return;
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin_, timed_end_), "asking for a frame's time");
@@ -135,6 +139,17 @@ class CudaQueue : public Queue {
   // frames are timed, too: of what is used for long, none waited for kernels to be loaded or a
   // graph made.
   static constexpr uint64_t kTimedEach = 16, kFirstTimed = 3;
+
+  // A thread that sleeps until the end of the work wakes up late, and one that asks for it again
+  // and again holds a core. So a wait spins for a while where the one before was short, else it
+  // sleeps.
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds kShortWait{120}, kWakeUp{40};
+
+  void spin_until(Clock::time_point latest) const {
+    while (cudaEventQuery(end_) == cudaErrorNotReady && Clock::now() < latest) {
+    }
+  }
 
   void create(cudaEvent_t& event, unsigned flags) {
     const cudaError_t error = cudaEventCreateWithFlags(&event, flags);
@@ -162,6 +177,7 @@ class CudaQueue : public Queue {
   uint64_t frames_ = 0;          // that were started
   bool is_timed_ = false;        // the one under way
   int64_t elapsed_ = 0;          // by the last that was
+  bool is_short_wait_ = true;    // the last one was
 };
 
 class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {
