@@ -17,12 +17,14 @@ FLAGSHIP = (CUT + " ! cclabel source=mask output=none frames-in-flight=%d{device
 
 
 class Programs:
-    """Where the programs are, and the environment they want."""
+    """Where the programs and the peers are, and the environment they want."""
 
-    def __init__(self, algorithms, picture, pipeline, opencv, peers, python, env=None):
-        self.algorithms, self.picture, self.pipeline = algorithms, picture, pipeline
-        self.opencv, self.peers, self.python = opencv, peers, python
-        self.env = env
+    def __init__(self, folder, peers, python, opencv=None, env=None):
+        self.folder, self.python, self.opencv, self.env = folder, python, opencv, env
+        self.peers = os.path.join(peers, "cclabel_peers.py")
+
+    def of(self, name):
+        return os.path.join(self.folder, name)
 
 
 class Runner:
@@ -95,13 +97,19 @@ def machine():
 
 
 def contents_of(programs):
-    return subprocess.run([programs.picture, "--contents"], check=True, stdout=subprocess.PIPE,
-                          text=True, env=programs.env).stdout.split()
+    return subprocess.run([programs.of("picture"), "--contents"], check=True,
+                          stdout=subprocess.PIPE, text=True, env=programs.env).stdout.split()
+
+
+def picture_of(programs, content, size):
+    """The picture's bytes."""
+    return subprocess.run([programs.of("picture"), content, size], check=True,
+                          stdout=subprocess.PIPE, env=programs.env).stdout
 
 
 def gpu_algorithms(runner, programs, quick=False):
     """cclabel on the GPU; its answers are compared with the CPU's."""
-    base = [programs.algorithms, "--json", "--backend", "cuda", "--runs", "30"]
+    base = [programs.of("cclabel"), "--json", "--backend", "cuda", "--runs", "30"]
     sizes = [HD] if quick else [SMALL, HD, UHD, SQUARE]
     for size in sizes:
         runner.run(base + ["--size", size, "--criterion", "binary"], "binary " + size,
@@ -117,7 +125,7 @@ def gpu_peers(runner, programs, quick=False):
     """CuPy and NPP; a wrong answer of theirs is a figure, not a failure."""
     sizes = [HD] if quick else [HD, SQUARE]
     for size in sizes:
-        runner.run([programs.python, programs.peers, "--picture", programs.picture, "--peers",
+        runner.run([programs.python, programs.peers, "--picture", programs.of("picture"), "--peers",
                     "cupy,npp", "--size", size, "--runs", "10"], "CuPy, NPP " + size,
                    env=os.environ.copy())
 
@@ -129,16 +137,16 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
     for size in sizes:
         for content in contents_of(programs):
             case = ["--size", size, "--content", content]
-            runner.run([programs.algorithms, "--backend", "cpu"] + options + case,
+            runner.run([programs.of("cclabel"), "--backend", "cpu"] + options + case,
                        f"CPU {content} {size}", env=programs.env)
             if programs.opencv:
                 runner.run([programs.opencv] + options + case, f"OpenCV {content} {size}",
                            env=programs.env)
         if packages:
-            runner.run([programs.python, programs.peers, "--picture", programs.picture, "--peers",
+            runner.run([programs.python, programs.peers, "--picture", programs.of("picture"), "--peers",
                         packages, "--size", size, "--seconds", str(seconds)],
                        f"{packages} {size}", timeout=900, env=os.environ.copy())
-    runner.run([programs.algorithms, "--backend", "cpu", "--json", "--threads", threads,
+    runner.run([programs.of("cclabel"), "--backend", "cpu", "--json", "--threads", threads,
                 "--criterion", "difference", "--size", sizes[0], "--seconds", str(seconds)],
                f"difference {sizes[0]}", env=programs.env)
 
@@ -158,7 +166,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
 
     def play(name, chain, in_flight, *more):
         before = len(runner.rows)
-        runner.run([programs.pipeline, "--json", "--chain", chain.format(device=device),
+        runner.run([programs.of("pipeline"), "--json", "--chain", chain.format(device=device),
                     "--in-flight", in_flight, "--frames", frames, *more], name, env=programs.env)
         for row in runner.rows[before:]:
             if row["latency_us"] < 0:
@@ -227,17 +235,15 @@ SUPERPIXELS += [(f"report's case, {rows}", "4096x2048",
 SCENES = ("footage", "blobs")
 
 
-def superpixels(runner, programs, program):
+def superpixels(runner, programs):
     """slicsuperpixel on the GPU, one graph a frame."""
     pictures = {}
     for scene in SCENES:
         for case, size, settings in SUPERPIXELS:
             if (scene, size) not in pictures:
-                pictures[scene, size] = subprocess.run(
-                    [programs.picture, scene, *size.split("x")], check=True,
-                    stdout=subprocess.PIPE, env=programs.env).stdout
+                pictures[scene, size] = picture_of(programs, scene, size)
             before = len(runner.rows)
-            command = [program, *size.split("x"), "cuda", "time"]
+            command = [programs.of("slicsuperpixel"), size, "--cuda", "--time"]
             for setting in settings:
                 command += ["--set", setting]
             runner.run(command, f"superpixels {scene} {size} {case}", env=programs.env,
@@ -246,12 +252,10 @@ def superpixels(runner, programs, program):
                 row.update({"content": scene, "case": case, "settings": settings})
 
 
-def superpixel_ablation(runner, programs, program):
+def superpixel_ladder(runner, programs):
     """The report's method on its own case, step by step."""
-    picture = subprocess.run([programs.picture, "blobs", "4096", "2048"], check=True,
-                             stdout=subprocess.PIPE, env=programs.env).stdout
-    runner.run([program, "4096", "2048", "128"], "superpixels, the report's ladder",
-               env=programs.env, stdin=picture)
+    runner.run([programs.of("slicsuperpixel_report")], "superpixels, the report's ladder",
+               env=programs.env, stdin=picture_of(programs, "blobs", "4096x2048"))
 
 
 def write(record, path):

@@ -3,7 +3,7 @@
 cv2 on the CPU, CuPy and NPP on the GPU. A missing one is named and left out.
 
 Every peer's answer is compared with our CPU's labels (up to numbering) before it is timed. Writes
-one JSON object a line, like bench/algorithms --json.
+one JSON object a line, like bench/programs/cclabel --json.
 """
 import argparse
 import importlib.metadata
@@ -19,7 +19,7 @@ import time
 try:
     import numpy
 except ImportError:
-    sys.exit("packages.py: numpy is missing; bench/run makes an environment that has it")
+    sys.exit("cclabel_peers.py: numpy is missing; bench/run makes an environment that has it")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -206,7 +206,7 @@ def same_components(truth, labels):
 
 def picture(program, content, width, height, connectivities):
     """The picture and, for each connectivity, its labels."""
-    command = [program, content, str(width), str(height)] + [str(c) for c in connectivities]
+    command = [program, content, f"{width}x{height}"] + [str(c) for c in connectivities]
     data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     pixels = width * height
     # A copy, since some peers refuse memory that they may not write.
@@ -249,16 +249,16 @@ def present(names):
         try:
             peers.append(PEERS[name]())
         except (ImportError, Missing) as reason:
-            print(f"packages.py: {name} is left out: {reason}", file=sys.stderr)
+            print(f"cclabel_peers.py: {name} is left out: {reason}", file=sys.stderr)
         except Exception as reason:  # a GPU library without a GPU fails in its own way
-            print(f"packages.py: {name} is left out: {type(reason).__name__}: {reason}",
+            print(f"cclabel_peers.py: {name} is left out: {type(reason).__name__}: {reason}",
                   file=sys.stderr)
     return peers
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--picture", required=True, help="the program bench/picture")
+    parser.add_argument("--picture", required=True, help="the program bench/programs/picture")
     parser.add_argument("--peers", default=",".join(PEERS), help="of: " + ", ".join(PEERS))
     parser.add_argument("--size", default="1920x1080,4096x4096")
     parser.add_argument("--content", help="pictures by name (default: the 21 contents)")
@@ -284,7 +284,7 @@ def main():
                     for row in rows_of(peer, options, content, image, labels):
                         print(json.dumps(row), flush=True)
                 except Exception as reason:
-                    print(f"packages.py: {peer.name} is left out from {content} {size} on: "
+                    print(f"cclabel_peers.py: {peer.name} is left out from {content} {size} on: "
                           f"{type(reason).__name__}: {reason}", file=sys.stderr)
                     peers.remove(peer)
 

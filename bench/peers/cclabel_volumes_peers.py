@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times cc3d and SciPy on the cubes of bench/volumes, on the CPU, one thread each.
+"""Times cc3d and SciPy on the cubes of bench/programs/cclabel_volumes, on the CPU, one thread each.
 
-usage: volumes.py VOLUMES [--json] [--sizes 128,256] [--connectivity 26] [--contents smooth,...]
-                  [--ours]
+usage: cclabel_volumes_peers.py PROGRAM [--json] [--sizes 128,256] [--connectivity 26]
+                                [--contents smooth,...] [--ours]
 
-VOLUMES is the program; its --raw gives the cubes. A missing peer is named and left out. Writes one
-line a timing, like `volumes` itself; labels are counted and compared between the peers. With
+PROGRAM is cclabel_volumes; its --raw gives the cubes. A missing peer is named and left out. Writes one
+line a timing, like the program itself; labels are counted and compared between the peers. With
 --ours, cclabel is timed on the CPU, on one and two threads, right after them, cube by cube.
 """
 import argparse
@@ -30,7 +30,7 @@ def peers():
         found.append((name, lambda cube, connectivity: cc3d.connected_components(
             cube, connectivity=connectivity, binary_image=True)))
     except ImportError:
-        print("volumes.py: cc3d is not installed, left out", file=sys.stderr)
+        print("cclabel_volumes_peers.py: cc3d is not installed, left out", file=sys.stderr)
     try:
         from scipy import ndimage
         name = "SciPy " + importlib.metadata.version("scipy")
@@ -38,7 +38,7 @@ def peers():
         found.append((name, lambda cube, connectivity: ndimage.label(
             cube, ndimage.generate_binary_structure(3, rank[connectivity]))[0]))
     except ImportError:
-        print("volumes.py: SciPy is not installed, left out", file=sys.stderr)
+        print("cclabel_volumes_peers.py: SciPy is not installed, left out", file=sys.stderr)
     return found
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Precision, recall and F-measure of the foreground, in CDnet's way, beside OpenCV's subtractors.
 
-    bench/foreground-quality [FOLDER …] [--seeds 1,2,3,4,5] [--tool build/bench/foreground_masks]
-                             [--set NAME=VALUE …] [--json FILE] [--stills FOLDER] [--no-peers]
+    bench/peers/graphcutbg_quality.py [FOLDER …] [--seeds 1,2,3,4,5] [--set NAME=VALUE …]
+            [--tool build/bench/programs/graphcutbg] [--json FILE] [--stills FOLDER] [--no-peers]
 
 FOLDER is in CDnet's layout, see cdnet.py. Without one, clips are composed with exact masks, see
 composites.py. Ours runs with one setting for all; each peer gets the one median, opening or closing
@@ -19,7 +19,6 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
 import cdnet
 from cdnet import Counts
 
@@ -70,7 +69,7 @@ def score(task):
     name, tool, settings, stills, peers = task
     frames = frames_of(name)
     height, width = frames[0][0].shape[:2]
-    run = subprocess.run([tool, f"{width}x{height}", "--threads=1", *(f"--{s}" for s in settings)],
+    run = subprocess.run([tool, f"{width}x{height}", "--threads", "1", *(w for s in settings for w in ("--set", s))],
                          input=b"".join(picture.tobytes() for picture, _, _ in frames),
                          capture_output=True, check=True)
     masks = np.frombuffer(run.stdout, np.uint8).reshape(-1, height, width)
@@ -124,14 +123,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
     parser.add_argument("--seeds", default="1,2,3,4,5")
-    parser.add_argument("--tool", default=os.path.join(HERE, "../build/bench/foreground_masks"))
+    parser.add_argument("--tool", default=os.path.join(HERE, "../../build/bench/programs/graphcutbg"))
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--stills", metavar="FOLDER")
     parser.add_argument("--no-peers", action="store_true")
     options = parser.parse_args()
     if cv2 is None and not (options.folders and options.no_peers and not options.stills):
-        sys.exit("foreground-quality: needs cv2, but for FOLDER … --no-peers")
+        sys.exit("graphcutbg_quality.py: needs cv2, but for FOLDER … --no-peers")
     names = options.folders or [f"{seed}/{difficulty}" for seed in options.seeds.split(",")
                                 for difficulty in composites.DIFFICULTIES]
     tasks = [(name, options.tool, options.set, options.stills, not options.no_peers)

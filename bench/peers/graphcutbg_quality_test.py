@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""bench/foreground-quality on a small folder in CDnet's layout, against figures counted by hand.
+"""graphcutbg_quality.py on a small folder in CDnet's layout, against figures counted by hand.
 
-    foreground_quality_test.py FOREGROUND_MASKS
+    graphcutbg_quality_test.py GRAPHCUTBG
 """
 import json
 import os
@@ -28,7 +28,7 @@ TRUTH = {3: ((255, 255, 0, 0, 50, 255),   # 1 right, 1 missed, 2 false: one of t
              (0, 0, 0, 0, 0, 0))}         # 1 false
 RIGHT, FALSE, MISSED = 1 + 2 + 2 + 3, 2 + 1 + 1, 1 + 1
 
-# Stands for foreground_masks: bright is foreground.
+# Stands for the program: bright is foreground.
 BRIGHT = """#!{python}
 import sys
 pixels = sys.stdin.buffer.read()
@@ -64,7 +64,7 @@ class Folder:
 
     def figures(self, tool):
         out = os.path.join(self.path, "figures.json")
-        run = subprocess.run([sys.executable, os.path.join(HERE, "foreground-quality"), self.path,
+        run = subprocess.run([sys.executable, os.path.join(HERE, "graphcutbg_quality.py"), self.path,
                               "--tool", tool, "--no-peers", "--json", out],
                              capture_output=True, text=True, check=False)
         if run.returncode:

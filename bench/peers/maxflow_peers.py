@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Times peers on the instances that bench/maxflow reads, beside bench/maxflow itself.
+"""Times peers on the instances that bench/programs/maxflow reads, beside it.
 
-    pip install --require-hashes -r bench/maxflow_requirements.txt
-    bench/maxflow_peers.py [--ours build/bench/maxflow] [--runs N] FILE.gcg[.xz]...
+    pip install --require-hashes -r bench/peers/maxflow_requirements.txt
+    bench/peers/maxflow_peers.py [--ours build/bench/programs/maxflow] [--runs N] FILE.gcg[.xz]...
 
 PyMaxflow (Boykov and Kolmogorov's solver; for comparison only, never linked) gets the same graph;
 its milliseconds count building the graph, through NumPy, and solving; `solve_ms` is the solving
@@ -25,7 +25,7 @@ try:
     import numpy
 except ImportError:
     sys.exit("maxflow_peers.py: numpy is missing: pip install --require-hashes"
-             " -r bench/maxflow_requirements.txt")
+             " -r bench/peers/maxflow_requirements.txt")
 
 # Of the arrays after the terminal weights: towards right, down, down right, down left.
 STEPS = ((1, 0), (0, 1), (1, 1), (-1, 1))
@@ -130,7 +130,7 @@ def times(seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--ours", help="the program bench/maxflow, run first on each file")
+    parser.add_argument("--ours", help="the program bench/programs/maxflow, run first on each file")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()

@@ -1,14 +1,11 @@
 // OpenCV's connectedComponents and connectedComponentsWithStats on the pictures of
-// bench/algorithms, with the same clock; options as there.
+// bench/programs/cclabel, with the same clock; options as there.
 #include <cstdio>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include <unordered_map>
 
-#include "bench/figure.hpp"
-#include "bench/options.hpp"
-#include "bench/program.hpp"
-#include "cpu/backend.hpp"
+#include "bench/programs/cases.hpp"
 
 namespace regions {
 namespace {
@@ -17,10 +14,8 @@ namespace {
 class Reference {
  public:
   Reference(const Case& task, const Picture& picture) {
-    auto backend = make_cpu_backend(0);
-    Stand stand(backend, make_algorithm<CcLabelParams, BackendKind::cpu>(backend), task,
-                std::span(&picture, 1), 1, 1);
-    stand.enqueue(0);
+    CcLabelStand stand = stand_of(task, make_cpu_backend(), std::span(&picture, 1), 1);
+    stand.run(0);
     answer_ = stand.answer(0);
   }
   uint32_t total() const { return answer_.total; }
@@ -47,7 +42,7 @@ class Reference {
   Answer answer_;
 };
 
-void measure(const Case& task, const Options& options, Report& report) {
+void measure(const Case& task, const Options& options) {
   std::vector<Picture> variants = mirrored(make_picture(task.content, task.size));
   std::vector<cv::Mat> inputs;
   for (Picture& variant : variants) {
@@ -66,34 +61,24 @@ void measure(const Case& task, const Options& options, Report& report) {
     }
   };
   const Reference reference(task, variants.front());
-  Figure figure{.task = task};
-  figure.by = std::string("OpenCV ") + CV_VERSION;
-  figure.backend = "cpu";
-  figure.regions = reference.total();
-  int last = 0;
-  for (const int wanted : options.threads) {
-    const int threads = wanted == 0 ? cv::getNumberOfCPUs() : wanted;
-    if (threads > cv::getNumberOfCPUs() || threads == last) continue;
-    last = threads;
+  for (const int threads : threads_of(options, cv::getNumberOfCPUs())) {
     cv::setNumThreads(threads);
-    figure.threads = threads;
     work(0);
-    figure.correct = reference.agrees(labels.front());
-    const int frames = static_cast<int>(inputs.size());
-    report.timed(figure, "wall", time_calls(frames, work, options.effort), 0);
+    const bool correct = reference.agrees(labels.front());
+    const Timing time = time_calls(static_cast<int>(inputs.size()), work, options.effort);
+    task.row("time", std::string("OpenCV ") + CV_VERSION, "cpu", threads, reference.total(),
+             correct, options.json)
+        .add("clock", "wall")
+        .add(time)
+        .print();
   }
 }
 
 int run(int count, char** words) {
-  Options options = parse(count, words);
-  if (options.help) {
-    std::fputs(usage().c_str(), stdout);
-    return 0;
-  }
+  Options options = options_of(count, words);
   options.criteria = {Criterion::binary};
   options.format = PixelFormat::gray8;
-  Report report(options.json);
-  for (const Case& task : cases_of(options)) measure(task, options, report);
+  for (const Case& task : cases_of(options)) measure(task, options);
   return 0;
 }
 

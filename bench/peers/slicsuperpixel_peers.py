@@ -2,8 +2,8 @@
 """slicsuperpixel on the CPU beside the packaged peers, in turns: about as many superpixels of one
 1920x1080 picture, ten iterations, from RGB to connected labels, Lab included.
 
-    bench/superpixel-peers.py [PICTURE] [--threads 1,2] [--count 8000] [--rounds 5] [--build build]
-                              [--only NAME,...] [--json] [--record FILE]
+    bench/peers/slicsuperpixel_peers.py [PICTURE] [--threads 1,2] [--count 8000] [--rounds 5]
+            [--build build] [--only NAME,...] [--json] [--record FILE]
 
 PICTURE is any photograph (scaled to 1920x1080); without one, a picture with shapes and noise is
 made. Every measurement is a process of its own, a round goes through all of them, and what counts
@@ -24,7 +24,7 @@ import time
 
 import numpy
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import measure
 
 WIDTH, HEIGHT = 1920, 1080
@@ -80,9 +80,9 @@ def measure_here(name, path, count):
 
 
 def measure_ours(options, path, threads, count, row_step):
-    program = os.path.join(options.build, "bench", "superpixels")
+    program = os.path.join(options.build, "bench", "programs", "slicsuperpixel")
     with open(path, "rb") as picture:
-        line = subprocess.run([program, str(WIDTH), str(HEIGHT), "cpu", "time", "--threads",
+        line = subprocess.run([program, f"{WIDTH}x{HEIGHT}", "--time", "--threads",
                                str(threads), "--set", f"superpixels={count}", "--set",
                                f"row-step={row_step}"], stdin=picture, check=True,
                               stdout=subprocess.PIPE).stdout
@@ -99,7 +99,7 @@ def measure_peer(name, path, threads, count):
     if run.returncode == 0:
         return json.loads(run.stdout)
     reason = run.stderr.strip().split("\n")[-1]
-    print(f"superpixel-peers: {name} is left out: {reason}", file=sys.stderr)
+    print(f"slicsuperpixel_peers.py: {name} is left out: {reason}", file=sys.stderr)
     return None
 
 
@@ -152,8 +152,8 @@ def picture(options, path):
         image = Image.open(options.picture).convert("RGB").resize((WIDTH, HEIGHT), Image.BICUBIC)
         data = image.tobytes()
     else:
-        program = os.path.join(options.build, "bench", "picture")
-        data = subprocess.run([program, "blobs", str(WIDTH), str(HEIGHT)], check=True,
+        program = os.path.join(options.build, "bench", "programs", "picture")
+        data = subprocess.run([program, "blobs", f"{WIDTH}x{HEIGHT}"], check=True,
                               stdout=subprocess.PIPE).stdout
     with open(path, "wb") as file:
         file.write(data)
@@ -165,7 +165,7 @@ def main():
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--count", type=int, default=8000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--only", help="of the peers")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--record", help="a file for the report, such as "

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Quality of superpixels beside the packaged peers, on a folder in the layout of BSDS500.
 
-    bench/superpixel-quality FOLDER [--every N] [--counts 200,500,1000] [--build build]
-                             [--set NAME=VALUE]... [--only NAME,...] [--device cpu|cuda] [--json]
+    bench/peers/slicsuperpixel_quality.py FOLDER [--every N] [--counts 200,500,1000]
+            [--build build] [--set NAME=VALUE]... [--only NAME,...] [--device cpu|cuda] [--json]
 
 FOLDER holds images/test/*.jpg and groundTruth/test/*.mat (its data/ folder, or one level above).
 Every method runs with one setting for all images; the number it is asked for is adjusted until the
@@ -34,7 +34,7 @@ def folder_of(path):
     for base in (path, os.path.join(path, "data"), os.path.join(path, "BSDS500", "data")):
         if os.path.isdir(os.path.join(base, "groundTruth", "test")):
             return base
-    sys.exit(f"superpixel-quality: no groundTruth/test in {path}")
+    sys.exit(f"slicsuperpixel_quality.py: no groundTruth/test in {path}")
 
 
 def load(path, every):
@@ -47,7 +47,7 @@ def load(path, every):
         segmentations = [t["Segmentation"][0, 0].astype(np.int64) for t in truth[0]]
         data.append((np.array(Image.open(name).convert("RGB")), segmentations))
     if not data:
-        sys.exit(f"superpixel-quality: no images in {base}")
+        sys.exit(f"slicsuperpixel_quality.py: no images in {base}")
     return data
 
 
@@ -110,12 +110,12 @@ def scores(image, truths, labels):
 
 class Ours:
     def __init__(self, options):
-        self.program = os.path.join(options.build, "bench", "superpixels")
-        self.words = [options.device] + [w for s in options.set for w in ("--set", s)]
+        self.program = os.path.join(options.build, "bench", "programs", "slicsuperpixel")
+        self.words = (["--cuda"] if options.device == "cuda" else []) + [w for s in options.set for w in ("--set", s)]
 
     def __call__(self, image, count):
         height, width = image.shape[:2]
-        run = subprocess.run([self.program, str(width), str(height), *self.words, "--set",
+        run = subprocess.run([self.program, f"{width}x{height}", *self.words, "--set",
                               f"superpixels={count}"], input=image.tobytes(), check=True,
                              stdout=subprocess.PIPE)
         return np.frombuffer(run.stdout, np.uint32).reshape(height, width).astype(np.int64) - 1
@@ -151,7 +151,7 @@ def peers():
         found["opencv lsc"] = opencv("lsc", 0)
         found["opencv seeds"] = seeds
     except (ImportError, AttributeError):
-        print("superpixel-quality: OpenCV with ximgproc is not installed", file=sys.stderr)
+        print("slicsuperpixel_quality.py: OpenCV with ximgproc is not installed", file=sys.stderr)
     try:
         from fast_slic.avx2 import SlicAvx2
         for compactness in (10, 20):
@@ -160,13 +160,13 @@ def peers():
                     num_components=count, compactness=m).iterate(
                         np.ascontiguousarray(image)).astype(np.int64))
     except ImportError:
-        print("superpixel-quality: fast-slic is not installed", file=sys.stderr)
+        print("slicsuperpixel_quality.py: fast-slic is not installed", file=sys.stderr)
     try:
         from skimage.segmentation import slic
         found["scikit-image"] = lambda image, count: slic(
             image, count, compactness=10, start_label=0, min_size_factor=0.25).astype(np.int64)
     except ImportError:
-        print("superpixel-quality: scikit-image is not installed", file=sys.stderr)
+        print("slicsuperpixel_quality.py: scikit-image is not installed", file=sys.stderr)
     return found
 
 
@@ -192,7 +192,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--every", type=int, default=10, help="every N-th image (default: 10)")
     parser.add_argument("--counts", default="200,500,1000")
-    parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--only", help="methods by name")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """How long superpixels keep their track, warm start against cold, beside how good they are.
 
-    bench/superpixel-stability FOLDER [--every N] [--count 500] [--frames 8] [--clip FILE]
-                               [--build build] [--device cpu|cuda] [--json]
+    bench/peers/slicsuperpixel_stability.py FOLDER [--every N] [--count 500] [--frames 8]
+            [--clip FILE] [--build build] [--device cpu|cuda] [--json]
 
-FOLDER is as for bench/superpixel-quality. A window is panned over each image by a whole number of
+FOLDER is as for slicsuperpixel_quality.py. A window is panned over each image by a whole number of
 pixels a frame, with fresh noise (sigma 2) in every frame, so that the true motion is known.
 
 kept: share of pixels that have the same track as the same pixel of the scene had one frame before,
-over the part that both frames show. UE and EV as in superpixel-quality, on the same frames.
+over the part that both frames show. UE and EV as in slicsuperpixel_quality.py, on the same frames.
 
 warm: warm-start=true, tracks as the element gives them. cold: each frame by itself; there a
 superpixel takes the track of the one that it shares most pixels with in the last frame, if that
@@ -19,8 +19,6 @@ With --clip also frames of a video with a still camera (FILE; vtest.avi of OpenC
 compares pixels in place, and there is no ground truth for UE.
 """
 import argparse
-import importlib.machinery
-import importlib.util
 import json
 import os
 import subprocess
@@ -29,11 +27,7 @@ import sys
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LOADER = importlib.machinery.SourceFileLoader("superpixel_quality",
-                                              os.path.join(HERE, "superpixel-quality"))
-sys.dont_write_bytecode = True
-quality = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
-LOADER.exec_module(quality)
+import slicsuperpixel_quality as quality
 
 WINDOW = (400, 260)  # leaves room for 8 frames of the fastest motion in an image of 481 x 321
 MOTIONS = ((0, 0), (1, 1), (3, 2), (6, 4))  # pixels a frame
@@ -43,14 +37,14 @@ METHODS = [("cold, 10 iterations", False, 10), ("cold, 3 iterations", False, 3),
 
 def label_frames(options, frames, warm, iterations):
     height, width = frames[0].shape[:2]
-    command = [os.path.join(options.build, "bench", "superpixels"), str(width), str(height),
-               options.device, "tracks", "--set", f"superpixels={options.count}", "--set",
+    command = [os.path.join(options.build, "bench", "programs", "slicsuperpixel"),
+               f"{width}x{height}", *(["--cuda"] if options.device == "cuda" else []), "--tracks", "--set", f"superpixels={options.count}", "--set",
                f"iterations={iterations}", "--set", f"warm-start={str(warm).lower()}"]
     run = subprocess.run(command, input=b"".join(f.tobytes() for f in frames), check=True,
                          stdout=subprocess.PIPE)
     labels = np.frombuffer(run.stdout, np.uint32).reshape(-1, height, width).astype(np.int64)
     if len(labels) != len(frames):
-        sys.exit(f"superpixel-stability: {len(labels)} of {len(frames)} frames came back")
+        sys.exit(f"slicsuperpixel_stability.py: {len(labels)} of {len(frames)} frames came back")
     return list(labels)
 
 
@@ -169,7 +163,7 @@ def main():
     parser.add_argument("--frames", type=int, default=8)
     parser.add_argument("--clip", help="a video taken with a still camera")
     parser.add_argument("--clip-frames", type=int, default=40)
-    parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     options = parser.parse_args()
@@ -177,7 +171,7 @@ def main():
     data = [(image, truths) for image, truths in quality.load(options.folder, options.every)
             if image.shape[1] >= reach[0] and image.shape[0] >= reach[1]]
     if not data:
-        sys.exit(f"superpixel-stability: no image is as large as {reach[0]}x{reach[1]}")
+        sys.exit(f"slicsuperpixel_stability.py: no image is as large as {reach[0]}x{reach[1]}")
     if not options.json:
         print(f"{len(data)} images of {options.folder}, windows of {WINDOW[0]}x{WINDOW[1]}\n")
         print("| scene, motion | method | K | kept | UE | EV |\n|---|---|---|---|---|---|")

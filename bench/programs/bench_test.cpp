@@ -1,10 +1,7 @@
 // The benchmark's own arithmetic: medians, comparisons of answers, mirrored inputs, options.
 #include <gtest/gtest.h>
 
-#include "bench/clock.hpp"
-#include "bench/options.hpp"
-#include "bench/stand.hpp"
-#include "core/error.hpp"
+#include "bench/programs/cases.hpp"
 
 namespace regions {
 namespace {
@@ -55,7 +52,7 @@ TEST(Mirrored, TurnsColoursAsWholePixels) {
 Options parse_words(std::vector<std::string> words) {
   std::vector<char*> pointers = {nullptr};
   for (std::string& word : words) pointers.push_back(word.data());
-  return parse(static_cast<int>(pointers.size()), pointers.data());
+  return options_of(static_cast<int>(pointers.size()), pointers.data());
 }
 
 TEST(Options, CasesAreTheProductOfTheLists) {

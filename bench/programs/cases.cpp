@@ -1,108 +1,40 @@
-// Reading bench/algorithms' command line; parameters of the algorithm come from its Field table.
-#include "bench/options.hpp"
+// Cases of cclabel; parameters come from its Field table.
+#include "bench/programs/cases.hpp"
 
-#include <charconv>
-#include <functional>
+#include <cstring>
 #include <regex>
-
-#include "bench/program.hpp"
 
 namespace regions {
 namespace {
 
-template <class Number>
-Number number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && value >= 0,
-          "not a number: '" + std::string(text) + "'");
-  return value;
-}
-
-Size size_of(const std::string& text) {
-  const size_t cross = text.find('x');
-  expects(cross != std::string::npos, "a size is WIDTHxHEIGHT, not '" + text + "'");
-  return {number_of<int>(text.substr(0, cross)), number_of<int>(text.substr(cross + 1))};
+template <class T>
+auto list_into(std::vector<T>& list, T (*one)(const std::string&)) {
+  return [&list, one](const std::string& text) {
+    std::vector<std::string> parts;
+    read(text, parts);
+    list.clear();
+    for (const std::string& part : parts) list.push_back(one(part));
+  };
 }
 
 // "1", "2" or "all".
-int threads_of(const std::string& text) { return text == "all" ? 0 : number_of<int>(text); }
+int thread_count(const std::string& text) {
+  int count = 0;
+  if (text != "all") read(text, count);
+  return count;
+}
 
-bool table_of(const std::string& text) {
+bool is_table(const std::string& text) {
   expects(text == "labels" || text == "table", "a task is labels or table, not '" + text + "'");
   return text == "table";
 }
 
 // A value of the parameter `name`, as its table reads it.
-template <class Choice>
-Choice choice_of(const char* name, const std::string& text) {
+int64_t choice(const char* name, const std::string& text) {
   CcLabelParams params;
   const Field& field = find(fields_of(params), name);
   assign_text(field, &params, text);
-  return static_cast<Choice>(std::get<int64_t>(field.get(&params)));
-}
-
-template <class Parse>
-auto list_of(const std::string& text, Parse parse_one) {
-  std::vector<decltype(parse_one(text))> list;
-  for (const std::string& part : split(text)) list.push_back(parse_one(part));
-  expects(!list.empty(), "an empty list");
-  return list;
-}
-
-void set_parameter(CcLabelParams& params, const std::string& text) {
-  const size_t equals = text.find('=');
-  expects(equals != std::string::npos, "--set wants NAME=VALUE, not '" + text + "'");
-  assign_text(find(fields_of(params), text.substr(0, equals)), &params, text.substr(equals + 1));
-}
-
-struct Option {
-  const char* name;
-  const char* value;  // what it wants, in words; null if nothing
-  const char* blurb;
-  std::function<void(Options&, const std::string&)> read;
-};
-
-const std::vector<Option>& table() {
-  static const std::vector<Option> options = {
-      {"--backend", "LIST", "cpu, cuda (default: those that work here)",
-       [](Options& o, const std::string& v) { o.backends = split(v); }},
-      {"--threads", "LIST", "CPU threads (default: 1,2,all)",
-       [](Options& o, const std::string& v) { o.threads = list_of(v, threads_of); }},
-      {"--content", "LIST", "pictures by name (default: the 21 contents)",
-       [](Options& o, const std::string& v) { o.content = split(v); }},
-      {"--size", "LIST", "WIDTHxHEIGHT (default: 512x512 to 4096x4096)",
-       [](Options& o, const std::string& v) { o.sizes = list_of(v, size_of); }},
-      {"--connectivity", "LIST", "4, 8 (default: both)",
-       [](Options& o, const std::string& v) {
-         o.connectivity = list_of(
-             v, [](const std::string& t) { return choice_of<Connectivity>("connectivity", t); });
-       }},
-      {"--criterion", "LIST", "default: binary,difference",
-       [](Options& o, const std::string& v) {
-         o.criteria =
-             list_of(v, [](const std::string& t) { return choice_of<Criterion>("criterion", t); });
-       }},
-      {"--task", "LIST", "labels, table (default: both)",
-       [](Options& o, const std::string& v) { o.tables = list_of(v, table_of); }},
-      {"--format", "NAME", "pixel format of `binary` as in caps (default: GRAY8)",
-       [](Options& o, const std::string& v) { o.format = format_named(v); }},
-      {"--filter", "REGEX", "only cases whose name matches",
-       [](Options& o, const std::string& v) { o.filter = v; }},
-      {"--set", "NAME=VALUE", "a parameter of cclabel; may be repeated",
-       [](Options& o, const std::string& v) { set_parameter(o.params, v); }},
-      {"--runs", "N", "timings behind a median (default: 30)",
-       [](Options& o, const std::string& v) { o.effort.least_runs = number_of<int>(v); }},
-      {"--seconds", "S", "most seconds on one CPU case (default: 1)",
-       [](Options& o, const std::string& v) { o.effort.seconds = number_of<double>(v); }},
-      {"--check", "N", "no timing: compares N runs of each frame with the CPU's answer",
-       [](Options& o, const std::string& v) { o.repeats = number_of<int>(v); }},
-      {"--json", nullptr, "one JSON object a line",
-       [](Options& o, const std::string&) { o.json = true; }},
-      {"--list", nullptr, "names the cases and stops",
-       [](Options& o, const std::string&) { o.list = true; }},
-      {"--help", nullptr, "this text", [](Options& o, const std::string&) { o.help = true; }}};
-  return options;
+  return std::get<int64_t>(field.get(&params));
 }
 
 std::vector<std::string> contents_for(const Options& options, Criterion criterion) {
@@ -113,31 +45,109 @@ std::vector<std::string> contents_for(const Options& options, Criterion criterio
 
 }  // namespace
 
-Options parse(int count, char** words) {
-  Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const Option* found = nullptr;
-    for (const Option& option : table()) {
-      if (word == option.name) found = &option;
-    }
-    expects(found != nullptr, "unknown option '" + word + "'");
-    expects(!found->value || i + 1 < count, word + " wants " + (found->value ? found->value : ""));
-    found->read(options, found->value ? words[++i] : "");
+std::string Case::chosen(std::string_view parameter) const {
+  const Field& field = find(fields_of(params), parameter);
+  const int64_t value = std::get<int64_t>(field.get(&params));
+  for (const Choice& choice : field.choices) {
+    if (choice.value == value) return choice.name;
   }
-  expects(options.effort.least_runs > 0, "--runs wants at least 1");
-  return options;
+  throw InputError(std::string(parameter) + " has no named value");
 }
 
-std::string usage() {
-  std::string text = "usage: algorithms [OPTION…]\nTimes cclabel on generated pictures.\n";
-  for (const Option& option : table()) {
-    std::string left = std::string("  ") + option.name + (option.value ? " " : "") +
-                       (option.value ? option.value : "");
-    left.resize(std::max<size_t>(left.size() + 1, 24), ' ');
-    text += left + option.blurb + "\n";
+std::string Case::name() const {
+  return chosen("criterion") + "-" + chosen("connectivity") + (table ? "-table/" : "-labels/") +
+         content + "/" + std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
+size_t Case::least_bytes() const {
+  const Layout& layout = layout_of(format);
+  size_t bytes = size.area() * sizeof(uint32_t);
+  for (int p = 0; p < layout.planes; ++p) {
+    bytes += row_bytes(layout, p, size) * static_cast<size_t>(row_count(layout, p, size));
   }
-  return text;
+  return bytes;
+}
+
+int Case::frames_beyond_l2() const {
+  if (size.area() <= size_t{1024} * 768) return 8;
+  return size.area() <= size_t{1920} * 1080 ? 12 : 4;
+}
+
+Row Case::row(const char* what, const std::string& by, const std::string& backend, int threads,
+              uint32_t regions, bool correct, bool json) const {
+  Row row(what, json);
+  row.add("by", by).add("backend", backend).add("threads", threads);
+  row.add("criterion", chosen("criterion"));
+  row.add("connectivity", static_cast<int>(params.connectivity));
+  row.add("task", table ? "table" : "labels").add("format", std::string(name_of(format)));
+  row.add("content", content).add(size).add("bytes", least_bytes()).add("regions", regions);
+  return row.add("correct", correct);
+}
+
+CcLabelStand stand_of(const Case& task, const std::shared_ptr<Backend>& backend,
+                      std::span<const Picture> pictures, int frames) {
+  Setup setup{.in = layout_of(task.format), .size = task.size};
+  plan(task.params, setup);
+  if (backend->kind() == BackendKind::cuda) setup.slots = frames;
+  CcLabelStand stand(backend, setup, task.params, frames, {.records = task.table});
+  for (int frame = 0; frame < frames; ++frame) {
+    stand.show(frame, pictures[static_cast<size_t>(frame) % pictures.size()].frame());
+  }
+  stand.spoil();
+  return stand;
+}
+
+std::vector<Picture> mirrored(const Picture& picture) {
+  const auto width = static_cast<size_t>(picture.size.width);
+  const auto height = static_cast<size_t>(picture.size.height);
+  const size_t pixel = picture.pixels.size() / picture.size.area();
+  std::vector<Picture> variants(4, picture);
+  for (size_t v = 1; v < variants.size(); ++v) {
+    for (size_t y = 0; y < height; ++y) {
+      const uint8_t* from = &picture.pixels[(v & 2 ? height - 1 - y : y) * width * pixel];
+      uint8_t* to = &variants[v].pixels[y * width * pixel];
+      if (!(v & 1)) {
+        std::memcpy(to, from, width * pixel);
+        continue;
+      }
+      for (size_t x = 0; x < width; ++x) {
+        std::memcpy(to + x * pixel, from + (width - 1 - x) * pixel, pixel);
+      }
+    }
+  }
+  return variants;
+}
+
+Options options_of(int count, char** words) {
+  Options o;
+  const auto connectivity = [](const std::string& text) {
+    return static_cast<Connectivity>(choice("connectivity", text));
+  };
+  const auto criterion = [](const std::string& text) {
+    return static_cast<Criterion>(choice("criterion", text));
+  };
+  const std::vector<std::string> others = parse(
+      count, words, "[OPTION…]\nTimes the labelling of generated pictures.",
+      {{"--backend", "LIST", "cpu, cuda (default: those that work here)", into(o.backends)},
+       {"--threads", "LIST", "CPU threads (default: 1,2,all)", list_into(o.threads, thread_count)},
+       {"--content", "LIST", "pictures by name (default: the 21 contents)", into(o.content)},
+       {"--size", "LIST", "WIDTHxHEIGHT (default: 512x512 to 4096x4096)", into(o.sizes)},
+       {"--connectivity", "LIST", "4, 8 (default: both)",
+        list_into<Connectivity>(o.connectivity, connectivity)},
+       {"--criterion", "LIST", "default: binary,difference",
+        list_into<Criterion>(o.criteria, criterion)},
+       {"--task", "LIST", "labels, table (default: both)", list_into(o.tables, is_table)},
+       {"--format", "NAME", "pixel format of `binary` as in caps (default: GRAY8)", into(o.format)},
+       {"--filter", "REGEX", "only cases whose name matches", into(o.filter)},
+       {"--set", "NAME=VALUE", "a parameter of cclabel; may be repeated", setting(o.params)},
+       {"--runs", "N", "timings behind a median (default: 30)", into(o.effort.least_runs)},
+       {"--seconds", "S", "most seconds on one CPU case (default: 1)", into(o.effort.seconds)},
+       {"--check", "N", "no timing: compares N runs of each frame with the CPU's answer",
+        into(o.repeats)},
+       {"--json", nullptr, "one JSON object a line", into(o.json)},
+       {"--list", nullptr, "names the cases and stops", into(o.list)}});
+  expects(others.empty(), "only options are understood");
+  return o;
 }
 
 std::vector<Case> cases_of(const Options& options) {
@@ -161,6 +171,15 @@ std::vector<Case> cases_of(const Options& options) {
     }
   }
   return cases;
+}
+
+std::vector<int> threads_of(const Options& options, int cores) {
+  std::vector<int> counts;
+  for (const int wanted : options.threads) {
+    const int threads = wanted == 0 ? cores : wanted;
+    if (threads <= cores && (counts.empty() || counts.back() != threads)) counts.push_back(threads);
+  }
+  return counts;
 }
 
 }  // namespace regions

@@ -1,13 +1,37 @@
-// The command line of bench/algorithms, and the cases it asks for.
+// The cases of cclabel that are timed, and the command line that chooses among them.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "bench/clock.hpp"
-#include "bench/stand.hpp"
+#include "bench/programs/program.hpp"
+#include "bench/programs/row.hpp"
+#include "bench/programs/stand.hpp"
+#include "core/cclabel/cclabel.hpp"
+#include "tests/pictures/pictures.hpp"
 
 namespace regions {
+
+struct Case {
+  std::string content;  // of make_picture
+  Size size;
+  PixelFormat format = PixelFormat::gray8;
+  CcLabelParams params;
+  bool table = false;  // the regions' records too, or labels alone
+
+  // The name of the value that a parameter has: chosen("criterion") is "binary".
+  std::string chosen(std::string_view parameter) const;
+  std::string name() const;      // "binary-8-table/maze/1920x1080"
+  size_t least_bytes() const;    // the input read once and the labels written once
+  int frames_beyond_l2() const;  // how many frames outgrow a 60 MB cache from 1920x1080 on
+  Row row(const char* what, const std::string& by, const std::string& backend, int threads,
+          uint32_t regions, bool correct, bool json) const;
+};
+
+using CcLabelStand = Stand<CcLabelParams>;
+// Frame i shows pictures[i % pictures.size()].
+CcLabelStand stand_of(const Case& task, const std::shared_ptr<Backend>& backend,
+                      std::span<const Picture> pictures, int frames);
+// The picture and its mirror images (left-right, top-down, both): four different inputs that are
+// equally hard.
+std::vector<Picture> mirrored(const Picture& picture);
 
 struct Options {
   std::vector<std::string> backends;     // cpu, cuda; empty: those that work here
@@ -24,12 +48,12 @@ struct Options {
   int repeats = 0;    // > 0: compares that many runs of each frame instead of timing
   bool json = false;  // one JSON object a line on standard output
   bool list = false;  // names the cases only
-  bool help = false;
 };
 
 // Throws InputError for what it does not understand.
-Options parse(int count, char** words);
-std::string usage();
+Options options_of(int count, char** words);
 std::vector<Case> cases_of(const Options& options);
+// The numbers of threads that are wanted and that there are, none twice.
+std::vector<int> threads_of(const Options& options, int cores);
 
 }  // namespace regions

@@ -1,66 +1,53 @@
-// Times cclabel on the CPU and on the GPU: every content, size, connectivity and task of
-// options.hpp. An answer is compared with the CPU's before it is timed.
+// Times cclabel on the CPU and on the GPU: every content, size, connectivity and task of cases.hpp.
+// An answer is compared with the CPU's before it is timed.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
-#include <map>
 #include <thread>
 
-#include "bench/cuda.hpp"
-#include "bench/figure.hpp"
-#include "bench/options.hpp"
-#include "bench/program.hpp"
-#include "cpu/backend.hpp"
+#include "bench/programs/cases.hpp"
 
 namespace regions {
 namespace {
 
-int cores() { return static_cast<int>(std::thread::hardware_concurrency()); }
-
-Stand stand_on_cpu(const Case& task, std::span<const Picture> variants, int frames, int threads) {
-  auto backend = make_cpu_backend(threads);
-  auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(backend);
-  return {backend, std::move(algorithm), task, variants, frames, 1};
-}
-
-Stand stand_on_cuda(const std::shared_ptr<Backend>& gpu, const Case& task,
-                    std::span<const Picture> variants, int frames) {
-  return {gpu, make_cuda_cclabel(gpu), task, variants, frames, frames};
-}
-
 // What the CPU with all its cores says of each variant, table included.
 std::vector<Answer> answers_of(Case task, std::span<const Picture> variants) {
   task.table = true;
-  Stand stand = stand_on_cpu(task, variants, static_cast<int>(variants.size()), 0);
+  CcLabelStand stand =
+      stand_of(task, make_cpu_backend(0), variants, static_cast<int>(variants.size()));
   std::vector<Answer> answers;
-  for (int frame = 0; frame < stand.frames(); ++frame) {
+  for (int frame = 0; frame < stand.count(); ++frame) {
     stand.enqueue(frame);
     answers.push_back(stand.answer(frame));
   }
   return answers;
 }
 
+std::string rate(size_t bytes, const Timing& time) {
+  return std::to_string(std::lround(static_cast<double>(bytes) / time.median / 1e3)) + " GB/s";
+}
+
 // The walk over the cases; main() makes one.
 class Walk {
  public:
-  explicit Walk(const Options& options) : options_(options), report_(options.json) {
-    bool cuda = have_cuda();
-    cpu_ = options.backends.empty();
+  explicit Walk(const Options& options) : options_(options) {
+    const auto wants = [&](const char* name) {
+      const auto& names = options.backends;
+      return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+    };
     for (const std::string& name : options.backends) {
       expects(name == "cpu" || name == "cuda", "no such backend: '" + name + "'");
-      expects(name != "cuda" || cuda, "no GPU that works here");
-      cpu_ = cpu_ || name == "cpu";
+      expects(name != "cuda" || have_cuda(), "no GPU that works here");
     }
-    if (!options.backends.empty()) {
-      cuda = cuda && std::find(options.backends.begin(), options.backends.end(), "cuda") !=
-                         options.backends.end();
-    }
-    if (cuda) gpu_ = make_cuda();
+    cpu_ = wants("cpu");
+    if (have_cuda() && wants("cuda")) gpu_ = make_cuda();
   }
 
   // Returns how many answers were wrong.
   int run() {
     if (!gpu_) return walk();
     const Backend::Entry entry(*gpu_);
-    report_.device(gpu_->description());
+    if (!options_.json) std::printf("%s\n", gpu_->description().c_str());
     return walk();
   }
 
@@ -69,8 +56,13 @@ class Walk {
     for (const Case& task : cases_of(options_)) {
       if (gpu_ && options_.repeats == 0) time_floor(task.size);
       prepare(task);
-      if (gpu_) on_cuda(task);
-      if (cpu_) on_cpu(task);
+      const int frames = options_.repeats == 0 ? task.frames_beyond_l2() : 4;
+      if (gpu_) measure(task, gpu_, "cuda", 0, frames);
+      if (!cpu_) continue;
+      const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+      for (const int threads : threads_of(options_, cores)) {
+        measure(task, make_cpu_backend(threads), "cpu", threads, 4);
+      }
     }
     return wrong_;
   }
@@ -87,10 +79,10 @@ class Walk {
   }
 
   // Runs all frames `times` times; false and a line on stderr at the first wrong answer.
-  bool agrees(Stand& stand, const Case& task, const std::string& where, int times) {
+  bool agrees(CcLabelStand& stand, const Case& task, const std::string& where, int times) {
     for (int time = 0; time < times; ++time) {
       stand.spoil();
-      for (int frame = 0; frame < stand.frames(); ++frame) {
+      for (int frame = 0; frame < stand.count(); ++frame) {
         stand.enqueue(frame);
         const Answer& want = expected_[static_cast<size_t>(frame) % expected_.size()];
         const std::string wrong = difference(want, stand.answer(frame));
@@ -104,46 +96,24 @@ class Walk {
     return true;
   }
 
-  Figure figure(const Case& task, const std::string& backend, int threads) const {
-    Figure figure{.task = task};
-    figure.backend = backend;
-    figure.threads = threads;
-    figure.regions = expected_.front().total;
-    return figure;
-  }
-
-  void on_cuda(const Case& task) {
-    const bool timing = options_.repeats == 0;
-    const int frames = timing ? task.frames_beyond_l2() : 4;
-    Stand stand = stand_on_cuda(gpu_, task, variants_, frames);
-    Figure row = figure(task, "cuda", 0);
-    row.correct = agrees(stand, task, "cuda", timing ? 1 : options_.repeats);
-    if (!timing) return report_.checked(row, options_.repeats * frames);
-    const CudaTimes times = time_on_cuda(
-        stand.queue(), frames, [&](int frame) { stand.enqueue(frame); },
-        options_.effort.least_runs);
-    report_.timed(row, "graph", times.graph, floor_.graph.median);
-    report_.timed(row, "stream", times.stream, floor_.stream.median);
-  }
-
-  void on_cpu(const Case& task) {
-    const bool timing = options_.repeats == 0;
-    int last = 0;
-    for (const int wanted : options_.threads) {
-      const int threads = wanted == 0 ? cores() : wanted;
-      if (threads > cores() || threads == last) continue;  // no more than there are, none twice
-      last = threads;
-      Stand stand = stand_on_cpu(task, variants_, 4, threads);
-      Figure row = figure(task, "cpu", threads);
-      row.correct =
-          agrees(stand, task, std::to_string(threads) + " threads", timing ? 1 : options_.repeats);
-      if (!timing) {
-        report_.checked(row, options_.repeats * stand.frames());
-        continue;
+  void measure(const Case& task, const std::shared_ptr<Backend>& backend, const char* kind,
+               int threads, int frames) {
+    const int repeats = std::max(options_.repeats, 1);
+    CcLabelStand stand = stand_of(task, backend, variants_, frames);
+    const bool correct = agrees(stand, task, backend->description(), repeats);
+    const auto row = [&](const char* what) {
+      return task.row(what, "cclabel", kind, threads, expected_.front().total, correct,
+                      options_.json);
+    };
+    if (options_.repeats > 0) return row("check").add("runs", repeats * frames).print();
+    for (const auto& [clock, time] : stand.time(options_.effort)) {
+      Row line = row("time").add("clock", clock).add(time).remark(rate(task.least_bytes(), time));
+      const bool graph = clock == std::string("graph");
+      const double floor = graph ? floor_.graph.median : floor_.stream.median;
+      if (gpu_ == backend && floor > 0) {
+        line.remark(std::to_string(time.median / floor) + " floors");
       }
-      const Timing time = time_calls(
-          stand.frames(), [&](int frame) { stand.run(frame); }, options_.effort);
-      report_.timed(row, "wall", time, 0);
+      line.print();
     }
   }
 
@@ -152,7 +122,11 @@ class Walk {
     const std::unique_ptr<Queue> queue = gpu_->make_queue();
     const size_t bytes = task.least_bytes() - task.size.area() * sizeof(uint32_t);
     const CopyTimes times = time_copies(*gpu_, *queue, bytes, options_.effort.least_runs);
-    report_.copies(task, bytes, times.up, times.down);
+    for (const auto& [direction, time] : {std::pair{"up", times.up}, {"down", times.down}}) {
+      Row row("copy", options_.json);
+      row.add("direction", direction).add("format", std::string(name_of(task.format)));
+      row.add(task.size).add("bytes", bytes).add(time).remark(rate(bytes, time)).print();
+    }
   }
 
   // Once a size, in the same run as what is compared with it.
@@ -164,7 +138,7 @@ class Walk {
     Case task{.content = "smooth", .size = size};
     const std::vector<Picture> variants = mirrored(make_picture(task.content, size));
     const int frames = task.frames_beyond_l2();
-    Stand stand = stand_on_cuda(gpu_, task, variants, frames);
+    CcLabelStand stand = stand_of(task, gpu_, variants, frames);
     const auto enqueue = [&](int frame) {
       const Job& job = stand.job(frame);
       enqueue_floor({reinterpret_cast<const uint8_t*>(job.in.plane[0]), size.width, size.height,
@@ -172,13 +146,18 @@ class Walk {
                     job.labels, stand.queue());
     };
     floor_ = time_on_cuda(stand.queue(), frames, enqueue, options_.effort.least_runs);
-    report_.floor(size, task.least_bytes(), floor_.graph, floor_.stream);
+    const size_t bytes = task.least_bytes();
+    for (const auto& [clock, time] :
+         {std::pair{"graph", floor_.graph}, {"stream", floor_.stream}}) {
+      Row row("floor", options_.json);
+      row.add("backend", "cuda").add("clock", clock).add(size).add("bytes", bytes).add(time);
+      row.remark(rate(bytes, time)).print();
+    }
     task.format = options_.format;
     time_copies_of(task);
   }
 
   const Options& options_;
-  Report report_;
   std::shared_ptr<Backend> gpu_;
   bool cpu_ = true;
   int wrong_ = 0;
@@ -190,21 +169,15 @@ class Walk {
 };
 
 int run(int count, char** words) {
-  const Options options = parse(count, words);
-  if (options.help) {
-    std::fputs(usage().c_str(), stdout);
-    return 0;
-  }
-  if (options.list) {
-    for (const Case& task : cases_of(options)) std::printf("%s\n", task.name().c_str());
-    return 0;
-  }
-  return Walk(options).run() == 0 ? 0 : 1;
+  const Options options = options_of(count, words);
+  if (!options.list) return Walk(options).run() == 0 ? 0 : 1;
+  for (const Case& task : cases_of(options)) std::printf("%s\n", task.name().c_str());
+  return 0;
 }
 
 }  // namespace
 }  // namespace regions
 
 int main(int count, char** words) {
-  return regions::run_program("algorithms", regions::run, count, words);
+  return regions::run_program("cclabel", regions::run, count, words);
 }

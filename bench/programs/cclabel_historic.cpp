@@ -1,23 +1,19 @@
-// labelling-ablation [--json] [--quick] [--side N]... [CONTENT...]: the founding papers' labelling
-// methods on the GPU, variant by variant, with time and passes, beside union-find. Pictures of the
-// papers' sizes stand in for theirs. Every answer is compared with the CPU's. With contents, only
-// those; with sides, only cubes of those (else 128 and 256; sweeping 64 random thresholds of 256^3
-// takes minutes).
+// The founding papers' labelling methods on the GPU, variant by variant, with time and passes,
+// beside union-find. Pictures of the papers' sizes stand in for theirs. Every answer is compared
+// with the CPU's.
 //
 // Propagation (GTC 2010, 2013): a maze of 512x512, noise of 300x100 and 1024x768, smooth regions of
 // 4096x4096, all 8-connected, and a head-like volume of 256x256x100, 6-connected, by equal values.
 // Sweeps (GTC 2015): 64 thresholds of smooth and uniformly random cubes, 26-connected, at once and,
 // for the passes, one by one.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
-#include "bench/cubes.hpp"
-#include "bench/cuda.hpp"
-#include "bench/program.hpp"
-#include "cpu/backend.hpp"
+#include "bench/programs/cubes.hpp"
+#include "bench/programs/program.hpp"
+#include "bench/programs/row.hpp"
+#include "bench/programs/stand.hpp"
 #include "gpu/cclabel/historic/historic.hpp"
-#include "tests/pictures/pictures.hpp"
 
 namespace regions {
 namespace {
@@ -26,11 +22,12 @@ using propagation::Exchange;
 using propagation::Gather;
 using propagation::Variant;
 
+using VolumeStand = Stand<CcLabelParams>;
+
 struct Task {
   std::string name;
-  Size slice;
   int slices;
-  std::vector<uint8_t> voxels;
+  Picture stack;
   CcLabelParams params;
 };
 
@@ -40,14 +37,14 @@ std::vector<Task> tasks(bool quick) {
   head.connectivity = Connectivity::six;
   std::vector<Task> all;
   const auto add = [&](const char* content, Size size) {
-    all.push_back({content, size, 1, make_picture(content, size).pixels, flat});
+    all.push_back({content, 1, make_picture(content, size), flat});
   };
   add("maze", {512, 512});
   add("rand_g1_d50", {300, 100});
   if (quick) return all;
   add("rand_g1_d50", {1024, 768});
   add("smooth", {4096, 4096});
-  all.push_back({"head", {256, 256}, 100, make_head({256, 256}, 100), head});
+  all.push_back({"head", 100, make_head({256, 256}, 100), head});
   return all;
 }
 
@@ -66,16 +63,21 @@ class Ablation {
   Ablation(bool json, std::shared_ptr<Backend> gpu) : json_(json), gpu_(std::move(gpu)) {}
 
   void propagate(Task task) {
-    const std::vector<uint32_t> expected = on_cpu(task);
+    const Answer expected = on_cpu(task);
     if (task.params.criterion == Criterion::binary || task.slices == 1) {
-      print(task, "union-find", stand(task, make_cuda_cclabel(gpu_)), expected);
+      measure(task, "union-find", stand(gpu_, task), expected);
     }
     task.params.method = Method::propagation;
+    const auto run = [&](const Variant& variant) {
+      measure(task, name_of(variant),
+              stand(gpu_, task, historic::make_historic(gpu_, Method::propagation, variant)),
+              expected);
+    };
     for (const Exchange exchange : {Exchange::global, Exchange::shared, Exchange::shuffle}) {
       for (const bool roots : {false, true}) {
-        run(task, {exchange, Gather::one, 0, roots}, expected);
+        run({exchange, Gather::one, 0, roots});
         for (const int length : {32, 64, 128, 256, 0}) {
-          run(task, {exchange, Gather::one_and_max, length, roots}, expected);
+          run({exchange, Gather::one_and_max, length, roots});
         }
       }
     }
@@ -83,81 +85,74 @@ class Ablation {
 
   void sweep(const std::string& content, int side) {
     const std::string values = content.substr(0, content.find('-'));
-    Task task{content, {side, side}, side, make_cube(values, side), {}};
+    Task task{content, side, make_cube(values, side), {}};
     task.params.connectivity = Connectivity::twenty_six;
     std::vector<double> thresholds;
     for (int k = 0; k < 64; ++k) thresholds.push_back((4 * k + 2) / 255.0);
     task.params.thresholds = thresholds;
-    const std::vector<uint32_t> expected = on_cpu(task);
-    print(task, "union-find", stand(task, make_cuda_cclabel(gpu_)), expected);
+    const Answer expected = on_cpu(task);
+    measure(task, "union-find", stand(gpu_, task), expected);
     task.params.method = Method::sweep;
-    print(task, "sweep", stand(task, make_cuda_cclabel(gpu_)), expected);
+    measure(task, "sweep", stand(gpu_, task), expected);
     std::vector<uint32_t> passes;
     for (const double threshold : thresholds) {
       task.params.thresholds = std::vector<double>{};
       task.params.threshold = threshold;
-      CubeStand one = stand(task, make_cuda_cclabel(gpu_));
+      VolumeStand one = stand(gpu_, task);
       one.run(0);
-      passes.push_back(one.algorithm().passes(0));
+      passes.push_back(passes_of(one));
     }
     std::sort(passes.begin(), passes.end());
-    const auto quartile = [&](size_t k) { return passes[std::min<size_t>(k * 16, 63)]; };
-    std::printf(json_ ? "{\"what\":\"ablation-passes\",\"by\":\"sweep\",\"content\":\"%s\","
-                        "\"width\":%d,\"quartiles\":[%u,%u,%u,%u,%u]}\n"
-                      : "%s %d^3 sweep, passes by quartile: %u %u %u %u %u\n",
-                content.c_str(), side, quartile(0), quartile(1), quartile(2), quartile(3),
-                quartile(4));
+    std::string quartiles;
+    for (const size_t k : {0, 16, 32, 48, 63}) {
+      quartiles += (k ? "," : "[") + std::to_string(passes[k]);
+    }
+    Row row("ablation-passes", json_);
+    row.add("by", "sweep").add("content", content).add("width", side);
+    row.put("quartiles", quartiles + "]").print();
   }
 
   bool all_right() const { return right_; }
 
  private:
-  CubeStand stand(const Task& task, std::unique_ptr<Algorithm<CcLabelParams>> algorithm) {
-    return {gpu_, std::move(algorithm), task.voxels, task.slice, task.slices, task.params, 1};
+  static VolumeStand stand(const std::shared_ptr<Backend>& backend, const Task& task,
+                           std::unique_ptr<Algorithm<CcLabelParams>> algorithm = nullptr) {
+    const Size size = task.stack.size;
+    Setup setup{.in = layout_of(PixelFormat::gray8)};
+    plan(task.params, setup);
+    setup.size = {size.width, size.height / task.slices};
+    setup.depth = task.slices;
+    setup.max_regions = 1;
+    VolumeStand stand(backend, setup, task.params, 1, {}, std::move(algorithm));
+    stand.show(0, task.stack.frame());
+    return stand;
   }
-  static std::vector<uint32_t> on_cpu(const Task& task) {
-    auto cpu = make_cpu_backend(0);
-    auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(cpu);
-    return CubeStand(cpu, std::move(algorithm), task.voxels, task.slice, task.slices, task.params,
-                     1)
-        .answer(0);
+  static Answer on_cpu(const Task& task) {
+    VolumeStand cpu = stand(make_cpu_backend(), task);
+    cpu.run(0);
+    return cpu.answer(0);
   }
-  void run(const Task& task, const Variant& variant, const std::vector<uint32_t>& expected) {
-    print(task, name_of(variant).c_str(),
-          stand(task, historic::make_historic(gpu_, Method::propagation, variant)), expected);
+  static uint32_t passes_of(VolumeStand& stand) {
+    return static_cast<CcLabel&>(stand.algorithm()).passes(0);
   }
-  void print(const Task& task, const char* variant, CubeStand stand,
-             const std::vector<uint32_t>& expected) {
-    const bool correct = stand.gives(expected, 0);
-    const uint32_t passes = stand.algorithm().passes(0);
+  void measure(const Task& task, const std::string& variant, VolumeStand stand,
+               const Answer& expected) {
+    stand.run(0);
+    const bool correct = stand.has_labels(0, expected.labels);
+    const uint32_t passes = passes_of(stand);
     right_ &= correct;
     // What takes milliseconds has no launch gaps to speak of; the rest is timed without them. Once
     // is enough of what takes long, and the answer was the warm-up.
-    std::vector<double> samples;
-    for (double all = 0; samples.size() < 3 && all < 50e3; all += samples.back()) {
-      const auto start = std::chrono::steady_clock::now();
-      stand.run(0);
-      const std::chrono::duration<double, std::micro> elapsed =
-          std::chrono::steady_clock::now() - start;
-      samples.push_back(elapsed.count());
-    }
-    const Timing whole = summarise(samples);
+    const Timing whole = time_calls(1, [&](int) { stand.run(0); }, {3, 0.05, 0, 1});
     const bool is_slow = whole.median > 3e3;
-    const Timing time = is_slow ? whole
-                                : time_on_cuda(
-                                      stand.queue(), 1, [&](int frame) { stand.enqueue(frame); }, 5)
-                                      .graph;
-    const char* clock = is_slow ? "wall" : "graph";
-    const char* verdict = json_ ? correct ? "true" : "false" : correct ? "" : "  WRONG";
-    std::printf(
-        json_ ? "{\"what\":\"ablation\",\"by\":\"cclabel\",\"content\":\"%s\","
-                "\"width\":%d,\"height\":%d,\"depth\":%d,\"thresholds\":%d,"
-                "\"connectivity\":%d,\"variant\":\"%s\",\"clock\":\"%s\","
-                "\"us\":%.3f,\"passes\":%u,\"correct\":%s}\n"
-              : "%-12s %dx%dx%d %2d thresholds %2d-connected %-32s %s %12.1f us %6u passes%s\n",
-        task.name.c_str(), task.slice.width, task.slice.height, task.slices, layers_of(task.params),
-        static_cast<int>(task.params.connectivity), variant, clock, time.median, passes, verdict);
-    std::fflush(stdout);
+    Row row("ablation", json_);
+    row.add("by", "cclabel").add("content", task.name).add("width", task.stack.size.width);
+    row.add("height", task.stack.size.height / task.slices).add("depth", task.slices);
+    row.add("thresholds", layers_of(task.params));
+    row.add("connectivity", static_cast<int>(task.params.connectivity)).add("variant", variant);
+    row.add("clock", is_slow ? "wall" : "graph");
+    row.add("us", is_slow ? whole.median : stand.time({5, 1}).front().time.median, 3);
+    row.add("passes", passes).add("correct", correct).print();
   }
 
   bool json_, right_ = true;
@@ -166,27 +161,18 @@ class Ablation {
 
 int run(int count, char** words) {
   bool json = false, quick = false;
-  std::vector<std::string> contents;
   std::vector<int> sides;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if (word == "--json") {
-      json = true;
-    } else if (word == "--quick") {
-      quick = true;
-    } else if (word == "--side" && i + 1 < count) {
-      sides.push_back(whole_number(words[++i]));
-    } else {
-      expects(word.rfind("--", 0) != 0, "unknown option '" + word + "'");
-      contents.push_back(word);
-    }
-  }
+  const std::vector<std::string> contents = parse(
+      count, words, "[OPTION…] [CONTENT…]\nTimes the founding papers' methods of labelling.",
+      {{"--json", nullptr, "one JSON object a line", into(json)},
+       {"--quick", nullptr, "small pictures and cubes alone", into(quick)},
+       {"--sides", "LIST", "of cubes (default: 128,256; of 256 takes minutes)", into(sides)}});
   const auto is_wanted = [&](const std::string& content) {
     return contents.empty() ||
            std::find(contents.begin(), contents.end(), content) != contents.end();
   };
   if (!have_cuda()) {
-    std::fprintf(stderr, "labelling-ablation: no CUDA device here\n");
+    std::fprintf(stderr, "cclabel_historic: no CUDA device here\n");
     return 77;  // skipped
   }
   const std::shared_ptr<Backend> gpu = make_cuda();
@@ -208,5 +194,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  return regions::run_program("labelling-ablation", regions::run, count, words);
+  return regions::run_program("cclabel_historic", regions::run, count, words);
 }

@@ -1,129 +1,103 @@
-// volumes [--json] [--cpu|--cuda] [--sizes 128,256] [--contents smooth,…] [--connectivity 6,18,26]
-// [--thresholds]: times cclabel on cubes of gray values, 6-, 18- and 26-connected, and at 64
-// thresholds at once. On the GPU every answer is compared with the CPU's first.
-// volumes --raw CONTENT SIZE: the cube's bytes, for other programs.
+// Times cclabel on cubes of gray values, 6-, 18- and 26-connected, and at 64 thresholds at once. On
+// the GPU every answer is compared with the CPU's first. With --raw, a cube's bytes for other
+// programs instead.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include "bench/cubes.hpp"
-#include "bench/cuda.hpp"
-#include "bench/program.hpp"
-#include "cpu/backend.hpp"
+#include "bench/programs/cubes.hpp"
+#include "bench/programs/program.hpp"
+#include "bench/programs/row.hpp"
+#include "bench/programs/stand.hpp"
+#include "core/cclabel/cclabel.hpp"
 
 namespace regions {
 namespace {
 
+using VolumeStand = Stand<CcLabelParams>;
+
 struct Options {
-  bool json = false, cpu = true, cuda = true, thresholds = false;
+  bool json = false, cpu = false, cuda = false, thresholds = false, raw = false;
   std::vector<int> sizes = {128, 256}, connectivity = {6, 18, 26};
   std::vector<std::string> contents;
 };
 
-struct Row {
-  std::string content;
-  int side, connectivity, layers, threads;
-  uint32_t regions;
-  bool correct;
-};
-
-void print(const Options& options, const Row& row, const char* backend, const char* clock,
-           const Timing& time) {
-  if (options.json) {
-    std::printf(
-        "{\"what\":\"volume\",\"by\":\"cclabel\",\"backend\":\"%s\",\"threads\":%d,"
-        "\"connectivity\":%d,\"content\":\"%s\",\"width\":%d,\"height\":%d,\"depth\":%d,"
-        "\"thresholds\":%d,\"regions\":%u,\"correct\":%s,\"clock\":\"%s\",\"us\":%.3f,"
-        "\"fastest_us\":%.3f,\"runs\":%d}\n",
-        backend, row.threads, row.connectivity, row.content.c_str(), row.side, row.side, row.side,
-        row.layers, row.regions, row.correct ? "true" : "false", clock, time.median, time.fastest,
-        time.runs);
-  } else {
-    std::printf(
-        "%-12s %d^3 %2d-connected %2d thresholds %-4s %d threads %-6s %10.1f us, fastest "
-        "%10.1f, %d runs, %u regions%s\n",
-        row.content.c_str(), row.side, row.connectivity, row.layers, backend, row.threads, clock,
-        time.median, time.fastest, time.runs, row.regions, row.correct ? "" : "  WRONG");
-  }
-  std::fflush(stdout);
-}
-
 // One cube, on every backend: labelled by one connectivity after the other.
 class Cube {
  public:
-  Cube(const Options& options, std::shared_ptr<Backend> gpu, const std::string& content, int side)
-      : options_(options),
-        voxels_(make_cube(content, side)),
-        row_{content, side, 0, options.thresholds ? 64 : 1, 0, 0, true},
-        frames_(options.thresholds ? 1
-                : side <= 128      ? 16
-                                   : 4) {
+  Cube(const Options& options, const std::shared_ptr<Backend>& gpu, const std::string& content,
+       int side)
+      : options_(options), content_(content), side_(side), cube_(make_cube(content, side)) {
     std::vector<double> thresholds;
-    for (int k = 0; k < row_.layers && row_.layers > 1; ++k) {
-      thresholds.push_back((4 * k + 2) / 255.0);
-    }
+    for (int k = 0; k < 64 && options.thresholds; ++k) thresholds.push_back((4 * k + 2) / 255.0);
     params_.thresholds = thresholds;
     params_.connectivity = Connectivity::twenty_six;  // the largest workspace does for all
-    all_cores_.emplace(on_cpu(0));
-    if (gpu) gpu_.emplace(stand(gpu, make_cuda_cclabel(gpu), frames_));
+    all_cores_.emplace(stand(make_cpu_backend(), 1));
+    if (gpu) gpu_.emplace(stand(gpu, options.thresholds ? 1 : side <= 128 ? 16 : 4));
   }
 
   // Returns whether the GPU's answer was right.
   bool measure(Connectivity connectivity) {
     params_.connectivity = connectivity;
-    row_.connectivity = static_cast<int>(connectivity);
-    all_cores_->use(params_);
-    const std::vector<uint32_t> expected = all_cores_->answer(0);
-    row_.regions = *std::max_element(expected.begin(), expected.end());
+    all_cores_->params = params_;
+    all_cores_->run(0);
+    const Answer expected = all_cores_->answer(0);
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
     for (int threads = 1; options_.cpu && threads <= std::min(cores, 2); ++threads) {
-      CubeStand cpu = on_cpu(threads);
-      row_.threads = threads;
-      row_.correct = cpu.gives(expected, 0);
-      print(options_, row_, "cpu", "wall",
-            time_calls(1, [&](int frame) { cpu.run(frame); }, {20, 2}));
+      VolumeStand cpu = stand(make_cpu_backend(threads), 1);
+      print("cpu", threads, expected, gives(cpu, expected, 0), cpu.time({20, 2}));
     }
     if (!gpu_) return true;
-    gpu_->use(params_);
-    row_.threads = 0;
-    row_.correct = gpu_->gives(expected, 0) && (frames_ == 1 || gpu_->gives(expected, frames_ - 1));
+    gpu_->params = params_;
+    const bool correct = gives(*gpu_, expected, 0) && gives(*gpu_, expected, gpu_->count() - 1);
     // Replays differ by less than a hundredth: ten of them tell the median.
-    const CudaTimes times = time_on_cuda(
-        gpu_->queue(), frames_, [&](int frame) { gpu_->enqueue(frame); }, 10);
-    print(options_, row_, "cuda", "graph", times.graph);
-    print(options_, row_, "cuda", "stream", times.stream);
-    return row_.correct;
+    print("cuda", 0, expected, correct, gpu_->time({10, 2}));
+    return correct;
   }
 
  private:
-  CubeStand stand(const std::shared_ptr<Backend>& backend,
-                  std::unique_ptr<Algorithm<CcLabelParams>> algorithm, int frames) const {
-    return {backend, std::move(algorithm), voxels_, {row_.side, row_.side}, row_.side, params_,
-            frames};
+  VolumeStand stand(const std::shared_ptr<Backend>& backend, int frames) const {
+    Setup setup{.in = layout_of(PixelFormat::gray8), .size = {side_, side_}};
+    plan(params_, setup);
+    setup.depth = side_;
+    setup.slots = frames;
+    setup.max_regions = 1;
+    VolumeStand stand(backend, setup, params_, frames);
+    for (int frame = 0; frame < frames; ++frame) stand.show(frame, cube_.frame());
+    return stand;
   }
-  CubeStand on_cpu(int threads) const {
-    auto cpu = make_cpu_backend(threads);
-    auto algorithm = make_algorithm<CcLabelParams, BackendKind::cpu>(cpu);
-    return stand(cpu, std::move(algorithm), 1);
+  static bool gives(VolumeStand& stand, const Answer& expected, int frame) {
+    stand.run(frame);
+    return stand.has_labels(frame, expected.labels);
+  }
+  void print(const char* backend, int threads, const Answer& expected, bool correct,
+             const std::vector<Clocked>& times) const {
+    for (const auto& [clock, time] : times) {
+      Row row("volume", options_.json);
+      row.add("by", "cclabel").add("backend", backend).add("threads", threads);
+      row.add("connectivity", static_cast<int>(params_.connectivity)).add("content", content_);
+      row.add(Size{side_, side_}).add("depth", side_).add("thresholds", layers_of(params_));
+      row.add("regions", expected.total).add("correct", correct).add("clock", clock).add(time);
+      row.print();
+    }
   }
 
   const Options& options_;
-  std::vector<uint8_t> voxels_;
-  Row row_;
-  int frames_;
+  std::string content_;
+  int side_;
+  Picture cube_;
   CcLabelParams params_;
-  std::optional<CubeStand> all_cores_, gpu_;
+  std::optional<VolumeStand> all_cores_, gpu_;
 };
 
-int walk(const Options& options) {
+int walk(Options options) {
   std::shared_ptr<Backend> gpu;
-  std::unique_ptr<Backend::Entry> entry;
+  std::optional<Backend::Entry> entry;
+  if (!options.cpu && !options.cuda) options.cpu = options.cuda = true;
   if (options.cuda && have_cuda()) {
     gpu = make_cuda();
-    entry = std::make_unique<Backend::Entry>(*gpu);
+    entry.emplace(*gpu);
   }
   std::vector<std::string> contents = {"rand_g1_d5",  "rand_g1_d10", "rand_g1_d20", "rand_g1_d30",
                                        "rand_g1_d50", "rand_g1_d70", "rand_g1_d90", "rand_g8_d10",
@@ -145,36 +119,28 @@ int walk(const Options& options) {
 
 int run(int count, char** words) {
   Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if (word == "--raw" && i + 2 < count) {
-      const std::vector<uint8_t> cube = make_cube(words[i + 1], whole_number(words[i + 2]));
-      return std::fwrite(cube.data(), 1, cube.size(), stdout) == cube.size() ? 0 : 1;
-    }
-    if (word == "--json") {
-      options.json = true;
-    } else if (word == "--cpu") {
-      options.cuda = false;
-    } else if (word == "--cuda") {
-      options.cpu = false;
-    } else if (word == "--thresholds") {
-      options.thresholds = true;
-    } else if (word == "--sizes" && i + 1 < count) {
-      options.sizes = whole_numbers(words[++i]);
-    } else if (word == "--contents" && i + 1 < count) {
-      options.contents = split(words[++i]);
-    } else if (word == "--connectivity" && i + 1 < count) {
-      options.connectivity = whole_numbers(words[++i]);
-    } else {
-      throw InputError("unknown option '" + word + "'");
-    }
-  }
-  return walk(options);
+  const auto others =
+      parse(count, words, "[OPTION…] | --raw CONTENT SIZE\nTimes the labelling of cubes.",
+            {{"--json", nullptr, "one JSON object a line", into(options.json)},
+             {"--cpu", nullptr, "on the CPU alone", into(options.cpu)},
+             {"--cuda", nullptr, "on the GPU alone", into(options.cuda)},
+             {"--sizes", "LIST", "default: 128,256", into(options.sizes)},
+             {"--contents", "LIST", "cubes by name", into(options.contents)},
+             {"--connectivity", "LIST", "default: 6,18,26", into(options.connectivity)},
+             {"--thresholds", nullptr, "64 at once, 26-connected", into(options.thresholds)},
+             {"--raw", nullptr, "writes that cube, a byte a voxel", into(options.raw)}});
+  expects(others.size() == (options.raw ? 2 : 0), "wrong words (see --help)");
+  if (!options.raw) return walk(options);
+  int side = 0;
+  read(others[1], side);
+  const Picture cube = make_cube(others[0], side);
+  return std::fwrite(cube.pixels.data(), 1, cube.pixels.size(), stdout) == cube.pixels.size() ? 0
+                                                                                              : 1;
 }
 
 }  // namespace
 }  // namespace regions
 
 int main(int count, char** words) {
-  return regions::run_program("volumes", regions::run, count, words);
+  return regions::run_program("cclabel_volumes", regions::run, count, words);
 }

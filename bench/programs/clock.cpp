@@ -1,5 +1,5 @@
 // Medians and wall-clock times.
-#include "bench/clock.hpp"
+#include "bench/programs/clock.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,25 +15,31 @@ Timing summarise(std::vector<double>& samples) {
   const size_t middle = samples.size() / 2;
   const double median =
       samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
-  return {median, samples.front(), static_cast<int>(samples.size())};
+  return {.median = median, .fastest = samples.front(), .runs = static_cast<int>(samples.size())};
 }
 
-Timing time_calls(int frames, const FrameWork& work, const Effort& effort) {
+Timing time_calls(int frames, const FrameWork& work, const Effort& effort,
+                  const std::function<void()>& prepare) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kWarmUp = 2;
-  constexpr int kLeast = 3;
-  std::vector<double> samples;
+  std::vector<double> samples, cpu;
   const auto begin = Clock::now();
-  for (int run = -kWarmUp; run < effort.least_runs; ++run) {
+  for (int run = -effort.warm_up; run < effort.least_runs; ++run) {
+    if (prepare) prepare();
+    const double cpu_before = cpu_time_us();
     const auto start = Clock::now();
-    work((run + kWarmUp) % frames);
+    work((run + effort.warm_up) % frames);
     const auto stop = Clock::now();
     if (run < 0) continue;
     samples.push_back(std::chrono::duration<double, std::micro>(stop - start).count());
+    cpu.push_back(cpu_time_us() - cpu_before);
     const bool over = std::chrono::duration<double>(stop - begin).count() > effort.seconds;
-    if (over && samples.size() >= kLeast) break;
+    if (over && samples.size() >= effort.fewest) break;
   }
-  return summarise(samples);
+  Timing timing = summarise(samples);
+  const Timing on_cpus = summarise(cpu);
+  timing.cpu_median = on_cpus.median;
+  timing.cpu_fastest = on_cpus.fastest;
+  return timing;
 }
 
 double cpu_time_us() {

@@ -2,7 +2,7 @@
 // with.
 #include <cuda_runtime.h>
 
-#include "bench/cuda.hpp"
+#include "bench/programs/cuda.hpp"
 #include "gpu/device/device.hpp"
 #include "gpu/launch.hpp"
 
@@ -91,10 +91,6 @@ __global__ void floor_kernel(Image<const uchar4> in, Image<int4> out) {
 bool have_cuda() { return cuda_device_count() > 0; }
 
 std::shared_ptr<Backend> make_cuda() { return make_cuda_backend(0, nullptr); }
-
-std::unique_ptr<Algorithm<CcLabelParams>> make_cuda_cclabel(std::shared_ptr<Backend> backend) {
-  return make_algorithm<CcLabelParams, BackendKind::cuda>(std::move(backend));
-}
 
 CudaTimes time_on_cuda(Queue& queue, int frames, const FrameWork& enqueue, int runs) {
   const cudaStream_t stream = stream_of(queue);

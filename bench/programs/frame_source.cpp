@@ -1,5 +1,5 @@
 // The source of the pipeline benchmark, a GstPushSrc.
-#include "bench/frame_source.hpp"
+#include "bench/programs/frame_source.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -1,22 +1,21 @@
-// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz):
-//
-//   maxflow [--solver TEXT] [--runs N] [--seconds S] FILE...
-//
-// prints a JSON object a line for 4 and 8 neighbours and each solver there is (or whose name holds
-// TEXT), from nothing and (", warm") from the solution of a frame that differs by noise: flow,
-// pixels on the source's side, iterations, and milliseconds from the weights in the backend's
-// memory to the mask there, with `expected` telling whether flow and pixels are the file's.
-#include "bench/maxflow.hpp"
+// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz): a line for
+// 4 and 8 neighbours and each solver there is, from nothing and (", warm") from the solution of a
+// frame that differs by noise: flow, pixels on the source's side, iterations, and milliseconds from
+// the weights in the backend's memory to the mask there, with `expected` telling whether flow and
+// pixels are the file's.
+#include "core/maxflow/maxflow.hpp"
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 
-#include "bench/clock.hpp"
-#include "bench/program.hpp"
-#include "cpu/backend.hpp"
+#include "bench/programs/cuda.hpp"
+#include "bench/programs/program.hpp"
+#include "bench/programs/row.hpp"
+#if REGIONS_CUDA
+#include "gpu/maxflow/maxflow.hpp"
+#endif
 
 namespace regions {
 namespace {
@@ -100,27 +99,11 @@ Instance frame_before(Instance instance) {
   return instance;
 }
 
-// Timings of work(), each after prepare(), which is not timed.
-template <class Prepare, class Work>
-Timing time_prepared(Prepare prepare, Work work, const Effort& effort) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point t) {
-    return std::chrono::duration<double, std::micro>(Clock::now() - t).count();
-  };
-  constexpr size_t kLeast = 3;
-  prepare();
-  work();
-  std::vector<double> samples;
-  const auto begin = Clock::now();
-  while (samples.size() < kLeast || (samples.size() < static_cast<size_t>(effort.least_runs) &&
-                                     since(begin) < effort.seconds * 1e6)) {
-    prepare();
-    const auto start = Clock::now();
-    work();
-    samples.push_back(since(start));
-  }
-  return summarise(samples);
-}
+struct CutSolver {
+  std::string name;
+  std::function<std::shared_ptr<Backend>()> make_backend;
+  std::function<std::unique_ptr<GridCut>(std::shared_ptr<Backend>)> make_cut;
+};
 
 enum class Start { cold, warm };
 
@@ -149,11 +132,11 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
     queue->wait();
   };
   const bool warm = start == Start::warm;
-  const Timing time = time_prepared(
+  const Timing time = time_calls(
+      1, [&](int) { solve(now, warm); }, effort,
       [&] {
         if (warm) solve(before, false);
-      },
-      [&] { solve(now, warm); }, effort);
+      });
   queue->copy_bytes(mask.data(), copy.data(), area);
   queue->record();
   queue->wait();
@@ -162,17 +145,13 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
   const int which = neighbours == Neighbours::eight;
   const bool expected =
       report->exact && report->flow == instance.flow[which] && pixels == instance.pixels[which];
-  const std::string name = instance.file.substr(instance.file.rfind('/') + 1);
-  std::printf(
-      "{\"what\": \"cut\", \"file\": \"%s\", \"neighbours\": %d, \"solver\": \"%s%s\", \"flow\": "
-      "%lld, "
-      "\"source_pixels\": %lld, \"iterations\": %d, \"ms\": %.3f, \"fastest_ms\": %.3f, "
-      "\"runs\": %d, \"exact\": %s, \"expected\": %s}\n",
-      name.c_str(), static_cast<int>(neighbours), solver.name.c_str(), warm ? ", warm" : "",
-      static_cast<long long>(report->flow), static_cast<long long>(pixels), report->iterations,
-      time.median / 1e3, time.fastest / 1e3, time.runs, report->exact ? "true" : "false",
-      expected ? "true" : "false");
-  std::fflush(stdout);
+  Row row("cut", true);
+  row.add("file", instance.file.substr(instance.file.rfind('/') + 1));
+  row.add("neighbours", static_cast<int>(neighbours));
+  row.add("solver", solver.name + (warm ? ", warm" : "")).add("flow", report->flow);
+  row.add("source_pixels", pixels).add("iterations", report->iterations);
+  row.add("ms", time.median / 1e3, 3).add("fastest_ms", time.fastest / 1e3, 3);
+  row.add("runs", time.runs).add("exact", report->exact).add("expected", expected).print();
 }
 
 std::vector<CutSolver> solvers(const std::string& wanted) {
@@ -182,32 +161,30 @@ std::vector<CutSolver> solvers(const std::string& wanted) {
     if (threads == 0 && make_backend()->description() == make_cpu_backend(2)->description()) break;
     all.push_back({make_backend()->description(), make_backend, make_grid_cut<BackendKind::cpu>});
   }
-  for (CutSolver& solver : cuda_cut_solvers()) all.push_back(std::move(solver));
+#if REGIONS_CUDA
+  constexpr std::pair<const char*, CutTier> kTiers[] = {{"cuda resident", CutTier::resident},
+                                                        {"cuda streamed", CutTier::streamed},
+                                                        {"cuda plain", CutTier::plain}};
+  for (const auto& [name, tier] : kTiers) {
+    if (!have_cuda()) break;
+    all.push_back({name, make_cuda, [tier = tier](std::shared_ptr<Backend> backend) {
+                     return make_cuda_grid_cut(std::move(backend), tier);
+                   }});
+  }
+#endif
   std::erase_if(all, [&](const CutSolver& s) { return s.name.find(wanted) == s.name.npos; });
   return all;
 }
 
 int run(int count, char** words) {
   std::string wanted;
-  Effort effort{20, 3};
-  std::vector<std::string> files;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    const bool takes_value = word == "--solver" || word == "--runs" || word == "--seconds";
-    expects(!takes_value || i + 1 < count, word + " needs a value");
-    if (word == "--solver") {
-      wanted = words[++i];
-    } else if (word == "--runs") {
-      effort.least_runs = whole_number(words[++i]);
-    } else if (word == "--seconds") {
-      effort.seconds = std::stod(words[++i]);
-    } else {
-      expects(!word.starts_with("-"), "unknown option " + word);
-      files.push_back(word);
-    }
-  }
-  expects(!files.empty(),
-          "usage: maxflow [--solver TEXT] [--runs N] [--seconds S] FILE.gcg[.xz]...");
+  Effort effort{.least_runs = 20, .seconds = 3, .warm_up = 1};
+  const std::vector<std::string> files =
+      parse(count, words, "[OPTION…] FILE.gcg[.xz]…\nTimes minimum cuts.",
+            {{"--solver", "TEXT", "those whose name holds it", into(wanted)},
+             {"--runs", "N", "timings behind a median (default: 20)", into(effort.least_runs)},
+             {"--seconds", "S", "most seconds on one (default: 3)", into(effort.seconds)}});
+  expects(!files.empty(), "a FILE is wanted (see --help)");
   for (const std::string& file : files) {
     const Instance instance = load(file);
     for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {

@@ -1,12 +1,9 @@
-// metadata [--json] [--regions 16,142,1000] [--threads 1,2]: times what telling of a frame's
-// regions costs its host: writing the `regions` metadata on a buffer and freeing it with the
-// buffer, without any picture.
+// Times what telling of a frame's regions costs its host: writing the `regions` metadata on a
+// buffer and freeing it with the buffer, without any picture.
 #include <algorithm>
-#include <string>
-#include <vector>
 
-#include "bench/clock.hpp"
-#include "bench/program.hpp"
+#include "bench/programs/program.hpp"
+#include "bench/programs/row.hpp"
 #include "plugin/region_meta.hpp"
 
 namespace regions {
@@ -43,46 +40,29 @@ void measure(int count, int threads, bool json) {
   GstBuffer* ring[4] = {};  // frames that are still on their way
   int next = 0;
   const int frames = std::max(1, 20000 / count);
-  std::vector<double> cpu;
-  const Timing wall = time_calls(1,
-                                 [&](int) {
-                                   const double before = cpu_time_us();
-                                   for (int i = 0; i < frames; ++i) {
-                                     GstBuffer*& buffer = ring[next++ % 4];
-                                     gst_clear_buffer(&buffer);
-                                     buffer = gst_buffer_new();
-                                     attach(buffer, findings, workers, *structures);
-                                   }
-                                   cpu.push_back((cpu_time_us() - before) / frames);
-                                 },
-                                 {60, 3});
+  const auto attach_all = [&](int) {
+    for (int i = 0; i < frames; ++i) {
+      GstBuffer*& buffer = ring[next++ % 4];
+      gst_clear_buffer(&buffer);
+      buffer = gst_buffer_new();
+      attach(buffer, findings, workers, *structures);
+    }
+  };
+  const Timing time = time_calls(1, attach_all, {60, 3});
   for (GstBuffer*& buffer : ring) gst_clear_buffer(&buffer);
-  const Timing on_cpus = summarise(cpu);
-  const char* format =
-      json ? "{\"what\":\"metadata\",\"regions\":%d,\"threads\":%d,\"us\":%.3f,\"fastest_us\":%.3f,"
-             "\"cpu_us\":%.3f,\"fastest_cpu_us\":%.3f,\"runs\":%d}\n"
-           : "%5d regions, %d threads: %9.2f us a frame, fastest %9.2f; CPUs %9.2f, fastest %9.2f "
-             "(%d runs)\n";
-  std::printf(format, count, threads, wall.median / frames, wall.fastest / frames, on_cpus.median,
-              on_cpus.fastest, wall.runs);
-  std::fflush(stdout);
+  Row row("metadata", json);
+  row.add("regions", count).add("threads", threads).add("us", time.median / frames, 3);
+  row.add("fastest_us", time.fastest / frames, 3).add("cpu_us", time.cpu_median / frames, 3);
+  row.add("fastest_cpu_us", time.cpu_fastest / frames, 3).add("runs", time.runs).print();
 }
 
 int run(int count, char** words) {
   bool json = false;
   std::vector<int> regions = {16, 142, 1000}, threads = {1, 2};
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if (word == "--json") {
-      json = true;
-    } else if (word == "--regions" && i + 1 < count) {
-      regions = whole_numbers(words[++i]);
-    } else if (word == "--threads" && i + 1 < count) {
-      threads = whole_numbers(words[++i]);
-    } else {
-      throw InputError("unknown option '" + word + "'");
-    }
-  }
+  parse(count, words, "[OPTION…]\nTimes the metadata of regions, on its own.",
+        {{"--json", nullptr, "one JSON object a line", into(json)},
+         {"--regions", "LIST", "of a frame (default: 16,142,1000)", into(regions)},
+         {"--threads", "LIST", "default: 1,2", into(threads)}});
   gst_init(nullptr, nullptr);
   register_region_meta();
   for (const int many : regions) {

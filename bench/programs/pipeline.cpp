@@ -1,19 +1,10 @@
-// Frames a second of whole pipelines, and how long one frame takes through them:
-//   pipeline [--json] [--source system|pinned|cuda] [--from TEXT] [--chain TEXT]
-//            [--in-flight LIST] [--streams LIST] [--size WxH] [--format NAME] [--content NAME]
-//            [--frames N] [--idle]
-// TEXT is as for gst-launch; "%d" in --chain stands for the frames in flight. --from replaces the
-// ready-made frames by a source of its own ("filesrc location=clip.mp4 ! qtdemux ! …"). With --idle
-// nothing is launched on the GPU: what is left is what frames cost besides.
+// Frames a second of whole pipelines, and how long one frame takes through them.
 #include <cstdio>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
-#include "bench/frame_source.hpp"
-#include "bench/program.hpp"
-#include "bench/stage.hpp"
-#include "core/error.hpp"
+#include "bench/programs/program.hpp"
+#include "bench/programs/row.hpp"
+#include "bench/programs/stage.hpp"
 #include "tests/pictures/guarded.hpp"
 #include "tests/pictures/pictures.hpp"
 
@@ -34,44 +25,29 @@ struct Options {
   bool json = false;
 };
 
-void read(Options& options, const std::string& name, const std::string& value) {
-  if (name == "--source") {
-    options.source = value;
-  } else if (name == "--from") {
-    options.from = value;
-    options.source = "launch";
-  } else if (name == "--chain") {
-    options.chain = value;
-  } else if (name == "--in-flight") {
-    options.in_flight = whole_numbers(value);
-  } else if (name == "--streams") {
-    options.streams = whole_numbers(value);
-  } else if (name == "--size") {
-    const size_t cross = std::min(value.find('x'), value.size() - 1);
-    options.size = {whole_number(value.substr(0, cross)), whole_number(value.substr(cross + 1))};
-  } else if (name == "--format") {
-    options.format = format_named(value);
-  } else if (name == "--content") {
-    options.content = value;
-  } else if (name == "--frames") {
-    options.frames = whole_number(value);
-  } else {
-    throw InputError("unknown option '" + name + "'");
-  }
-}
-
-Options parse(int count, char** words) {
-  Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string word = words[i];
-    if (word == "--json" || word == "--idle") {
-      (word == "--json" ? options.json : options.idle) = true;
-      continue;
-    }
-    expects(i + 1 < count, word + " wants a value");
-    read(options, word, words[++i]);
-  }
-  return options;
+Options options_of(int count, char** words) {
+  Options o;
+  parse(
+      count, words,
+      "[OPTION…]\nPlays pipelines. TEXT is as for gst-launch; \"%d\" in --chain stands for the "
+      "frames in flight.",
+      {{"--json", nullptr, "one JSON object a line", into(o.json)},
+       {"--source", "NAME", "system, pinned or cuda: where ready-made frames lie", into(o.source)},
+       {"--from", "TEXT", "another source, as filesrc location=clip.mp4 ! qtdemux ! …",
+        [&](const std::string& text) {
+          o.from = text;
+          o.source = "launch";
+        }},
+       {"--chain", "TEXT", "the elements (default: cclabel)", into(o.chain)},
+       {"--in-flight", "LIST", "frames (default: 1 to 8)", into(o.in_flight)},
+       {"--streams", "LIST", "so many side by side", into(o.streams)},
+       {"--size", "SIZE", "default: 1920x1080", into(o.size)},
+       {"--format", "NAME", "default: NV12", into(o.format)},
+       {"--content", "NAME", "default: smooth", into(o.content)},
+       {"--frames", "N", "default: 1000", into(o.frames)},
+       {"--idle", nullptr, "nothing is launched on the GPU: what frames cost besides",
+        into(o.idle)}});
+  return o;
 }
 
 std::string with_number(std::string chain, int number) {
@@ -87,38 +63,16 @@ std::string caps_text(const Options& options, const char* feature) {
          ",height=" + std::to_string(options.size.height) + ",framerate=1000/1";
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 void print(const Options& options, const std::string& chain, int in_flight, int streams,
            const Outcome& got) {
-  if (!options.json) {
-    std::printf(
-        "%-7s %-60s %2d in flight, %2d streams: %8.1f frames/s, one frame %8.1f us, of which work "
-        "%8.1f us, CPUs %8.1f us, %s\n",
-        options.source.c_str(), chain.c_str(), in_flight, streams, got.frames_per_second,
-        got.latency_us, got.work_us, got.cpu_us, got.device.c_str());
-    return;
-  }
-  std::printf(
-      "{\"what\":\"%s\",\"source\":\"%s\",\"from\":%s,\"chain\":%s,\"in_flight\":%d,"
-      "\"streams\":%d,\"format\":\"%s\",\"width\":%d,\"height\":%d,\"content\":\"%s\",\"frames\":%"
-      "d,"
-      "\"frames_per_second\":%.2f,\"latency_us\":%.1f,\"work_us\":%.1f,\"cpu_us\":%.1f,\"idle\":%s,"
-      "\"offered_pool\":%s,\"device\":%s}\n",
-      options.streams.empty() ? "pipeline" : "streams", options.source.c_str(),
-      quoted(options.from).c_str(), quoted(chain).c_str(), in_flight, streams,
-      std::string(name_of(options.format)).c_str(), options.size.width, options.size.height,
-      options.content.c_str(), got.frames, got.frames_per_second, got.latency_us, got.work_us,
-      got.cpu_us, options.idle ? "true" : "false", got.offered_pool ? "true" : "false",
-      quoted(got.device).c_str());
-  std::fflush(stdout);
+  Row row(options.streams.empty() ? "pipeline" : "streams", options.json);
+  row.add("source", options.source).add("from", options.from).add("chain", chain);
+  row.add("in_flight", in_flight).add("streams", streams);
+  row.add("format", std::string(name_of(options.format))).add(options.size);
+  row.add("content", options.content).add("frames", got.frames);
+  row.add("frames_per_second", got.frames_per_second, 2).add("latency_us", got.latency_us, 1);
+  row.add("work_us", got.work_us, 1).add("cpu_us", got.cpu_us, 1).add("idle", options.idle);
+  row.add("offered_pool", got.offered_pool).add("device", got.device).print();
 }
 
 // Calls visit(chain, frames in flight, streams) for all that is asked for.
@@ -154,21 +108,20 @@ void measure(const Options& options) {
   });
 }
 
+int run(int count, char** words) {
+  const Options options = options_of(count, words);
+  gst_init(nullptr, nullptr);
+#if !REGIONS_FAULTS
+  expects(!options.idle, "--idle needs a build with tests");
+#endif
+  if (options.idle) setenv("REGIONS_FAULTS", "idle=1", 1);
+  measure(options);
+  return 0;
+}
+
 }  // namespace
 }  // namespace regions
 
 int main(int count, char** words) {
-  gst_init(nullptr, nullptr);
-  try {
-    const regions::Options options = regions::parse(count, words);
-#if !REGIONS_FAULTS
-    regions::expects(!options.idle, "--idle needs a build with tests");
-#endif
-    if (options.idle) setenv("REGIONS_FAULTS", "idle=1", 1);
-    regions::measure(options);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "pipeline: %s\n", error.what());
-    return 1;
-  }
+  return regions::run_program("pipeline", regions::run, count, words);
 }

@@ -1,55 +1,60 @@
-// What main() of every benchmark does: words become numbers, errors a line and an exit status.
+// What main() of every benchmark does: words become options by one table, errors a line and an exit
+// status.
 #pragma once
 
-#include <algorithm>
-#include <charconv>
-#include <cstdio>
-#include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/field.hpp"
+#include "core/format.hpp"
 
 namespace regions {
 
-// The exit status of run(count, words): its own; 2 for words it does not understand or files it
-// cannot take, 1 for what failed later.
-inline int run_program(const char* name, int (*run)(int, char**), int count, char** words) {
-  try {
-    return run(count, words);
-  } catch (const InputError& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", name, error.what());
-    return 1;
-  }
-}
+// The exit status of run(count, words): its own; 0 after --help, 2 for words it does not understand
+// or files it cannot take, 1 for what failed later.
+int run_program(const char* name, int (*run)(int, char**), int count, char** words);
 
-// Throws InputError for anything but a number above 0.
-inline int whole_number(const std::string& text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && value > 0,
-          "not a whole number above 0: '" + text + "'");
-  return value;
-}
-
-// The parts of a list with commas.
-inline std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
+// Throw InputError for anything but numbers above 0, and sizes or lists of them.
+void read(const std::string& text, int& value);
+void read(const std::string& text, double& value);
+void read(const std::string& text, Size& value);  // WIDTHxHEIGHT
+void read(const std::string& text, PixelFormat& value);
+inline void read(const std::string& text, std::string& value) { value = text; }
+inline void read(const std::string& /*none*/, bool& value) { value = true; }
+template <class T>
+void read(const std::string& text, std::vector<T>& values) {
+  values.clear();
   for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find(',', start), text.size());
-    parts.push_back(text.substr(start, end - start));
+    read(text.substr(start, end - start), values.emplace_back());
     start = end + 1;
   }
-  return parts;
+  expects(!values.empty(), "an empty list");
 }
 
-inline std::vector<int> whole_numbers(const std::string& text) {
-  std::vector<int> numbers;
-  for (const std::string& part : split(text)) numbers.push_back(whole_number(part));
-  return numbers;
+struct Option {
+  const char* name;
+  const char* value;  // what it wants, in words; null if nothing
+  const char* blurb;
+  std::function<void(const std::string&)> read;
+};
+// Its text becomes the value.
+template <class T>
+std::function<void(const std::string&)> into(T& value) {
+  return [&value](const std::string& text) { read(text, value); };
 }
+// NAME=VALUE sets a parameter as its table reads it.
+void set_parameter(std::span<const Field> fields, void* params, const std::string& text);
+template <class P>
+std::function<void(const std::string&)> setting(P& params) {
+  return [&params](const std::string& text) { set_parameter(fields_of(params), &params, text); };
+}
+
+// Reads the options among the words; returns the others. `usage` says what those are, and what the
+// program does: with the table, the text of --help.
+std::vector<std::string> parse(int count, char** words, const char* usage,
+                               const std::vector<Option>& options);
 
 }  // namespace regions

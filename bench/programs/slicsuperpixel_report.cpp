@@ -1,17 +1,12 @@
 // The report's method on CUDA kernel by kernel, one step of its ladder of optimisations after the
 // other, then ours: a picture from standard input, RGB side by side.
 //
-//   superpixel-ablation [WIDTH HEIGHT [SIDE]] < picture.rgb
-//
 // The default is the case of ECE1782's "Superpixels" (2020): 4096x2048, cells of 128, ten
 // iterations. Writes a line of JSON a step; times are replays of one CUDA graph.
-#include <cstdio>
-#include <cstring>
-#include <vector>
-
-#include "bench/cuda.hpp"
-#include "bench/program.hpp"
-#include "bench/superpixels.hpp"
+#include "bench/programs/cuda.hpp"
+#include "bench/programs/program.hpp"
+#include "bench/programs/rgb_input.hpp"
+#include "bench/programs/row.hpp"
 #include "core/packed.hpp"
 #include "gpu/slicsuperpixel/slot.hpp"
 
@@ -29,9 +24,9 @@ constexpr const char* kSteps[] = {
     "float and integer units share the distance",
 };
 
-class Ablation {
+class Ladder {
  public:
-  Ablation(Size size, int side)
+  Ladder(Size size, int side)
       : size_(size),
         backend_(make_cuda()),
         entry_(*backend_),
@@ -51,17 +46,11 @@ class Ablation {
 
   void read() {
     expects(size_.width % 4 == 0, "the width must be a multiple of 4");
-    const Block host = backend_->allocate_pinned(picture_.bytes());
-    std::vector<uint8_t> rgb(3 * size_.area());
-    expects(std::fread(rgb.data(), 1, rgb.size(), stdin) == rgb.size(),
-            "no picture of this size on standard input");
-    for (size_t i = 0; i < size_.area(); ++i) {
-      std::memcpy(host.as<uint8_t>() + 4 * i, rgb.data() + 3 * i, 3);
-      host.as<uint8_t>()[4 * i + 3] = 255;
-    }
-    queue_->copy_bytes(host.data(), picture_.data(), picture_.bytes());
-    queue_->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
+    const Picture picture = read_rgb(size_);
+    expects(!picture.pixels.empty(), "no picture of this size on standard input");
     frame_ = packed_frame(setup_.in, size_, {}, Memory::device, picture_.data());
+    queue_->copy(picture.frame(), frame_);
+    queue_->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
     slic::read_colors(frame_, reader_of(setup_.in, {}, params_.color_space),
                       {tables_.as<LabTables>(), slic::allow_many_tables()},
                       slot_.clusters(grid_, params_), stream());
@@ -88,12 +77,13 @@ class Ablation {
     const double ownership = time(kEach, [&] { choose_owners(report, stream()); });
     const double reset = time(kEach, [&] { reset_sums(report, stream()); });
     const double sum = time(kEach, [&] { sum_owned(report, stream()); });
-    std::printf(
-        "{\"what\": \"superpixel-ablation\", \"width\": %d, \"height\": %d, \"side\": %d, "
-        "\"step\": %d, \"name\": \"%s\", \"reset_us\": %.2f, \"sum_us\": %.2f, "
-        "\"averaging_us\": %.2f, \"ownership_us\": %.2f, \"us\": %.1f}\n",
-        size_.width, size_.height, grid_.width, step, kSteps[step - 1], reset, sum, averaging,
-        ownership, all);
+    row(step, kSteps[step - 1])
+        .add("reset_us", reset, 2)
+        .add("sum_us", sum, 2)
+        .add("averaging_us", averaging, 2)
+        .add("ownership_us", ownership, 2)
+        .add("us", all, 1)
+        .print();
   }
 
   // The default method: iterations and the last assignment, of every row.
@@ -105,11 +95,8 @@ class Ablation {
       for (int i = 0; i < kIterations; ++i) iterate(i);
       slic::write_codes(clusters, kIterations, slot_.codes(), slot_.pieces().counts, stream());
     });
-    std::printf(
-        "{\"what\": \"superpixel-ablation\", \"width\": %d, \"height\": %d, \"side\": %d, "
-        "\"step\": 8, \"name\": \"ours: one fused pass an iteration\", \"fused_us\": %.2f, "
-        "\"us\": %.1f}\n",
-        size_.width, size_.height, grid_.width, time(kEach, [&] { iterate(0); }), all);
+    const double fused = time(kEach, [&] { iterate(0); });
+    row(8, "ours: one fused pass an iteration").add("fused_us", fused, 2).add("us", all, 1).print();
   }
 
  private:
@@ -118,6 +105,10 @@ class Ablation {
     return time_on_cuda(
                *queue_, times, [&](int) { work(); }, kRuns)
         .graph.median;
+  }
+  Row row(int step, const char* name) const {
+    Row row("superpixel-ablation", true);
+    return row.add(size_).add("side", grid_.width).add("step", step).add("name", name);
   }
   cudaStream_t stream() { return stream_of(*queue_); }
 
@@ -134,12 +125,15 @@ class Ablation {
 };
 
 int run(int count, char** words) {
-  const Size size =
-      count > 2 ? Size{whole_number(words[1]), whole_number(words[2])} : Size{4096, 2048};
-  Ablation ablation(size, count > 3 ? whole_number(words[3]) : 128);
-  ablation.read();
-  for (int step = 1; step <= 7; ++step) ablation.time_step(step);
-  ablation.time_ours();
+  Size size{4096, 2048};
+  int side = 128;
+  parse(count, words, "[OPTION…]\nThe ladder of method=report on a picture of standard input.",
+        {{"--size", "SIZE", "WIDTHxHEIGHT (default: 4096x2048)", into(size)},
+         {"--side", "N", "of cells (default: 128)", into(side)}});
+  Ladder ladder(size, side);
+  ladder.read();
+  for (int step = 1; step <= 7; ++step) ladder.time_step(step);
+  ladder.time_ours();
   return 0;
 }
 
@@ -147,5 +141,5 @@ int run(int count, char** words) {
 }  // namespace regions
 
 int main(int count, char** words) {
-  return regions::run_program("superpixel-ablation", regions::run, count, words);
+  return regions::run_program("slicsuperpixel_report", regions::run, count, words);
 }

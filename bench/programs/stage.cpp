@@ -1,12 +1,12 @@
 // Pipelines of the benchmark: built, played, watched at their sink.
-#include "bench/stage.hpp"
+#include "bench/programs/stage.hpp"
 
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
 
-#include "bench/clock.hpp"
+#include "bench/programs/clock.hpp"
 #include "core/error.hpp"
 
 namespace regions {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bench/frame_source.hpp"
+#include "bench/programs/frame_source.hpp"
 
 namespace regions {
 

@@ -1,84 +1,18 @@
-// Frames of one case in a backend's memory, and their answers back on the host.
-#include "bench/stand.hpp"
+// Frames in a backend's memory, and their outputs back on the host.
+#include "bench/programs/stand.hpp"
 
 #include <algorithm>
 #include <cstring>
 
+#include "core/packed.hpp"
 #include "tests/pictures/guarded.hpp"
 
 namespace regions {
 namespace {
 
-constexpr ptrdiff_t kRowAlignment = 256;  // bytes, as cudaMallocPitch gives
 constexpr int kSpoil = 0xA5;
 
-ptrdiff_t pitch_of(size_t row) {
-  const auto bytes = static_cast<ptrdiff_t>(row);
-  return (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
-}
-
-// Gives the frame its pitches and, where there is memory, its planes; returns the bytes it takes.
-size_t lay_out(Frame& frame, std::byte* memory) {
-  size_t bytes = 0;
-  for (int p = 0; p < frame.layout.planes; ++p) {
-    frame.pitch[p] = pitch_of(row_bytes(frame.layout, p, frame.size()));
-    if (memory) frame.plane[p] = memory + bytes;
-    bytes += static_cast<size_t>(frame.pitch[p]) *
-             static_cast<size_t>(row_count(frame.layout, p, frame.size()));
-  }
-  return bytes;
-}
-
 }  // namespace
-
-std::string Case::chosen(std::string_view parameter) const {
-  const Field& field = find(fields_of(params), parameter);
-  const int64_t value = std::get<int64_t>(field.get(&params));
-  for (const Choice& choice : field.choices) {
-    if (choice.value == value) return choice.name;
-  }
-  throw InputError(std::string(parameter) + " has no named value");
-}
-
-std::string Case::name() const {
-  return chosen("criterion") + "-" + chosen("connectivity") + (table ? "-table/" : "-labels/") +
-         content + "/" + std::to_string(size.width) + "x" + std::to_string(size.height);
-}
-
-size_t Case::least_bytes() const {
-  const Layout& layout = layout_of(format);
-  size_t bytes = size.area() * sizeof(uint32_t);
-  for (int p = 0; p < layout.planes; ++p) {
-    bytes += row_bytes(layout, p, size) * static_cast<size_t>(row_count(layout, p, size));
-  }
-  return bytes;
-}
-
-int Case::frames_beyond_l2() const {
-  if (size.area() <= size_t{1024} * 768) return 8;
-  return size.area() <= size_t{1920} * 1080 ? 12 : 4;
-}
-
-std::vector<Picture> mirrored(const Picture& picture) {
-  const auto width = static_cast<size_t>(picture.size.width);
-  const auto height = static_cast<size_t>(picture.size.height);
-  const size_t pixel = picture.pixels.size() / picture.size.area();
-  std::vector<Picture> variants(4, picture);
-  for (size_t v = 1; v < variants.size(); ++v) {
-    for (size_t y = 0; y < height; ++y) {
-      const uint8_t* from = &picture.pixels[(v & 2 ? height - 1 - y : y) * width * pixel];
-      uint8_t* to = &variants[v].pixels[y * width * pixel];
-      if (!(v & 1)) {
-        std::memcpy(to, from, width * pixel);
-        continue;
-      }
-      for (size_t x = 0; x < width; ++x) {
-        std::memcpy(to + x * pixel, from + (width - 1 - x) * pixel, pixel);
-      }
-    }
-  }
-  return variants;
-}
 
 std::string difference(const Answer& expected, const Answer& got) {
   if (expected.total != got.total) {
@@ -98,100 +32,129 @@ std::string difference(const Answer& expected, const Answer& got) {
   return {};
 }
 
-Stand::Stand(std::shared_ptr<Backend> backend, std::unique_ptr<Algorithm<CcLabelParams>> algorithm,
-             const Case& task, std::span<const Picture> variants, int frames, int slots)
+Frames::Frames(std::shared_ptr<Backend> backend, const Setup& setup, int count, Outputs outputs)
     : backend_(std::move(backend)),
       queue_(backend_->make_queue()),
-      algorithm_(std::move(algorithm)),
-      case_(task),
-      capacity_(static_cast<uint32_t>(task.params.max_regions)),
-      stations_(static_cast<size_t>(frames)) {
-  Setup setup;
-  setup.in = layout_of(task.format);
-  setup.size = task.size;
-  setup.slots = slots;
-  setup.max_regions = capacity_;
-  algorithm_->configure(setup);
-
-  Frame input{.width = task.size.width, .height = task.size.height, .layout = setup.in};
-  const size_t input_bytes = lay_out(input, nullptr);
-  const ptrdiff_t label_pitch = pitch_of(sizeof(uint32_t) * static_cast<size_t>(task.size.width));
-  const size_t label_bytes = static_cast<size_t>(label_pitch) * static_cast<size_t>(input.height);
-  const size_t table_bytes = capacity_ * sizeof(Region) + sizeof(uint32_t);
-  staging_ = backend_->allocate_pinned(label_bytes);
-
-  for (size_t i = 0; i < stations_.size(); ++i) {
-    Station& station = stations_[i];
-    station.in = backend_->allocate(input_bytes);
-    station.labels = backend_->allocate(label_bytes);
-    station.job.slot = static_cast<int>(i) % slots;
-    station.job.labels = {station.labels.as<uint32_t>(), input.width, input.height, label_pitch};
-    if (task.table) {
-      station.table = backend_->allocate_pinned(table_bytes);
-      auto* records = station.table.as<Region>();
-      station.job.table = {records, capacity_, reinterpret_cast<uint32_t*>(records + capacity_)};
-    }
-    upload(variants[i % variants.size()], station);
+      setup_(setup),
+      stations_(static_cast<size_t>(count)) {
+  const Size input{setup.size.width, setup.size.height * setup.depth};
+  const Size output{input.width, input.height * setup.layers};
+  const Layout& label = layout_of(PixelFormat::labels32);
+  const size_t label_bytes = outputs.labels ? packed_bytes(label, output) : 0;
+  const size_t mask_bytes = outputs.mask ? output.area() : 0;
+  const uint32_t capacity = outputs.records ? setup.max_regions : 0;
+  if (label_bytes + mask_bytes) {
+    staging_ = backend_->allocate_pinned(std::max(label_bytes, mask_bytes));
   }
-  spoil();
-}
-
-void Stand::upload(const Picture& picture, Station& station) {
-  Frame to{
-      .width = case_.size.width, .height = case_.size.height, .layout = layout_of(case_.format)};
-  lay_out(to, station.in.as<std::byte>());
-  to.memory = backend_->memory();
-  const bool as_it_is = picture.format == case_.format;
-  const GuardedFrame converted =
-      as_it_is ? GuardedFrame(case_.format, {1, 1}) : convert(picture.frame(), case_.format);
-  queue_->copy(as_it_is ? picture.frame() : converted.frame(), to);
-  queue_->record();
-  queue_->wait();
-  station.job.in = to;
-}
-
-void Stand::enqueue(int frame) {
-  algorithm_->enqueue(stations_[static_cast<size_t>(frame)].job, case_.params, *queue_);
-}
-
-void Stand::run(int frame) {
-  enqueue(frame);
-  queue_->record();
-  queue_->wait();
-}
-
-void Stand::spoil() {
-  std::memset(staging_.data(), kSpoil, staging_.bytes());
+  int slot = 0;
   for (Station& station : stations_) {
-    queue_->copy_bytes(staging_.data(), station.labels.data(), station.labels.bytes());
-    if (case_.table) std::memset(station.table.data(), kSpoil, station.table.bytes());
+    Job& job = station.job;
+    job.slot = slot++ % setup.slots;
+    job.slices = setup.depth;
+    station.in = backend_->allocate(packed_bytes(setup.in, input));
+    job.in = packed_frame(setup.in, input, setup.color, backend_->memory(), station.in.data());
+    if (outputs.labels) {
+      station.labels = backend_->allocate(label_bytes);
+      const Frame map = packed_frame(label, output, {}, backend_->memory(), station.labels.data());
+      job.labels = map.plane_as<uint32_t>(0, output.width, output.height);
+    }
+    if (outputs.mask) {
+      station.mask = backend_->allocate(mask_bytes);
+      job.foreground = {station.mask.as<uint8_t>(), output.width, output.height, output.width};
+    }
+    if (!outputs.total && !outputs.records) continue;
+    station.table = backend_->allocate_pinned((capacity + 1) * sizeof(Region));
+    auto* records = station.table.as<Region>();
+    job.table = {capacity ? records : nullptr, capacity,
+                 reinterpret_cast<uint32_t*>(records + capacity)};
   }
+}
+
+void Frames::show(int frame, const ConstFrame& picture) {
+  const Station& station = stations_[static_cast<size_t>(frame)];
+  const Frame to = packed_frame(setup_.in, station.job.in.size(), setup_.color, backend_->memory(),
+                                station.in.data());
+  if (picture.layout.format == setup_.in.format) {
+    queue_->copy(picture, to);
+    return finish();
+  }
+  const GuardedFrame converted = convert(picture, setup_.in.format);
+  queue_->copy(converted.frame(), to);
+  finish();
+}
+
+void Frames::finish() {
   queue_->record();
   queue_->wait();
 }
 
-Answer Stand::answer(int frame) {
-  const Station& station = stations_[static_cast<size_t>(frame)];
-  queue_->copy_bytes(station.labels.data(), staging_.data(), station.labels.bytes());
-  queue_->record();
-  queue_->wait();
+void Frames::spoil() {
+  if (staging_.bytes()) std::memset(staging_.data(), kSpoil, staging_.bytes());
+  for (Station& station : stations_) {
+    for (const Block* output : {&station.labels, &station.mask}) {
+      if (output->bytes()) queue_->copy_bytes(staging_.data(), output->data(), output->bytes());
+    }
+    if (station.table.bytes()) std::memset(station.table.data(), kSpoil, station.table.bytes());
+  }
+  finish();
+}
 
+void Frames::fetch(const Block& output) {
+  queue_->copy_bytes(output.data(), staging_.data(), output.bytes());
+  finish();
+}
+
+const uint32_t* Frames::fetched_row(const LabelMap& labels, int row) const {
+  return reinterpret_cast<const uint32_t*>(staging_.as<std::byte>() + row * labels.pitch);
+}
+
+Answer Frames::answer(int frame) {
+  const Station& station = stations_[static_cast<size_t>(frame)];
+  const LabelMap& map = station.job.labels;
+  fetch(station.labels);
   Answer answer;
-  answer.labels.resize(case_.size.area());
+  answer.labels.reserve(map.size().area());
+  for (int y = 0; y < map.height; ++y) {
+    const uint32_t* row = fetched_row(map, y);
+    answer.labels.insert(answer.labels.end(), row, row + map.width);
+  }
+  const RegionTable& table = station.job.table;
+  answer.total =
+      table.total ? *table.total : *std::max_element(answer.labels.begin(), answer.labels.end());
+  const uint32_t recorded = std::min(answer.total, table.capacity);
+  if (recorded) answer.regions.assign(table.regions, table.regions + recorded);
+  return answer;
+}
+
+bool Frames::has_labels(int frame, std::span<const uint32_t> expected) {
+  const Station& station = stations_[static_cast<size_t>(frame)];
   const LabelMap& map = station.job.labels;
   const auto width = static_cast<size_t>(map.width);
+  if (expected.size() != map.size().area()) return false;
+  fetch(station.labels);
   for (int y = 0; y < map.height; ++y) {
-    std::memcpy(&answer.labels[static_cast<size_t>(y) * width],
-                staging_.as<std::byte>() + y * map.pitch, width * sizeof(uint32_t));
+    const uint32_t* row = fetched_row(map, y);
+    if (!std::equal(row, row + width, &expected[static_cast<size_t>(y) * width])) return false;
   }
-  if (!case_.table) {
-    answer.total = *std::max_element(answer.labels.begin(), answer.labels.end());
-    return answer;
+  return true;
+}
+
+std::span<const uint8_t> Frames::mask(int frame) {
+  const Block& mask = stations_[static_cast<size_t>(frame)].mask;
+  fetch(mask);
+  return {staging_.as<uint8_t>(), mask.bytes()};
+}
+
+std::vector<Clocked> Frames::time_each(const FrameWork& enqueue, const Effort& effort, int calls) {
+  if (backend_->kind() == BackendKind::cuda) {
+    const CudaTimes times = time_on_cuda(*queue_, calls, enqueue, effort.least_runs);
+    return {{"graph", times.graph}, {"stream", times.stream}};
   }
-  answer.total = *station.job.table.total;
-  const uint32_t records = std::min(answer.total, capacity_);
-  answer.regions.assign(station.job.table.regions, station.job.table.regions + records);
-  return answer;
+  const auto run = [&](int call) {
+    enqueue(call);
+    finish();
+  };
+  return {{"wall", time_calls(calls, run, effort)}};
 }
 
 }  // namespace regions

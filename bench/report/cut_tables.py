@@ -5,7 +5,7 @@ import os
 from figures import Figures
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOREGROUND = os.path.join(HERE, "results", "foreground", "quality.json")
+FOREGROUND = os.path.join(HERE, "..", "results", "foreground", "quality.json")
 # Instance and neighbours: what was asked for on an H200 and on one thread of a CPU, ms.
 ASKED = {("bgdiff_vga", 4): (0.40, 5.8), ("grab_vga", 4): (2.1, None),
          ("bgdiff_1080", 4): (0.65, 60), ("grab_1080", 4): (6.3, 270)}

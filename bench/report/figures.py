@@ -55,7 +55,7 @@ class Figures:
         return sum(not row["correct"] for row in rows), len(rows)
 
 
-def records(folder=os.path.join(HERE, "results")):
+def records(folder=os.path.join(HERE, "..", "results")):
     """{file name: record} of those that hold figures; a soak's report holds none."""
     found = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.json"))):

@@ -6,7 +6,7 @@ import os
 from figures import anchors
 from phrases import table
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results", "superpixels")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "results", "superpixels")
 MEASURES = (("br", "recall", max), ("ue", "error", min), ("asa", "accuracy", max),
             ("ev", "variation", max))
 

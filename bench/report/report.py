@@ -14,7 +14,7 @@ from figures import CONTENTS, LARGE, SIZES, Figures, anchors, geomean, of_gpu, o
 from phrases import (HD, SQUARE, machine_of, number, pipeline_table, ratio, streams, table,
                      times, verdict)
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class Gpu:

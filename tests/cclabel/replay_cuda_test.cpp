@@ -167,7 +167,7 @@ TEST_F(CcLabelReplay, AFailedLaunchSpoilsItsFrameAlone) {
   EXPECT_GT(failed, 40);
 }
 
-// What bench/pipeline --idle times.
+// What bench/programs/pipeline --idle times.
 TEST_F(CcLabelReplay, LaunchesCanBeLeftOut) {
   const std::vector<Shot> all = shots();
   Stream stream(gpu_, all);

@@ -13,9 +13,8 @@ class FigureParts:
     """Of a Suite: needs its runner, pack, env, folder, quick and program()."""
 
     def programs(self):
-        return measure.Programs(
-            self.program("algorithms"), self.program("picture"), self.program("pipeline"), None,
-            os.path.join(HERE, "bench", "peers", "packages.py"), sys.executable, self.env)
+        return measure.Programs(os.path.join(HERE, "bin"), os.path.join(HERE, "bench", "peers"),
+                                sys.executable, env=self.env)
 
     def algorithms(self):
         measure.gpu_algorithms(self.runner, self.programs(), self.quick)
@@ -28,19 +27,18 @@ class FigureParts:
                                  0.05, "cv2")
 
     def superpixels(self):
-        measure.superpixels(self.runner, self.programs(), self.program("superpixels"))
-        measure.superpixel_ablation(self.runner, self.programs(),
-                                    self.program("superpixel-ablation"))
+        measure.superpixels(self.runner, self.programs())
+        measure.superpixel_ladder(self.runner, self.programs())
 
     def volumes(self):
         """Volumes, many thresholds, the founding papers' methods, and what tracking adds."""
-        cases = [("volumes", ["--cuda", "--sizes", "64" if self.quick else "128,256"]),
-                 ("labelling-ablation", ["--quick"] if self.quick else ["--side", "128"])]
-        cases += [("labelling-tracking", ["--cuda", "1920", "1080", discs])
+        cases = [("cclabel_volumes", ["--cuda", "--sizes", "64" if self.quick else "128,256"]),
+                 ("cclabel_historic", ["--quick"] if self.quick else ["--sides", "128"])]
+        cases += [("cclabel_tracking", ["--cuda", "--discs", discs])
                   for discs in ("300", "1000", "2000")]
         if not self.quick:
-            cases += [("volumes", ["--cuda", "--thresholds"]),
-                      ("labelling-ablation", ["--side", "256", "smooth-cube"])]
+            cases += [("cclabel_volumes", ["--cuda", "--thresholds"]),
+                      ("cclabel_historic", ["--sides", "256", "smooth-cube"])]
         for name, options in cases:
             self.runner.run([self.program(name), "--json", *options], " ".join([name, *options]),
                             timeout=150, env=self.env)

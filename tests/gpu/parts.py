@@ -111,13 +111,13 @@ class Suite(FigureParts):
         if not os.path.exists(tool):
             self.fail("compute-sanitizer is not installed")
             return
-        walk = [self.program("algorithms"), "--backend", "cuda", "--check", "1",
+        walk = [self.program("cclabel"), "--backend", "cuda", "--check", "1",
                 "--criterion", "binary,equal,difference"]
         few = "maze,spiral,smooth,rand_g1_d50,rand_g16_d50"
         plans = {"memcheck": ["--size", SMALL_SIZES], "racecheck": ["--size", "129x65,259x131"]}
         commands = []
         for check, options in plans.items():
-            commands.append((check, "algorithms",
+            commands.append((check, "labelling",
                              walk + options + ["--content", few + ",clouds,blobs"]))
             for element in ELEMENTS:
                 commands.append((check, element, (
@@ -142,7 +142,7 @@ class Suite(FigureParts):
     def repeats(self):
         # 4 frames a run.
         runs = "5" if self.quick else "25"
-        status, text = self.call([self.program("algorithms"), "--backend", "cuda", "--check", runs,
+        status, text = self.call([self.program("cclabel"), "--backend", "cuda", "--check", runs,
                                   "--size", measure.UHD, "--content", HARD_CONTENTS, "--criterion",
                                   "binary", "--task", "table"], "repeats", 200)
         if status != 0:

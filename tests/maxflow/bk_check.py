@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Flows of random small grids against Boykov and Kolmogorov's own solver, by hand:
 
-    pip install --require-hashes -r bench/maxflow_requirements.txt
-    tests/maxflow/bk_check.py build/bench/maxflow [COUNT]
+    pip install --require-hashes -r bench/peers/maxflow_requirements.txt
+    tests/maxflow/bk_check.py build/bench/programs/maxflow [COUNT]
 
 Grids of 1 to 15 pixels a side with ties, zero and the largest capacities that an instance file
-holds, for 4 and 8 neighbours, by every solver of bench/maxflow, cold and warm. PyMaxflow (GPL-3) is
+holds, for 4 and 8 neighbours, by every solver of bench/programs/maxflow, cold and warm. PyMaxflow (GPL-3) is
 for this comparison alone, so the ordinary tests have an oracle of their own instead.
 """
 import json

@@ -1,0 +1,84 @@
+// Reading command lines.
+#include "bench/programs/program.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+namespace regions {
+namespace {
+
+struct HelpWanted {
+  std::string text;
+};
+
+template <class Number>
+Number number_of(const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  expects(error == std::errc() && end == text.data() + text.size() && value > 0,
+          "not a number above 0: '" + text + "'");
+  return value;
+}
+
+}  // namespace
+
+int run_program(const char* name, int (*run)(int, char**), int count, char** words) {
+  try {
+    return run(count, words);
+  } catch (const HelpWanted& help) {
+    std::printf("usage: %s %s", name, help.text.c_str());
+    return 0;
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
+}
+
+void read(const std::string& text, int& value) { value = number_of<int>(text); }
+void read(const std::string& text, double& value) { value = number_of<double>(text); }
+void read(const std::string& text, PixelFormat& value) { value = format_named(text); }
+void read(const std::string& text, Size& value) {
+  const size_t cross = text.find('x');
+  expects(cross != std::string::npos, "a size is WIDTHxHEIGHT, not '" + text + "'");
+  value = {number_of<int>(text.substr(0, cross)), number_of<int>(text.substr(cross + 1))};
+}
+
+void set_parameter(std::span<const Field> fields, void* params, const std::string& text) {
+  const size_t equals = text.find('=');
+  expects(equals != std::string::npos, "--set wants NAME=VALUE, not '" + text + "'");
+  assign_text(find(fields, text.substr(0, equals)), params, text.substr(equals + 1));
+}
+
+std::vector<std::string> parse(int count, char** words, const char* usage,
+                               const std::vector<Option>& options) {
+  std::vector<std::string> others;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "--help") {
+      std::string text = std::string(usage) + "\n";
+      for (const Option& option : options) {
+        std::string left = std::string("  ") + option.name;
+        if (option.value) left += std::string(" ") + option.value;
+        left.resize(std::max<size_t>(left.size() + 1, 24), ' ');
+        text += left + option.blurb + "\n";
+      }
+      throw HelpWanted{text};
+    }
+    if (!word.starts_with("-")) {
+      others.push_back(word);
+      continue;
+    }
+    const auto found = std::find_if(options.begin(), options.end(),
+                                    [&](const Option& option) { return word == option.name; });
+    expects(found != options.end(), "unknown option '" + word + "' (see --help)");
+    expects(!found->value || i + 1 < count, word + " wants " + (found->value ? found->value : ""));
+    found->read(found->value ? words[++i] : "");
+  }
+  return others;
+}
+
+}  // namespace regions

@@ -1,0 +1,23 @@
+// Pictures from standard input.
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+
+// The next picture of this size: RGB side by side comes, RGBX is given. Empty at the end.
+inline Picture read_rgb(Size size) {
+  std::vector<uint8_t> rgb(3 * size.area());
+  if (std::fread(rgb.data(), 1, rgb.size(), stdin) != rgb.size()) return {};
+  Picture picture{.size = size, .format = PixelFormat::rgbx, .pixels = {}};
+  picture.pixels.assign(4 * size.area(), 255);
+  for (size_t i = 0; i < size.area(); ++i) {
+    std::memcpy(&picture.pixels[4 * i], &rgb[3 * i], 3);
+  }
+  return picture;
+}
+
+}  // namespace regions

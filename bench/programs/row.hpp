@@ -1,0 +1,38 @@
+// One figure as a line: a JSON object for programs, or its values for people.
+#pragma once
+
+#include <concepts>
+#include <string>
+
+#include "bench/programs/clock.hpp"
+#include "core/format.hpp"
+
+namespace regions {
+
+class Row {
+ public:
+  Row(const char* what, bool json) : json_(json) { add("what", what); }
+
+  Row& add(const char* key, const std::string& text);
+  Row& add(const char* key, const char* text) { return add(key, std::string(text)); }
+  Row& add(const char* key, bool value) { return put(key, value ? "true" : "false"); }
+  Row& add(const char* key, double value, int digits);
+  template <std::integral Whole>
+  Row& add(const char* key, Whole value) {
+    return put(key, std::to_string(value));
+  }
+  Row& add(Size size) { return add("width", size.width).add("height", size.height); }
+  Row& add(const Timing& time);  // microseconds
+  // A value as it stands in JSON.
+  Row& put(const char* key, const std::string& value);
+  // What follows from the others, for people alone.
+  Row& remark(const std::string& text);
+
+  void print() const;
+
+ private:
+  bool json_;
+  std::string line_;
+};
+
+}  // namespace regions
