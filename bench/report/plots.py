@@ -1,4 +1,4 @@
-"""The plots of docs/performance.md, as SVG."""
+"""The plots of the documents, as SVG."""
 import os
 
 import matplotlib
@@ -8,10 +8,9 @@ matplotlib.rcParams["svg.hashsalt"] = "gst-regions"  # equal figures make equal 
 matplotlib.rcParams["svg.fonttype"] = "none"         # text stays text: smaller files
 from matplotlib import pyplot
 
-from figures import CONTENTS, SIZES
+from records import ANCHORS, CONTENTS, HD, SIZES
 
 OURS, OURS_TOO, PEER, FLOOR = "#1f77b4", "#76b7e0", "#d9822b", "#888888"
-HD = "1920x1080"
 
 
 def save(figure, folder, name):
@@ -20,14 +19,14 @@ def save(figure, folder, name):
     pyplot.close(figure)
 
 
-def sizes(folder, figures, anchors):
+def sizes(folder, figures):
     figure, panels = pyplot.subplots(1, 2, figsize=(10, 4), sharey=True)
     pixels = [int(s.split("x")[0]) * int(s.split("x")[1]) / 1e6 for s in SIZES]
     for panel, connectivity in zip(panels, (8, 4)):
         ours = [figures.mean(size=s, by="cclabel", backend="cuda", criterion="binary",
                              connectivity=connectivity, task="labels", clock="graph",
                              format="GRAY8") for s in SIZES]
-        best = anchors["geomean_us"][str(connectivity)]["best per content"]
+        best = ANCHORS["geomean_us"][str(connectivity)]["best per content"]
         panel.loglog(pixels, [best[s] for s in SIZES], "o-", color=PEER,
                      label="best peer per content (earlier run)")
         panel.loglog(pixels, [t or float("nan") for t in ours], "o-", color=OURS, label="cclabel")
@@ -53,14 +52,14 @@ def bars(panel, series, unit):
     panel.legend()
 
 
-def contents(folder, figures, anchors):
+def contents(folder, figures):
     figure, panels = pyplot.subplots(1, 2, figsize=(11, 7), sharey=True)
     panels[0].invert_yaxis()  # both: the first content on top
     for panel, connectivity in zip(panels, (8, 4)):
         ours = figures.by_content(size=HD, by="cclabel", backend="cuda", criterion="binary",
                                   connectivity=connectivity, task="labels", clock="graph",
                                   format="GRAY8")
-        peer = {c: anchors["best"][HD][c][str(connectivity)][0] for c in CONTENTS}
+        peer = {c: ANCHORS["best"][HD][c][str(connectivity)][0] for c in CONTENTS}
         bars(panel, [("cclabel", OURS, ours), ("best peer (earlier run)", PEER, peer)],
              "µs a picture")
         panel.set_title(f"{HD}, {connectivity} neighbours")
@@ -105,10 +104,10 @@ def pipelines(folder, figures):
     save(figure, folder, "pipelines.svg")
 
 
-def draw(folder, gpu_figures, cpu_figures, anchors):
+def draw(folder, gpu_figures, cpu_figures):
     if gpu_figures:
-        sizes(folder, gpu_figures, anchors)
-        contents(folder, gpu_figures, anchors)
+        sizes(folder, gpu_figures)
+        contents(folder, gpu_figures)
         pipelines(folder, gpu_figures)
     if cpu_figures:
         cpu(folder, cpu_figures)

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """The report on made-up figures: means need all 21 contents, verdicts can go both ways."""
 import os
-import sys
+import re
 import unittest
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cpu_report
-import quality_tables
+import cuts
+import labelling
+import performance
+import pipelines
 import report
-import superpixel_tables
-import tracking_tables
-import volume_tables
-from figures import CONTENTS, Figures, anchors, geomean
+import superpixels
+import volumes
+from records import ANCHORS, CONTENTS, Figures, geomean, records
+from tables import asked, pivot
 
 HD = {"width": 1920, "height": 1080}
+MACHINE = {"cpu": "CPU", "cores": 2, "load_before": 0.0, "commit": "c", "date": "today"}
 
 
 def row(content, us, **more):
@@ -23,13 +25,38 @@ def row(content, us, **more):
             "content": content, "us": us, "correct": True, "regions": 1, **HD, **more}
 
 
+def figures(rows):
+    return Figures({"figures": rows})
+
+
 def gpu(rows):
-    return report.Gpu(Figures({"figures": rows}))
+    return labelling.Gpu(figures(rows))
 
 
-def verdict_on(musts, beginning):
-    found = [must for must in musts if must[0].startswith(beginning)]
+def verdict_on(rows, beginning):
+    found = [row for row in rows if row[0].startswith(beginning)]
     return found[0][3]
+
+
+class Tables(unittest.TestCase):
+    def test_what_was_asked_is_read_from_its_text(self):
+        for wanted, value, row in (("≤ 50 µs", 50.0, ["50.0 µs", "holds"]),
+                                   ("≤ 50 µs", 50.1, ["50.1 µs", "**does not hold**"]),
+                                   ("< 1", 1.0, ["1.00", "**does not hold**"]),
+                                   ("≥ 1.5×", 1.5, ["1.50×", "holds"]),
+                                   ("> 1×", 1.0, ["1.00×", "**does not hold**"]),
+                                   ("≥ 30 frames/s", None, ["–", "not measured"])):
+            self.assertEqual(asked("it", wanted, value), ["it", wanted, *row])
+
+    def test_a_bound_is_not_rounded_and_a_wrong_answer_never_holds(self):
+        self.assertEqual(asked("it", "≤ 35.7 µs", 35.74, bound=35.746)[3], "holds")
+        self.assertEqual(asked("it", "≤ 35.7 µs", 35.75, bound=35.746)[3], "**does not hold**")
+        self.assertEqual(asked("it", "≤ 1 ms", 0.5, right=False)[3], "**does not hold**")
+
+    def test_a_pivot_has_the_later_of_two_and_a_dash_for_none(self):
+        cells = [(("a", 1), "x", "old"), (("a", 1), "x", "new"), (("b", 2), "y", "other")]
+        self.assertEqual(pivot(["name", "n"], cells).splitlines()[2:],
+                         ["| a | 1 | new | – |", "| b | 2 | – | other |"])
 
 
 class Report(unittest.TestCase):
@@ -44,25 +71,25 @@ class Report(unittest.TestCase):
     def test_verdicts(self):
         begin = "labels, 8 neighbours, 1920x1080"
         for us, expected in ((35.6, "holds"), (35.8, "**does not hold**")):
-            musts = gpu([row(content, us) for content in CONTENTS]).musts()
+            musts = gpu([row(content, us) for content in CONTENTS]).asked()
             self.assertEqual(verdict_on(musts, begin), expected)
-        self.assertEqual(verdict_on(gpu([]).musts(), begin), "not measured")
+        self.assertEqual(verdict_on(gpu([]).asked(), begin), "not measured")
 
     def test_wrong_answers_show(self):
-        musts = gpu([row("maze", 1), row("spiral", 1, correct=False)]).musts()
+        musts = gpu([row("maze", 1), row("spiral", 1, correct=False)]).asked()
         self.assertEqual(verdict_on(musts, "answers equal"), "**does not hold**")
 
     def test_cost_of_the_table(self):
         rows = [row(content, 10) for content in CONTENTS]
         for us, expected in ((14, "holds"), (16, "**does not hold**")):
             with_table = [row(content, us, task="table") for content in CONTENTS]
-            self.assertEqual(verdict_on(gpu(rows + with_table).musts(),
+            self.assertEqual(verdict_on(gpu(rows + with_table).asked(),
                                         "labels and table, 1920x1080"), expected)
 
     def test_a_frame_that_is_held_back_shows(self):
         pipeline = {"what": "pipeline", "source": "system", "chain": "cclabel output=none",
                     "in_flight": 1, "frames_per_second": 9.0, "latency_us": -1.0}
-        musts = gpu([pipeline]).element_musts()
+        musts = pipelines.asked_of_labelling(figures([pipeline]))
         self.assertEqual(verdict_on(musts, "a frame that nothing follows"), "**does not hold**")
 
     def test_superpixels_beside_peers(self):
@@ -71,16 +98,16 @@ class Report(unittest.TestCase):
                     "cpu_us": cpu, "superpixels": 8000}
         for cpu, expected in ((90.0, "holds"), (110.0, "**does not hold**")):
             rows = [peer("slicsuperpixel", 1, cpu), peer("fast-slic AVX2", 1, 100.0)]
-            musts = superpixel_tables.musts(Figures({"figures": rows}))
+            musts = superpixels.asked_on_cpu(figures(rows))
             self.assertEqual([must[3] for must in musts], [expected, "not measured"])
-        self.assertEqual(superpixel_tables.musts(None), [])
+        self.assertEqual(superpixels.asked_on_cpu(figures([])), [])
 
     def test_an_iteration_is_what_five_more_take(self):
         for ten, expected in ((145.0, "holds"), (146.0, "**does not hold**")):
             rows = [{"what": "superpixels", "width": 1920, "height": 1080, "content": "footage",
                      "case": f"Lab, {count} iterations of all rows, pieces apart, region size 16",
                      "us": us} for count, us in ((5, 100.0), (10, ten))]
-            musts = superpixel_tables.gpu_musts(Figures({"figures": rows}))
+            musts = superpixels.asked_on_gpu(figures(rows))
             self.assertEqual(verdict_on(musts, "superpixels, 1920x1080, an iteration"), expected)
             self.assertEqual(verdict_on(musts, "superpixels, 3840x2160, an iteration"),
                              "not measured")
@@ -90,25 +117,26 @@ class Report(unittest.TestCase):
                                          (21.0, 2000, "not measured")):
             row = {"what": "tracking", "backend": "cuda", "clock": "graph", "width": 1920,
                    "height": 1080, "regions": regions, "us_without": 50.0, "us_with": 50.0 + added}
-            musts = tracking_tables.musts(Figures({"figures": [row]}))
+            musts = gpu([row]).tracking()
             self.assertEqual([must[3] for must in musts], [expected])
 
     def test_the_ladder_is_in_order(self):
         rows = [{"what": "superpixel-ablation", "width": 64, "height": 32, "side": 8, "step": step,
                  "name": name, "us": us} for step, name, us in ((8, "ours", 10.0), (1, "naive", 80.0))]
-        text = superpixel_tables.ablation(Figures({"figures": rows}), anchors())[-1]
+        text = superpixels.ladder_part(figures(rows))[-1]
         self.assertLess(text.index("naive"), text.index("ours"))
         self.assertIn("8.00×", text)
         self.assertIn("GTX 980", text)
 
     def test_anchors_hold_every_content(self):
-        for size, best in anchors()["best"].items():
+        for size, best in ANCHORS["best"].items():
             self.assertEqual(set(best), set(CONTENTS), size)
 
 
 class VolumeTables(unittest.TestCase):
     def test_a_record_without_volumes_has_no_section(self):
-        self.assertEqual(volume_tables.parts(Figures({"figures": []}), anchors(), report.table), [])
+        self.assertEqual(volumes.Gpu(figures([])).part(), [])
+        self.assertEqual(volumes.Cpu(figures([])).part(), [])
 
     def test_rows_stand_beside_their_peers(self):
         cube = {"what": "volume", "backend": "cuda", "clock": "graph", "by": "cclabel",
@@ -116,7 +144,7 @@ class VolumeTables(unittest.TestCase):
         variant = {"what": "ablation", "content": "maze", "width": 512, "height": 512, "depth": 1,
                    "thresholds": 1, "variant": "global, one", "us": 75193.0, "passes": 15026,
                    "correct": False}
-        text = "".join(volume_tables.parts(Figures({"figures": [cube, variant]}), anchors(), report.table))
+        text = "".join(volumes.Gpu(Figures({**MACHINE, "figures": [cube, variant]})).part())
         self.assertIn("| 128³ | smooth | – | – | 34.6 | 81 CVCUDA_3D | 66.1 BKE_3D |", text)
         self.assertIn("| global, one | 75193 (15026) **wrong** |", text)
 
@@ -128,9 +156,9 @@ class QualityTables(unittest.TestCase):
         peer = {**ours, "by": "peer", "br": 0.8, "ue": 0.2, "asa": 0.9, "ev": 0.7}
         for rows, expected in (([ours, peer], "holds"),
                                ([ours, {**peer, "ue": 0.05}], "**does not hold**")):
-            with mock.patch.object(quality_tables, "rows_of", return_value=rows):
-                self.assertEqual(quality_tables.musts(report.verdict)[0][3], expected)
-                self.assertIn("| 200 | peer |", "".join(quality_tables.quality()))
+            with mock.patch.object(superpixels, "quality_rows", return_value=rows):
+                self.assertEqual(superpixels.asked_of_quality()[0][3], expected)
+                self.assertIn("| 200 | peer |", "".join(superpixels.quality_part()))
 
     def test_peers_measured_elsewhere_count_on_the_same_pictures_alone(self):
         ours = {"by": "slicsuperpixel", "wanted": 200, "superpixels": 200.0, "br": 0.86, "ue": 0.11,
@@ -140,19 +168,72 @@ class QualityTables(unittest.TestCase):
                                                 (20, 0.82, True, "**does not hold**"),
                                                 (10, 0.82, False, "holds")):
             rows = [{**row, "images": images} for row in ({**ours, "br": recall}, peer)]
-            with mock.patch.object(quality_tables, "rows_of", return_value=rows):
-                self.assertEqual(quality_tables.musts(report.verdict)[0][3], expected)
-                self.assertEqual("| 200 | EPFL |" in "".join(quality_tables.quality()), named)
+            with mock.patch.object(superpixels, "quality_rows", return_value=rows):
+                self.assertEqual(superpixels.asked_of_quality()[0][3], expected)
+                self.assertEqual("| 200 | EPFL |" in "".join(superpixels.quality_part()), named)
+
+
+class Documents(unittest.TestCase):
+    """Those that lie in docs."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.report = report.Report(records())
+        cls.texts = report.texts(cls.report)
+
+    def test_they_are_what_the_records_say(self):
+        for name, text in self.texts.items():
+            with open(os.path.join(report.DOCS, name), encoding="utf-8") as file:
+                self.assertEqual(file.read(), text, f"docs/{name}: run bench/run --report")
+
+    def test_the_page_for_users_is_one_page_with_two_plots(self):
+        page = self.texts["performance.md"]
+        self.assertLessEqual(page.count("\n"), 100)
+        self.assertEqual(page.count("!["), 2)
+        for element in performance.ELEMENTS:
+            self.assertIn(f"| {element} | ", page)
+
+    def test_what_does_not_hold_is_a_known_limit(self):
+        rows = self.report.asked_on_gpu() + self.report.asked_on_cpu()
+        said = "".join(performance.limits(self.report))
+        for what, *_, holds in rows:
+            self.assertEqual(what + ":" in said, holds != "holds", what)
+
+    def test_links_lead_somewhere(self):
+        for name, text in self.texts.items():
+            for link in re.findall(r"\]\(([^)#]+)\)", text):
+                path = os.path.join(report.DOCS, os.path.dirname(name), link)
+                self.assertTrue(os.path.exists(path), f"{name}: {link}")
+
+
+class Cuts(unittest.TestCase):
+    def test_a_warm_start_is_another_solver_and_a_wrong_answer_does_not_hold(self):
+        row = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cuda resident", "ms": 0.3,
+               "expected": True}
+        begin = "minimum cut, bgdiff_vga"
+        for more, expected in (({}, "holds"), ({"ms": 0.41}, "**does not hold**"),
+                               ({"expected": False}, "**does not hold**"),
+                               ({"solver": "cuda resident, warm"}, "not measured")):
+            found = cuts.Cuts(figures([{**row, **more}]))
+            self.assertEqual(verdict_on(found.asked_on_gpu(), begin), expected)
+
+    def test_pymaxflow_beside_ours_counts_by_its_share(self):
+        ours = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cpu: 1 thread", "ms": 5.9,
+                "expected": True}
+        peer = {**ours, "solver": "PyMaxflow 1.3.2", "ms": 60.0}
+        for rows, expected in (([ours], "**does not hold**"), ([ours, peer], "holds")):
+            found = cuts.Cuts(Figures({"cores": 2, "figures": rows}))
+            self.assertEqual(verdict_on(found.asked_on_cpu(), "minimum cut, bgdiff_vga"), expected)
 
 
 class Transcodes(unittest.TestCase):
     def verdict_at(self, seconds):
-        figures = Figures({"cores": 2, "figures": [
+        record = Figures({"cores": 2, "figures": [
             {"what": "transcode", "clip": "a.avi", "filter": "cclabel", "frames": 300,
              "seconds": seconds},
             {"what": "transcode", "clip": "a.avi", "filter": "identity", "frames": 300,
              "seconds": [1.0]}]})
-        [row] = cpu_report.transcode_musts(figures)
+        [row] = pipelines.asked_of_transcode(record)
         return row[2:]
 
     def test_the_median_of_the_turns_counts(self):
@@ -161,8 +242,8 @@ class Transcodes(unittest.TestCase):
                          ["29.7 frames/s", "**does not hold**"])
 
     def test_without_a_record_nothing_is_said(self):
-        self.assertEqual(cpu_report.transcode_musts(None), [])
-        self.assertEqual(cpu_report.transcode_part(None), [])
+        self.assertEqual(pipelines.asked_of_transcode(figures([])), [])
+        self.assertEqual(pipelines.transcode_part(figures([])), [])
 
 
 if __name__ == "__main__":

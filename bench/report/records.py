@@ -5,14 +5,23 @@ import math
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+RESULTS = os.path.join(HERE, "..", "results")
 SIZES = ("512x512", "1024x768", "1920x1080", "3840x2160", "4096x4096")
-LARGE = SIZES[2:]
+HD, SQUARE = "1920x1080", "4096x4096"
 CONTENTS = (["rand_g%d_d%d" % (grain, density) for grain in (1, 16)
              for density in range(10, 100, 10)] + ["maze", "spiral", "smooth"])
+# What peers took elsewhere, and (`asked`) what is asked of us.
+with open(os.path.join(HERE, "anchors.json"), encoding="utf-8") as anchors:
+    ANCHORS = json.load(anchors)
+ASKED = ANCHORS["asked"]
 
 
 def geomean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def ratio(a, b):
+    return a / b if a is not None and b else None
 
 
 class Figures:
@@ -29,6 +38,10 @@ class Figures:
         return [row for row in self.rows
                 if all(row.get(key) == value for key, value in wanted.items())]
 
+    def last(self, key, **wanted):
+        """Of the last such row; None without one."""
+        return next((row.get(key) for row in reversed(self.select(**wanted))), None)
+
     def by_content(self, **wanted):
         """{content: microseconds}; the later of two rows counts."""
         return {row["content"]: row["us"] for row in self.select(what="time", **wanted)}
@@ -40,9 +53,8 @@ class Figures:
             return None
         return geomean([times[content] for content in CONTENTS])
 
-    def floor(self, size, clock="graph"):
-        rows = self.select(what="floor", size=size, clock=clock)
-        return rows[-1]["us"] if rows else None
+    def floor(self, size):
+        return self.last("us", what="floor", size=size, clock="graph")
 
     def makers(self, **wanted):
         """The makers of the rows, cclabel first."""
@@ -55,11 +67,11 @@ class Figures:
         return sum(not row["correct"] for row in rows), len(rows)
 
 
-def records(folder=os.path.join(HERE, "..", "results")):
+def records():
     """{file name: record} of those that hold figures; a soak's report holds none."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
-        with open(path) as file:
+    for path in sorted(glob.glob(os.path.join(RESULTS, "*.json"))):
+        with open(path, encoding="utf-8") as file:
             record = json.load(file)
         if "figures" in record:
             found[os.path.basename(path)] = record
@@ -67,18 +79,18 @@ def records(folder=os.path.join(HERE, "..", "results")):
 
 
 def of_suite(suite):
-    """The figures of the last record of this suite, or None."""
+    """The figures of the last record of this suite; none without one."""
     found = [record for record in records().values() if record.get("suite") == suite]
-    return Figures(found[-1]) if found else None
+    return Figures(found[-1] if found else {"figures": []})
 
 
-def best_of(all_records, backend):
-    """The record in which cclabel has the most figures on this backend, or None."""
-    def count(record):
-        return sum(row.get("backend") == backend and row.get("by") == "cclabel"
-                   for row in record["figures"])
-    ranked = sorted(all_records.values(), key=count)
-    return Figures(ranked[-1]) if ranked and count(ranked[-1]) else None
+def lines_of(*path):
+    """The rows of a file of JSON lines; none where there is no such file."""
+    path = os.path.join(RESULTS, *path)
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.startswith("{")]
 
 
 def kind_of(row):
@@ -89,10 +101,13 @@ def of_gpu(all_records):
     """The GPU suite's record with one record's figures of each kind: of a later run that counts for
     its figures alone (suite "gpu-figures"), else its own, else of one before (suite "gpu-before").
     `also` names what is not its own: [(commit, cores, kinds)], `notes` what there is to know of it.
-    None without a record."""
+    Where the suite never ran, the record with most figures of cclabel on a GPU; None without one."""
     by_suite = {record.get("suite"): record for record in all_records.values()}
     if "gpu" not in by_suite:
-        return best_of(all_records, "cuda")
+        def count(figures):
+            return len(figures.select(backend="cuda", by="cclabel"))
+        best = max(map(Figures, all_records.values()), key=count, default=None)
+        return best if best and count(best) else None
     record = {**by_suite["gpu"], "also": [], "notes": [], "figures": []}
     for suite in ("gpu-figures", "gpu", "gpu-before"):
         source = by_suite.get(suite, {"figures": []})
@@ -105,8 +120,3 @@ def of_gpu(all_records):
         if new and "about" in source:
             record["notes"].append(f"{source['commit']}: {source['about']}")
     return Figures(record)
-
-
-def anchors():
-    with open(os.path.join(HERE, "anchors.json")) as file:
-        return json.load(file)

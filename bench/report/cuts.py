@@ -1,0 +1,110 @@
+"""What the report says of minimum cuts and of foregrounds."""
+import json
+import os
+
+from records import ASKED, RESULTS, Figures
+from tables import asked, asked_of_all, machine_of, pivot, short, table
+
+FOREGROUND = os.path.join(RESULTS, "foreground", "quality.json")
+
+
+class Cuts:
+    """Rows of bench/programs/maxflow and of its peers in one record."""
+
+    def __init__(self, figures):
+        self.record = figures.record
+        self.rows = [{**row, "name": os.path.basename(row["file"]).split(".")[0]}
+                     for row in figures.rows if row.get("solver")]
+
+    def of(self, instance, solver, neighbours=4):
+        """The last row of that instance by that solver, whatever its version."""
+        return next((row for row in reversed(self.rows) if row["name"] == instance and
+                     row["neighbours"] == neighbours and
+                     (row["solver"] + " ").startswith(solver + " ")), None)
+
+    def exactness(self, where):
+        exact = [row["expected"] for row in self.rows if "expected" in row]
+        return [asked_of_all(f"minimum cuts equal to the known optimum, {where}", sum(exact),
+                             len(exact))] if exact else []
+
+    def asked_on_gpu(self):
+        rows = []
+        for instance, wanted in ASKED["cuts"].items():
+            row = self.of(instance, "cuda resident") or {"ms": None, "expected": False}
+            rows.append(asked(f"minimum cut, {instance}, 4 neighbours, GPU", wanted["GPU"],
+                              row["ms"], short(row["ms"]) + " ms", right=row["expected"]))
+        return rows + self.exactness("GPU")
+
+    def asked_on_cpu(self):
+        """Where PyMaxflow (the same solver as the targets' peer) ran beside ours, its share counts,
+        as machines differ; elsewhere the time itself."""
+        rows, cores = [], f"CPU of {self.record['cores']} cores"
+        for instance, wanted in ASKED["cuts"].items():
+            if "CPU" not in wanted:
+                continue
+            ours = self.of(instance, "cpu: 1 thread") or {"ms": None, "expected": False}
+            peer, ms = self.of(instance, "PyMaxflow"), ours["ms"]
+            what = f"minimum cut, {instance}, 4 neighbours, {cores}, 1 thread"
+            if peer and ms:
+                most = float(wanted["CPU"].split()[1]) / wanted["peer_ms"]
+                rows.append(asked(what + ", of PyMaxflow's time", f"≤ {most:.2f}", ms / peer["ms"],
+                                  f"{ms / peer['ms']:.2f} ({short(ms)} of {short(peer['ms'])} ms)",
+                                  bound=most, right=ours["expected"]))
+            else:
+                rows.append(asked(what, wanted["CPU"], ms, short(ms) + " ms",
+                                  right=ours["expected"]))
+        return rows + self.exactness(cores)
+
+    def part(self):
+        cells = [((row["name"], row["neighbours"]), row["solver"],
+                  short(row["ms"]) + ("" if row.get("expected", True) else " **wrong**"))
+                 for row in sorted(self.rows, key=lambda row: (row["name"], row["neighbours"]))]
+        solvers = dict.fromkeys(row["solver"] for row in self.rows)
+        return ["## Minimum cuts: " + self.record["device"] + "\n", machine_of(self),
+                "Milliseconds from the weights in the device's memory to the mask there, "
+                "nothing built before; peers build their graphs within. *warm* starts from "
+                "the solution of a frame whose terminal weights differ by noise in a "
+                "quarter of the pixels. All equal the known optimum and its largest source "
+                "side, or say **wrong**.\n", pivot(["instance", "neighbours"], cells, solvers)]
+
+
+def all_cuts(found):
+    """The records that hold cuts: (those on GPUs, those on CPUs)."""
+    cuts = [cuts for cuts in (Cuts(Figures(record)) for record in found.values()) if cuts.rows]
+    gpus = [each for each in cuts if any(row["solver"].startswith("cuda") for row in each.rows)]
+    return gpus[-1:], [each for each in cuts if each not in gpus]
+
+
+def foreground():
+    """What bench/peers/graphcutbg_quality.py found; none without its record."""
+    if not os.path.exists(FOREGROUND):
+        return {"summary": []}
+    with open(FOREGROUND, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def foreground_part():
+    quality = foreground()
+    if not quality["summary"]:
+        return []
+    kinds = list(quality["summary"][0]["f"])
+    lines = [[each["who"], each["filter"], f"{each['mean_f']:.3f}"] +
+             [f"{each['f'][kind]:.3f}" for kind in kinds] for each in quality["summary"]]
+    return ["## Foreground\n",
+            "F-measure in CDnet's way on clips composed with exact masks "
+            "(`bench/peers/graphcutbg_quality.py`): one setting for all of ours; of each of OpenCV "
+            f"{quality['opencv']}'s subtractors the median, opening or closing that is "
+            "best for it.\n",
+            table(["by", "mask cleaned by", "mean F", *kinds], lines),
+            "A frame of such a clip, its truth, then graphcutbg, MOG2, KNN and GSOC; and "
+            "people walking, seen by the same:\n",
+            "![Composites](../../bench/results/foreground/composites.jpg)\n",
+            "![People walking](../../bench/results/foreground/vtest.jpg)\n"]
+
+
+def asked_of_foreground():
+    found = {each["who"]: each["mean_f"] for each in foreground()["summary"]}
+    ours, best = found.pop("graphcutbg", None), max(found, key=found.get, default=None)
+    return best and [asked("foreground, mean F of five seeds, above the best of MOG2, KNN and GSOC",
+                           f"> {found[best]:.3f} ({best})", ours, f"{ours:.3f}",
+                           bound=found[best])] or []

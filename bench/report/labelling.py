@@ -1,0 +1,208 @@
+"""What the report says of labelling pictures, on a GPU and on CPUs."""
+from records import ANCHORS, ASKED, CONTENTS, HD, SIZES, SQUARE, geomean, ratio
+from tables import asked, asked_of_all, machine_of, number, table, threads, times
+
+
+class Gpu:
+    """The tables of one GPU record."""
+
+    def __init__(self, figures):
+        self.figures = figures
+
+    def keys(self, **more):
+        return {"by": "cclabel", "backend": "cuda", "criterion": "binary", "format": "GRAY8",
+                "task": "labels", "clock": "graph", **more}
+
+    def ours(self, size, connectivity, **more):
+        return self.figures.mean(**self.keys(size=size, connectivity=connectivity, **more))
+
+    def peer(self, size, connectivity):
+        return ANCHORS["geomean_us"][str(connectivity)]["best per content"][size]
+
+    def sizes(self):
+        for connectivity in (8, 4):
+            for size in SIZES:
+                ours, floor = self.ours(size, connectivity), self.figures.floor(size)
+                peer = self.peer(size, connectivity)
+                peer_floors = peer / ANCHORS["floor_us"][size]
+                yield [str(connectivity), size, number(ours),
+                       number(self.ours(size, connectivity, clock="stream")), number(floor),
+                       times(ratio(ours, floor)), number(peer), times(peer_floors),
+                       times(ratio(peer_floors, ratio(ours, floor)))]
+
+    def contents(self, size):
+        ours = {connectivity: self.figures.by_content(
+            **self.keys(size=size, connectivity=connectivity)) for connectivity in (8, 4)}
+        for content in CONTENTS:
+            row = [content]
+            for connectivity in (8, 4):
+                best, name = ANCHORS["best"][size][content][str(connectivity)]
+                row += [number(ours[connectivity].get(content)), f"{number(best)} {name}"]
+            yield row
+
+    def table_ratios(self, size, connectivity):
+        labels, both = (self.figures.by_content(
+            **self.keys(size=size, connectivity=connectivity, task=task))
+            for task in ("labels", "table"))
+        return {c: both[c] / labels[c] for c in CONTENTS if c in labels and c in both}
+
+    def table_cost(self):
+        for connectivity in (8, 4):
+            for size in SIZES:
+                ratios = self.table_ratios(size, connectivity)
+                if not ratios:
+                    continue
+                worst = max(ratios, key=ratios.get)
+                yield [str(connectivity), size, number(self.ours(size, connectivity)),
+                       number(self.ours(size, connectivity, task="table")),
+                       times(geomean(ratios.values())), f"{times(ratios[worst])} ({worst})",
+                       number(geomean(ANCHORS["cvcuda_stats_us"][size].values()))]
+
+    def difference(self):
+        for size in SIZES:
+            for row in self.figures.select(what="time", size=size, by="cclabel", backend="cuda",
+                                           criterion="difference", connectivity=8, task="labels",
+                                           clock="graph"):
+                yield [size, row["content"], number(row["us"]), str(row["regions"])]
+
+    def peers(self):
+        for size in (HD, SQUARE):
+            for connectivity in (8, 4):
+                keys = self.keys(size=size, connectivity=connectivity, clock="stream")
+                ours = self.figures.mean(**keys)
+                del keys["by"]
+                for name in self.figures.makers(**keys):
+                    mean = self.figures.mean(by=name, **keys)
+                    wrong, answers = self.figures.wrong(by=name, **keys)
+                    yield [size, str(connectivity), name, number(mean), times(ratio(mean, ours)),
+                           f"{wrong} of {answers}" if wrong else "none"]
+
+    def asked(self):
+        rows = [asked(f"labels, {connectivity} neighbours, {size}, geomean of 21 contents",
+                      f"≤ {number(self.peer(size, connectivity))} µs",
+                      self.ours(size, connectivity), bound=self.peer(size, connectivity))
+                for connectivity in (8, 4) for size in SIZES[2:]]
+        wrong, answers = self.figures.wrong(by="cclabel", backend="cuda")
+        rows.append(asked_of_all("answers equal to the CPU's, bit for bit", answers - wrong, answers))
+        for size in SIZES[2:]:
+            ratios = [each for connectivity in (8, 4)
+                      for each in self.table_ratios(size, connectivity).values()]
+            rows.append(asked(f"labels and table, {size}, of labels alone", ASKED["table"],
+                              geomean(ratios) if ratios else None))
+        for size, wanted in ASKED["difference"].items():
+            us, worst = max(((row["us"], row["content"]) for row in self.figures.select(
+                what="time", size=size, by="cclabel", backend="cuda", criterion="difference",
+                connectivity=8, task="labels", clock="graph")), default=(None, None))
+            rows.append(asked(f"goal: difference on RGB, {size}, slowest picture", wanted, us,
+                              f"{number(us)} µs ({worst})"))
+        return rows
+
+    def tracking(self):
+        """What tracking adds, for each number of regions that is asked about."""
+        rows = [row for row in self.figures.select(what="tracking", backend="cuda", clock="graph",
+                                                   size=HD)
+                if row["regions"] <= ASKED["tracked regions"]]
+        what = "track=true adds, 1920x1080, {} regions"
+        return [asked(what.format(row["regions"]), ASKED["tracking"],
+                      row["us_with"] - row["us_without"])
+                for row in rows] or [asked(what.format(ASKED["tracked regions"]),
+                                           ASKED["tracking"], None)]
+
+    def part(self):
+        return [
+            "## On the GPU\n", machine_of(self.figures),
+            *[f"> {note}\n" for note in self.figures.record.get("notes", [])],
+            "Microseconds a picture, u8 in, u32 labels out, numbered 1..n in raster order, geometric "
+            "mean over 21 contents. GPU-resident; inputs and outputs rotate over more than the cache "
+            "holds from 1920x1080 on. *graph*: replays of one CUDA graph of all frames, median of "
+            "30, divided by their number. *stream*: one plain call between two events. The *floor "
+            "kernel* reads each pixel and writes a label, and ran in the same run.\n",
+            "Peers without packages were measured before, elsewhere; what carries over is their time "
+            "as a multiple of the floor kernel of their own run. *faster by* compares these "
+            "multiples.\n",
+            "> " + ANCHORS["about"] + " Their labels are not numbered 1..n.\n",
+            *[f"> {names}: {where}.\n" for names, where in ANCHORS["sources"].items()],
+            "![Geometric means over size](../plots/sizes.svg)\n",
+            table(["neighbours", "size", "cclabel, graph", "cclabel, stream", "floor kernel",
+                   "cclabel / floor", "best peers then", "peers / floor then", "faster by"],
+                  self.sizes()),
+            "### Content by content, 1920x1080, µs\n",
+            "![1920x1080, content by content](../plots/contents.svg)\n", self.content_table(HD),
+            "### Content by content, 4096x4096, µs\n", self.content_table(SQUARE),
+            "### What the table of regions costs\n",
+            table(["neighbours", "size", "labels", "labels + table", "ratio", "worst ratio",
+                   "CV-CUDA labels + statistics then (4 neighbours)"], self.table_cost()),
+            "### criterion=difference on RGB, 8 neighbours\n",
+            table(["size", "content", "µs", "regions"], self.difference()),
+            "### Packaged peers on the same pictures, in the same run\n",
+            "CuPy waits for the GPU inside its call. A wrong answer has other components than the "
+            "CPU's labels.\n",
+            table(["size", "neighbours", "by", "µs, plain launches", "of cclabel's time",
+                   "wrong answers"], self.peers())]
+
+    def content_table(self, size):
+        return table(["content", "8: cclabel", "8: best peer", "4: cclabel", "4: best peer"],
+                     self.contents(size))
+
+
+class Cpu:
+    """The tables of one CPU record, beside OpenCV and the packages in Python."""
+
+    def __init__(self, figures):
+        self.figures = figures
+
+    def keys(self, size, connectivity, task, count):
+        return {"backend": "cpu", "size": size, "criterion": "binary", "task": task,
+                "connectivity": connectivity, "threads": count, "clock": "wall"}
+
+    def mean(self, by, *case):
+        """Milliseconds."""
+        mean = self.figures.mean(by=by, **self.keys(*case))
+        return mean and mean / 1000
+
+    def opencv(self):
+        """OpenCV as packaged by the distribution, or else as Python's package."""
+        names = [name for name in self.figures.makers(backend="cpu") if name.startswith("OpenCV")]
+        return min(names, key=lambda name: "Python" in name) if names else None
+
+    def sizes(self):
+        counts = sorted({row["threads"] for row in self.figures.select(what="time", backend="cpu")})
+        for case in ((size, connectivity, task, count) for size in SIZES
+                     for task in ("labels", "table") for connectivity in (8, 4) for count in counts):
+            size, connectivity, task, count = case
+            means = {name: self.mean(name, *case)
+                     for name in self.figures.makers(backend="cpu", task=task)}
+            ours = means.pop("cclabel", None)
+            if ours is not None:
+                others = [f"{name} {number(mean)} ({times(mean / ours)})"
+                          for name, mean in means.items() if mean]
+                yield [size, task, str(connectivity), str(count), number(ours), "; ".join(others)]
+
+    def asked(self):
+        rows, opencv = [], self.opencv()
+        both = [(connectivity, count) for connectivity in (8, 4) for count in (1, 2)]
+        for size in (HD, SQUARE):
+            for connectivity, count in both:
+                ours, theirs = (self.mean(by, size, connectivity, "labels", count)
+                                for by in ("cclabel", opencv))
+                rows.append(asked(f"CPU labels, {connectivity} neighbours, {size}, {threads(count)}, "
+                                  "geomean, OpenCV's at most", f"≤ {number(theirs or 0)} ms",
+                                  ours if theirs else None, bound=theirs))
+            for connectivity, count in both:
+                theirs, ours = (self.figures.by_content(
+                    by=by, **self.keys(size, connectivity, "table", count)).get("smooth")
+                    for by in (opencv, "cclabel"))
+                rows.append(asked(f"CPU labels and table, smooth, {connectivity} neighbours, {size}, "
+                                  f"{threads(count)}, OpenCV's time of ours",
+                                  ASKED["table on the CPU"], ratio(theirs, ours)))
+        return rows
+
+    def part(self):
+        facts = self.figures.record
+        return [
+            f"## On the CPU: {facts['cpu']}, {facts['cores']} cores\n", machine_of(self.figures),
+            "Wall-clock time of a call, milliseconds, geometric mean over the 21 contents, four "
+            "mirrored inputs in turn; OpenCV ran content by content beside ours.\n",
+            *(["![CPU times per content](../plots/cpu.svg)\n"] if self.opencv() else []),
+            table(["size", "task", "neighbours", "threads", "cclabel, ms",
+                   "peers, ms (of cclabel's time)"], self.sizes())]
