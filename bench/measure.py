@@ -72,6 +72,16 @@ class Runner:
         return status == 0
 
 
+def new_record(suite, cuda=False):
+    """What is known of a run that begins here: machine and commit."""
+    facts = machine()
+    git = ["git", "-C", os.path.dirname(os.path.abspath(__file__))]
+    changed = first_line([*git, "status", "--porcelain", "--", ":/core", ":/cpu", ":/gpu", ":/plugin",
+                          ":/bench/programs", ":/tests/pictures"])
+    return {"suite": suite, "device": facts["gpu" if cuda else "cpu"], **facts, "commit":
+            first_line([*git, "rev-parse", "--short=12", "HEAD"]) + "+changes" * bool(changed)}
+
+
 def first_line(command):
     try:
         out = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

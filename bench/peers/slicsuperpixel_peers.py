@@ -175,16 +175,13 @@ def main():
     options = parser.parse_args()
     if options.one:
         return measure_here(options.one, options.raw, options.count)
-    facts = measure.machine()
+    record = measure.new_record("superpixels")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "picture.rgb")
         picture(options, path)
         rows = compare(options, path)
     if options.record:
-        commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short=12", "HEAD"], check=True,
-                                stdout=subprocess.PIPE, text=True).stdout.strip()
-        measure.write({"suite": "superpixels", "device": facts["cpu"], **facts, "commit": commit,
-                       "figures": rows}, options.record)
+        measure.write({**record, "figures": rows}, options.record)
     ours = {row["threads"]: row for row in rows if row["by"] == "slicsuperpixel"}
     for row in rows:
         if options.json:

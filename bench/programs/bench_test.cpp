@@ -1,4 +1,5 @@
-// The benchmark's own arithmetic: medians, comparisons of answers, mirrored inputs, options.
+// The benchmark's own arithmetic: medians, comparisons of answers, mirrored inputs, options, rows,
+// and the stand on the CPU.
 #include <gtest/gtest.h>
 
 #include "bench/programs/cases.hpp"
@@ -21,6 +22,57 @@ TEST(Clock, RunsAsOftenAsWantedAfterWarmUp) {
       time_calls(3, [&](int frame) { frames.push_back(frame); }, {.least_runs = 5, .seconds = 60});
   EXPECT_EQ(timing.runs, 5);
   EXPECT_EQ(frames, (std::vector{0, 1, 2, 0, 1, 2, 0}));
+}
+
+TEST(Clock, PreparesBeforeEachRunThatIsNeverFewerThanAsked) {
+  int prepared = 0, ran = 0;
+  const Effort effort{.least_runs = 9, .seconds = 0, .warm_up = 1, .fewest = 2};
+  const Timing timing = time_calls(
+      1, [&](int) { EXPECT_EQ(prepared, ++ran); }, effort, [&] { ++prepared; });
+  EXPECT_EQ(timing.runs, 2);
+  EXPECT_EQ(ran, 3);
+}
+
+TEST(Rows, AreJsonObjectsForPrograms) {
+  testing::internal::CaptureStdout();
+  Row row("kind", true);
+  row.add("text", "a \"b\" \\").add("whole", 3).add("part", 2.0 / 3, 2).add("fact", false);
+  row.add(Size{4, 5}).put("list", "[1,2]").remark("unseen").print();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "{\"what\": \"kind\", \"text\": \"a \\\"b\\\" \\\\\", \"whole\": 3, \"part\": 0.67, "
+            "\"fact\": false, \"width\": 4, \"height\": 5, \"list\": [1,2]}\n");
+}
+
+TEST(Stands, KeepTheirFramesApartAndSeeEveryWrongLabel) {
+  Case task{.content = "maze", .size = {33, 9}, .table = true};
+  const std::vector<Picture> pictures = {make_picture("maze", task.size),
+                                         make_picture("empty", task.size)};
+  CcLabelStand stand = stand_of(task, make_cpu_backend(1), pictures, 3);
+  for (int frame = 0; frame < stand.count(); ++frame) stand.run(frame);
+  Answer maze = stand.answer(0);
+  EXPECT_EQ(stand.answer(1).total, 0u);
+  EXPECT_GT(maze.total, 0u);
+  EXPECT_EQ(maze.regions.size(), maze.total);
+  EXPECT_EQ(difference(maze, stand.answer(2)), "");
+  EXPECT_TRUE(stand.has_labels(2, maze.labels));
+  EXPECT_FALSE(stand.has_labels(1, maze.labels));
+  maze.labels.back() ^= 1;
+  EXPECT_FALSE(stand.has_labels(2, maze.labels));
+  stand.spoil();
+  EXPECT_NE(difference(maze, stand.answer(0)), "");
+}
+
+TEST(Stands, TakeAVolumeAsOneFrame) {
+  regions::Setup setup{.in = layout_of(PixelFormat::gray8), .size = {5, 5}};
+  setup.depth = 2;
+  CcLabelParams params;
+  params.connectivity = Connectivity::six;
+  Stand<CcLabelParams> stand(make_cpu_backend(1), setup, params, 1);
+  Picture cube{.size = {5, 10}, .pixels = std::vector<uint8_t>(50)};
+  cube.pixels[7] = cube.pixels[25 + 7] = 255;  // one voxel behind the other
+  stand.show(0, cube.frame());
+  stand.run(0);
+  EXPECT_EQ(stand.answer(0).total, 1u);
 }
 
 TEST(Answers, EveryKindOfDifferenceIsFound) {
@@ -74,9 +126,21 @@ TEST(Options, FilterIsARegularExpressionOverNames) {
   EXPECT_EQ(cases.front().format, PixelFormat::rgb);
 }
 
+TEST(Options, HelpEndsWellAndNamesEach) {
+  testing::internal::CaptureStdout();
+  std::vector<std::string> words = {"program", "--help"};
+  std::vector<char*> pointers = {words[0].data(), words[1].data()};
+  const auto run = [](int count, char** all) { return options_of(count, all).json ? 4 : 3; };
+  EXPECT_EQ(run_program("program", run, 2, pointers.data()), 0);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(text.rfind("usage: program [OPTION", 0), 0u);
+  EXPECT_NE(text.find("  --size LIST"), text.npos);
+}
+
 TEST(Options, BadOnesAreRefused) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--nonsense"},
+                                             {"word"},
                                              {"--size"},
                                              {"--size", "12"},
                                              {"--size", "axb"},
@@ -86,6 +150,8 @@ TEST(Options, BadOnesAreRefused) {
                                              {"--connectivity", "5"},
                                              {"--task", "all"},
                                              {"--runs", "0"},
+                                             {"--seconds", "-1"},
+                                             {"--content", ""},
                                              {"--format", "FOO"}}) {
     EXPECT_THROW(parse_words(words), InputError) << words.front();
   }

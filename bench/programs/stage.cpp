@@ -52,8 +52,7 @@ class Stage {
   Stage(GstElement* source, const std::string& text) : Stage() { add(source, text); }
   void add(GstElement* source, const std::string& text) {
     GError* error = nullptr;
-    GstElement* rest = source ? gst_parse_bin_from_description(text.c_str(), TRUE, &error)
-                              : gst_parse_bin_from_description(text.c_str(), FALSE, &error);
+    GstElement* rest = gst_parse_bin_from_description(text.c_str(), source != nullptr, &error);
     if (error || !rest) {
       const std::string why = error ? error->message : "?";
       g_clear_error(&error);
@@ -258,9 +257,7 @@ double single_frame_latency(FrameSupply supply, const std::string& chain, GstCon
 Caps::Caps(const std::string& text) : caps_(gst_caps_from_string(text.c_str())) {
   expects(caps_ != nullptr, "not caps: " + text);
 }
-Caps::~Caps() {
-  if (caps_) gst_caps_unref(caps_);
-}
+Caps::~Caps() { gst_caps_unref(caps_); }
 
 Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps,
              int streams) {
