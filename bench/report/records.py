@@ -1,4 +1,5 @@
 """Recorded figures: finding them, and their geometric means."""
+import functools
 import glob
 import json
 import math
@@ -31,6 +32,7 @@ class Figures:
         self.record = record
         self.rows = record["figures"]
 
+    @functools.cache
     def select(self, size=None, **wanted):
         """Rows whose keys have these values."""
         if size:
