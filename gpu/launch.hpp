@@ -105,6 +105,27 @@ void launch_cooperative(Kernel* kernel, Given&&... given) {
       kernel, std::forward<Given>(given)...);
 }
 
+// The same for up to 16 blocks on multiprocessors that lie together (compute capability 9.0): grids
+// of several streams run side by side, where cooperative ones follow each other.
+template <class Kernel, class... Given>
+void launch_cluster(Kernel* kernel, Given&&... given) {
+  with_launch(
+      [](const Launch& ready) {
+        cudaLaunchAttribute cluster{};
+        cluster.id = cudaLaunchAttributeClusterDimension;
+        cluster.val.clusterDim = {ready.grid.x, 1, 1};
+        cudaLaunchConfig_t config{};
+        config.gridDim = ready.grid;
+        config.blockDim = ready.block;
+        config.dynamicSmemBytes = ready.shared_bytes;
+        config.stream = ready.stream;
+        config.attrs = &cluster;
+        config.numAttrs = 1;
+        check(cudaLaunchKernelExC(&config, ready.kernel, ready.arguments), "launching a cluster");
+      },
+      kernel, std::forward<Given>(given)...);
+}
+
 // Blocks of so many threads that the device runs at once, as a cooperative launch wants.
 template <class Kernel>
 int resident_blocks(Kernel* kernel, int threads, size_t shared_bytes = 0) {

@@ -163,7 +163,7 @@ std::vector<CutSolver> solvers(const std::string& wanted) {
   }
 #if REGIONS_CUDA
   constexpr std::pair<const char*, CutTier> kTiers[] = {{"cuda resident", CutTier::resident},
-                                                        {"cuda streamed", CutTier::streamed},
+                                                        {"cuda sparse", CutTier::sparse},
                                                         {"cuda plain", CutTier::plain}};
   for (const auto& [name, tier] : kTiers) {
     if (!have_cuda()) break;

@@ -4,8 +4,12 @@
 #pragma once
 
 #include "gpu/maxflow/tile.hpp"
+#include "gpu/workspace.hpp"
 
 namespace regions::maxflow {
+
+constexpr int kHeightBox = 2 * kTileWidth + 2 * kTileHeight;
+constexpr int kFlowBox = kTileWidth + kTileHeight;  // of one direction
 
 struct Boxes {
   uint16_t* heights;  // [2][tiles][96]: top and bottom row, left and right column
@@ -13,11 +17,22 @@ struct Boxes {
   int columns;        // tiles in a row
   int rows;
 
-  __device__ int tiles() const { return columns * rows; }
+  REGIONS_HD int tiles() const { return columns * rows; }
+  template <int kNeighbours>
+  void reserve(Workspace& memory) {
+    const size_t both = 2 * static_cast<size_t>(tiles());
+    memory.reserve(heights, both * kHeightBox);
+    memory.reserve(flows, both * kNeighbours * kFlowBox);
+  }
 };
 
-constexpr int kHeightBox = 2 * kTileWidth + 2 * kTileHeight;
-constexpr int kFlowBox = kTileWidth + kTileHeight;  // of one direction
+// The direction in which the tile (dx, dy) away lies; they are not both 0.
+__device__ constexpr int direction_towards(int dx, int dy) {
+  if (dx == 0) return dy < 0 ? kUp : kDown;
+  if (dy == 0) return dx < 0 ? kLeft : kRight;
+  if (dx > 0) return dy > 0 ? kDownRight : kUpRight;
+  return dy > 0 ? kDownLeft : kUpLeft;
+}
 
 // A tile's place among the others.
 struct Place {
@@ -58,6 +73,12 @@ template <int kNeighbours>
 struct RingHeights {
   static constexpr int count = kNeighbours == 4 ? 3 : 4;
   int at[count], height[count];
+
+  // The neighbour that one of them is of.
+  __device__ static int direction(int i, Lane lane) {
+    if (i == 3) return kDownRight + lane.index % 4;
+    return i == 0 ? kUp : i == 1 ? kDown : lane.half ? kRight : kLeft;
+  }
 };
 
 // Reads the boxes of those neighbours whose bit is set in `from` (bit = direction).
@@ -74,13 +95,14 @@ __device__ RingHeights<kNeighbours> ask_heights(const Tile<kNeighbours>& tile, c
       if (other >= 0) ring.height[i] = __ldcg(height_box(boxes, turn, other) + word);
     }
   };
-  ask(0, 3, kTileWidth + lane.index, cell(lane.index, -1));
-  ask(1, 2, lane.index, cell(lane.index, kTileHeight));
-  ask(2, lane.half ? 0 : 1, 2 * kTileWidth + (lane.half ? 0 : kTileHeight) + lane.row,
+  ask(0, kUp, kTileWidth + lane.index, cell(lane.index, -1));
+  ask(1, kDown, lane.index, cell(lane.index, kTileHeight));
+  ask(2, lane.half ? kRight : kLeft, 2 * kTileWidth + (lane.half ? 0 : kTileHeight) + lane.row,
       cell(lane.half ? kTileWidth : -1, lane.row));
   if constexpr (kNeighbours == 8) {
     // The four corners; further lanes ask for a corner again.
-    const int direction = 4 + lane.index % 4, dx = step_x(direction), dy = step_y(direction);
+    const int direction = kDownRight + lane.index % 4, dx = step_x(direction),
+              dy = step_y(direction);
     ask(3, direction, (dy < 0 ? kTileWidth : 0) + (dx < 0 ? kTileWidth - 1 : 0),
         cell(dx < 0 ? -1 : kTileWidth, dy < 0 ? -1 : kTileHeight));
   }
@@ -104,16 +126,19 @@ __device__ bool take_heights(Tile<kNeighbours>& tile, const RingHeights<kNeighbo
   return __any_sync(~0u, changed);
 }
 
-// Moves the flow that lies in the rings out. Returns whether there was any.
+// Moves the flow that lies in the rings out. Returns of the lane's share which neighbours get some,
+// a bit a direction.
 template <int kNeighbours>
-__device__ bool tell_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned turn, int index,
-                           Lane lane) {
-  unsigned all = 0;
+__device__ unsigned tell_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned turn,
+                               int index, Lane lane) {
+  unsigned sent = 0;
   const auto move = [&](int direction, int word, int x, int y) {
-    uint16_t& flow =
-        tile.residual[opposite(direction)][cell(x + step_x(direction), y + step_y(direction))];
+    const int to_x = x + step_x(direction), to_y = y + step_y(direction);
+    uint16_t& flow = tile.residual[opposite(direction)][cell(to_x, to_y)];
     __stcg(flow_box<kNeighbours>(boxes, turn, index, direction) + word, flow);
-    all |= flow;
+    const int dx = to_x < 0 ? -1 : to_x >= kTileWidth ? 1 : 0;
+    const int dy = to_y < 0 ? -1 : to_y >= kTileHeight ? 1 : 0;
+    if (flow != 0) sent |= 1u << direction_towards(dx, dy);
     flow = 0;
   };
   __syncwarp();  // all pushes are done
@@ -124,23 +149,30 @@ __device__ bool tell_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsigned
   __syncwarp();  // corners are moved before the sides come to them
   const int side = lane.half ? kTileWidth - 1 : 0, word = kTileWidth + lane.row;
   if constexpr (kNeighbours == 4) {
-    move(lane.half ? 0 : 1, word, side, lane.row);
+    move(lane.half ? kRight : kLeft, word, side, lane.row);
   } else {
-    constexpr int kLeft[] = {1, 5, 6}, kRight[] = {0, 7, 4};
+    constexpr int kLeftwards[] = {kLeft, kUpLeft, kDownLeft};
+    constexpr int kRightwards[] = {kRight, kUpRight, kDownRight};
 #pragma unroll
-    for (int a = 0; a < 3; ++a) move(lane.half ? kRight[a] : kLeft[a], word, side, lane.row);
+    for (int a = 0; a < 3; ++a) {
+      move(lane.half ? kRightwards[a] : kLeftwards[a], word, side, lane.row);
+    }
   }
   __syncwarp();  // the ring is empty
-  return __any_sync(~0u, all != 0);
+  return sent;
 }
 
 // What neighbours pushed over the lane's edge pixels, by the arc it came along.
 template <int kNeighbours>
 struct Inflow {
   static constexpr int arcs = kNeighbours == 4 ? 1 : 3;
-  __device__ static constexpr int down(int a) { return a == 0 ? 2 : a == 1 ? 4 : 6; }
+  __device__ static constexpr int down(int a) {
+    return a == 0 ? kDown : a == 1 ? kDownRight : kDownLeft;
+  }
   __device__ static constexpr int up(int a) { return opposite(down(a)); }
-  __device__ static constexpr int rightwards(int a) { return a == 0 ? 0 : a == 1 ? 4 : 7; }
+  __device__ static constexpr int rightwards(int a) {
+    return a == 0 ? kRight : a == 1 ? kDownRight : kUpRight;
+  }
   __device__ static constexpr int leftwards(int a) { return opposite(rightwards(a)); }
   int from_above[arcs], from_below[arcs], from_beside[arcs];
 };
@@ -157,12 +189,7 @@ __device__ Inflow<kNeighbours> ask_flows(const Boxes& boxes, unsigned turn, cons
     const int dx = from_x < 0 ? -1 : from_x >= kTileWidth ? 1 : 0;
     const int dy = from_y < 0 ? -1 : from_y >= kTileHeight ? 1 : 0;
     if (by_row != (dy != 0)) return 0;
-    // The direction in which that neighbour lies, as hear_heights() counts them.
-    const int towards = dx == 0   ? (dy < 0 ? 3 : 2)
-                        : dy == 0 ? (dx < 0 ? 1 : 0)
-                        : dx > 0  ? (dy > 0 ? 4 : 7)
-                                  : (dy > 0 ? 6 : 5);
-    if (!(from >> towards & 1)) return 0;
+    if (!(from >> direction_towards(dx, dy) & 1)) return 0;
     const int other = place.beside(boxes, dx, dy);
     if (other < 0) return 0;
     const int word = by_row ? (from_x & (kTileWidth - 1)) : kTileWidth + from_y;

@@ -7,6 +7,21 @@
 
 namespace regions::maxflow {
 
+// What is said at the grid barrier, and what is known of a tile.
+enum Said : unsigned {
+  kUnsettled = 1,  // heights are not final: a tile goes on, or its neighbours must
+  kWide = 1,       // of tiles on lists: capacities too large for 16 bits
+  kActive = 2,     // excess is on its way
+  kSaturated = 4,  // distances too long for 16 bits
+  kHalt = 8,       // while loading: capacities too large for 16 bits; later: time is up
+};
+
+__device__ inline long long nanoseconds() {
+  long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
 class GridBarrier {
  public:
   static constexpr int kMostBlocks = 4095;  // as many as it can count

@@ -2,42 +2,94 @@
 // if those were not enough for the frame, the plain one.
 #pragma once
 
-#include "gpu/maxflow/solver.hpp"
-#include "gpu/workspace.hpp"
+#include "gpu/launch.hpp"
+#include "gpu/maxflow/sparse_store.hpp"
 
 namespace regions::maxflow {
 
-// Launch shape of the tile solver on the current device.
-struct TilePlan {
-  int blocks = 0;
-  int threads = 0;  // of a block
-  size_t shared_bytes = 0;
-  bool resident = false;
-};
+// A property of the current device.
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int device, value;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&value, attribute, device), "asking for the GPU's properties");
+  return value;
+}
+template <class Kernel>
+void allow_shared(Kernel* kernel, size_t bytes) {
+  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "asking for shared memory");
+}
 
-template <int kNeighbours>
-class TileSolver {
+// Launches of few blocks that wait for each other, of which many run side by side. In clusters,
+// where the device has them: cooperative grids of several streams follow each other.
+class BlocksTogether {
  public:
-  // Plans for the current device; streams if the frame does not fit or `may_reside` is false.
-  void reserve(Workspace& memory, Size size, bool may_reside);
-  void enqueue(const Problem& problem, cudaStream_t stream) const;
-  bool resident() const { return plan_.resident; }
+  static constexpr unsigned most = 16;
+
+  template <class Kernel>
+  void allow(Kernel* kernel) {
+    has_clusters_ = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+    if (!has_clusters_) return;
+    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                               cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+          "asking for clusters");
+  }
+  template <class Kernel, class... Given>
+  void launch(Kernel* kernel, Given&&... given) const {
+    if (has_clusters_) {
+      launch_cluster(kernel, std::forward<Given>(given)...);
+    } else {
+      launch_cooperative(kernel, std::forward<Given>(given)...);
+    }
+  }
 
  private:
-  TilePlan plan_;
+  bool has_clusters_ = false;
+};
+
+// Tiles that stay in shared memory: the fastest way to a single cut, which fills the device.
+template <int kNeighbours>
+class ResidentSolver {
+ public:
+  // Plans for the current device. False if the picture is too large for it.
+  bool reserve(Workspace& memory, const Boxes& boxes);
+  void enqueue(const Problem& problem, cudaStream_t stream) const;
+
+ private:
   Boxes boxes_{};
-  Store<kNeighbours> store_{};
+  int blocks_ = 0;
+  int threads_ = 0;  // of a block
+  size_t shared_bytes_ = 0;
+};
+
+// Tiles in memory, of which a few multiprocessors work on those that have work: pictures of any
+// size, and many cuts side by side.
+template <int kNeighbours>
+class SparseSolver {
+ public:
+  void reserve(Workspace& memory, const Boxes& boxes);
+  // `after_sparse`: the last frame was given to this solver. Sets problem.flowless.
+  void enqueue(Problem& problem, bool after_sparse, cudaStream_t stream);
+
+ private:
+  Sparse<kNeighbours> store_{};
+  uint8_t* flowless_[2] = {};  // [tiles], by turns
+  unsigned frames_ = 0;
+  unsigned blocks_ = 0;
+  BlocksTogether together_;
 };
 
 // Numbers as wide as any frame needs; works on flows in Problem::kept.
 class PlainSolver {
  public:
   void reserve(Workspace& memory, Size size);
-  // Does nothing if the frame is solved by then.
-  void enqueue(const Problem& problem, cudaStream_t stream) const;
+  // Does nothing if the frame is solved by then. `alone`: no other cut wants the device.
+  void enqueue(const Problem& problem, bool alone, cudaStream_t stream) const;
 
  private:
-  int blocks_ = 0;
+  int blocks_ = 0;  // as many as the device runs at once
+  BlocksTogether beside_others_;
   long long* excess_ = nullptr;  // [height][width]
   unsigned* height_ = nullptr;   // [height][width]
   uint8_t* busy_ = nullptr;      // [height / 32][width / 32], a tile has active pixels

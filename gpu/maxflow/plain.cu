@@ -108,6 +108,10 @@ class Plain {
 
   // Excess that belongs to the flows kept, or to no flow.
   __device__ void load() {
+    for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < problem_.tiles;
+         i += static_cast<int>(gridDim.x * blockDim.x)) {
+      problem_.flowless[i] = 0;
+    }
     const bool warm = problem_.warm || problem_.progress->go_on;
     visit_pixels([&](int x, int y) {
       long long excess = problem_.graph.terminal(x, y);
@@ -293,11 +297,18 @@ void PlainSolver::reserve(Workspace& memory, Size size) {
                             ((size.height + kSide - 1) / kSide));
   blocks_ = std::min(resident_blocks(plain_kernel, kThreads),
                      static_cast<int>(blocks_for(size.area(), kThreads)));
+  beside_others_.allow(plain_kernel);
 }
 
-void PlainSolver::enqueue(const Problem& problem, cudaStream_t stream) const {
-  launch_cooperative(plain_kernel, static_cast<unsigned>(blocks_), kThreads, 0, stream, problem,
-                     Arrays{excess_, height_, busy_});
+void PlainSolver::enqueue(const Problem& problem, bool alone, cudaStream_t stream) const {
+  const auto all = static_cast<unsigned>(blocks_);
+  const Arrays arrays{excess_, height_, busy_};
+  if (alone) {
+    launch_cooperative(plain_kernel, all, kThreads, 0, stream, problem, arrays);
+  } else {
+    beside_others_.launch(plain_kernel, std::min(all, BlocksTogether::most), kThreads, 0, stream,
+                          problem, arrays);
+  }
 }
 
 }  // namespace regions::maxflow

@@ -6,6 +6,10 @@
 
 namespace regions::maxflow {
 
+// Lists of tiles: of a pass over them, three by turns; of those that a relabel is about, likewise;
+// of those with active excess, two; of all that were ever on one.
+enum ListName : int { kPassLists = 0, kLiveLists = 3, kActiveLists = 6, kEverList = 8, kLists };
+
 // Where a frame stands, on the device. Zero when its work begins.
 struct Progress {
   struct Meeting {  // of one kernel's blocks
@@ -13,6 +17,9 @@ struct Progress {
     unsigned long long words[3];
   } tiles, plain;
   long long started;         // when, if a solver handed over; nanoseconds
+  unsigned listed[kLists];   // tiles on each list
+  unsigned said;             // at the barrier of the blocks that work on lists
+  int wide;                  // 16 bits are too few for the capacities of some pixel
   int solved;                // the report is final
   int go_on;                 // the flows kept are this frame's: go on from there
   int iterations;            // rounds of pushes so far
@@ -29,6 +36,8 @@ struct Problem {
   int max_iterations;   // 0: until exact
   long long budget_ns;  // 0: until exact
   bool warm;            // start from `kept`
+  uint8_t* flowless;    // [tiles] of SparseSolver, which a solver without tiles makes 0; or null
+  int tiles;
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }
 };

@@ -108,6 +108,7 @@ __device__ bool relax_rows(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arc
 // Zero where the sink takes more, unreachable elsewhere, the ring too.
 template <int kNeighbours>
 __device__ void start_heights(Tile<kNeighbours>& tile, Lane lane) {
+  __syncwarp();  // heights were read by other lanes
   for (int at = lane.index; at < kTileCells; at += 32) {
     tile.height[at] = tile.excess[at] < 0 ? 0 : kUnreachable;
   }

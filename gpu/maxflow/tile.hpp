@@ -101,6 +101,8 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
 struct Sums {
   long long taken = 0;  // by the sink
   long long gap = 0;    // excess that could still reach it
+  long long lack = 0;   // what the sinks could still take, below zero
+  bool has_flow = false;
 };
 
 // Writes the mask, by the heights, and the flows of the links that the tile's pixels own.
@@ -120,11 +122,13 @@ __device__ Sums store_tile(const Tile<kNeighbours>& tile, const Problem& problem
     const int excess = tile.excess[at];
     const long long terminal = problem.graph.terminal(x, y);
     sums.taken += (terminal < 0 ? -terminal : 0) + min(excess, 0);
+    sums.lack += min(excess, 0);
     if (!foreground) sums.gap += max(excess, 0);
 #pragma unroll
     for (int k = 0; k < kNeighbours / 2; ++k) {
-      problem.kept[(k * static_cast<size_t>(size.height) + y) * size.width + x] =
-          capacity(problem.graph, k, x, y) - tile.residual[2 * k][at];
+      const int flow = capacity(problem.graph, k, x, y) - tile.residual[2 * k][at];
+      problem.kept[(k * static_cast<size_t>(size.height) + y) * size.width + x] = flow;
+      sums.has_flow |= flow != 0;
     }
   }
   return sums;

@@ -14,6 +14,25 @@ struct TileBlock {
   static constexpr size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
 };
 
+// A warp a tile. Two blocks fit a multiprocessor, so that cuts lie side by side.
+template <int kNeighbours>
+struct SparseBlock {
+  static constexpr int warps = 8;
+  static constexpr int threads = 32 * warps;
+  static constexpr int blocks = 2;  // of a multiprocessor
+  static constexpr size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
+};
+
+// Of a cut on lists of tiles. With 8 streams on an H200 (2026-11-23): 16,100 / 6,900 / 510 cuts/s
+// (bgdiff_vga, bgdiff_1080, grab_1080) by 3 pushes and 5 rounds; 14,900 / 6,100 / 530 by 4 and 4;
+// 16,200 / 6,300 / 490 by 2 and 8. Blocks of 14 warps took 5 to 10% longer, three blocks a
+// multiprocessor, which have too few registers, 15%.
+struct SparseSchedule {
+  static constexpr int load_rounds = 4;  // of relabels in the first kernel; 2 and 8 no faster
+  static constexpr int pushes = 3;       // of a tile, in a round
+  static constexpr int rounds = 5;       // of pushes between two relabels
+};
+
 // Rounds of pushes between two global relabels. Of 6 to 24 on an H200, 2026-11-21, 12 is the one
 // that suits both small and large frames: 0.37 / 1.89 ms at VGA (background difference, GrabCut),
 // 0.62 / 5.8 ms at 1080p, 4 neighbours; 8 gave 0.30 / 1.96 / 0.66 / 5.5, 16 gave 0.35 / 2.4 / 0.65

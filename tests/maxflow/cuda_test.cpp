@@ -56,6 +56,21 @@ Grid corridor(Size size) {
   return grid;
 }
 
+// Sinks everywhere, but for a square of sources: most tiles need no other, and flow goes from tile
+// to tile. Links from column `wide` on need more than 16 bits.
+Grid island(Size size, int left, int top, int wide) {
+  constexpr int kSide = 24;
+  Grid grid(size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      const bool inside = x >= left && x < left + kSide && y >= top && y < top + kSide;
+      grid.at(0, x, y) = inside ? 200 : -3;
+      for (int k = 1; k < 5; ++k) grid.at(k, x, y) = x < wide ? 50 : 40000;
+    }
+  }
+  return grid;
+}
+
 int64_t cut_value(const Grid& grid, Neighbours neighbours, const std::vector<uint8_t>& mask) {
   int64_t value = 0;
   const auto foreground = [&](int x, int y) {
@@ -175,7 +190,7 @@ class MaxflowCuda : public testing::Test {
 };
 
 constexpr Neighbours kBoth[] = {Neighbours::four, Neighbours::eight};
-constexpr CutTier kTiers[] = {CutTier::resident, CutTier::streamed, CutTier::plain};
+constexpr CutTier kTiers[] = {CutTier::resident, CutTier::sparse, CutTier::plain};
 
 std::string named(Size size, int32_t most, Neighbours neighbours, CutTier tier) {
   return std::to_string(size.width) + "x" + std::to_string(size.height) + " up to " +
@@ -235,24 +250,53 @@ TEST_F(MaxflowCuda, WaysLongerThanHeightsOf16Bits) {
   for (const Size size : {Size{301, 399}, {401, 399}}) {
     const Grid grid = corridor(size);
     Cutter cpu = on_cpu(size, Neighbours::four);
-    Cutter gpu = on_gpu(size, Neighbours::four, CutTier::resident);
     cpu.run(grid);
-    gpu.run(grid);
-    EXPECT_EQ(gpu.report().flow, 40);
-    expect_optimum(gpu, cpu, grid, Neighbours::four, "corridor");
+    for (const CutTier tier : {CutTier::resident, CutTier::sparse}) {
+      Cutter gpu = on_gpu(size, Neighbours::four, tier);
+      gpu.run(grid);
+      EXPECT_EQ(gpu.report().flow, 40);
+      expect_optimum(gpu, cpu, grid, Neighbours::four, named(size, 70, Neighbours::four, tier));
+    }
+  }
+}
+
+// Objects that move before a background, warm and cold by turns. Other cuts of the process come and
+// go, by which a frame's solver is chosen: each goes on from the flows that another one kept.
+TEST_F(MaxflowCuda, FlowsGoOnThroughSolversAndTiles) {
+  const Size size{423, 301};
+  for (const Neighbours neighbours : kBoth) {
+    for (const CutTier tier : {CutTier::sparse, CutTier::automatic}) {
+      Cutter gpu = on_gpu(size, neighbours, tier);
+      std::unique_ptr<GridCut> other;
+      for (int frame = 0; frame < 12; ++frame) {
+        other = frame % 3 == 1 ? make_cuda_grid_cut(gpu_, CutTier::automatic) : std::move(other);
+        if (frame % 3 == 0) other.reset();
+        const int wide = frame >= 6 && frame < 9 ? 250 : size.width;
+        const Grid grid = island(size, 40 + 21 * frame, 20 + 15 * frame, wide);
+        Cutter cpu = on_cpu(size, neighbours);
+        cpu.run(grid);
+        CutLimits limits;
+        limits.warm = frame % 4 != 0;
+        gpu.run(grid, limits);
+        expect_optimum(gpu, cpu, grid, neighbours,
+                       named(size, 200, neighbours, tier) + ", frame " + std::to_string(frame));
+      }
+    }
   }
 }
 
 TEST_F(MaxflowCuda, StopsWhenTimeIsUp) {
   const Size size{1280, 720};
   const Grid grid = random_grid(size, 3000, 5);
-  Cutter gpu = on_gpu(size, Neighbours::four, CutTier::resident);
-  CutLimits limits;
-  limits.time_budget_us = 1;
-  gpu.run(grid, limits);
-  EXPECT_EQ(gpu.report().iterations, 1);
-  EXPECT_FALSE(gpu.report().exact);
-  EXPECT_EQ(gpu.report().gap, cut_value(grid, Neighbours::four, gpu.mask) - gpu.report().flow);
+  for (const CutTier tier : {CutTier::resident, CutTier::sparse}) {
+    Cutter gpu = on_gpu(size, Neighbours::four, tier);
+    CutLimits limits;
+    limits.time_budget_us = 1;
+    gpu.run(grid, limits);
+    EXPECT_EQ(gpu.report().iterations, 1);
+    EXPECT_FALSE(gpu.report().exact);
+    EXPECT_EQ(gpu.report().gap, cut_value(grid, Neighbours::four, gpu.mask) - gpu.report().flow);
+  }
 }
 
 // Each fills the device with a kernel whose blocks wait for each other.
@@ -263,8 +307,7 @@ TEST_F(MaxflowCuda, SeveralAtOnce) {
   cpu.run(grid);
   std::vector<Cutter> cutters;
   for (int i = 0; i < 4; ++i) {
-    cutters.push_back(
-        on_gpu(size, Neighbours::eight, i % 2 ? CutTier::streamed : CutTier::resident));
+    cutters.push_back(on_gpu(size, Neighbours::eight, i % 2 ? CutTier::sparse : CutTier::resident));
   }
   for (int frame = 0; frame < 20; ++frame) {
     for (Cutter& cutter : cutters) cutter.enqueue(grid);

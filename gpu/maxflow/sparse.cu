@@ -1,0 +1,207 @@
+// The kernels of cuts whose tiles lie in memory: every tile by itself first, then lists of tiles.
+#include "gpu/maxflow/phases.hpp"
+#include "gpu/maxflow/sparse.hpp"
+
+namespace regions::maxflow {
+namespace {
+
+// A warp's work on a tile before any other is asked.
+template <int kNeighbours>
+class FirstLook {
+ public:
+  __device__ FirstLook(const Problem& problem, const Sparse<kNeighbours>& sparse,
+                       Tile<kNeighbours>& tile, int index)
+      : problem_(problem),
+        sparse_(sparse),
+        tile_(tile),
+        place_(sparse.boxes, index),
+        x_(place_.x * kTileWidth + lane_.index),
+        y_(place_.y * kTileHeight),
+        rows_(x_ < problem.size().width ? min(kTileHeight, problem.size().height - y_) : 0) {}
+
+  // Returns what the sinks of the tile took.
+  __device__ long long run() {
+    clear_state();
+    read_terminals();
+    if (__all_sync(~0u, all_sinks_) && has_no_flow()) {
+      leave_to_background();
+      return 0;
+    }
+    if (!load_tile(tile_, problem_, place_.x, place_.y, lane_)) problem_.progress->wide = 1;
+    const bool done = solve();
+    long long lack = 0;
+    for (int row = 0; row < rows_; ++row) lack += min(tile_.excess[cell(lane_.index, row)], 0);
+    lack = warp_total(lack);
+    if (done) keep_background();
+    put_tile(tile_, sparse_.tiles[place_.index], sizeof(tile_), lane_);
+    tell_heights(tile_, sparse_.boxes, 0, place_.index, lane_);
+    if (lane_.index == 0) {
+      state().stored = 1;
+      state().lack = static_cast<int>(lack);
+      state().told[0] = 1;
+    }
+    if (!done) join_lists();
+    return lack - warp_total(demand_);
+  }
+
+ private:
+  __device__ TileState& state() const { return sparse_.state[place_.index]; }
+  __device__ void clear_state() const {
+    constexpr int kWords = static_cast<int>(sizeof(TileState) / sizeof(int4));
+    if (lane_.index < kWords) reinterpret_cast<int4*>(&state())[lane_.index] = {};
+    __syncwarp();  // clear before anything is said
+  }
+
+  __device__ void read_terminals() {
+#pragma unroll
+    for (int row = 0; row < kTileHeight; ++row) {
+      const int32_t terminal = row < rows_ ? problem_.graph.terminal(x_, y_ + row) : -1;
+      all_sinks_ &= terminal < 0 && terminal > INT16_MIN;
+      if (row < rows_) demand_ += min(terminal, 0);
+    }
+  }
+
+  // Whether no flow is kept of any link of the tile's pixels.
+  __device__ bool has_no_flow() const {
+    if (!problem_.warm) return true;
+    if (!sparse_.flowless_before) return false;
+    // The tile's own links, and those of the neighbours that own links into it.
+    constexpr int kOwners[] = {kLeft, kUp, kUpLeft, kUpRight};
+    bool none = true;
+    if (lane_.index < kNeighbours / 2) {
+      const int direction = kOwners[lane_.index];
+      const int other = place_.beside(sparse_.boxes, step_x(direction), step_y(direction));
+      none = other < 0 || sparse_.flowless_before[other];
+    } else if (lane_.index == 31) {
+      none = sparse_.flowless_before[place_.index];
+    }
+    return __all_sync(~0u, none);
+  }
+
+  // All pixels are sinks, and no flow comes: nothing is stored, the weights say all.
+  __device__ void leave_to_background() const {
+    const bool clear = sparse_.flowless_before && sparse_.flowless_before[place_.index];
+    const Size size = problem_.size();
+    for (int row = 0; row < rows_; ++row) {
+      problem_.foreground(x_, y_ + row) = GridCut::kBackground;
+      if (clear) continue;
+#pragma unroll
+      for (int k = 0; k < kNeighbours / 2; ++k) {
+        problem_.kept[(k * static_cast<size_t>(size.height) + y_ + row) * size.width + x_] = 0;
+      }
+    }
+    uint16_t* box = height_box(sparse_.boxes, 0, place_.index);
+#pragma unroll
+    for (int i = 0; i < kHeightBox; i += 32) __stcg(box + i + lane_.index, uint16_t{0});
+    const long long lack = warp_total(demand_);
+    if (lane_.index != 0) return;
+    sparse_.flowless[place_.index] = 1;
+    state().lack = static_cast<int>(lack);
+    state().told[0] = 1;
+  }
+
+  // Pushes what the tile's own sinks can take. Returns whether that was all, and every pixel
+  // reaches one of them.
+  __device__ bool solve() {
+    for (int round = 0; round < SparseSchedule::load_rounds; ++round) {
+      start_heights(tile_, lane_);
+      settle(tile_, residual_arcs(tile_, lane_), lane_);
+      const Look look = look_at(tile_, problem_.size(), place_, lane_);
+      if (!look.active) return look.settled;
+      for (int k = 0; k < SparseSchedule::pushes && any_active(tile_, lane_); ++k) {
+        push_relabel(tile_, lane_);
+      }
+    }
+    return false;
+  }
+
+  __device__ void keep_background() const {
+    const Sums sums = store_tile(tile_, problem_, place_.x, place_.y, lane_);
+    const bool has_flow = __any_sync(~0u, sums.has_flow);
+    if (lane_.index == 0) sparse_.flowless[place_.index] = !has_flow;
+  }
+
+  __device__ void join_lists() const {
+    const bool first = lane_.index == 0;
+    Entry entries[] = {{list_of(sparse_, problem_, kLiveLists), first, &state().live[0], 1},
+                       {list_of(sparse_, problem_, kEverList), first, &state().ever, 1}};
+    add_to_lists(place_.index, entries);
+  }
+
+  const Problem& problem_;
+  const Sparse<kNeighbours>& sparse_;
+  Tile<kNeighbours>& tile_;
+  const Lane lane_ = this_lane();
+  const Place place_;
+  const int x_, y_, rows_;  // of the lane's column in the picture
+  bool all_sinks_ = true;
+  long long demand_ = 0;  // of the sinks, below zero
+};
+
+template <int kNeighbours>
+__global__ void __launch_bounds__(SparseBlock<kNeighbours>::threads,
+                                  SparseBlock<kNeighbours>::blocks)
+    load_kernel(const __grid_constant__ Problem problem,
+                const __grid_constant__ Sparse<kNeighbours> sparse) {
+  extern __shared__ int4 shared_tiles[];
+  __shared__ long long taken[SparseBlock<kNeighbours>::warps];
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  const int index = static_cast<int>(blockIdx.x) * SparseBlock<kNeighbours>::warps + warp;
+  auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[warp];
+  long long took = 0;
+  if (index < sparse.boxes.tiles()) {
+    took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
+  }
+  if (threadIdx.x % 32 == 0) taken[warp] = took;
+  __syncthreads();  // all warps have theirs
+  if (threadIdx.x != 0) return;
+  for (int other = 1; other < SparseBlock<kNeighbours>::warps; ++other) took += taken[other];
+  if (took != 0) atomicAdd(&problem.progress->taken, static_cast<unsigned long long>(took));
+}
+
+template <int kNeighbours>
+__global__ void __launch_bounds__(SparseBlock<kNeighbours>::threads,
+                                  SparseBlock<kNeighbours>::blocks)
+    lists_kernel(const __grid_constant__ Problem problem,
+                 const __grid_constant__ Sparse<kNeighbours> sparse) {
+  using Cut = SparseCut<kNeighbours>;
+  extern __shared__ int4 shared_tiles[];
+  __shared__ typename Cut::Shared shared;
+  auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
+  Cut(problem, sparse, tile, &shared).run();
+}
+
+}  // namespace
+
+template <int kNeighbours>
+void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
+  using Block = SparseBlock<kNeighbours>;
+  const auto tiles = static_cast<size_t>(boxes.tiles());
+  store_.boxes = boxes;
+  store_.boxes.template reserve<kNeighbours>(memory);
+  memory.reserve(store_.tiles, tiles);
+  memory.reserve(store_.state, tiles);
+  memory.reserve(store_.lists, kLists * tiles);
+  for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
+  allow_shared(load_kernel<kNeighbours>, Block::shared_bytes);
+  allow_shared(lists_kernel<kNeighbours>, Block::shared_bytes);
+  together_.allow(lists_kernel<kNeighbours>);
+  blocks_ = std::min<unsigned>(BlocksTogether::most, blocks_for(tiles, Block::warps));
+}
+
+template <int kNeighbours>
+void SparseSolver<kNeighbours>::enqueue(Problem& problem, bool after_sparse, cudaStream_t stream) {
+  using Block = SparseBlock<kNeighbours>;
+  store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
+  store_.flowless = problem.flowless = flowless_[++frames_ % 2];
+  problem.tiles = store_.boxes.tiles();
+  launch(load_kernel<kNeighbours>, blocks_for(store_.boxes.tiles(), Block::warps), Block::threads,
+         Block::shared_bytes, stream, problem, store_);
+  together_.launch(lists_kernel<kNeighbours>, blocks_, Block::threads, Block::shared_bytes, stream,
+                   problem, store_);
+}
+
+template class SparseSolver<4>;
+template class SparseSolver<8>;
+
+}  // namespace regions::maxflow

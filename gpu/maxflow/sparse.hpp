@@ -1,0 +1,265 @@
+// Push-relabel on the tiles that have work alone. A first kernel solves every tile by itself: most
+// need no other. A few blocks then work on lists of the tiles that are left, exact relabels and
+// rounds of pushes by turns, until a relabel finds no excess that could reach the sink. Heights of
+// tiles that are on no list stand, so that a relabel of those that are makes reachability exact
+// everywhere, and the flow is maximum.
+#pragma once
+
+#include "gpu/maxflow/list_barrier.hpp"
+#include "gpu/maxflow/lists.hpp"
+#include "gpu/maxflow/report.hpp"
+#include "gpu/maxflow/sparse_tile.hpp"
+#include "gpu/maxflow/tuning.hpp"
+
+namespace regions::maxflow {
+
+// A warp's work on tiles of lists.
+template <int kNeighbours>
+class SparseCut {
+ public:
+  struct Shared {
+    GridBarrier::Words words;
+    BlockSums sums;
+  };
+
+  __device__ SparseCut(const Problem& problem, const Sparse<kNeighbours>& sparse,
+                       Tile<kNeighbours>& tile, Shared* shared)
+      : problem_(problem),
+        sparse_(sparse),
+        tile_(tile),
+        shared_(shared),
+        stored_(problem, sparse, tile),
+        barrier_(problem.progress, &shared->words),
+        lane_(this_lane()) {}
+
+  __device__ void run() {
+    if (problem_.progress->wide) return give_up();
+    if (problem_.budget_ns > 0) started_ = nanoseconds();
+    for (;; ++turns_.relabel) {
+      const unsigned found = relabel();
+      if (found & kWide) return give_up();
+      const bool active = active_list().size() > 0;
+      if ((found & kSaturated) || !active || stopped_) return finish(found, active);
+      if (!push()) return give_up();
+    }
+  }
+
+ private:
+  // Lists: of the tiles of a pass, three by turns; of a relabel's, likewise; of active ones, two.
+  __device__ TileList pass_list(unsigned pass) const {
+    return list_of(sparse_, problem_, kPassLists + static_cast<int>(pass % 3));
+  }
+  __device__ TileList live_list(unsigned relabel) const {
+    return list_of(sparse_, problem_, kLiveLists + static_cast<int>(relabel % 3));
+  }
+  __device__ TileList active_list() const {
+    return list_of(sparse_, problem_, kActiveLists + static_cast<int>(turns_.relabel % 2));
+  }
+  __device__ TileList ever_list() const { return list_of(sparse_, problem_, kEverList); }
+
+  // The warp's share of a list. Neighbours in it go to different multiprocessors.
+  template <class Visit>
+  __device__ unsigned visit_list(const TileList& list, int count, const Visit& visit) {
+    const int warps = static_cast<int>(gridDim.x * (blockDim.x / 32));
+    const int first = static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
+    unsigned said = 0;
+    for (int k = first; k < count; k += warps) said |= visit(__ldcg(list.tiles + k));
+    return said;
+  }
+  __device__ unsigned meet(unsigned bits) {
+    bits = barrier_.meet(bits);
+    ++turns_.pass;
+    return bits;
+  }
+  __device__ bool is_first_thread() const { return blockIdx.x == 0 && threadIdx.x == 0; }
+  // That of the pass after the next one, which no block reads or fills now.
+  __device__ void clear_pass_after_next() {
+    if (is_first_thread()) *pass_list(turns_.pass + 2).count = 0;
+  }
+
+  // What puts the lane's tile on a list: of the next pass, of the next relabel, of tiles with
+  // active excess, of those that were ever on one.
+  __device__ Entry next_entry(int tile, bool wanted) const {
+    const unsigned next = turns_.pass + 1;
+    return {pass_list(next), wanted, &sparse_.state[tile].in_list[next % 2], next + 1};
+  }
+  __device__ Entry live_entry(int tile, bool wanted) const {
+    const unsigned next = turns_.relabel + 1;
+    return {live_list(next), wanted, &sparse_.state[tile].live[next % 2], next + 1};
+  }
+  __device__ Entry active_entry(int tile, bool wanted) const {
+    return {active_list(), wanted, &sparse_.state[tile].active, turns_.relabel + 1};
+  }
+  __device__ Entry ever_entry(int tile, bool wanted) const {
+    return {ever_list(), wanted, &sparse_.state[tile].ever, 1};
+  }
+
+  // The solver with wider numbers begins anew.
+  __device__ void give_up() const {
+    if (is_first_thread()) problem_.progress->taken = 0;
+  }
+
+  // Exact heights of the live tiles. Returns what was said.
+  __device__ unsigned relabel() {
+    clear_pass_after_next();
+    if (is_first_thread()) {
+      *live_list(turns_.relabel + 2).count = 0;
+      *list_of(sparse_, problem_, kActiveLists + static_cast<int>((turns_.relabel + 1) % 2)).count =
+          0;
+    }
+    const TileList live = live_list(turns_.relabel);
+    unsigned said = visit_list(live, live.size(), [&](int tile) { return start(tile); });
+    said = meet(said);
+    ++turns_.flow;
+    for (spreads_ = 0;; ++spreads_) {
+      const TileList list = pass_list(turns_.pass);
+      const int count = list.size();
+      if (count == 0) return said;
+      clear_pass_after_next();
+      const unsigned more = visit_list(list, count, [&](int tile) { return spread(tile); });
+      said |= meet(more);
+    }
+  }
+
+  // A live tile's heights from its own sinks, and from neighbours whose heights stand.
+  __device__ unsigned start(int index) {
+    const Place place(sparse_.boxes, index);
+    const auto beside = stored_.ask(place, turns_);
+    const bool changed = stored_.bring(place, beside, turns_);
+    start_heights(tile_, lane_);
+    const Arcs<kNeighbours> arcs = residual_arcs(tile_, lane_);
+    settle(tile_, arcs, lane_);
+    Look look = look_at(tile_, problem_.size(), place, lane_);
+    const bool settled = look.settled;
+    if (!settled) {
+      if (take_heights(tile_, beside.heights(~beside.live))) {
+        settle(tile_, arcs, lane_);
+        look = look_at(tile_, problem_.size(), place, lane_);
+      }
+      if (lane_.index == 0) sparse_.state[index].unsettled = turns_.relabel + 1;
+    }
+    stored_.tell(place, turns_);
+    if (changed) {
+      stored_.put_whole(index);
+    } else {
+      stored_.put_heights(index);
+    }
+    const bool first = lane_.index == 0;
+    Entry entries[] = {next_entry(index, first && !settled),
+                       active_entry(index, first && look.active),
+                       live_entry(index, first && (look.active || (!settled && look.reaches)))};
+    add_to_lists(index, entries);
+    return said_of(look);
+  }
+
+  // Heights that fell beside the tile go on through it.
+  __device__ unsigned spread(int index) {
+    const Place place(sparse_.boxes, index);
+    copy_tile(sparse_.tiles[index], tile_, lane_);
+    const auto beside = stored_.ask(place, turns_);
+    wait_for_copy();
+    if (!take_heights(tile_, beside.heights(~0u))) return 0;
+    const EdgeHeights before(tile_, lane_);
+    settle(tile_, residual_arcs(tile_, lane_), lane_);
+    const Look look = look_at(tile_, problem_.size(), place, lane_);
+    const unsigned fell = EdgeHeights(tile_, lane_).template differ<kNeighbours>(before);
+    if (fell) stored_.tell(place, turns_);
+    stored_.put_heights(index);
+    // Neighbours by lane, and the tile itself in the last one.
+    const bool is_own = lane_.index == 31;
+    const int other = is_own ? index : target(place, fell);
+    Entry entries[] = {next_entry(other, !is_own && (fell & beside.unsettled) >> lane_.index & 1),
+                       active_entry(other, is_own && look.active),
+                       live_entry(other, is_own && look.reaches)};
+    add_to_lists(other, entries);
+    return said_of(look);
+  }
+
+  __device__ unsigned said_of(const Look& look) const {
+    return (look.saturated ? kSaturated : 0) | (stored_.is_wide() ? kWide : 0);
+  }
+
+  // Rounds of pushes, until nothing moves or it is time for exact heights. False if 16 bits are too
+  // few.
+  __device__ bool push() {
+    const int rounds = SparseSchedule::rounds + 2 * max(0, spreads_ - Schedule::long_relabel);
+    for (int round = 0; round < rounds && !stopped_; ++round) {
+      const TileList list = round == 0 ? active_list() : pass_list(turns_.pass);
+      const int count = list.size();
+      if (count == 0) break;
+      clear_pass_after_next();
+      const unsigned said = visit_list(list, count, [&](int tile) { return push_in(tile); });
+      const unsigned answer = meet(said | (blockIdx.x == 0 && time_is_up() ? kHalt : 0));
+      if (answer & kWide) return false;
+      ++turns_.flow;
+      ++iterations_;
+      stopped_ = (answer & kHalt) || iterations_ == problem_.max_iterations;
+    }
+    return true;
+  }
+
+  __device__ unsigned push_in(int index) {
+    const Place place(sparse_.boxes, index);
+    const auto beside = stored_.ask(place, turns_);
+    stored_.bring(place, beside, turns_);
+    take_heights(tile_, beside.heights(~0u));
+    bool stays = true;
+    for (int k = 0; k < SparseSchedule::pushes && stays; ++k) {
+      push_relabel(tile_, lane_);
+      stays = any_active(tile_, lane_);
+    }
+    const unsigned sent = stored_.send(place, turns_);
+    stored_.tell(place, turns_);
+    stored_.put_whole(index);
+    const bool is_target = lane_.index < kNeighbours && (sent >> lane_.index & 1);
+    const int other = is_target ? target(place, sent) : index;
+    Entry entries[] = {next_entry(other, is_target || (lane_.index == kNeighbours && stays)),
+                       live_entry(other, is_target), ever_entry(other, is_target)};
+    add_to_lists(other, entries);
+    return stored_.is_wide() ? kWide : 0;
+  }
+
+  // The neighbour of the lane's direction, if that is among `directions`; else any tile.
+  __device__ int target(const Place& place, unsigned directions) const {
+    if (lane_.index >= kNeighbours || !(directions >> lane_.index & 1)) return 0;
+    return max(place.beside(sparse_.boxes, step_x(lane_.index), step_y(lane_.index)), 0);
+  }
+
+  // Writes mask, kept flows and report; or, if heights were too short, leaves the flows for the
+  // solver with wider ones.
+  __device__ void finish(unsigned found, bool active) {
+    shared_->sums.clear();
+    const TileList ever = ever_list();
+    visit_list(ever, ever.size(), [&](int index) -> unsigned {
+      const Place place(sparse_.boxes, index);
+      copy_tile(sparse_.tiles[index], tile_, lane_);
+      wait_for_copy();
+      const Sums sums = store_tile(tile_, problem_, place.x, place.y, lane_);
+      const bool has_flow = __any_sync(~0u, sums.has_flow);
+      if (lane_.index == 0) sparse_.flowless[index] = !has_flow;
+      // The first kernel counted what the tile's sinks had taken by then.
+      shared_->sums.add(sums.lack - (lane_.index == 0 ? sparse_.state[index].lack : 0), sums.gap);
+      return 0;
+    });
+    report_cut(*problem_.progress, shared_->sums, barrier_, iterations_, found, active, started_);
+  }
+
+  __device__ bool time_is_up() const {
+    return problem_.budget_ns > 0 && nanoseconds() - started_ > problem_.budget_ns;
+  }
+
+  const Problem& problem_;
+  const Sparse<kNeighbours>& sparse_;
+  Tile<kNeighbours>& tile_;
+  Shared* const shared_;
+  SparseTile<kNeighbours> stored_;
+  ListBarrier barrier_;
+  const Lane lane_;
+  Turns turns_;
+  int spreads_ = 0;  // passes of the last relabel
+  int iterations_ = 0;
+  bool stopped_ = false;
+  long long started_ = 0;
+};
+
+}  // namespace regions::maxflow
