@@ -2,10 +2,12 @@
 // 4 and 8 neighbours and each solver there is, from nothing and (", warm") from the solution of a
 // frame that differs by noise: flow, pixels on the source's side, iterations, and milliseconds from
 // the weights in the backend's memory to the mask there, with `expected` telling whether flow and
-// pixels are the file's.
+// pixels are the file's. With --streams, also how many a second several solvers cut side by side.
 #include "core/maxflow/maxflow.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -107,51 +109,124 @@ struct CutSolver {
 
 enum class Start { cold, warm };
 
+// A solver with its queue, and the frame that it cuts.
+class Cut {
+ public:
+  Cut(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
+      const std::shared_ptr<Backend>& backend)
+      : instance_(instance),
+        neighbours_(neighbours),
+        queue_(backend->make_queue()),
+        cut_(solver.make_cut(backend)),
+        weights_(instance, *backend, *queue_),
+        mask_(backend->allocate(instance.size.area())),
+        copy_(backend->allocate_pinned(instance.size.area())),
+        report_(backend->allocate_pinned(sizeof(CutReport))) {
+    cut_->configure(instance.size, neighbours, 1);
+    new (report_.data()) CutReport;
+  }
+
+  void enqueue(const Weights& weights, bool warm) {
+    const auto& v = weights.views;
+    CutLimits limits;
+    limits.warm = warm;
+    cut_->enqueue(
+        {v[0], v[1], v[2], v[3], v[4], neighbours_},
+        {mask_.as<uint8_t>(), instance_.size.width, instance_.size.height, instance_.size.width},
+        limits, report_.as<CutReport>(), 0, *queue_);
+    queue_->record();
+  }
+  void enqueue(bool warm) { enqueue(weights_, warm); }
+  void wait() { queue_->wait(); }
+  void solve(const Weights& weights, bool warm) {
+    enqueue(weights, warm);
+    wait();
+  }
+  void solve(bool warm) { solve(weights_, warm); }
+
+  Queue& queue() { return *queue_; }
+  const CutReport& report() const { return *report_.as<CutReport>(); }
+  int64_t source_pixels() {
+    queue_->copy_bytes(mask_.data(), copy_.data(), copy_.bytes());
+    queue_->record();
+    queue_->wait();
+    const auto* pixels = copy_.as<uint8_t>();
+    return std::count_if(pixels, pixels + copy_.bytes(), [](uint8_t pixel) { return pixel != 0; });
+  }
+  // Whether flow and pixels are the file's.
+  bool is_expected(int64_t pixels) const {
+    const int which = neighbours_ == Neighbours::eight;
+    return report().exact && report().flow == instance_.flow[which] &&
+           pixels == instance_.pixels[which];
+  }
+
+ private:
+  const Instance& instance_;
+  Neighbours neighbours_;
+  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<GridCut> cut_;
+  Weights weights_;
+  Block mask_, copy_, report_;
+};
+
+Row row_of(const char* kind, const Instance& instance, Neighbours neighbours,
+           const std::string& solver) {
+  Row row(kind, true);
+  row.add("file", instance.file.substr(instance.file.rfind('/') + 1));
+  row.add("neighbours", static_cast<int>(neighbours)).add("solver", solver);
+  return row;
+}
+
 void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& solver, Start start,
               const Effort& effort) {
   const auto backend = solver.make_backend();
   const Backend::Entry entry(*backend);
-  const auto queue = backend->make_queue();
-  const auto cut = solver.make_cut(backend);
-  cut->configure(instance.size, neighbours, 1);
-  const Weights now(instance, *backend, *queue);
-  const Weights before(frame_before(instance), *backend, *queue);
-  const size_t area = instance.size.area();
-  const Block mask = backend->allocate(area);
-  const Block copy = backend->allocate_pinned(area);
-  const Block report_block = backend->allocate_pinned(sizeof(CutReport));
-  auto* report = new (report_block.data()) CutReport;
-  const Image<uint8_t> foreground{mask.as<uint8_t>(), instance.size.width, instance.size.height,
-                                  instance.size.width};
-  const auto solve = [&](const Weights& weights, bool warm) {
-    const auto& v = weights.views;
-    CutLimits limits;
-    limits.warm = warm;
-    cut->enqueue({v[0], v[1], v[2], v[3], v[4], neighbours}, foreground, limits, report, 0, *queue);
-    queue->record();
-    queue->wait();
-  };
+  Cut cut(instance, neighbours, solver, backend);
+  const Weights before(frame_before(instance), *backend, cut.queue());
   const bool warm = start == Start::warm;
   const Timing time = time_calls(
-      1, [&](int) { solve(now, warm); }, effort,
+      1, [&](int) { cut.solve(warm); }, effort,
       [&] {
-        if (warm) solve(before, false);
+        if (warm) cut.solve(before, false);
       });
-  queue->copy_bytes(mask.data(), copy.data(), area);
-  queue->record();
-  queue->wait();
-  int64_t pixels = 0;
-  for (size_t i = 0; i < area; ++i) pixels += copy.as<uint8_t>()[i] != 0;
-  const int which = neighbours == Neighbours::eight;
-  const bool expected =
-      report->exact && report->flow == instance.flow[which] && pixels == instance.pixels[which];
-  Row row("cut", true);
-  row.add("file", instance.file.substr(instance.file.rfind('/') + 1));
-  row.add("neighbours", static_cast<int>(neighbours));
-  row.add("solver", solver.name + (warm ? ", warm" : "")).add("flow", report->flow);
-  row.add("source_pixels", pixels).add("iterations", report->iterations);
+  const int64_t pixels = cut.source_pixels();
+  Row row = row_of("cut", instance, neighbours, solver.name + (warm ? ", warm" : ""));
+  row.add("flow", cut.report().flow).add("source_pixels", pixels);
+  row.add("iterations", cut.report().iterations);
   row.add("ms", time.median / 1e3, 3).add("fastest_ms", time.fastest / 1e3, 3);
-  row.add("runs", time.runs).add("exact", report->exact).add("expected", expected).print();
+  row.add("runs", time.runs).add("exact", cut.report().exact);
+  row.add("expected", cut.is_expected(pixels)).print();
+}
+
+// So many streams of frames, each with a solver of its own: cuts a second of all of them.
+void time_streams(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
+                  int streams, double seconds) {
+  constexpr int kAhead = 4;  // frames of each on their way
+  const auto backend = solver.make_backend();
+  const Backend::Entry entry(*backend);
+  std::vector<std::unique_ptr<Cut>> cuts;
+  for (int i = 0; i < streams; ++i) {
+    cuts.push_back(std::make_unique<Cut>(instance, neighbours, solver, backend));
+    cuts.back()->solve(false);
+  }
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  std::chrono::duration<double> taken{};
+  int64_t count = 0;
+  while (taken.count() < seconds) {
+    for (int i = 0; i < kAhead; ++i) {
+      for (const auto& cut : cuts) cut->enqueue(false);
+    }
+    for (const auto& cut : cuts) cut->wait();
+    count += kAhead * streams;
+    taken = Clock::now() - begin;
+  }
+  const bool expected = std::all_of(cuts.begin(), cuts.end(), [](const auto& cut) {
+    return cut->is_expected(cut->source_pixels());
+  });
+  Row row = row_of("cuts", instance, neighbours, solver.name);
+  row.add("streams", streams).add("per_second", static_cast<double>(count) / taken.count(), 0);
+  row.add("expected", expected).print();
 }
 
 std::vector<CutSolver> solvers(const std::string& wanted) {
@@ -178,10 +253,12 @@ std::vector<CutSolver> solvers(const std::string& wanted) {
 
 int run(int count, char** words) {
   std::string wanted;
+  int streams = 0;
   Effort effort{.least_runs = 20, .seconds = 3, .warm_up = 1};
   const std::vector<std::string> files =
       parse(count, words, "[OPTION…] FILE.gcg[.xz]…\nTimes minimum cuts.",
             {{"--solver", "TEXT", "those whose name holds it", into(wanted)},
+             {"--streams", "N", "and cuts a second of so many streams (default: 0)", into(streams)},
              {"--runs", "N", "timings behind a median (default: 20)", into(effort.least_runs)},
              {"--seconds", "S", "most seconds on one (default: 3)", into(effort.seconds)}});
   expects(!files.empty(), "a FILE is wanted (see --help)");
@@ -193,6 +270,9 @@ int run(int count, char** words) {
         // The plain solver is there for comparison alone.
         if (solver.name.find("plain") != std::string::npos) continue;
         time_one(instance, neighbours, solver, Start::warm, effort);
+        if (streams > 0) {
+          time_streams(instance, neighbours, solver, streams, std::min(effort.seconds, 1.0));
+        }
       }
     }
   }

@@ -13,8 +13,10 @@ class Cuts:
 
     def __init__(self, figures):
         self.record = figures.record
-        self.rows = [{**row, "name": os.path.basename(row["file"]).split(".")[0]}
-                     for row in figures.rows if row.get("solver")]
+        rows = [{**row, "name": os.path.basename(row["file"]).split(".")[0]}
+                for row in figures.rows if row.get("solver")]
+        self.rows = [row for row in rows if "ms" in row]
+        self.streams = [row for row in rows if "streams" in row]
 
     def of(self, instance, solver, neighbours=4):
         """The last row of that instance by that solver, whatever its version."""
@@ -23,7 +25,7 @@ class Cuts:
                      (row["solver"] + " ").startswith(solver + " ")), None)
 
     def exactness(self, where):
-        exact = [row["expected"] for row in self.rows if "expected" in row]
+        exact = [row["expected"] for row in self.rows + self.streams if "expected" in row]
         return [asked_of_all(f"minimum cuts equal to the known optimum, {where}", sum(exact),
                              len(exact))] if exact else []
 
@@ -65,7 +67,18 @@ class Cuts:
                 "nothing built before; peers build their graphs within. *warm* starts from "
                 "the solution of a frame whose terminal weights differ by noise in a "
                 "quarter of the pixels. All equal the known optimum and its largest source "
-                "side, or say **wrong**.\n", pivot(["instance", "neighbours"], cells, solvers)]
+                "side, or say **wrong**.\n", pivot(["instance", "neighbours"], cells, solvers),
+                *self.streams_part()]
+
+    def streams_part(self):
+        if not self.streams:
+            return []
+        cells = [((row["name"], row["neighbours"]), row["solver"],
+                  f"{row['per_second']:,.0f}" + ("" if row["expected"] else " **wrong**"))
+                 for row in sorted(self.streams, key=lambda row: (row["name"], row["neighbours"]))]
+        solvers = dict.fromkeys(row["solver"] for row in self.streams)
+        return [f"\nCuts a second of {self.streams[0]['streams']} streams, each with a solver of its "
+                "own:\n", pivot(["instance", "neighbours"], cells, solvers)]
 
 
 def all_cuts(found):
