@@ -43,10 +43,10 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     return field.name;
   }
 
-  void take_place(const WorkArea& place) override { place_ = place; }
+  void take_work_area(const WorkArea& area) override { work_area_ = area; }
   // Seeds count the picture's pixels.
   void prepare_frame(CcLabelParams& params) const override {
-    if (!place_.is_whole()) params.seeds = seeds_in(place_, params.seeds);
+    if (!work_area_.is_whole()) params.seeds = seeds_in(work_area_, params.seeds);
   }
 
   void expects_runnable(const CcLabelParams& params, const Setup* now) const override {
@@ -87,17 +87,17 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
 
  private:
   // Of the working picture. A seed outside of it stays outside, so that it keeps nothing.
-  static std::vector<double> seeds_in(const WorkArea& place, std::vector<double> seeds) {
+  static std::vector<double> seeds_in(const WorkArea& area, std::vector<double> seeds) {
     for (size_t i = 0; i + 1 < seeds.size(); i += 2) {
       auto x = static_cast<int>(seeds[i]), y = static_cast<int>(seeds[i + 1]);
-      const bool inside = reduce(place, x, y);
-      seeds[i] = inside ? x : place.work.width;
-      seeds[i + 1] = inside ? y : place.work.height;
+      const bool inside = reduce(area, x, y);
+      seeds[i] = inside ? x : area.work.width;
+      seeds[i + 1] = inside ? y : area.work.height;
     }
     return seeds;
   }
 
-  WorkArea place_;
+  WorkArea work_area_;
   uint32_t limit_ = UINT32_MAX;  // of the output's labels, since the last judge()
 };
 

@@ -27,7 +27,7 @@ struct Fact {
 // What an algorithm can say of regions beside their records, see RegionTable.
 struct Details {
   bool lab = false;         // mean colours in CIELAB
-  bool covariance = false;  // of places
+  bool covariance = false;  // of pixel positions
   bool borders = false;     // which regions touch
   uint32_t runs = 0;        // most runs of regions' pixels; 0: none are wanted
 };
@@ -85,11 +85,11 @@ class Engine {
   // Makes the algorithm anew, without a backend none. Returns the one before: it goes with an Entry
   // of its own backend alive.
   virtual std::shared_ptr<void> make(const std::shared_ptr<Backend>& backend) = 0;
-  virtual void take_place(const WorkArea&) {}  // before configure(), whose size is the work's
+  virtual void take_work_area(const WorkArea&) {}  // before configure(), whose size is its `work`
   virtual void configure(const Setup& setup) = 0;
-  // Another place of the same sizes. No frame is under way.
-  virtual void move(const WorkArea& place) {
-    take_place(place);
+  // Another area of the same sizes. No frame is under way.
+  virtual void move(const WorkArea& area) {
+    take_work_area(area);
     begin_scene();
   }
   virtual void enqueue(const Job& job, Queue& queue) = 0;

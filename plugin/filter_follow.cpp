@@ -14,13 +14,13 @@ bool FilterStream::follow(GstBuffer* input) {
   FilterSettings wanted = settings();
   const bool chooses = setup_.in.cuda && wanted.cuda_device_id < 0;
   const CudaContextRef elsewhere = chooses ? cuda_.elsewhere(input) : nullptr;
-  WorkArea place = setup_.place;
+  WorkArea area = setup_.work_area;
   if (static_cast<WorkAreaParams>(wanted) != area_) {
     try {
-      place = work_area_of(wanted, setup_.in.layout, setup_.in.size);
-      setup_.expect_place(place);
+      area = work_area_of(wanted, setup_.in.layout, setup_.in.size);
+      setup_.expect_work_area(area);
     } catch (const std::exception& error) {
-      place = setup_.place;
+      area = setup_.work_area;
       static_cast<WorkAreaParams&>(wanted) = area_;
       keep_area(error);
     }
@@ -30,12 +30,12 @@ bool FilterStream::follow(GstBuffer* input) {
   if (flow != GST_FLOW_OK) return true;  // submit() will say so
   try {
     const SlotSetup before = setup_;
-    if (!elsewhere && place.area == before.place.area && place.work == before.place.work) {
+    if (!elsewhere && area.area == before.work_area.area && area.work == before.work_area.work) {
       GST_DEBUG_OBJECT(element_, "a new scene begins: the rectangle moved");
       const Backend::Entry entry(*before.backend);
-      engine_->move(place);
-      ring()->move(place);
-      setup_.place = place;
+      engine_->move(area);
+      ring()->move(area);
+      setup_.work_area = area;
       area_ = wanted;
     } else {
       GST_DEBUG_OBJECT(

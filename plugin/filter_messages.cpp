@@ -1,4 +1,6 @@
 // What an element's stream tells the application: regions, latency, counts, errors.
+#include <utility>
+
 #include "plugin/debug.hpp"
 #include "plugin/filter_stream.hpp"
 
@@ -34,6 +36,26 @@ GstStructure* FilterStream::stats() const {
 void FilterStream::post_latency() {
   GST_DEBUG_OBJECT(element_, "latency is now %" GST_TIME_FORMAT, GST_TIME_ARGS(latency_.stated()));
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
+}
+
+// As GstVideoFilter does. A gap may be empty.
+void FilterStream::warn_of_empty(GstBuffer* frame) {
+  const size_t bytes = gst_buffer_get_size(frame);
+  GST_DEBUG_OBJECT(element_,
+                   "frame at %" GST_TIME_FORMAT
+                   " of %zu bytes holds no picture: passes, blank where replaced",
+                   GST_TIME_ARGS(GST_BUFFER_PTS(frame)), bytes);
+  if (bytes == 0 && GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_GAP)) return;
+  const std::string what =
+      "a frame of " + std::to_string(bytes) + " bytes holds no " +
+      std::to_string(setup_.in.size.width) + "x" + std::to_string(setup_.in.size.height) + " " +
+      std::string(name_of(setup_.in.layout.format)) + " picture, as its caps promise";
+  if (std::exchange(warned_of_empty_, true)) {
+    GST_WARNING_OBJECT(element_, "%s", what.c_str());
+    return;
+  }
+  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", what.c_str()),
+                      ("such frames pass without being worked on; said once a stream"));
 }
 
 GstClockTime FilterStream::frame_duration() const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/block_memory.hpp"
 #include "plugin/debug.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/negotiation.hpp"
@@ -74,7 +75,8 @@ bool FilterStream::has_other_settings() const {
   });
 }
 
-void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
+// For pictures of these caps, by the engine and settings of now.
+SlotSetup FilterStream::slot_setup(const PictureCaps& in, const PictureCaps& out) {
   SlotSetup setup;
   setup.backend = backend();
   setup.engine = engine_.get();
@@ -84,48 +86,41 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   setup.slices = engine_->slices();
   setup.layers = engine_->layers_in_use();
   setup.cuda = &cuda_;
-  setup.priority = settings().priority;
-  const int slots = slots_wanted();
+  setup.priority = started_with_.priority;
+  setup.work_area = work_area_of(area_, in.layout, in.size);
+  setup.expect_work_area(setup.work_area);
+  setup.structures = std::make_shared<StructurePool>();
+  setup.releases_labels = started_with_.attach_labels == AttachLabels::never;
+  return setup;
+}
+
+// Where label maps or masks are attached, makes the pool they come from.
+void FilterStream::make_map_pool(SlotSetup& setup, int slots) {
+  const AttachLabels attach = started_with_.attach_labels;
+  const bool attaches = attach == AttachLabels::always || (attach == AttachLabels::when_untouched &&
+                                                           setup.picture == Output::untouched);
+  if (!attaches || !setup.describes()) return;
+  const int maps = slots * setup.slices;
+  GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", maps, setup.map_bytes());
+  map_pool_ =
+      activate(make_device_pool(setup.backend, setup.map_bytes(), static_cast<unsigned>(maps)),
+               "label maps");
+  setup.map_pool = map_pool_.get();
+}
+
+void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   started_with_ = settings();
   area_ = started_with_;
-  setup.place = work_area_of(area_, setup.in.layout, setup.in.size);
-  setup.expect_place(setup.place);
-
-  Setup algorithm;
-  algorithm.in = setup.in.layout;
-  algorithm.size = setup.place.work;
-  algorithm.color = setup.in.color;
-  algorithm.has_output = setup.picture != Output::untouched;
-  algorithm.out = setup.out.layout;
-  algorithm.has_mask = engine_->reads_mask();
-  algorithm.mask = layout_of(PixelFormat::labels32);
-  algorithm.slots = slots;
-  algorithm.has_borders = engine_->details().borders;
-  algorithm.max_runs = engine_->details().runs;
-  algorithm.priority = setup.priority;
+  const int slots = slots_wanted();
+  SlotSetup setup = slot_setup(in, out);
   {
     const Backend::Entry entry(*setup.backend);
-    engine_->take_place(setup.place);
-    engine_->configure(algorithm);
+    engine_->take_work_area(setup.work_area);
+    engine_->configure(setup_of(setup, engine_->details(), engine_->reads_mask(), slots));
   }
-
-  const AttachLabels attach = settings().attach_labels;
-  setup.releases_labels = attach == AttachLabels::never;
-  if (setup.describes() &&
-      (attach == AttachLabels::always ||
-       (attach == AttachLabels::when_untouched && setup.picture == Output::untouched))) {
-    const size_t map_bytes = setup.in.size.area() *
-                             static_cast<size_t>(layout_of(setup.map_format()).sample_bytes) *
-                             static_cast<size_t>(setup.layers);
-    GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", slots * setup.slices,
-                     map_bytes);
-    map_pool_ = activate(
-        make_device_pool(setup.backend, map_bytes, static_cast<unsigned>(slots * setup.slices)),
-        "label maps");
-    setup.map_pool = map_pool_.get();
-  }
+  make_map_pool(setup, slots);
   GST_DEBUG_OBJECT(element_, "starts with %d frames in flight, %d at once, pictures of %dx%d",
-                   slots, setup.slices, setup.place.work.width, setup.place.work.height);
+                   slots, setup.slices, setup.work_area.work.width, setup.work_area.work.height);
   setup_ = setup;
   gst_base_transform_set_passthrough(element_, setup_.picture == Output::untouched);
   gst_base_transform_set_in_place(element_, !setup_.replaces());

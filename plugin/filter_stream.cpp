@@ -1,4 +1,4 @@
-// An element's device, slots and pools.
+// An element's settings and device, and its frames' way through the ring.
 #include "plugin/filter_stream.hpp"
 
 #include <algorithm>
@@ -119,26 +119,6 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
   return GST_FLOW_NOT_NEGOTIATED;
 }
 
-// As GstVideoFilter does. A gap may be empty.
-void FilterStream::warn_of_empty(GstBuffer* frame) {
-  const size_t bytes = gst_buffer_get_size(frame);
-  GST_DEBUG_OBJECT(element_,
-                   "frame at %" GST_TIME_FORMAT
-                   " of %zu bytes holds no picture: passes, blank where replaced",
-                   GST_TIME_ARGS(GST_BUFFER_PTS(frame)), bytes);
-  if (bytes == 0 && GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_GAP)) return;
-  const std::string what =
-      "a frame of " + std::to_string(bytes) + " bytes holds no " +
-      std::to_string(setup_.in.size.width) + "x" + std::to_string(setup_.in.size.height) + " " +
-      std::string(name_of(setup_.in.layout.format)) + " picture, as its caps promise";
-  if (std::exchange(warned_of_empty_, true)) {
-    GST_WARNING_OBJECT(element_, "%s", what.c_str());
-    return;
-  }
-  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", what.c_str()),
-                      ("such frames pass without being worked on; said once a stream"));
-}
-
 GstFlowReturn FilterStream::drain() {
   left_out_ = 0;  // the next frame begins another volume
   const auto frames = ring();
@@ -256,45 +236,6 @@ void FilterStream::end() {
     }
   }
   map_pool_.reset();
-}
-
-unsigned FilterStream::most_held() const {
-  const auto frames = ring();
-  return frames ? static_cast<unsigned>(frames->most_held()) : 0;
-}
-
-// The frames of a volume wait for later ones: a pool that could run out meanwhile gets its buffers
-// back.
-GstBuffer* FilterStream::out_of_short_pool(GstBuffer* input, FrameRing& frames) const {
-  if (setup_.slices == 1) return input;
-  // One for upstream to fill, and at least one that a sink shows.
-  const size_t elsewhere = 1 + std::max(1U, downstream_needs_.load());
-  if (!comes_of_short_pool(input, frames.held() + elsewhere)) return input;
-  GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " is copied: its pool is short",
-                   GST_TIME_ARGS(GST_BUFFER_PTS(input)));
-  GstBuffer* copy = gst_buffer_copy_deep(input);
-  gst_buffer_unref(input);
-  if (!copy) throw MemoryError("there is no memory for a copy of a frame whose pool is short");
-  return copy;
-}
-
-GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) {
-  const auto device = backend();
-  if (!device || device->kind() != BackendKind::cuda) return nullptr;
-  return parse(caps).cuda ? cuda_.make_pool(caps, bytes, min_buffers, setup_.replaces())
-                          : make_pinned_pool(device, caps, bytes, min_buffers);
-}
-
-GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
-  const auto device = backend();
-  if (!device || device->memory() != Memory::device || !setup_.replaces()) return nullptr;
-  *bytes = setup_.out.bytes;
-  try {
-    return make_pinned_pool(device, caps, *bytes, 2);
-  } catch (const std::exception& error) {  // others are slower, not wrong
-    GST_WARNING_OBJECT(element_, "%s", error.what());
-    return nullptr;
-  }
 }
 
 GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished) {

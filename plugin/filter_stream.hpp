@@ -82,6 +82,8 @@ class FilterStream {
   std::shared_ptr<Backend> backend() const;
   void run_on(std::shared_ptr<Backend> fresh);
   void move_to(const CudaContextRef& context);
+  SlotSetup slot_setup(const PictureCaps& in, const PictureCaps& out);
+  void make_map_pool(SlotSetup& setup, int slots);
   void start(const PictureCaps& in, const PictureCaps& out);
   bool has_other_settings() const;
   bool follow(GstBuffer* input);  // false: an error was posted

@@ -30,13 +30,13 @@ bool starts_task(GstPad* pad, GstTaskFunction run, gpointer ring) {
 FrameRing::FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Callbacks callbacks)
     : pad_(source_pad), setup_(setup), callbacks_(std::move(callbacks)) {
   {
-    const Backend::Entry entry(*setup_.backend);
-    places_.resize(static_cast<size_t>(slots));
+    const Backend::Entry use(*setup_.backend);
+    entries_.resize(static_cast<size_t>(slots));
     leaving_.reserve(static_cast<size_t>(setup_.slices));
     for (int i = 0; i < slots; ++i) {
-      Place& place = places_[static_cast<size_t>(i)];
-      place.slot = std::make_unique<FrameSlot>(setup_, i);
-      place.finished.reserve(static_cast<size_t>(setup_.slices));
+      RingEntry& entry = entries_[static_cast<size_t>(i)];
+      entry.slot = std::make_unique<FrameSlot>(setup_, i);
+      entry.finished.reserve(static_cast<size_t>(setup_.slices));
     }
   }
   finisher_ = start_thread([this] { finish_all(); });
@@ -51,7 +51,7 @@ FrameRing::~FrameRing() {
   begun_.notify_one();
   finisher_.join();
   const Backend::Entry entry(*setup_.backend);
-  places_.clear();
+  entries_.clear();
 }
 
 GstFlowReturn FrameRing::submit(GstBuffer* input, GstBuffer* output) {
@@ -72,13 +72,13 @@ GstFlowReturn FrameRing::take_in(GstBuffer* input, GstBuffer* output, Way way,
                                  std::unique_lock<std::mutex>& lock) {
   const gint64 asked = g_get_monotonic_time();
   left_.wait(lock,
-             [&] { return in_flight_ < places_.size() || interrupted_ || flow_ != GST_FLOW_OK; });
+             [&] { return in_flight_ < entries_.size() || interrupted_ || flow_ != GST_FLOW_OK; });
   if (interrupted_ || flow_ != GST_FLOW_OK) {
     gst_buffer_unref(input);
     if (output) gst_buffer_unref(output);
     return interrupted_ ? GST_FLOW_FLUSHING : flow_;
   }
-  Place& next = place(in_flight_);
+  RingEntry& next = at(in_flight_);
   if (!filling_) next.waited = std::max<gint64>(next.done - asked, 0);
   FrameSlot& free = *next.slot;
   lock.unlock();
@@ -134,7 +134,7 @@ void FrameRing::finish_all() {
   for (;;) {
     begun_.wait(lock, [&] { return ending_ || (finished_ < in_flight_ && !interrupted_); });
     if (ending_) return;
-    Place& next = place(finished_);
+    RingEntry& next = at(finished_);
     const bool dropping = flow_ != GST_FLOW_OK;
     finishing_ = true;
     lock.unlock();
@@ -150,20 +150,20 @@ void FrameRing::finish_all() {
   }
 }
 
-void FrameRing::finish(Place& place, bool dropping) {
-  const Backend::Entry entry(*setup_.backend);
-  place.frames = place.slot->frames();
+void FrameRing::finish(RingEntry& entry, bool dropping) {
+  const Backend::Entry use(*setup_.backend);
+  entry.frames = entry.slot->frames();
   try {
-    if (dropping) return place.slot->discard();
-    place.slot->finish();
-    for (Finished next; (next = place.slot->take()).buffer;) place.finished.push_back(next);
-    place.done = g_get_monotonic_time();
-    const FrameSlot& slot = *place.slot;
+    if (dropping) return entry.slot->discard();
+    entry.slot->finish();
+    for (Finished next; (next = entry.slot->take()).buffer;) entry.finished.push_back(next);
+    entry.done = g_get_monotonic_time();
+    const FrameSlot& slot = *entry.slot;
     const Latency::Stay stay = {slot.filled() - slot.started(),
-                                place.done - slot.filled() + place.waited};
-    for (Finished& frame : place.finished) frame.stay = stay;
+                                entry.done - slot.filled() + entry.waited};
+    for (Finished& frame : entry.finished) frame.stay = stay;
   } catch (...) {
-    place.error = std::current_exception();
+    entry.error = std::current_exception();
   }
 }
 
@@ -177,7 +177,7 @@ void FrameRing::push_oldest() {
     gst_pad_pause_task(pad_);
     return;
   }
-  Place& oldest = place(0);
+  RingEntry& oldest = at(0);
   std::swap(leaving_, oldest.finished);
   const std::exception_ptr failure = std::exchange(oldest.error, nullptr);
   const GstFlowReturn before = flow_;
@@ -205,7 +205,7 @@ void FrameRing::push_oldest() {
   }
 
   lock.lock();
-  oldest_ = (oldest_ + 1) % places_.size();
+  oldest_ = (oldest_ + 1) % entries_.size();
   --in_flight_;
   --finished_;
   if (flow_ == GST_FLOW_OK) flow_ = flow;
@@ -216,7 +216,7 @@ void FrameRing::push_oldest() {
 // A volume that lacks frames, if there is one. The lock is held again if it succeeds.
 GstFlowReturn FrameRing::begin_filled(std::unique_lock<std::mutex>& lock) {
   if (!filling_ || interrupted_ || flow_ != GST_FLOW_OK) return GST_FLOW_OK;
-  const GstFlowReturn begun = begin(*place(in_flight_).slot, lock);
+  const GstFlowReturn begun = begin(*at(in_flight_).slot, lock);
   if (!lock.owns_lock()) lock.lock();
   return begun;
 }
@@ -229,9 +229,9 @@ GstFlowReturn FrameRing::drain() {
   return interrupted_ ? GST_FLOW_FLUSHING : flow_;
 }
 
-void FrameRing::move(const WorkArea& place) {
+void FrameRing::move(const WorkArea& area) {
   const std::lock_guard lock(mutex_);
-  setup_.place = place;
+  setup_.work_area = area;
 }
 
 bool FrameRing::is_filling() {
@@ -242,7 +242,7 @@ bool FrameRing::is_filling() {
 size_t FrameRing::held() {
   const std::lock_guard lock(mutex_);
   return in_flight_ * static_cast<size_t>(setup_.slices) +
-         (filling_ ? place(in_flight_).slot->frames() : 0);
+         (filling_ ? at(in_flight_).slot->frames() : 0);
 }
 
 void FrameRing::interrupt() {
@@ -261,7 +261,7 @@ void FrameRing::flush() {
   left_.wait(lock, [&] { return !finishing_; });
   size_t frames = 0;
   for (size_t i = 0; i < in_flight_ + (filling_ ? 1 : 0); ++i) {
-    Place& dropped = place(i);
+    RingEntry& dropped = at(i);
     if (i >= finished_) {
       dropped.frames = dropped.slot->frames();
       dropped.slot->discard();

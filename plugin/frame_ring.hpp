@@ -41,19 +41,19 @@ class FrameRing {
   // Stops the task and drops all frames. submit() works again afterwards. One thread at a time.
   void flush();
 
-  // For the frames to come, a place of the same sizes. No frame may be under way.
-  void move(const WorkArea& place);
+  // For the frames to come, another work area of the same sizes. No frame may be under way.
+  void move(const WorkArea& area);
   // Whether a volume has some of its frames, and waits for more.
   bool is_filling();
-  int slots() const { return static_cast<int>(places_.size()); }
+  int slots() const { return static_cast<int>(entries_.size()); }
   // Frames in the ring, of part-filled volumes too; and the most there can be, with the one that
   // waits for a free slot.
   size_t held();
-  size_t most_held() const { return places_.size() * static_cast<size_t>(setup_.slices) + 1; }
+  size_t most_held() const { return entries_.size() * static_cast<size_t>(setup_.slices) + 1; }
 
  private:
   // A slot and what became of its frame.
-  struct Place {
+  struct RingEntry {
     std::unique_ptr<FrameSlot> slot;
     size_t frames = 0;               // of the volume, or 1
     std::vector<Finished> finished;  // those that leave
@@ -69,13 +69,14 @@ class FrameRing {
   GstFlowReturn begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock);
   void push_oldest();
   void finish_all();
-  void finish(Place& place, bool dropping);
-  Place& place(size_t i) { return places_[(oldest_ + i) % places_.size()]; }
+  void finish(RingEntry& entry, bool dropping);
+  // Entry i behind the oldest frame in flight.
+  RingEntry& at(size_t i) { return entries_[(oldest_ + i) % entries_.size()]; }
 
   GstPad* const pad_;
   SlotSetup setup_;
   const Callbacks callbacks_;
-  std::vector<Place> places_;
+  std::vector<RingEntry> entries_;
   std::vector<Finished> leaving_;  // the task's own
 
   std::mutex mutex_;  // guards what follows

@@ -1,33 +1,24 @@
-// One frame on its way through an element.
+// One frame, or one volume, on its way through an element.
 #include "plugin/frame_slot.hpp"
 
 #include <algorithm>
 #include <exception>
 
+#include "plugin/region_meta.hpp"
+
 namespace regions {
 FrameSlot::FrameSlot(const SlotSetup& setup, int index)
-    : setup_(setup), index_(index), queue_(setup.backend->make_queue(setup.priority)) {
-  Backend& backend = *setup.backend;
+    : setup_(setup),
+      index_(index),
+      queue_(setup.backend->make_queue(setup.priority)),
+      transfer_(setup.slices > 1 ? make_volume_transfer(setup, *queue_)
+                                 : make_picture_transfer(setup, *queue_)) {
   if (setup.engine->makes_regions()) {
     const Details details = setup.engine->details();
-    records_ = RegionRecords(backend, setup.engine->max_regions(), details.lab, details.borders,
-                             details.runs);
+    records_ = RegionRecords(*setup.backend, setup.engine->max_regions(), details.lab,
+                             details.borders, details.runs);
   }
-  if (setup.slices > 1) {
-    stack_ = std::make_unique<SliceStack>(setup, *queue_);
-    return;
-  }
-  if (!setup.place.is_whole()) work_ = std::make_unique<WorkPictures>(setup, *queue_);
-  const size_t in_bytes = packed_bytes(setup.in.layout, setup.in.size);
-  if (setup.uploads()) {
-    pinned_in_ = backend.allocate_pinned(in_bytes);
-    device_in_ = backend.allocate(in_bytes);
-  }
-  if (setup.downloads()) {
-    const size_t out_bytes = packed_bytes(setup.out.layout, setup.out.size);
-    pinned_out_ = backend.allocate_pinned(out_bytes);
-    if (setup.replaces()) device_out_ = backend.allocate(out_bytes);
-  }
+  if (!setup.work_area.is_whole()) work_pictures_ = std::make_unique<WorkPictures>(setup, *queue_);
 }
 
 FrameSlot::~FrameSlot() { discard(); }
@@ -46,154 +37,52 @@ void FrameSlot::guarded(Work work) {
 
 bool FrameSlot::add(GstBuffer* input, GstBuffer* output) {
   filled_ = g_get_monotonic_time();
-  if (!stack_ || stack_->slices() == 0) started_ = filled_;
+  if (transfer_->frames() == 0) started_ = filled_;
   warning_.clear();
-  if (!stack_) {
-    output_ = output ? output : input;
-    input_ = output ? input : nullptr;
-    return true;
-  }
-  guarded([&] { stack_->add(input, output); });
-  return stack_->slices() == setup_.slices;
+  guarded([&] { transfer_->add(input, output); });
+  return transfer_->frames() == setup_.slices;
 }
 
 bool FrameSlot::pass(GstBuffer* input, GstBuffer* output) {
   started_ = filled_ = g_get_monotonic_time();
   warning_.clear();
-  passes_ = true;
-  output_ = output ? output : input;
-  input_ = output ? input : nullptr;
-  if (output) {
-    guarded([&] { blank(MappedPicture(output, setup_.out, GST_MAP_WRITE).frame()); });
-    GST_BUFFER_FLAG_SET(output, GST_BUFFER_FLAG_GAP);
-  }
+  passed_.reset(output ? output : input);
+  if (!output) return true;
+  gst_buffer_unref(input);
+  guarded([&] { blank(MappedPicture(output, setup_.out, GST_MAP_WRITE).frame()); });
+  GST_BUFFER_FLAG_SET(output, GST_BUFFER_FLAG_GAP);
   return true;
 }
 
 void FrameSlot::begin() {
-  if (passes_) return;
-  if (stack_ && stack_->slices() < setup_.slices) filled_ = g_get_monotonic_time();
+  if (passed_) return;
+  if (transfer_->frames() < setup_.slices) filled_ = g_get_monotonic_time();
   guarded([&] {
     Job job;
     job.slot = index_;
-    if (stack_) {
-      stack_->fill(job);
-    } else {
-      bring_in(job);
-      bring_attached(job);
-      if (setup_.map_pool) take_map(job);
-    }
+    transfer_->bring_in(job);
     if (!records_.empty()) job.table = records_.table();
     queue_->start();
-    if (work_) {
-      const Job small = work_->enter(job);
-      setup_.engine->enqueue(small, *queue_);
-      work_->leave(small, job);
-    } else {
-      setup_.engine->enqueue(job, *queue_);
-    }
-    if (stack_) {
-      stack_->take_back(job);
-    } else {
-      take_back(job);
-    }
+    work(job);
+    transfer_->take_back(job);
     queue_->record();
   });
 }
 
-void FrameSlot::bring_in(Job& job) {
-  const bool in_place = setup_.picture == Output::drawn_on;
-  GstBuffer* source = input_ ? input_ : output_;
-  in_map_.map(source, setup_.in, in_place ? GST_MAP_READWRITE : GST_MAP_READ);
-  if (setup_.in.cuda) setup_.cuda->await_producer(source, *queue_);
-  Frame in = in_map_.frame();
-  if (setup_.uploads()) {
-    in = packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color, Memory::device,
-                      device_in_.data());
-    if (is_pinned(source)) {
-      queue_->copy(in_map_.frame(), in);
-    } else {
-      const Frame staged = packed_frame(setup_.in.layout, setup_.in.size, setup_.in.color,
-                                        Memory::host, pinned_in_.data());
-      copy_rows(in_map_.frame(), staged, setup_.workers);
-      queue_->copy(staged, in);
-    }
-  }
-  job.in = in;
-  if (in_place) job.out = in;
-  if (!setup_.replaces()) return;
-  out_map_.map(output_, setup_.out, GST_MAP_WRITE);
-  job.out = setup_.downloads() ? packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
-                                              Memory::device, device_out_.data())
-                               : out_map_.frame();
-}
-
-void FrameSlot::bring_attached(Job& job) {
-  if (!setup_.engine->reads_regions() && !setup_.engine->reads_mask()) return;
-  const bool found = read(input_ ? input_ : output_, setup_.in.size, attached_);
-  if (setup_.engine->needs_mask()) expect_mask(attached_);
-  if (!found) return;
-  if (work_) reduce(setup_.place, attached_.regions);
-  job.attached = attached_.regions.data();
-  job.attached_count = static_cast<uint32_t>(
-      std::min<size_t>(attached_.regions.size(), setup_.engine->max_regions()));
-  if (!attached_.labels || !setup_.engine->reads_mask()) return;
-
-  Backend& backend = *setup_.backend;
-  job.mask = mask_.hold(attached_, backend);
-  if (job.mask.memory == backend.memory()) return;
-  const size_t bytes =
-      static_cast<size_t>(job.mask.pitch[0]) * static_cast<size_t>(job.mask.height);
-  if (device_mask_.bytes() < bytes) {  // at the first such frame only
-    pinned_mask_ = backend.allocate_pinned(bytes);
-    device_mask_ = backend.allocate(bytes);
-  }
-  std::copy_n(job.mask.plane[0], bytes, pinned_mask_.as<std::byte>());
-  queue_->copy_bytes(pinned_mask_.data(), device_mask_.data(), bytes);
-  job.mask.plane[0] = device_mask_.as<std::byte>();
-  job.mask.memory = backend.memory();
-}
-
-void FrameSlot::take_map(Job& job) {
-  map_ = acquire(setup_.map_pool, "a label map or mask");
-  void* data = device_data(map_).data;
-  const int width = setup_.in.size.width, height = setup_.in.size.height * setup_.layers;
-  if (setup_.map_format() == PixelFormat::gray8) {
-    job.foreground = {static_cast<uint8_t*>(data), width, height, width};
-  } else {
-    job.labels = {static_cast<uint32_t*>(data), width, height,
-                  static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
-  }
-}
-
-void FrameSlot::take_back(const Job& job) {
-  copy_rows_back_ = false;
-  if (!setup_.downloads()) return;
-  const bool in_place = setup_.picture == Output::drawn_on;
-  const Frame& target = in_place ? in_map_.frame() : out_map_.frame();
-  copy_rows_back_ = !is_pinned(output_);
-  queue_->copy(job.out, copy_rows_back_
-                            ? packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
-                                           Memory::host, pinned_out_.data())
-                            : target);
+void FrameSlot::work(const Job& job) {
+  if (!work_pictures_) return setup_.engine->enqueue(job, *queue_);
+  const Job small = work_pictures_->enter(job);
+  setup_.engine->enqueue(small, *queue_);
+  work_pictures_->leave(small, job);
 }
 
 void FrameSlot::finish() {
   work_time_ = 0;
-  if (passes_) return;
+  if (passed_) return;
   try {
     queue_->wait();
     work_time_ = queue_->elapsed() / static_cast<int64_t>(frames());
-    if (stack_) {
-      stack_->spread();
-    } else if (copy_rows_back_) {
-      const Frame staged = packed_frame(setup_.out.layout, setup_.out.size, setup_.out.color,
-                                        Memory::host, pinned_out_.data());
-      copy_rows(staged, setup_.replaces() ? out_map_.frame() : in_map_.frame(), setup_.workers);
-    }
-    in_map_.unmap();
-    out_map_.unmap();
-    if (setup_.in.cuda && setup_.picture == Output::drawn_on) mark_complete(output_);
+    transfer_->complete();
     if (setup_.describes()) judge();
   } catch (...) {
     release();
@@ -202,37 +91,14 @@ void FrameSlot::finish() {
 }
 
 Finished FrameSlot::take() {
-  if (passes_) {
-    const Finished passed = {std::exchange(output_, nullptr)};
-    release();
-    return passed;
-  }
+  if (passed_) return {passed_.release()};
   try {
-    const std::span<const Region> known = records_.regions(kept_);
-    if (!stack_) {
-      Finished finished = {output_};
-      if (output_ && setup_.describes()) {
-        finished = describe(output_, map_, known, 0, 0);
-      } else if (output_ && setup_.releases_labels) {
-        release_labels(output_);
-      }
-      output_ = nullptr;
-      release();
-      return finished;
-    }
-    const int slices = stack_->slices();
-    const SliceStack::Slice slice = stack_->take();
-    if (!slice.buffer) {
-      release();
-      return {};
-    }
-    crossing_.clear();  // a frame tells of the regions whose boxes it crosses
-    for (const Region& r : known) {
-      if (r.front <= slice.z && slice.z <= r.back) crossing_.push_back(r);
-    }
-    const Finished finished = describe(slice.buffer, slice.map, crossing_, slice.z, slices);
-    if (slice.map) gst_buffer_unref(slice.map);
-    return finished;
+    const int frames = transfer_->frames();
+    ReturnedFrame next = transfer_->take();
+    if (next.buffer && setup_.describes()) return describe(std::move(next), frames);
+    if (next.buffer && setup_.releases_labels) release_labels(next.buffer.get());
+    if (!next.buffer) release();
+    return {next.buffer.release()};
   } catch (...) {
     release();
     throw;
@@ -245,43 +111,52 @@ void FrameSlot::judge() {
   warning_ = verdict.warning;
   kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
   runs_ = records_.runs();
-  if (stack_) slice_runs_.sort(runs_, {setup_.in.size, stack_->slices(), setup_.layers});
-  if (!work_) return;
-  records_.enlarge(setup_.place, std::min(kept_, total_));
-  enlarge(setup_.place, runs_, enlarged_runs_);
+  if (setup_.slices > 1) {
+    slice_runs_.sort(runs_, {setup_.in.size, transfer_->frames(), setup_.layers});
+  }
+  if (!work_pictures_) return;
+  records_.enlarge(setup_.work_area, std::min(kept_, total_));
+  enlarge(setup_.work_area, runs_, enlarged_runs_);
   runs_ = enlarged_runs_;
 }
 
-Finished FrameSlot::describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions,
-                             int slice, int slices) {
+Finished FrameSlot::describe(ReturnedFrame frame, int frames) {
   Findings findings;
   findings.algorithm = setup_.engine->name();
   findings.size = setup_.in.size;
   findings.total = total_;
-  findings.regions = regions;
   findings.details = setup_.engine->details();
-  if (stack_) {
-    findings.runs = slice_runs_.of(slice);
+  findings.regions = records_.regions(kept_);
+  findings.runs = runs_;
+  if (setup_.slices > 1) {
+    crossing_.clear();
+    for (const Region& r : findings.regions) {
+      if (r.front <= frame.slice && frame.slice <= r.back) crossing_.push_back(r);
+    }
+    findings.regions = crossing_;
+    findings.runs = slice_runs_.of(frame.slice);
+    findings.slice = frame.slice;
+    findings.slices = frames;
   } else {
-    findings.runs = runs_;
     findings.moments = records_.moments(kept_);
     findings.borders = records_.borders();
   }
   std::vector<GstClockTime> first_seen;
   if (setup_.engine->tracks()) {
-    first_seen = setup_.engine->track_times().first_seen(regions, GST_BUFFER_PTS(buffer));
+    first_seen = setup_.engine->track_times().first_seen(findings.regions,
+                                                         GST_BUFFER_PTS(frame.buffer.get()));
     findings.first_seen = first_seen;
   }
   findings.runs_truncated = records_.total_runs() > records_.runs().size();
-  findings.slice = slice;
-  findings.slices = setup_.slices > 1 ? slices : 0;
   findings.layers = setup_.layers;
   findings.layout = setup_.in.layout;
   findings.color = setup_.in.color;
-  findings.labels = map;
+  findings.labels = frame.map.get();
   findings.labels_format = setup_.map_format();
-  if (!stack_) findings.facts = setup_.engine->facts(index_);
-  return {buffer, attach(buffer, findings, setup_.workers, *setup_.structures)};
+  findings.facts = setup_.engine->facts(index_);
+  const GstStructure* structure =
+      attach(frame.buffer.get(), findings, setup_.workers, *setup_.structures);
+  return {frame.buffer.release(), structure};
 }
 
 void FrameSlot::discard() {
@@ -295,14 +170,8 @@ void FrameSlot::discard() {
 }
 
 void FrameSlot::release() {
-  passes_ = false;
-  if (stack_) stack_->release();
-  in_map_.unmap();
-  out_map_.unmap();
-  mask_.drop();
-  gst_clear_buffer(&map_);
-  gst_clear_buffer(&input_);
-  gst_clear_buffer(&output_);
+  passed_.reset();
+  transfer_->release();
 }
 
 }  // namespace regions

@@ -1,15 +1,11 @@
-// One frame, or the frames of one volume, on their way through an element: mapped, brought to the
-// backend, worked on, brought back.
+// One frame, or the frames of one volume, on their way through an element: brought to the backend,
+// worked on, brought back and described.
 #pragma once
 
 #include "core/cclabel/slice_runs.hpp"
 #include "core/region_records.hpp"
-#include "plugin/attached_mask.hpp"
-#include "plugin/block_memory.hpp"
-#include "plugin/cuda_memory.hpp"
+#include "plugin/frame_transfer.hpp"
 #include "plugin/latency.hpp"
-#include "plugin/region_meta.hpp"
-#include "plugin/slice_stack.hpp"
 #include "plugin/work_pictures.hpp"
 
 namespace regions {
@@ -44,8 +40,8 @@ class FrameSlot {
   // Waits for the work and drops it.
   void discard();
 
-  // Of what was added: 1, or a volume's.
-  size_t frames() const { return stack_ && !passes_ ? static_cast<size_t>(stack_->slices()) : 1; }
+  // Added or passed: 1, or a volume's.
+  size_t frames() const { return passed_ ? 1 : static_cast<size_t>(transfer_->frames()); }
 
   // Known between finish() and the next add().
   uint32_t total_regions() const { return total_; }
@@ -56,38 +52,26 @@ class FrameSlot {
   gint64 filled() const { return filled_; }
 
  private:
-  void bring_in(Job& job);
-  void bring_attached(Job& job);
-  void take_map(Job& job);
-  void take_back(const Job& job);
   template <class Work>
   void guarded(Work work);
+  void work(const Job& job);
   void judge();
-  Finished describe(GstBuffer* buffer, GstBuffer* map, std::span<const Region> regions, int slice,
-                    int slices);
+  Finished describe(ReturnedFrame frame, int frames);
   void release();
 
   const SlotSetup& setup_;
   const int index_;
-  std::unique_ptr<Queue> queue_;
+  const std::unique_ptr<Queue> queue_;
+  const std::unique_ptr<FrameTransfer> transfer_;
+  std::unique_ptr<WorkPictures> work_pictures_;  // null where the whole picture is worked on
   RegionRecords records_;
-  Block pinned_in_, device_in_, pinned_out_, device_out_;
-  Block pinned_mask_, device_mask_;
+  BufferPtr passed_;  // a frame without a picture
 
-  GstBuffer* input_ = nullptr;   // held while its memory is read; null when it is the output
-  GstBuffer* output_ = nullptr;  // what leaves
-  GstBuffer* map_ = nullptr;     // the label map or mask to attach
-  AttachedMask mask_;            // what came attached
-  MappedPicture in_map_, out_map_;
-  bool passes_ = false;          // there is nothing to work on
-  bool copy_rows_back_ = false;  // the result waits in pinned_out_ for finish()
-  Attached attached_;
-  std::unique_ptr<SliceStack> stack_;   // of volumes, in place of all that
-  std::unique_ptr<WorkPictures> work_;  // null where the whole picture is worked on
-  std::span<const PixelRun> runs_;      // of what has finished
+  // Of the frames that have finished:
+  std::span<const PixelRun> runs_;
   std::vector<PixelRun> enlarged_runs_;
-  SliceRuns slice_runs_;          // of a volume
-  std::vector<Region> crossing_;  // the slice that is described
+  SliceRuns slice_runs_;          // in a volume
+  std::vector<Region> crossing_;  // regions whose boxes cross the slice that is described
   uint32_t kept_ = 0;             // regions that have a label
   uint32_t total_ = 0;
   std::string warning_;

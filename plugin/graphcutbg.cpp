@@ -26,7 +26,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
   bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
 
-  void take_place(const WorkArea& place) override { place_ = place; }
+  void take_work_area(const WorkArea& area) override { work_area_ = area; }
 
   void expects_runnable(const GraphCutBgParams& params, const Setup* now) const override {
     expects_setting(params.output != GraphCutOutput::replace ||
@@ -60,8 +60,8 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
       stop_.request_stop();
     }
   }
-  void move(const WorkArea& place) override {
-    EngineOf::move(place);
+  void move(const WorkArea& area) override {
+    EngineOf::move(area);
     show_all();
   }
   void finish() override {
@@ -109,21 +109,21 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     const GraphCutBgParams now = params_in_use();
     show(GraphCutPicture::background, now.background_image, {});
     show(GraphCutPicture::exclusion, now.exclusion_image, {});
-    show(GraphCutPicture::replacement, now.replace_image, place_.picture);
+    show(GraphCutPicture::replacement, now.replace_image, work_area_.picture);
   }
   void show(GraphCutPicture which, const std::string& path, Size fit) {
     if (path.empty()) return;
     const PictureFile picture = load_picture(path, fit, stop_.get_token());
-    const Size size = place_.picture;
+    const Size size = work_area_.picture;
     expects(picture.size == size,
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
                 std::to_string(picture.size.height) + " pixels, the video " +
                 std::to_string(size.width) + "x" + std::to_string(size.height));
-    if (place_.is_whole()) return cut().set_picture(which, picture.frame());
-    const ConstFrame part = part_of(picture.frame(), place_);
-    std::vector<std::byte> bytes(packed_bytes(part.layout, place_.work));
+    if (work_area_.is_whole()) return cut().set_picture(which, picture.frame());
+    const ConstFrame part = part_of(picture.frame(), work_area_);
+    std::vector<std::byte> bytes(packed_bytes(part.layout, work_area_.work));
     const Frame small =
-        packed_frame(part.layout, place_.work, part.color, Memory::host, bytes.data());
+        packed_frame(part.layout, work_area_.work, part.color, Memory::host, bytes.data());
     const auto queue = make_cpu_backend(1)->make_queue();
     queue->shrink(part, small);
     queue->record();
@@ -131,7 +131,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     cut().set_picture(which, small);
   }
 
-  WorkArea place_;
+  WorkArea work_area_;
   std::stop_source stop_;                // of waiting for a picture
   bool configured_ = false;              // and not yet finished
   std::atomic<int64_t> live_budget_{0};  // us

@@ -20,7 +20,7 @@ struct SlotSetup {
   PictureCaps in;
   PictureCaps out;  // as `in` unless the picture is replaced
   Output picture = Output::untouched;
-  WorkArea place;                     // what of them is worked on
+  WorkArea work_area;                 // the part of the picture that is worked on
   int slices = 1;                     // frames of a volume
   int priority = 0;                   // see Backend::make_queue
   int layers = 1;                     // pictures that come out of each, one below another
@@ -29,17 +29,22 @@ struct SlotSetup {
   const CudaContext* cuda = nullptr;  // borrowed
   // For copying and describing frames. More than two gain little (H200 host, 1080p).
   Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};
-  std::shared_ptr<StructurePool> structures = std::make_shared<StructurePool>();
+  std::shared_ptr<StructurePool> structures;
 
   bool describes() const { return engine->makes_regions() || engine->makes_mask(); }
   PixelFormat map_format() const {
     return engine->makes_mask() ? PixelFormat::gray8 : PixelFormat::labels32;
   }
+  // Of a frame's label map or mask.
+  size_t map_bytes() const {
+    return in.size.area() * static_cast<size_t>(layout_of(map_format()).sample_bytes) *
+           static_cast<size_t>(layers);
+  }
   bool replaces() const { return picture > Output::drawn_on; }
   bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
-  void expect_place(const WorkArea& of_pictures) const {
+  void expect_work_area(const WorkArea& wanted) const {
     expects_setting(
-        of_pictures.is_whole() || (slices == 1 && layers == 1),
+        wanted.is_whole() || (slices == 1 && layers == 1),
         "process-scale and the rectangle are of pictures: not with depth or thresholds");
   }
   // Replaced pictures leave in system memory.
@@ -48,5 +53,9 @@ struct SlotSetup {
            (replaces() || (!in.cuda && picture == Output::drawn_on));
   }
 };
+
+// What an algorithm that tells `details`, and may read a mask, is configured with for so many
+// slots; its parameters add the rest (plan() in core).
+Setup setup_of(const SlotSetup& stream, const Details& details, bool reads_mask, int slots);
 
 }  // namespace regions

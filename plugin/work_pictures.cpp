@@ -30,39 +30,41 @@ Image<T> image_in(const Block& block, Size size) {
 }  // namespace
 
 WorkPictures::WorkPictures(const SlotSetup& setup, Queue& queue)
-    : setup_(setup), place_(setup.place), queue_(queue) {
+    : setup_(setup), work_area_(setup.work_area), queue_(queue) {
   Backend& backend = *setup.backend;
-  const size_t in_bytes = packed_bytes(setup.in.layout, place_.work);
+  const size_t in_bytes = packed_bytes(setup.in.layout, work_area_.work);
   in_ = backend.allocate(in_bytes);
-  if (setup.picture == Output::drawn_on && place_.is_scaled()) before_ = backend.allocate(in_bytes);
-  if (setup.replaces()) out_ = backend.allocate(packed_bytes(setup.out.layout, place_.work));
-  if (setup.map_pool) map_ = backend.allocate(place_.work.area() * sizeof(uint32_t));
+  if (setup.picture == Output::drawn_on && work_area_.is_scaled())
+    before_ = backend.allocate(in_bytes);
+  if (setup.replaces()) out_ = backend.allocate(packed_bytes(setup.out.layout, work_area_.work));
+  if (setup.map_pool) map_ = backend.allocate(work_area_.work.area() * sizeof(uint32_t));
 }
 
 Frame WorkPictures::small_frame(const Layout& layout, const Block& block) const {
-  return packed_frame(layout, place_.work, setup_.in.color, setup_.backend->memory(), block.data());
+  return packed_frame(layout, work_area_.work, setup_.in.color, setup_.backend->memory(),
+                      block.data());
 }
 
 ConstFrame WorkPictures::small_mask(const ConstFrame& mask) {
   // At the first such frame only: whether masks are read may change from frame to frame.
-  const size_t bytes = place_.work.area() * sizeof(uint32_t);
+  const size_t bytes = work_area_.work.area() * sizeof(uint32_t);
   if (mask_.bytes() < bytes) mask_ = setup_.backend->allocate(bytes);
-  const Frame small =
-      map_frame(mask.layout, mask_.data(), place_.work,
-                static_cast<ptrdiff_t>(mask.layout.sample_bytes) * place_.work.width, mask.memory);
+  const Frame small = map_frame(
+      mask.layout, mask_.data(), work_area_.work,
+      static_cast<ptrdiff_t>(mask.layout.sample_bytes) * work_area_.work.width, mask.memory);
   queue_.pick(mask, small,
-              {reducing(place_.left, place_.area.width, place_.work.width, place_.picture.width,
-                        mask.width),
-               reducing(place_.top, place_.area.height, place_.work.height, place_.picture.height,
-                        mask.height)});
+              {reducing(work_area_.left, work_area_.area.width, work_area_.work.width,
+                        work_area_.picture.width, mask.width),
+               reducing(work_area_.top, work_area_.area.height, work_area_.work.height,
+                        work_area_.picture.height, mask.height)});
   return small;
 }
 
 Job WorkPictures::enter(const Job& whole) {
   Job small = whole;
   const Frame in = small_frame(setup_.in.layout, in_);
-  const ConstFrame part = part_of(whole.in, place_);
-  if (place_.is_scaled()) {
+  const ConstFrame part = part_of(whole.in, work_area_);
+  if (work_area_.is_scaled()) {
     queue_.shrink(part, in);
   } else {
     queue_.copy(part, in);
@@ -70,27 +72,27 @@ Job WorkPictures::enter(const Job& whole) {
   small.in = in;
   if (setup_.picture == Output::drawn_on) {
     small.out = in;
-    if (place_.is_scaled()) queue_.copy(in, small_frame(setup_.in.layout, before_));
+    if (work_area_.is_scaled()) queue_.copy(in, small_frame(setup_.in.layout, before_));
   } else if (setup_.replaces()) {
     small.out = small_frame(setup_.out.layout, out_);
   }
   if (!whole.mask.empty()) small.mask = small_mask(whole.mask);
-  if (!whole.labels.empty()) small.labels = image_in<uint32_t>(map_, place_.work);
-  if (!whole.foreground.empty()) small.foreground = image_in<uint8_t>(map_, place_.work);
+  if (!whole.labels.empty()) small.labels = image_in<uint32_t>(map_, work_area_.work);
+  if (!whole.foreground.empty()) small.foreground = image_in<uint8_t>(map_, work_area_.work);
   return small;
 }
 
 void WorkPictures::enlarge_map(const ConstFrame& small, const Frame& whole) {
   queue_.pick(small, whole,
-              {enlarging(place_.left, place_.area.width, place_.work.width),
-               enlarging(place_.top, place_.area.height, place_.work.height)});
+              {enlarging(work_area_.left, work_area_.area.width, work_area_.work.width),
+               enlarging(work_area_.top, work_area_.area.height, work_area_.work.height)});
 }
 
 void WorkPictures::leave(const Job& small, const Job& whole) {
   const Memory memory = setup_.backend->memory();
   if (setup_.picture == Output::drawn_on) {
-    const Frame part = part_of(whole.out, place_);
-    if (place_.is_scaled()) {
+    const Frame part = part_of(whole.out, work_area_);
+    if (work_area_.is_scaled()) {
       queue_.carry_over(small_frame(setup_.in.layout, before_), small.out, part,
                         setup_.engine->draws_tints());
     } else {

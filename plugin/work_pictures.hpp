@@ -23,7 +23,7 @@ class WorkPictures {
   void enlarge_map(const ConstFrame& small, const Frame& whole);
 
   const SlotSetup& setup_;
-  const WorkArea& place_;  // may move
+  const WorkArea& work_area_;  // may move
   Queue& queue_;
   Block in_, before_, out_, map_, mask_;
 };
