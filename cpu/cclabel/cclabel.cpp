@@ -7,6 +7,7 @@
 
 #include "cpu/backend.hpp"
 #include "cpu/cclabel/bands.hpp"
+#include "cpu/cclabel/build_forest.hpp"
 #include "cpu/cclabel/labeller.hpp"
 #include "cpu/cclabel/measure.hpp"
 #include "cpu/cclabel/share.hpp"
@@ -23,19 +24,6 @@ namespace {
 using Params = CcLabelParams;
 
 constexpr int kLeastRows = 32;  // of a strip: fewer are not worth its seam
-
-// What is labelled, as a frame and its first component.
-struct Subject {
-  ConstFrame frame;
-  int component = 0;
-  bool is_mask = false;
-
-  Subject(const Job& job, const Params& params) : frame(job.in) {
-    is_mask = params.source == Source::mask;
-    if (is_mask) frame = job.mask;
-    if (params.source == Source::alpha) component = 3;
-  }
-};
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -106,8 +94,7 @@ class CcLabelCpu final : public CcLabel {
 
   Counts build(const Job& job, const Params& params, Slot& slot) const {
     slot.tracks = {};
-    const bool is_binary = params.criterion == Criterion::binary && !params.label_background;
-    is_binary ? build_binary(job, params, slot) : build_linked(job, params, slot);
+    build_forest(job, params, setup_, strips(), slot, workers_);
     return number(job, params, slot);
   }
 
@@ -123,10 +110,6 @@ class CcLabelCpu final : public CcLabel {
     if (job.table.total) *job.table.total = counts.total;
   }
 
-  void threshold(const Job& job, const Params& params, const BitImage& bits, int begin, int end,
-                 std::byte* scratch) const;
-  void build_binary(const Job& job, const Params& params, Slot& slot) const;
-  void build_linked(const Job& job, const Params& params, Slot& slot) const;
   Counts number(const Job& job, const Params& params, Slot& slot) const;
   void write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const;
   void write_strip(const Job& job, const Params& params, Slot& slot, int s, Region* records,
@@ -155,70 +138,6 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
   expects_trackable(setup_, job, params);
   expects_method(setup_, params, BackendKind::cpu);
-}
-
-// Sets the foreground's bits in rows begin..end - 1 of the stack.
-void CcLabelCpu::threshold(const Job& job, const Params& params, const BitImage& bits, int begin,
-                           int end, std::byte* scratch) const {
-  const Subject subject(job, params);
-  const Layout& layout = subject.frame.layout;
-  const int rows = stack_of(setup_, job).volume_rows();
-  for (int row = begin, layer = -1, level = 1; row < end; ++row) {
-    if (row / rows != layer) {
-      layer = row / rows;
-      if (!subject.is_mask) {
-        level = foreground_level(threshold_of(params, layer), layout, subject.frame.color);
-      }
-    }
-    pack_at_least(value_row(subject.frame, subject.component, row % rows, scratch),
-                  layout.sample_bytes, setup_.size.width, level, bits.row(row));
-  }
-}
-
-void CcLabelCpu::build_binary(const Job& job, const Params& params, Slot& slot) const {
-  const Stack stack = stack_of(setup_, job);
-  const BinaryPicture picture{slot.pixels, stack, params.connectivity};
-  const int count = strips();
-  Forest& forest = slot.forest;
-  if (params.fill_holes > 0) {
-    threshold(job, params, slot.pixels, 0, stack.rows(), slot.rows[0].values[0][0]);
-    fill_holes(picture, static_cast<uint64_t>(params.fill_holes), forest, slot.background, count,
-               slot.rows, workers_);
-  }
-  forest.begin(stack, picture.band_rows(), count);
-  workers_.parallel_for(forest.strips(), [&](int s) {
-    const Strip& strip = forest.strip(s);
-    if (params.fill_holes == 0) {
-      threshold(job, params, slot.pixels, strip.begin, strip.end, slot.rows[s].values[0][0]);
-    }
-    add_strip(picture, forest, s, slot.rows[s]);
-  });
-  forest.for_each_seam(workers_, [&](int s) { join_seam(picture, forest, s, slot.rows[s]); });
-}
-
-void CcLabelCpu::build_linked(const Job& job, const Params& params, Slot& slot) const {
-  const Subject subject(job, params);
-  const Stack stack = stack_of(setup_, job);
-  LinkedPicture picture{{subject.frame, subject.component}, stack, params.connectivity};
-  const bool both_classes = params.criterion == Criterion::binary;
-  if (both_classes) picture.rule.classes = slot.background;
-  const bool is_rgb =
-      subject.frame.layout.model == ColorModel::rgb && params.source == Source::image;
-  if (is_rgb) picture.rule.channels = 3;
-  if (params.criterion == Criterion::difference && subject.frame.layout.sample_bytes < 4) {
-    picture.rule.level = difference_level(params.tolerance, subject.frame.layout);
-  }
-  fill_rows(slot.pixels, setup_.size.width, stack.rows());  // all pixels are in a region
-  Forest& forest = slot.forest;
-  forest.begin(stack, 1, strips());
-  workers_.parallel_for(forest.strips(), [&](int s) {
-    const Strip& strip = forest.strip(s);
-    if (both_classes) {
-      threshold(job, params, slot.background, strip.begin, strip.end, slot.rows[s].values[0][0]);
-    }
-    add_strip(picture, forest, s, slot.rows[s]);
-  });
-  forest.for_each_seam(workers_, [&](int s) { join_seam(picture, forest, s, slot.rows[s]); });
 }
 
 CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot& slot) const {

@@ -1,0 +1,122 @@
+// By criterion: runs of foreground, or runs of linked values.
+#include "cpu/cclabel/build_forest.hpp"
+
+#include "cpu/cclabel/bands.hpp"
+#include "cpu/pixel_rows.hpp"
+
+namespace regions {
+namespace {
+
+constexpr int kAlpha = 3;  // component
+
+// What is labelled, as a frame and its first component.
+struct Subject {
+  ConstFrame frame;
+  int component = 0;
+  bool is_mask = false;
+
+  Subject(const Job& job, const CcLabelParams& params) : frame(job.in) {
+    is_mask = params.source == Source::mask;
+    if (is_mask) frame = job.mask;
+    if (params.source == Source::alpha) component = kAlpha;
+  }
+};
+
+class ForestBuilder {
+ public:
+  ForestBuilder(const Job& job, const CcLabelParams& params, const Setup& setup, int strips,
+                Slot& slot, const Workers& workers)
+      : params_(params),
+        subject_(job, params),
+        stack_(stack_of(setup, job)),
+        strips_(strips),
+        slot_(slot),
+        workers_(workers) {}
+
+  void build() {
+    const bool is_binary = params_.criterion == Criterion::binary && !params_.label_background;
+    is_binary ? build_binary() : build_linked();
+  }
+
+ private:
+  void build_binary();
+  void build_linked();
+
+  // Sets the foreground's bits in rows begin..end - 1 of the stack.
+  void threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const;
+  void threshold(const BitImage& bits, int s) const {
+    const Strip& strip = slot_.forest.strip(s);
+    threshold(bits, strip.begin, strip.end, slot_.rows[s].values[0][0]);
+  }
+  // Adds all strips of a picture, each after prepare(strip), and joins them.
+  template <class Picture, std::invocable<int> Prepare>
+  void add_strips(const Picture& picture, Prepare prepare) {
+    Forest& forest = slot_.forest;
+    forest.begin(stack_, picture.band_rows(), strips_);
+    workers_.parallel_for(forest.strips(), [&](int s) {
+      prepare(s);
+      add_strip(picture, forest, s, slot_.rows[s]);
+    });
+    forest.for_each_seam(workers_, [&](int s) { join_seam(picture, forest, s, slot_.rows[s]); });
+  }
+
+  const CcLabelParams& params_;
+  const Subject subject_;
+  const Stack stack_;
+  const int strips_;
+  Slot& slot_;
+  const Workers& workers_;
+};
+
+void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const {
+  const Layout& layout = subject_.frame.layout;
+  const int rows = stack_.volume_rows();
+  for (int row = begin, layer = -1, level = 1; row < end; ++row) {
+    if (row / rows != layer) {
+      layer = row / rows;
+      if (!subject_.is_mask) {
+        level = foreground_level(threshold_of(params_, layer), layout, subject_.frame.color);
+      }
+    }
+    pack_at_least(value_row(subject_.frame, subject_.component, row % rows, scratch),
+                  layout.sample_bytes, stack_.slice.width, level, bits.row(row));
+  }
+}
+
+void ForestBuilder::build_binary() {
+  const BinaryPicture picture{slot_.pixels, stack_, params_.connectivity};
+  const bool fills = params_.fill_holes > 0;
+  if (fills) {
+    threshold(slot_.pixels, 0, stack_.rows(), slot_.rows[0].values[0][0]);
+    fill_holes(picture, static_cast<uint64_t>(params_.fill_holes), slot_.forest, slot_.background,
+               strips_, slot_.rows, workers_);
+  }
+  add_strips(picture, [&](int s) {
+    if (!fills) threshold(slot_.pixels, s);
+  });
+}
+
+void ForestBuilder::build_linked() {
+  const ConstFrame& frame = subject_.frame;
+  LinkedPicture picture{{frame, subject_.component}, stack_, params_.connectivity};
+  const bool both_classes = params_.criterion == Criterion::binary;
+  if (both_classes) picture.rule.classes = slot_.background;
+  const bool is_rgb = frame.layout.model == ColorModel::rgb && params_.source == Source::image;
+  if (is_rgb) picture.rule.channels = 3;
+  if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
+    picture.rule.level = difference_level(params_.tolerance, frame.layout);
+  }
+  fill_rows(slot_.pixels, stack_.slice.width, stack_.rows());  // all pixels are in a region
+  add_strips(picture, [&](int s) {
+    if (both_classes) threshold(slot_.background, s);
+  });
+}
+
+}  // namespace
+
+void build_forest(const Job& job, const CcLabelParams& params, const Setup& setup, int strips,
+                  Slot& slot, const Workers& workers) {
+  ForestBuilder(job, params, setup, strips, slot, workers).build();
+}
+
+}  // namespace regions
