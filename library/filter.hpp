@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/region_records.hpp"
-#include "library/regions.h"
+#include "library/pictures.hpp"
 #include "library/runner.hpp"
 
 namespace regions {
@@ -41,11 +41,11 @@ class Filter {
     bool operator==(const Shape& other) const;
   };
   void configure(const Shape& shape);
+  void work(const Pictures& pictures, const RegionsFrame& frame);
+  Frame reachable(const Frame& picture, Block& block);
   Frame bring_in(const Frame& picture, Block& block);
-  Frame make_room(const Frame& picture, Block& block);
-  void bring_back(const Frame& from, const Frame& to);
+  void copy(const Frame& from, const Frame& to);  // unless they are one
   void take_table(RegionsFrame& frame) const;
-  bool within_reach(const Frame& picture) const { return picture.memory == backend_->memory(); }
 
   const std::shared_ptr<Backend> backend_;
   const std::unique_ptr<Runner> runner_;
