@@ -1,46 +1,73 @@
 // The `regions` metadata: our public contract with applications and between our elements.
 //
-// clang-format off: a table
-// A GstCustomMeta named "regions" with the structure
-//   regions, algorithm=(string)cclabel, width=(int), height=(int)  size the coordinates refer to
-//            regions-total=(uint)     regions found; the array may hold fewer
-//            regions=(GstValueArray of structures)
-//              region, id=(uint) label in this frame, 1..n      track=(uint) id that stays
-//                      x, y, width, height=(int) box in pixels  area=(guint64) pixels
-//                      cx, cy=(double) centroid in pixels       first-x, first-y=(int) pixel
-//                      red, green, blue=(double) mean colour, 0..255
-//                      where regions are tracked also:
-//                      first-seen=(guint64) timestamp of the track's first frame, ns
-//                      of superpixels also:
-//                      lab-l, lab-a, lab-b=(double) mean of CIELAB (D65), 0..100 and -128..127
-//                      cov-xx, cov-xy, cov-yy=(double) covariance of places in pixels, on request
-//                      of volumes and lists of thresholds also:
-//                      z, depth=(int) box in slices   cz=(double)   first-z=(int)
-//                      layer=(uint) index of the threshold
-//            slice, slices=(int) this frame's place in its volume; its regions are those whose
-//                                   boxes it crosses, regions-total and area are the volume's
-//            layers=(int) thresholds; pictures and label map are so many, one below another
-//            labels=(GstBuffer), labels-format=(string)U32_LE
-//                                   the label map, rows without padding; GRAY8: a mask, 0
-//                                   background to 255 foreground
-//            labels-width, labels-height=(int)
-//                                   of the label map, where the picture was scaled since
-//            adjacency=(GstBuffer)  on request: the pairs of recorded superpixels that touch, three
-//                                   U32_LE each: the lower id, the other, sides of pixels they
-//                                   share; in order of ids
-//            runs=(GstBuffer)       on request (attach-runs): the pixels of the recorded regions as
-//                                   runs of a row, four U32_LE each: id, x and y of the first
-//                                   pixel, width; by id, then by y, then by x. In C:
-//                                     guint32 (*run)[4] = (void *) map.data;
-//                                   in Python: struct.iter_unpack("<4I", data). Of a volume: this
-//                                   frame's pixels; the region's `layer` is theirs
-//            runs-truncated=(gboolean) there were more than max-runs: those later in raster order
-//                                   are missing
-//            and what else an element says of the frame, see its page in docs/elements.md
+// A GstCustomMeta named "regions", whose structure has these fields:
+//
+// clang-format off
+//
+// | field           | type          | holds
+// |-----------------|---------------|------------------------------------------------------------
+// | algorithm       | string        | the element that found the regions: "cclabel"
+// | width, height   | int           | size that all coordinates refer to (pixels)
+// | regions-total   | uint          | regions found; the array may hold fewer
+// | regions         | GstValueArray | structures named "region", see the next table
+// |                 |               | where a label map or mask is attached:
+// | labels          | GstBuffer     | its pixels, rows without padding
+// | labels-format   | string        | U32_LE: labels; GRAY8: a mask, 0 background..255 foreground
+// | labels-width,   | int           | its size (pixels), where the picture was scaled since
+// |   labels-height |               |
+// |                 |               | of volumes (depth):
+// | slice, slices   | int           | this frame's index in its volume, and the volume's frames;
+// |                 |               | its regions are those whose boxes it crosses, regions-total
+// |                 |               | and area are the volume's
+// |                 |               | of lists of thresholds:
+// | layers          | int           | thresholds; pictures and label map are so many, one below
+// |                 |               | another
+// |                 |               | on request (attach-adjacency):
+// | adjacency       | GstBuffer     | pairs of recorded superpixels that touch, three U32_LE each:
+// |                 |               | the lower id, the other, sides of pixels they share; in
+// |                 |               | order of ids
+// |                 |               | on request (attach-runs):
+// | runs            | GstBuffer     | pixels of the recorded regions as runs of a row, four U32_LE
+// |                 |               | each: id, x and y of the first pixel, width; in order of id,
+// |                 |               | y, x. Of a volume: this frame's pixels, and the region's
+// |                 |               | `layer` is theirs
+// | runs-truncated  | gboolean      | there were more than max-runs: those later in raster order
+// |                 |               | are missing
+//
+// and what else an element says of the frame, see its page in docs/elements.md. Each region has:
+//
+// | field           | type          | holds
+// |-----------------|---------------|------------------------------------------------------------
+// | id              | uint          | label in this frame, 1..n
+// | track           | uint          | id that stays from frame to frame; `id` where none is tracked
+// | x, y,           | int           | box (pixels)
+// |   width, height |               |
+// | area            | guint64       | pixels
+// | cx, cy          | double        | centroid (pixels)
+// | first-x,        | int           | first pixel in raster order
+// |   first-y       |               |
+// | red, green,     | double        | mean colour, 0..255
+// |   blue          |               |
+// |                 |               | where regions are tracked:
+// | first-seen      | guint64       | timestamp of the track's first frame (ns)
+// |                 |               | of superpixels:
+// | lab-l           | double        | mean of CIELAB (D65), 0..100
+// | lab-a, lab-b    | double        | likewise, -128..127
+// | cov-xx, cov-xy, | double        | on request (attach-covariance): covariance of the pixels'
+// |   cov-yy        |               | positions (pixels squared)
+// |                 |               | of volumes and lists of thresholds:
+// | z, depth        | int           | box (slices)
+// | cz              | double        | centroid (slices)
+// | first-z         | int           | first pixel's slice
+// | layer           | uint          | index of the threshold
+//
+// clang-format on
+//
+// Numbers in buffers are read in C as `guint32 (*run)[4] = (void *) map.data;`, in Python by
+// `struct.iter_unpack("<4I", data)`.
 //
 // Beside it stand GStreamer's own metadata for the largest 256 regions, see standard_metas.hpp.
 // docs/metadata.md tells what becomes of the metadata in elements that scale, crop, turn or encode.
-// clang-format on
 #pragma once
 
 #include <gst/gst.h>
