@@ -12,7 +12,7 @@
 
 namespace regions::maxflow {
 
-template <class L>
+template <ResidualLattice L>
 class Adoption : protected Trees<L> {
  protected:
   using Trees = maxflow::Trees<L>;
@@ -26,10 +26,10 @@ class Adoption : protected Trees<L> {
   using Trees::loaded_;
   using Trees::next_;
   using Trees::now_;
-  using Trees::place_count_;
-  using Trees::places_;
-  using Trees::pop_place;
-  using Trees::push_place;
+  using Trees::pop_waiting;
+  using Trees::push_waiting;
+  using Trees::waiting_;
+  using Trees::waiting_count_;
   using Trees::work_;
 
   // Finds parents for all of broken_, or frees them. Nodes with a load that found one are in
@@ -50,14 +50,14 @@ class Adoption : protected Trees<L> {
       if (now_.empty()) {
         level = std::numeric_limits<int32_t>::max();
         if (!broken_.empty()) level = Trees::template depth<s>(lattice_[broken_.back()]);
-        if (place_count_ != 0) level = std::min(level, places_[0].level);
+        if (waiting_count_ != 0) level = std::min(level, waiting_[0].level);
         if (level == std::numeric_limits<int32_t>::max()) return;
       }
       while (!broken_.empty() && Trees::template depth<s>(lattice_[broken_.back()]) == level) {
         now_.push(broken_.pop());
       }
-      // NOLINTNEXTLINE(bugprone-infinite-loop): pop_place() changes what is asked for
-      while (place_count_ != 0 && places_[0].level == level) now_.push(pop_place());
+      // NOLINTNEXTLINE(bugprone-infinite-loop): pop_waiting() changes what is asked for
+      while (waiting_count_ != 0 && waiting_[0].level == level) now_.push(pop_waiting());
       while (!now_.empty()) find_parent<s>(now_.pop(), level);
       std::swap(now_, next_);
       ++level;
@@ -85,13 +85,13 @@ class Adoption : protected Trees<L> {
       const bool leads = Trees::template leads_in<s>(orphan, k, node);
       if (!leads && Trees::template outward<s>(orphan, k, node) == 0) continue;
       const int32_t at = Trees::template depth<s>(node);
-      if (leads && at > 0 && at < level) return hang<s>(index, k);
+      if (leads && at > 0 && at < level) return link<s>(index, k);
       beside |= bit(leads && at == level && node.parent != kOrphan, k);
-      children |= bit(node.parent == (k ^ 1), k);
+      children |= bit(node.parent == opposite(k), k);
     }
     if (beside != 0 && level < limit) {
       Trees::template set_depth<s>(orphan, level + 1);
-      hang<s>(index, __builtin_ctz(beside));
+      link<s>(index, __builtin_ctz(beside));
       return cut_off_children<s>(index, children, level, level + 1);
     }
     const int32_t lowest = lowest_beside<s>(index);
@@ -106,7 +106,7 @@ class Adoption : protected Trees<L> {
   }
 
   template <Side s>
-  void hang(int32_t index, int parent) {
+  void link(int32_t index, int parent) {
     Node& node = lattice_[index];
     node.parent = static_cast<uint8_t>(parent);
     if (Trees::template load<s>(node) > 0) loaded_.push(index);
@@ -128,7 +128,7 @@ class Adoption : protected Trees<L> {
     if (level == now + 1) {
       next_.push(index);
     } else {
-      push_place(level, index);
+      push_waiting(level, index);
     }
   }
 
@@ -170,13 +170,13 @@ class Adoption : protected Trees<L> {
     const int32_t limit = Trees::template state<s>().limit;
     while (!next_.empty()) now_.push(next_.pop());
     while (!broken_.empty()) now_.push(broken_.pop());
-    while (place_count_ != 0) now_.push(places_[--place_count_].node);
+    while (waiting_count_ != 0) now_.push(waiting_[--waiting_count_].node);
     for (int32_t i = 0; i < now_.size(); ++i) {
       Node& node = lattice_[now_[i]];
       for (int k = 0; k < kNeighbours; ++k) {
         const int32_t child = lattice_.neighbour(now_[i], k);
         if (Trees::template outward<s>(node, k, lattice_[child]) == 0 ||
-            lattice_[child].parent != (k ^ 1))
+            lattice_[child].parent != opposite(k))
           continue;
         lattice_[child].parent = kOrphan;
         now_.push(child);
@@ -188,16 +188,16 @@ class Adoption : protected Trees<L> {
     work_ += now_.size() * int64_t{3 * kNeighbours};
     for (const int32_t index : now_) {
       const int32_t level = lowest_beside<s>(index) + 1;
-      if (level <= limit) places_[place_count_++] = {level, index};
+      if (level <= limit) waiting_[waiting_count_++] = {level, index};
     }
-    std::make_heap(places_, places_ + place_count_);
+    std::make_heap(waiting_, waiting_ + waiting_count_);
     int32_t head = 0;  // of broken_, a queue of nodes taken in
     for (;;) {
       const bool queued = head != broken_.size();
-      if (place_count_ != 0 &&
-          (!queued || places_[0].level <= Trees::template depth<s>(lattice_[broken_[head]]))) {
-        const int32_t level = places_[0].level;
-        const int32_t index = pop_place();
+      if (waiting_count_ != 0 &&
+          (!queued || waiting_[0].level <= Trees::template depth<s>(lattice_[broken_[head]]))) {
+        const int32_t level = waiting_[0].level;
+        const int32_t index = pop_waiting();
         if (lattice_[index].label == 0) take_in<s>(index, level);
       } else if (queued) {
         const int32_t index = broken_[head++];
@@ -232,7 +232,7 @@ class Adoption : protected Trees<L> {
       if (!Trees::template leads_in<s>(node, k, beside)) continue;
       const int32_t at = Trees::template depth<s>(beside);
       if (at <= 0 || at >= level) continue;
-      hang<s>(index, k);
+      link<s>(index, k);
       break;
     }
     broken_.push(index);

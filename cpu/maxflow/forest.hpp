@@ -41,7 +41,7 @@ struct Growth {
   }
 };
 
-template <class L>
+template <ResidualLattice L>
 class Forest : private Adoption<L> {
  public:
   using Trees = maxflow::Trees<L>;
@@ -61,7 +61,7 @@ class Forest : private Adoption<L> {
       const bool inside = x > 0 && x + kStep < mask.width;
       uint64_t others = !inside;
       for (int k = 0; k < kNeighbours && inside; ++k) {
-        others |= word(x, y) ^ word(x + kStepX[k], y + kStepY[k]);
+        others |= word(x, y) ^ word(x + step_x(k), y + step_y(k));
       }
       const int end = inside ? x + kStep : x + 1;
       for (; x < end; ++x) {
@@ -89,7 +89,7 @@ class Forest : private Adoption<L> {
   NodeList leave() {
     NodeList left = broken_;
     while (!source_.active.empty()) left.push(Trees::template pop_active<Side::source>());
-    // One side alone if the forest has finished, so there are places enough.
+    // One side alone if the forest has finished, so the list has room for all.
     while (!sink_.active.empty()) {
       const int32_t index = Trees::template pop_active<Side::sink>();
       if (finished_) left.push(index);
@@ -121,7 +121,8 @@ class Forest : private Adoption<L> {
     const int32_t label = node.label;
     for (int k = 0; k < kNeighbours; ++k) {
       const Node& beside = lattice_[lattice_.neighbour(index, k)];
-      if ((label > 0 ? node.residual[k] : beside.residual[k ^ 1]) != 0 && beside.label != label) {
+      if ((label > 0 ? node.residual[k] : beside.residual[opposite(k)]) != 0 &&
+          beside.label != label) {
         return true;
       }
     }
@@ -170,7 +171,7 @@ class Forest : private Adoption<L> {
   void look_around(int32_t index) {
     State& side = Trees::template state<s>();
     Node& node = lattice_[index];
-    // A push may cost the node its place.
+    // A push may cut the node off, which then rises or leaves the tree.
     const auto here = [&] {
       const int32_t depth = Trees::template depth<s>(node);
       return depth > 0 && depth <= side.level;
@@ -187,7 +188,7 @@ class Forest : private Adoption<L> {
       }
       if (capacity == 0 || next.label != 0) continue;
       Trees::template set_depth<s>(next, Trees::template depth<s>(node) + 1);
-      next.parent = static_cast<uint8_t>(k ^ 1);
+      next.parent = static_cast<uint8_t>(opposite(k));
       Trees::template activate<s>(beside);
     }
   }
@@ -198,10 +199,10 @@ class Forest : private Adoption<L> {
     using Residual = typename L::Numbers::Residual;
     Node& from = s == Side::source ? node : away;
     Node& to = s == Side::source ? away : node;
-    const int way = s == Side::source ? k : k ^ 1;
+    const int way = s == Side::source ? k : opposite(k);
     from.residual[way] = static_cast<Residual>(from.residual[way] - static_cast<Residual>(amount));
-    to.residual[way ^ 1] =
-        static_cast<Residual>(to.residual[way ^ 1] + static_cast<Residual>(amount));
+    to.residual[opposite(way)] =
+        static_cast<Residual>(to.residual[opposite(way)] + static_cast<Residual>(amount));
   }
 
   // Gives a node of side s a load, or takes one away.
@@ -222,7 +223,7 @@ class Forest : private Adoption<L> {
       Node& child = lattice_[root];
       root = lattice_.neighbour(root, child.parent);
       amount = std::min(amount, static_cast<Amount>(Trees::template outward<s>(
-                                    lattice_[root], child.parent ^ 1, child)));
+                                    lattice_[root], opposite(child.parent), child)));
       work_ += 2;
     }
     amount = std::min(amount, -Trees::template load<s>(lattice_[root]));
@@ -231,7 +232,7 @@ class Forest : private Adoption<L> {
     for (int32_t at = node; at != root;) {
       Node& child = lattice_[at];
       const int32_t above = lattice_.neighbour(at, child.parent);
-      const int down = child.parent ^ 1;
+      const int down = opposite(child.parent);
       move<s>(lattice_[above], down, child, amount);
       if (Trees::template outward<s>(lattice_[above], down, child) == 0) cut_off(at);
       at = above;
@@ -265,7 +266,7 @@ class Forest : private Adoption<L> {
       }
       if (load <= 0 || node.parent == kOrphan) return;
       const int32_t above = lattice_.neighbour(index, node.parent);
-      const int down = node.parent ^ 1;
+      const int down = opposite(node.parent);
       const auto& capacity = Trees::template outward<s>(lattice_[above], down, node);
       const Amount amount = std::min(load, static_cast<Amount>(capacity));
       move<s>(lattice_[above], down, node, amount);

@@ -3,18 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-#include "core/image.hpp"
+#include "core/maxflow/directions.hpp"
 
 namespace regions::maxflow {
-
-// Direction k and k ^ 1 are opposite. Four neighbours take the first four.
-inline constexpr int kStepX[8] = {1, -1, 0, 0, 1, -1, -1, 1};
-inline constexpr int kStepY[8] = {0, 0, 1, -1, 1, -1, 1, -1};
 
 // Numbers that hold a frame whose |terminal| + incident capacities nowhere exceed `most`. Both
 // directions of a link share its capacity, so one can have twice of it left: hence unsigned.
@@ -26,7 +23,7 @@ struct Numbers {
   static constexpr int64_t most = std::numeric_limits<Signed>::max();
 };
 
-// Values of Node::parent beside directions.
+// Values of Node::parent beside those of Direction.
 inline constexpr uint8_t kRoot = 8;
 inline constexpr uint8_t kOrphan = 9;
 inline constexpr uint8_t kNone = 10;
@@ -71,7 +68,7 @@ class Lattice {
         const int32_t here = index(kTile + x, kTile + y);
         for (int k = 0; k < kDirections; ++k) {
           step_[here % (kTile * kTile)][k] =
-              index(kTile + x + kStepX[k], kTile + y + kStepY[k]) - here;
+              index(kTile + x + step_x(k), kTile + y + step_y(k)) - here;
         }
       }
     }
@@ -128,6 +125,16 @@ class Lattice {
   Size size_;
   int32_t row_of_tiles_ = 0;  // nodes
   int32_t step_[kTile * kTile][kDirections] = {};
+};
+
+// What solvers need of a lattice.
+template <class L>
+concept ResidualLattice = requires(const L& lattice, int32_t node, int k, int y) {
+  typename L::Numbers;
+  { L::kNeighbours } -> std::convertible_to<int>;
+  { lattice[node] } -> std::same_as<typename L::Node&>;
+  { lattice.neighbour(node, k) } -> std::same_as<int32_t>;
+  { lattice.row(y)[0] } -> std::same_as<typename L::Node&>;
 };
 
 }  // namespace regions::maxflow

@@ -9,7 +9,7 @@ namespace regions::maxflow {
 
 // Writes row y of the mask as far as the labels tell, and returns the excess left in it: flow that
 // found no way to the sink.
-template <class L>
+template <ResidualLattice L>
 int64_t write_row(const L& lattice, int y, Image<uint8_t> foreground) {
   uint8_t* mask = foreground.row(y);
   int64_t excess = 0;
@@ -21,31 +21,32 @@ int64_t write_row(const L& lattice, int y, Image<uint8_t> foreground) {
 }
 
 // Pixels in no tree from which flow could still reach the sink belong to the background, the others
-// to the foreground: so that is the largest source side. `places` holds a node each.
-template <class L>
-void share_out_free(const L& lattice, Image<uint8_t> mask, int32_t* places) {
+// to the foreground: so that is the largest source side. `pixels` has an entry a pixel.
+template <ResidualLattice L>
+void share_out_free(const L& lattice, Image<uint8_t> mask, int32_t* pixels) {
   constexpr int kNeighbours = L::kNeighbours;
   int32_t count = 0;
   const auto take = [&](int x, int y) {
     mask(x, y) = kInSink;
-    places[count++] = y * mask.width + x;
+    pixels[count++] = y * mask.width + x;
   };
   const auto reaches_sink = [&](int x, int y) {
     const auto& node = lattice.row(y)[x];
     for (int k = 0; k < kNeighbours; ++k) {
-      if (node.residual[k] != 0 && mask(x + kStepX[k], y + kStepY[k]) == kInSink) return true;
+      if (node.residual[k] != 0 && mask(x + step_x(k), y + step_y(k)) == kInSink) return true;
     }
     return false;
   };
   const auto spread = [&] {
     while (count != 0) {
-      const int32_t place = places[--count];
-      const int x = place % mask.width;
-      const int y = place / mask.width;
+      const int32_t pixel = pixels[--count];
+      const int x = pixel % mask.width;
+      const int y = pixel / mask.width;
       for (int k = 0; k < kNeighbours; ++k) {
-        const int next_x = x + kStepX[k];
-        const int next_y = y + kStepY[k];
-        if (lattice.row(next_y)[next_x].residual[k ^ 1] != 0 && mask(next_x, next_y) == kFree) {
+        const int next_x = x + step_x(k);
+        const int next_y = y + step_y(k);
+        if (lattice.row(next_y)[next_x].residual[opposite(k)] != 0 &&
+            mask(next_x, next_y) == kFree) {
           take(next_x, next_y);
         }
       }
@@ -70,7 +71,7 @@ void share_out_free(const L& lattice, Image<uint8_t> mask, int32_t* places) {
 
 // What the mask's cut exceeds the flow by: the capacity left from row y's foreground to the
 // background.
-template <class L>
+template <ResidualLattice L>
 int64_t gap_of_row(const L& lattice, int y, Image<const uint8_t> foreground) {
   const auto nodes = lattice.row(y);
   int64_t gap = 0;
@@ -78,7 +79,7 @@ int64_t gap_of_row(const L& lattice, int y, Image<const uint8_t> foreground) {
     if (foreground(x, y) == GridCut::kBackground) continue;
     for (int k = 0; k < L::kNeighbours; ++k) {
       if (nodes[x].residual[k] == 0) continue;
-      if (foreground(x + kStepX[k], y + kStepY[k]) == GridCut::kBackground) {
+      if (foreground(x + step_x(k), y + step_y(k)) == GridCut::kBackground) {
         gap += static_cast<int64_t>(nodes[x].residual[k]);
       }
     }

@@ -60,11 +60,11 @@ class CpuGridCut final : public GridCut {
     }
     lists_ = backend_->allocate(maxflow::Forest<Narrow>::bytes(nodes));
     const auto seams = static_cast<size_t>(maxflow::strips_of(size, workers_) - 1);
-    kept_.assign(seams * maxflow::seam_places(size), 0);
+    kept_.assign(seams * maxflow::seam_capacities(size), 0);
     nothing_.assign(static_cast<size_t>(size.width), 0);
     sums_.assign(static_cast<size_t>(size.height), {});
     row_values_.assign(static_cast<size_t>(size.height), 0);
-    width_ = 0;
+    width_ = k16Bits;
     solved_width_ = kNothing;
   }
 
@@ -88,7 +88,8 @@ class CpuGridCut final : public GridCut {
   }
 
  private:
-  static constexpr int kNothing = -1;
+  // Which numbers a graph is solved in.
+  enum Width { kNothing = -1, k16Bits, k32Bits, k64Bits };
 
   template <class T>
   void expects_size(const Image<T>& image, const char* what) const {
@@ -119,13 +120,13 @@ class CpuGridCut final : public GridCut {
   template <int kNeighbours>
   CutReport cut_with(const Task& task) {
     CutReport report;
-    for (;; ++width_) {
+    for (;; width_ = static_cast<Width>(width_ + 1)) {
       bool held = false;
       switch (width_) {
-        case 0:
+        case k16Bits:
           held = cut_in<Lattice<maxflow::Numbers<int16_t>, kNeighbours>>(task, report);
           break;
-        case 1:
+        case k32Bits:
           held = cut_in<Lattice<maxflow::Numbers<int32_t>, kNeighbours>>(task, report);
           break;
         default:
@@ -136,7 +137,7 @@ class CpuGridCut final : public GridCut {
   }
 
   // Returns false if the lattice's numbers are too narrow for the frame.
-  template <class L>
+  template <maxflow::ResidualLattice L>
   bool cut_in(const Task& task, CutReport& report) {
     using Node = typename L::Node;
     const bool warm = task.warm && solved_width_ == width_;
@@ -162,13 +163,13 @@ class CpuGridCut final : public GridCut {
     });
     current_ = next;
     solved_width_ = width_;
-    width_ = sums.most <= maxflow::Numbers<int16_t>::most   ? 0
-             : sums.most <= maxflow::Numbers<int32_t>::most ? 1
-                                                            : 2;
+    width_ = sums.most <= maxflow::Numbers<int16_t>::most   ? k16Bits
+             : sums.most <= maxflow::Numbers<int32_t>::most ? k32Bits
+                                                            : k64Bits;
     return true;
   }
 
-  template <bool kWarm, class L>
+  template <bool kWarm, maxflow::ResidualLattice L>
   WeightSums read(const Task& task, const L& lattice, const L& last) {
     workers_.parallel_for(pieces(), [&](int i) {
       const Piece piece(size_, pieces(), i);
@@ -211,9 +212,9 @@ class CpuGridCut final : public GridCut {
   std::vector<int32_t> nothing_;  // [width], zeros
   std::vector<WeightSums> sums_;
   std::vector<int64_t> row_values_;
-  int current_ = 0;              // index of the last frame's graph
-  int width_ = 0;                // of the numbers to try first: 0 int16, 1 int32, 2 int64
-  int solved_width_ = kNothing;  // of the last frame's numbers
+  int current_ = 0;                // index of the last frame's graph
+  Width width_ = k16Bits;          // tried first
+  Width solved_width_ = kNothing;  // of the last frame's graph
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ inline constexpr int kLeastRows = 16;  // of a strip: less is not worth a thread
 
 // Rows first..last-1 of strip i of `count`: whole rows of tiles, so that each strip has nodes of
 // its own.
-template <class L>
+template <ResidualLattice L>
 struct Strip {
   Strip(Size size, int count, int i)
       : first_tiles(static_cast<int>(int64_t{L::tile_rows(size)} * i / count)),
@@ -37,13 +37,13 @@ inline int strips_of(Size size, const Workers& workers) {
   return std::clamp(size.height / kLeastRows, 1, std::min(2 * workers.threads(), kMostStrips));
 }
 
-// Places for the residual capacities of one seam.
-inline size_t seam_places(Size size) { return static_cast<size_t>(size.width) * 6; }
+// Residual capacities at one seam: those of each pixel's links to the row above, both ways.
+inline size_t seam_capacities(Size size) { return static_cast<size_t>(size.width) * 3 * 2; }
 
 // Calls f(upper, k, lower) for each link between rows y-1 and y.
-template <class L, class F>
+template <ResidualLattice L, std::invocable<int32_t, int, int32_t> F>
 void for_each_link(const L& lattice, int y, F f) {
-  for (int k = 2; k < L::kNeighbours; k += 2) {
+  for (int k = kDown; k < L::kNeighbours; k += 2) {  // the directions downwards
     for (int x = 0; x < lattice.size().width; ++x) {
       const int32_t upper = lattice.index(x, y - 1);
       f(upper, k, lattice.neighbour(upper, k));
@@ -52,14 +52,14 @@ void for_each_link(const L& lattice, int y, F f) {
 }
 
 // Grows the forests from the labelled roots until the cut is minimal or the deadline comes.
-template <class L>
+template <ResidualLattice L>
 struct StripSolver {
   using Residual = typename L::Numbers::Residual;
 
   L lattice;
   Image<const uint8_t> mask;  // marks the roots
   std::byte* memory;          // [Forest::bytes]
-  int64_t* kept;              // [strips - 1][seam_places]
+  int64_t* kept;              // [strips - 1][seam_capacities]
   const Workers& workers;
   Deadline deadline;
 
@@ -88,10 +88,11 @@ struct StripSolver {
   }
 
   void cut(int strip, int y) {
-    int64_t* place = kept + static_cast<size_t>(strip - 1) * seam_places(lattice.size());
+    int64_t* capacity = kept + static_cast<size_t>(strip - 1) * seam_capacities(lattice.size());
     for_each_link(lattice, y, [&](int32_t upper, int k, int32_t lower) {
-      *place++ = static_cast<int64_t>(std::exchange(lattice[upper].residual[k], Residual{}));
-      *place++ = static_cast<int64_t>(std::exchange(lattice[lower].residual[k ^ 1], Residual{}));
+      *capacity++ = static_cast<int64_t>(std::exchange(lattice[upper].residual[k], Residual{}));
+      *capacity++ =
+          static_cast<int64_t>(std::exchange(lattice[lower].residual[opposite(k)], Residual{}));
     });
   }
 
@@ -105,11 +106,11 @@ struct StripSolver {
       for (const int32_t node : grown[static_cast<size_t>(i)].left) forest.activate(node);
     }
     for (int i = 1; i < strips; ++i) {
-      const int64_t* place = kept + static_cast<size_t>(i - 1) * seam_places(lattice.size());
+      const int64_t* capacity = kept + static_cast<size_t>(i - 1) * seam_capacities(lattice.size());
       for_each_link(lattice, Strip<L>(lattice.size(), strips, i).first,
                     [&](int32_t upper, int k, int32_t lower) {
-                      lattice[upper].residual[k] = static_cast<Residual>(*place++);
-                      lattice[lower].residual[k ^ 1] = static_cast<Residual>(*place++);
+                      lattice[upper].residual[k] = static_cast<Residual>(*capacity++);
+                      lattice[lower].residual[opposite(k)] = static_cast<Residual>(*capacity++);
                       forest.activate(upper);
                       forest.activate(lower);
                     });

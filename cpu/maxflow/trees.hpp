@@ -17,30 +17,31 @@ enum class Side : uint8_t { source, sink };
 
 constexpr Side other(Side s) { return s == Side::source ? Side::sink : Side::source; }
 
-template <class L>
+template <ResidualLattice L>
 class Trees {
  public:
   using Node = typename L::Node;
   using Amount = typename L::Numbers::Amount;
 
-  struct Place {
+  // An orphan that waits until the levels below its own are settled.
+  struct Waiting {
     int32_t level;
     int32_t node;
-    bool operator<(const Place& o) const {
+    bool operator<(const Waiting& o) const {
       return level != o.level ? level > o.level : node > o.node;
     }
   };
 
   // Bytes of working memory for a lattice of `nodes` nodes.
   static constexpr size_t bytes(size_t nodes) {
-    return nodes * (kLists * sizeof(int32_t) + sizeof(Place));
+    return nodes * (kLists * sizeof(int32_t) + sizeof(Waiting));
   }
 
   // `first` and `count` name the nodes that may come up; others use the memory of other nodes.
   Trees(const L& lattice, int32_t first, int32_t count, std::byte* memory) : lattice_(lattice) {
     const size_t all = L::count(lattice.size());
-    places_ = reinterpret_cast<Place*>(memory) + first;
-    auto* lists = reinterpret_cast<int32_t*>(memory + all * sizeof(Place)) + first;
+    waiting_ = reinterpret_cast<Waiting*>(memory) + first;
+    auto* lists = reinterpret_cast<int32_t*>(memory + all * sizeof(Waiting)) + first;
     const auto next = [&] { return std::exchange(lists, lists + all); };
     source_.active.use(next(), count);
     sink_.active.use(next(), count);
@@ -49,7 +50,10 @@ class Trees {
 
  protected:
   static constexpr int kNeighbours = L::kNeighbours;
-  static constexpr uint8_t kLost = 4;  // a mark beside the two below
+  // Bits of Node::marks.
+  static constexpr uint8_t kActiveInSource = 1;
+  static constexpr uint8_t kActiveInSink = 2;
+  static constexpr uint8_t kLost = 4;
 
   struct State {
     NodeQueue active;   // have yet to look around
@@ -75,11 +79,11 @@ class Trees {
   // flow runs from the source's roots, and to the sink's.
   template <Side s>
   static auto& outward(Node& node, int k, Node& neighbour) {
-    return s == Side::source ? node.residual[k] : neighbour.residual[k ^ 1];
+    return s == Side::source ? node.residual[k] : neighbour.residual[opposite(k)];
   }
   template <Side s>
   static bool leads_in(const Node& node, int k, const Node& neighbour) {
-    return (s == Side::source ? neighbour.residual[k ^ 1] : node.residual[k]) != 0;
+    return (s == Side::source ? neighbour.residual[opposite(k)] : node.residual[k]) != 0;
   }
   // What a node holds that its tree's root has to take: excess on the sink's side, its opposite on
   // the source's.
@@ -91,7 +95,7 @@ class Trees {
   // Lets a node look around, in this pass or in the next.
   template <Side s>
   void activate(int32_t index) {
-    constexpr uint8_t kMark = s == Side::source ? 1 : 2;
+    constexpr uint8_t kMark = s == Side::source ? kActiveInSource : kActiveInSink;
     Node& node = lattice_[index];
     if (node.marks & kMark) return;
     node.marks |= kMark;
@@ -99,7 +103,7 @@ class Trees {
   }
   template <Side s>
   int32_t pop_active() {
-    constexpr uint8_t kMark = s == Side::source ? 1 : 2;
+    constexpr uint8_t kMark = s == Side::source ? kActiveInSource : kActiveInSink;
     const int32_t index = state<s>().active.pop();
     lattice_[index].marks &= static_cast<uint8_t>(~kMark);
     return index;
@@ -110,13 +114,13 @@ class Trees {
     broken_.push(index);
   }
 
-  void push_place(int32_t level, int32_t node) {
-    places_[place_count_++] = {level, node};
-    std::push_heap(places_, places_ + place_count_);
+  void push_waiting(int32_t level, int32_t node) {
+    waiting_[waiting_count_++] = {level, node};
+    std::push_heap(waiting_, waiting_ + waiting_count_);
   }
-  int32_t pop_place() {
-    std::pop_heap(places_, places_ + place_count_);
-    return places_[--place_count_].node;
+  int32_t pop_waiting() {
+    std::pop_heap(waiting_, waiting_ + waiting_count_);
+    return waiting_[--waiting_count_].node;
   }
 
   L lattice_;
@@ -126,8 +130,8 @@ class Trees {
   NodeList loaded_;  // nodes that have to pass on a load
   NodeList now_;     // orphans of one level, and of the next
   NodeList next_;
-  Place* places_;  // a heap of orphans on higher levels, the lowest first
-  int32_t place_count_ = 0;
+  Waiting* waiting_;  // a heap of orphans on higher levels, the lowest first
+  int32_t waiting_count_ = 0;
   int64_t work_ = 0;  // neighbours looked at so far
 
  private:

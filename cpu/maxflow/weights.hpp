@@ -45,20 +45,20 @@ class WeightRow {
 
   int32_t terminal(int x) const { return terminal_[x]; }
 
-  // In the order of directions. `kInside`: the pixel is not at either end of the row.
+  // By Direction. `kInside`: the pixel is not at either end of the row.
   template <bool kInside = false>
   REGIONS_INLINE void capacities(int x, int32_t (&c)[kNeighbours]) const {
     const bool has_left = kInside || x > 0;
     const bool has_right = kInside || x + 1 < width_;
-    c[0] = has_right ? right_[x] : 0;
-    c[1] = has_left ? right_[x - 1] : 0;
-    c[2] = down_[x];
-    c[3] = up_[x];
+    c[kRight] = has_right ? right_[x] : 0;
+    c[kLeft] = has_left ? right_[x - 1] : 0;
+    c[kDown] = down_[x];
+    c[kUp] = up_[x];
     if constexpr (kNeighbours == 8) {
-      c[4] = has_right ? down_right_[x] : 0;
-      c[5] = has_left ? up_left_[x - 1] : 0;
-      c[6] = has_left ? down_left_[x] : 0;
-      c[7] = has_right ? up_right_[x + 1] : 0;
+      c[kDownRight] = has_right ? down_right_[x] : 0;
+      c[kUpLeft] = has_left ? up_left_[x - 1] : 0;
+      c[kDownLeft] = has_left ? down_left_[x] : 0;
+      c[kUpRight] = has_right ? up_right_[x + 1] : 0;
     }
   }
 
@@ -129,7 +129,7 @@ WeightSums sums_of(const WeightRow<8>& row);
 
 // Nodes outside the picture beside row y: those at its ends and, at the top and the bottom, the row
 // beyond.
-template <class L>
+template <ResidualLattice L>
 void clear_border(const L& lattice, int y) {
   const Size size = lattice.size();
   typename L::Node outside{};
@@ -142,11 +142,11 @@ void clear_border(const L& lattice, int y) {
 }
 
 // Flow from a node over its link k in the last frame, clamped to the link's new capacity.
-template <class L>
+template <ResidualLattice L>
 int64_t flow_kept(const L& last, int32_t index, int k, int64_t capacity) {
   // Both directions together have twice the capacity left.
   const auto there = static_cast<int64_t>(last[index].residual[k]);
-  const auto back = static_cast<int64_t>(last[last.neighbour(index, k)].residual[k ^ 1]);
+  const auto back = static_cast<int64_t>(last[last.neighbour(index, k)].residual[opposite(k)]);
   return std::clamp<int64_t>((back - there) / 2, -capacity, capacity);
 }
 
@@ -159,7 +159,7 @@ inline constexpr uint8_t kFree = 1;
 // `last`, a lattice of the frame before, its flow is kept as far as the new capacities allow: Kohli
 // and Torr's re-parameterisation ("Dynamic graph cuts for efficient inference in Markov random
 // fields", 2007). Numbers too large are only reported.
-template <bool kWarm, class L>
+template <bool kWarm, ResidualLattice L>
 WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, const L& lattice,
                         const L& last, uint8_t* mask) {
   using Residual = typename L::Numbers::Residual;
