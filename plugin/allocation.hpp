@@ -11,7 +11,7 @@ namespace regions {
 // element that takes the pool sets the answer's allocator on it: without, the pool's own is lost.
 void offer_pool(GstQuery* query, GstBufferPool* pool, size_t bytes, unsigned min_buffers);
 
-// What a pool is asked for that has too few buffers.
+// What becomes of a stream whose pool has too few buffers.
 enum class Shortage : uint8_t {
   slows,  // as many as it has: frames leave without later ones
   stalls  // none: frames wait for later ones, which would never come

@@ -1,16 +1,18 @@
-// GStreamer's analytics metadata of the regions, where GStreamer has it: in the frame's relation
-// meta
+// GStreamer's analytics metadata of the regions, where GStreamer has it (1.24), in the frame's
+// relation meta:
 //
-// clang-format off: a table
-//   of each of the largest 256 regions
-//     object detection  type "region", its box, confidence 1
-//     tracking          where regions are tracked: the track, first seen at its first frame, last
-//     at this one;
-//                       the object detection RELATE_TO it
-//   of a label map or mask that is attached (1.26)
-//     segmentation      GRAY8, 0 background; of labels (instances): i of the i-th largest region,
-//     up to 255,
-//                       and it CONTAINs the object detections; of masks (semantic): 1 foreground
+// clang-format off
+//
+// | entry            | of                  | holds
+// |------------------|---------------------|-------------------------------------------------------
+// | object detection | each of the largest | type "region", the box, confidence 1
+// |                  |   256 regions       |
+// | tracking         | each of those, if   | the track, first seen at its first frame, last at this
+// |                  |   tracked           |   one; the object detection RELATE_TO it
+// | segmentation     | an attached map of  | GRAY8, 0 background, i of the i-th largest region up to
+// |   (1.26)         |   labels            |   255 (instances); it CONTAINs the object detections
+// |                  | an attached mask    | GRAY8, 0 background, 1 foreground (semantic)
+//
 // clang-format on
 #pragma once
 

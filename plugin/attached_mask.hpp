@@ -16,8 +16,9 @@ class AttachedMask {
   AttachedMask& operator=(const AttachedMask&) = delete;
   ~AttachedMask() { drop(); }
 
-  // Where it lies, if the backend can work on it there; else mapped on the host. Stays until
-  // drop(). There must be one. Throws InputError if it is unreadable or too small.
+  // The attached map where it lies, if the backend can work on it there; else mapped on the host.
+  // Valid until drop(). `attached.labels` is not null. Throws InputError if it is unreadable or too
+  // small.
   ConstFrame hold(const Attached& attached, const Backend& backend);
   void drop();
 

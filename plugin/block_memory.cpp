@@ -34,7 +34,7 @@ RegionsBlockAllocator* owner(GstMemory* memory) {
   return reinterpret_cast<RegionsBlockAllocator*>(memory->allocator);
 }
 
-// Of this thread's last allocation: pools tell that it failed, but not why.
+// Why this thread's last allocation failed: pools tell only that it did.
 thread_local std::string why_no_memory;
 
 bool on_device(GstMemory* memory) {
@@ -91,8 +91,8 @@ void block_free(GstAllocator* allocator, GstMemory* memory) {
   g_free(self);
 }
 
-// Device blocks are read-only to the CPU: what it sees is a copy. Mapped with GStreamer's CUDA flag
-// they show their device address.
+// The CPU maps device blocks read-only, as a copy. With GStreamer's CUDA flag a map gives the
+// device address.
 gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
   if (!on_device(memory) || (flags & cuda_map_flags(static_cast<GstMapFlags>(0)))) {
@@ -119,7 +119,7 @@ gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
 
 void block_unmap(GstMemory*) {}
 
-// Of a buffer that serves another frame from now on.
+// Called where a buffer is acquired for another frame.
 void forget_shadow(GstBuffer* buffer) {
   auto* memory = reinterpret_cast<BlockMemory*>(gst_buffer_peek_memory(buffer, 0));
   const std::lock_guard lock(*memory->mutex);
@@ -152,7 +152,7 @@ using RegionsBlockPoolClass = GstBufferPoolClass;
 
 G_DEFINE_TYPE(RegionsBlockPool, block_pool, GST_TYPE_BUFFER_POOL)
 
-// Of a pool that cannot make all of its buffers GStreamer (seen with 1.22) forgets those it made.
+// Where a pool cannot make all of its buffers, GStreamer (seen with 1.22) forgets those it made.
 gboolean block_pool_start(GstBufferPool* pool) {
   const auto* base = GST_BUFFER_POOL_CLASS(block_pool_parent_class);
   if (base->start(pool)) return TRUE;

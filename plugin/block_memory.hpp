@@ -11,8 +11,8 @@
 
 namespace regions {
 
-// A pool of buffers of `bytes` in the backend's pinned host memory, plain to everyone. `caps` may
-// be null. The caller owns it; it is inactive.
+// A pool of buffers of `bytes` in the backend's pinned host memory, which any element maps as
+// system memory. `caps` may be null. The caller owns the pool; it is inactive.
 GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
                                 size_t bytes, unsigned min_buffers);
 
@@ -21,17 +21,17 @@ GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
 
-// An attempt of this thread to get memory of these pools by way of GStreamer, which tells that
-// there is none, but not why.
+// This thread's attempt to get memory of these pools through GStreamer, which says that it failed,
+// but not why.
 class MemoryAttempt {
  public:
-  MemoryAttempt();  // forgets why attempts before it failed
-  // To tell if it fails: that there is no memory for `what`, and why.
+  MemoryAttempt();  // forgets why earlier attempts failed
+  // For an attempt that failed: that there is no memory for `what`, and why.
   MemoryError error(const char* what) const;
 };
 
-// Starts one of these pools; with the last owner it stops and goes. Throws MemoryError that tells
-// why there is no memory for `what`.
+// Starts one of these pools; its last owner stops and frees it. Throws MemoryError that tells why
+// there is no memory for `what`.
 std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what);
 
 // A buffer of one of these pools, for `what`. Throws MemoryError that tells why there is none.

@@ -34,7 +34,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     auto seeds =
         button == kRight ? std::get<std::vector<double>>(get(field)) : std::vector<double>();
     if (button == kLeft || button == kRight) {
-      // Of many clicks the last ones count.
+      // The last Seeds::kMost clicks count.
       if (seeds.size() >= 2 * Seeds::kMost) seeds.erase(seeds.begin(), seeds.begin() + 2);
       seeds.push_back(std::floor(std::clamp(x, field.min, field.max)));
       seeds.push_back(std::floor(std::clamp(y, field.min, field.max)));
@@ -86,7 +86,8 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   }
 
  private:
-  // Of the working picture. A seed outside of it stays outside, so that it keeps nothing.
+  // The seeds in coordinates of the working picture. A seed outside of it stays outside, so that it
+  // keeps no region.
   static std::vector<double> seeds_in(const WorkArea& area, std::vector<double> seeds) {
     for (size_t i = 0; i + 1 < seeds.size(); i += 2) {
       auto x = static_cast<int>(seeds[i]), y = static_cast<int>(seeds[i + 1]);

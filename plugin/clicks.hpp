@@ -8,7 +8,8 @@
 namespace regions {
 
 // Tells the element's engine of a click, if the event is one, and the application of the property
-// that changed. Clicks at no number count as none.
+// that changed. Clicks whose coordinates are no
+// numbers are ignored.
 void follow_click(GstElement* element, Engine& engine, GstEvent* event);
 
 }  // namespace regions

@@ -29,8 +29,9 @@ using CudaContextRef = std::shared_ptr<GstObject>;
 int device_of(GstObject* cuda_context);
 void* handle_of(GstObject* cuda_context);  // its CUcontext
 
-// The CUDA context one element uses: the one that others offer, else the device's primary context,
-// wrapped once per process and offered to all. Any thread may call any of this.
+// The CUDA context one element uses: the one that other elements or the application offer, else the
+// device's primary context, wrapped once per process and offered to them. Any thread may call any
+// member.
 class CudaContext {
  public:
   CudaContext() = default;
@@ -51,16 +52,17 @@ class CudaContext {
   // device's than this one; else null.
   CudaContextRef peer_elsewhere(GstPad* pad) const;
   CudaContextRef elsewhere(GstBuffer* buffer) const;
-  // Uses this one from now on.
+  // Uses this context from now on.
   void move_to(const CudaContextRef& context);
 
   // Device number of the context in use.
   int device() const;
-  // A pool of CUDA memory buffers on this context; `is_ours` if they never leave the element for
-  // others downstream. The caller owns it; it is inactive.
+  // A pool of CUDA memory buffers on this context; `is_ours` if its buffers never go downstream.
+  // The caller owns the pool; it is inactive.
   GstBufferPool* make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers, bool is_ours) const;
-  // Of a buffer that is mapped on the device: later work on the queue begins when its producer's is
-  // done. Throws InputError if the buffer lies in another device's memory or in no CUDA memory.
+  // For a buffer mapped on the device: later work on the queue begins when the work of the buffer's
+  // producer is done. Throws InputError if the buffer lies in another device's memory or in no CUDA
+  // memory.
   void await_producer(GstBuffer* buffer, Queue& queue) const;
 
  private:
@@ -73,7 +75,7 @@ class CudaContext {
   bool settled_ = false;  // counts as one of the device's elements
 };
 
-// Nothing is under way any more on a buffer that was mapped on the device to be written.
+// Says that all work on the buffer is done, after it was mapped on the device to be written.
 void mark_complete(GstBuffer* buffer);
 
 }  // namespace regions

@@ -41,8 +41,8 @@ class Engine {
   virtual std::span<const Field> fields() const = 0;
   virtual Value get(const Field& field) = 0;
   virtual void set(const Field& field, const Value& value) = 0;
-  // The same while a stream runs: throws what it cannot run with, and then nothing changes. What is
-  // renegotiated takes effect when `adopt` follows.
+  // Sets a parameter while a stream runs: throws where the stream cannot run with the value, and
+  // then changes nothing. A renegotiated field takes effect at the next adopt().
   virtual void change(const Field& field, const Value& value) = 0;
   // Throws SettingsError, MissingFile, UnreadableFile where no stream can run with what was set.
   virtual void check() = 0;
@@ -51,13 +51,13 @@ class Engine {
   // out of each frame, one below another. Any thread may ask.
   virtual Output picture() = 0;
   virtual int layers() = 0;
-  // Takes over the parameters that change only between streams. All below speaks of those in use.
+  // Takes what the user set into use. Members below speak of the parameters in use.
   virtual void adopt() = 0;
-  // Whether one that is renegotiated waits for that.
+  // Whether a renegotiated field waits for adopt().
   virtual bool waits() = 0;
-  // Undoes the last adopt(): what is renegotiated has the value again that it had before.
+  // Undoes the last adopt(): renegotiated fields have their former values again.
   virtual void go_back() = 0;
-  // Whether that would change any.
+  // Whether adopt() would change any field.
   virtual bool has_others() = 0;
   virtual Output picture_in_use() = 0;
   virtual int layers_in_use() = 0;
@@ -66,24 +66,24 @@ class Engine {
   virtual bool reads_regions() const = 0;            // reads Job.attached
   virtual bool reads_mask() = 0;                     // reads Job.mask if there is one
   virtual bool needs_mask() = 0;                     // and cannot do without
-  // Whether the last frame came without one. A parameter that needs one is then refused.
+  // Says whether the last frame came without a mask: parameters that need one are then refused.
   void tell_mask(bool lacks) { lacks_mask_ = lacks; }
   virtual bool tracks() { return false; }  // Region.track stays from frame to frame
   virtual uint32_t max_regions() = 0;
   virtual Details details() { return {}; }
-  // What is drawn lets the picture shine through all over.
+  // Whether what is drawn is translucent everywhere, so that the picture's detail shows through.
   virtual bool draws_tints() { return false; }
-  virtual int slices() = 0;  // frames that are worked on at once, as one volume; 1 where it slides
-  // Each frame is worked on together with those before it, so none is left out for being late.
+  virtual int slices() = 0;  // frames of a volume; 1 where a window slides
+  // Whether each frame is worked on together with earlier ones; late frames are then not left out.
   virtual bool has_window() = 0;
 
   // The user clicked with the button (1: left, 2: middle, 3: right) at a pixel of the output.
   // Returns the name of the parameter that changed, or null.
   virtual const char* click(int /*button*/, double /*x*/, double /*y*/) { return nullptr; }
 
-  // Called with a Backend::Entry alive.
-  // Makes the algorithm anew, without a backend none. Returns the one before: it goes with an Entry
-  // of its own backend alive.
+  // Members below are called with a Backend::Entry alive.
+  // Makes the algorithm for this backend; none without a backend. Returns the former algorithm,
+  // which is destroyed while an Entry of its own backend is alive.
   virtual std::shared_ptr<void> make(const std::shared_ptr<Backend>& backend) = 0;
   virtual void take_work_area(const WorkArea&) {}  // before configure(), whose size is its `work`
   virtual void configure(const Setup& setup) = 0;
@@ -96,11 +96,11 @@ class Engine {
   virtual void reset() = 0;
   virtual void begin_scene() = 0;
   TrackTimes& track_times() { return track_times_; }
-  // Not while the element shuts down: configure() then gives up what it waits for. Any thread may
-  // say so; waiting is allowed again only when no other is under way.
+  // Whether configure() may wait, for a picture file. False while the element shuts down: a call
+  // under way then gives up. Any thread may say so; true only where no configure() is under way.
   virtual void may_wait(bool /*may*/) {}
-  // What was learnt of the scene, which another configure() for pictures of the same size goes on
-  // with when it is recalled. No frame is under way.
+  // What the algorithm learnt of the scene; recall() gives it back after another configure() for
+  // pictures of the same size. No frame is under way.
   virtual std::vector<std::byte> learnt() { return {}; }
   virtual void recall(std::span<const std::byte> /*learnt*/) {}
   // How often live frames come, by the caps: 0 if they do not tell; negative where nothing is live.
@@ -108,8 +108,9 @@ class Engine {
   // The stream that configure() began ends; no frame is under way.
   virtual void finish() {}
 
-  // Both of the slot's frame, which has just finished. The first looks at its count of regions and
-  // its picture's layout, and throws InputError where the parameters forbid such a frame.
+  // judge() and facts() tell of the slot's frame that has just finished. judge() looks at its count
+  // of regions and its picture's layout, and throws InputError where parameters forbid such a
+  // frame.
   virtual Verdict judge(int /*slot*/, uint32_t total, const Layout& /*out*/) { return {total, {}}; }
   virtual std::vector<Fact> facts(int /*slot*/) { return {}; }
 
@@ -236,13 +237,13 @@ class EngineOf : public Engine {
     return setup;
   }
   virtual bool needs_mask_with(const P& /*params*/) const { return false; }
-  // Throws where parameters contradict each other, or name files that cannot be read; or, with a
-  // setup, where they do not suit it. Frames that were not asked for are no matter of it.
+  // Throws where parameters contradict each other or name files that cannot be read; with a setup,
+  // where they do not suit it.
   virtual void expects_runnable(const P& /*params*/, const Setup* /*setup*/) const {}
   BackendKind backend() const { return backend_; }
-  // What a frame's own copy of the parameters needs.
+  // Completes a frame's own copy of the parameters.
   virtual void prepare_frame(P& /*params*/) const {}
-  // What the slot's frame is, or was, worked on with; the user may have set others since.
+  // The parameters that the slot's frame was enqueued with; the user may have set others since.
   const P& params_of(int slot) const { return of_slot_.at(static_cast<size_t>(slot)); }
   P params_in_use() {
     const std::lock_guard lock(mutex_);

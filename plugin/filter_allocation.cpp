@@ -36,15 +36,15 @@ void log_decision(GstBaseTransform* base, GstQuery* query) {
   gst_clear_object(&pool);
 }
 
-// To upstream. `decide` is what downstream answered us, or null where the question itself goes on
-// to downstream because frames pass untouched.
+// Answers upstream. `decide` is downstream's answer to this element, or null where upstream's query
+// goes on downstream because frames pass untouched.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
   base_class()->propose_allocation(base, decide, query);
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   if (!caps) return FALSE;
   FilterStream& stream = stream_of(base);
-  // Rows at any distance suit us; where the buffer goes on, they must suit downstream too.
+  // This element takes rows of any pitch; where the buffer goes on, downstream must take them too.
   const bool goes_on = stream.picture() <= Output::drawn_on;
   const bool rows_free = !goes_on || (decide && gst_query_find_allocation_meta(
                                                     decide, GST_VIDEO_META_API_TYPE, nullptr));
@@ -74,7 +74,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
   }
 }
 
-// From downstream, for pictures that are replaced.
+// Chooses from downstream's answer, for pictures that are replaced.
 gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
   FilterStream& stream = stream_of(base);
   if (stream.picture() > Output::drawn_on) {

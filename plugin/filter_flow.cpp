@@ -1,5 +1,5 @@
-// Frames, events and queries: what GstBaseTransform does with them by itself is right but for
-// frames that leave later, by another thread.
+// Frames, events and queries. GstBaseTransform's own handling fits but for frames that leave later,
+// on another thread.
 #include "plugin/filter_flow.hpp"
 
 #include <utility>
@@ -19,8 +19,8 @@ GstBaseTransformClass* base_class() {
   return GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
 }
 
-// A change of output is ours to begin: where caps stay equal, as from no drawing to drawing,
-// GstBaseTransform would tell nothing of it.
+// The element itself begins a change of output: where caps stay equal, as from no drawing to
+// drawing, GstBaseTransform does not call set_caps.
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean is_discont, GstBuffer* input) {
   if (!stream_of(base).follow_output()) {
     gst_buffer_unref(input);
@@ -54,8 +54,8 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
   return stream.submit(input, output);
 }
 
-// GstBaseTransform must believe that both exist, else its output buffer would be the input, and
-// nothing could be done in place. generate_output calls neither.
+// Never called, as generate_output is ours. Both must be set: without them GstBaseTransform makes
+// the input buffer its output, and does nothing in place.
 GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) {
   return GST_FLOW_NOT_SUPPORTED;
 }

@@ -1,5 +1,4 @@
-// What a stream follows while it runs: the device and the part of the picture of now, and the
-// output.
+// Changes that a running stream follows: the frames' device, the part of the picture, the output.
 #include <utility>
 
 #include "plugin/debug.hpp"

@@ -38,7 +38,7 @@ void FilterStream::post_latency() {
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
 }
 
-// As GstVideoFilter does. A gap may be empty.
+// Frames without a picture warn, as in GstVideoFilter, unless they are empty gaps.
 void FilterStream::warn_of_empty(GstBuffer* frame) {
   const size_t bytes = gst_buffer_get_size(frame);
   GST_DEBUG_OBJECT(element_,

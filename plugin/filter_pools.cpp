@@ -41,7 +41,7 @@ GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
   *bytes = setup_.out.bytes;
   try {
     return make_pinned_pool(device, caps, *bytes, 2);
-  } catch (const std::exception& error) {  // others are slower, not wrong
+  } catch (const std::exception& error) {  // other pools are slower, not wrong
     GST_WARNING_OBJECT(element_, "%s", error.what());
     return nullptr;
   }

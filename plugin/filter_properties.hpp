@@ -8,7 +8,7 @@ namespace regions {
 
 void install_filter_properties(GObjectClass* klass, const ElementSpec& spec);
 
-// Between a property and what it stands for. Values out of range leave it as it was, with a
+// Set or read a property by its id. A value out of range leaves the property as it was, with a
 // warning.
 void set_filter_property(FilterStream& stream, guint id, const GValue* value);
 void get_filter_property(FilterStream& stream, guint id, GValue* value);

@@ -1,4 +1,4 @@
-// What a stream makes for the caps and the part of the picture of now.
+// What a stream makes for new caps, or another part of the picture.
 #include <algorithm>
 #include <utility>
 
@@ -66,7 +66,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   start(pictures_in, pictures_out);
 }
 
-// Than those of start(), but for those that follow at once.
+// Whether settings differ from those of the last start(), but for live ones.
 bool FilterStream::has_other_settings() const {
   const FilterSettings now = settings();
   const auto fields = fields_of(now);

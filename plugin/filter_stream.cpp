@@ -54,7 +54,7 @@ void FilterStream::open() {
   run_on(std::move(backend));
 }
 
-// Without a backend: nowhere.
+// A null backend: the element runs nowhere.
 void FilterStream::run_on(std::shared_ptr<Backend> fresh) {
   const auto old = backend();
   std::shared_ptr<void> before;
@@ -77,7 +77,7 @@ void FilterStream::run_on(std::shared_ptr<Backend> fresh) {
   g_object_notify(G_OBJECT(element_), "active-device");
 }
 
-// Stopped, with no frame under way.
+// The stream has ended: no frame is under way.
 void FilterStream::move_to(const CudaContextRef& context) {
   GST_DEBUG_OBJECT(element_, "moves to the device of the frames");
   run_on(backend_on(context));
@@ -166,7 +166,7 @@ void FilterStream::flush() {
   forget();
 }
 
-// Without frames under way.
+// No frame is under way.
 void FilterStream::forget() {
   jumps_.forget();
   late_.forget();

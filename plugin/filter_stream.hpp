@@ -33,19 +33,20 @@ class FilterStream {
 
   // For new caps; throws InputError, MemoryError, DeviceError.
   void configure(const GstCaps* in, const GstCaps* out);
-  // Before each frame: an output, or number of layers, that was set since takes effect; refused by
-  // downstream, or where no stream can run with it, it is as it was, and a warning says so. False
-  // if an error was posted.
+  // Before each frame: an output, or number of layers, that was set since the last one takes
+  // effect. Where downstream refuses it, or no stream can run with it, the former value stays and a
+  // warning says so. False if an error was posted.
   bool follow_output();
-  // Every frame passes here next. Whether it is too late to be worked on, which is posted; of a
-  // volume all frames are or none. A frame whose time jumps begins a new scene.
+  // For each frame, before submit(): whether it is left out because it is too late, which is
+  // posted. Of a volume all frames are left out or none. A frame whose time jumps begins a new
+  // scene.
   bool leaves_out(const GstBuffer* frame);
   void listen_to_qos(GstEvent* event) { late_.listen(event); }  // any thread
   // One frame in (both consumed; see FrameSlot::add). One that holds no picture passes.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   GstFlowReturn drain();
-  // Whether the event may go by frames that are held until their volume is full: it says nothing of
-  // the frames themselves.
+  // Whether the event may overtake frames that are held until their volume is full, because it says
+  // nothing of them.
   bool passes_frames(const GstEvent* event);
   void interrupt();  // safe from any thread
   // From PAUSED to READY: until reopen(), no thread waits for a free slot, in whatever ring comes.
@@ -62,7 +63,7 @@ class FilterStream {
   void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
   // A pool for the upstream element's frames, or null when any memory will do. The caller owns it.
   GstBufferPool* propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers);
-  // A pool for replaced pictures, or null when any will do.
+  // A pool for replaced pictures, or null when any memory will do.
   GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
   const Latency& latency() const { return latency_; }
 
@@ -88,7 +89,7 @@ class FilterStream {
   bool has_other_settings() const;
   bool follow(GstBuffer* input);  // false: an error was posted
   void keep_area(const std::exception& error);
-  void end();  // of what start() began
+  void end();  // ends the stream that start() began
   void begin_scene();
   void drop(size_t frames);  // counts and logs them
   void forget();

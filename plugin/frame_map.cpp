@@ -24,7 +24,7 @@ YuvMatrix matrix_of(const GstVideoInfo& info) {
 // Throws InputError if rows of the plane lie outside of what is mapped: a GstVideoMeta is free to
 // say so.
 void expects_mapped(const ConstFrame& frame, int plane, const GstMapInfo& map) {
-  if (!map.data) return;  // by a map function of the memory's own, which knows what it holds
+  if (!map.data) return;  // the memory has a map function of its own, which knows its bounds
   const int64_t last = int64_t{row_count(frame.layout, plane, frame.size()) - 1};
   const int64_t across = last * frame.pitch[plane];
   const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(frame.plane[plane])) -
@@ -113,7 +113,7 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
     return;
   }
   if (caps.cuda) flags = cuda_map_flags(flags);
-  // GStreamer would also call these the program's own faults.
+  // GStreamer refuses these too, but with a critical message, as if they were programming errors.
   const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
   expects(!meta || meta->format == GST_VIDEO_INFO_FORMAT(&caps.info),
           "a buffer's GstVideoMeta has another format than its caps");

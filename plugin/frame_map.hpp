@@ -23,7 +23,8 @@ struct PictureCaps {
 // Throws InputError naming what is not supported.
 PictureCaps parse(const GstCaps* caps);
 
-// Whether pictures lie and are read alike; frame rates, pixel shapes and the like do not matter.
+// Whether pictures of both caps have one memory layout and mean the same colours; frame rates and
+// pixel aspect ratios may differ.
 bool same_pictures(const PictureCaps& a, const PictureCaps& b);
 // Whether the buffer has as many bytes as its caps promise.
 bool holds_picture(GstBuffer* buffer, const PictureCaps& caps);

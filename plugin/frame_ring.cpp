@@ -11,7 +11,7 @@ namespace regions {
 namespace {
 
 // Where GStreamer gets no thread for a task, it keeps the task for when a thread is free, which may
-// be never or after the ring's end: so the pad lets go of it, stopped.
+// be never or after the ring's end: so the task is stopped and taken from the pad.
 bool starts_task(GstPad* pad, GstTaskFunction run, gpointer ring) {
   if (gst_pad_start_task(pad, run, ring, nullptr)) return true;
   GST_OBJECT_LOCK(pad);
@@ -143,7 +143,7 @@ void FrameRing::finish_all() {
     finishing_ = false;
     ++finished_;
     const bool flushes = interrupted_;
-    lock.unlock();  // the woken thread takes it
+    lock.unlock();  // the woken thread takes this mutex
     ready_.notify_one();
     if (flushes) left_.notify_all();
     lock.lock();
@@ -213,7 +213,7 @@ void FrameRing::push_oldest() {
   left_.notify_all();
 }
 
-// A volume that lacks frames, if there is one. The lock is held again if it succeeds.
+// Begins the work for a part-filled volume, if there is one. On success the lock is held again.
 GstFlowReturn FrameRing::begin_filled(std::unique_lock<std::mutex>& lock) {
   if (!filling_ || interrupted_ || flow_ != GST_FLOW_OK) return GST_FLOW_OK;
   const GstFlowReturn begun = begin(*at(in_flight_).slot, lock);

@@ -25,7 +25,6 @@ class FrameRing {
     std::function<void(size_t frames)> dropped;
   };
   FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Callbacks callbacks);
-  // The task must have stopped, or stop() been called.
   ~FrameRing();
 
   // Puts a frame in (buffers consumed; see FrameSlot::add), waiting for a free slot. Returns the
@@ -57,9 +56,9 @@ class FrameRing {
     std::unique_ptr<FrameSlot> slot;
     size_t frames = 0;               // of the volume, or 1
     std::vector<Finished> finished;  // those that leave
-    std::exception_ptr error;        // why the others do not
-    gint64 waited = 0;               // µs its first frame did for the work of the slot's last one
-    gint64 done = 0;                 // monotonic time when its work was, µs
+    std::exception_ptr error;        // why other frames do not leave
+    gint64 waited = 0;               // µs that its first frame waited for the slot's former work
+    gint64 done = 0;                 // monotonic time when its work was done, µs
   };
   static void run(gpointer self);
   using Way = bool (FrameSlot::*)(GstBuffer* input, GstBuffer* output);
@@ -80,8 +79,8 @@ class FrameRing {
   std::vector<Finished> leaving_;  // the task's own
 
   std::mutex mutex_;  // guards what follows
-  // Each wakes the threads that wait for it and no other: of what a small frame costs, waking is a
-  // good part.
+  // Three conditions, so that each wakes only the thread that waits for it: waking is a good part
+  // of what a small frame costs.
   std::condition_variable begun_;  // the finisher has something to do
   std::condition_variable ready_;  // the task has something to push
   std::condition_variable left_;   // there is a free slot, or none is in use

@@ -164,7 +164,7 @@ void FrameSlot::discard() {
     queue_->record();  // there may be work behind the last one
     queue_->wait();
   } catch (const std::exception&) {
-    // What is dropped may have failed; the next frame will tell if the device is lost.
+    // The dropped work's own failure does not matter; a lost device fails the next frame too.
   }
   release();
 }

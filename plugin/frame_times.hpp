@@ -30,9 +30,9 @@ class LateFrames {
 
   // All below by the streaming thread. Whether a frame is too late. Times are in TIME segments.
   bool is_late(const GstSegment& segment, const GstBuffer* frame) const;
-  // The frame is left out: posts so.
+  // Posts that the frame is left out.
   void leave_out(GstElement* element, const GstSegment& segment, const GstBuffer* frame);
-  // The frame (writable) is taken in; tells by its flag of others left out before it.
+  // The frame (writable) is taken in; its flag DISCONT tells of frames left out before it.
   void take_in(GstBuffer* leaving);
 
  private:

@@ -45,7 +45,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     configured_ = true;
     show_all();
     if (now.model_location.empty()) return;
-    // A byte more than a model has tells that the file is none.
+    // A file with a byte more than a model has is no model.
     const size_t most = graphcut::state_bytes(setup.size) + 1;
     if (const auto model = read_file(now.model_location, most)) cut().restore(*model);
   }
@@ -68,7 +68,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     const std::string path = params_in_use().model_location;
     const bool learnt = std::exchange(configured_, false);
     if (path.empty() || !learnt) return;
-    // Nothing where no frame came.
+    // Empty where no frame came.
     if (const auto model = cut().state(); !model.empty()) write_file(path, model);
   }
 
@@ -102,7 +102,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
 
  private:
-  // What the backends' make_algorithm makes is one.
+  // Both backends' make_algorithm() makes a GraphCutBg.
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(*algorithm()); }
 
   void show_all() {

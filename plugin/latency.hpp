@@ -17,10 +17,10 @@ class Latency {
   };
 
   // For new caps: a frame lasts `frame` (0: unknown), `depth` of them make a volume, and `slots`
-  // volumes or frames are under way. All tell whether what is stated changed.
+  // volumes or frames are under way. begin(), take() and forget() return whether stated() changed.
   bool begin(GstClockTime frame, int depth, int slots);
   bool take(const Stay& stay);
-  bool forget();  // for other work
+  bool forget();  // the measured times, where other work begins
 
   // Known from the caps and measured, with a margin, at most as long as all frames under way.
   GstClockTime stated() const;

@@ -24,7 +24,8 @@ Size size_of(const GstVideoInfo* info) {
   return {GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info)};
 }
 
-// Of a matrix's row. It takes whole pixels, so what mirrors shifts edges by one pixel more.
+// The mapping in a matrix's row. A matrix maps whole pixels, so one that mirrors shifts edges by
+// one pixel more.
 AxisMapping axis_of(double scale, double translation, int in_offset, int out_offset, int out_size) {
   const double shift = translation + (scale < 0 ? 1 : 0);
   return {scale, out_offset + shift - scale * in_offset, out_offset, out_offset + out_size};

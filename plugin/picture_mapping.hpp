@@ -30,8 +30,8 @@ struct PictureMapping {
   bool only_scales() const;
 };
 
-// A transform as metadata are told of it, of a picture whose coordinates `from` counts; a picture
-// may also hold `layers` such, one below another. None if it is unknown where the pixels went.
+// The mapping of a GstMeta transform, for coordinates of a picture of size `from`; a frame may hold
+// `layers` such pictures, one below another. None if it is unknown where the pixels went.
 std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, int layers);
 
 }  // namespace regions

@@ -20,8 +20,8 @@ int int_of(const GstStructure* s, const char* name) {
   return value;
 }
 
-// Coordinate of `from` pixels as one of `to` pixels. What lies far outside of any picture is held
-// where sums and lengths of such coordinates stay numbers.
+// A coordinate of a picture `from` pixels long in one of `to` pixels. Coordinates far outside of
+// any picture are clamped, so that their sums and differences do not overflow.
 int scaled(int64_t value, int from, int to) {
   constexpr int64_t kFar = 1 << 20;
   return static_cast<int>(std::clamp(value * to / from, -kFar, kFar));
@@ -45,7 +45,7 @@ Region region_of(const GstStructure* s, Size from, Size to) {
   return region;
 }
 
-// Refers to the structures, which must outlive it; copying it copies them.
+// The array refers to the structures, which must outlive it; a copy of the array copies them.
 GValue array_of(std::span<const StructurePtr> structures) {
   GValue array = G_VALUE_INIT, empty = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(structures.size()));
@@ -85,7 +85,7 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
     summary.labels_size = findings.size;
     attach_standard_metas(buffer, summary, loan.parameters);
   });
-  // After the standard ones, as it is transformed after them then.
+  // Added after the standard metas, so that it is transformed after them.
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, kRegionMeta));
   gst_structure_set(s, "algorithm", G_TYPE_STRING, findings.algorithm, "width", G_TYPE_INT,
                     findings.size.width, "height", G_TYPE_INT, findings.size.height,

@@ -38,12 +38,12 @@ Interval moved(const AxisMapping& axis, double low, double high) {
   return {std::min(a, b), std::max(a, b)};
 }
 
-// Whole pixels of what is seen of an interval; none where that is nothing.
+// The whole pixels of an interval that lie in the picture; none where it lies outside.
 struct Pixels {
   int first = 0, count = 0;
 };
 Pixels seen(const AxisMapping& axis, Interval interval) {
-  // What is a whole number but for rounding counts as one; GStreamer's matrices are of floats.
+  // An edge just below a whole number counts as that number: GStreamer's matrices hold floats.
   constexpr double kRounding = 1e-3;
   const auto edge = [](double e) { return static_cast<int>(std::floor(e + kRounding)); };
   if (interval.high <= axis.low || interval.low >= axis.high) return {};
@@ -93,7 +93,7 @@ void move_first_pixel(GstStructure* s, const PictureMapping& m) {
   set_int(s, "first-y", row.first);
 }
 
-// False if nothing of the region is to be seen.
+// False if the region lies outside of the picture.
 bool move_region(GstStructure* s, const PictureMapping& m) {
   Interval across = {static_cast<double>(int_in(s, "x", 0)), 0};
   Interval down = {static_cast<double>(int_in(s, "y", 0)), 0};

@@ -1,4 +1,4 @@
-// StructureMaker: fills GstStructures of one kind from what is known of a thing.
+// StructureMaker: fills GstStructures that all have the same fields.
 #pragma once
 
 #include <gst/gst.h>
@@ -9,13 +9,13 @@
 
 namespace regions {
 
-// Building thousands of structures a frame field by field looks every name up again and again, and
-// so does freeing them. Each is one of an earlier frame's instead, or a copy of one example, and
-// its values are set in order.
+// Building and freeing thousands of structures a frame looks up every field's name again. So each
+// structure is one of an earlier frame's, or a copy of one example, and its values are set in
+// order. `Known` is what a structure is written from.
 template <class Known>
 class StructureMaker {
  public:
-  // What a structure says, by the name it says it under. Values keep their field's type.
+  // A field's name and type, and how its value is written.
   struct Field {
     const char* name;
     GType type;
@@ -48,8 +48,8 @@ class StructureMaker {
     void (*write)(GValue* value, const Known& known);
   };
 
-  // False if name or fields are not the example's: the structure told of another kind of thing, or
-  // another element changed it.
+  // False if name or fields are not the example's: another kind of region, or another element
+  // changed the structure.
   bool fill(GstStructure* structure, const Known& known) const {
     if (gst_structure_get_name_id(structure) != gst_structure_get_name_id(example_.get()) ||
         static_cast<size_t>(gst_structure_n_fields(structure)) != places_.size()) {

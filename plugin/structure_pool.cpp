@@ -8,7 +8,7 @@
 namespace regions {
 namespace {
 
-// Frames that are under way at once, more or less; others' structures are freed.
+// About as many frames as are under way at once; structures of more frames are freed.
 constexpr size_t kMostIdle = 16;
 
 // A frame full of noise must not hold its memory for ever: as many structures remain as the frame
@@ -61,7 +61,7 @@ void StructurePool::collect(Collector* collector) {
   collector->loan = nullptr;
 }
 
-// end() may not fail: there is room for all from the start.
+// end() may not fail, so the list has its full capacity from the start.
 StructurePool::StructurePool() { idle_.reserve(kMostIdle); }
 
 std::unique_ptr<StructurePool::Loan> StructurePool::take() {

@@ -7,7 +7,7 @@ namespace regions {
 
 std::vector<GstClockTime> TrackTimes::first_seen(std::span<const Region> regions,
                                                  GstClockTime now) {
-  // Tracks that are waited for are not known here. As many as this may come back.
+  // Which lost tracks the algorithm still waits for is not known here; so many may come back.
   constexpr size_t kFewest = 4096;
   const std::lock_guard lock(mutex_);
   ++frame_;

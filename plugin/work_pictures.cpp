@@ -1,4 +1,4 @@
-// Smaller pictures on the way of a frame.
+// Cutting out and shrinking pictures on their way in, enlarging results on their way out.
 #include "plugin/work_pictures.hpp"
 
 namespace regions {
