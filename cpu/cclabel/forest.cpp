@@ -6,34 +6,22 @@
 #include "cpu/cclabel/band_links.hpp"
 #include "cpu/cclabel/touching_runs.hpp"
 #include "cpu/cclabel/write.hpp"
+#include "cpu/memory_cutter.hpp"
 
 namespace regions {
-namespace {
-
-template <class T>
-T* cut(std::byte*& memory, size_t count) {
-  T* piece = reinterpret_cast<T*>(memory);
-  memory += (count * sizeof(T) + 63) / 64 * 64;
-  return piece;
-}
-
-}  // namespace
-
 void Forest::allocate(Backend& backend, const Stack& most) {
   // Runs are at most the pixels; memory that is never touched costs nothing.
   const Size size = most.size();
-  const size_t nodes = size.area() + 2 * kValueSlack, bands = static_cast<size_t>(size.height) + 1;
-  const size_t words = static_cast<size_t>(words_for(size.width)) * bands;
-  memory_ = backend.allocate(nodes * (5 * sizeof(uint32_t) + sizeof(uint64_t)) +
-                             words * sizeof(Word) + bands * sizeof(uint32_t) + 7 * 64);
-  auto* memory = memory_.as<std::byte>();
-  starts_ = {cut<Word>(memory, words), 0};
-  first_run_ = cut<uint32_t>(memory, bands);
-  parent_ = cut<uint32_t>(memory, nodes);
-  label_ = cut<uint32_t>(memory, nodes) + kValueSlack;
-  birth_ = cut<uint32_t>(memory, nodes);
-  area_ = cut<uint64_t>(memory, nodes);
-  lost_ = cut<uint32_t>(memory, 2 * nodes);
+  const size_t nodes = size.area(), bands = static_cast<size_t>(size.height) + 1;
+  memory_ = allocate_pieces(backend, [&](MemoryCutter& cutter) {
+    starts_ = {cutter.piece<Word>(static_cast<size_t>(words_for(size.width)) * bands), 0};
+    first_run_ = cutter.piece<uint32_t>(bands);
+    parent_ = cutter.piece<uint32_t>(nodes);
+    label_ = cutter.piece<uint32_t>(nodes, kValueSlack);
+    birth_ = cutter.piece<uint32_t>(nodes);
+    area_ = cutter.piece<uint64_t>(nodes);
+    lost_ = cutter.piece<uint32_t>(2 * nodes);
+  });
 }
 
 void Forest::begin(const Stack& stack, int band_rows, int strips) {

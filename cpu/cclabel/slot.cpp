@@ -4,28 +4,9 @@
 #include <cstring>
 
 #include "cpu/cclabel/write.hpp"
+#include "cpu/memory_cutter.hpp"
 
 namespace regions {
-namespace {
-
-// Hands out aligned pieces; without memory it only counts them.
-class Cutter {
- public:
-  explicit Cutter(std::byte* memory) : memory_(memory) {}
-  template <class T>
-  T* piece(size_t count) {
-    std::byte* here = memory_ ? memory_ + used_ : nullptr;
-    used_ += (count * sizeof(T) + 255) / 256 * 256;
-    return reinterpret_cast<T*>(here);
-  }
-  size_t used() const { return used_; }
-
- private:
-  std::byte* memory_;
-  size_t used_ = 0;
-};
-
-}  // namespace
 
 void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
   const Stack most{setup.size, setup.depth, setup.layers};
@@ -35,17 +16,16 @@ void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
   draws_ = setup.has_output && setup.out.format == setup.in.format && most.depth() == 1;
   tracks_ = setup.tracks;
   max_regions_ = setup.max_regions;
-  const auto cut = [&](Cutter cutter) {
+  memory_ = allocate_pieces(backend, [&](MemoryCutter& cutter) {
     pixels = {cutter.piece<Word>(bits), words};
     background = {cutter.piece<Word>(bits), words};
     for (int s = 0; s < strips; ++s) {
-      for (auto& place : rows[s].values) {
-        for (std::byte*& row : place) row = cutter.piece<std::byte>(width * sizeof(uint32_t));
+      for (auto& line : rows[s].values) {
+        for (std::byte*& row : line) row = cutter.piece<std::byte>(width * sizeof(uint32_t));
       }
       for (Word*& row : rows[s].contacts) row = cutter.piece<Word>(static_cast<size_t>(words));
       rows[s].flags = cutter.piece<uint8_t>(width);
-      value[s] = cutter.piece<uint32_t>(width + 2 * kValueSlack);
-      if (value[s]) value[s] += kValueSlack;
+      value[s] = cutter.piece<uint32_t>(width, kValueSlack);
       records[s] = cutter.piece<Region>(setup.max_regions);
     }
     if (draws_ || setup.max_runs > 0) {
@@ -56,14 +36,11 @@ void Slot::allocate(Backend& backend, const Setup& setup, int strips) {
     if (draws_) {
       const size_t ink_size = ink_bytes(setup.size);
       if (auto* memory = cutter.piece<std::byte>(ink_size)) {
-        std::memset(memory, 0, ink_size);  // as drawing wants it
+        std::memset(memory, 0, ink_size);  // draw() wants zeros
         ink = ink_in(memory, setup.size);
       }
     }
-    return cutter.used();
-  };
-  memory_ = backend.allocate(cut(Cutter(nullptr)));
-  cut(Cutter(memory_.as<std::byte>()));
+  });
   forest.allocate(backend, most);
   if (setup.max_runs > 0) runs.allocate(backend, setup);
 }
