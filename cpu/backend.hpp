@@ -31,7 +31,7 @@ class CpuQueue final : public Queue {
   CpuQueue& operator=(const CpuQueue&) = delete;
 
   // Runs f() after everything given before. The copy of f is kept without allocating; only when
-  // kTasks wait already does this wait for a place. What f throws, wait() throws; the tasks up to
+  // kTasks wait already does this block. What f throws, wait() throws; the tasks up to
   // the next record() are dropped then.
   template <class F>
   void submit(const F& f) {
@@ -90,7 +90,7 @@ class CpuQueue final : public Queue {
   std::thread thread_;
 };
 
-// The queue as what it is; it must be of a CPU backend.
+// The queue by its own type; it must be of a CPU backend.
 inline CpuQueue& queue_of(Queue& queue) { return static_cast<CpuQueue&>(queue); }
 
 // In an enqueue(): f() runs behind what is submitted while this lives, whether that runs, fails, or

@@ -1,4 +1,4 @@
-// Turns: frames of several queues pass a place one by one, in the order they were given.
+// Turns: frames of several queues take turns at shared state, in the order they were given.
 #pragma once
 
 #include <condition_variable>

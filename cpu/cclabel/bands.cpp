@@ -12,7 +12,7 @@ Reach reach_of(Connectivity connectivity) {
 }
 
 // The neighbours that voxels have in the slice before, by how many rows they lie above or below.
-// Those of three steps have 26-connectivity alone, of two 18- as well.
+// Neighbours three steps away exist in 26-connectivity alone, two steps away in 18- as well.
 Reach reach_across(Connectivity connectivity, int rows) {
   const bool corners = connectivity == Connectivity::twenty_six;
   const bool edges = corners || connectivity == Connectivity::eighteen;
@@ -59,9 +59,9 @@ void for_slice_before(const BinaryPicture& picture, const Forest& forest, int ro
   }
 }
 
-// The same of a picture whose row is in that place.
+// The same of a picture whose row is in that line.
 template <class Join>
-void for_slice_before(const LinkedPicture& picture, const Forest& forest, int row, int place,
+void for_slice_before(const LinkedPicture& picture, const Forest& forest, int row, int line,
                       LinkRows& rows, Join join) {
   constexpr int kOther = 2;
   const int height = picture.stack.slice.height, y = row % height;
@@ -70,7 +70,7 @@ void for_slice_before(const LinkedPicture& picture, const Forest& forest, int ro
     if (y + step < 0 || y + step >= height) continue;
     const int other = row - height + step;
     read_link_row(picture.rule, other, kOther, rows);
-    join(other, find_link_contacts(picture.rule, reach_across(picture.connectivity, step), place,
+    join(other, find_link_contacts(picture.rule, reach_across(picture.connectivity, step), line,
                                    kOther, forest.starts(row), forest.starts(other), rows));
   }
 }
@@ -132,18 +132,18 @@ void add_strip(const LinkedPicture& picture, Forest& forest, int s, LinkRows& ro
   Strip& strip = forest.strip(s);
   const int height = picture.stack.slice.height;
   for (int row = strip.begin; row < strip.end; ++row) {
-    const int y = row % height, place = y % 2;
-    read_link_row(picture.rule, row, place, rows);
-    find_link_starts(picture.rule, place, rows, forest.starts(row));
+    const int y = row % height, line = y % 2;
+    read_link_row(picture.rule, row, line, rows);
+    find_link_starts(picture.rule, line, rows, forest.starts(row));
     forest.begin_band(strip, row);
     if (y > 0 && row > strip.begin) {
       forest.unite(row, row - 1,
-                   find_link_contacts(picture.rule, reach_of(picture.connectivity), place,
-                                      1 - place, forest.starts(row), forest.starts(row - 1), rows));
+                   find_link_contacts(picture.rule, reach_of(picture.connectivity), line, 1 - line,
+                                      forest.starts(row), forest.starts(row - 1), rows));
     }
     if (row - y > strip.begin && !picture.stack.begins_volume(row / height)) {
       for_slice_before(
-          picture, forest, row, place, rows,
+          picture, forest, row, line, rows,
           [&](int earlier, const Contacts& contacts) { forest.unite(row, earlier, contacts); });
     }
     forest.end_band(strip, row);

@@ -76,7 +76,7 @@ class CcLabelCpu final : public CcLabel {
     Slot& slot = slots_[static_cast<size_t>(job.slot)];
     const Counts counts = build(job, params, slot);
     Job known = job;
-    known.out = {};  // shows tracks
+    known.out = {};  // written later, as it may show tracks
     write(known, params, slot, counts.recorded);
     tracker_.await(ticket);
     tracker_.begin(ticket);
@@ -117,7 +117,7 @@ class CcLabelCpu final : public CcLabel {
   void share(Slot& slot, uint32_t recorded) const;
 
   int strips() const {
-    // More than threads, as content is uneven; one thread has no use for seams.
+    // More strips than threads, as content is uneven; a single thread needs no seams.
     const int wanted = workers_.threads() == 1 ? 1 : 4 * workers_.threads();
     const int slices = setup_.depth * setup_.layers;
     const int pieces = slices > 1 ? slices : setup_.size.height / kLeastRows;

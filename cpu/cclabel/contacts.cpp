@@ -96,19 +96,19 @@ void class_bits(const LinkRule& rule, const Word* row, const Word* other, int sh
   if (shift > 0) bits[words - 1] &= ~(Word{1} << (width - 1) % kWordBits);
 }
 
-// Bits of the pixels x of the row in one place linked to x + shift of the other.
-void link_bits(const LinkRule& rule, const LinkRows& rows, int place, int other, int shift,
+// Bits of the pixels x of the row in one line linked to x + shift of the other.
+void link_bits(const LinkRule& rule, const LinkRows& rows, int line, int other, int shift,
                Word* bits) {
   const int bytes = rule.frame.layout.sample_bytes, width = rule.frame.width;
   if (rule.classes.data) {
-    return class_bits(rule, reinterpret_cast<const Word*>(rows.row[place][0]),
+    return class_bits(rule, reinterpret_cast<const Word*>(rows.row[line][0]),
                       reinterpret_cast<const Word*>(rows.row[other][0]), shift, bits);
   }
   const int here = shift < 0 ? 1 : 0, there = shift > 0 ? 1 : 0;
   const std::byte* a[3] = {};
   const std::byte* b[3] = {};
   for (int c = 0; c < rule.channels; ++c) {
-    a[c] = rows.row[place][c] + here * bytes;
+    a[c] = rows.row[line][c] + here * bytes;
     b[c] = rows.row[other][c] + there * bytes;
   }
   rows.flags[0] = rows.flags[width - 1] = 0;
@@ -118,34 +118,34 @@ void link_bits(const LinkRule& rule, const LinkRows& rows, int place, int other,
 
 }  // namespace
 
-void read_link_row(const LinkRule& rule, int y, int place, LinkRows& rows) {
+void read_link_row(const LinkRule& rule, int y, int line, LinkRows& rows) {
   if (rule.classes.data) {
-    rows.row[place][0] = reinterpret_cast<const std::byte*>(rule.classes.row(y));
+    rows.row[line][0] = reinterpret_cast<const std::byte*>(rule.classes.row(y));
     return;
   }
   for (int c = 0; c < rule.channels; ++c) {
-    rows.row[place][c] = channel_row(rule.frame, rule.first_channel + c, y, rows.values[place][c]);
+    rows.row[line][c] = channel_row(rule.frame, rule.first_channel + c, y, rows.values[line][c]);
   }
 }
 
-void find_link_starts(const LinkRule& rule, int place, const LinkRows& rows, Word* starts) {
+void find_link_starts(const LinkRule& rule, int line, const LinkRows& rows, Word* starts) {
   const int width = rule.frame.width;
-  link_bits(rule, rows, place, place, -1, starts);
+  link_bits(rule, rows, line, line, -1, starts);
   for (int w = 0; w < words_for(width); ++w) starts[w] = ~starts[w];
   if (const int rest = width % kWordBits) starts[width / kWordBits] &= (Word{1} << rest) - 1;
 }
 
-Contacts find_link_contacts(const LinkRule& rule, Reach reach, int place, int above,
+Contacts find_link_contacts(const LinkRule& rule, Reach reach, int line, int above,
                             const Word* starts, const Word* starts_above, const LinkRows& rows) {
   Word* up = rows.contacts[0];
   Word* up_left = rows.contacts[1];
   Word* up_right = rows.contacts[2];
   const int words = words_for(rule.frame.width);
   const bool diagonals = reach == Reach::slanted;
-  link_bits(rule, rows, place, above, 0, up);
+  link_bits(rule, rows, line, above, 0, up);
   if (diagonals) {
-    link_bits(rule, rows, place, above, -1, up_left);
-    link_bits(rule, rows, place, above, 1, up_right);
+    link_bits(rule, rows, line, above, -1, up_left);
+    link_bits(rule, rows, line, above, 1, up_right);
   }
   const auto next = [words](const Word* bits, int w) {
     return bits[w] >> 1 | (w + 1 < words ? bits[w + 1] << (kWordBits - 1) : 0);

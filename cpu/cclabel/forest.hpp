@@ -27,14 +27,14 @@ struct Contacts {
   const Word* up_right = nullptr;  // may be null
 };
 
-// On cache lines of its own: each is written, band by band, by the thread that builds it.
+// On cache lines of its own, as the thread that builds a strip writes it band by band.
 struct alignas(64) Strip {
   int begin = 0;  // rows
   int end = 0;
   int end_band = 0;
   uint32_t first_run = 0;
   uint32_t runs = 0;
-  uint32_t births = 0;   // runs that touched none above
+  uint32_t births = 0;   // runs that touched no earlier run
   uint32_t regions = 0;  // regions whose first run lies here
   uint32_t base = 0;     // regions of the strips before
   uint32_t lost = 0;     // roots lost at the seam with the strip before
@@ -112,7 +112,7 @@ class Forest {
   // Keeps the `limit` largest of more regions (areas must be known), ties to the first, and numbers
   // them anew.
   void drop_smallest(uint32_t limit);
-  // Makes strips independent of each other again; nothing above may follow.
+  // Makes strips independent of each other again; of the members above none may be called after it.
   void settle(const Workers& workers);
   // Labels of the runs of a band, in order; bands of a strip are resolved from top to bottom.
   const uint32_t* resolve(const Strip& strip, int band);
@@ -131,8 +131,8 @@ class Forest {
     return node;
   }
 
-  // Joins are fewer than the runs of the two rows or slices that meet, which no other seam shares
-  // if each row or slice has room for two.
+  // A seam joins fewer roots than the two rows or slices that meet there have runs. Each row or
+  // slice has room for twice its runs, so that its two seams do not share memory.
   uint32_t* lost_of(const Strip& strip) const {
     return lost_ + 2 * (static_cast<size_t>(strip.first_run) - seam_);
   }

@@ -7,7 +7,8 @@
 namespace regions {
 
 void Forest::clear_areas() {
-  // Births, which a numbering may have thinned out to the regions' roots; all roots are among both.
+  // All roots are among the births, also where number() has left only the regions' roots of them,
+  // and the lost roots.
   for (int s = 0; s < strip_count_; ++s) {
     const Strip& strip = strip_[s];
     for (uint32_t k = 0; k < strip.births; ++k) area_[birth_[strip.first_run + k]] = 0;

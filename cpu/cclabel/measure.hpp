@@ -19,7 +19,7 @@ void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, 
                  const Stack::Place& place, const ChannelRows& values, Region* records,
                  uint32_t count);
 
-// Adds what another strip, lower in the picture or volume, knows of the same region.
+// Adds the record of the same region from another strip, lower in the picture or volume.
 void add_record(const Region& more, Region& record);
 
 }  // namespace regions

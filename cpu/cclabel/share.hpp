@@ -6,7 +6,8 @@
 
 namespace regions {
 
-// One row: compares labels 1..count with `before`, the last frame's row, and leaves them there.
+// For one row: counts pixels of labels 1..count that `before`, the last frame's labels, also has,
+// and leaves this frame's labels there.
 void share_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
                uint32_t count, const PairTable& pairs, uint16_t* before);
 

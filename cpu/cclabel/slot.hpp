@@ -13,18 +13,18 @@ struct Slot {
   Forest forest;
   BitImage pixels;      // the foreground
   BitImage background;  // while holes are filled; the foreground where background has regions too
-  // Of each strip there is:
+  // A strip's own:
   LinkRows rows[Forest::kMostStrips];
   uint32_t* value[Forest::kMostStrips];  // [width], a run's value in the output
   Region* records[Forest::kMostStrips];  // [max_regions]
-  // For drawing and listing runs where the job wants no labels or table: the first strip's records,
-  // and
+  // Where the job wants no labels, and they are drawn or listed as runs. (In place of a table that
+  // the job does not want, the first strip's records serve.)
   LabelMap labels;
   RunList runs;
   Ink ink;
   Tracks tracks;  // of this frame's labels, once they are known
 
-  // For pictures cut into at most `strips`.
+  // Allocates for pictures cut into at most `strips` strips.
   void allocate(Backend& backend, const Setup& setup, int strips);
 
   Region* table_of(const Job& job) const {

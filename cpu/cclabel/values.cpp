@@ -8,7 +8,7 @@
 namespace regions {
 namespace {
 
-// A packed pixel of a label's colour, alpha (or what stands in its place) opaque.
+// A packed pixel of a label's colour; the fourth byte, alpha or unused, is 255.
 uint32_t packed_color(uint32_t label, const Layout& layout) {
   const Rgb color = track_color(label);
   const uint32_t channel[4] = {color.red, color.green, color.blue, 255};

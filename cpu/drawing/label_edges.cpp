@@ -45,7 +45,7 @@ struct Line {
     for (const uint32_t l : label) any |= l;
   }
 
-  // Most of most pictures is: worth a look before the copy.
+  // Most of most pictures is background: worth a look before the copy.
   static bool is_background(const LabelSampler& labels, int x, int y, int count) {
     const auto* row = reinterpret_cast<const uint32_t*>(labels.row(y)) + x;
     uint32_t any = 0;

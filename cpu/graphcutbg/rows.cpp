@@ -1,4 +1,4 @@
-// Rows of pixels in vectors, and what is left of a row one by one.
+// Rows of pixels in vectors, and the rest of a row pixel by pixel.
 #include "cpu/graphcutbg/rows.hpp"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ REGIONS_INLINE void put(int32_t* to, Lanes<kLanes> value) {
   write_words(reinterpret_cast<uint32_t*>(to), value);
 }
 
-// The links of row y: steps first, all of a pixel's at once, then what the table has for them.
+// The links of row y: first the steps of all of a pixel's links, then the capacities that the
+// plan's table has for the steps.
 template <int kLanes>
 REGIONS_INLINE void link_by(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
                             int y) {

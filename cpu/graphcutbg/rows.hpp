@@ -18,7 +18,7 @@ struct RowPasses {
   void (*teach)(const Canvas& canvas, const FramePlan& frame, const uint8_t* foreground, int y);
 };
 
-// Those that this machine can run, the fastest last.
+// The passes that this machine can run, the fastest last.
 std::span<const RowPasses> row_passes();
 
 }  // namespace regions::graphcut

@@ -1,4 +1,4 @@
-// What frames of the CPU work in: the model that all share, and a workspace a slot.
+// Memory of graphcutbg on the CPU: the model that all frames share, and a workspace a slot.
 #pragma once
 
 #include <vector>

@@ -22,7 +22,7 @@ using maxflow::WeightSums;
 // Sums over this many pixels of what an int32 holds stay far from the ends of an int64.
 constexpr size_t kMostPixels = size_t{1} << 29;
 
-using Narrow = Lattice<maxflow::Numbers<int16_t>, 4>;  // the number of nodes is every lattice's
+using Narrow = Lattice<maxflow::Numbers<int16_t>, 4>;  // all lattices have as many nodes
 
 template <int kNeighbours>
 constexpr size_t kWidestNode = sizeof(maxflow::Node<maxflow::Numbers<int64_t>, kNeighbours>);
@@ -53,8 +53,8 @@ class CpuGridCut final : public GridCut {
     size_ = size;
     neighbours_ = neighbours;
     const bool eight = neighbours == Neighbours::eight;
-    // Frames of one object are solved one after the other, in one graph; the other is the last
-    // frame's. What the frames do not need of the memory is never touched.
+    // Frames are solved one after the other, each in the graph that the last frame is not in.
+    // Memory that narrow numbers leave over is never touched.
     for (Block& graph : graphs_) {
       graph = backend_->allocate(nodes * (eight ? kWidestNode<8> : kWidestNode<4>));
     }

@@ -117,7 +117,7 @@ class AdaptiveStrip {
     }
     return best & 15;
   }
-  // How far the pixels chosen for are.
+  // Keeps the greatest distance of pixels to the candidate they chose.
   REGIONS_INLINE void note(const Numbers& places) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {

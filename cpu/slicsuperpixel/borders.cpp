@@ -8,29 +8,30 @@
 namespace regions {
 namespace {
 
-// Counts sides between pairs of labels. A place is free while its length is 0; there always is a
-// free one, as there are less than 3 borders a label.
+// Counts sides between pairs of labels, by linear probing. An entry is free while its length is 0;
+// there always is a free one, as there are less than 3 borders a label.
 class BorderCounter {
  public:
-  BorderCounter(Border* places, uint32_t recorded)
-      : places_(places), mask_(border_places(recorded) - 1), recorded_(recorded) {
-    std::fill_n(places, mask_ + 1, Border{});
+  BorderCounter(Border* table, uint32_t recorded)
+      : table_(table), mask_(border_table_size(recorded) - 1), recorded_(recorded) {
+    std::fill_n(table, mask_ + 1, Border{});
   }
   void add(uint32_t a, uint32_t b, uint32_t sides) {
     if (a > b) std::swap(a, b);
     if (a == b || b > recorded_) return;
-    const uint64_t mixed = (static_cast<uint64_t>(a) << 32 | b) * 0x9E3779B97F4A7C15;
+    constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // Knuth's multiplicative hashing
+    const uint64_t mixed = (static_cast<uint64_t>(a) << 32 | b) * kGoldenRatio;
     for (size_t at = mixed >> 32;; ++at) {
-      Border& place = places_[at & mask_];
-      if (place.length == 0) place = {a, b, 0};
-      if (place.first != a || place.second != b) continue;
-      place.length += sides;
+      Border& entry = table_[at & mask_];
+      if (entry.length == 0) entry = {a, b, 0};
+      if (entry.first != a || entry.second != b) continue;
+      entry.length += sides;
       return;
     }
   }
   uint32_t sort_into(Border* borders) const {
-    Border* const end = std::copy_if(places_, places_ + mask_ + 1, borders,
-                                     [](const Border& b) { return b.length; });
+    Border* const end =
+        std::copy_if(table_, table_ + mask_ + 1, borders, [](const Border& b) { return b.length; });
     std::sort(borders, end, [](const Border& a, const Border& b) {
       return a.first != b.first ? a.first < b.first : a.second < b.second;
     });
@@ -38,7 +39,7 @@ class BorderCounter {
   }
 
  private:
-  Border* const places_;
+  Border* const table_;
   const size_t mask_;
   const uint32_t recorded_;
 };
@@ -68,10 +69,10 @@ void count_between(const Row& above, const Row& below, const uint32_t* dense,
 
 }  // namespace
 
-size_t border_places(size_t labels) { return std::bit_ceil(4 * std::max<size_t>(labels, 1)); }
+size_t border_table_size(size_t labels) { return std::bit_ceil(4 * std::max<size_t>(labels, 1)); }
 
-uint32_t find_borders(const LabelRuns& labels, uint32_t recorded, Border* places, Border* borders) {
-  BorderCounter counter(places, recorded);
+uint32_t find_borders(const LabelRuns& labels, uint32_t recorded, Border* table, Border* borders) {
+  BorderCounter counter(table, recorded);
   Row above = {nullptr, nullptr};
   for (int s = 0; s < labels.strips; ++s) {
     const Run* const end = labels.runs[s] + labels.counts[s];

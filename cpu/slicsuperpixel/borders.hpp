@@ -6,8 +6,8 @@
 
 namespace regions {
 
-// Places that a table for so many labels needs.
-size_t border_places(size_t labels);
+// Entries that a hash table of borders needs for so many labels.
+size_t border_table_size(size_t labels);
 
 // Runs of the final labels in raster order: counts[strip] of them at runs[strip], whose pieces have
 // the labels dense[run.label].
@@ -19,7 +19,7 @@ struct LabelRuns {
 };
 
 // Writes the borders between labels 1..recorded, in their order; returns how many there are.
-// `places` has border_places(recorded) entries, whatever is in them.
-uint32_t find_borders(const LabelRuns& labels, uint32_t recorded, Border* places, Border* borders);
+// `table` has border_table_size(recorded) entries, whatever is in them.
+uint32_t find_borders(const LabelRuns& labels, uint32_t recorded, Border* table, Border* borders);
 
 }  // namespace regions

@@ -42,7 +42,7 @@ struct CellSumRow {
   uint32_t* part[kParts];
 };
 
-// Memory for them.
+// Memory for the cells of a frame.
 struct CellMemory {
   static constexpr int kStripRows = 7;  // rows of sums a strip: three at work, four at its ends
 

@@ -14,7 +14,7 @@ ClusterSums* ClusterWork::sums_row(int row, int which) const {
   return slot.sums + (static_cast<size_t>(row) * 3 + static_cast<size_t>(which)) * stride + 1;
 }
 
-// The same of reaches.
+// Likewise the three rows of reaches.
 uint32_t* ClusterWork::reach_row(int row, int which) const {
   return slot.reach + (sums_row(row, which) - slot.sums);
 }

@@ -117,7 +117,7 @@ uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size
       graph.choice[root] = kNoChoice;
     }
     for (size_t i = 0; i < small; ++i) choose(graph, *graph.small[i], scale);
-    // All have chosen by the means as they were.
+    // All choices were made by the means of before.
     bool changes = false;
     for (uint32_t i = 0; i < choosers; ++i) {
       const uint64_t choice = std::exchange(graph.choice[graph.chooser[i]], 0);

@@ -88,7 +88,7 @@ class SlicCpu final : public Algorithm<Params> {
   void reset() override { forget_ = true; }
 
  private:
-  // What a frame has to do with those before.
+  // What a frame takes from earlier frames.
   struct WarmStart {
     bool wanted = false;
     bool forgets = false;

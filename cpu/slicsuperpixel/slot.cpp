@@ -17,7 +17,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   for (auto& plane : colors.plane) {
     const size_t bytes = pitch * static_cast<size_t>(size.height);
     plane = {piece<int8_t>(backend, bytes), size.width, size.height, static_cast<ptrdiff_t>(pitch)};
-    // What lies beyond the width is computed with, if not used.
+    // Vectors compute with what lies beyond the width, though no result is used.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
   const size_t cells = most_cells(size);
@@ -56,11 +56,12 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   largest = piece<uint64_t>(backend, cells);
   spares = piece<uint32_t>(backend, cells);
   records = piece<Region>(backend, setup.max_regions);
-  borders = setup.has_borders ? piece<Border>(backend, border_places(setup.max_regions)) : nullptr;
+  borders =
+      setup.has_borders ? piece<Border>(backend, border_table_size(setup.max_regions)) : nullptr;
   for (std::byte*& row : scratch) row = piece<std::byte>(backend, color_scratch_bytes(size.width));
   const size_t ink_size = ink_bytes(size);
   auto* memory = piece<std::byte>(backend, ink_size);
-  std::memset(memory, 0, ink_size);  // as drawing wants it
+  std::memset(memory, 0, ink_size);  // draw() wants zeros
   ink = ink_in(memory, size);
 }
 

@@ -33,7 +33,7 @@ struct SuperpixelSlot {
   uint64_t* largest;  // [rows][columns] piece_claim(), for tracks
   uint32_t* spares;   // [rows][columns] ids of superpixels, for tracks
   Region* records;    // [max_regions], where the job wants none
-  Border* borders;    // [border_places(max_regions)], if configured
+  Border* borders;    // [border_table_size(max_regions)], if configured
   std::byte* scratch[kMostStrips];
   size_t counts[kMostStrips];  // runs
   Ink ink;

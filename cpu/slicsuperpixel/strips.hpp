@@ -1,5 +1,5 @@
-// The passes over the pixels of a row of cells, strip by strip, whatever it is that pixels choose
-// by.
+// The passes over the pixels of a row of cells, strip by strip, for any measure of distance
+// (Strip).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace regions {
 
 inline constexpr int kNoCandidate = 15;  // place of a pixel beyond the picture
 
-// What column u of patch `patch` has scored before its first row. Lanes are columns of one cell
+// The scores of column u of patch `patch` before its first row. Lanes are columns of one cell
 // from u on, or, of small cells, the same column of cells side by side.
 template <int kLanes, class Candidates>
 REGIONS_INLINE typename Vectors<kLanes>::Numbers starts_of(const Candidates& around, int place,
@@ -96,9 +96,9 @@ REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y,
   }
 }
 
-// A Strip says which candidates the pixels of a row are nearest to, places(), for the rows of the
-// choice one after another, and may keep what else it finds out of them: note() after each row,
-// give() at the end.
+// A Strip tells by places() which candidates the pixels of a row are nearest to, for the rows of
+// the choice one after another. It may keep other results too: note() follows each row, give() the
+// last.
 template <class Strip>
 REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
                            const RowSums& row_sums) {

@@ -37,7 +37,7 @@ class Tracker {
   Ticket next() { return {turns_.take(), std::exchange(forgets_, 0)}; }
   // Blocks until the frames before have finished.
   void await(const Ticket& ticket) { turns_.await(ticket.number); }
-  // Behind a frame's work, whatever became of it: the next one's turn.
+  // After a frame's work, whether it succeeded or not: the next frame's turn.
   void finish(const Ticket& ticket) {
     await(ticket);
     if (begun_ != ticket.number + 1) begin(ticket);  // else its forgetting would be lost
@@ -60,7 +60,7 @@ class Tracker {
   TrackMemory memory_;
   std::vector<TrackReport> reports_;  // of slots
   Turns turns_;
-  size_t forgets_ = 0;  // so many bytes, before the next frame
+  size_t forgets_ = 0;  // bytes that the next frame clears first
   uint64_t begun_ = 0;  // frames that began; in their turns
 };
 

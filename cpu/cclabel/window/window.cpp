@@ -29,8 +29,7 @@ class SlidingCpu final : public Sliding {
     if (setup.max_runs > 0) runs_.allocate(backend(), setup);
     if (setup.has_output && setup.out.format == setup.in.format) {
       ink_ = backend().allocate(ink_bytes(setup.size));
-      std::fill_n(ink_.as<std::byte>(), ink_bytes(setup.size),
-                  std::byte{0});  // as drawing wants it
+      std::fill_n(ink_.as<std::byte>(), ink_bytes(setup.size), std::byte{0});  // draw() wants zeros
     }
     tracker_.allocate(backend(), setup);
   }
@@ -70,7 +69,7 @@ class SlidingCpu final : public Sliding {
       return draw(job.in, job.out, labels, {records, count}, params,
                   ink_in(ink_.data(), setup().size), workers_);
     }
-    params.track = true;  // what values_of() asks
+    params.track = true;  // values_of() then writes tracks
     write_values(labels, job, params, {records, count}, values_.as<uint32_t>(), workers_);
   }
 
