@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -33,13 +34,13 @@ class CpuQueue final : public Queue {
   // Runs f() after everything given before. The copy of f is kept without allocating; only when
   // kTasks wait already does this block. What f throws, wait() throws; the tasks up to
   // the next record() are dropped then.
-  template <class F>
+  template <std::invocable F>
   void submit(const F& f) {
     may_fail(Fault::launch);
     put(f, false);
   }
   // The same for what must be done even where the work before it failed. f() does not throw.
-  template <class F>
+  template <std::invocable F>
   void submit_always(const F& f) {
     put(f, true);
   }
@@ -95,7 +96,7 @@ inline CpuQueue& queue_of(Queue& queue) { return static_cast<CpuQueue&>(queue); 
 
 // In an enqueue(): f() runs behind what is submitted while this lives, whether that runs, fails, or
 // is cut short by an exception.
-template <class F>
+template <std::invocable F>
 class Afterwards {
  public:
   Afterwards(CpuQueue& queue, const F& f) : queue_(queue), f_(f) {}

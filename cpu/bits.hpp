@@ -1,6 +1,7 @@
 // Rows of one bit a pixel, and walking along them.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -51,7 +52,7 @@ REGIONS_INLINE Word shifted(const Word* row, int w) {
 // Cuts a row into segments of one run or of background each, from left to right, and calls
 // visit(begin, end, run): `run` counts the band's runs from 0, or is -1 for background. `pixels`
 // are the row's foreground and `starts` the first pixels of the band's runs.
-template <class Visit>
+template <std::invocable<int, int, int64_t> Visit>
 REGIONS_INLINE void for_each_segment(const Word* pixels, const Word* starts, int width,
                                      Visit visit) {
   const int words = words_for(width);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 
 #include "core/algorithm.hpp"
 #include "core/workers.hpp"
@@ -9,7 +10,7 @@
 namespace regions {
 
 // Calls visit(label, begin, end) for the longest pieces of a row with one label, 0 too.
-template <class Visit>
+template <std::invocable<uint32_t, int, int> Visit>
 void for_each_piece(const uint32_t* row, int width, Visit visit) {
   for (int begin = 0, end = 0; begin < width; begin = end) {
     const uint32_t label = row[begin];

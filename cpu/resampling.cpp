@@ -10,7 +10,7 @@ namespace {
 constexpr int kShare = 16;  // rows a thread takes at a time
 
 // Calls row(component, j, samples of the row) for every row of every component of the picture.
-template <class Row>
+template <std::invocable<int, int, int> Row>
 void for_rows(const Frame& frame, const Workers& workers, Row row) {
   for (int c = 0; c < components(frame.layout); ++c) {
     const Component& k = frame.layout.component[c];

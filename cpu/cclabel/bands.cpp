@@ -21,7 +21,7 @@ Reach reach_across(Connectivity connectivity, int rows) {
 
 // Calls join(earlier band, contacts) for the bands of the slice before that touch the one that
 // begins with `row`.
-template <class Join>
+template <std::invocable<int, const Contacts&> Join>
 void for_slice_before(const BinaryPicture& picture, const Forest& forest, int row, LinkRows& rows,
                       Join join) {
   const int height = picture.stack.slice.height, y = row % height, words = picture.pixels.words;
@@ -60,7 +60,7 @@ void for_slice_before(const BinaryPicture& picture, const Forest& forest, int ro
 }
 
 // The same of a picture whose row is in that line.
-template <class Join>
+template <std::invocable<int, const Contacts&> Join>
 void for_slice_before(const LinkedPicture& picture, const Forest& forest, int row, int line,
                       LinkRows& rows, Join join) {
   constexpr int kOther = 2;

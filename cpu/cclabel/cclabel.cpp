@@ -23,7 +23,8 @@ namespace {
 
 using Params = CcLabelParams;
 
-constexpr int kLeastRows = 32;  // of a strip: fewer are not worth its seam
+constexpr int kLeastRows = 32;       // of a strip: fewer are not worth its seam
+constexpr int kStripsPerThread = 4;  // as content is uneven
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -117,8 +118,7 @@ class CcLabelCpu final : public CcLabel {
   void share(Slot& slot, uint32_t recorded) const;
 
   int strips() const {
-    // More strips than threads, as content is uneven; a single thread needs no seams.
-    const int wanted = workers_.threads() == 1 ? 1 : 4 * workers_.threads();
+    const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
     const int slices = setup_.depth * setup_.layers;
     const int pieces = slices > 1 ? slices : setup_.size.height / kLeastRows;
     return std::clamp(pieces, 1, std::min(wanted, Forest::kMostStrips));

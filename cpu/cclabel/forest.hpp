@@ -87,7 +87,7 @@ class Forest {
   void join_seam(int s, int band, int earlier, const Contacts& contacts);
   // Calls join(s) for the seam of every strip with the one before: of neighbours first, then of
   // pairs, then of fours, so that those which run at once change different trees.
-  template <class Join>
+  template <std::invocable<int> Join>
   void for_each_seam(const Workers& workers, Join join) const {
     for (int step = 1; step < strip_count_; step *= 2) {
       const int seams = (strip_count_ - step + 2 * step - 1) / (2 * step);
@@ -136,7 +136,7 @@ class Forest {
   uint32_t* lost_of(const Strip& strip) const {
     return lost_ + 2 * (static_cast<size_t>(strip.first_run) - seam_);
   }
-  template <class F>
+  template <std::invocable<uint32_t> F>
   void for_each_lost(const Strip& strip, F f) const {
     const uint32_t* lost = strip.lost ? lost_of(strip) : nullptr;
     for (uint32_t k = 0; k < strip.lost; ++k) f(lost[k]);

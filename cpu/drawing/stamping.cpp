@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kFill = 4;  // times a band's area that regions one by one may write
 
 // The greatest code stays.
-template <class CodeOf>
+template <std::invocable<int, int> CodeOf>
 void write(const Image<uint32_t>& codes, const Rect& pixels, CodeOf code_of) {
   for (int y = pixels.top; y <= pixels.bottom; ++y) {
     uint32_t* row = codes.row(y);
@@ -62,9 +62,10 @@ struct TakenRow {
   }
 
   // Takes the columns first..last. Calls use(first, last) for each stretch that was free.
-  template <class Use>
+  template <std::invocable<int, int> Use>
   void take(int first, int last, Use use) const {
-    for (int start = first / 1024 * 32; start <= last / 32; start += 32) {
+    // A word of `full` stands for 32 words, which are 1024 columns.
+    for (int start = first / (32 * 32) * 32; start <= last / 32; start += 32) {
       uint32_t open = ~full[start / 32] & bits(first / 32, last / 32, start);
       for (; open != 0; open &= open - 1) {
         const int word = start + std::countr_zero(open);

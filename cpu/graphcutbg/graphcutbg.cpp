@@ -138,7 +138,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   int pieces() const { return std::min(setup_.size.height, workers_.threads() * 4); }
 
   // Calls body(piece, y) for each row of the frame.
-  template <class Body>
+  template <std::invocable<int, int> Body>
   void for_rows(Body body) {
     const int64_t rows = setup_.size.height;
     workers_.parallel_for(pieces(), [&](int piece) {

@@ -10,7 +10,7 @@ namespace {
 
 // Calls run(first, last) for each run of pixels of row y that are not excluded, rest(first, last)
 // for what lies between them.
-template <class Run, class Rest>
+template <std::invocable<int, int> Run, std::invocable<int, int> Rest>
 REGIONS_INLINE void split_row(const Canvas& canvas, int y, Run run, Rest rest) {
   const uint8_t* excluded = canvas.excluded ? canvas.excluded + canvas.at(0, y) : nullptr;
   for (int x = 0; x < canvas.width;) {

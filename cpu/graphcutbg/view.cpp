@@ -8,7 +8,7 @@ namespace regions::graphcut {
 namespace {
 
 // Calls body(y) for each row.
-template <class Body>
+template <std::invocable<int> Body>
 void for_rows(const Workers& workers, int rows, Body body) {
   const int pieces = std::min(rows, 4 * workers.threads());
   workers.parallel_for(pieces, [&](int piece) {

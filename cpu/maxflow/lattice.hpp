@@ -92,7 +92,7 @@ class Lattice {
   Row row(int y) const { return Row(nodes_ + index(-1, y)); }
   // Calls f(x, node) for each pixel of row y. Only a few nodes of a tile are in a row: the CPU does
   // not see by itself where the next ones are.
-  template <class F>
+  template <std::invocable<int, Node&> F>
   void for_each(int y, F f) const {
     constexpr int kAhead = 8 * kTile;
     const Row nodes = row(y);

@@ -185,7 +185,7 @@ class CpuGridCut final : public GridCut {
     return all;
   }
 
-  template <class F>
+  template <std::invocable<int> F>
   int64_t sum_rows(F value_of) {
     workers_.parallel_for(pieces(), [&](int i) {
       const Piece piece(size_, pieces(), i);

@@ -32,7 +32,7 @@ struct CellLanes {
   Numbers alive;                   // -1 or 0
   Numbers stored[3], stored_base;  // as CellCenterRow has them
 
-  template <class Make>
+  template <std::invocable<const Center&, int, int> Make>
   REGIONS_INLINE CellLanes(const CellRow& cells, int at_column, int place, Make make) {
     const SlicGrid& grid = cells.grid;
     const int dx = place % 3 - 1, dy = place / 3 - 1;
@@ -212,7 +212,7 @@ REGIONS_INLINE void for_each_column(const CellRow& row, int column, Visit visit)
   }
 }
 
-template <class Strip>
+template <ChoosingStrip Strip>
 REGIONS_INLINE void sum_cells_by(const CellInput& input, int row, const CellSumRow (&to)[3]) {
   constexpr int kLanes = Strip::kLanes;
   using Vector = Vectors<kLanes>;
@@ -256,7 +256,7 @@ REGIONS_INLINE void sum_cells_by(const CellInput& input, int row, const CellSumR
   }
 }
 
-template <class Strip>
+template <ChoosingStrip Strip>
 REGIONS_INLINE void code_cells_by(const CellInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Numbers = typename Vectors<kLanes>::Numbers;

@@ -19,6 +19,9 @@ namespace {
 
 using Params = SlicParams;
 
+constexpr int kLeastRows = 16;       // of a strip: fewer are not worth a thread
+constexpr int kStripsPerThread = 4;  // as content is uneven
+
 // Touching pixels with the same code are in one piece.
 CcLabelParams piece_params() {
   CcLabelParams params;
@@ -107,13 +110,15 @@ class SlicCpu final : public Algorithm<Params> {
 
   // Strips of rows that threads share.
   int strips() const {
-    const int wanted = workers_.threads() == 1 ? 1 : 4 * workers_.threads();
-    return std::clamp(setup_.size.height / 16, 1, std::min(wanted, SuperpixelSlot::kMostStrips));
+    const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
+    return std::clamp(setup_.size.height / kLeastRows, 1,
+                      std::min(wanted, SuperpixelSlot::kMostStrips));
   }
   int first_row(int strip) const {
     return static_cast<int>(static_cast<int64_t>(setup_.size.height) * strip / strips());
   }
-  template <class Body>
+  // Calls body(y, strip) for all rows, the strips side by side.
+  template <std::invocable<int, int> Body>
   void for_rows(Body body) const {
     workers_.parallel_for(strips(), [&](int s) {
       for (int y = first_row(s); y < first_row(s + 1); ++y) body(y, s);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 
 #include "cpu/slicsuperpixel/assign.hpp"
 #include "cpu/slicsuperpixel/lanes.hpp"
@@ -96,10 +97,21 @@ REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y,
   }
 }
 
-// A Strip tells by places() which candidates the pixels of a row are nearest to, for the rows of
-// the choice one after another. It may keep other results too: note() follows each row, give() the
-// last.
-template <class Strip>
+// Pixels side by side, and the measure they choose by: places() are the candidates that a row's
+// pixels are nearest to, for the rows of a RowChoice one after another. A strip may keep other
+// results too: note() follows each row, give() the last.
+template <class S>
+concept ChoosingStrip =
+    std::constructible_from<S, const typename S::Neighbourhood&, int, int, RowChoice> &&
+    requires(S strip, const typename Vectors<S::kLanes>::Numbers& places,
+             const typename Vectors<S::kLanes>::Numbers (&pixel)[3], const RowSums& sums) {
+  { S::kAdapts } -> std::convertible_to<bool>;
+  strip.places(0, pixel);
+  strip.note(places);
+  strip.give(0, sums, 0);
+};
+
+template <ChoosingStrip Strip>
 REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
                            const RowSums& row_sums) {
   constexpr int kLanes = Strip::kLanes;
@@ -139,7 +151,7 @@ REGIONS_INLINE typename Vectors<kLanes>::Bytes codes_of(
   return Vectors<kLanes>::bytes_of(codes);
 }
 
-template <class Strip>
+template <ChoosingStrip Strip>
 REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Numbers = typename Vectors<kLanes>::Numbers;

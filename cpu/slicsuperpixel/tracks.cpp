@@ -8,7 +8,7 @@
 namespace regions {
 namespace {
 
-template <class Visit>
+template <std::invocable<const Run&> Visit>
 void for_each_run(const PieceRuns& pieces, Visit visit) {
   for (int s = 0; s < pieces.strips; ++s) {
     for (size_t r = 0; r < pieces.counts[s]; ++r) visit(pieces.runs[s][r]);

@@ -15,7 +15,7 @@ namespace {
 constexpr int kBands = BandRecords::kBands;
 
 // Calls body(band, y) for all rows, the bands side by side.
-template <class Body>
+template <std::invocable<int, int> Body>
 void for_each_row(int height, const Workers& workers, Body body) {
   workers.parallel_for(kBands, [&](int band) {
     const auto begin_of = [&](int b) { return static_cast<int>(int64_t{height} * b / kBands); };
