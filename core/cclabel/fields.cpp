@@ -49,6 +49,7 @@ constexpr Choice kMethods[] = {
      "The smallest label sweeps along x, y and z until none changes (GTC 2015); CUDA only, binary, "
      "26-connected volumes"}};
 
+// NOLINTNEXTLINE(readability-function-size): a table, not an algorithm
 std::vector<Field> table() {
   std::vector<Field> fields = {
       field<P, &P::criterion>("criterion", "Which pixels belong together", {}, kCriteria),

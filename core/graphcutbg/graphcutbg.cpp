@@ -30,6 +30,7 @@ constexpr Choice kReplacements[] = {{0, "color", "`replace-color`"},
                                     {1, "image", "`replace-image`"},
                                     {2, "blur", "The background itself, blurred by `blur`"}};
 
+// NOLINTNEXTLINE(readability-function-size): a table, not an algorithm
 std::vector<Field> table() {
   return {
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
