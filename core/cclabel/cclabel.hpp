@@ -83,6 +83,10 @@ Seeds seeds_of(const CcLabelParams& params, Size picture);
 // What the job's outputs are.
 Stack stack_of(const Setup& setup, const Job& job);
 
+namespace cclabel {
+using Params = CcLabelParams;  // by the name that stands in meson.build's list
+}
+
 std::span<const Field> fields_of(const CcLabelParams&);
 Output output_of(const CcLabelParams& params);
 // What the parameters make of a setup.

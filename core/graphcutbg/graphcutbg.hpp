@@ -56,6 +56,10 @@ struct GraphCutBgParams {
   int blur = 24;
 };
 
+namespace graphcutbg {
+using Params = GraphCutBgParams;  // by the name that stands in meson.build's list
+}
+
 std::span<const Field> fields_of(const GraphCutBgParams&);
 Output output_of(const GraphCutBgParams& params);
 // What the parameters make of a setup.

@@ -8,6 +8,10 @@ namespace regions {
 
 struct RegionOverlayParams : DrawingParams {};
 
+namespace regionoverlay {
+using Params = RegionOverlayParams;  // by the name that stands in meson.build's list
+}
+
 std::span<const Field> fields_of(const RegionOverlayParams&);
 Output output_of(const RegionOverlayParams& params);
 // What the parameters make of a setup.

@@ -40,6 +40,10 @@ struct SlicParams : DrawingParams {
   SlicOutput output = SlicOutput::overlay;
 };
 
+namespace slicsuperpixel {
+using Params = SlicParams;  // by the name that stands in meson.build's list
+}
+
 std::span<const Field> fields_of(const SlicParams&);
 Output output_of(const SlicParams& params);
 // What the parameters make of a setup.

@@ -1,11 +1,10 @@
 // How much memory frames of each algorithm take on the CPU, and that it all goes back.
 #include <gtest/gtest.h>
 
-#include "core/cclabel/cclabel.hpp"
-#include "core/graphcutbg/graphcutbg.hpp"
-#include "core/regionoverlay/regionoverlay.hpp"
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include <algorithm>
+
 #include "cpu/backend.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/pictures/watched_memory.hpp"
 
 namespace regions {
@@ -87,6 +86,10 @@ TEST(CpuMemory, OfEachAlgorithm) {
   for (const auto& [size, bytes] : wanted) {
     const std::vector<Taken> taken = taken_by_pictures_of(size);
     ASSERT_EQ(taken.size(), bytes.size());
+    for (const KnownAlgorithm& known : kAlgorithms) {
+      EXPECT_TRUE(std::ranges::count(taken, std::string(known.name), &Taken::name))
+          << "no frame of " << known.name << " is measured";
+    }
     for (size_t i = 0; i < bytes.size(); ++i) {
       EXPECT_EQ(taken[i].bytes, bytes[i]) << taken[i].name << ", " << size.width << " pixels wide";
     }

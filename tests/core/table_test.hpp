@@ -1,4 +1,4 @@
-// What every algorithm's parameter table must be. Each has a table_test.cpp that names its struct.
+// What every parameter table must be; table_test.cpp instantiates it for the algorithms.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -100,11 +100,10 @@ TYPED_TEST_P(Tables, LimitsAndChoicesAreTaken) {
   }
 }
 
-// The suite is named as the element but for capitals.
+// The suite is named as the element.
 TYPED_TEST_P(Tables, AreAsDocumented) {
   std::string element = testing::UnitTest::GetInstance()->current_test_suite()->name();
   element.resize(element.find('/'));
-  for (char& c : element) c = static_cast<char>(std::tolower(c));
   const TypeParam defaults{};
   const std::span<const Field> fields = fields_of(defaults);
   const auto rows = documented_rows(element);
