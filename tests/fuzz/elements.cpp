@@ -4,11 +4,8 @@
 #include <fstream>
 #include <optional>
 
-#include "core/cclabel/cclabel.hpp"
-#include "core/graphcutbg/graphcutbg.hpp"
-#include "core/regionoverlay/regionoverlay.hpp"
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "plugin/settings.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/fuzz/frames.hpp"
 #include "tests/fuzz/gstreamer.hpp"
 #include "tests/fuzz/stage.hpp"
@@ -16,18 +13,6 @@
 
 namespace regions::fuzz {
 namespace {
-
-struct Element {
-  const char* name;
-  std::span<const Field> fields;
-};
-const Element& kind_in(Input& in) {
-  static const Element kKinds[] = {{"cclabel", fields_of(CcLabelParams{})},
-                                   {"graphcutbg", fields_of(GraphCutBgParams{})},
-                                   {"slicsuperpixel", fields_of(SlicParams{})},
-                                   {"regionoverlay", fields_of(RegionOverlayParams{})}};
-  return kKinds[in.below(4)];
-}
 
 // Where properties that name files point: removed with it.
 class Folder {
@@ -58,7 +43,7 @@ class Session {
  public:
   explicit Session(Input& in) {
     for (int n = in.one_in(6) ? 2 : 1; n > 0; --n) {
-      kinds_.push_back(&kind_in(in));
+      kinds_.push_back(&in.one_of(kAlgorithms));
       stage_.add(kinds_.back()->name);
     }
     for (int n = in.below(8); n > 0; --n) set(in);
@@ -234,7 +219,7 @@ class Session {
 
   std::optional<Folder> folder_;  // outlives the elements
   Stage stage_;
-  std::vector<const Element*> kinds_;
+  std::vector<const KnownAlgorithm*> kinds_;
   GstVideoInfo info_ = {}, asked_ = {};
   GstClockTime time_ = 0;
 };

@@ -3,11 +3,8 @@
 #include <cmath>
 #include <set>
 
-#include "core/cclabel/cclabel.hpp"
-#include "core/graphcutbg/graphcutbg.hpp"
-#include "core/regionoverlay/regionoverlay.hpp"
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "plugin/settings.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/fuzz/values.hpp"
 
 namespace regions::fuzz {
@@ -91,21 +88,11 @@ void run(Input& in) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace regions;
   fuzz::Input in(data, size);
-  switch (in.below(5)) {
-    case 0:
-      fuzz::run<CcLabelParams>(in);
-      break;
-    case 1:
-      fuzz::run<GraphCutBgParams>(in);
-      break;
-    case 2:
-      fuzz::run<SlicParams>(in);
-      break;
-    case 3:
-      fuzz::run<RegionOverlayParams>(in);
-      break;
-    default:
-      fuzz::run<FilterSettings>(in);
-  }
+  constexpr void (*kRuns[])(fuzz::Input&) = {fuzz::run<FilterSettings>,
+#define X(name) fuzz::run<name::Params>,
+                                             REGIONS_ALGORITHMS
+#undef X
+  };
+  in.one_of(kRuns)(in);
   return 0;
 }

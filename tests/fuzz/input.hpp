@@ -43,9 +43,9 @@ class Input {
     if (kind == 0) return static_cast<int32_t>(word(4));
     return kind == 1 ? kEnds[below(8)] : below(128);
   }
-  template <class T>
-  const T& one_of(std::span<const T> values) {
-    return values[static_cast<size_t>(below(static_cast<int>(values.size())))];
+  template <class Values>
+  const auto& one_of(const Values& values) {
+    return values[static_cast<size_t>(below(static_cast<int>(std::size(values))))];
   }
   std::string text(size_t most) {
     std::string result;

@@ -2,28 +2,21 @@
 // its size; what the interface promises of results is checked.
 #include <cstring>
 
-#include "core/cclabel/cclabel.hpp"
-#include "core/graphcutbg/graphcutbg.hpp"
-#include "core/regionoverlay/regionoverlay.hpp"
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
-#include "library/regions.h"
+#include "cpu/backend.hpp"
+#include "library/filter.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/fuzz/picture.hpp"
 
 namespace regions::fuzz {
 namespace {
 
-struct Algorithm {
-  const char* name;
-  std::span<const Field> fields;
-  bool regions, foreground, moments, runs;
+struct Algorithm : KnownAlgorithm {
+  explicit Algorithm(const KnownAlgorithm& known) : KnownAlgorithm(known) {}
+  Gives gives = make_runner(name, make_cpu_backend(1))->gives();
 };
 const Algorithm& algorithm_in(Input& in) {
-  static const Algorithm kAlgorithms[] = {
-      {"cclabel", fields_of(CcLabelParams{}), true, false, false, true},
-      {"graphcutbg", fields_of(GraphCutBgParams{}), false, true, false, false},
-      {"slicsuperpixel", fields_of(SlicParams{}), true, false, true, false},
-      {"regionoverlay", fields_of(RegionOverlayParams{}), false, false, false, false}};
-  return kAlgorithms[in.below(4)];
+  static const std::vector<Algorithm> algorithms(std::begin(kAlgorithms), std::end(kAlgorithms));
+  return in.one_of(algorithms);
 }
 
 // An array of exactly so many elements; null if none.
@@ -95,14 +88,15 @@ Shape shape_in(const Algorithm& algorithm, Input& in) {
   constexpr const char* kMasks[] = {"GRAY8", "GRAY16_LE", "U32_LE"};
   if (in.one_in(2)) shape.mask = in.one_in(16) ? format_in(in) : kMasks[in.below(3)];
   const bool wrong = in.one_in(32);  // asks for what the algorithm does not give
-  shape.labels = (algorithm.regions || wrong) && in.one_in(2);
-  shape.foreground = (algorithm.foreground || wrong) && in.one_in(2);
-  if (algorithm.regions || wrong) {
+  shape.labels = (algorithm.gives.regions || wrong) && in.one_in(2);
+  shape.foreground = (algorithm.gives.foreground || wrong) && in.one_in(2);
+  if (algorithm.gives.regions || wrong) {
     shape.capacity = static_cast<uint32_t>(in.one_in(8) ? in.below(4000) : in.below(40));
   }
-  shape.moments = (algorithm.moments || wrong) && in.one_in(2);
-  shape.borders = (algorithm.moments || wrong) && in.one_in(2);
-  if ((algorithm.runs || wrong) && in.one_in(2)) shape.runs = static_cast<uint32_t>(in.below(300));
+  shape.moments = (algorithm.gives.moments || wrong) && in.one_in(2);
+  shape.borders = (algorithm.gives.moments || wrong) && in.one_in(2);
+  if ((algorithm.gives.runs || wrong) && in.one_in(2))
+    shape.runs = static_cast<uint32_t>(in.below(300));
   if (in.one_in(2)) shape.attached = static_cast<uint32_t>(in.below(24));
   return shape;
 }
