@@ -4,10 +4,7 @@
 #include <climits>
 #include <span>
 
-#include "core/cclabel/cclabel.hpp"
-#include "core/graphcutbg/graphcutbg.hpp"
-#include "core/regionoverlay/regionoverlay.hpp"
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {
@@ -47,16 +44,7 @@ class GuardedPicture {
   RegionsPicture picture_ = {};
 };
 
-struct Known {
-  const char* name;
-  std::span<const Field> fields;
-};
-const Known kAlgorithms[] = {{"cclabel", fields_of(CcLabelParams())},
-                             {"graphcutbg", fields_of(GraphCutBgParams())},
-                             {"slicsuperpixel", fields_of(SlicParams())},
-                             {"regionoverlay", fields_of(RegionOverlayParams())}};
-
-std::vector<std::string> choices_of(const Known& algorithm, const char* name) {
+std::vector<std::string> choices_of(const KnownAlgorithm& algorithm, const char* name) {
   std::vector<std::string> names;
   for (const Field& field : algorithm.fields) {
     if (field.name != std::string(name)) continue;
@@ -76,7 +64,7 @@ bool fits(const std::string& output, PixelFormat in, PixelFormat out) {
 }
 
 TEST(LibraryFormats, EveryPairOfFormatsForEveryOutput) {
-  for (const Known& algorithm : kAlgorithms) {
+  for (const KnownAlgorithm& algorithm : kAlgorithms) {
     std::vector<std::string> outputs = choices_of(algorithm, "output");
     if (outputs.empty()) outputs = {""};  // draws
     for (const std::string& output : outputs) {

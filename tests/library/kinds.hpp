@@ -1,7 +1,10 @@
 // Frames of many kinds, and all that a filter leaves of one.
 #pragma once
 
+#include <algorithm>
+
 #include "core/format.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {
@@ -21,6 +24,22 @@ struct Kind {
   bool borders = false;
   uint32_t runs = 0;
 };
+
+// What an algorithm makes of a frame beside its picture.
+struct Gives {
+  std::string_view algorithm;
+  bool regions, foreground, moments, runs;
+};
+inline Gives gives_of(std::string_view algorithm) {
+  for (const Gives& gives :
+       {Gives{"cclabel", true, false, false, true}, Gives{"graphcutbg", false, true, false, false},
+        Gives{"slicsuperpixel", true, false, true, false},
+        Gives{"regionoverlay", false, false, false, false}}) {
+    if (gives.algorithm == algorithm) return gives;
+  }
+  ADD_FAILURE() << "tests/library/kinds.hpp does not tell what " << algorithm << " gives";
+  return {algorithm, false, false, false, false};
+}
 
 // Memory of a picture: blocks of 5 x 3 pixels.
 class Pixels {
@@ -73,9 +92,9 @@ inline Left left_by(RegionsFilter* filter, const std::string& algorithm, const K
   frame.in.color = kind.color;
   if (kind.has_out) frame.out = out.get();
   if (kind.has_mask) frame.mask = mask.get();
-  if (algorithm == "graphcutbg") {
-    frame.foreground = foreground.get();
-  } else {
+  const Gives gives = gives_of(algorithm);
+  if (gives.foreground) frame.foreground = foreground.get();
+  if (gives.regions) {
     frame.labels = labels.get();
     frame.regions = regions.data();
     frame.capacity = kMost;
@@ -111,11 +130,19 @@ struct Settings {
   std::vector<std::pair<const char*, const char*>> values;
   bool has_borders = false, has_runs = false;
 };
-inline const Settings kSettings[] = {
-    {"cclabel", {{"style", "boxes+outlines"}, {"min-area", "4"}}, false, true},
-    {"cclabel", {{"source", "mask"}, {"fill-holes", "9"}}, false, true},
-    {"graphcutbg", {{"source", "both"}}, false, false},
-    {"slicsuperpixel", {{"region-size", "7"}, {"output", "mean"}}, true, false}};
+inline const std::vector<Settings> kSettings = [] {
+  std::vector<Settings> all = {
+      {"cclabel", {{"style", "boxes+outlines"}, {"min-area", "4"}}, false, true},
+      {"cclabel", {{"source", "mask"}, {"fill-holes", "9"}}, false, true},
+      {"graphcutbg", {{"source", "both"}}, false, false},
+      {"slicsuperpixel", {{"region-size", "7"}, {"output", "mean"}}, true, false}};
+  for (const KnownAlgorithm& known : kAlgorithms) {  // the others as they come
+    if (std::ranges::find(all, known.name, &Settings::algorithm) == all.end()) {
+      all.push_back({known.name, {}});
+    }
+  }
+  return all;
+}();
 
 inline Filter opened(const Settings& settings) {
   Filter filter = open(settings.algorithm.c_str());

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "tests/algorithms.hpp"
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {
@@ -15,12 +16,14 @@ void expect_open_refused(const char* algorithm, const char* device, int threads,
 TEST(LibraryOpening, OpeningNamesWhatIsWrong) {
   expect_open_refused(nullptr, "cpu", 0, "the algorithm's name is null");
   expect_open_refused("cclabel", "cpu", -1, "threads below 0");
-  expect_open_refused("cclabels", "cpu", 1,
-                      "no algorithm is called 'cclabels'; there are cclabel, regionoverlay, "
-                      "graphcutbg, slicsuperpixel");
-  expect_open_refused("", "cpu", 1,
-                      "no algorithm is called ''; there are cclabel, regionoverlay, graphcutbg, "
-                      "slicsuperpixel");
+  std::string known;
+  for (const KnownAlgorithm& one : kAlgorithms)
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  for (const char* name : {"cclabels", ""}) {
+    const std::string why =
+        "no algorithm is called '" + std::string(name) + "'; there are " + known;
+    expect_open_refused(name, "cpu", 1, why.c_str());
+  }
   for (const char* device :
        {"", "tpu", "CPU", "cpu:0", "cud", "cuda0", "cuda:", "cuda:-1", "cuda:x", "cuda:1x",
         "cuda: 1", "cuda:256", "cuda:99999999999999999999"}) {

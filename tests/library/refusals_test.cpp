@@ -1,5 +1,5 @@
 // What is refused, and in which words: every call, every member of a frame, for every algorithm.
-#include "tests/library/library_case.hpp"
+#include "tests/library/kinds.hpp"
 
 namespace regions::test {
 namespace {
@@ -79,15 +79,9 @@ TEST(LibraryRefusals, FilesAreForTheElements) {
 
 // Of each algorithm, what its frames may ask for.
 TEST(LibraryRefusals, EachAlgorithmGivesWhatItHas) {
-  struct Gives {
-    const char* algorithm;
-    bool regions, foreground, moments, runs;
-  };
-  for (const Gives& gives :
-       {Gives{"cclabel", true, false, false, true}, Gives{"graphcutbg", false, true, false, false},
-        Gives{"slicsuperpixel", true, false, true, false},
-        Gives{"regionoverlay", false, false, false, false}}) {
-    const Filter filter = open(gives.algorithm);
+  for (const KnownAlgorithm& known : kAlgorithms) {
+    const Gives gives = gives_of(known.name);
+    const Filter filter = open(known.name);
     std::vector<uint8_t> in = rectangles(), foreground(kWidth * kHeight), out(kWidth * kHeight);
     std::vector<uint32_t> labels(kWidth * kHeight);
     std::vector<RegionsRegion> regions(100);
