@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "core/cclabel/cclabel.hpp"
-#include "core/graphcutbg/graphcutbg.hpp"
-#include "core/regionoverlay/regionoverlay.hpp"
-#include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "cpu/backend.hpp"
 #include "gpu/device/device.hpp"
+#include "tests/algorithms.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
 namespace regions {
@@ -137,6 +134,19 @@ class FakeGraphCutBg final : public FakeAlgorithm<GraphCutBgParams, GraphCutBg> 
   GraphCutReport report(int slot) const override { return cpu().report(slot); }
 };
 
+template <class P>
+struct FakeOf {
+  using Type = FakeAlgorithm<P>;
+};
+template <>
+struct FakeOf<CcLabelParams> {
+  using Type = FakeCcLabel;
+};
+template <>
+struct FakeOf<GraphCutBgParams> {
+  using Type = FakeGraphCutBg;
+};
+
 }  // namespace
 
 int cuda_device_count() { return fake::kDevices; }
@@ -150,28 +160,13 @@ std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* /*context*/) {
   return std::make_shared<FakeBackend>(ordinal);
 }
 
-template <>
-std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cuda>(
-    std::shared_ptr<Backend> backend) {
-  return std::make_unique<FakeCcLabel>(backend->device());
-}
-
-template <>
-std::unique_ptr<Algorithm<GraphCutBgParams>> make_algorithm<GraphCutBgParams, BackendKind::cuda>(
-    std::shared_ptr<Backend> backend) {
-  return std::make_unique<FakeGraphCutBg>(backend->device());
-}
-
-template <>
-std::unique_ptr<Algorithm<RegionOverlayParams>>
-make_algorithm<RegionOverlayParams, BackendKind::cuda>(std::shared_ptr<Backend> backend) {
-  return std::make_unique<FakeAlgorithm<RegionOverlayParams>>(backend->device());
-}
-
-template <>
-std::unique_ptr<Algorithm<SlicParams>> make_algorithm<SlicParams, BackendKind::cuda>(
-    std::shared_ptr<Backend> backend) {
-  return std::make_unique<FakeAlgorithm<SlicParams>>(backend->device());
-}
+#define X(name)                                                                             \
+  template <>                                                                               \
+  std::unique_ptr<Algorithm<name::Params>> make_algorithm<name::Params, BackendKind::cuda>( \
+      std::shared_ptr<Backend> backend) {                                                   \
+    return std::make_unique<FakeOf<name::Params>::Type>(backend->device());                 \
+  }
+REGIONS_ALGORITHMS
+#undef X
 
 }  // namespace regions
