@@ -20,6 +20,7 @@ SMALL_SIZES = "1x1,300x1,129x65,259x131"
 AT_ONCE = max(4, (os.cpu_count() or 4) // 4)  # programs, where no time is measured
 HARD_CONTENTS = "maze,rand_g1_d50,rand_g1_d60"
 ELEMENTS = ("cclabel track=true", "graphcutbg", "slicsuperpixel")  # that make something of a test picture
+OF_ELEMENT = re.compile(r"^## (\w+)$", re.M)  # in docs/elements.md
 FLAGSHIP = "graphcutbg output=none {d} ! cclabel source=mask output=none {d} ! regionoverlay {d}"
 
 
@@ -116,10 +117,12 @@ class Suite(FigureParts):
         few = "maze,spiral,smooth,rand_g1_d50,rand_g16_d50"
         plans = {"memcheck": ["--size", SMALL_SIZES], "racecheck": ["--size", "129x65,259x131"]}
         commands = []
+        with open(os.path.join(HERE, "docs", "elements.md"), encoding="utf-8") as file:
+            others = [name for name in OF_ELEMENT.findall(file.read()) if name not in " ".join(ELEMENTS)]
         for check, options in plans.items():
             commands.append((check, "labelling",
                              walk + options + ["--content", few + ",clouds,blobs"]))
-            for element in ELEMENTS:
+            for element in (*ELEMENTS, *others):
                 commands.append((check, element, (
                     "gst-launch-1.0 -q videotestsrc pattern=ball num-buffers=5 ! "
                     f"video/x-raw,format=NV12,width=258,height=130 ! {element} device=cuda ! "

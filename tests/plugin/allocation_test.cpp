@@ -1,5 +1,6 @@
 // What elements answer to allocation queries besides how many buffers they hold: how rows may lie,
 // and on a device the memory that copies to it are fast from.
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
@@ -52,9 +53,9 @@ int video_metas(GstQuery* query) {
 
 // Rows may lie anywhere, but where the picture goes on they must suit downstream, too.
 TEST(Allocation, RowsAreFreeWhereDownstreamLeavesThem) {
-  for (const char* line :
-       {"cclabel output=none", "cclabel output=overlay", "cclabel output=labels",
-        "graphcutbg output=mask", "slicsuperpixel output=mean", "regionoverlay"}) {
+  for (const std::string& line :
+       with_all_elements({"cclabel output=none", "cclabel output=overlay", "cclabel output=labels",
+                          "graphcutbg output=mask", "slicsuperpixel output=mean"})) {
     for (const bool rows_free : {false, true}) {
       const Downstream downstream = {rows_free, 0};
       Harness h(line);

@@ -1,6 +1,7 @@
 // What must end in a clear error, or in the right result, but never in a crash.
 #include <algorithm>
 
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -82,13 +83,13 @@ TEST(BadInput, AVideoMetaThatLiesIsAClearError) {
                                   {offset, G_MININT},
                                   {offset, stride - 8},
                                   {offset, 0}}) {
-      for (const char* line :
-           {"cclabel", "cclabel output=labels depth=2 connectivity=6", "cclabel output=none",
-            "graphcutbg process-scale=0.5", "slicsuperpixel output=mean left=8", "regionoverlay"}) {
+      for (const std::string& line : with_all_elements(
+               {"cclabel", "cclabel output=labels depth=2 connectivity=6", "cclabel output=none",
+                "graphcutbg process-scale=0.5", "slicsuperpixel output=mean left=8"})) {
         Harness h(line);
         h.video(format, 64, 48);
-        const std::string where = std::string(line) + ", " + format + " at " + std::to_string(at) +
-                                  ", " + std::to_string(row) + " bytes a row";
+        const std::string where = line + ", " + format + " at " + std::to_string(at) + ", " +
+                                  std::to_string(row) + " bytes a row";
         EXPECT_EQ(gst_harness_push(h.get(), buffer_that_says(info, p, at, row)), GST_FLOW_ERROR)
             << where;
         EXPECT_NE(h.error_text().find("buffer"), std::string::npos) << where;

@@ -1,6 +1,7 @@
 // Which caps each side of an element has for what the other side may be.
 #include <gst/base/gstbasetransform.h>
 
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -174,8 +175,8 @@ TEST(CapsTable, TheFilterSetsTheOrder) {
 TEST(CapsTable, TemplatesNameWhatIsSupported) {
   start_gstreamer();
   const CapsPtr of_host = caps_of("video/x-raw;video/x-region-labels");
-  for (const char* name : {"cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay"}) {
-    GstElement* element = gst_element_factory_make(name, nullptr);
+  for (const std::string& name : all_elements()) {
+    GstElement* element = gst_element_factory_make(name.c_str(), nullptr);
     for (const char* pad : {"sink", "src"}) {
       GstPadTemplate* pad_template = gst_element_get_pad_template(element, pad);
       ASSERT_TRUE(pad_template) << name << " " << pad;
@@ -184,7 +185,7 @@ TEST(CapsTable, TemplatesNameWhatIsSupported) {
       std::string expected = "video/x-raw," + kPictures + kSize + kRate;
       if (std::string(pad) == "src") expected += ";" + kWideLabels + kSize + kRate;
       expect_equal(CapsPtr(gst_caps_intersect(all.get(), of_host.get())), expected,
-                   std::string(name) + " " + pad);
+                   name + " " + pad);
     }
     gst_object_unref(element);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
@@ -79,12 +80,12 @@ std::string with_colorimetry(const char* colorimetry) {
 }
 
 TEST(LiveChanges, OfColorimetry) {
-  for (const char* line :
-       {"cclabel output=none device=cpu", "cclabel output=colors", "cclabel style=fill opacity=1",
-        "cclabel output=mask threshold=0.68", "slicsuperpixel output=mean", "slicsuperpixel",
-        "slicsuperpixel output=none", "graphcutbg output=cutout",
-        "graphcutbg output=replace replace-with=color",
-        "cclabel output=none ! regionoverlay style=fill+boxes"}) {
+  for (const std::string& line : with_all_elements(
+           {"cclabel output=none device=cpu", "cclabel output=colors",
+            "cclabel style=fill opacity=1", "cclabel output=mask threshold=0.68",
+            "slicsuperpixel output=mean", "slicsuperpixel", "slicsuperpixel output=none",
+            "graphcutbg output=cutout", "graphcutbg output=replace replace-with=color",
+            "cclabel output=none ! regionoverlay style=fill+boxes"})) {
     std::vector<Step> steps;
     for (const char* colorimetry :
          {"bt601", "1:4:0:0", "bt709", "bt601", "1:3:5:1", "bt2020", "1:6:0:0", "bt709"}) {

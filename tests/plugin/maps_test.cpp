@@ -1,6 +1,7 @@
 // Every map of every buffer is undone, and every buffer goes, whatever becomes of its frame: it
 // leaves, is flushed, or fails.
 #include "tests/plugin/counted_memory.hpp"
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/masked_frame.hpp"
 
 namespace regions::test {
@@ -9,12 +10,12 @@ namespace {
 constexpr int kWidth = 64, kHeight = 48;
 
 struct Case {
-  const char* line;
+  std::string line;
   const char* sink = "";       // caps of what leaves
   const char* mask = nullptr;  // its format, where frames have one
 };
 
-const Case kCases[] = {
+const std::vector<Case> kCases = {
     {"cclabel output=none"},
     {"cclabel output=overlay"},
     {"cclabel output=overlay process-scale=0.5"},
@@ -49,7 +50,7 @@ GstBuffer* frame(const Case& c, int index) {
 // A frame that the element must refuse.
 GstBuffer* bad_frame(const Case& c, int index) {
   GstBuffer* buffer = frame(c, index);
-  if (c.mask && std::string(c.line).find("source=mask") != std::string::npos) {
+  if (c.mask && c.line.find("source=mask") != std::string::npos) {
     gst_buffer_remove_meta(buffer, &gst_buffer_get_custom_meta(buffer, "regions")->meta);
   } else {
     gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, kWidth,
@@ -62,7 +63,7 @@ enum class Way { leave, flushed, fail };
 
 // Of a stream of five frames, the last of which a volume waits for more with.
 void run(const Case& c, Way way) {
-  Harness h(std::string(c.line) + " device=cpu frames-in-flight=2", c.sink);
+  Harness h(c.line + " device=cpu frames-in-flight=2", c.sink);
   CountedMemory::offer(h.get()->sinkpad);
   h.video("GRAY8", kWidth, kHeight);
   for (int i = 0; i < 4; ++i) ASSERT_EQ(gst_harness_push(h.get(), frame(c, i)), GST_FLOW_OK);
@@ -86,9 +87,14 @@ void run(const Case& c, Way way) {
 }
 
 TEST(Maps, AreUndone) {
-  for (const Case& c : kCases) {
+  std::vector<Case> cases = kCases;
+  std::vector<std::string> lines;
+  for (const Case& c : kCases) lines.push_back(c.line);
+  lines = with_all_elements(lines);
+  for (size_t i = cases.size(); i < lines.size(); ++i) cases.push_back({lines[i]});
+  for (const Case& c : cases) {
     for (const Way way : {Way::leave, Way::flushed, Way::fail}) {
-      SCOPED_TRACE(std::string(c.line) + " " + c.sink +
+      SCOPED_TRACE(c.line + " " + c.sink +
                    (way == Way::leave     ? ", all leaves"
                     : way == Way::flushed ? ", flushed"
                                           : ", one fails"));

@@ -1,4 +1,5 @@
 // What caps say besides the pixel format goes along with pictures, also where they are replaced.
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -36,9 +37,9 @@ CapsPtr caps_after(const std::string& line, const std::string& format, const std
 
 TEST(Negotiation, FieldsThatDescribeNoPixelsStay) {
   const CapsPtr in(gst_caps_from_string((std::string("video/x-raw") + kMore).c_str()));
-  for (const char* line :
-       {"cclabel output=none", "cclabel output=labels", "cclabel output=mask",
-        "cclabel output=colors", "graphcutbg output=cutout", "slicsuperpixel output=mean"}) {
+  for (const std::string& line : with_all_elements(
+           {"cclabel output=none", "cclabel output=labels", "cclabel output=mask",
+            "cclabel output=colors", "graphcutbg output=cutout", "slicsuperpixel output=mean"})) {
     const CapsPtr out = caps_after(line, "NV12", kMore);
     ASSERT_TRUE(out) << line;
     for (gint i = 0; i < gst_structure_n_fields(structure_of(in.get())); ++i) {

@@ -1,4 +1,5 @@
 // Where the system gives no thread or no memory, an element says so and ends.
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -32,8 +33,8 @@ class NoThreads {
 };
 
 TEST(Scarcity, WithoutAThreadForItsFramesAnElementEndsInAnError) {
-  for (const char* line : {"cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay",
-                           "cclabel depth=2 connectivity=6 output=labels"}) {
+  for (const std::string& line :
+       with_all_elements({"cclabel", "cclabel depth=2 connectivity=6 output=labels"})) {
     Harness h(line);
     h.video("GRAY8", 16, 16);
     {

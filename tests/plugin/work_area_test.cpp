@@ -2,6 +2,7 @@
 // makes of the smaller picture, given to it as a stream of its own, enlarged pixel by pixel.
 #include <algorithm>
 
+#include "tests/plugin/elements.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
@@ -139,8 +140,9 @@ TEST(WorkArea, LabelsMasksAndBoxesOfEveryElement) {
 TEST(WorkArea, PicturesStayAsTheyAreOutsideTheRectangle) {
   const Scene scene;
   const Rectangle r = {12, 8, 72, 48};
-  for (const char* line : {"cclabel", "graphcutbg", "graphcutbg output=replace", "slicsuperpixel",
-                           "slicsuperpixel output=mean", "cclabel output=none ! regionoverlay"}) {
+  for (const std::string& line :
+       with_all_elements({"cclabel", "graphcutbg", "graphcutbg output=replace", "slicsuperpixel",
+                          "slicsuperpixel output=mean", "cclabel output=none ! regionoverlay"})) {
     for (const double scale : {1.0, 0.5, 0.3}) {
       Harness h(placed(line, r, scale));
       h.video("GRAY8", scene.width, scene.height);
@@ -172,7 +174,7 @@ TEST(WorkArea, PicturesStayAsTheyAreOutsideTheRectangle) {
 // What is drawn at full size is drawn the same where the rectangle does not matter.
 TEST(WorkArea, ARectangleAroundEverythingChangesNothing) {
   const Scene scene;
-  for (const char* line : {"cclabel", "graphcutbg", "slicsuperpixel"}) {
+  for (const std::string& line : all_elements()) {
     Harness plain(line), placed_one(placed(line, {0, 0, 500, 500}, 1));
     for (Harness* h : {&plain, &placed_one}) h->video("GRAY8", scene.width, scene.height);
     for (int i = 0; i < 4; ++i) {

@@ -18,6 +18,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/plugin/elements.hpp"
 #include "tests/soak/resources.hpp"
 #include "tests/soak/stream.hpp"
 
@@ -199,7 +200,8 @@ int main(int argc, char* argv[]) {
     return 2;
   }
   std::vector<std::string> chains =
-      known(options.chain.empty() ? kChains : std::vector{options.chain});
+      known(options.chain.empty() ? regions::test::with_all_elements(kChains)
+                                  : std::vector{options.chain});
   if (!options.faults.empty()) g_setenv("REGIONS_FAULTS", options.faults.c_str(), TRUE);
   if (chains.empty()) {
     std::cerr << "soak: GStreamer finds none of our elements; see pipelines/with-plugin\n";

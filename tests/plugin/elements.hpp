@@ -1,0 +1,31 @@
+// The elements of the plugin, as GStreamer knows them.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace regions::test {
+
+inline std::vector<std::string> all_elements() {
+  std::vector<std::string> names;
+  gst_init(nullptr, nullptr);
+  GList* features = gst_registry_get_feature_list_by_plugin(gst_registry_get(), "regions");
+  for (const GList* l = features; l; l = l->next) names.emplace_back(GST_OBJECT_NAME(l->data));
+  gst_plugin_feature_list_free(features);
+  return names;
+}
+
+// Lines as in gst-launch, and one more for each element that none of them names.
+inline std::vector<std::string> with_all_elements(std::vector<std::string> lines) {
+  for (const std::string& name : all_elements()) {
+    const bool is_there = std::ranges::any_of(
+        lines, [&](const std::string& line) { return line.find(name) != line.npos; });
+    if (!is_there) lines.push_back(name);
+  }
+  return lines;
+}
+
+}  // namespace regions::test
