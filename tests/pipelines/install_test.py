@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What is installed works where it is installed, and goes away again.
 
-  install_test.py BUILD
+  install_test.py BUILD ELEMENT…
 
 Installs into temporary folders: nothing of the machine is touched.
 """
@@ -19,7 +19,6 @@ import media
 import numpy
 from scipy import ndimage
 
-ELEMENTS = ("cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay")
 EXAMPLE = media.ROOT / "library" / "label_image.c"
 
 
@@ -36,7 +35,7 @@ def files_below(folder):
 
 
 class Install(unittest.TestCase):
-    build = None
+    build, elements = None, ()
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -49,7 +48,7 @@ class Install(unittest.TestCase):
         env = dict(os.environ, GST_PLUGIN_PATH_1_0=str(plugin.parent),
                    LD_PRELOAD=os.environ.get("REGIONS_PRELOAD", ""),
                    GST_REGISTRY_1_0=str(self.folder / "registry.bin"))
-        for element in ELEMENTS:
+        for element in self.elements:
             self.assertIn(element.encode(), output_of("gst-inspect-1.0", element, env=env))
 
         pc, = (root / prefix).rglob("regions.pc")
@@ -89,6 +88,8 @@ class Install(unittest.TestCase):
         self.assertEqual(output_of("dpkg-deb", "--info", package, "shlibs").decode(),
                          f"libregions 0 gst-regions (>= {version})\n")
         self.assertIn(b"ldconfig", output_of("dpkg-deb", "--info", package, "triggers"))
+        about = output_of("dpkg-deb", "--field", package, "Description").decode()
+        self.assertEqual([name for name in self.elements if name not in about], [])
         root = self.folder / "root"
         (root / "var/lib/dpkg").mkdir(parents=True)
         (root / "var/lib/dpkg/status").touch()
@@ -106,5 +107,5 @@ class Install(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Install.build = sys.argv.pop(1)
-    unittest.main()
+    _, Install.build, *Install.elements = sys.argv
+    unittest.main(argv=sys.argv[:1])
