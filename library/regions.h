@@ -1,5 +1,5 @@
-/* Regions of pictures without GStreamer: the algorithms behind the elements cclabel, graphcutbg,
- * slicsuperpixel and regionoverlay, on the CPU or on a CUDA device.
+/* Regions of pictures without GStreamer: the algorithms behind the plugin's elements, on the
+ * CPU or on a CUDA device.
  *
  *   RegionsFilter *f = regions_open("cclabel", "auto", 0);
  *   regions_set(f, "threshold", "0.5");
@@ -125,9 +125,9 @@ typedef struct {
 
 typedef struct RegionsFilter RegionsFilter;
 
-/* `algorithm`: "cclabel", "graphcutbg", "slicsuperpixel", "regionoverlay". `device`: "auto" (a CUDA
- * device that works, else the CPU), "cpu", "cuda" or "cuda:N". `threads` of the CPU, 0 for as many
- * as the machine has. Null on failure, see regions_error(). */
+/* `algorithm`: an element's name, "cclabel"; what is said of an unknown one lists all. `device`:
+ * "auto" (a CUDA device that works, else the CPU), "cpu", "cuda" or "cuda:N". `threads` of the CPU,
+ * 0 for as many as the machine has. Null on failure, see regions_error(). */
 REGIONS_API RegionsFilter* regions_open(const char* algorithm, const char* device, int threads);
 REGIONS_API void regions_close(RegionsFilter* filter);
 
