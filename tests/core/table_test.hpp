@@ -86,7 +86,9 @@ TYPED_TEST_P(Tables, LimitsAndChoicesAreTaken) {
   const TypeParam defaults{};
   for (const Field& field : fields_of(defaults)) {
     TypeParam params;
+    std::set<int64_t> values;
     for (const Choice& choice : field.choices) {
+      EXPECT_TRUE(values.insert(choice.value).second) << field.name << "=" << choice.name;
       assign_text(field, &params, choice.name);
       EXPECT_EQ(std::get<int64_t>(field.get(&params)), choice.value) << field.name;
     }
