@@ -25,27 +25,55 @@ void allow_shared(Kernel* kernel, size_t bytes) {
 // where the device has them: cooperative grids of several streams follow each other.
 class BlocksTogether {
  public:
-  static constexpr unsigned most = 16;
-
+  // Plans blocks of such a size, at most so many.
   template <class Kernel>
-  void allow(Kernel* kernel) {
-    has_clusters_ = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
-    if (!has_clusters_) return;
+  void plan(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes) {
+    threads_ = threads;
+    shared_bytes_ = shared_bytes;
+    is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
+    blocks_ = std::min(blocks, kMost);
+    if (!is_cluster_) return;
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
           "asking for clusters");
+    if (!fits(kernel)) blocks_ = std::min(blocks_, kPortable);
+    is_cluster_ = fits(kernel);
   }
   template <class Kernel, class... Given>
-  void launch(Kernel* kernel, Given&&... given) const {
-    if (has_clusters_) {
-      launch_cluster(kernel, std::forward<Given>(given)...);
+  void launch(Kernel* kernel, cudaStream_t stream, Given&&... given) const {
+    if (is_cluster_) {
+      launch_cluster(kernel, blocks_, threads_, shared_bytes_, stream,
+                     std::forward<Given>(given)...);
     } else {
-      launch_cooperative(kernel, std::forward<Given>(given)...);
+      launch_cooperative(kernel, blocks_, threads_, shared_bytes_, stream,
+                         std::forward<Given>(given)...);
     }
   }
 
  private:
-  bool has_clusters_ = false;
+  static constexpr unsigned kMost = 16, kPortable = 8;  // of a cluster: on some devices, on all
+
+  template <class Kernel>
+  bool fits(Kernel* kernel) const {
+    cudaLaunchAttribute cluster{};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {blocks_, 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = blocks_;
+    config.blockDim = threads_;
+    config.dynamicSmemBytes = shared_bytes_;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    int clusters = 0;
+    const cudaError_t error =
+        cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel), &config);
+    if (error != cudaSuccess) cudaGetLastError();  // that many are refused
+    return error == cudaSuccess && clusters > 0;
+  }
+
+  unsigned blocks_ = 0, threads_ = 0;
+  size_t shared_bytes_ = 0;
+  bool is_cluster_ = false;
 };
 
 // Tiles that stay in shared memory: the fastest way to a single cut, which fills the device.
@@ -76,7 +104,6 @@ class SparseSolver {
   Sparse<kNeighbours> store_{};
   uint8_t* flowless_[2] = {};  // [tiles], by turns
   unsigned frames_ = 0;
-  unsigned blocks_ = 0;
   BlocksTogether together_;
 };
 

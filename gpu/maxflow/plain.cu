@@ -297,17 +297,16 @@ void PlainSolver::reserve(Workspace& memory, Size size) {
                             ((size.height + kSide - 1) / kSide));
   blocks_ = std::min(resident_blocks(plain_kernel, kThreads),
                      static_cast<int>(blocks_for(size.area(), kThreads)));
-  beside_others_.allow(plain_kernel);
+  beside_others_.plan(plain_kernel, static_cast<unsigned>(blocks_), kThreads, 0);
 }
 
 void PlainSolver::enqueue(const Problem& problem, bool alone, cudaStream_t stream) const {
-  const auto all = static_cast<unsigned>(blocks_);
   const Arrays arrays{excess_, height_, busy_};
   if (alone) {
-    launch_cooperative(plain_kernel, all, kThreads, 0, stream, problem, arrays);
+    launch_cooperative(plain_kernel, static_cast<unsigned>(blocks_), kThreads, 0, stream, problem,
+                       arrays);
   } else {
-    beside_others_.launch(plain_kernel, std::min(all, BlocksTogether::most), kThreads, 0, stream,
-                          problem, arrays);
+    beside_others_.launch(plain_kernel, stream, problem, arrays);
   }
 }
 

@@ -185,8 +185,8 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
   for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
   allow_shared(load_kernel<kNeighbours>, Block::shared_bytes);
   allow_shared(lists_kernel<kNeighbours>, Block::shared_bytes);
-  together_.allow(lists_kernel<kNeighbours>);
-  blocks_ = std::min<unsigned>(BlocksTogether::most, blocks_for(tiles, Block::warps));
+  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, Block::warps), Block::threads,
+                 Block::shared_bytes);
 }
 
 template <int kNeighbours>
@@ -197,8 +197,7 @@ void SparseSolver<kNeighbours>::enqueue(Problem& problem, bool after_sparse, cud
   problem.tiles = store_.boxes.tiles();
   launch(load_kernel<kNeighbours>, blocks_for(store_.boxes.tiles(), Block::warps), Block::threads,
          Block::shared_bytes, stream, problem, store_);
-  together_.launch(lists_kernel<kNeighbours>, blocks_, Block::threads, Block::shared_bytes, stream,
-                   problem, store_);
+  together_.launch(lists_kernel<kNeighbours>, stream, problem, store_);
 }
 
 template class SparseSolver<4>;
