@@ -2,13 +2,17 @@
 becomes part of a pipeline's text, of a command line's options, or of what a terminal obeys."""
 
 import contextlib
+import fcntl
 import os
+import re
 import stat
 import tempfile
 
 
 def unreadable(path):
     """Why an input cannot be read, or None."""
+    if "://" in str(path) and not os.path.exists(path):
+        return "is an address; only files are taken: download it first"
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -37,14 +41,17 @@ class Output:
             self.fd, self.part = tempfile.mkstemp(prefix=".regions-", suffix=".part", dir=folder)
         except OSError as error:
             raise OSError(error.errno, f"cannot write into {folder}: {error.strerror}") from error
+        fcntl.flock(self.fd, fcntl.LOCK_SH)
         self.descriptor = f"/proc/self/fd/{self.fd}"
         mask = os.umask(0)
         os.umask(mask)
         os.fchmod(self.fd, 0o666 & ~mask)
 
-    def keep(self):
+    def keep(self, partial=False):
+        """Gives the file its name, or the one of what is not whole."""
         os.fsync(self.fd)
-        os.replace(self.part, self.path)
+        stem, suffix = os.path.splitext(self.path)
+        os.replace(self.part, f"{stem}.partial{suffix}" if partial else self.path)
         self.part = None
 
     def __enter__(self):
@@ -57,12 +64,23 @@ class Output:
                 os.remove(self.part)
 
 
+def remove_remains(folder):
+    """Removes the files of Outputs whose process was killed: those that are open are locked."""
+    for name in os.listdir(folder):
+        if not re.fullmatch(r"\.regions-\w+\.part", name):
+            continue
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.remove(path)
+
+
 class StandardOutput:
     """In place of an Output."""
 
     fd, part, path = 1, None, "standard output"
 
-    def keep(self):
+    def keep(self, partial=False):
         pass
 
     def __enter__(self):

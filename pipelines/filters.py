@@ -58,6 +58,10 @@ def is_ours(element):
     return element.get_factory().get_plugin_name() == "regions"
 
 
+def version():
+    return Gst.Registry.get().find_plugin("regions").get_version()
+
+
 def set_property(element, assignment):
     """Sets a property as PROPERTY=VALUE says; the value is nothing but a value, whatever is in it."""
     name, equals, value = assignment.partition("=")

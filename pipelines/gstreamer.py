@@ -2,6 +2,7 @@
 
 import struct
 import sys
+import threading
 
 import gi
 
@@ -37,6 +38,7 @@ def stop_at_faults(stop):
         stop(f"a fault of this program, not of the input: {kind.__name__}: {fault}")
 
     sys.excepthook = report
+    threading.excepthook = lambda raised: report(*raised[:3])
 
 
 def error_text(message):

@@ -15,44 +15,44 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-import filters  # noqa: E402  (after the path)
-import orientation  # noqa: E402
+import coding  # noqa: E402  (after the path)
+import filters  # noqa: E402
+import joining  # noqa: E402
 import sidecars  # noqa: E402
-import sound  # noqa: E402
+from decoding import Decoder  # noqa: E402
 from files import Output  # noqa: E402
-from gstreamer import (GLib, Gst, GstVideo, colors_of_gray, error_text, first_structure,  # noqa: E402
-                       stop_at_faults, undecodable)
-from profiles import PROFILES, coded_format  # noqa: E402
+from gstreamer import GLib, Gst, error_text, first_structure, stop_at_faults  # noqa: E402
+from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
+from profiles import CONVERT, PROFILES, STILL  # noqa: E402
 
-# decodebin may lose the error of a file that is cut off (seen with GStreamer 1.22), and then waits.
-PATIENCE = 20  # seconds until the first frame
-CONVERT = "videoconvert n-threads=2 dither=none"  # dither changes pixels even of equal depth
-NO_VIDEO = "holds no video that can be decoded here"
-BOXED = ("I420", "Y42B", "Y444")  # what videobox can extend
+PATIENCE = 120  # seconds for a frame
+# Codecs whose packets may be fields, or pictures that are never shown, beside frames.
+UNEVEN = ("h264", "hevc", "vc1", "mpeg2video", "vp8")
 
 
 class Job:
-    def __init__(self, source, outputs, filtered, profile, say, with_sound=True):
+    def __init__(self, source, outputs, filtered, profile, say, with_sound=True, accept_partial=False):
         """`outputs`: what opens the file, by "video", "json", "labels". `filtered`: the filter as a bin.
         `say(progress=…)`, `say(note=…)`, …: what is told while it runs."""
         self.source, self.filtered, self.with_sound = source, filtered, with_sound
         self.profile, self.say, self.outputs = profile, say, outputs
+        self.accept_partial = accept_partial
         self.files = {}
         self.loop = GLib.MainLoop()
         self.problem = None
         self.interrupted = False
-        self.frames = self.end = self.next_time = 0
+        self.frames = self.end = 0
         self.warnings = []
         self.sidecars = []
-        self.chain = self.tail = None
-        self.began = time.monotonic()
+        self.tail = self.colors = None
+        self.began = self.moved = time.monotonic()
         self.started = None
-        self.frame_time = Gst.SECOND // 25  # of streams that do not tell
 
-    # The pipeline: uridecodebin ! chain (upright, filter) ! tail (encoder, muxer, file)
+    # The pipeline: appsrc ! chain (upright, filter) ! tail (encoder, muxer, file)
 
     def build(self):
         self.pipeline = Gst.Pipeline()
@@ -62,36 +62,17 @@ class Job:
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
         if "json" in self.files:
             self.sidecars.append(sidecars.JsonLines(self.files["json"].fd))
-        self.decoder = Gst.ElementFactory.make("uridecodebin")
-        self.decoder.set_property("uri", Gst.filename_to_uri(self.source))
-        self.decoder.set_property("expose-all-streams", False)
-        self.decoder.set_property("caps", Gst.Caps.from_string("video/x-raw(ANY)"))
-        self.decoder.connect("pad-added", self.link)
-        self.decoder.connect("no-more-pads", lambda _: self.chain or self.stop(NO_VIDEO))
-        self.pipeline.add(self.decoder)
-
-    def link(self, _decoder, pad):
-        caps = first_structure(pad.get_current_caps())
-        if self.chain or not caps.has_name("video/x-raw"):
-            return
-        named = ""
-        if colors := colors_of_gray(caps):
-            caps.set_value("colorimetry", colors)
-            named = f"capssetter caps=video/x-raw,colorimetry={colors} ! "
-        self.decoded, self.decoded_pad = caps, pad
-        known, top, bottom = caps.get_fraction("framerate")
-        self.frame_time = Gst.SECOND * bottom // top if known and top else self.frame_time
         # Few players turn Matroska and WebM, and ids are to be read upright: pixels are turned here.
-        turn = orientation.turn_of(pad)
-        flip = f"videoflip video-direction={turn.value_nick} ! {CONVERT} ! " if turn else ""
-        self.chain = Gst.parse_bin_from_description(
-            f"queue ! {named}{CONVERT} ! {flip}identity", True)
-        self.add(self.chain, pad)
-        self.chain.sinkpads[0].add_probe(Gst.PadProbeType.BUFFER, self.give_time)
-        self.chain.srcpads[0].add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, orientation.leave_out_turn)
+        turn = self.input.turn
+        flip = f"videoflip video-direction={turn} ! {CONVERT} ! " if turn else ""
+        chain = Gst.parse_bin_from_description(
+            "appsrc name=frames format=time block=true max-buffers=4 max-bytes=0 !"
+            f" {CONVERT} ! {flip}identity", True)
+        self.pipeline.add(chain)
+        self.decoder = Decoder(self.input, chain.get_by_name("frames"))
         self.filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
-        self.add(self.filtered, self.chain.srcpads[0])
+        self.add(self.filtered, chain.srcpads[0])
 
     def add(self, part, pad):
         self.pipeline.add(part)
@@ -99,40 +80,13 @@ class Job:
         pad.link(part.sinkpads[0])
 
     def tail_for(self, caps):
-        """Encoder and file for pictures as the filter makes them, with the input's colours."""
         if "video" not in self.files:
             return Gst.parse_bin_from_description("fakesink", True)
-        width, height = caps.get_value("width"), caps.get_value("height")
-        profile = self.profile
-        made = caps.get_value("format")
-        # Gray pictures of a filter are labels and masks, which have no colours of the input.
-        info = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(
-            made if made.startswith("GRAY") else self.decoded.get_value("format")))
-        right, bottom = (max(side + side % 2 * profile.even, profile.least) - side
-                         for side in (width, height))
-        form = coded_format(info, profile)
-        if (right or bottom) and form not in BOXED:
-            form = "I420"
-        like = f"video/x-raw,width={width},height={height}" + (f",format={form}" if form else "")
-        color = self.decoded.get_string("colorimetry")
-        if color and form and not form.startswith(("BGR", "GRAY")) and "RGB" not in color:
-            like += f",colorimetry={color}"
-        box = f"videobox fill=black right={-right} bottom={-bottom} ! " if right or bottom else ""
-        # videoscale acts where the size changes in mid-stream: a file has one size.
-        return Gst.parse_bin_from_description(
-            f"{CONVERT} ! videoscale add-borders=true ! {like} ! {box}queue !"
-            f" {profile.encoder} ! {profile.muxer} !"
-            f" fdsink sync=false fd={self.files['video'].fd}", True)
+        decoded = self.decoder.caps(*self.decoder.shape).get_structure(0)
+        made, self.colors = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
+        return made
 
     # What streaming threads report
-
-    def give_time(self, _pad, info):
-        """Streams without timestamps get them from the frame rate (25 a second if unknown)."""
-        buffer = info.get_buffer()
-        if buffer.pts == Gst.CLOCK_TIME_NONE:
-            buffer.pts = self.next_time
-        self.next_time = buffer.pts + self.frame_time
-        return Gst.PadProbeReturn.OK
 
     def see_filtered(self, pad, info):
         try:
@@ -150,13 +104,14 @@ class Job:
         return Gst.PadProbeReturn.OK
 
     def see_frame(self, pad, buffer):
-        self.started = self.started or time.monotonic()
+        self.moved = time.monotonic()
+        self.started = self.started or self.moved
         segment = pad.get_sticky_event(Gst.EventType.SEGMENT, 0).parse_segment()
         at = segment.to_running_time(Gst.Format.TIME, buffer.pts)
         for sidecar in self.sidecars:
             sidecar.write(self.frames, at, buffer, pad.get_current_caps())
         self.frames += 1
-        self.end = max(self.end, at + self.frame_time)
+        self.end = max(self.end, at + self.decoder.frame_time)
 
     # What the main thread does
 
@@ -176,20 +131,16 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            text = error_text(message)
-            decoding = undecodable(message, self.decoder)
-            self.stop(f"{NO_VIDEO}: {text}" if decoding and not self.frames else text)
+            self.stop(error_text(message))
 
     def tick(self):
         now = time.monotonic()
-        if not self.started:
-            if now - self.began > PATIENCE:
-                self.stop(f"{NO_VIDEO}: no frame within {PATIENCE} s")
-            return True
-        known, length = self.decoded_pad.query_duration(Gst.Format.TIME)
-        rate = self.frames / max(now - self.started, 1e-3)
-        total = round(length / self.frame_time) if known and length > 0 else 0
-        self.say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
+        if now - self.moved > PATIENCE:
+            self.stop(f"no frame within {PATIENCE} s")
+        if self.started:
+            rate = self.frames / max(now - self.started, 1e-3)
+            total = round(self.input.length * self.decoder.rate)
+            self.say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
         return True
 
     def run(self):
@@ -199,7 +150,7 @@ class Job:
         try:
             with contextlib.ExitStack() as self.opened:
                 self.transcode_and_keep()
-        except (sound.SoundProblem, OSError, GLib.Error) as problem:
+        except (InputProblem, OSError, GLib.Error) as problem:
             self.problem = (getattr(problem, "strerror", None) or getattr(problem, "message", None)
                             or str(problem))
         for text in dict.fromkeys(self.warnings):
@@ -215,20 +166,33 @@ class Job:
         return self.files[kind]
 
     def transcode_and_keep(self):
+        self.input = Input(self.source)
         for kind in self.outputs:
             self.open(kind)
-        codecs, delay, length = sound.streams(self.source) if self.with_sound else ([], 0, None)
-        self.transcode()
-        if not self.problem and not self.frames:
-            self.problem = "holds no video frame"
-        if not self.problem and codecs and "video" in self.files:
-            self.join_sound(codecs, delay)
+        with contextlib.closing(PacketCount(self.source, self.input.picture["index"])) as packets:
+            self.transcode()
+            if not self.problem and not self.frames:
+                self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
+            if not self.problem:
+                lacking = self.what_lacks(packets.result(), packets.damage(self.input.format.get("format_name")))
+        if not self.problem and "video" in self.files and self.profile.container:
+            self.join()
         if not self.problem:
-            self.finish()
-            cut = length and self.end / Gst.SECOND < length - max(1, length / 50)
-            if cut:
-                self.problem = (f"ends after {self.end / Gst.SECOND:.1f} s of {length:.1f} s: it is"
-                                " cut off or damaged (what could be read was written)")
+            self.finish(lacking)
+
+    def what_lacks(self, packets, damage):
+        """How the input is not whole, as far as this profile is to hold all of it, or None."""
+        decoder, length, end = self.decoder, self.input.length, self.end / Gst.SECOND
+        least = packets / 2 if self.input.picture.get("codec_name") in UNEVEN else packets
+        if self.profile is STILL:
+            return None
+        if length and end < length - max(1, length / 50):
+            return f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
+        if decoder.problem or decoder.damaged or decoder.frames < least:
+            return f"{decoder.frames} frames could be decoded of {packets} packets: it is cut off or damaged"
+        if damage:
+            return f"it is damaged: {damage}"
+        return None
 
     def transcode(self):
         self.build()
@@ -236,23 +200,34 @@ class Job:
         bus.add_signal_watch()
         bus.connect("message", self.on_message)
         ticker = GLib.timeout_add(250, self.tick)
+        self.moved = time.monotonic()
         try:
             self.pipeline.set_state(Gst.State.PLAYING)
+            self.decoder.thread.start()
             self.loop.run()
         finally:
             GLib.source_remove(ticker)
             self.pipeline.set_state(Gst.State.NULL)
+            self.decoder.stop()
 
-    def join_sound(self, codecs, delay):
-        silent, whole = self.files["video"], self.open("video")
-        joiner, notes = sound.add(silent.fd, self.source, codecs, delay, self.profile, whole.fd)
-        GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
+    def join(self):
+        picture, whole = self.files["video"], self.open("video")
+        errors = self.opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
+        joiner, notes = joining.add(picture.fd, self.input, self.profile, whole.fd, errors, self.with_sound, self.colors)
         self.join_status = None
-        self.loop.run()
-        if self.join_status is None:  # interrupted
-            joiner.kill()
-        elif self.join_status != 0:
-            self.problem = f"its sound cannot be kept: {sound.last_line(joiner.stderr.read())}"
+        with joiner:
+            GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
+            self.loop.run()
+            if self.join_status is None:  # interrupted
+                joiner.kill()
+        if self.join_status == 0:
+            with contextlib.closing(PacketCount(whole.part, "V:0")) as packets:
+                written = packets.result()
+            if written != self.frames:
+                self.problem = f"{written} of {self.frames} frames were written"
+        elif self.join_status:
+            errors.seek(0)
+            self.problem = f"its sound and other streams cannot be kept: {last_line(errors.read())}"
         for note in notes:
             self.say(note=note)
 
@@ -260,10 +235,18 @@ class Job:
         self.join_status = status
         self.loop.quit()
 
-    def finish(self):
-        """Gives all outputs their names, the video last: where it is, the others are."""
+    def finish(self, lacking):
+        """Gives all outputs their names, the video last: where it is, the others are. What is not whole has
+        the names of whole files only if it is accepted so."""
+        partial = lacking and not self.accept_partial
         for kind in sorted(self.files, key=lambda kind: kind == "video"):
-            self.files[kind].keep()
+            self.files[kind].keep(partial)
+        if partial:
+            self.problem = (f"{lacking}; what could be read has .partial in its name"
+                            " (--accept-partial takes it for whole)")
+            return
+        if lacking:
+            self.say(note=lacking)
         self.say(done={"frames": self.frames, "seconds": time.monotonic() - self.started,
                        "length": self.end / Gst.SECOND})
 
@@ -280,7 +263,7 @@ def main(channel, settings):
     filtered = filters.made(settings["filter"], (), settings.get("device", -1),
                             "labels" in outputs)
     job = Job(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
-              settings.get("with_sound", True))
+              settings.get("with_sound", True), settings.get("accept_partial", False))
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()
 

@@ -1,9 +1,25 @@
 """What files regions-transcode can write: the container, and how picture and sound are coded in it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-H264 = "x264enc pass=qual quantizer=20 bframes=0 key-int-max=100 speed-preset=veryfast ! h264parse"
+H264 = "x264enc name=x264 pass=qual quantizer=20 bframes=0 key-int-max=100 speed-preset=veryfast ! h264parse"
 VP9 = "vp9enc deadline=1 cpu-used=6 row-mt=true threads=4 end-usage=cq cq-level=24"
+CONVERT = "videoconvert n-threads=2 dither=none"  # dither changes pixels even of equal depth
+TEXTS = ("subrip", "ass", "ssa", "webvtt", "mov_text", "text")  # subtitles that are text
+# Subtitles that Matroska holds as they are; MP4's own texts become SubRip.
+MATROSKA = {name: "copy" for name in (*TEXTS, "dvd_subtitle", "dvb_subtitle", "hdmv_pgs_subtitle")} | {
+    "mov_text": "srt"}
+
+
+def h264_tags(primaries, transfer, matrix, full):
+    return (f"h264_metadata=video_full_range_flag={full:d}:colour_primaries={primaries}"
+            f":transfer_characteristics={transfer}:matrix_coefficients={matrix}")
+
+
+def vp9_tags(_primaries, _transfer, matrix, full):
+    names = {1: "bt709", 5: "bt601", 6: "smpte170", 7: "smpte240", 9: "bt2020"}
+    return f"vp9_metadata=color_space={names.get(matrix, 'unknown')}:color_range={'pc' if full else 'tv'}"
 
 
 @dataclass(frozen=True)
@@ -12,34 +28,46 @@ class Profile:
     suffix: str
     muxer: str
     encoder: str  # as gst-launch takes it
+    coded: str  # the name of its caps
     formats: tuple  # of pictures that the encoder takes and players show
     even: bool  # the encoder wants even sides: a black column or row is added where needed
     least: int  # pixels of the smallest side
     sound: frozenset | None  # ffmpeg's names of codecs that are copied; None: all
     sound_encoder: tuple  # ffmpeg's options for the others
+    container: str = ""  # ffmpeg's name
+    subtitles: dict = None  # ffmpeg's codecs that can be kept, and as what
+    attachments: bool = False
+    covers: bool = False
+    fields: bool = True  # interlaced pictures are told as such
+    light: bool = False  # what displays of high dynamic range are told is kept
+    color_tags: Callable | None = None  # ffmpeg's filter that writes colours into the stream
 
 
 PROFILES = {
     "mp4": Profile(
-        "H.264 in MP4", ".mp4", "mp4mux", H264,
+        "H.264 in MP4", ".mp4", "mp4mux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16,
-        frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus")), ("aac", "-b:a", "192k")),
+        frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus")), ("aac", "-b:a", "192k"),
+        "mp4", dict.fromkeys(TEXTS, "mov_text"), covers=True, light=True, color_tags=h264_tags),
     "mkv": Profile(
-        "H.264 in Matroska", ".mkv", "matroskamux", H264,
-        ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None, ()),
+        "H.264 in Matroska", ".mkv", "matroskamux", H264, "video/x-h264",
+        ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None, (),
+        "matroska", MATROSKA, attachments=True, covers=True, light=True, color_tags=h264_tags),
     "webm": Profile(
-        "VP9 in WebM", ".webm", "webmmux", VP9,
+        "VP9 in WebM", ".webm", "webmmux", VP9, "video/x-vp9",
         ("I420", "I420_10LE", "I422_10LE", "Y444", "Y444_10LE"), False, 16,
-        frozenset(("opus", "vorbis")), ("libopus", "-b:a", "128k")),
+        frozenset(("opus", "vorbis")), ("libopus", "-b:a", "128k"),
+        "webm", dict.fromkeys(TEXTS, "webvtt"), fields=False, color_tags=vp9_tags),
     "lossless": Profile(
-        "FFV1 in Matroska, every pixel kept", ".mkv", "matroskamux", "avenc_ffv1",
+        "FFV1 in Matroska, every pixel kept", ".mkv", "matroskamux", "avenc_ffv1", "video/x-ffv",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE", "GRAY8", "GRAY16_LE", "BGRx",
-         "BGRA"), False, 1, None, ()),
+         "BGRA"), False, 1, None, (), "matroska", MATROSKA, attachments=True, covers=True),
 }
 
 # What scripts write for a photograph: the first picture, in the format that the filter makes.
-STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", (), False, 1, None, ())
+STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", "image/png", (), False, 1, None, ())
 
+RGB = ("RGB", "BGR", "xRGB", "xBGR", "ARGB", "ABGR", "GBR")  # how names of formats without chroma begin
 # (is RGB, horizontal and vertical chroma halvings, more than 8 bits) → format
 NEAREST = {
     (False, 1, 0, False): "Y42B", (False, 1, 0, True): "I422_10LE",
@@ -56,7 +84,7 @@ def coded_format(info, profile):
     name = info.name
     if name in profile.formats:
         return name
-    is_rgb = name.startswith(("RGB", "BGR", "xRGB", "xBGR", "ARGB", "ABGR", "GBR"))
+    is_rgb = name.startswith(RGB)
     wide = info.depth[0] > 8
     any_takes = "I420_10LE" if wide else "I420"
     chroma = (info.w_sub[1], info.h_sub[1]) if info.n_components > 1 else (1, 1)

@@ -7,9 +7,11 @@ import pathlib
 import subprocess
 import unittest
 import unittest.mock
+from fractions import Fraction
 
 import inside
-import job
+import job  # before what lies beside it
+import decoding
 import media
 import numpy
 from gstreamer import Gst
@@ -26,7 +28,7 @@ class Jobs(JobCase):
         told = self.job(clip, "video", "json", "labels")
         self.assertEqual([one.pipeline.get_state(0).state for one in jobs], [Gst.State.NULL], "nothing plays on")
         parts = [one["part"] for one in told if "part" in one]
-        self.assertEqual(len(set(parts)), 3)
+        self.assertEqual(len(set(parts)), 4, "one for the picture alone")
         for part in parts:
             self.assertEqual(os.path.dirname(part), str(self.out))
             self.assertFalse(os.path.exists(part))
@@ -139,19 +141,17 @@ class Jobs(JobCase):
         plain = self.clip("plain.h264", PLAIN, "-pix_fmt", "yuv420p", "-f", "h264")
         self.job(plain, with_sound=False)
         numpy.testing.assert_allclose(media.times(self.video()), numpy.arange(10) / 25, atol=1e-3)
-        one = job.Job("in", {}, None, None, None)
-        self.assertEqual(one.frame_time, Gst.SECOND // 25)
-        one.frame_time, given = 5, []
-        for pts in (Gst.CLOCK_TIME_NONE, Gst.CLOCK_TIME_NONE, 100, Gst.CLOCK_TIME_NONE):
-            buffer = Gst.Buffer.new_allocate(None, 1, None)
-            buffer.pts = pts
-            self.assertEqual(one.give_time(None, unittest.mock.Mock(get_buffer=lambda buffer=buffer: buffer)),
-                             Gst.PadProbeReturn.OK)
-            given.append(buffer.pts)
-        self.assertEqual(given, [0, 5, 100, 105])
         quick = self.clip("quick.mkv", PLAIN.replace("25", "30000/1001"), "-c:v", "ffv1")
         done = [one["done"] for one in self.job(quick, "json") if "done" in one][0]
         self.assertAlmostEqual(done["length"], done["frames"] * 1001 / 30000, places=2)
+
+    def test_times_that_are_missing_or_do_not_rise(self):
+        """Those follow the frame before; what comes after keeps its distance."""
+        source = unittest.mock.Mock(rate=25, start=1.0, delay=0.5)
+        one = decoding.Decoder(source, None)
+        ms = Gst.SECOND // 1000
+        given = [one.time(stamp, Fraction(1, 1000)) // ms for stamp in (1500, None, 1600, 1590, 1630, None, 2000)]
+        self.assertEqual(given, [500, 540, 600, 640, 680, 720, 1050])
 
     def test_sound(self):
         tone = ("-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")

@@ -11,7 +11,7 @@ import unittest.mock
 import inside
 import media
 from jobs import LABELLED, PLAIN, JobCase, job  # before what lies beside the programs
-import sound
+import joining
 from gstreamer import GLib, Gst
 
 
@@ -19,15 +19,15 @@ class Trouble(JobCase):
     def test_sound_that_cannot_be_kept(self):
         clip = self.clip("in.mp4", PLAIN, "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
 
-        def failing(*_):
-            return subprocess.Popen(["sh", "-c", "echo first >&2; echo why >&2; exit 3"], text=True,
-                                    stderr=subprocess.PIPE), ["a note"]
+        def failing(_picture, _source, _profile, _out, errors, *_):
+            return subprocess.Popen(["sh", "-c", "echo first >&2; echo why >&2; exit 3"], stderr=errors), ["a note"]
 
-        self.replace(sound, "add", failing)
+        self.replace(joining, "add", failing)
         told = self.job(clip, "video", "json", status=1)
-        self.assertEqual(told[-2:], [{"note": "a note"}, {"problem": "its sound cannot be kept: why"}])
+        self.assertEqual(told[-2:], [{"note": "a note"},
+                                      {"problem": "its sound and other streams cannot be kept: why"}])
         self.assertEqual(self.files(self.out), [])
-        self.replace(sound, "streams", unittest.mock.Mock(side_effect=sound.SoundProblem("no ffprobe")))
+        self.replace(job, "Input", unittest.mock.Mock(side_effect=job.InputProblem("no ffprobe")))
         self.assertEqual(self.problem(clip), "no ffprobe")
 
     def test_interrupted(self):
@@ -48,25 +48,27 @@ class Trouble(JobCase):
 
         def slow(*_):
             os.kill(os.getpid(), signal.SIGINT)
-            started.append(subprocess.Popen(["sleep", "60"], stderr=subprocess.PIPE))
+            started.append(subprocess.Popen(["sleep", "60"]))
             return started[0], []
 
-        self.replace(sound, "add", slow)
+        self.replace(joining, "add", slow)
         self.assertEqual(self.problem(short, status=130), "interrupted")
         self.assertEqual(started[0].wait(10), -signal.SIGKILL)
-        started[0].stderr.close()
 
     def test_inputs_that_are_no_video(self):
-        self.replace(sound, "streams", lambda _: ([], 0, None))
         text = self.folder / "text.avi"
         text.write_text("this is no video\n" * 100)
         self.assertRegex(self.problem(text), "^holds no video that can be decoded here: .+")
         tone = self.clip("sound.wav", "sine=duration=0.2")
-        self.assertRegex(self.problem(tone), "^holds no video that can be decoded here")
-        self.assertTrue(self.problem(self.folder / "missing").startswith("Resource not found."))
+        self.assertEqual(self.problem(tone), "holds no video (only audio)")
+        self.assertRegex(self.problem(self.folder / "missing"), "No such file or directory$")
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        with unittest.mock.patch.object(job.Job, "transcode", lambda one: None):
-            self.assertEqual(self.problem(clip), "holds no video frame")
+
+        def nothing(one):
+            one.decoder = unittest.mock.Mock(problem=None)
+
+        with unittest.mock.patch.object(job.Job, "transcode", nothing):
+            self.assertEqual(self.problem(clip), "holds no video frame: nothing could be decoded")
 
     def test_a_fault_of_its_own_ends_it(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
@@ -91,21 +93,26 @@ class Trouble(JobCase):
         self.assertEqual(self.files(self.out), ["out.mp4"])
 
     def test_a_file_that_ends_early(self):
-        """What could be read is written; more than a fiftieth, or a second, must lack."""
-        clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        for length, cut in ((None, False), (0.0, False), (0.4, False), (1.39, False), (1.45, True), (60.0, True)):
-            self.replace(sound, "streams", lambda _, length=length: ([], 0, length))
-            told = self.job(clip, status=int(cut))
-            self.assertEqual(self.files(self.out), ["out.mp4"])
-            problems = [one["problem"] for one in told if "problem" in one]
-            self.assertEqual(problems, [f"ends after 0.4 s of {length:.1f} s: it is cut off or damaged (what could be"
-                                        " read was written)"] if cut else [])
-            self.assertEqual([one["done"]["frames"] for one in told if "done" in one], [10])
-        for end, cut in ((98.1, False), (97.9, True)):
+        """More than a fiftieth, or a second, must lack."""
+        for end, length, lacks in ((0.4, 0.0, False), (0.4, 1.39, False), (0.4, 1.45, True), (0.4, 60.0, True),
+                                   (98.1, 100.0, False), (97.9, 100.0, True)):
             one = self.half_done(end=end * Gst.SECOND)
-            self.replace(sound, "streams", lambda _: ([], 0, 100.0))
-            one.transcode_and_keep()
-            self.assertEqual(bool(one.problem), cut)
+            one.input.length = length
+            self.assertEqual(one.what_lacks(1, None), f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
+                             if lacks else None)
+
+    def test_frames_that_lack(self):
+        for codec, frames, packets, problem, damaged, lacks in (
+                ("ffv1", 9, 9, None, 0, False), ("ffv1", 9, 10, None, 0, True), ("ffv1", 10, 9, None, 0, False),
+                ("h264", 5, 10, None, 0, False), ("h264", 4, 10, None, 0, True), ("vp8", 9, 10, None, 0, False),
+                ("h264", 9, 10, None, 1, True), ("ffv1", 9, 9, "gone", 0, True)):
+            one = self.half_done()
+            one.input.picture["codec_name"] = codec
+            for name, value in (("frames", frames), ("problem", problem), ("damaged", damaged)):
+                setattr(one.decoder, name, value)
+            self.assertEqual(one.what_lacks(packets, None), f"{frames} frames could be decoded of {packets} packets: it is"
+                             " cut off or damaged" if lacks else None)
+        self.assertEqual(self.half_done().what_lacks(1, "odd"), "it is damaged: odd")
 
     def test_warnings_are_told_once(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
@@ -121,35 +128,42 @@ class Trouble(JobCase):
         self.assertEqual([one["note"] for one in told if "note" in one], ["first (2 times)", "second (1 times)"])
 
     def test_errors_of_elements(self):
-        decoder = Gst.Bin.new("decoder")
-        inner, outer = Gst.ElementFactory.make("identity"), Gst.ElementFactory.make("identity")
-        decoder.add(inner)
-        for frames, element, problem in ((0, inner, "holds no video that can be decoded here: bad (cause)"),
-                                         (1, inner, "bad (cause)"), (0, outer, "bad (cause)")):
-            one = self.half_done(frames=frames, decoder=decoder)
-            error = GLib.Error.new_literal(Gst.StreamError.quark(), "bad", Gst.StreamError.DECODE)
-            one.on_message(None, Gst.Message.new_error(element, error, "line\ncause"))
-            one.stop("a later one")
-            self.assertEqual(one.problem, problem)
+        one = self.half_done()
+        error = GLib.Error.new_literal(Gst.StreamError.quark(), "bad", Gst.StreamError.DECODE)
+        one.on_message(None, Gst.Message.new_error(Gst.ElementFactory.make("identity"), error, "line\ncause"))
+        one.stop("a later one")
+        self.assertEqual(one.problem, "bad (cause)")
 
-    def test_waiting_for_the_first_frame(self):
-        for waited, started, problem in ((19.9, None, None), (20.1, None, "holds no video that can be decoded here: no"
-                                                              " frame within 20 s"), (99, 7.0, None)):
-            one = self.half_done(started=started, decoded_pad=unittest.mock.Mock(query_duration=lambda _: (False, 0)))
-            with unittest.mock.patch.object(job.time, "monotonic", lambda one=one, w=waited: one.began + w):
+    def test_waiting_for_a_frame(self):
+        """Also after the first."""
+        for waited, started, problem in ((119.9, None, None), (120.1, None, "no frame within 120 s"),
+                                         (119.9, 7.0, None), (120.1, 7.0, "no frame within 120 s")):
+            one = self.half_done(started=started)
+            with unittest.mock.patch.object(job.time, "monotonic", lambda one=one, w=waited: one.moved + w):
                 self.assertTrue(one.tick())
             self.assertEqual(one.problem, problem)
 
+    def test_a_filter_that_stops_giving_frames(self):
+        clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
+        self.replace(job, "PATIENCE", 1)
+        see = job.Job.see_frame
+
+        def frame(one, pad, buffer):
+            see(one, pad, buffer)
+            inside.wait_until(lambda: one.problem)
+
+        self.replace(job.Job, "see_frame", frame)
+        self.assertEqual(self.problem(clip), "no frame within 1 s")
+
     def test_progress(self):
-        for frames, known, length, seconds, progress in (
-                (30, True, 4 * Gst.SECOND, 2.0, {"frame": 30, "of": 100, "rate": 15.0}),
-                (130, True, 4 * Gst.SECOND, 4.0, {"frame": 130, "of": 130, "rate": 32.5}),
-                (30, False, -1, 2.0, {"frame": 30, "of": 0, "rate": 15.0}),
-                (30, True, 0, 2.0, {"frame": 30, "of": 0, "rate": 15.0}),
-                (3, False, 0, 0.0, {"frame": 3, "of": 0, "rate": 3000.0})):
+        for frames, length, seconds, progress in (
+                (30, 4.0, 2.0, {"frame": 30, "of": 100, "rate": 15.0}),
+                (130, 4.0, 4.0, {"frame": 130, "of": 130, "rate": 32.5}),
+                (30, 0.0, 2.0, {"frame": 30, "of": 0, "rate": 15.0}),
+                (3, 0.0, 0.0, {"frame": 3, "of": 0, "rate": 3000.0})):
             told = []
-            one = self.half_done(frames=frames, started=50.0, say=lambda told=told, **what: told.append(what),
-                                 decoded_pad=unittest.mock.Mock(query_duration=lambda _, k=known, n=length: (k, n)))
+            one = self.half_done(frames=frames, started=50.0, moved=50.0, say=lambda told=told, **what: told.append(what))
+            one.input.length = length
             with unittest.mock.patch.object(job.time, "monotonic", lambda s=seconds: 50.0 + s):
                 self.assertTrue(one.tick(), "it is asked again")
             self.assertEqual(told, [{"progress": progress}])

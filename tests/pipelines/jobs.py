@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import unittest.mock
 
 import inside
 import job
@@ -49,7 +50,8 @@ class JobCase(inside.Case):
     def half_done(self, **state):
         """A job whose pipeline did its work."""
         one = job.Job("in", {}, None, None, lambda **_: None)
-        one.transcode = one.finish = lambda: None
+        one.input = unittest.mock.Mock(length=0, rate=25, picture={"codec_name": "ffv1"})
+        one.decoder = unittest.mock.Mock(frames=1, rate=25, problem=None, damaged=0)
         one.frames = 1
         for name, value in state.items():
             setattr(one, name, value)

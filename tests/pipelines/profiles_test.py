@@ -1,12 +1,10 @@
 #!/usr/bin/python3
-"""transcode/profiles.py and orientation.py: which format a video gets, and which side is up."""
+"""transcode/profiles.py: which format a video gets."""
 
 import unittest
-import unittest.mock
 
 import inside
 import media
-import orientation
 import profiles
 from gstreamer import Gst, GstVideo
 
@@ -59,63 +57,6 @@ class Profiles(inside.Case):
         self.assertEqual([vp9.get_property(name) for name in ("deadline", "cpu-used", "row-mt", "threads", "cq-level")],
                          [1, 6, True, 4, 24])
         self.assertEqual(vp9.get_property("end-usage").value_nick, "cq")
-
-
-class Tags(inside.Case):
-    def event(self, **tags):
-        found = Gst.TagList.new_empty()
-        for name, value in tags.items():
-            found.add_value(Gst.TagMergeMode.APPEND, name.replace("_", "-"), value)
-        return Gst.Event.new_tag(found)
-
-    def pad(self, *events, of=None):
-        """A pad with sticky events, of an element with such a sink pad or none."""
-        made = unittest.mock.Mock()
-        made.get_sticky_event = lambda kind, number: (
-            events[number] if kind == Gst.EventType.TAG and number < len(events) else None)
-        made.get_parent_element.return_value.sinkpads = [of] if of else []
-        return made
-
-    def test_which_side_is_up(self):
-        title, upright = self.event(title="a"), self.event(image_orientation="rotate-0")
-        for name, turn in (("rotate-90", "90r"), ("rotate-180", "180"), ("rotate-270", "90l"),
-                           ("flip-rotate-0", "horiz"), ("flip-rotate-90", "ur-ll")):
-            tag = self.event(image_orientation=name)
-            self.assertEqual(orientation.turn_of(self.pad(tag)).value_nick, turn)
-            self.assertEqual(orientation.turn_of(self.pad(title, upright, tag)).value_nick, turn, "whichever tag tells it")
-            self.assertEqual(orientation.turn_of(self.pad(title, of=self.pad(tag))).value_nick, turn, "the decoder's")
-        for pad in (self.pad(), self.pad(title), self.pad(upright), self.pad(of=self.pad(upright))):
-            self.assertIsNone(orientation.turn_of(pad))
-
-    def test_pads_that_show_others(self):
-        element = Gst.ElementFactory.make("identity")
-        pad = element.get_static_pad("src")
-        pad.set_active(True)
-        for event in (Gst.Event.new_stream_start("a"), self.event(image_orientation="rotate-90")):
-            pad.store_sticky_event(event)
-        inner, outer = Gst.Bin.new(), Gst.Bin.new()
-        inner.add(element)
-        ghost = Gst.GhostPad.new("src", pad)
-        inner.add_pad(ghost)
-        outer.add(inner)
-        self.assertEqual(orientation.turn_of(Gst.GhostPad.new("src", ghost)).value_nick, "90r")
-
-    def test_the_tag_is_left_out_alone(self):
-        for event, left in ((Gst.Event.new_eos(), None), (self.event(title="a"), None),
-                            (self.event(title="a", image_orientation="rotate-90"), {"title": "a"}),
-                            (self.event(image_orientation="rotate-0"), {})):
-            pad = unittest.mock.Mock()
-            verdict = orientation.leave_out_turn(pad, unittest.mock.Mock(get_event=lambda event=event: event))
-            if left is None:
-                self.assertEqual(verdict, Gst.PadProbeReturn.OK)
-                pad.push_event.assert_not_called()
-                continue
-            self.assertEqual(verdict, Gst.PadProbeReturn.DROP)
-            tags = pad.push_event.call_args[0][0].parse_tag()
-            self.assertEqual({tags.nth_tag_name(i): tags.get_string(tags.nth_tag_name(i))[1]
-                              for i in range(tags.n_tags())}, left)
-            original = event.parse_tag()
-            self.assertTrue(original.get_string("image-orientation")[0], "the event itself is another's")
 
 
 if __name__ == "__main__":

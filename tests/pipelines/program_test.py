@@ -98,7 +98,7 @@ class Program(inside.Case):
         options = self.parsed("a", "b")
         self.assertEqual(vars(options), {
             "inputs": ["a", "b"], "out": str(self.out), "filter": UNTOUCHED, "profile": "mp4", "json": False,
-            "labels": False, "jobs": 1, "force": False, "no_sound": False})
+            "labels": False, "jobs": 1, "force": False, "accept_partial": False, "no_sound": False})
         options = self.parsed("a", "--profile", "webm", "--json", "--labels", "-j", "3", "--force", "--no-sound")
         self.assertEqual((options.profile, options.json, options.labels, options.jobs, options.force,
                           options.no_sound), ("webm", True, True, 3, True, True))
@@ -166,10 +166,12 @@ class Program(inside.Case):
             f"{program}{missing}: cannot be read: No such file or directory\n"
             f"{program}{silent}: the job ended with status 7\n{told}: note: odd\n{program}{told}: earlier\n"
             f"{program}5 of 7 inputs failed: {bad}, {empty}, {missing}, {silent}, {told}\n"))
-        self.assertEqual(self.files(self.out), ["good.jsonl", "good.mp4", "good2.jsonl", "good2.mp4"])
+        self.assertEqual(self.files(self.out), [
+            "good.jsonl", "good.mp4", "good.mp4.made.json", "good2.jsonl", "good2.mp4", "good2.mp4.made.json"])
         self.assertEqual(self.settings(good), {
             "source": good, "outputs": {"video": f"{self.out}/good.mp4", "json": f"{self.out}/good.jsonl"},
-            "filter": UNTOUCHED, "profile": "mp4", "device": -1, "with_sound": True})
+            "filter": UNTOUCHED, "profile": "mp4", "device": -1, "with_sound": True,
+            "accept_partial": False})
 
     def test_settings_of_jobs(self):
         good, = self.inputs("good.avi")
@@ -181,40 +183,79 @@ class Program(inside.Case):
         self.assertTrue(said.out.startswith("good.avi: 50 frames"))
         self.assertEqual(self.settings(good), {
             "source": good, "outputs": {"video": f"{self.out}/good.mkv", "labels": f"{self.out}/good.labels.mkv"},
-            "filter": UNTOUCHED, "profile": "mkv", "device": -1, "with_sound": False})
+            "filter": UNTOUCHED, "profile": "mkv", "device": -1, "with_sound": False,
+            "accept_partial": False})
 
     def test_what_is_done_is_skipped(self):
-        good, other = self.inputs("good.avi", "good2.avi")
-        self.assertEqual(self.ran(good, other, "--json").status, 0)
-        video, table = self.out / "good.mp4", self.out / "good.jsonl"
-        os.remove(good + ".settings")
+        """What was made of the same input in the same way; what was made otherwise stays, and it is said how."""
+        good, = self.inputs("good.avi")
+        video, made = self.out / "good.mp4", self.out / "good.mp4.made.json"
 
-        def again(*arguments):
+        def again(*arguments, differs=None, **changed):
             """Whether it was worked on."""
-            said = self.ran(good, *arguments)
-            self.assertEqual((said.status, said.err), (0, ""))
-            if not os.path.exists(good + ".settings"):
+            options = self.parsed(good, *arguments)
+            for name, value in changed.items():
+                setattr(options, name, value)
+            said = inside.called(self.program.main, options)
+            if differs:
+                self.assertEqual((said.status, said.err.splitlines()[0]), (
+                    1, f"regions-transcode: {good}: {video} is there, but {differs}; --force writes it again"))
+            else:
+                self.assertEqual((said.status, said.err), (0, ""))
+            if worked := os.path.exists(good + ".settings"):
+                os.remove(good + ".settings")
+            elif not differs:
                 self.assertEqual(said.out, f"{good}: skipped, {video} is there\n")
-                return False
-            os.remove(good + ".settings")
-            return True
+            return worked
 
-        now = 1_700_000_000
-        for ages, arguments, worked in (
-                ((now, now, now), ["--json"], False), ((now, now + 1, now + 1), ["--json"], False),
-                ((now + 1, now, now + 1), ["--json"], True), ((now + 1, now + 1, now), ["--json"], True),
-                ((now + 1, now + 1, now), [], False), ((now, now + 1, now + 1), ["--json", "--force"], True),
-                ((now, now + 1, now + 1), ["--json", "--labels"], True)):
-            for path, age in zip((good, video, table), ages):
-                os.utime(path, (age, age))
-            self.assertIs(again(*arguments), worked, (ages, arguments))
-        os.remove(table)
-        self.assertTrue(again("--json"))
+        self.assertTrue(again())
+        self.assertFalse(again())
+        self.assertEqual(set(json.loads(made.read_text())), {"source", "size", "time", "content", "filter", "profile",
+                                                             "sound", "outputs", "version"})
+        self.assertFalse(again(filter="cclabel", differs=f'filter was "{UNTOUCHED}", is "cclabel"'))
+        self.assertFalse(again("--no-sound", differs="sound was true, is false"))
+        self.assertFalse(again("--json", differs='outputs was ["video"], is ["json", "video"]'))
+        os.utime(good, (5, 5))
+        self.assertFalse(again(), "the content is the same")
+        pathlib.Path(good).write_text("y")
+        self.assertFalse(again(differs="the input's content is another"))
+        pathlib.Path(good).write_text("longer")
+        self.assertFalse(again(differs="size was 1, is 6"))
+        self.replace(self.program.record, "content", lambda _: "of this")
+        self.assertTrue(again("--force"))
+        self.assertFalse(again())
+        with unittest.mock.patch.object(__import__("filters"), "version", lambda: "99"):
+            was = json.loads(made.read_text())["version"]
+            self.assertFalse(again(differs=f'version was "{was}", is "99"'))
+        os.remove(made)
+        self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json is not there)"))
         os.remove(video)
-        self.assertTrue(again("--json"))
+        self.assertTrue(again(), "without an output there is nothing to lose")
         os.remove(good)
         said = self.ran(good)
         self.assertEqual(said.status, 1, "an input that is gone is no skipped one")
+
+    def test_two_runs_with_one_folder(self):
+        """An output that another run writes is left to it; the lock of a run that ended is none."""
+        good, other = self.inputs("good.avi", "good2.avi")
+        self.out.mkdir()
+        with self.program.record.locked(str(self.out / "good.mp4")):
+            said = self.ran(good, other)
+            self.assertEqual((said.status, said.err.splitlines()[0]), (
+                1, f"regions-transcode: {good}: another run writes {self.out}/good.mp4 now"))
+        self.assertEqual(self.files(self.out), ["good2.mp4", "good2.mp4.made.json"])
+        (self.out / ".good.mp4.lock").touch()
+        self.assertEqual(self.ran(good).status, 0)
+        self.assertEqual(len(self.files(self.out)), 4)
+
+    def test_what_killed_runs_left(self):
+        self.out.mkdir()
+        (self.out / ".regions-abc.part").touch()
+        (self.out / "mine.part").touch()
+        with __import__("files").Output(str(self.out / "a")) as open_one:
+            self.assertEqual(self.ran(*self.inputs("good.avi")).status, 0)
+            self.assertEqual(self.files(self.out), sorted([os.path.basename(open_one.part), "good.mp4",
+                                                           "good.mp4.made.json", "mine.part"]))
 
     def test_a_job_that_is_killed(self):
         killed, good = self.inputs("killed.avi", "good.avi")
@@ -222,7 +263,7 @@ class Program(inside.Case):
         self.assertEqual(said.status, 1)
         self.assertEqual(said.err, f"regions-transcode: {killed}: the process was ended by SIGKILL\n"
                          f"regions-transcode: 1 of 2 inputs failed: {killed}\n")
-        self.assertEqual(self.files(self.out), ["good.mp4"])
+        self.assertEqual(self.files(self.out), ["good.mp4", "good.mp4.made.json"])
 
     def interrupted(self, name, *numbers):
         """A run that gets signals while its first job works."""

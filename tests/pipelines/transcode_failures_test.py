@@ -37,8 +37,12 @@ class Failures(TranscodeCase):
         data[middle:middle + 3000] = bytes(3000)
         damaged = self.folder / "damaged.avi"
         damaged.write_bytes(data)
-        self.transcode(damaged)
+        for _ in range(2):  # it is no success the second time
+            self.assertRegex(self.transcode(damaged, status=1), r"damaged.avi: \d+ frames could be decoded of \d+ packets")
+            self.assertEqual(self.written(), ["damaged.partial.mp4"])
+        self.assertIn("note: ", self.transcode(damaged, "--accept-partial"))
         self.assertGreaterEqual(len(media.times(self.out / "damaged.mp4")), 45)
+        self.assertIn("skipped", self.transcode(damaged))
         ended = self.folder / "ended.avi"
         ended.write_bytes(whole.read_bytes()[:len(data) // 4])
         text = self.transcode(ended, status=1)

@@ -1,0 +1,161 @@
+"""Decoded pictures for a pipeline: PyAV (FFmpeg's libraries) decodes, an appsrc takes the frames. FFmpeg
+knows more containers, and which time a frame has, where GStreamer's demuxers lose frames without one."""
+
+import threading
+
+import av
+from gstreamer import Gst, GstVideo
+
+# FFmpeg's names of formats by GStreamer's; what is not here is converted to what is nearest.
+FORMATS = {
+    "yuv420p": "I420", "yuv422p": "Y42B", "yuv444p": "Y444", "yuv411p": "Y41B", "yuvj420p": "I420", "yuvj422p": "Y42B",
+    "yuvj444p": "Y444", "nv12": "NV12", "yuyv422": "YUY2", "uyvy422": "UYVY", "yuv420p10le": "I420_10LE",
+    "yuv422p10le": "I422_10LE", "yuv444p10le": "Y444_10LE", "yuv420p12le": "I420_12LE", "yuv422p12le": "I422_12LE",
+    "yuv444p12le": "Y444_12LE", "yuva420p": "A420", "gray": "GRAY8", "gray16le": "GRAY16_LE", "rgb24": "RGB",
+    "bgr24": "BGR", "rgba": "RGBA", "bgra": "BGRA", "argb": "ARGB", "abgr": "ABGR", "rgb0": "RGBx", "bgr0": "BGRx",
+    "0rgb": "xRGB", "0bgr": "xBGR", "gbrp": "GBR", "gbrp10le": "GBR_10LE", "gbrp12le": "GBR_12LE",
+    "rgba64le": "RGBA64_LE",
+}
+# Of GstVideoBufferFlags, which PyGObject takes for no flags of buffers.
+INTERLACED, TOP_FIRST = (Gst.BufferFlags(int(flag)) for flag in (
+    GstVideo.VideoBufferFlags.INTERLACED, GstVideo.VideoBufferFlags.TFF))
+CHROMA_SITES = {"left": "mpeg2", "center": "jpeg", "topleft": "cosited"}
+
+
+def nearest(form):
+    """The format of FORMATS that holds a frame of another one (an av.VideoFormat)."""
+    wide = form.components[0].bits > 8
+    if form.has_palette:
+        return "bgra"
+    if form.is_rgb:
+        return "rgba64le" if wide else "bgra" if len(form.components) > 3 else "bgr24"
+    if len(form.components) < 3:
+        return "gray16le" if wide else "gray"
+    chroma = (form.chroma_width(8), form.chroma_height(8))
+    return {(4, 8): "yuv422p", (8, 8): "yuv444p"}.get(chroma, "yuv420p") + ("12le" if wide else "")
+
+
+class Decoder:
+    """Gives the frames of an Input to `appsrc`, from a thread of its own."""
+
+    def __init__(self, source, appsrc):
+        self.source, self.appsrc = source, appsrc
+        self.rate = source.rate or 25
+        self.frame_time = round(Gst.SECOND / self.rate)
+        self.frames = self.damaged = 0
+        self.problem = None
+        self.shape = None
+        self.last = None  # the time of the frame before
+        self.shifted = 0  # what later times are moved by
+        self.thread = threading.Thread(target=self.run)
+        self.stopped = False
+        av.logging.set_level(av.logging.PANIC)
+
+    def run(self):
+        try:
+            # Names are paths, whatever they look like: not lists, patterns or addresses.
+            with av.open("file:" + self.source.path, metadata_errors="replace") as file:
+                picture = file.streams[self.source.picture["index"]]
+                picture.thread_type = "AUTO"
+                # AVI knows when packets are decoded, not when frames are shown.
+                by_packets = file.format.name == "avi"
+                for frame in self.decoded(file, picture):
+                    if not self.give(frame, frame.dts if by_packets else frame.pts):
+                        break
+        except (av.AVError, OSError) as error:
+            self.problem = str(error)
+        finally:
+            self.appsrc.emit("end-of-stream")
+
+    def decoded(self, file, picture):
+        """All frames; packets that are damaged are counted and left out."""
+        packets = file.demux(picture)
+        while True:
+            try:
+                packet = next(packets, None)
+                if packet is None:
+                    return
+                frames = packet.decode()
+            except av.error.EOFError:
+                return
+            except av.AVError:
+                self.damaged += 1
+                if packet is None or packet.size == 0:
+                    return
+                continue
+            yield from frames
+
+    def give(self, frame, stamp):
+        form = frame.format.name
+        if form not in FORMATS or any(plane.line_size < 0 for plane in frame.planes):
+            pts, base = frame.pts, frame.time_base
+            frame = frame.reformat(format=nearest(frame.format))
+            frame.pts, frame.time_base = pts, base
+        shape = (frame.format.name, frame.width, frame.height)
+        if shape != self.shape:
+            self.shape = shape
+            self.appsrc.set_property("caps", self.caps(*shape))
+        buffer = self.buffer(frame)
+        buffer.pts = self.time(stamp, frame.time_base)
+        buffer.duration = self.frame_time
+        self.frames += 1
+        return self.appsrc.emit("push-buffer", buffer) == Gst.FlowReturn.OK and not self.stopped
+
+    def stop(self):
+        """Ends the thread, also where it waits for a pipeline that never played."""
+        self.stopped = True
+        self.appsrc.set_property("max-buffers", 0)
+        self.thread.join()
+
+    def time(self, stamp, base):
+        """Nanoseconds from the beginning of the file. Times that are missing, or do not rise, are one
+        frame after the one before; those that follow keep their distance from it."""
+        beginning = round(self.source.start * Gst.SECOND)
+        if self.last is None:
+            first = round(self.source.delay * Gst.SECOND)
+            if stamp is not None:
+                self.shifted = first - round(stamp * base * Gst.SECOND) + beginning
+            self.last = first
+            return first
+        following = self.last + self.frame_time
+        time = following if stamp is None else round(stamp * base * Gst.SECOND) - beginning + self.shifted
+        if time <= self.last:
+            self.shifted += following - time
+            time = following
+        self.last = time
+        return time
+
+    def caps(self, name, width, height):
+        source = self.source
+        form = FORMATS[name]
+        told = {"format": form, "width": width, "height": height, "colorimetry": source.colorimetry(form, height),
+                "interlace-mode": "interleaved" if source.fields else "progressive"}
+        if source.fields:
+            told["field-order"] = source.fields
+        if site := CHROMA_SITES.get(source.frame.get("chroma_location")):
+            told["chroma-site"] = site
+        text = "".join(f", {key}=(string){value}" if isinstance(value, str) else f", {key}={value}"
+                       for key, value in told.items())
+        shape = source.picture.get("sample_aspect_ratio", "1:1").replace(":", "/")
+        rate = source.rate.limit_denominator(65536) if source.rate else 0
+        return Gst.Caps.from_string(
+            f"video/x-raw{text}, framerate=(fraction){rate.numerator}/{rate.denominator}"
+            + (f", pixel-aspect-ratio=(fraction){shape}" if not shape.startswith("0") else ""))
+
+    def buffer(self, frame):
+        """A buffer with a copy of the planes, whose rows may be longer than the picture's."""
+        made = Gst.Buffer.new()
+        offsets, strides, size = [0] * 4, [0] * 4, 0
+        for number, plane in enumerate(frame.planes):
+            offsets[number], strides[number] = size, plane.line_size
+            data = bytes(plane)
+            size += len(data)
+            made.append_memory(Gst.Buffer.new_wrapped(data).get_all_memory())
+        if self.source.fields:
+            made.set_flags(INTERLACED)
+            if self.source.fields == "top-field-first":
+                made.set_flags(TOP_FIRST)
+        GstVideo.buffer_add_video_meta_full(
+            made, GstVideo.VideoFrameFlags.NONE, GstVideo.VideoFormat.from_string(FORMATS[frame.format.name]), frame.width, frame.height,
+            len(frame.planes), offsets, strides)
+        return made

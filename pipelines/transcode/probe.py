@@ -1,0 +1,189 @@
+"""What ffprobe knows of a file before it is decoded: its streams, and how its picture is to be shown."""
+
+import json
+import subprocess
+import tempfile
+from fractions import Fraction
+
+from gstreamer import GstVideo
+
+QUIET = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
+STREAMS = ("stream=index,codec_type,codec_name,codec_tag_string,start_time,duration,nb_frames,avg_frame_rate,"
+           "r_frame_rate,sample_aspect_ratio,pix_fmt:stream_tags:stream_disposition=attached_pic:stream_side_data:"
+           "format=format_name,start_time,duration:format_tags=timecode")
+# ISO/IEC 23091-2's numbers of what ffprobe names; 2: not told.
+MATRICES = {"gbr": 0, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "bt2020nc": 9, "bt2020c": 10}
+TRANSFERS = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "linear": 8, "log100": 9,
+             "log316": 10, "iec61966-2-1": 13, "bt2020-10": 14, "bt2020-12": 15, "smpte2084": 16, "arib-std-b67": 18}
+PRIMARIES = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "film": 8, "bt2020": 9,
+             "smpte428": 10, "smpte431": 11, "smpte432": 12, "ebu3213": 22}
+# The first four numbers of a display matrix, and EXIF's orientation, as videoflip turns pictures upright.
+TURNS = {(0, 1, -1, 0): "90r", (-1, 0, 0, -1): "180", (0, -1, 1, 0): "90l", (-1, 0, 0, 1): "horiz",
+         (1, 0, 0, -1): "vert", (0, 1, 1, 0): "ul-lr", (0, -1, -1, 0): "ur-ll"}
+EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "ur-ll", "8": "90l"}
+
+
+class InputProblem(Exception):
+    """The file cannot be used; the message says why."""
+
+
+def probed(path, *options):
+    try:
+        probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", *options, input_of(path)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **QUIET)
+    except FileNotFoundError as missing:
+        raise InputProblem("ffmpeg, which knows what files hold, is not installed: run pipelines/setup") from missing
+    if probe.returncode != 0:
+        raise InputProblem(f"holds no video that can be decoded here: {last_line(probe.stderr)}")
+    return json.loads(probe.stdout)
+
+
+class Input:
+    """A file whose first video stream is `picture`, which begins `delay` seconds after the file and lasts
+    `length` or 0; `others` are the streams beside it."""
+
+    def __init__(self, path):
+        self.path = path
+        found = probed(path, "-show_entries", STREAMS, "-show_chapters")
+        self.format = found.get("format", {})
+        self.chapters = found.get("chapters", [])
+        streams = found.get("streams", [])
+        pictures = [stream for stream in streams if stream.get("codec_type") == "video"
+                    and not stream.get("disposition", {}).get("attached_pic")]
+        if not pictures:
+            kinds = ", ".join(sorted({stream.get("codec_type", "unknown") for stream in streams}))
+            raise InputProblem(f"holds no video (only {kinds or 'nothing that is known'})")
+        self.picture = pictures[0]
+        self.others = [stream for stream in streams if stream is not self.picture]
+        self.start = float(self.format.get("start_time", 0))
+        self.delay = max(float(self.picture.get("start_time", self.start)) - self.start, 0.0)
+        self.rate = next(filter(None, map(fraction, (self.picture.get("avg_frame_rate"),
+                                                     self.picture.get("r_frame_rate")))), None)
+        self.length = self.told_length()
+        first = probed(path, "-select_streams", str(self.picture["index"]), "-read_intervals", "%+#1",
+                       "-show_entries", "frame").get("frames", [])
+        self.frame = first[0] if first else {}
+
+    @property
+    def has_alpha(self):
+        """VP8 and VP9 may have a second picture, of how transparent the first is; it is not decoded."""
+        return self.picture.get("tags", {}).get("alpha_mode") == "1"
+
+    def told_length(self):
+        """Seconds that the picture lasts as the file tells it; 0 if it does not."""
+        told = [float(self.picture.get("duration", 0)), seconds(self.picture.get("tags", {}).get("DURATION"))]
+        if self.rate:
+            told.append(float(int(self.picture.get("nb_frames", 0)) / self.rate))
+        return max(told) or (0 if self.others else float(self.format.get("duration", 0)))
+
+    def side_data(self, kind):
+        told = self.frame.get("side_data_list", []) + self.picture.get("side_data_list", [])
+        return next((data for data in told if data.get("side_data_type") == kind), None)
+
+    @property
+    def turn(self):
+        """How videoflip turns the picture to have it upright, or None."""
+        told = self.side_data("Display Matrix")
+        if not told:
+            return EXIF.get(self.frame.get("tags", {}).get("Orientation", "").strip())
+        rows = [[int(number) for number in line.split(":")[1].split()]
+                for line in told["displaymatrix"].strip().splitlines()]
+        sign = [(number > 0) - (number < 0) for row in rows[:2] for number in row[:2]]
+        return TURNS.get(tuple(sign))
+
+    @property
+    def fields(self):
+        """"top-field-first", "bottom-field-first", or None for progressive pictures."""
+        if self.frame.get("interlaced_frame") != 1:
+            return None
+        return "top-field-first" if self.frame.get("top_field_first") == 1 else "bottom-field-first"
+
+    @property
+    def iso_colors(self):
+        """Primaries, transfer and matrix as numbers of ISO/IEC 23091-2, and whether the range is full."""
+        told, form = self.frame, self.picture.get("pix_fmt", "")
+        full = told.get("color_range") == "pc" or form.startswith("yuvj") or (
+            form.startswith("gray") and told.get("color_range") != "tv")
+        return (PRIMARIES.get(told.get("color_primaries"), 2), TRANSFERS.get(told.get("color_transfer"), 2),
+                MATRICES.get(told.get("color_space"), 2), full)
+
+    def colorimetry(self, form, height, guess=True):
+        """As caps tell it. A matrix that the file does not tell is the one that players assume."""
+        primaries, transfer, matrix, full = self.iso_colors
+        gray, rgb = form.startswith("GRAY"), "RGB" in form or "BGR" in form
+        if rgb:
+            matrix = 0
+        elif guess and matrix in (0, 2):
+            matrix = 1 if height > 576 and not gray else 6
+        return ":".join(str(int(number)) for number in (
+            1 if full or rgb else 2, GstVideo.video_color_matrix_from_iso(matrix),
+            GstVideo.video_transfer_function_from_iso(transfer),
+            GstVideo.video_color_primaries_from_iso(primaries)))
+
+    @property
+    def light(self):
+        """What a display of high dynamic range is told, as x264 takes it; empty for other pictures."""
+        told = []
+        display, level = self.side_data("Mastering display metadata"), self.side_data("Content light level metadata")
+        if display and "red_x" in display and "max_luminance" in display:
+            points = "".join(f"{sign}({','.join(units(display[f'{name}_{axis}'], 50000) for axis in 'xy')})"
+                             for sign, name in (("G", "green"), ("B", "blue"), ("R", "red"), ("WP", "white_point")))
+            lights = (units(display[f"{name}_luminance"], 10000) for name in ("max", "min"))
+            told.append(f"mastering-display={points}L({','.join(lights)})")
+        if level:
+            told.append(f"cll={level['max_content']},{level['max_average']}")
+        return ":".join(told)
+
+
+class PacketCount:
+    """How many packets of a stream a file holds, counted by ffprobe while other things are done."""
+
+    def __init__(self, path, stream):
+        self.lines, self.errors = (tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2))
+        self.process = subprocess.Popen(
+            ["ffprobe", "-v", "error", "-select_streams", str(stream), "-show_entries",
+             "packet=size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
+
+    def result(self):
+        """Those that an edit list hides, and empty ones, which repeat a frame, are left out."""
+        self.process.wait()
+        self.lines.seek(0)
+        packets = (line.split(",") for line in self.lines if "," in line)
+        return sum(1 for size, flags, *_ in packets if size != "0" and "D" not in flags)
+
+    def damage(self, container):
+        """What the reader of the container says of damage, after result(); None if it is whole."""
+        self.errors.seek(0)
+        return next((line.split("] ", 1)[-1].strip() for line in self.errors if line.startswith(f"[{container} @")), None)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.lines.close()
+        self.errors.close()
+
+
+def fraction(text):
+    """A number above 0 of ffprobe's, or None."""
+    top, _, bottom = (text or "").partition("/")
+    return Fraction(int(top), int(bottom)) if top.isdigit() and bottom.isdigit() and int(top) * int(bottom) else None
+
+
+def seconds(text):
+    """Of a tag of Matroska, 00:00:02.040000000; 0 for other texts."""
+    parts = (text or "").split(":")
+    return sum(float(part) * 60**power for power, part in enumerate(reversed(parts))) if len(parts) == 3 else 0.0
+
+
+def units(text, parts):
+    return str(round(Fraction(text) * parts))
+
+
+def input_of(path):
+    """As ffmpeg takes a file whatever its name is: else `-x` is an option and `concat:a|b` two files."""
+    return "file:" + path
+
+
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "it gave no reason"

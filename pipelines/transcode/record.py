@@ -1,0 +1,76 @@
+"""What regions-transcode remembers of an output, in a file NAME.made.json beside it: what it was made of
+and how, so that a later run knows whether it is what is wanted. And who may write it."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+
+from files import Output
+
+
+class Busy(Exception):
+    """Another run writes the output."""
+
+
+def path_of(video):
+    return video + ".made.json"
+
+
+def wanted(source, outputs, options, version):
+    """What a record of the output would say, but for the content, which takes long to read."""
+    status = os.stat(source)
+    return {"source": os.path.basename(source), "size": status.st_size, "time": status.st_mtime_ns,
+            "filter": options.filter, "profile": options.profile, "sound": not options.no_sound,
+            "outputs": sorted(outputs), "version": version}
+
+
+def content(source):
+    with open(source, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write(video, source, made):
+    with Output(path_of(video)) as out:
+        os.write(out.fd, json.dumps(made | {"content": content(source)}, indent=1).encode() + b"\n")
+        out.keep()
+
+
+def difference(video, source, made):
+    """How a finished output is not what is wanted now, or None."""
+    try:
+        with open(path_of(video), encoding="utf-8") as file:
+            was = json.load(file)
+    except (OSError, ValueError):
+        return f"nothing tells what it was made of ({os.path.basename(path_of(video))} is not there)"
+    if not isinstance(was, dict):
+        return f"{path_of(video)} is damaged"
+    lines = [f"{name} was {json.dumps(was.get(name))}, is {json.dumps(value)}" for name, value in made.items()
+             if name not in ("source", "time") and was.get(name) != value]
+    if not lines and was.get("time") != made["time"] and was.get("content") != content(source):
+        lines = ["the input's content is another"]
+    return "; ".join(lines) or None
+
+
+@contextlib.contextmanager
+def locked(video):
+    """Only one run at a time writes an output; the lock ends with the process, however it ends."""
+    folder, name = os.path.split(video)
+    path = os.path.join(folder, f".{name}.lock")
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(fd), os.stat(path)):
+                    break
+        except BlockingIOError as taken:
+            os.close(fd)
+            raise Busy(f"another run writes {video} now") from taken
+        os.close(fd)  # the run before removed it
+    try:
+        yield
+    finally:
+        os.remove(path)
+        os.close(fd)

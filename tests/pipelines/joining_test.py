@@ -1,0 +1,190 @@
+#!/usr/bin/python3
+"""transcode/probe.py and joining.py: how ffprobe and ffmpeg are asked, and what is made of their answers. Both
+are replaced by programs that tell how they were called."""
+
+import json
+import os
+import unittest
+import unittest.mock
+
+import inside
+import joining
+import media
+import probe
+import profiles
+
+PICTURE = {"codec_type": "video", "codec_name": "h264", "index": 0}
+
+
+class Tools(inside.Case):
+    def setUp(self):
+        super().setUp()
+        self.tools = self.folder / "tools"
+        self.tools.mkdir()
+        path = unittest.mock.patch.dict(os.environ, {"PATH": str(self.tools)})
+        path.start()
+        self.addCleanup(path.stop)
+
+    def tool(self, name, prints="", errors="", status=0):
+        """A program that prints this, and keeps its arguments in a file."""
+        program = self.tools / name
+        program.write_text("#!/usr/bin/python3\nimport json, sys\n"
+                           f"json.dump(sys.argv[1:], open({str(self.tools / 'called')!r}, 'w'))\n"
+                           f"print({prints!r}, end='')\nprint({errors!r}, end='', file=sys.stderr)\n"
+                           f"sys.exit({status})\n")
+        program.chmod(0o755)
+
+    def called(self):
+        return json.loads((self.tools / "called").read_text())
+
+    def input(self, *streams, start=None, **told):
+        told = {"streams": streams, "format": {"start_time": start} if start else {}} | told
+        self.tool("ffprobe", json.dumps(told))
+        return probe.Input("in")
+
+
+class Probe(Tools):
+    def refused(self):
+        with self.assertRaises(probe.InputProblem) as problem:
+            probe.Input("in")
+        return str(problem.exception)
+
+    def test_where_the_picture_begins_and_how_long_it_lasts(self):
+        audio = {"codec_type": "audio", "codec_name": "aac", "index": 1}
+        picture = PICTURE | {"start_time": "0.75", "duration": "4.5"}
+        counted = picture | {"nb_frames": "300", "avg_frame_rate": "30000/1001"}
+        late = {"codec_type": "video", "index": 0}
+        for streams, start, delay, length in (
+                ([picture, audio], "0.25", 0.5, 4.5), ([picture], "1.25", 0.0, 4.5), ([picture], None, 0.75, 4.5),
+                ([PICTURE | {"duration": "4.5"}], "0.5", 0.0, 4.5),
+                # The length is what the frames take, where that is more than the file says.
+                ([counted, picture | {"duration": "99"}], None, 0.75, 300 * 1001 / 30000),
+                ([counted | {"duration": "20"}], None, 0.75, 20.0), ([counted | {"avg_frame_rate": "0/0"}], None, 0.75, 4.5),
+                ([late | {"avg_frame_rate": "25/1"}], None, 0.0, 0.0),
+                ([late | {"tags": {"DURATION": "00:01:02.500000000"}}], None, 0.0, 62.5)):
+            found = self.input(*streams, start=start)
+            self.assertEqual((found.delay, found.length), (delay, length))
+        self.assertEqual(self.input(PICTURE, format={"duration": "7.5"}).length, 7.5)
+        self.assertEqual(self.input(PICTURE, audio, format={"duration": "7.5"}).length, 0.0, "it may be the sound's")
+        self.assertEqual(self.called()[-1], "file:in")
+
+    def test_which_stream_is_the_picture(self):
+        cover = PICTURE | {"disposition": {"attached_pic": 1}}
+        found = self.input(cover, {"codec_type": "audio"}, PICTURE | {"index": 2}, PICTURE | {"index": 3})
+        self.assertEqual((found.picture["index"], [stream.get("index") for stream in found.others]), (2, [0, None, 3]))
+        for streams, kinds in (([], "nothing that is known"), ([cover], "video"),
+                               ([{"codec_type": "audio"}, {}], "audio, unknown")):
+            with self.assertRaisesRegex(probe.InputProblem, rf"^holds no video \(only {kinds}\)$"):
+                self.input(*streams)
+
+    def test_files_that_ffprobe_cannot_read(self):
+        self.assertEqual(self.refused(), "ffmpeg, which knows what files hold, is not installed: run pipelines/setup")
+        self.tool("ffprobe", errors="first\nlast\n", status=1)
+        self.assertEqual(self.refused(), "holds no video that can be decoded here: last")
+        self.tool("ffprobe", status=1)
+        self.assertEqual(self.refused(), "holds no video that can be decoded here: it gave no reason")
+
+    def test_which_side_is_up(self):
+        def matrix(*numbers):
+            rows = "".join(f"\n0000000{row}: {numbers[2 * row]} {numbers[2 * row + 1]} 0" for row in range(2))
+            return [{"side_data_type": "Display Matrix", "displaymatrix": rows + "\n00000002: 0 0 1073741824\n"}]
+
+        one = 65536
+        for numbers, turn in (((one, 0, 0, one), None), ((0, one, -one, 0), "90r"), ((-one, 0, 0, -one), "180"),
+                              ((0, -one, one, 0), "90l"), ((-one, 0, 0, one), "horiz"), ((one, 0, 0, -one), "vert"),
+                              ((0, one, one, 0), "ul-lr"), ((0, -one, -one, 0), "ur-ll")):
+            self.assertEqual(self.input(PICTURE | {"side_data_list": matrix(*numbers)}).turn, turn)
+        for number, turn in (("1", None), ("3", "180"), ("6", "90r"), ("8", "90l")):
+            self.assertEqual(self.input(PICTURE, frames=[{"tags": {"Orientation": f"    {number}"}}]).turn, turn)
+
+    def test_colours(self):
+        for frame, form, height, told, guessed in (
+                ({}, "I420", 576, "2:0:0:0", "2:4:0:0"), ({}, "I420", 577, "2:0:0:0", "2:3:0:0"),
+                ({"color_range": "pc", "color_space": "bt709", "color_transfer": "bt709", "color_primaries": "bt709"},
+                 "I420", 10, "1:3:5:1", "1:3:5:1"), ({}, "RGB", 10, "1:1:0:0", "1:1:0:0")):
+            found = self.input(PICTURE, frames=[frame])
+            self.assertEqual(found.colorimetry(form, height, guess=False), told)
+            self.assertEqual(found.colorimetry(form, height), guessed)
+        gray = PICTURE | {"pix_fmt": "gray"}
+        self.assertEqual(self.input(gray).colorimetry("GRAY8", 720), "1:4:0:0")
+        self.assertEqual(self.input(gray, frames=[{"color_range": "tv"}]).colorimetry("GRAY8", 720), "2:4:0:0")
+        self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors, (2, 2, 2, True))
+
+    def test_packets(self):
+        self.tool("ffprobe", "10,K_\n0,__\n12,_D\n\n8,__,x\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
+        packets = probe.PacketCount("in", 3)
+        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), (2, "bad", None))
+        packets.close()
+        self.assertIn("3", self.called())
+
+
+class Joining(Tools):
+    def joined(self, profile, *others, with_sound=True, colors=None, **told):
+        """The options that ffmpeg gets between those that it always gets, and the notes."""
+        source = self.input(PICTURE, *({"index": number} | stream for number, stream in enumerate(others, 1)), **told)
+        source.path, source.delay = "a|b", 0.25
+        self.tool("ffmpeg")
+        picture, out = os.memfd_create("picture"), os.memfd_create("out")
+        with open(self.folder / "errors", "w", encoding="utf-8") as errors:
+            process, notes = joining.add(picture, source, profiles.PROFILES[profile], out, errors, with_sound, colors)
+            self.assertEqual(os.getpgid(process.pid), process.pid, "Ctrl-C does not reach it")
+            self.assertEqual(process.wait(), 0)
+        words = self.called()
+        begin = ["-v", "error", "-nostdin", "-y", "-itsoffset", "0.250000", "-i", f"/proc/self/fd/{picture}", "-i",
+                 "file:a|b", "-map", "0:v", "-c", "copy", "-map_metadata", "1", "-map_chapters", "1"]
+        end = ["-avoid_negative_ts", "disabled", "-f", profiles.PROFILES[profile].container, f"/proc/self/fd/{out}"]
+        self.assertEqual((words[:len(begin)], words[-len(end):]), (begin, end))
+        os.close(picture)
+        os.close(out)
+        tags = ["-metadata:s:v:0", "language=", "-metadata:s:v:0", "title="]
+        rest = words[len(begin):-len(end)]
+        at = rest.index(tags[0])
+        self.assertEqual(rest[at:at + 4], tags)
+        return rest[:at] + rest[at + 4:], notes
+
+    def sounds(self, profile, *codecs):
+        return self.joined(profile, *({"codec_type": "audio", "codec_name": codec} for codec in codecs))
+
+    def test_sound(self):
+        """Copied where the container holds it, else encoded, stream by stream."""
+        def note(codec, encoder, container):
+            return f"its {codec} sound is encoded as {encoder}: {container} files cannot hold it"
+
+        for codec in ("aac", "mp3", "ac3", "eac3", "alac", "opus"):
+            self.assertEqual(self.sounds("mp4", codec), (["-map", "1:1", "-c:1", "copy"], []))
+        self.assertEqual(self.sounds("mp4", "flac", "aac"), (
+            ["-map", "1:1", "-c:1", "aac", "-b:a", "192k", "-map", "1:2", "-c:2", "copy"], [note("flac", "aac", "mp4")]))
+        self.assertEqual(self.sounds("webm", "opus", "aac"), (
+            ["-map", "1:1", "-c:1", "copy", "-map", "1:2", "-c:2", "libopus", "-b:a", "128k"],
+            [note("aac", "libopus", "webm")]))
+        for profile in ("mkv", "lossless"):
+            self.assertEqual(self.sounds(profile, "pcm_s16le"), (["-map", "1:1", "-c:1", "copy"], []))
+        self.assertEqual(self.joined("mp4", {"codec_type": "audio", "codec_name": "aac"}, with_sound=False), ([], []))
+
+    def test_other_streams(self):
+        def left(what, container):
+            return [f"its {what} is left out: {container} files cannot hold it"]
+
+        text, bitmap = ({"codec_type": "subtitle", "codec_name": name} for name in ("subrip", "hdmv_pgs_subtitle"))
+        self.assertEqual(self.joined("mkv", text, bitmap), (
+            ["-map", "1:1", "-c:1", "copy", "-map", "1:2", "-c:2", "copy"], []))
+        self.assertEqual(self.joined("mp4", text, bitmap), (
+            ["-map", "1:1", "-c:1", "mov_text"], left("track of subtitles (hdmv_pgs_subtitle)", "mp4")))
+        self.assertEqual(self.joined("mkv", {"codec_type": "subtitle", "codec_name": "mov_text"})[0][-1], "srt")
+        data = {"codec_type": "data", "codec_name": "klv"}
+        for profile in profiles.PROFILES:
+            container = profiles.PROFILES[profile].container
+            self.assertEqual(self.joined(profile, data), ([], left("data track (klv)", container)))
+        code = {"codec_type": "data", "codec_tag_string": "tmcd", "tags": {"timecode": "01:00:00:00"}}
+        self.assertEqual(self.joined("mp4", code), (["-metadata", "timecode=01:00:00:00"], []))
+
+    def test_colours(self):
+        for profile, words in (("mp4", ["-bsf:v:0", "h264_metadata=video_full_range_flag=1:colour_primaries=1"
+                                        ":transfer_characteristics=13:matrix_coefficients=5"]),
+                               ("webm", ["-bsf:v:0", "vp9_metadata=color_space=bt601:color_range=pc"]), ("lossless", [])):
+            self.assertEqual(self.joined(profile, colors=(1, 13, 5, True)), (words, []))
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)

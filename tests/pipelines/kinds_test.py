@@ -1,0 +1,299 @@
+#!/usr/bin/python3
+"""Kinds of files as people have them, made by ffmpeg: what regions-transcode makes of them keeps frames, times,
+colours, fields and all streams, or says what it changes. ffprobe and ffmpeg judge."""
+
+import json
+import os
+import subprocess
+import unittest
+
+import media
+import numpy
+from jobs import JobCase, job
+
+SHORT = "testsrc2=size=128x96:rate=25:duration=0.6"
+FIELDS = ("-flags", "+ildct+ilme")
+COLORS = ("color_range", "color_space", "color_transfer", "color_primaries")
+
+
+def notes(told):
+    return [one["note"] for one in told if "note" in one]
+
+
+def first_frame(path, *names):
+    text = media.run("ffprobe", "-v", "error", "-select_streams", "v:0", "-read_intervals", "%+#1", "-show_entries",
+                     "frame=" + ",".join(names), "-of", "json", path)
+    found = json.loads(text)["frames"][0]
+    return {name: found.get(name, "unknown") for name in names}
+
+
+def streams(path):
+    text = media.run("ffprobe", "-v", "error", "-show_entries",
+                     "stream=codec_type,codec_name:stream_tags:format_tags:stream_disposition=attached_pic:chapter_tags",
+                     "-of", "json", path)
+    return json.loads(text)
+
+
+def rgb(path):
+    """All frames as ffmpeg shows them, of the size that they are shown in."""
+    return subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo",
+                           "-pix_fmt", "rgb24", "-"], capture_output=True, check=True).stdout
+
+
+class Kinds(JobCase):
+    def expect_frames(self, number, step=0.04):
+        """As many frames, one after the other, from the beginning on."""
+        times = media.times(self.video())
+        numpy.testing.assert_allclose(times, numpy.arange(number) * step, atol=1.1e-3)
+
+    def test_frames_without_times(self):
+        """AVI has none, MPEG-PS few; frames that wait for later ones were lost."""
+        for name, options in (("a.avi", ("-c:v", "mpeg4", "-bf", "2")), ("b.avi", ("-c:v", "libx264", "-bf", "3")),
+                              ("c.mpg", ("-c:v", "mpeg2video", "-bf", "2")),
+                              ("d.h264", ("-c:v", "libx264", "-bf", "3"))):
+            clip = self.clip(name, "testsrc2=size=128x96:rate=25:duration=2", "-pix_fmt", "yuv420p", *options)
+            for profile in ("mp4", "mkv"):
+                with self.subTest(f"{name} {profile}"):
+                    told = self.job(clip, profile=profile)
+                    self.assertEqual([one["done"]["frames"] for one in told if "done" in one], [50])
+                    self.expect_frames(50)
+
+    def test_packets_that_are_not_frames(self):
+        """Fields of H.264, pictures of VP8 that are never shown, frames that an edit list hides."""
+        fields = self.clip("fields.mkv", SHORT, "-vf", "setfield=tff", "-pix_fmt", "yuv420p", "-c:v", "libx264",
+                           "-x264-params", "tff=1")
+        hidden = self.clip("hidden.webm", "testsrc2=size=128x96:rate=25:duration=2", "-c:v", "libvpx", "-auto-alt-ref",
+                           "1", "-lag-in-frames", "10", "-deadline", "good", "-cpu-used", "5")
+        whole = self.clip("whole.mp4", "testsrc2=size=128x96:rate=25:duration=2", "-pix_fmt", "yuv420p", "-g", "50")
+        cut = self.folder / "cut.mp4"
+        media.run("ffmpeg", "-v", "error", "-ss", "1", "-i", whole, "-c", "copy", cut)
+        for clip, number in ((fields, 15), (hidden, 50), (cut, 25)):
+            with self.subTest(clip.name):
+                self.job(clip)
+                self.expect_frames(number)
+
+    def test_frames_that_get_lost_are_told(self):
+        clip = self.clip("in.mkv", SHORT, "-c:v", "ffv1")
+        results = [16, 15]
+        self.replace(job.PacketCount, "result", lambda _: results.pop(0))
+        self.assertRegex(self.problem_with_partial(clip), "^15 frames could be decoded of 16 packets: it is cut off or")
+        results += [15, 14]
+        self.assertEqual(self.problem(clip), "14 of 15 frames were written")
+
+    def problem_with_partial(self, clip):
+        """What a job says of an input that is not whole; what it made has not the name of whole files."""
+        told = self.job(clip, "video", "json", status=1)
+        self.assertEqual(self.files(self.out), ["out.partial.jsonl", "out.partial.mp4"])
+        for name in self.files(self.out):
+            os.remove(self.out / name)
+        problem, = [one["problem"] for one in told if "problem" in one]
+        self.assertIn("--accept-partial", problem)
+        return problem
+
+    def test_inputs_that_are_cut_off(self):
+        for name in ("a.mp4", "b.avi", "c.mkv"):
+            clip = self.clip(name, "testsrc2=size=128x96:rate=25:duration=4", "-pix_fmt", "yuv420p", "-c:v", "libx264",
+                             *(("-movflags", "+faststart") if name == "a.mp4" else ()))
+            data = clip.read_bytes()
+            clip.write_bytes(data[:len(data) // 2])
+            with self.subTest(name):
+                for _ in range(2):
+                    self.assertRegex(self.problem_with_partial(clip), r"^ends after [12]\.\d s of 4\.0 s")
+                told = self.job(clip, accept_partial=True)
+                self.assertRegex(notes(told)[0], r"^ends after")
+                self.assertEqual(self.files(self.out), ["out.mp4"])
+                os.remove(self.video())
+
+    def test_damage(self):
+        clip = self.clip("in.mkv", "testsrc2=size=128x96:rate=25:duration=2", "-c:v", "ffv1", "-slicecrc", "0")
+        data = bytearray(clip.read_bytes())
+        data[len(data) // 2:len(data) // 2 + 30000] = bytes(30000)
+        clip.write_bytes(data)
+        self.assertRegex(self.problem_with_partial(clip), "damaged")
+
+    def test_colours(self):
+        """What the input tells of them the output tells, and no more; players show the same."""
+        full = ("-vf", "scale=out_range=pc", "-color_range", "pc")
+        hd = "testsrc2=size=1280x720:rate=25:duration=0.08"
+        tags = ("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")
+        for name, source, options in (
+                ("full.mp4", SHORT, (*full, "-pix_fmt", "yuv420p")), ("untagged.mp4", SHORT, ("-pix_fmt", "yuv420p")),
+                ("bt709.mp4", SHORT, (*full, *tags, "-pix_fmt", "yuv420p")),
+                ("large.mp4", hd, ("-pix_fmt", "yuv420p")),
+                ("mjpeg.avi", SHORT, ("-c:v", "mjpeg", "-pix_fmt", "yuvj420p")),
+                ("gray.mkv", SHORT, ("-c:v", "ffv1", "-pix_fmt", "gray"))):
+            clip = self.clip(name, source, *options)
+            told = first_frame(clip, *COLORS)
+            for profile in ("mp4", "mkv", "webm", "lossless"):
+                with self.subTest(f"{name} {profile}"):
+                    # A filter that works in RGB and back.
+                    self.job(clip, filter="videoconvert ! video/x-raw,format=RGB ! identity", profile=profile)
+                    found = first_frame(self.video(), *COLORS)
+                    if told["color_range"] == "unknown":
+                        told["color_range"] = "pc" if name == "gray.mkv" else "tv"  # what it means
+                    if profile == "lossless":
+                        found["color_space"] = found["color_space"].replace("smpte170m", told["color_space"])
+                    self.assertEqual({key: found[key] for key in COLORS}, {key: told[key] for key in COLORS})
+                    before, after = (numpy.frombuffer(rgb(path), numpy.uint8).reshape(
+                        -1, *((96, 128) if source is SHORT else (720, 1280)), 3) for path in (clip, self.video()))
+                    difference = after.astype(int) - before
+                    self.assertLess(abs(difference.mean((0, 1, 2))).max(), 2)
+                    self.assertLess(abs(difference).mean(), 6)
+
+    def test_fields(self):
+        for first, flag in (("tff", 1), ("bff", 0)):
+            filters = ("-vf", f"setfield={first}", *FIELDS)
+            for name, options in ((f"{first}.mpg", ("-c:v", "mpeg2video", "-pix_fmt", "yuv420p", "-top", str(flag))),
+                                  (f"{first}.mov", ("-c:v", "prores_ks", "-pix_fmt", "yuv422p10le"))):
+                clip = self.clip(name, SHORT, *filters, *options)
+                names = ("interlaced_frame", "top_field_first")
+                told = first_frame(clip, *names)
+                self.assertEqual(told, {"interlaced_frame": 1, "top_field_first": flag})
+                for profile in ("mp4", "mkv", "lossless", "webm"):
+                    with self.subTest(f"{name} {profile}"):
+                        said = notes(self.job(clip, profile=profile))
+                        found = first_frame(self.video(), *names)
+                        self.assertEqual(found if profile != "webm" else told, told)
+                        self.assertEqual(any("order of fields" in note for note in said), profile == "webm")
+
+    def test_light_of_displays(self):
+        clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p10le", "-color_range", "tv", "-colorspace", "bt2020nc",
+                         "-color_primaries", "bt2020", "-color_trc", "smpte2084", "-c:v", "libx265", "-x265-params",
+                         "log-level=none:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)"
+                         "WP(15635,16450)L(10000000,1):max-cll=1000,400")
+        for profile in ("mp4", "mkv"):
+            self.assertEqual(notes(self.job(clip, profile=profile)), [])
+            text = media.run("ffmpeg", "-v", "verbose", "-i", self.video(), "-c", "copy", "-bsf:v", "trace_headers",
+                             "-frames:v", "1", "-f", "null", "-")
+            for value in ("display_primaries_x[0] .* 13250", "white_point_y .* 16450",
+                          "max_display_mastering_luminance .* 10000000", "max_content_light_level .* 1000",
+                          "max_pic_average_light_level .* 400"):
+                self.assertRegex(text, value.replace("[", r"\[").replace("]", r"\]"))
+            self.assertEqual(media.stream(self.video(), "color_transfer"), {"color_transfer": "smpte2084"})
+        self.assertRegex(notes(self.job(clip, profile="webm"))[0], "^its mastering display's light cannot be told by VP9")
+
+    def rich(self, name, *options):
+        """A file with two sounds, subtitles, chapters and a cover."""
+        (self.folder / "in.srt").write_text("1\n00:00:00,000 --> 00:00:00,300\nhello\n")
+        (self.folder / "in.txt").write_text(
+            ";FFMETADATA1\ntitle=T\n" + "".join(f"[CHAPTER]\nTIMEBASE=1/1000\nSTART={at}\nEND={at + 300}\ntitle={title}\n"
+                                                 for at, title in ((0, "one"), (300, "two"))))
+        cover = self.clip("cover.jpg", "testsrc2=size=64x48", "-frames:v", "1")
+        sine = ("-f", "lavfi", "-i", "sine=duration=0.6")
+        path = self.folder / name
+        media.run("ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", SHORT, *sine, *sine, "-i", self.folder / "in.srt", "-i",
+                  self.folder / "in.txt", "-i", cover, "-map", "0", "-map", "1", "-map", "2", "-map", "3",
+                  "-map_metadata", "4", "-map_chapters", "4", "-metadata:s:a:1", "language=ger", "-pix_fmt", "yuv420p",
+                  *options, path)
+        return path, cover
+
+    def kept(self, path):
+        found = streams(path)
+        return ([(stream["codec_type"], stream["codec_name"] if "codec_name" in stream else None)
+                 for stream in found["streams"]], [chapter["tags"]["title"] for chapter in found["chapters"]], found)
+
+    def test_streams_of_matroska(self):
+        (self.folder / "font.ttf").write_bytes(b"no font" * 100)
+        clip, cover = self.rich("in.mkv", "-c:a", "flac", "-attach", self.folder / "font.ttf", "-metadata:s:t",
+                                "mimetype=font/ttf", "-attach", self.folder / "cover.jpg", "-metadata:s:t:1",
+                                "mimetype=image/jpeg")
+        for profile in ("mkv", "lossless"):
+            self.assertEqual(notes(self.job(clip, profile=profile)), [])
+            kinds, chapters, found = self.kept(self.video())
+            self.assertEqual([kind for kind, _ in kinds], ["video", "audio", "audio", "subtitle", "attachment", "video"])
+            self.assertEqual(found["streams"][2]["tags"]["language"], "ger")
+            self.assertEqual((chapters, found["format"]["tags"]["title"]), (["one", "two"], "T"))
+            self.assertEqual([stream["disposition"]["attached_pic"] for stream in found["streams"]], [0, 0, 0, 0, 0, 1])
+            self.assertNotIn("title", found["streams"][0]["tags"])
+            media.run("ffmpeg", "-v", "error", "-y", "-dump_attachment:4", self.folder / "out.ttf", "-i", self.video(),
+                      status=1)
+            self.assertEqual((self.folder / "out.ttf").read_bytes(), b"no font" * 100)
+            media.run("ffmpeg", "-v", "error", "-y", "-i", self.video(), "-map", "0:5", "-c", "copy", "-f", "image2pipe",
+                      self.folder / "out.jpg")
+            self.assertEqual((self.folder / "out.jpg").read_bytes(), cover.read_bytes())
+        for profile, sound, text in (("mp4", "aac", "mov_text"), ("webm", "opus", "webvtt")):
+            said = notes(self.job(clip, profile=profile))
+            kinds, chapters, found = self.kept(self.video())
+            self.assertEqual(kinds[:4], [("video", {"mp4": "h264", "webm": "vp9"}[profile]), ("audio", sound),
+                                         ("audio", sound), ("subtitle", text)])
+            self.assertEqual(chapters, ["one", "two"])
+            self.assertRegex("".join(said), rf"its attachment \(\w+\) is left out: {profile} files cannot hold it")
+            self.assertEqual(len(said), 3 + (profile == "webm"), said)
+            self.assertEqual(("video", "mjpeg") in kinds, profile == "mp4")
+
+    def test_streams_of_mp4(self):
+        clip, _ = self.rich("in.mp4", "-map", "5", "-c:s", "mov_text", "-c:v:1", "mjpeg", "-disposition:v:1",
+                            "attached_pic", "-timecode", "01:02:03:04")
+        self.assertEqual(notes(self.job(clip)), [])
+        kinds, chapters, found = self.kept(self.video())
+        self.assertEqual({("audio", "aac"), ("subtitle", "mov_text"), ("video", "mjpeg")} - set(kinds), set())
+        self.assertEqual(chapters, ["one", "two"])
+        self.assertEqual(found["streams"][0]["tags"]["timecode"], "01:02:03:04")
+        self.assertEqual(notes(self.job(clip, profile="mkv")), [])
+        kinds, chapters, found = self.kept(self.video())
+        self.assertEqual([kind for kind, _ in kinds], ["video", "audio", "audio", "subtitle", "video"])
+        self.assertEqual(found["format"]["tags"]["TIMECODE"], "01:02:03:04")
+
+    def test_what_no_container_of_ours_holds(self):
+        first = self.clip("in.mp4", SHORT, "-pix_fmt", "yuv420p")
+        two = self.folder / "two.mkv"
+        media.run("ffmpeg", "-v", "error", "-i", first, "-i", first, "-map", "0", "-map", "1", "-c", "copy", two)
+        self.assertEqual(notes(self.job(two)), ["its second video (h264) is left out: mp4 files cannot hold it"])
+        self.assertEqual(len(streams(self.video())["streams"]), 1)
+
+    def test_stills_and_loops(self):
+        """A GIF that repeats for ever is decoded once; a picture becomes a video of one frame."""
+        loop = self.clip("loop.gif", "testsrc2=size=64x48:rate=10:duration=0.5", "-loop", "0")
+        self.job(loop)
+        self.expect_frames(5, 0.1)
+        still = self.clip("still.png", SHORT, "-frames:v", "1")
+        self.job(still)
+        self.expect_frames(1)
+        self.assertGreater(float(media.stream(self.video(), "duration")["duration"]), 0.03)
+
+    def test_transparency(self):
+        clip = self.clip("in.webm", SHORT + ",format=yuva420p", "-c:v", "libvpx-vp9", "-auto-alt-ref", "0", "-deadline",
+                         "realtime", "-cpu-used", "8")
+        self.assertEqual(notes(self.job(clip)), ["its transparency cannot be told by H.264 in MP4"])
+        self.expect_frames(15)
+
+    def test_no_video(self):
+        self.assertEqual(self.problem(self.clip("in.wav", "sine=duration=0.2")), "holds no video (only audio)")
+
+    def test_a_missing_replacement_image(self):
+        clip = self.clip("in.mkv", SHORT, "-c:v", "ffv1")
+        missing = self.folder / "missing.png"
+        problem = self.problem(clip, filter=f"graphcutbg output=replace replace-with=image replace-image={missing}")
+        self.assertIn("missing.png", problem)
+        self.assertNotIn("no video", problem)
+
+    def test_turned_clips_of_odd_sizes(self):
+        plain = self.clip("plain.mp4", "testsrc2=size=64x48:rate=25:duration=0.2,format=yuv444p,crop=63:47:exact=1")
+        for degrees in (90, 180, 270):
+            clip = media.turned(self.folder / f"{degrees}.mp4", plain, degrees)
+            self.job(clip)
+            width, height = (64, 48) if degrees == 180 else (48, 64)
+            self.assertEqual(media.stream(self.video(), "width", "height"), {"width": str(width), "height": str(height)})
+            shape = (-1, 47, 63, 3) if degrees == 180 else (-1, 63, 47, 3)
+            before = numpy.frombuffer(rgb(clip), numpy.uint8).reshape(shape).astype(int)
+            after = media.frames(self.video(), "rgb24")[:, :shape[1], :shape[2]]
+            self.assertLess(abs(after - before).mean(), 6)
+
+    def test_pixel_formats(self):
+        """Whatever is decoded reaches the filter, and is coded as what is nearest."""
+        for pixels, codec, written in (("yuv411p", "ffv1", "yuv420p"), ("gray10le", "ffv1", "yuv420p10le"),
+                                       ("gbrp10le", "ffv1", "yuv420p10le"), ("rgb48be", "png", "yuv420p10le"),
+                                       ("pal8", "png", "yuv420p"), ("yuv422p12le", "ffv1", "yuv422p10le"),
+                                       ("yuv440p", "ffv1", "yuv420p"), ("bgr24", "rawvideo", "yuv420p")):
+            with self.subTest(pixels):
+                clip = self.clip("in.avi" if codec == "rawvideo" else "in.mkv", "testsrc2=size=128x96:rate=25:"
+                                 "duration=0.08", "-c:v", codec, "-pix_fmt", pixels)
+                self.job(clip)
+                self.assertEqual(media.stream(self.video(), "pix_fmt")["pix_fmt"].replace("j", ""), written)
+                before, after = (numpy.frombuffer(rgb(path), numpy.uint8).astype(int) for path in (clip, self.video()))
+                self.assertLess(abs(after - before).mean(), 8)
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)
