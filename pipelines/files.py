@@ -27,6 +27,11 @@ def printable(text):
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
+def partial_name(path):
+    """Of an output that is not whole."""
+    return ".partial".join(os.path.splitext(path))
+
+
 class Output:
     """A file that gets its name when it is whole: until keep(), it has a random one beside it, which
     was not there before and is no link. What `with` leaves without keep() is removed. Programs write
@@ -50,8 +55,7 @@ class Output:
     def keep(self, partial=False):
         """Gives the file its name, or the one of what is not whole."""
         os.fsync(self.fd)
-        stem, suffix = os.path.splitext(self.path)
-        os.replace(self.part, f"{stem}.partial{suffix}" if partial else self.path)
+        os.replace(self.part, partial_name(self.path) if partial else self.path)
         self.part = None
 
     def __enter__(self):
@@ -65,9 +69,9 @@ class Output:
 
 
 def remove_remains(folder):
-    """Removes the files of Outputs whose process was killed: those that are open are locked."""
+    """Removes what killed processes left of Outputs, and their locks: where a process lives, they are locked."""
     for name in os.listdir(folder):
-        if not re.fullmatch(r"\.regions-\w+\.part", name):
+        if not re.fullmatch(r"\.regions-(\w+\.part|.+\.lock)", name):
             continue
         path = os.path.join(folder, name)
         with contextlib.suppress(OSError), open(path, "rb") as file:

@@ -24,7 +24,7 @@ import filters  # noqa: E402
 import joining  # noqa: E402
 import sidecars  # noqa: E402
 from decoding import Decoder  # noqa: E402
-from files import Output  # noqa: E402
+from files import Output, partial_name  # noqa: E402
 from gstreamer import GLib, Gst, error_text, first_structure, stop_at_faults  # noqa: E402
 from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
@@ -42,6 +42,7 @@ class Job:
         self.profile, self.say, self.outputs = profile, say, outputs
         self.accept_partial = accept_partial
         self.files = {}
+        self.hint = ""  # how what is not whole would be accepted
         self.loop = GLib.MainLoop()
         self.problem = None
         self.interrupted = False
@@ -168,19 +169,20 @@ class Job:
     def transcode_and_keep(self):
         self.input = Input(self.source)
         for kind in self.outputs:
-            self.open(kind)
+            if partial_name(os.path.abspath(self.open(kind).path)) == self.source:
+                raise OSError(0, f"{self.source} would be overwritten by what is made of it")
         with contextlib.closing(PacketCount(self.source, self.input.picture["index"])) as packets:
             self.transcode()
             if not self.problem and not self.frames:
                 self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
             if not self.problem:
-                lacking = self.what_lacks(packets.result(), packets.damage(self.input.format.get("format_name")))
+                lacking = self.what_lacks(*packets.result(), packets.damage(self.input.format.get("format_name")))
         if not self.problem and "video" in self.files and self.profile.container:
             self.join()
         if not self.problem:
             self.finish(lacking)
 
-    def what_lacks(self, packets, damage):
+    def what_lacks(self, found, packets, damage):
         """How the input is not whole, as far as this profile is to hold all of it, or None."""
         decoder, length, end = self.decoder, self.input.length, self.end / Gst.SECOND
         least = packets / 2 if self.input.picture.get("codec_name") in UNEVEN else packets
@@ -190,6 +192,9 @@ class Job:
             return f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
         if decoder.problem or decoder.damaged or decoder.frames < least:
             return f"{decoder.frames} frames could be decoded of {packets} packets: it is cut off or damaged"
+        told = int(self.input.picture.get("nb_frames", 0))
+        if found < told:
+            return f"{found} packets are there of {told}: it is cut off or damaged"
         if damage:
             return f"it is damaged: {damage}"
         return None
@@ -222,7 +227,7 @@ class Job:
                 joiner.kill()
         if self.join_status == 0:
             with contextlib.closing(PacketCount(whole.part, "V:0")) as packets:
-                written = packets.result()
+                _, written = packets.result()
             if written != self.frames:
                 self.problem = f"{written} of {self.frames} frames were written"
         elif self.join_status:
@@ -242,8 +247,7 @@ class Job:
         for kind in sorted(self.files, key=lambda kind: kind == "video"):
             self.files[kind].keep(partial)
         if partial:
-            self.problem = (f"{lacking}; what could be read has .partial in its name"
-                            " (--accept-partial takes it for whole)")
+            self.problem = f"{lacking}; what could be read has .partial in its name{self.hint}"
             return
         if lacking:
             self.say(note=lacking)
@@ -264,6 +268,7 @@ def main(channel, settings):
                             "labels" in outputs)
     job = Job(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
               settings.get("with_sound", True), settings.get("accept_partial", False))
+    job.hint = " (--accept-partial takes it for whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()
 

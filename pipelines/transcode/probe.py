@@ -145,11 +145,11 @@ class PacketCount:
              "packet=size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
 
     def result(self):
-        """Those that an edit list hides, and empty ones, which repeat a frame, are left out."""
+        """All of them, and those that are shown: an edit list hides some, empty ones repeat a frame."""
         self.process.wait()
         self.lines.seek(0)
-        packets = (line.split(",") for line in self.lines if "," in line)
-        return sum(1 for size, flags, *_ in packets if size != "0" and "D" not in flags)
+        packets = [line.split(",") for line in self.lines if "," in line]
+        return len(packets), sum(1 for size, flags, *_ in packets if size != "0" and "D" not in flags)
 
     def damage(self, container):
         """What the reader of the container says of damage, after result(); None if it is whole."""

@@ -57,7 +57,7 @@ def difference(video, source, made):
 def locked(video):
     """Only one run at a time writes an output; the lock ends with the process, however it ends."""
     folder, name = os.path.split(video)
-    path = os.path.join(folder, f".{name}.lock")
+    path = os.path.join(folder, f".regions-{name}.lock")
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:

@@ -98,7 +98,7 @@ class Trouble(JobCase):
                                    (98.1, 100.0, False), (97.9, 100.0, True)):
             one = self.half_done(end=end * Gst.SECOND)
             one.input.length = length
-            self.assertEqual(one.what_lacks(1, None), f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
+            self.assertEqual(one.what_lacks(1, 1, None), f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
                              if lacks else None)
 
     def test_frames_that_lack(self):
@@ -110,9 +110,13 @@ class Trouble(JobCase):
             one.input.picture["codec_name"] = codec
             for name, value in (("frames", frames), ("problem", problem), ("damaged", damaged)):
                 setattr(one.decoder, name, value)
-            self.assertEqual(one.what_lacks(packets, None), f"{frames} frames could be decoded of {packets} packets: it is"
+            self.assertEqual(one.what_lacks(packets, packets, None), f"{frames} frames could be decoded of {packets} packets: it is"
                              " cut off or damaged" if lacks else None)
-        self.assertEqual(self.half_done().what_lacks(1, "odd"), "it is damaged: odd")
+        self.assertEqual(self.half_done().what_lacks(1, 1, "odd"), "it is damaged: odd")
+        one = self.half_done()
+        one.input.picture["nb_frames"] = "3"
+        self.assertEqual(one.what_lacks(2, 1, None), "2 packets are there of 3: it is cut off or damaged")
+        self.assertIsNone(one.what_lacks(3, 1, None))
 
     def test_warnings_are_told_once(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")

@@ -113,7 +113,7 @@ class Probe(Tools):
     def test_packets(self):
         self.tool("ffprobe", "10,K_\n0,__\n12,_D\n\n8,__,x\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
         packets = probe.PacketCount("in", 3)
-        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), (2, "bad", None))
+        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), ((4, 2), "bad", None))
         packets.close()
         self.assertIn("3", self.called())
 

@@ -244,13 +244,14 @@ class Program(inside.Case):
             self.assertEqual((said.status, said.err.splitlines()[0]), (
                 1, f"regions-transcode: {good}: another run writes {self.out}/good.mp4 now"))
         self.assertEqual(self.files(self.out), ["good2.mp4", "good2.mp4.made.json"])
-        (self.out / ".good.mp4.lock").touch()
+        (self.out / ".regions-good.mp4.lock").touch()
         self.assertEqual(self.ran(good).status, 0)
         self.assertEqual(len(self.files(self.out)), 4)
 
     def test_what_killed_runs_left(self):
         self.out.mkdir()
         (self.out / ".regions-abc.part").touch()
+        (self.out / ".regions-a.mp4.lock").touch()
         (self.out / "mine.part").touch()
         with __import__("files").Output(str(self.out / "a")) as open_one:
             self.assertEqual(self.ran(*self.inputs("good.avi")).status, 0)

@@ -63,8 +63,10 @@ class Trouble(unittest.TestCase):
         for name, out in (("overlay", "o.mp4"), ("labels", "l.mkv"), ("background", "b.mp4"),
                           ("superpixels", "s.mp4")):
             with self.subTest(name):
-                media.run(media.script(name), clip, self.out / out)
-                self.assertGreaterEqual(len(media.times(self.out / out)), 35)
+                text = media.run(media.script(name), clip, self.out / out, status=1)
+                self.assertRegex(text, f"{name}: .*: [34].+ 50.*: it is cut off or damaged; what could be read has .partial")
+                self.assertFalse((self.out / out).exists())
+                self.assertGreaterEqual(len(media.times(self.out / out.replace(".", ".partial."))), 35)
 
     def test_uneven_times_stay_uneven(self):
         clip = media.make(self.folder / "uneven.mkv", NOISE, "-vf",
