@@ -20,15 +20,6 @@ def first_structure(caps):
     return found.__enter__().copy() if hasattr(found, "__enter__") else found
 
 
-def colors_of_gray(structure):
-    """The colorimetry of gray pictures whose decoder names no matrix, which videoconvert of GStreamer 1.26 and
-    later makes green: BT.601's, and the whole range unless told otherwise. None for other pictures."""
-    told = (structure.get_string("colorimetry") or "0:0:0:0").split(":")
-    if not structure.get_value("format").startswith("GRAY") or told[1:2] != ["0"]:
-        return None
-    return "2:4:0:0" if told[0] == "2" else "1:4:0:0"
-
-
 def stop_at_faults(stop):
     """What a callback raises ends nothing by itself: Python prints it, and GStreamer goes on. It is a
     fault of the program and says nothing of the input; `stop` is called with a text that says so."""
@@ -46,12 +37,6 @@ def error_text(message):
     error, detail = message.parse_error()
     cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
     return error.message + (f" ({cause})" if cause else "")
-
-
-def undecodable(message, decoder):
-    """Is an error one of what the file holds, not of reading it or of what follows the decoder?"""
-    return (message.parse_error()[0].domain in ("gst-stream-error-quark", "gst-core-error-quark")
-            and message.src.has_as_ancestor(decoder))
 
 
 def regions_total(buffer):

@@ -9,62 +9,18 @@ follows them, `regionoverlay` draws them.
 import argparse
 import os
 import signal
-import stat
 import sys
 import time
 
 from files import Output, printable
+from sources import File, InputProblem, check_source, description, is_live
 
 CLIP = "/usr/share/doc/opencv-doc/examples/data/vtest.avi"
 # Smaller regions are no people: 250 pixels at 768x576, found by eye on the clip, scaled with the
 # size.
 LEAST_AREA = 250 / (768 * 576)
-# decodebin may lose the error of a file that is cut off (seen with GStreamer 1.22), and then waits.
 PATIENCE = 20  # seconds until the first frame of a file
 SMALLEST_SIDE = 16  # of what the encoder takes; it also wants even sides
-
-
-class InputProblem(Exception):
-    """What the user gave cannot be used; the message says why."""
-
-
-def is_live(source):
-    return source.startswith(("rtsp://", "/dev/video"))
-
-
-def check_source(source):
-    """Raises InputProblem for what can be known to fail without opening the stream."""
-    if source.startswith("rtsp://"):
-        return
-    try:
-        mode = os.stat(source).st_mode
-    except OSError as error:
-        raise InputProblem(f"cannot read {source}: {error.strerror}") from error
-    if stat.S_ISDIR(mode):
-        raise InputProblem(f"cannot read {source}: it is a folder")
-    if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
-        raise InputProblem(f"cannot read {source}: it is neither a file nor a video device")
-    if not os.access(source, os.R_OK):
-        raise InputProblem(f"cannot read {source}: no permission")
-    if stat.S_ISREG(mode) and os.path.getsize(source) == 0:
-        raise InputProblem(f"cannot read {source}: the file is empty")
-
-
-def description(source, fd):
-    """The pipeline as gst-launch would take it, but for the decoder, whose pads appear late."""
-    live = is_live(source)
-    encoder = "tune=zerolatency speed-preset=ultrafast" if live else "speed-preset=veryfast"
-    queue = "queue leaky=downstream max-size-buffers=8" if live else "queue"
-    return (
-        f"{queue} name=decoded ! capssetter name=colors ! videoconvert n-threads=2"
-        " ! capsfilter name=converted caps=video/x-raw,format=I420 ! queue"
-        " ! graphcutbg output=none ! cclabel name=objects source=mask track=true output=none"
-        " ! regionoverlay name=drawn style=boxes+outlines+ids"
-        # An added row or column, where needed, makes the sides even.
-        " ! videobox name=evened fill=black ! videoconvert ! capsfilter name=coded caps=video/x-raw,format=I420 ! queue"
-        f" ! x264enc pass=qual quantizer=20 bframes=0 key-int-max=100 {encoder}"
-        f" ! h264parse ! mp4mux ! fdsink sync=false fd={fd}"
-    )
 
 
 class Job:
@@ -74,7 +30,7 @@ class Job:
         self.video = os.path.join(folder, "overlay.mp4")
         self.still = os.path.join(folder, "still.png")
         self.loop = gst.GLib.MainLoop()
-        self.problem = self.broken = None
+        self.problem = self.broken = self.file = None
         self.interrupted = self.whole = self.written = False
         self.frames = 0
         self.regions = 0
@@ -87,7 +43,11 @@ class Job:
 
     def build(self):
         Gst = self.gst.Gst
-        self.pipeline = Gst.parse_launch(description(self.source, self.part.fd))
+        if is_live(self.source):
+            self.pipeline = Gst.parse_launch(description(self.source, self.part.fd))
+        else:
+            self.file = File(self.source)
+            self.pipeline = self.file.pipeline(self.part.fd)
         self.objects = self.pipeline.get_by_name("objects")
         self.entry = self.pipeline.get_by_name("decoded").get_static_pad("sink")
         self.entry.add_probe(Gst.PadProbeType.BUFFER, self.give_time)
@@ -96,6 +56,11 @@ class Job:
         drawn = self.pipeline.get_by_name("drawn").get_static_pad("src")
         drawn.add_probe(Gst.PadProbeType.BUFFER, self.count)
 
+        if is_live(self.source):
+            self.open_camera()
+
+    def open_camera(self):
+        Gst = self.gst.Gst
         if self.source.startswith("/dev/"):
             camera = Gst.ElementFactory.make("v4l2src")
             camera.set_property("device", self.source)
@@ -105,8 +70,7 @@ class Job:
             camera.link(self.decoder)
         else:
             self.decoder = Gst.ElementFactory.make("uridecodebin")
-            uri = self.source if "://" in self.source else Gst.filename_to_uri(self.source)
-            self.decoder.set_property("uri", uri)
+            self.decoder.set_property("uri", self.source)
             self.pipeline.add(self.decoder)
         self.decoder.set_property("expose-all-streams", False)
         self.decoder.set_property("caps", Gst.Caps.from_string("video/x-raw(ANY)"))
@@ -116,10 +80,6 @@ class Job:
     def link(self, _decoder, pad):
         caps = self.gst.first_structure(pad.get_current_caps())
         if not self.entry.is_linked() and caps.has_name("video/x-raw"):
-            if colors := self.gst.colors_of_gray(caps):
-                for name, form in (("colors", ""), ("converted", ",format=I420"), ("coded", ",format=I420")):
-                    self.pipeline.get_by_name(name).set_property("caps", self.gst.Gst.Caps.from_string(
-                        f"video/x-raw{form},colorimetry={colors}"))
             pad.link(self.entry)
 
     def expect_video(self, _decoder):
@@ -132,6 +92,10 @@ class Job:
         if event.type == self.gst.Gst.EventType.CAPS:
             caps = self.gst.first_structure(event.parse_caps())
             width, height = caps.get_value("width"), caps.get_value("height")
+            if caps.get_value("format").startswith("GRAY") and (colors := caps.get_string("colorimetry")):
+                for name in ("converted", "coded"):  # gray stays as bright as it was
+                    self.pipeline.get_by_name(name).set_property("caps", self.gst.Gst.Caps.from_string(
+                        f"video/x-raw,format=I420,colorimetry={colors}"))
             least = int(width * height * LEAST_AREA)
             self.objects.set_property("min-area", least)
             self.objects.set_property("fill-holes", least)
@@ -177,8 +141,6 @@ class Job:
             self.stop()
         elif message.type == Gst.MessageType.ERROR:
             text = self.gst.error_text(message)
-            if not self.frames and self.gst.undecodable(message, self.decoder):
-                text = f"holds no video that can be decoded here: {text}"
             if not is_live(self.source) or not self.frames:
                 self.stop(f"{self.source}: {text}")
             elif not self.broken:  # what was recorded stays
@@ -212,7 +174,10 @@ class Job:
 
     def run(self):
         with Output(self.video) as self.part:
-            self.play()
+            try:
+                self.play()
+            except InputProblem as problem:
+                self.problem = str(problem)
         if not self.problem and not self.interrupted and not self.frames:
             self.problem = f"{self.source}: holds no video frame"
 
@@ -228,14 +193,21 @@ class Job:
         GLib.timeout_add(200, self.show_progress)
         try:
             self.pipeline.set_state(Gst.State.PLAYING)
+            if self.file:
+                self.file.decoder.thread.start()
             self.loop.run()
             self.device = self.objects.get_property("active-device")
         finally:
             self.pipeline.set_state(Gst.State.NULL)
-            if self.whole and self.frames and not self.problem:
+            if self.file:
+                self.file.decoder.stop()
+        if self.whole and self.frames and not self.problem:
+            if self.file:
+                self.file.join(self.part.fd, self.video)
+            else:
                 self.part.keep()
-                self.write_still()
-                self.written = True
+            self.write_still()
+            self.written = True
 
     def write_still(self):
         caps = self.gst.Gst.Caps.from_string("image/png")

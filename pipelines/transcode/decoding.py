@@ -105,7 +105,8 @@ class Decoder:
         """Ends the thread, also where it waits for a pipeline that never played."""
         self.stopped = True
         self.appsrc.set_property("max-buffers", 0)
-        self.thread.join()
+        if self.thread.ident:
+            self.thread.join()
 
     def time(self, stamp, base):
         """Nanoseconds from the beginning of the file. Times that are missing, or do not rise, are one

@@ -8,7 +8,7 @@ know few kinds of streams. ffmpeg copies what the container can hold; what it ca
 import os
 import subprocess
 
-from probe import QUIET, input_of
+from probe import QUIET, input_of, last_line  # noqa: F401  (callers tell what ffmpeg said)
 
 NAMES = {"audio": "sound", "video": "second video", "data": "data track", "subtitle": "track of subtitles"}
 

@@ -25,15 +25,6 @@ def buffers(line):
 SOURCE = "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=GRAY8,width=64,height=48"
 
 
-class Gray(inside.Case):
-    def test_what_is_told_of_gray_pictures_stays(self):
-        for told, colors in (("format=GRAY8", "1:4:0:0"), ("format=GRAY16_LE,colorimetry=1:0:0:0", "1:4:0:0"),
-                             ("format=GRAY8,colorimetry=2:0:0:0", "2:4:0:0"), ("format=GRAY8,colorimetry=2:3:5:1", None),
-                             ("format=GRAY8,colorimetry=bt709", None), ("format=I420,colorimetry=1:0:0:0", None)):
-            structure = gstreamer.first_structure(Gst.Caps.from_string(f"video/x-raw,{told}"))
-            self.assertEqual(gstreamer.colors_of_gray(structure), colors, told)
-
-
 class Metadata(inside.Case):
     def test_a_table_of_regions(self):
         buffer, = buffers(SOURCE + " ! cclabel output=none attach-runs=true attach-labels=always")
@@ -117,20 +108,6 @@ class Messages(inside.Case):
             if detail is None:
                 message = unittest.mock.Mock(parse_error=lambda told=message.parse_error()[0]: (told, None))
             self.assertEqual(gstreamer.error_text(message), text)
-
-    def test_which_errors_are_of_the_content(self):
-        decoder = Gst.Bin.new("decoder")
-        inner, outer = Gst.ElementFactory.make("identity"), Gst.ElementFactory.make("identity")
-        decoder.add(inner)
-        for domain, code, source, expected in (
-                (Gst.StreamError, Gst.StreamError.DECODE, inner, True),
-                (Gst.CoreError, Gst.CoreError.MISSING_PLUGIN, inner, True),
-                (Gst.ResourceError, Gst.ResourceError.READ, inner, False),
-                (Gst.LibraryError, Gst.LibraryError.INIT, inner, False),
-                (Gst.StreamError, Gst.StreamError.DECODE, outer, False),
-                (Gst.CoreError, Gst.CoreError.NEGOTIATION, outer, False)):
-            message = self.error(domain, code, source=source)
-            self.assertIs(gstreamer.undecodable(message, decoder), expected, (domain, source))
 
     def test_caps(self):
         caps = Gst.Caps.from_string("video/x-raw,width=3;video/x-raw,width=4")

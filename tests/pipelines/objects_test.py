@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import stat
+import subprocess
 import unittest
 import unittest.mock
 
@@ -15,6 +16,7 @@ import numpy
 import objects
 from gstreamer import Gst
 from jobs import PLAIN, ObjectsCase
+from transcoding import sound_sum
 
 GRAY = "nullsrc=size=64x48:rate=25:duration=0.4,format=gray,geq=lum=200"
 # Two boxes of 12 x 8 in a video of 40 frames, one in the last 12 and one in the last 5.
@@ -95,16 +97,34 @@ class Objects(ObjectsCase):
             self.assertLess(picture[height + 2:].max(initial=0), 60, "black below")
             self.assertLess(picture[:, width + 2:].max(initial=0), 60, "black at the right")
 
-    def test_sound_is_left_out(self):
-        clip = self.clip("in.mkv", "sine=duration=0.4", "-f", "lavfi", "-i", PLAIN, "-c:v", "ffv1")
-        self.assertEqual(self.job(clip).status, 0)
+    def test_sound_is_kept(self):
+        clip = self.clip("in.mkv", "sine=duration=0.4", "-f", "lavfi", "-i", PLAIN, "-c:v", "ffv1", "-c:a", "aac")
+        self.assertEqual(self.job(clip).err, "")
+        video = self.out / "overlay.mp4"
         self.assertEqual(media.run("ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0",
-                                   self.out / "overlay.mp4").split(), ["h264"])
-        self.assertEqual(len(media.times(self.out / "overlay.mp4")), 10)
+                                   video).split(), ["h264", "aac"])
+        self.assertEqual(sound_sum(video), sound_sum(clip))
+        numpy.testing.assert_allclose(media.times(video), media.times(clip), atol=1e-3)
+
+    def test_turned_clips(self):
+        plain = self.clip("plain.mp4", PLAIN.replace("64x48", "63x47"), "-pix_fmt", "yuv420p")
+        for degrees in (90, 180, 270):
+            clip = media.turned(self.folder / "turned.mp4", plain, degrees)
+            self.assertEqual(self.job(clip).status, 0)
+            video = self.out / "overlay.mp4"
+            self.assertEqual(media.stream(video, "width", "height"),
+                             dict(zip(("width", "height"), ("62", "46") if degrees == 180 else ("46", "62"))))
+            self.assertNotIn("rotation", media.run("ffprobe", "-v", "error", "-show_streams", video))
+            raw = subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+                                 capture_output=True, check=True).stdout  # ffmpeg turns what it decodes
+            after = media.frames(video, "gray").astype(int)
+            before = numpy.frombuffer(raw, numpy.uint8).reshape(after.shape)
+            # What is drawn differs; the rest is where it was.
+            self.assertLess(numpy.median(abs(after - before)), 5)
 
     def test_times_of_frames(self):
         plain = self.clip("plain.h264", PLAIN, "-pix_fmt", "yuv420p", "-f", "h264")
-        self.assertEqual(self.started(plain).frame_time, Gst.SECOND // 25)
+        self.started(plain)
         numpy.testing.assert_allclose(media.times(self.out / "overlay.mp4"), numpy.arange(10) / 25, atol=1e-3)
         quick = self.clip("quick.mkv", PLAIN.replace("25", "30000/1001"), "-c:v", "ffv1")
         self.assertEqual(self.started(quick).frame_time, Gst.SECOND * 1001 // 30000)
@@ -137,6 +157,8 @@ class Objects(ObjectsCase):
         self.replace(os, "access", lambda path, how: readable(path, how) and not str(path).endswith("shut"))
         (self.folder / "shut").write_bytes(b"x")
         self.refused(2, f"quickstart: cannot read {self.folder / 'shut'}: no permission\n", self.folder / "shut")
+        self.refused(2, "quickstart: cannot read http://a/b: of addresses, only those of cameras (rtsp://) are taken\n",
+                     "http://a/b")
         name = self.folder / "new\nline"
         self.assertIn("new\\nline: No such file", self.job(name).err)
 
@@ -176,7 +198,7 @@ class Objects(ObjectsCase):
         sound = self.clip("sound.wav", "sine=duration=0.2")
         said = self.job(sound)
         self.assertEqual(said.status, 1)
-        self.assertTrue(said.err.startswith(f"quickstart: {sound}: holds no video that can be decoded here"))
+        self.assertEqual(said.err, f"quickstart: {sound}: holds no video (only audio)\n")
         for linked, problem in ((False, "in: holds no video that can be decoded here"), (True, None)):
             job = objects.Job(inside.gstreamer, "in", "out")
             job.entry = unittest.mock.Mock(is_linked=lambda linked=linked: linked)
