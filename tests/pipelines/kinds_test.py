@@ -72,6 +72,11 @@ class Kinds(JobCase):
                 self.job(clip)
                 self.expect_frames(number)
 
+    def test_frames_that_an_encoder_holds_back(self):
+        clip = self.clip("in.mkv", "testsrc2=size=128x96:rate=25:duration=1", "-c:v", "ffv1")
+        self.job(clip, profile="webm")
+        self.expect_frames(25)
+
     def test_frames_that_get_lost_are_told(self):
         clip = self.clip("in.mkv", SHORT, "-c:v", "ffv1")
         results = [(16, 16), (15, 15)]

@@ -2,16 +2,28 @@
 """A run of regions-transcode as it is seen from outside: interrupted, killed, run again, watched on a
 terminal, spread over devices."""
 
+import contextlib
 import os
+import pathlib
 import pty
+import random
 import re
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import media
-from transcoding import BALLS, DRAWN, PROGRAM, SOUND, UNTOUCHED, TranscodeCase
+from transcoding import BALLS, DRAWN, PROGRAM, SOUND, UNTOUCHED, TranscodeCase, sound_times
+
+
+def family(number):
+    """A process and those that it began."""
+    with contextlib.suppress(FileNotFoundError):
+        children = pathlib.Path(f"/proc/{number}/task/{number}/children").read_text().split()
+        return [number, *(more for child in children for more in family(int(child)))]
+    return []
 
 
 class Runs(TranscodeCase):
@@ -49,6 +61,33 @@ class Runs(TranscodeCase):
         work.kill()
         work.communicate(timeout=100)  # the jobs hold the other end of this pipe until they end
         self.assertEqual(self.written(), [])
+
+    def test_killed_with_its_jobs_at_random(self):
+        """As by a power cut: what has a final name is whole."""
+        clip = self.clip("in.mp4", "testsrc2=size=64x48:rate=25:duration=8", *SOUND, "-pix_fmt", "yuv420p", "-c:a", "aac")
+        command = [str(word) for word in (PROGRAM, "-o", self.out, "--filter", DRAWN, "--json", "--force", clip)]
+        began = time.monotonic()
+        media.run(*command)
+        whole, seen = time.monotonic() - began, set()
+        times = random.Random(7)
+        for _ in range(int(os.environ.get("REGIONS_KILLS", "4"))):
+            for path in self.out.iterdir():
+                path.unlink()
+            work = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(times.uniform(0.3, 1) * whole)
+            for number in family(work.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+            work.wait()
+            seen |= set(self.written())
+            if (self.out / "in.mp4").exists():
+                self.assertEqual(len(media.times(self.out / "in.mp4")), 200)
+                self.assertGreater(len(sound_times(self.out / "in.mp4")), 80)
+            if (self.out / "in.jsonl").exists():
+                self.assertEqual(len((self.out / "in.jsonl").read_text().splitlines()), 200)
+        self.assertTrue(seen, "none was killed while it worked")
+        media.run(*command)
+        self.assertEqual(self.written(), ["in.jsonl", "in.mp4"], "what was left is removed")
 
     def test_progress_on_a_terminal(self):
         clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
