@@ -2,7 +2,7 @@
 """Takes one file through a filter: the scripts do it in their own process, regions-transcode in one
 process for each input, so that a decoder that crashes takes no other input with it.
 
-  job.py FD '{"source": …, "outputs": {"video": …, "json": …, "labels": …}, "filter": …, "profile": …}'
+  job.py FD '{"source": …, "outputs": {"video": …, "jsonl": …, "labels": …}, "filter": …, "profile": …}'
 
 What it has to say it writes to the file descriptor FD as JSON, one object a line: part, progress, note,
 problem, done. (Standard output belongs to elements that print.) It ends when its standard input is
@@ -20,6 +20,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import coding  # noqa: E402  (after the path)
+import exports  # noqa: E402
 import filters  # noqa: E402
 import joining  # noqa: E402
 import sidecars  # noqa: E402
@@ -36,7 +37,7 @@ UNEVEN = ("h264", "hevc", "vc1", "mpeg2video", "vp8")
 
 class Job:
     def __init__(self, source, outputs, filtered, profile, say, with_sound=True, accept_partial=False):
-        """`outputs`: what opens the file, by "video", "json", "labels". `filtered`: the filter as a bin.
+        """`outputs`: what opens the file, by "video", "labels", "jsonl", "csv", …. `filtered`: the filter as a bin.
         `say(progress=…)`, `say(note=…)`, …: what is told while it runs."""
         self.source, self.filtered, self.with_sound = source, filtered, with_sound
         self.profile, self.say, self.outputs = profile, say, outputs
@@ -61,8 +62,8 @@ class Job:
             self.pipeline.add(Gst.parse_bin_from_description(
                 sidecars.LabelVideo.BRANCH.format(self.files["labels"].fd), False))
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
-        if "json" in self.files:
-            self.sidecars.append(sidecars.JsonLines(self.files["json"].fd))
+        self.sidecars += [exports.WRITERS[kind](file.fd) for kind, file in self.files.items()
+                          if kind in exports.WRITERS]
         # Few players turn Matroska and WebM, and ids are to be read upright: pixels are turned here.
         turn = self.input.turn
         flip = f"videoflip video-direction={turn} ! {CONVERT} ! " if turn else ""
@@ -265,7 +266,7 @@ def main(channel, settings):
     settings = json.loads(settings)
     outputs = {kind: functools.partial(Output, path) for kind, path in settings["outputs"].items()}
     filtered = filters.made(settings["filter"], (), settings.get("device", -1),
-                            "labels" in outputs)
+                            bool({"labels", "coco-rle"} & set(outputs)))
     job = Job(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
               settings.get("with_sound", True), settings.get("accept_partial", False))
     job.hint = " (--accept-partial takes it for whole)"

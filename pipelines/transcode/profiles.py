@@ -65,6 +65,9 @@ PROFILES = {
          "BGRA"), False, 1, None, (), "matroska", MATROSKA, attachments=True, covers=True),
 }
 
+# The formats of tables and masks, and how their files' names end.
+EXPORTS = {"jsonl": ".jsonl", "csv": ".csv", "mot": ".mot.txt", "coco-rle": ".coco.json"}
+
 # What scripts write for a photograph: the first picture, in the format that the filter makes.
 STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", "image/png", (), False, 1, None, ())
 

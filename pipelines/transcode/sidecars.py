@@ -1,6 +1,4 @@
-"""What regions-transcode writes beside a video: the regions as JSON, and the labels as a video."""
-
-import json
+"""The labels as a video, which regions-transcode writes beside the picture."""
 
 import gstreamer
 import numpy
@@ -9,23 +7,6 @@ from gstreamer import Gst
 
 class SidecarProblem(Exception):
     """A frame that the sidecar cannot hold; the message says why."""
-
-
-class JsonLines:
-    """One JSON object a frame: its number, its time in seconds, and the `regions` metadata."""
-
-    def __init__(self, fd):
-        self.file = open(fd, "w", encoding="utf-8", closefd=False)
-
-    def write(self, number, time, buffer, _caps):
-        table = gstreamer.regions_table(buffer)
-        if table is None:
-            raise SidecarProblem(f"frame {number} has no regions: no element of the filter finds any")
-        table = {"frame": number, "time": time / Gst.SECOND} | table
-        self.file.write(json.dumps(table) + "\n")
-
-    def close(self):
-        self.file.close()
 
 
 class LabelVideo:

@@ -25,7 +25,7 @@ class Jobs(JobCase):
         jobs = []
         transcode = job.Job.transcode
         self.replace(job.Job, "transcode", lambda one: (jobs.append(one), transcode(one)))
-        told = self.job(clip, "video", "json", "labels")
+        told = self.job(clip, "video", "jsonl", "labels")
         self.assertEqual([one.pipeline.get_state(0).state for one in jobs], [Gst.State.NULL], "nothing plays on")
         parts = [one["part"] for one in told if "part" in one]
         self.assertEqual(len(set(parts)), 4, "one for the picture alone")
@@ -43,7 +43,7 @@ class Jobs(JobCase):
         self.assertEqual({name: inside.x264_settings(self.video())[name] for name in
                           ("keyint", "bframes", "crf", "subme")},
                          {"keyint": "100", "bframes": "0", "crf": "20.0", "subme": "2"})
-        rows = [json.loads(line) for line in pathlib.Path(self.outputs["json"]).read_text().splitlines()]
+        rows = [json.loads(line) for line in pathlib.Path(self.outputs["jsonl"]).read_text().splitlines()]
         self.assertEqual([row["frame"] for row in rows], list(range(10)))
         numpy.testing.assert_allclose([row["time"] for row in rows], numpy.arange(10) / 25, atol=1e-3)
         labels = media.frames(self.outputs["labels"], "gray16le")
@@ -55,13 +55,13 @@ class Jobs(JobCase):
         names = []
         replace = os.replace
         self.replace(os, "replace", lambda part, path: (names.append(path), replace(part, path)))
-        self.job(clip, "video", "json", "labels")
+        self.job(clip, "video", "jsonl", "labels")
         self.assertEqual(names[-1], self.outputs["video"])
         self.assertEqual(len(names), 3)
 
     def test_a_table_alone_makes_no_video(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        self.job(clip, "json")
+        self.job(clip, "jsonl")
         self.assertEqual(self.files(self.out), ["out.jsonl"])
 
     def test_sizes_and_formats(self):
@@ -142,7 +142,7 @@ class Jobs(JobCase):
         self.job(plain, with_sound=False)
         numpy.testing.assert_allclose(media.times(self.video()), numpy.arange(10) / 25, atol=1e-3)
         quick = self.clip("quick.mkv", PLAIN.replace("25", "30000/1001"), "-c:v", "ffv1")
-        done = [one["done"] for one in self.job(quick, "json") if "done" in one][0]
+        done = [one["done"] for one in self.job(quick, "jsonl") if "done" in one][0]
         self.assertAlmostEqual(done["length"], done["frames"] * 1001 / 30000, places=2)
 
     def test_times_that_are_missing_or_do_not_rise(self):
@@ -156,7 +156,7 @@ class Jobs(JobCase):
     def test_sound(self):
         tone = ("-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
         clip = self.clip("in.mp4", PLAIN, *tone, "-c:a", "aac")
-        told = self.job(clip, "video", "json")
+        told = self.job(clip, "video", "jsonl")
         self.assertEqual(sound_sum(self.video()), sound_sum(clip))
         self.assertEqual(len([one for one in told if "part" in one]), 3, "one for the picture alone")
         self.assertEqual(self.files(self.out), ["out.jsonl", "out.mp4"])
@@ -169,7 +169,7 @@ class Jobs(JobCase):
         self.assertEqual(sound_times(self.video())[0] < 0.1, True)
         self.job(clip, with_sound=False)
         self.assertEqual(sound_times(self.video()), [])
-        self.job(clip, "json")
+        self.job(clip, "jsonl")
         self.assertEqual(self.files(self.out), ["out.jsonl", "out.mp4"])
 
 

@@ -23,7 +23,7 @@ class Trouble(JobCase):
             return subprocess.Popen(["sh", "-c", "echo first >&2; echo why >&2; exit 3"], stderr=errors), ["a note"]
 
         self.replace(joining, "add", failing)
-        told = self.job(clip, "video", "json", status=1)
+        told = self.job(clip, "video", "jsonl", status=1)
         self.assertEqual(told[-2:], [{"note": "a note"},
                                       {"problem": "its sound and other streams cannot be kept: why"}])
         self.assertEqual(self.files(self.out), [])
@@ -41,7 +41,7 @@ class Trouble(JobCase):
                 see(one, pad, buffer)
 
             with unittest.mock.patch.object(job.Job, "see_frame", frame):
-                self.assertEqual(self.problem(clip, "video", "json", "labels", status=130), "interrupted")
+                self.assertEqual(self.problem(clip, "video", "jsonl", "labels", status=130), "interrupted")
         # Also while the sound is joined.
         short = self.clip("in.mp4", PLAIN, "-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")
         started = []
@@ -73,12 +73,12 @@ class Trouble(JobCase):
     def test_a_fault_of_its_own_ends_it(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.replace(job.Job, "see_frame", unittest.mock.Mock(side_effect=ValueError("of mine")))
-        self.assertEqual(self.problem(clip, "video", "json"),
+        self.assertEqual(self.problem(clip, "video", "jsonl"),
                          "a fault of this program, not of the input: ValueError: of mine")
 
     def test_filters_that_fail(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        self.assertEqual(self.problem(clip, "json", filter="identity"),
+        self.assertEqual(self.problem(clip, "jsonl", filter="identity"),
                          "frame 0 has no regions: no element of the filter finds any")
         self.assertEqual(self.problem(clip, "video", "labels", filter="identity"),
                          "frame 0 has no label map: no element of the filter attaches one")
@@ -177,8 +177,8 @@ class Trouble(JobCase):
         calls = []
         self.replace(job.filters, "made", lambda *what: calls.append(what) or made(*what))
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        self.job(clip, "json")
-        self.job(clip, "json", "labels", device=3, filter=LABELLED + " device=cpu")
+        self.job(clip, "jsonl")
+        self.job(clip, "jsonl", "labels", device=3, filter=LABELLED + " device=cpu")
         self.assertEqual(calls, [(LABELLED, (), -1, False), (LABELLED + " device=cpu", (), 3, True)])
 
     def test_it_ends_when_its_input_is_closed(self):

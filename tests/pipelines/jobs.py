@@ -23,7 +23,7 @@ class JobCase(inside.Case):
 
     def job(self, source, *kinds, filter=LABELLED, profile="mp4", status=0, during=None, **settings):
         """Runs a job; returns what it told."""
-        names = {"video": "out" + profiles.PROFILES[profile].suffix, "json": "out.jsonl", "labels": "out.labels.mkv"}
+        names = {"video": "out" + profiles.PROFILES[profile].suffix, "jsonl": "out.jsonl", "labels": "out.labels.mkv"}
         self.outputs = {kind: str(self.out / names[kind]) for kind in kinds or ("video",)}
         settings |= {"source": str(source), "outputs": self.outputs, "filter": filter, "profile": profile}
         reader, writer = os.pipe()

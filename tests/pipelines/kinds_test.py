@@ -87,7 +87,7 @@ class Kinds(JobCase):
 
     def problem_with_partial(self, clip):
         """What a job says of an input that is not whole; what it made has not the name of whole files."""
-        told = self.job(clip, "video", "json", status=1)
+        told = self.job(clip, "video", "jsonl", status=1)
         self.assertEqual(self.files(self.out), ["out.partial.jsonl", "out.partial.mp4"])
         for name in self.files(self.out):
             os.remove(self.out / name)

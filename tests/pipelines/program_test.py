@@ -97,7 +97,7 @@ class Program(inside.Case):
     def test_arguments(self):
         options = self.parsed("a", "b")
         self.assertEqual(vars(options), {
-            "inputs": ["a", "b"], "out": str(self.out), "filter": UNTOUCHED, "profile": "mp4", "json": False,
+            "inputs": ["a", "b"], "out": str(self.out), "filter": UNTOUCHED, "profile": "mp4", "json": False, "export": [],
             "labels": False, "jobs": 1, "force": False, "accept_partial": False, "no_sound": False})
         options = self.parsed("a", "--profile", "webm", "--json", "--labels", "-j", "3", "--force", "--no-sound")
         self.assertEqual((options.profile, options.json, options.labels, options.jobs, options.force,
@@ -123,10 +123,10 @@ class Program(inside.Case):
     def test_names_of_outputs(self):
         options = self.parsed("x", "--json", "--labels", "--profile", "webm")
         self.assertEqual(self.program.outputs_of("/a/b.c.avi", options), {
-            "video": f"{self.out}/b.c.webm", "json": f"{self.out}/b.c.jsonl", "labels": f"{self.out}/b.c.labels.mkv"})
+            "video": f"{self.out}/b.c.webm", "jsonl": f"{self.out}/b.c.jsonl", "labels": f"{self.out}/b.c.labels.mkv"})
         self.assertEqual(self.program.outputs_of("plain", self.parsed("x")), {"video": f"{self.out}/plain.mp4"})
         self.assertEqual(self.program.outputs_of("x.mp4", self.parsed("x", "--json")),
-                         {"video": f"{self.out}/x.mp4", "json": f"{self.out}/x.jsonl"})
+                         {"video": f"{self.out}/x.mp4", "jsonl": f"{self.out}/x.jsonl"})
 
     def test_refusals(self):
         (self.folder / "twin").mkdir()
@@ -169,7 +169,7 @@ class Program(inside.Case):
         self.assertEqual(self.files(self.out), [
             "good.jsonl", "good.mp4", "good.mp4.made.json", "good2.jsonl", "good2.mp4", "good2.mp4.made.json"])
         self.assertEqual(self.settings(good), {
-            "source": good, "outputs": {"video": f"{self.out}/good.mp4", "json": f"{self.out}/good.jsonl"},
+            "source": good, "outputs": {"video": f"{self.out}/good.mp4", "jsonl": f"{self.out}/good.jsonl"},
             "filter": UNTOUCHED, "profile": "mp4", "device": -1, "with_sound": True,
             "accept_partial": False})
 
@@ -214,7 +214,7 @@ class Program(inside.Case):
                                                              "sound", "outputs", "version"})
         self.assertFalse(again(filter="cclabel", differs=f'filter was "{UNTOUCHED}", is "cclabel"'))
         self.assertFalse(again("--no-sound", differs="sound was true, is false"))
-        self.assertFalse(again("--json", differs='outputs was ["video"], is ["json", "video"]'))
+        self.assertFalse(again("--json", differs='outputs was ["video"], is ["jsonl", "video"]'))
         os.utime(good, (5, 5))
         self.assertFalse(again(), "the content is the same")
         pathlib.Path(good).write_text("y")

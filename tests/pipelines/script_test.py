@@ -107,7 +107,7 @@ class Scripts(inside.Case):
         self.assertEqual(self.run_script("table", clip, "threshold=0.7", "min-area=3").status, 17)
         self.assertEqual(calls[0], ("cclabel output=none", ["threshold=0.7", "min-area=3"]))
         self.assertIsNone(calls[1]["profile"])
-        self.assertEqual(calls[1]["outputs"], {"json": __import__("files").StandardOutput})
+        self.assertEqual(calls[1]["outputs"], {"jsonl": __import__("files").StandardOutput})
 
     def test_results_alone_are_on_standard_output(self):
         clip = self.clip("in.mkv", "testsrc2=size=64x48:rate=25:duration=0.4", "-c:v", "ffv1")

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
-"""transcode/sidecars.py: what label videos and tables hold, and what they refuse."""
+"""transcode/sidecars.py: what label videos hold, and what they refuse."""
 
-import json
 import unittest
 import unittest.mock
 
@@ -77,22 +76,6 @@ class Sidecars(inside.Case):
         other = {"labels-width": 6, "labels-height": 2}
         self.assertEqual(sidecars.label_map(self.buffer_with(Gst.Buffer.new_wrapped(bytes(48)), **other), 0).shape,
                          (2, 6))
-
-    def test_lines_of_json(self):
-        sample, _ = self.frames("cclabel output=none")
-        with open(self.folder / "out", "w+b") as file:
-            lines = sidecars.JsonLines(file.fileno())
-            lines.write(3, 1_500_000_000, sample.get_buffer(), None)
-            lines.write(4, 0, sample.get_buffer(), None)
-            lines.close()
-            file.seek(0)
-            rows = [json.loads(line) for line in file.read().decode().splitlines()]
-        table = inside.gstreamer.regions_table(sample.get_buffer())
-        self.assertEqual(rows, [{"frame": 3, "time": 1.5} | table, {"frame": 4, "time": 0.0} | table])
-        self.assertEqual(list(rows[0])[:2], ["frame", "time"])
-        plain, _ = self.frames("identity")
-        self.assertEqual(self.refused(lines.write, 6, 0, plain.get_buffer(), None),
-                         "frame 6 has no regions: no element of the filter finds any")
 
     def test_a_label_video(self):
         """Odd widths, and labels of two bytes; times are those of the frames."""

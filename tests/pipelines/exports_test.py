@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""transcode/exports.py: regions as JSON, CSV, tracks of the MOTChallenge and masks of COCO, as other readers find
+them; pycocotools reads the masks where it is installed."""
+
+import csv
+import json
+import unittest
+
+import inside
+import media
+import exports  # beside the programs, as what follows
+import numpy
+from exports import SidecarProblem
+from gstreamer import Gst
+
+FIELDS = {"id", "track", "x", "y", "width", "height", "area", "cx", "cy", "red", "green", "blue"}
+
+
+class Exports(inside.Case):
+    def samples(self, line="cclabel output=none track=true attach-labels=always"):
+        pipeline = Gst.parse_launch("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=53,height=30,"
+                                    f"framerate=25/1 ! {line} ! appsink name=frames sync=false")
+        pipeline.set_state(Gst.State.PLAYING)
+        found = []
+        while sample := pipeline.get_by_name("frames").emit("pull-sample"):
+            found.append(sample.get_buffer())
+        pipeline.set_state(Gst.State.NULL)
+        return found
+
+    def written(self, kind, buffers):
+        with open(self.folder / "out", "w+b") as file:
+            lines = exports.WRITERS[kind](file.fileno())
+            for number, buffer in enumerate(buffers):
+                lines.write(number, number * Gst.SECOND // 3, buffer, None)
+            lines.close()
+            file.seek(0)
+            return file.read().decode()
+
+    def regions(self, buffer):
+        return inside.gstreamer.regions_table(buffer)["regions"]
+
+    def test_json(self):
+        buffers = self.samples()
+        rows = [json.loads(line) for line in self.written("jsonl", buffers).splitlines()]
+        self.assertEqual([(row["frame"], row["time"]) for row in rows], [(0, 0.0), (1, 0.333333)])
+        for row, buffer in zip(rows, buffers):
+            self.assertEqual(list(row)[:2], ["frame", "time"])
+            for found, region in zip(row["regions"], self.regions(buffer), strict=True):
+                self.assertEqual(set(found), set(region))
+                self.assertTrue(FIELDS <= set(found))
+                for name, value in region.items():
+                    self.assertLessEqual(abs(found[name] - value), {"cx": 0.005, "cy": 0.005}.get(name, 0.05))
+        self.assertLess(max(len(str(region["cx"])) for row in rows for region in row["regions"]), 6, "digits with a meaning")
+        with self.assertRaisesRegex(SidecarProblem, "^frame 0 has no regions: no element of the filter finds any$"):
+            self.written("jsonl", self.samples("identity"))
+
+    def test_csv(self):
+        buffers = self.samples()
+        rows = list(csv.DictReader(self.written("csv", buffers).splitlines()))
+        expected = [(number, region) for number, buffer in enumerate(buffers) for region in self.regions(buffer)]
+        self.assertEqual(len(rows), len(expected))
+        for row, (number, region) in zip(rows, expected):
+            self.assertEqual([int(row[name]) for name in ("frame", "id", "area")], [number, region["id"], region["area"]])
+            self.assertAlmostEqual(float(row["cx"]), region["cx"], delta=0.0051)
+
+    def test_tracks(self):
+        buffers = self.samples()
+        rows = numpy.loadtxt(self.written("mot", buffers).splitlines(), delimiter=",")
+        self.assertEqual(rows.shape[1], 10)
+        expected = [[number + 1, *(region[name] + more for name, more in (
+            ("track", 0), ("x", 1), ("y", 1), ("width", 0), ("height", 0)))]
+            for number, buffer in enumerate(buffers) for region in self.regions(buffer)]
+        numpy.testing.assert_array_equal(rows[:, :6], expected)
+        with self.assertRaisesRegex(SidecarProblem, "track=true"):
+            self.written("mot", self.samples("cclabel output=none"))
+
+    def test_masks(self):
+        buffers = self.samples()
+        found = json.loads(self.written("coco-rle", buffers))
+        self.assertEqual([image["id"] for image in found["images"]], [1, 2])
+        self.assertEqual(len(found["annotations"]), sum(len(self.regions(buffer)) for buffer in buffers))
+        for annotation in found["annotations"]:
+            counts, (height, width) = annotation["segmentation"]["counts"], annotation["segmentation"]["size"]
+            mask = numpy.repeat(numpy.arange(len(counts)) % 2, counts).reshape(width, height).T
+            self.assertEqual(mask.sum(), annotation["area"])
+            rows, columns = numpy.nonzero(mask)
+            self.assertEqual(annotation["bbox"], [columns.min(), rows.min(), numpy.ptp(columns) + 1, numpy.ptp(rows) + 1])
+        self.assertEqual(exports.runs_of(numpy.array([[1, 0], [1, 1]], bool)), [0, 2, 1, 1])
+        try:
+            from pycocotools import mask as coco
+        except ImportError:
+            return
+        for annotation in found["annotations"]:
+            size = annotation["segmentation"]["size"]
+            self.assertEqual(int(coco.area(coco.frPyObjects(annotation["segmentation"], *size))), annotation["area"])
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)
