@@ -62,28 +62,28 @@ class Decoder:
                 for frame in self.decoded(file, picture):
                     if not self.give(frame, frame.dts if by_packets else frame.pts):
                         break
-        except (av.AVError, OSError) as error:
+        except (av.error.FFmpegError, OSError) as error:
             self.problem = str(error)
         finally:
             self.appsrc.emit("end-of-stream")
 
     def decoded(self, file, picture):
         """All frames; packets that are damaged are counted and left out."""
-        packets = file.demux(picture)
-        while True:
-            try:
-                packet = next(packets, None)
-                if packet is None:
-                    return
-                frames = packet.decode()
-            except av.error.EOFError:
-                return
-            except av.AVError:
-                self.damaged += 1
-                if packet is None or packet.size == 0:
-                    return
-                continue
-            yield from frames
+        try:
+            for packet in file.demux(picture):
+                yield from self.frames_of(packet.decode)
+        except av.error.FFmpegError as error:  # of the container; frames that the decoder holds still come
+            self.problem = str(error)
+            yield from self.frames_of(picture.codec_context.decode)
+
+    def frames_of(self, decode):
+        try:
+            return decode()
+        except av.error.EOFError:
+            return []
+        except av.error.FFmpegError:
+            self.damaged += 1
+            return []
 
     def give(self, frame, stamp):
         form = frame.format.name
@@ -156,7 +156,7 @@ class Decoder:
             made.set_flags(INTERLACED)
             if self.source.fields == "top-field-first":
                 made.set_flags(TOP_FIRST)
-        GstVideo.buffer_add_video_meta_full(
-            made, GstVideo.VideoFrameFlags.NONE, GstVideo.VideoFormat.from_string(FORMATS[frame.format.name]), frame.width, frame.height,
-            len(frame.planes), offsets, strides)
+        form = GstVideo.VideoFormat.from_string(FORMATS[frame.format.name])
+        GstVideo.buffer_add_video_meta_full(made, GstVideo.VideoFrameFlags.NONE, form, frame.width, frame.height,
+                                            len(frame.planes), offsets, strides)
         return made

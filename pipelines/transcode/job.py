@@ -172,7 +172,7 @@ class Job:
         for kind in self.outputs:
             if partial_name(os.path.abspath(self.open(kind).path)) == self.source:
                 raise OSError(0, f"{self.source} would be overwritten by what is made of it")
-        with contextlib.closing(PacketCount(self.source, self.input.picture["index"])) as packets:
+        with contextlib.closing(PacketCount(self.input.path, self.input.picture["index"])) as packets:
             self.transcode()
             if not self.problem and not self.frames:
                 self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
@@ -219,7 +219,8 @@ class Job:
     def join(self):
         picture, whole = self.files["video"], self.open("video")
         errors = self.opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
-        joiner, notes = joining.add(picture.fd, self.input, self.profile, whole.fd, errors, self.with_sound, self.colors)
+        joiner, notes = joining.add(picture.fd, self.input, self.profile, whole.fd, errors, self.with_sound,
+                                    self.colors)
         self.join_status = None
         with joiner:
             GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))

@@ -85,7 +85,8 @@ def attached(source, kept):
 
 def add(picture, source, profile, out, errors, with_sound=True, colors=None):
     """Starts ffmpeg; `picture` and `out` are file descriptors, `errors` a file, `colors` what
-    Input.iso_colors tells if the picture is to say the same. Returns the process and a sentence on each stream that is not as it was."""
+    Input.iso_colors tells if the picture is to say the same. Returns the process and a sentence on each
+    stream that is not as it was."""
     options, kept, notes = plan(source, profile, with_sound)
     covers, files = attached(source, kept) if profile.attachments else ([], [])
     if colors and profile.color_tags:

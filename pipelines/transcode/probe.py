@@ -1,6 +1,7 @@
 """What ffprobe knows of a file before it is decoded: its streams, and how its picture is to be shown."""
 
 import json
+import os
 import subprocess
 import tempfile
 from fractions import Fraction
@@ -43,6 +44,8 @@ class Input:
     `length` or 0; `others` are the streams beside it."""
 
     def __init__(self, path):
+        if "%" in path:  # a picture's name would be one of a sequence, whatever stands before it
+            path = f"/proc/{os.getpid()}/fd/{os.open(path, os.O_RDONLY | os.O_CLOEXEC)}"
         self.path = path
         found = probed(path, "-show_entries", STREAMS, "-show_chapters")
         self.format = found.get("format", {})
@@ -154,7 +157,8 @@ class PacketCount:
     def damage(self, container):
         """What the reader of the container says of damage, after result(); None if it is whole."""
         self.errors.seek(0)
-        return next((line.split("] ", 1)[-1].strip() for line in self.errors if line.startswith(f"[{container} @")), None)
+        said = (line.split("] ", 1)[-1].strip() for line in self.errors if line.startswith(f"[{container} @"))
+        return next(said, None)
 
     def close(self):
         self.process.kill()
