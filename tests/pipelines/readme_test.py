@@ -57,7 +57,7 @@ class Readme(unittest.TestCase):
         line, = lines("pipelines/transcode/regions-transcode")
         self.run_line(line)
         self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()),
-                         ["in.jsonl", "in.mp4"])
+                         ["in.jsonl", "in.mp4", "in.mp4.made.json"])
         self.assertEqual(len(media.times(self.folder / "out" / "in.mp4")), 25)
         rows = (self.folder / "out" / "in.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(row)["frame"] for row in rows], list(range(25)))
