@@ -7,8 +7,9 @@ BOXED = ("I420", "Y42B", "Y444")  # what videobox can extend
 
 
 def tail(caps, decoded, source, profile, fd):
-    """Encoder, muxer and file for pictures of these caps, with the input's colours: a bin, and what
-    Input.iso_colors tells if the file is to tell it, else None. `decoded`: caps before the filter."""
+    """Encoder, muxer and file for pictures of these caps, with the input's colours: a bin, what
+    Input.iso_colors tells if the file is to tell it, else None, and a sentence on how pixels change, or
+    None. `decoded`: caps before the filter."""
     width, height = caps.get_value("width"), caps.get_value("height")
     made = caps.get_value("format")
     # Gray pictures of a filter are labels and masks, which have no colours of the input.
@@ -35,4 +36,13 @@ def tail(caps, decoded, source, profile, fd):
     if encoder := made.get_by_name("x264"):
         encoder.set_property("option-string", source.light)
     made.sinkpads[0].set_offset(-round(source.delay * Gst.SECOND))  # ffmpeg adds it
-    return made, colors
+    return made, colors, change(info, form) if form else None
+
+
+def change(info, form):
+    """What is lost when a picture is coded in another format; None where nothing is."""
+    to = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(form))
+    kept = (info.depth[0] <= to.depth[0] and info.name.startswith(RGB) == to.name.startswith(RGB)
+            and (info.n_components == 1 or (info.w_sub[1], info.h_sub[1]) == (to.w_sub[1], to.h_sub[1]))
+            and (info.n_components < 4 or to.n_components == 4))
+    return None if kept else f"its {info.name} pixels are coded as {form}"

@@ -35,6 +35,13 @@ def nearest(form):
     return {(4, 8): "yuv422p", (8, 8): "yuv444p"}.get(chroma, "yuv420p") + ("12le" if wide else "")
 
 
+def loses(old, new):
+    """Whether a frame has fewer bits, or other chroma, in a new format."""
+    chroma = [(form.chroma_width(8), form.chroma_height(8)) for form in (old, new)]
+    return new.components[0].bits < old.components[0].bits or (
+        not old.is_rgb and len(old.components) > 2 and chroma[0] != chroma[1])
+
+
 class Decoder:
     """Gives the frames of an Input to `appsrc`, from a thread of its own."""
 
@@ -43,7 +50,7 @@ class Decoder:
         self.rate = source.rate or 25
         self.frame_time = round(Gst.SECOND / self.rate)
         self.frames = self.damaged = 0
-        self.problem = None
+        self.problem = self.change = None
         self.shape = None
         self.last = None  # the time of the frame before
         self.shifted = 0  # what later times are moved by
@@ -89,7 +96,9 @@ class Decoder:
         form = frame.format.name
         if form not in FORMATS or any(plane.line_size < 0 for plane in frame.planes):
             pts, base = frame.pts, frame.time_base
-            frame = frame.reformat(format=nearest(frame.format))
+            was, frame = frame.format, frame.reformat(format=nearest(frame.format))
+            if loses(was, frame.format):
+                self.change = f"its {was.name} pixels are taken for {frame.format.name}"
             frame.pts, frame.time_base = pts, base
         shape = (frame.format.name, frame.width, frame.height)
         if shape != self.shape:

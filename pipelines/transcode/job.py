@@ -85,7 +85,9 @@ class Job:
         if "video" not in self.files:
             return Gst.parse_bin_from_description("fakesink", True)
         decoded = self.decoder.caps(*self.decoder.shape).get_structure(0)
-        made, self.colors = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
+        made, self.colors, change = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
+        if change:
+            self.say(note=change)
         return made
 
     # What streaming threads report
@@ -178,6 +180,8 @@ class Job:
                 self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
             if not self.problem:
                 lacking = self.what_lacks(*packets.result(), packets.damage(self.input.format.get("format_name")))
+        if self.decoder.change:
+            self.say(note=self.decoder.change)
         if not self.problem and "video" in self.files and self.profile.container:
             self.join()
         if not self.problem:
@@ -194,7 +198,9 @@ class Job:
         if decoder.problem or decoder.damaged or decoder.frames < least:
             return f"{decoder.frames} frames could be decoded of {packets} packets: it is cut off or damaged"
         told = int(self.input.picture.get("nb_frames", 0))
-        if found < told:
+        if found == told - 1 and self.input.format.get("format_name") == "avi":  # its last may be empty
+            self.say(note=f"{found} packets are there of {told} that its header tells of")
+        elif found < told:
             return f"{found} packets are there of {told}: it is cut off or damaged"
         if damage:
             return f"it is damaged: {damage}"

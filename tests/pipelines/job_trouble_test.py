@@ -65,7 +65,7 @@ class Trouble(JobCase):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
 
         def nothing(one):
-            one.decoder = unittest.mock.Mock(problem=None)
+            one.decoder = unittest.mock.Mock(problem=None, change=None)
 
         with unittest.mock.patch.object(job.Job, "transcode", nothing):
             self.assertEqual(self.problem(clip), "holds no video frame: nothing could be decoded")
@@ -117,6 +117,10 @@ class Trouble(JobCase):
         one.input.picture["nb_frames"] = "3"
         self.assertEqual(one.what_lacks(2, 1, None), "2 packets are there of 3: it is cut off or damaged")
         self.assertIsNone(one.what_lacks(3, 1, None))
+        told = []
+        one.input.format, one.say = {"format_name": "avi"}, lambda **what: told.append(what)
+        self.assertIsNone(one.what_lacks(2, 1, None))
+        self.assertEqual(told, [{"note": "2 packets are there of 3 that its header tells of"}])
 
     def test_warnings_are_told_once(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")

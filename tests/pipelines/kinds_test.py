@@ -51,6 +51,12 @@ class Kinds(JobCase):
                     self.assertEqual([one["done"]["frames"] for one in told if "done" in one], [50])
                     self.expect_frames(50)
 
+    def test_a_last_packet_that_is_empty(self):
+        """As FFmpeg writes it into AVI, where the sound is longer."""
+        clip = self.clip("in.avi", "testsrc2=size=128x96:rate=25:duration=1", "-f", "lavfi", "-i", "sine=duration=1", "-c:v",
+                         "mpeg4", "-c:a", "mp3")
+        self.assertEqual(notes(self.job(clip)), ["25 packets are there of 26 that its header tells of"])
+
     def test_packets_that_are_not_frames(self):
         """Fields of H.264, pictures of VP8 that are never shown, frames that an edit list hides."""
         fields = self.clip("fields.mkv", SHORT, "-vf", "setfield=tff", "-pix_fmt", "yuv420p", "-c:v", "libx264",
@@ -217,7 +223,8 @@ class Kinds(JobCase):
             with self.subTest(pixels):
                 clip = self.clip("in.avi" if codec == "rawvideo" else "in.mkv", "testsrc2=size=128x96:rate=25:"
                                  "duration=0.08", "-c:v", codec, "-pix_fmt", pixels)
-                self.job(clip)
+                said = notes(self.job(clip))
+                self.assertRegex("".join(said), r"^its \w+ pixels are (coded as|taken for) \w+$")
                 self.assertEqual(media.stream(self.video(), "pix_fmt")["pix_fmt"].replace("j", ""), written)
                 before, after = (numpy.frombuffer(rgb(path), numpy.uint8).astype(int) for path in (clip, self.video()))
                 self.assertLess(abs(after - before).mean(), 8)

@@ -34,7 +34,7 @@ sys.path[:0] = ["{media.ROOT}/pipelines", "{media.ROOT}/pipelines/transcode"]
 import job
 def broken(*_):
     raise RuntimeError("thrown by the test")
-job.Job.link = broken
+job.Job.see_frame = broken
 sys.exit(job.main(1, sys.argv[1]))
 """
 
