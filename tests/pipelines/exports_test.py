@@ -7,6 +7,7 @@ import json
 import unittest
 
 import inside
+import jsonschema
 import media
 import exports  # beside the programs, as what follows
 import numpy
@@ -53,6 +54,17 @@ class Exports(inside.Case):
         self.assertLess(max(len(str(region["cx"])) for row in rows for region in row["regions"]), 6, "digits with a meaning")
         with self.assertRaisesRegex(SidecarProblem, "^frame 0 has no regions: no element of the filter finds any$"):
             self.written("jsonl", self.samples("identity"))
+
+    def test_the_schema(self):
+        """docs/regions.schema.json holds what is written, and refuses other things."""
+        schema = json.loads((media.ROOT / "docs" / "regions.schema.json").read_text())
+        lines = [self.written("jsonl", self.samples(line)).splitlines()[0] for line in (
+            "cclabel output=none track=true attach-runs=true", "cclabel output=none", "slicsuperpixel output=none")]
+        for line in lines:
+            jsonschema.validate(json.loads(line), schema)
+        for change in ({"frame": -1}, {"regions": [{"id": 1}]}, {"time": "0"}):
+            with self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate(json.loads(lines[0]) | change, schema)
 
     def test_csv(self):
         buffers = self.samples()
