@@ -9,7 +9,7 @@ import numpy
 from gstreamer import Gst
 from sidecars import SidecarProblem, label_map
 
-DIGITS = {"time": 6, "cx": 2, "cy": 2, "red": 1, "green": 1, "blue": 1}  # seconds, pixels, levels
+DIGITS = {"time": 6, "cx": 2, "cy": 2, "cz": 2, "red": 1, "green": 1, "blue": 1}  # seconds, pixels, levels
 
 
 def rounded(fields):
