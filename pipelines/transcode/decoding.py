@@ -1,10 +1,15 @@
 """Decoded pictures for a pipeline: PyAV (FFmpeg's libraries) decodes, an appsrc takes the frames. FFmpeg
 knows more containers, and which time a frame has, where GStreamer's demuxers lose frames without one."""
 
+import sys
 import threading
 
-import av
 from gstreamer import Gst, GstVideo
+
+try:
+    import av
+except ModuleNotFoundError:
+    sys.exit("Debian's package python3-av is not installed: pipelines/setup installs it")
 
 # FFmpeg's names of formats by GStreamer's; what is not here is converted to what is nearest.
 FORMATS = {
