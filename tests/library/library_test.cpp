@@ -224,7 +224,9 @@ TEST(Library, EveryAlgorithmRunsOnBothDevicesAlike) {
   if (!cuda) GTEST_SKIP() << "no CUDA device: " << regions_error();
   const auto run = [](const char* algorithm, const char* output, const char* device) {
     const Filter filter = open(algorithm, device);
-    if (*output) EXPECT_EQ(regions_set(filter.get(), "output", output), REGIONS_OK);
+    if (*output) {
+      EXPECT_EQ(regions_set(filter.get(), "output", output), REGIONS_OK);
+    }
     Labelled l;
     std::vector<uint8_t> out(kWidth * kHeight), foreground(kWidth * kHeight);
     const Gives gives = gives_of(algorithm);
