@@ -1,5 +1,5 @@
 """What regions-transcode remembers of an output, in a file NAME.made.json beside it: what it was made of
-and how, so that a later run knows whether it is what is wanted. And who may write it."""
+and how, so that a later run knows whether it is what is wanted. And the lock of the process that writes it."""
 
 import contextlib
 import fcntl
