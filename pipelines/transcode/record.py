@@ -31,9 +31,9 @@ def content(source):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write(video, source, made):
+def write(video, made):
     with Output(path_of(video)) as out:
-        os.write(out.fd, json.dumps(made | {"content": content(source)}, indent=1).encode() + b"\n")
+        os.write(out.fd, json.dumps(made, indent=1).encode() + b"\n")
         out.keep()
 
 
