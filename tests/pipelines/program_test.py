@@ -1,103 +1,23 @@
 #!/usr/bin/python3
-"""regions-transcode itself, with jobs that are stand-ins: what is refused, skipped, told, counted, and how it
-ends when jobs fail, are killed or interrupted."""
+"""What regions-transcode refuses, skips, tells and counts, with jobs that are stand-ins."""
 
-import asyncio
-import importlib.machinery
-import importlib.util
 import json
 import os
 import pathlib
 import re
-import signal
 import unittest
 import unittest.mock
 
 import inside
 import media
-
-PATH = media.ROOT / "pipelines" / "transcode" / "regions-transcode"
-UNTOUCHED = "cclabel output=none"
-# A job that does what the name of its input says, after it wrote its settings beside the input.
-JOB = """import json, os, signal, sys, time
-channel, settings = int(sys.argv[1]), json.loads(sys.argv[2])
-name = os.path.basename(settings["source"]).split(".")[0]
-with open(settings["source"] + ".settings", "w") as file:
-    json.dump(settings, file)
-def say(**what):
-    os.write(channel, json.dumps(what).encode() + b"\\n")
-part = os.path.join(os.path.dirname(settings["outputs"]["video"]), ".part-" + name)
-open(part, "w").close()
-say(part=part)
-say(part=part + "-2")
-signal.signal(signal.SIGINT, lambda *_: sys.exit(130) if name == "polite" else None)
-if name == "killed":
-    os.kill(os.getpid(), signal.SIGKILL)
-if name in ("polite", "deaf"):
-    if name == "polite":
-        os.remove(part)
-    say(note="waits")
-    time.sleep(60)
-os.remove(part)
-if name.startswith("good"):
-    for path in settings["outputs"].values():
-        open(path, "w").close()
-    say(done={"frames": 50, "seconds": 4.0, "length": 2.0})
-if name == "bad":
-    say(problem="is bad")
-if name == "told":
-    say(problem="earlier")
-    say(note="odd")
-sys.exit(1 if name in ("bad", "told") else 7 if name == "silent" else 0)
-"""
+import stand_in_jobs
 
 
-def loaded():
-    loader = importlib.machinery.SourceFileLoader("program", str(PATH))
-    program = importlib.util.module_from_spec(importlib.util.spec_from_loader("program", loader))
-    loader.exec_module(program)
-    return program
-
-
-class Program(inside.Case):
-    def setUp(self):
-        super().setUp()
-        self.program = loaded()
-        self.out = self.folder / "out"
-        jobs = self.folder / "jobs"
-        jobs.mkdir()
-        (jobs / "job.py").write_text(JOB)
-        self.replace(self.program, "HERE", str(jobs))
-        self.replace(self.program, "cuda_devices", lambda: 0)
-
-    def input(self, name):
-        path = self.folder / name
-        path.write_text("x")
-        return str(path)
-
-    def inputs(self, *names):
-        return [self.input(name) for name in names]
-
-    def parsed(self, *arguments):
-        return self.program.parse([*map(str, arguments), "-o", str(self.out), "--filter", UNTOUCHED])
-
-    def ran(self, *arguments):
-        return inside.called(self.program.main, self.parsed(*arguments))
-
-    def settings(self, source):
-        return json.loads(pathlib.Path(source + ".settings").read_text())
-
-    def refused(self, why, *arguments, **changed):
-        options = self.parsed(*arguments)
-        for name, value in changed.items():
-            setattr(options, name, value)
-        self.assertEqual(inside.called(self.program.main, options), (2, "", f"regions-transcode: {why}\n"))
-        self.assertFalse(self.out.exists(), "nothing was made")
-
+class Program(stand_in_jobs.Case):
     def test_arguments(self):
         options = self.parsed("a", "b")
         self.assertEqual(vars(options), {
-            "inputs": ["a", "b"], "out": str(self.out), "filter": UNTOUCHED, "profile": "mp4", "json": False, "export": [],
+            "inputs": ["a", "b"], "out": str(self.out), "filter": stand_in_jobs.UNTOUCHED, "profile": "mp4", "json": False, "export": [],
             "labels": False, "jobs": 1, "force": False, "accept_partial": False, "no_sound": False})
         options = self.parsed("a", "--profile", "webm", "--json", "--labels", "-j", "3", "--force", "--no-sound")
         self.assertEqual((options.profile, options.json, options.labels, options.jobs, options.force,
@@ -170,7 +90,7 @@ class Program(inside.Case):
             "good.jsonl", "good.mp4", "good.mp4.made.json", "good2.jsonl", "good2.mp4", "good2.mp4.made.json"])
         self.assertEqual(self.settings(good), {
             "source": good, "outputs": {"video": f"{self.out}/good.mp4", "jsonl": f"{self.out}/good.jsonl"},
-            "filter": UNTOUCHED, "profile": "mp4", "device": -1, "with_sound": True,
+            "filter": stand_in_jobs.UNTOUCHED, "profile": "mp4", "device": -1, "with_sound": True,
             "accept_partial": False})
 
     def test_settings_of_jobs(self):
@@ -183,7 +103,7 @@ class Program(inside.Case):
         self.assertTrue(said.out.startswith("good.avi: 50 frames"))
         self.assertEqual(self.settings(good), {
             "source": good, "outputs": {"video": f"{self.out}/good.mkv", "labels": f"{self.out}/good.labels.mkv"},
-            "filter": UNTOUCHED, "profile": "mkv", "device": -1, "with_sound": False,
+            "filter": stand_in_jobs.UNTOUCHED, "profile": "mkv", "device": -1, "with_sound": False,
             "accept_partial": False})
 
     def test_what_is_done_is_skipped(self):
@@ -212,7 +132,7 @@ class Program(inside.Case):
         self.assertFalse(again())
         self.assertEqual(set(json.loads(made.read_text())), {"source", "size", "time", "content", "filter", "profile",
                                                              "sound", "outputs", "version"})
-        self.assertFalse(again(filter="cclabel", differs=f'filter was "{UNTOUCHED}", is "cclabel"'))
+        self.assertFalse(again(filter="cclabel", differs=f'filter was "{stand_in_jobs.UNTOUCHED}", is "cclabel"'))
         self.assertFalse(again("--no-sound", differs="sound was true, is false"))
         self.assertFalse(again("--json", differs='outputs was ["video"], is ["jsonl", "video"]'))
         os.utime(good, (5, 5))
@@ -258,94 +178,8 @@ class Program(inside.Case):
             self.assertEqual(self.files(self.out), sorted([os.path.basename(open_one.part), "good.mp4",
                                                            "good.mp4.made.json", "mine.part"]))
 
-    def test_a_job_that_is_killed(self):
-        killed, good = self.inputs("killed.avi", "good.avi")
-        said = self.ran(killed, good)
-        self.assertEqual(said.status, 1)
-        self.assertEqual(said.err, f"regions-transcode: {killed}: the process was ended by SIGKILL\n"
-                         f"regions-transcode: 1 of 2 inputs failed: {killed}\n")
-        self.assertEqual(self.files(self.out), ["good.mp4", "good.mp4.made.json"])
-
-    def interrupted(self, name, *numbers):
-        """A run that gets signals while its first job works."""
-        first, second = self.inputs(name, "good.avi")
-        numbers = list(numbers)
-        hear = self.program.Screen.hear
-
-        def heard(screen, source, said, written=()):
-            hear(screen, source, said, written)
-            if "note" in said:
-                os.kill(os.getpid(), numbers.pop(0))
-
-        interrupt = self.program.Queue.interrupt
-
-        def again(queue):
-            interrupt(queue)
-            if numbers:
-                asyncio.get_running_loop().call_later(0.3, os.kill, os.getpid(), numbers.pop(0))
-
-        with (unittest.mock.patch.object(self.program.Screen, "hear", heard),
-              unittest.mock.patch.object(self.program.Queue, "interrupt", again)):
-            said = self.ran(first, second)
-        self.assertEqual(said.status, 130)
-        self.assertEqual(said.err, f"{first}: note: waits\nregions-transcode: interrupted; what is finished stays, the"
-                         " same command goes on\n")
-        self.assertEqual(said.out, "")
-        self.assertFalse(os.path.exists(second + ".settings"), "no other job begins")
-        self.assertEqual(self.files(self.out), [])
-
-    def test_interrupted(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self.interrupted("polite.avi", number)
-        self.interrupted("deaf.avi", signal.SIGINT, signal.SIGTERM)
-
-    def test_jobs_at_once(self):
-        """As many as asked for, each slot with a device of its own where there are several."""
-        names = self.inputs(*(f"good{i}.avi" for i in range(5)))
-        self.replace(self.program, "cuda_devices", lambda: 2)
-        running, most = set(), []
-        transcode = self.program.Queue.transcode
-
-        async def counted(queue, source, outputs, slot):
-            running.add(source)
-            most.append(len(running))
-            try:
-                return await transcode(queue, source, outputs, slot)
-            finally:
-                running.discard(source)
-
-        self.replace(self.program.Queue, "transcode", counted)
-        for jobs, at_once in ((1, 1), (2, 2), (9, 5)):
-            most.clear()
-            self.assertEqual(self.ran(*names, "--force", "-j", str(jobs)).status, 0)
-            self.assertEqual(max(most), at_once)
-            devices = [self.settings(name)["device"] for name in names]
-            self.assertEqual(set(devices), {0} if jobs == 1 else {0, 1})
-        self.assertEqual(devices, [0, 1, 0, 1, 0])
-        self.assertEqual([self.program.device_for(slot, 3) for slot in range(5)], [0, 1, 2, 0, 1])
-        self.assertEqual([self.program.device_for(4, devices) for devices in (0, 1, 2)], [-1, -1, 0])
-
-    def test_inputs_are_taken_in_their_order(self):
-        names = self.inputs("good3.avi", "good1.avi", "good2.avi")
-        lines = self.ran(*names).out.splitlines()
-        self.assertEqual([line.split(":")[0] for line in lines], names)
-
-    def test_how_many_devices_there_are(self):
-        program = loaded()
-        for starts, counts, number, expected in ((0, 0, 3, 3), (1, 0, 3, 0), (0, 1, 3, 0), (0, 0, 0, 0)):
-            def count(pointer, counts=counts, number=number):
-                pointer._obj.value = number
-                return counts
-
-            driver = unittest.mock.Mock(cuInit=lambda flags, s=starts: s if flags == 0 else 99, cuDeviceGetCount=count)
-            with unittest.mock.patch.object(program.ctypes, "CDLL", lambda name, driver=driver: (
-                    driver if name == "libcuda.so.1" else None)):
-                self.assertEqual(program.cuda_devices(), expected)
-        with unittest.mock.patch.object(program.ctypes, "CDLL", side_effect=OSError):
-            self.assertEqual(program.cuda_devices(), 0)
-
     def test_as_a_program(self):
-        said = media.run(PATH, self.input("bad.txt"), "-o", self.out, "--filter", "nonsense", status=2)
+        said = media.run(stand_in_jobs.PATH, self.input("bad.txt"), "-o", self.out, "--filter", "nonsense", status=2)
         self.assertEqual(said, "regions-transcode: the filter 'nonsense' cannot be made: no element \"nonsense\"\n")
 
 
