@@ -34,7 +34,7 @@ class TileSolvers {
     if (resident) {
       resident_.enqueue(problem, stream);
     } else {
-      sparse_.enqueue(problem, !was_resident_, stream);
+      sparse_.enqueue(problem, !was_resident_, alone, stream);
     }
     was_resident_ = resident;
   }
@@ -105,12 +105,12 @@ class GridCutCuda : public GridCut {
                        .tiles = 0};
     check(cudaStreamWaitEvent(stream, solved_), "waiting for the last cut");
     check(cudaMemsetAsync(progress_, 0, sizeof(Progress), stream), "clearing the progress");
-    const bool alone = tier_ == CutTier::automatic && cuts_at_work_ == 1;
+    const bool alone = tier_ != CutTier::sparse && cuts_at_work_ == 1;
     if (auto* four = std::get_if<TileSolvers<4>>(&solvers_)) four->enqueue(problem, alone, stream);
     if (auto* eight = std::get_if<TileSolvers<8>>(&solvers_)) {
       eight->enqueue(problem, alone, stream);
     }
-    plain_.enqueue(problem, problem.flowless == nullptr, stream);
+    plain_.enqueue(problem, alone || problem.flowless == nullptr, stream);
     if (report) queue.copy_bytes(&progress_->report, report, sizeof(CutReport));
     check(cudaEventRecord(solved_, stream), "recording the end of a cut");
     solved_before_ = true;

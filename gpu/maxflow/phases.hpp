@@ -21,8 +21,9 @@ void allow_shared(Kernel* kernel, size_t bytes) {
         "asking for shared memory");
 }
 
-// Launches of few blocks that wait for each other, of which many run side by side. In clusters,
-// where the device has them: cooperative grids of several streams follow each other.
+// Launches of blocks that wait for each other. One that is alone gets all blocks that the device
+// runs at once. Others are of few blocks, and run side by side: in clusters, where the device has
+// them, as cooperative grids of several streams follow each other.
 class BlocksTogether {
  public:
   // Plans blocks of such a size, at most so many.
@@ -31,7 +32,9 @@ class BlocksTogether {
     threads_ = threads;
     shared_bytes_ = shared_bytes;
     is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
-    blocks_ = std::min(blocks, kMost);
+    const int resident = resident_blocks(kernel, static_cast<int>(threads), shared_bytes);
+    all_blocks_ = std::min(blocks, static_cast<unsigned>(resident));
+    blocks_ = std::min(all_blocks_, kMost);
     if (!is_cluster_) return;
     check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
@@ -40,12 +43,12 @@ class BlocksTogether {
     is_cluster_ = fits(kernel);
   }
   template <class Kernel, class... Given>
-  void launch(Kernel* kernel, cudaStream_t stream, Given&&... given) const {
-    if (is_cluster_) {
+  void launch(Kernel* kernel, bool alone, cudaStream_t stream, Given&&... given) const {
+    if (is_cluster_ && !alone) {
       launch_cluster(kernel, blocks_, threads_, shared_bytes_, stream,
                      std::forward<Given>(given)...);
     } else {
-      launch_cooperative(kernel, blocks_, threads_, shared_bytes_, stream,
+      launch_cooperative(kernel, alone ? all_blocks_ : blocks_, threads_, shared_bytes_, stream,
                          std::forward<Given>(given)...);
     }
   }
@@ -71,7 +74,7 @@ class BlocksTogether {
     return error == cudaSuccess && clusters > 0;
   }
 
-  unsigned blocks_ = 0, threads_ = 0;
+  unsigned all_blocks_ = 0, blocks_ = 0, threads_ = 0;
   size_t shared_bytes_ = 0;
   bool is_cluster_ = false;
 };
@@ -97,8 +100,9 @@ template <int kNeighbours>
 class SparseSolver {
  public:
   void reserve(Workspace& memory, const Boxes& boxes);
-  // `after_sparse`: the last frame was given to this solver. Sets problem.flowless.
-  void enqueue(Problem& problem, bool after_sparse, cudaStream_t stream);
+  // `after_sparse`: the last frame was given to this solver. `alone`: no other cut wants the
+  // device. Sets problem.flowless.
+  void enqueue(Problem& problem, bool after_sparse, bool alone, cudaStream_t stream);
 
  private:
   Sparse<kNeighbours> store_{};
@@ -115,8 +119,7 @@ class PlainSolver {
   void enqueue(const Problem& problem, bool alone, cudaStream_t stream) const;
 
  private:
-  int blocks_ = 0;  // as many as the device runs at once
-  BlocksTogether beside_others_;
+  BlocksTogether together_;
   long long* excess_ = nullptr;  // [height][width]
   unsigned* height_ = nullptr;   // [height][width]
   uint8_t* busy_ = nullptr;      // [height / 32][width / 32], a tile has active pixels

@@ -295,19 +295,12 @@ void PlainSolver::reserve(Workspace& memory, Size size) {
   memory.reserve(height_, size.area());
   memory.reserve(busy_, static_cast<size_t>((size.width + kSide - 1) / kSide) *
                             ((size.height + kSide - 1) / kSide));
-  blocks_ = std::min(resident_blocks(plain_kernel, kThreads),
-                     static_cast<int>(blocks_for(size.area(), kThreads)));
-  beside_others_.plan(plain_kernel, static_cast<unsigned>(blocks_), kThreads, 0);
+  together_.plan(plain_kernel, blocks_for(size.area(), kThreads), kThreads, 0);
 }
 
 void PlainSolver::enqueue(const Problem& problem, bool alone, cudaStream_t stream) const {
   const Arrays arrays{excess_, height_, busy_};
-  if (alone) {
-    launch_cooperative(plain_kernel, static_cast<unsigned>(blocks_), kThreads, 0, stream, problem,
-                       arrays);
-  } else {
-    beside_others_.launch(plain_kernel, stream, problem, arrays);
-  }
+  together_.launch(plain_kernel, alone, stream, problem, arrays);
 }
 
 }  // namespace regions::maxflow

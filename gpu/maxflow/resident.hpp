@@ -95,9 +95,9 @@ class ResidentCut {
     bool fell = false;
     if (work) {
       if (first) arcs_ = residual_arcs(tile_, lane_);
-      const Edge before = first ? Edge() : edge();
+      const EdgeHeights before = first ? EdgeHeights() : EdgeHeights(tile_, lane_);
       const bool settled = relax_tile(tile_, arcs_, lane_);
-      fell = __any_sync(~0u, edge() != before);
+      fell = EdgeHeights(tile_, lane_).differ<kNeighbours>(before) != 0;
       bool active, saturated;
       look_over(tile_, lane_, active, saturated);
       state_ = (settled ? 0 : kUnsettled) | (active ? kActive : 0) | (saturated ? kSaturated : 0);
@@ -154,21 +154,6 @@ class ResidentCut {
     });
     report_cut(*problem_.progress, shared_->sums, barrier_, iterations_, found, found & kActive,
                started_);
-  }
-
-  // The heights of the tile's edge that this lane looks after.
-  struct Edge {
-    int top = kUnreachable, bottom = kUnreachable, side = kUnreachable;
-    __device__ bool operator!=(const Edge& other) const {
-      return top != other.top || bottom != other.bottom || side != other.side;
-    }
-  };
-  __device__ Edge edge() const {
-    Edge edge;
-    edge.top = tile_.height[cell(lane_.index, 0)];
-    edge.bottom = tile_.height[cell(lane_.index, kTileHeight - 1)];
-    edge.side = tile_.height[cell(lane_.half ? kTileWidth - 1 : 0, lane_.row)];
-    return edge;
   }
 
   __device__ bool time_is_up() const {

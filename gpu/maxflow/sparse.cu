@@ -190,14 +190,15 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
 }
 
 template <int kNeighbours>
-void SparseSolver<kNeighbours>::enqueue(Problem& problem, bool after_sparse, cudaStream_t stream) {
+void SparseSolver<kNeighbours>::enqueue(Problem& problem, bool after_sparse, bool alone,
+                                        cudaStream_t stream) {
   using Block = SparseBlock<kNeighbours>;
   store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
   store_.flowless = problem.flowless = flowless_[++frames_ % 2];
   problem.tiles = store_.boxes.tiles();
   launch(load_kernel<kNeighbours>, blocks_for(store_.boxes.tiles(), Block::warps), Block::threads,
          Block::shared_bytes, stream, problem, store_);
-  together_.launch(lists_kernel<kNeighbours>, stream, problem, store_);
+  together_.launch(lists_kernel<kNeighbours>, alone, stream, problem, store_);
 }
 
 template class SparseSolver<4>;

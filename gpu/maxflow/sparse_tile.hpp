@@ -71,37 +71,6 @@ __device__ void put_tile(const T& from, T& to, size_t bytes, Lane lane) {
   __syncwarp();
 }
 
-// The heights of the tile's edge: those that the lane looks after.
-struct EdgeHeights {
-  int top, bottom, side;
-  template <int kNeighbours>
-  __device__ EdgeHeights(const Tile<kNeighbours>& tile, Lane lane)
-      : top(tile.height[cell(lane.index, 0)]),
-        bottom(tile.height[cell(lane.index, kTileHeight - 1)]),
-        side(tile.height[cell(lane.half ? kTileWidth - 1 : 0, lane.row)]) {}
-
-  // Towards which neighbours there are others than before, a bit a direction. The whole warp calls
-  // it.
-  template <int kNeighbours>
-  __device__ unsigned differ(const EdgeHeights& before) const {
-    const unsigned above = __ballot_sync(~0u, top != before.top);
-    const unsigned below = __ballot_sync(~0u, bottom != before.bottom);
-    const unsigned beside = __ballot_sync(~0u, side != before.side);
-    unsigned to = 0;
-    if (above) to |= 1u << kUp;
-    if (below) to |= 1u << kDown;
-    if (beside & 0xffff) to |= 1u << kLeft;
-    if (beside >> 16) to |= 1u << kRight;
-    if constexpr (kNeighbours == 8) {
-      if (above & 1) to |= 1u << kUpLeft;
-      if (above >> 31) to |= 1u << kUpRight;
-      if (below & 1) to |= 1u << kDownLeft;
-      if (below >> 31) to |= 1u << kDownRight;
-    }
-    return to;
-  }
-};
-
 // Where a cut stands, the same in all threads.
 struct Turns {
   unsigned pass = 0;     // barriers so far
