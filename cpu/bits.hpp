@@ -6,8 +6,9 @@
 #include <cstdint>
 
 // The function is compiled once per level of the x86-64 instruction set and the machine's best is
-// taken when the program starts. What it calls must be inlined to profit.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// taken when the program starts: before ThreadSanitizer does. What it calls must be inlined to
+// profit.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define REGIONS_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define REGIONS_CLONES
@@ -19,7 +20,7 @@ namespace regions {
 using Word = uint64_t;
 inline constexpr int kWordBits = 64;
 
-inline int words_for(int width) { return (width + kWordBits - 1) / kWordBits; }
+constexpr int words_for(int width) { return (width + kWordBits - 1) / kWordBits; }
 
 // Bit x % 64 of word x / 64 of row y belongs to pixel (x, y); bits beyond the width are zero.
 struct BitImage {
@@ -47,6 +48,36 @@ REGIONS_INLINE Word up_to_lowest(Word word) { return word ^ (word - 1); }
 // Every pixel's bit moved to its right neighbour.
 REGIONS_INLINE Word shifted(const Word* row, int w) {
   return row[w] << 1 | (w > 0 ? row[w - 1] >> (kWordBits - 1) : 0);
+}
+
+// Calls visit(begin, end) for each run of bits that are set among so many words.
+template <std::invocable<int, int> Visit>
+REGIONS_INLINE void for_each_run(const Word* row, int words, Visit visit) {
+  int begin = -1;
+  for (int w = 0; w < words; ++w) {
+    for (Word edges = row[w] ^ shifted(row, w); edges; edges &= edges - 1) {
+      const int x = w * kWordBits + lowest_bit(edges);
+      if (begin >= 0) visit(begin, x);
+      begin = begin < 0 ? x : -1;
+    }
+  }
+  if (begin >= 0) visit(begin, words * kWordBits);
+}
+
+// Sets bits begin..end - 1.
+inline void set_bits(Word* row, int begin, int end) {
+  for (int x = begin; x < end;) {
+    const int first = x % kWordBits,
+              count = end - x < kWordBits - first ? end - x : kWordBits - first;
+    row[x / kWordBits] |= (~Word{0} >> (kWordBits - count)) << first;
+    x += count;
+  }
+}
+
+inline bool has_bits(const Word* row, int words) {
+  Word any = 0;
+  for (int w = 0; w < words; ++w) any |= row[w];
+  return any != 0;
 }
 
 // Cuts a row into segments of one run or of background each, from left to right, and calls

@@ -10,6 +10,8 @@ namespace regions::graphcut {
 // More than all links of a pixel: its label is certain. With them it stays below 2^15, so that
 // solvers may hold 16 bits: 4 * 2048 + 4 * 1448 < kSure, and twice kSure < 32768.
 inline constexpr int kSure = 14000;
+// What a pixel's evidence and links together never exceed.
+inline constexpr int kMostWeight = 2 * kSure;
 
 // What the parameters say of the energy; small enough to travel by value.
 struct EnergyPlan {

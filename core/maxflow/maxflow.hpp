@@ -19,6 +19,9 @@ struct GridGraph {
   Image<const int32_t> down_right;  // (x, y) <-> (x + 1, y + 1); for eight neighbours alone
   Image<const int32_t> down_left;   // (x, y) <-> (x - 1, y + 1); for eight neighbours alone
   Neighbours neighbours = Neighbours::four;
+  // What |terminal| + capacities exceed at no pixel, where the caller knows, and that no capacity
+  // is negative: weights that no flow comes near are not read then. 0: not known.
+  int32_t most = 0;
 };
 
 // When to stop. A stop before the end loses no flow: a warm call goes on from there.

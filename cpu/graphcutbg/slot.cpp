@@ -1,6 +1,8 @@
 // Workspaces of graphcutbg on the CPU.
 #include "cpu/graphcutbg/slot.hpp"
 
+#include "core/graphcutbg/energy.hpp"
+
 namespace regions::graphcut {
 namespace {
 
@@ -52,8 +54,8 @@ GridGraph Shared::graph() const {
     return Image<const int32_t>{weights.data(), size.width, size.height,
                                 static_cast<ptrdiff_t>(sizeof(int32_t)) * size.width};
   };
-  return {image(terminal),   image(right),     image(down),
-          image(down_right), image(down_left), neighbours};
+  return {image(terminal),  image(right), image(down), image(down_right),
+          image(down_left), neighbours,   kMostWeight};
 }
 
 void Slot::allocate(Size picture) {

@@ -65,7 +65,10 @@ class Forest : private Adoption<L> {
       }
       const int end = inside ? x + kStep : x + 1;
       for (; x < end; ++x) {
-        if (others != 0 && borders_on_others(lattice_.index(x, y))) activate(lattice_.index(x, y));
+        if (others == 0) continue;
+        const int32_t index = lattice_.index(x, y);
+        lattice_.require(index);
+        if (borders_on_others(index)) activate(index);
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 #include "core/maxflow/directions.hpp"
@@ -41,6 +42,9 @@ struct Node {
 // Nodes lie in tiles, row by row in each and tile by tile: paths run in all directions, and so stay
 // longer in the same lines and pages of memory. A ring of nodes lies around the picture: so every
 // pixel has all its neighbours in memory. Those nodes have no residual capacity in or out.
+//
+// A tile is read when a node of it is first asked for as a neighbour, or by require(): most of a
+// picture is far from any flow, and stays as its weights are.
 template <class N, int kDirections>
 class Lattice {
  public:
@@ -49,18 +53,23 @@ class Lattice {
   static constexpr int kNeighbours = kDirections;
   static constexpr int kTile = 8;
 
-  // The nodes of one row of pixels, from -1 to the width.
-  class Row {
+  // Reads the tiles of one frame.
+  class Reader {
    public:
-    explicit Row(Node* first) : first_(first) {}
-    Node& operator[](int x) const { return first_[column(x)]; }
+    virtual void read(const Lattice& lattice, int32_t tile) const = 0;
 
-   private:
-    Node* first_;
+   protected:
+    ~Reader() = default;
   };
 
-  Lattice() = default;
-  Lattice(Node* nodes, Size size) : nodes_(nodes), size_(size), row_of_tiles_(tiles(size.width)) {
+  // `is_read` has an entry a tile, 0 where it is yet to be read; the reader is not asked for
+  // others.
+  Lattice(Node* nodes, Size size, uint8_t* is_read, const Reader* reader)
+      : nodes_(nodes),
+        size_(size),
+        row_of_tiles_(tiles(size.width)),
+        is_read_(is_read),
+        reader_(reader) {
     row_of_tiles_ *= kTile * kTile;
     for (int y = 0; y < kTile; ++y) {
       for (int x = 0; x < kTile; ++x) {
@@ -74,10 +83,10 @@ class Lattice {
     }
   }
 
-  static size_t count(Size size) {
-    return static_cast<size_t>(tiles(size.width)) * static_cast<size_t>(tiles(size.height)) *
-           (kTile * kTile);
+  static size_t count_tiles(Size size) {
+    return static_cast<size_t>(tiles(size.width)) * static_cast<size_t>(tiles(size.height));
   }
+  static size_t count(Size size) { return count_tiles(size) * (kTile * kTile); }
   // Rows of tiles.
   static int tile_rows(Size size) { return tiles(size.height); }
   // The first row of pixels in a row of tiles, at most the height.
@@ -89,27 +98,50 @@ class Lattice {
 
   Size size() const { return size_; }
   Node& operator[](int32_t node) const { return nodes_[node]; }
-  Row row(int y) const { return Row(nodes_ + index(-1, y)); }
-  // Calls f(x, node) for each pixel of row y. Only a few nodes of a tile are in a row: the CPU does
-  // not see by itself where the next ones are.
-  template <std::invocable<int, Node&> F>
-  void for_each(int y, F f) const {
-    constexpr int kAhead = 8 * kTile;
-    const Row nodes = row(y);
-    for (int x = 0; x < size_.width;) {
-      const int end = std::min(x + kTile - (x + 1) % kTile, size_.width);
-      const auto* ahead = reinterpret_cast<const std::byte*>(&nodes[x + kAhead]);
-      for (size_t line = 0; line < sizeof(Node) * kTile; line += 64) {
-        __builtin_prefetch(ahead + line, 1);
-      }
-      for (Node* node = &nodes[x]; x < end; ++x, ++node) f(x, *node);
+  // Calls f(x, y, node) for each pixel of a tile.
+  template <std::invocable<int, int, Node&> F>
+  void for_each(int32_t tile, F f) const {
+    const int columns = tiles(size_.width);
+    const int left = tile % columns * kTile - 1, top = tile / columns * kTile - 1;
+    const int right = std::min(left + kTile, size_.width);
+    const int bottom = std::min(top + kTile, size_.height);
+    for (int y = std::max(top, 0); y < bottom; ++y) {
+      Node* node = nodes_ + index(std::max(left, 0), y);
+      for (int x = std::max(left, 0); x < right; ++x) f(x, y, *node++);
     }
+  }
+  // All nodes of a tile, outside the picture too.
+  std::span<Node> nodes(int32_t tile) const {
+    return {nodes_ + static_cast<ptrdiff_t>(tile) * (kTile * kTile), kTile * kTile};
   }
   int32_t index(int x, int y) const {
     return (y + 1) / kTile * row_of_tiles_ + (y + 1) % kTile * kTile + column(x);
   }
-  int32_t neighbour(int32_t node, int k) const {
+  // The neighbour in direction k, whether its tile has been read or not.
+  int32_t beside(int32_t node, int k) const {
     return node + step_[static_cast<uint32_t>(node) % (kTile * kTile)][k];
+  }
+  int32_t neighbour(int32_t node, int k) const {
+    const int32_t next = beside(node, k);
+    require(next);
+    return next;
+  }
+  int32_t tile_of(int32_t node) const {
+    return static_cast<int32_t>(static_cast<uint32_t>(node) / (kTile * kTile));
+  }
+  bool is_read(int32_t tile) const { return is_read_[tile] != 0; }
+  // Sees to it that the node's tile has been read.
+  void require(int32_t node) const { require_tile(tile_of(node)); }
+  void require_tile(int32_t tile) const {
+    if (is_read_[tile]) [[likely]]
+      return;
+    is_read_[tile] = 1;
+    reader_->read(*this, tile);
+  }
+  // The same for all tiles of rows first..last - 1 of tiles.
+  void require_rows(int first, int last) const {
+    const int columns = tiles(size_.width);
+    for (int32_t tile = first * columns; tile < last * columns; ++tile) require_tile(tile);
   }
 
  private:
@@ -121,20 +153,23 @@ class Lattice {
     return static_cast<int32_t>(at / kTile * (kTile * kTile) + at % kTile);
   }
 
-  Node* nodes_ = nullptr;  // [count(size)]
+  Node* nodes_;  // [count(size)]
   Size size_;
   int32_t row_of_tiles_ = 0;  // nodes
   int32_t step_[kTile * kTile][kDirections] = {};
+  uint8_t* is_read_;  // [count_tiles(size)]
+  const Reader* reader_;
 };
 
 // What solvers need of a lattice.
 template <class L>
-concept ResidualLattice = requires(const L& lattice, int32_t node, int k, int y) {
+concept ResidualLattice = requires(const L& lattice, int32_t node, int k) {
   typename L::Numbers;
   { L::kNeighbours } -> std::convertible_to<int>;
   { lattice[node] } -> std::same_as<typename L::Node&>;
   { lattice.neighbour(node, k) } -> std::same_as<int32_t>;
-  { lattice.row(y)[0] } -> std::same_as<typename L::Node&>;
+  lattice.require(node);
+  lattice.require_rows(k, k);
 };
 
 }  // namespace regions::maxflow

@@ -27,11 +27,11 @@ using Narrow = Lattice<maxflow::Numbers<int16_t>, 4>;  // all lattices have as m
 template <int kNeighbours>
 constexpr size_t kWidestNode = sizeof(maxflow::Node<maxflow::Numbers<int64_t>, kNeighbours>);
 
-// Rows first..last-1 of piece i of `count`.
+// Rows or tiles first..last-1 of piece i of `count`.
 struct Piece {
-  Piece(Size size, int count, int i)
-      : first(static_cast<int>(static_cast<int64_t>(size.height) * i / count)),
-        last(static_cast<int>(static_cast<int64_t>(size.height) * (i + 1) / count)) {}
+  Piece(int all, int count, int i)
+      : first(static_cast<int>(static_cast<int64_t>(all) * i / count)),
+        last(static_cast<int>(static_cast<int64_t>(all) * (i + 1) / count)) {}
   int first;
   int last;
 };
@@ -54,16 +54,17 @@ class CpuGridCut final : public GridCut {
     neighbours_ = neighbours;
     const bool eight = neighbours == Neighbours::eight;
     // Frames are solved one after the other, each in the graph that the last frame is not in.
-    // Memory that narrow numbers leave over is never touched.
+    // Memory that narrow numbers leave over, and that of tiles far from any flow, is never touched.
     for (Block& graph : graphs_) {
       graph = backend_->allocate(nodes * (eight ? kWidestNode<8> : kWidestNode<4>));
     }
     lists_ = backend_->allocate(maxflow::Forest<Narrow>::bytes(nodes));
+    for (auto& tiles : is_read_) tiles.assign(Narrow::count_tiles(size), 0);
     const auto seams = static_cast<size_t>(maxflow::strips_of(size, workers_) - 1);
     kept_.assign(seams * maxflow::seam_capacities(size), 0);
     nothing_.assign(static_cast<size_t>(size.width), 0);
     sums_.assign(static_cast<size_t>(size.height), {});
-    row_values_.assign(static_cast<size_t>(size.height), 0);
+    tile_values_.assign(static_cast<size_t>(size.height), 0);
     width_ = k16Bits;
     solved_width_ = kNothing;
   }
@@ -139,27 +140,33 @@ class CpuGridCut final : public GridCut {
   // Returns false if the lattice's numbers are too narrow for the frame.
   template <maxflow::ResidualLattice L>
   bool cut_in(const Task& task, CutReport& report) {
-    using Node = typename L::Node;
     const bool warm = task.warm && solved_width_ == width_;
-    const int next = warm ? current_ ^ 1 : current_;
-    const L last(graphs_[current_].template as<Node>(), size_);
-    const L lattice(graphs_[next].template as<Node>(), size_);
     if (!warm) solved_width_ = kNothing;
-    const WeightSums sums =
-        warm ? read<true>(task, lattice, last) : read<false>(task, lattice, last);
+    const WeightSums sums = sums_of(task.graph);
     expects(!sums.has_negative, "a capacity between pixels is negative");
     if (sums.most > L::Numbers::most) return false;
+    const int next = warm ? current_ ^ 1 : current_;
+    const L last = lattice_in<L>(current_, nullptr);
+    const maxflow::TileReader<false, L> cold(task.graph, nothing_.data(), nullptr);
+    const maxflow::TileReader<true, L> again(task.graph, nothing_.data(), &last);
+    const typename L::Reader& reader = warm ? static_cast<const typename L::Reader&>(again) : cold;
+    const L lattice = lattice_in<L>(next, &reader);
+    mark_roots(task);
+    std::fill(is_read_[next].begin(), is_read_[next].end(), 0);
+    if (warm) keep_flow(last, lattice, task.foreground);
 
     maxflow::StripSolver<L> solver{lattice,      task.foreground, lists_.template as<std::byte>(),
                                    kept_.data(), workers_,        task.deadline};
     const maxflow::Growth growth = solver.solve();
     report.exact = growth.finished;
     report.iterations = growth.passes;
-    report.flow = sums.from_source -
-                  sum_rows([&](int y) { return maxflow::write_row(lattice, y, task.foreground); });
+    report.flow = sum_tiles(lattice, [&](int32_t tile) {
+      return maxflow::write_tile(lattice, tile, task.graph, task.foreground);
+    });
     maxflow::share_out_free(lattice, task.foreground, lists_.template as<int32_t>());
-    report.gap = report.exact ? 0 : sum_rows([&](int y) {
-      return maxflow::gap_of_row(lattice, y, Image<const uint8_t>(task.foreground));
+    if (!report.exact) read_rest(lattice);
+    report.gap = report.exact ? 0 : sum_tiles(lattice, [&](int32_t tile) {
+      return maxflow::gap_of_tile(lattice, tile, Image<const uint8_t>(task.foreground));
     });
     current_ = next;
     solved_width_ = width_;
@@ -169,15 +176,25 @@ class CpuGridCut final : public GridCut {
     return true;
   }
 
-  template <bool kWarm, maxflow::ResidualLattice L>
-  WeightSums read(const Task& task, const L& lattice, const L& last) {
+  template <maxflow::ResidualLattice L>
+  L lattice_in(int graph, const typename L::Reader* reader) {
+    return L(graphs_[graph].template as<typename L::Node>(), size_, is_read_[graph].data(), reader);
+  }
+
+  WeightSums sums_of(const GridGraph& graph) {
+    return graph.most > 0                    ? WeightSums{graph.most, false}
+           : neighbours_ == Neighbours::four ? sums_with<4>(graph)
+                                             : sums_with<8>(graph);
+  }
+
+  template <int kNeighbours>
+  WeightSums sums_with(const GridGraph& graph) {
     workers_.parallel_for(pieces(), [&](int i) {
-      const Piece piece(size_, pieces(), i);
+      const Piece piece(size_.height, pieces(), i);
       WeightSums& sums = sums_[static_cast<size_t>(i)];
       sums = {};
       for (int y = piece.first; y < piece.last; ++y) {
-        sums.add(maxflow::read_weights<kWarm>(task.graph, y, nothing_.data(), lattice, last,
-                                              task.foreground.row(y)));
+        sums.add(maxflow::sums_of(maxflow::WeightRow<kNeighbours>(graph, y, nothing_.data())));
       }
     });
     WeightSums all;
@@ -185,17 +202,53 @@ class CpuGridCut final : public GridCut {
     return all;
   }
 
-  template <std::invocable<int> F>
-  int64_t sum_rows(F value_of) {
+  void mark_roots(const Task& task) {
     workers_.parallel_for(pieces(), [&](int i) {
-      const Piece piece(size_, pieces(), i);
-      int64_t& sum = row_values_[static_cast<size_t>(i)];
-      sum = 0;
-      for (int y = piece.first; y < piece.last; ++y) sum += value_of(y);
+      const Piece piece(size_.height, pieces(), i);
+      for (int y = piece.first; y < piece.last; ++y) {
+        std::transform(task.graph.terminal.row(y), task.graph.terminal.row(y) + size_.width,
+                       task.foreground.row(y), maxflow::root_mark);
+      }
+    });
+  }
+
+  // Reads the tiles that the last frame's flow came to, and marks their roots.
+  template <maxflow::ResidualLattice L>
+  void keep_flow(const L& last, const L& lattice, Image<uint8_t> foreground) {
+    sum_tiles(last, [&](int32_t tile) {
+      lattice.require_tile(tile);
+      lattice.for_each(tile, [&](int x, int y, const typename L::Node& node) {
+        foreground(x, y) = maxflow::root_mark(node.excess);
+      });
+      return 0;
+    });
+  }
+
+  // The sum of value_of(tile) over the tiles that have been read.
+  template <maxflow::ResidualLattice L, std::invocable<int32_t> F>
+  int64_t sum_tiles(const L& lattice, F value_of) {
+    const auto tiles = static_cast<int>(L::count_tiles(size_));
+    workers_.parallel_for(pieces(), [&](int i) {
+      const Piece piece(tiles, pieces(), i);
+      int64_t sum = 0;
+      for (int32_t tile = piece.first; tile < piece.last; ++tile) {
+        if (lattice.is_read(tile)) sum += value_of(tile);
+      }
+      tile_values_[static_cast<size_t>(i)] = sum;
     });
     int64_t all = 0;
-    for (int i = 0; i < pieces(); ++i) all += row_values_[static_cast<size_t>(i)];
+    for (int i = 0; i < pieces(); ++i) all += tile_values_[static_cast<size_t>(i)];
     return all;
+  }
+
+  // Reads all tiles.
+  template <maxflow::ResidualLattice L>
+  void read_rest(const L& lattice) {
+    const auto tiles = static_cast<int>(L::count_tiles(size_));
+    workers_.parallel_for(pieces(), [&](int i) {
+      const Piece piece(tiles, pieces(), i);
+      for (int32_t tile = piece.first; tile < piece.last; ++tile) lattice.require_tile(tile);
+    });
   }
 
   // Rows are shared out in more pieces than threads, so that none waits long.
@@ -211,10 +264,11 @@ class CpuGridCut final : public GridCut {
   std::vector<int64_t> kept_;
   std::vector<int32_t> nothing_;  // [width], zeros
   std::vector<WeightSums> sums_;
-  std::vector<int64_t> row_values_;
-  int current_ = 0;                // index of the last frame's graph
-  Width width_ = k16Bits;          // tried first
-  Width solved_width_ = kNothing;  // of the last frame's graph
+  std::vector<int64_t> tile_values_;
+  std::vector<uint8_t> is_read_[2];  // tiles of either graph
+  int current_ = 0;                  // index of the last frame's graph
+  Width width_ = k16Bits;            // tried first
+  Width solved_width_ = kNothing;    // of the last frame's graph
 };
 
 }  // namespace

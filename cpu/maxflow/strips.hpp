@@ -65,7 +65,7 @@ struct StripSolver {
 
   Growth solve() {
     const int strips = strips_of(lattice.size(), workers);
-    for (int i = 1; i < strips; ++i) cut(i, Strip<L>(lattice.size(), strips, i).first);
+    for (int i = 1; i < strips; ++i) cut(i, Strip<L>(lattice.size(), strips, i));
     std::array<Grown, kMostStrips> grown;
     workers.parallel_for(strips, [&](int i) {
       grown[static_cast<size_t>(i)] = grow(Strip<L>(lattice.size(), strips, i));
@@ -87,9 +87,11 @@ struct StripSolver {
     return {growth, forest.leave()};
   }
 
-  void cut(int strip, int y) {
-    int64_t* capacity = kept + static_cast<size_t>(strip - 1) * seam_capacities(lattice.size());
-    for_each_link(lattice, y, [&](int32_t upper, int k, int32_t lower) {
+  // The tiles on both sides have been read then, before any thread asks for those of another strip.
+  void cut(int i, const Strip<L>& strip) {
+    lattice.require_rows(strip.first_tiles - 1, strip.first_tiles + 1);
+    int64_t* capacity = kept + static_cast<size_t>(i - 1) * seam_capacities(lattice.size());
+    for_each_link(lattice, strip.first, [&](int32_t upper, int k, int32_t lower) {
       *capacity++ = static_cast<int64_t>(std::exchange(lattice[upper].residual[k], Residual{}));
       *capacity++ =
           static_cast<int64_t>(std::exchange(lattice[lower].residual[opposite(k)], Residual{}));

@@ -1,8 +1,10 @@
 // Weights: a frame's weights become a residual graph, either without flow or with as much of the
-// last frame's flow as they allow.
+// last frame's flow as they allow; tile by tile, as they are asked for.
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "core/maxflow/maxflow.hpp"
 #include "cpu/bits.hpp"
@@ -12,12 +14,10 @@ namespace regions::maxflow {
 
 // What is known of the weights after reading rows of them.
 struct WeightSums {
-  int64_t from_source = 0;    // of the positive terminal weights
   int64_t most = 0;           // largest |terminal| + incident capacities
   bool has_negative = false;  // capacity
 
   void add(const WeightSums& other) {
-    from_source += other.from_source;
     most = std::max(most, other.most);
     has_negative |= other.has_negative;
   }
@@ -66,9 +66,9 @@ class WeightRow {
     // Nine of them stay within an int32: most frames need not be counted in 64 bits.
     constexpr uint32_t kSmall = uint32_t{1} << 27;
     const Tally<int32_t> quick = tally<int32_t>();
-    if (quick.bits < kSmall) return {quick.from_source, quick.most, false};
+    if (quick.bits < kSmall) return {quick.most, false};
     const Tally<int64_t> sure = tally<int64_t>();
-    return {sure.from_source, sure.most, sure.signs < 0};
+    return {sure.most, sure.signs < 0};
   }
 
  private:
@@ -78,7 +78,6 @@ class WeightRow {
     uint32_t bits = 0;  // that any weight has, without the signs of terminals
     int32_t signs = 0;  // of capacities
     Wide most = 0;
-    int64_t from_source = 0;
   };
 
   template <class Wide>
@@ -107,7 +106,6 @@ class WeightRow {
         sum += static_cast<Sum>(c);
       }
       here.most = std::max(here.most, static_cast<Wide>(sum));
-      here.from_source += std::max(t, 0);
     }
     all = here;
   }
@@ -127,26 +125,15 @@ class WeightRow {
 WeightSums sums_of(const WeightRow<4>& row);
 WeightSums sums_of(const WeightRow<8>& row);
 
-// Nodes outside the picture beside row y: those at its ends and, at the top and the bottom, the row
-// beyond.
-template <ResidualLattice L>
-void clear_border(const L& lattice, int y) {
-  const Size size = lattice.size();
-  typename L::Node outside{};
-  outside.parent = kNone;
-  lattice.row(y)[-1] = lattice.row(y)[size.width] = outside;
-  for (const int beyond : {-1, size.height}) {
-    if (y != std::clamp(beyond, 0, size.height - 1)) continue;
-    for (int x = -1; x <= size.width; ++x) lattice.row(beyond)[x] = outside;
-  }
-}
-
-// Flow from a node over its link k in the last frame, clamped to the link's new capacity.
+// Flow from a node over its link k in the last frame, clamped to the link's new capacity. None came
+// to tiles that were not read.
 template <ResidualLattice L>
 int64_t flow_kept(const L& last, int32_t index, int k, int64_t capacity) {
+  const int32_t beside = last.beside(index, k);
+  if (!last.is_read(last.tile_of(index)) || !last.is_read(last.tile_of(beside))) return 0;
   // Both directions together have twice the capacity left.
   const auto there = static_cast<int64_t>(last[index].residual[k]);
-  const auto back = static_cast<int64_t>(last[last.neighbour(index, k)].residual[opposite(k)]);
+  const auto back = static_cast<int64_t>(last[beside].residual[opposite(k)]);
   return std::clamp<int64_t>((back - there) / 2, -capacity, capacity);
 }
 
@@ -155,39 +142,59 @@ inline constexpr uint8_t kInSource = GridCut::kForeground;
 inline constexpr uint8_t kInSink = GridCut::kBackground;
 inline constexpr uint8_t kFree = 1;
 
-// Reads row y of the weights into the lattice, and which pixels are roots into the mask. With
-// `last`, a lattice of the frame before, its flow is kept as far as the new capacities allow: Kohli
-// and Torr's re-parameterisation ("Dynamic graph cuts for efficient inference in Markov random
-// fields", 2007). Numbers too large are only reported.
+// By the excess of a root, or the terminal weight that it comes from.
+constexpr uint8_t root_mark(int64_t excess) {
+  return excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
+}
+
+// Reads tiles of weights. With `last`, a lattice of the frame before, its flow is kept as far as
+// the new capacities allow: Kohli and Torr's re-parameterisation ("Dynamic graph cuts for efficient
+// inference in Markov random fields", 2007). Numbers too large are only cut off.
 template <bool kWarm, ResidualLattice L>
-WeightSums read_weights(const GridGraph& graph, int y, const int32_t* nothing, const L& lattice,
-                        const L& last, uint8_t* mask) {
-  using Residual = typename L::Numbers::Residual;
-  using Excess = typename L::Numbers::Excess;
-  constexpr int kNeighbours = L::kNeighbours;
-  // Without an old flow the terminal weight is all there is.
-  using Wide = std::conditional_t<kWarm, int64_t, int32_t>;
-  const WeightRow<kNeighbours> weights(graph, y, nothing);
-  lattice.for_each(y, [&](int x, typename L::Node& node) {
-    int32_t capacity[kNeighbours];
+class TileReader final : public L::Reader {
+ public:
+  TileReader(const GridGraph& graph, const int32_t* nothing, const L* last)
+      : graph_(graph), nothing_(nothing), last_(last) {}
+
+  void read(const L& lattice, int32_t tile) const override {
+    typename L::Node outside{};
+    outside.parent = kNone;
+    const auto nodes = lattice.nodes(tile);
+    std::fill(nodes.begin(), nodes.end(), outside);
+    int row = -1;
+    std::optional<WeightRow<L::kNeighbours>> weights;
+    lattice.for_each(tile, [&](int x, int y, typename L::Node& node) {
+      if (std::exchange(row, y) != y) weights.emplace(graph_, y, nothing_);
+      read_node(lattice, *weights, x, y, node);
+    });
+  }
+
+ private:
+  void read_node(const L& lattice, const WeightRow<L::kNeighbours>& weights, int x, int y,
+                 typename L::Node& node) const {
+    using Residual = typename L::Numbers::Residual;
+    using Excess = typename L::Numbers::Excess;
+    // Without an old flow the terminal weight is all there is.
+    using Wide = std::conditional_t<kWarm, int64_t, int32_t>;
+    int32_t capacity[L::kNeighbours];
     weights.capacities(x, capacity);
     Wide excess = weights.terminal(x);
-    for (int k = 0; k < kNeighbours; ++k) {
+    for (int k = 0; k < L::kNeighbours; ++k) {
       Wide flow = 0;
       if constexpr (kWarm) {
-        flow = flow_kept(last, last.index(x, y), k, std::max(capacity[k], 0));
+        flow = flow_kept(*last_, lattice.index(x, y), k, std::max(capacity[k], 0));
         excess -= flow;
       }
       node.residual[k] = static_cast<Residual>(capacity[k] - flow);
     }
     node.excess = static_cast<Excess>(excess);
-    node.marks = 0;
     node.parent = excess != 0 ? kRoot : kNone;
     node.label = (excess > 0) - (excess < 0);
-    mask[x] = excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
-  });
-  clear_border(lattice, y);
-  return sums_of(weights);
-}
+  }
+
+  const GridGraph& graph_;
+  const int32_t* nothing_;  // [width], zeros
+  const L* last_;
+};
 
 }  // namespace regions::maxflow
