@@ -69,6 +69,50 @@ TEST(Resampling, SmallerPicturesHoldMeans) {
   }
 }
 
+// Rows of more bytes than are summed at once, and steps of more rows than 16 bits hold the sum of.
+TEST(Resampling, LongRowsAndHighStepsHoldMeans) {
+  struct Case {
+    Size whole, small;
+  };
+  for (const auto& [whole, size] : {Case{{5000, 9}, {313, 3}},
+                                    {{4096, 5}, {4095, 2}},
+                                    {{9001, 2}, {2, 1}},
+                                    {{7, 1200}, {3, 4}},
+                                    {{300, 300}, {1, 2}}}) {
+    for (int n = 0; n < kPixelFormats - 1; ++n) {
+      const Layout& layout = layout_of(static_cast<PixelFormat>(n));
+      GuardedFrame from(layout.format, whole, 6), small(layout.format, size, 4);
+      for (int y = 0; y < whole.height; ++y) {
+        for (int x = 0; x < whole.width; ++x) {
+          for (int c = 0; c < layout.channels + layout.alpha; ++c) {
+            const uint32_t noise =
+                hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(c));
+            from.frame().set_sample(c, x, y, layout.max_value() - static_cast<int>(noise % 40));
+          }
+        }
+      }
+      shrink(from.frame(), small.frame(), Workers(2));
+      ASSERT_TRUE(small.intact()) << name_of(layout.format);
+      for (int c = 0; c < layout.channels + layout.alpha; ++c) {
+        const Grid few = grid_of(layout, c, size), many = grid_of(layout, c, whole);
+        for (int j = 0; j < few.rows; ++j) {
+          for (int i = 0; i < few.columns; ++i) {
+            const Steps x = steps_of(i, few.columns, many.columns);
+            const Steps y = steps_of(j, few.rows, many.rows);
+            int64_t sum = 0;
+            for (int v = y.first; v < y.end; ++v) {
+              for (int u = x.first; u < x.end; ++u) sum += value_of(from.frame(), c, u, v);
+            }
+            const int64_t count = int64_t{x.end - x.first} * (y.end - y.first);
+            ASSERT_EQ(value_of(small.frame(), c, i, j), (sum + count / 2) / count)
+                << name_of(layout.format) << " " << c << ": " << i << ", " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Resampling, MapsGrowByNearestPixels) {
   for (int n = 0; n < kCases; ++n) {
     const ResamplingCase trial(n);
