@@ -36,7 +36,10 @@ struct Job {
   // Frames of a volume: 1..Setup::depth. `in` and all outputs are stacks of so many, see Stack.
   int slices = 1;
   ConstFrame in;
-  ConstFrame mask;            // attached upstream; empty if none
+  ConstFrame mask;  // attached upstream; empty if none
+  // The mask is one of the whole picture made smaller (core/resampling.hpp): its pixel i along
+  // either axis stands for first_of(i) .. first_of(i + 1) - 1. For cclabel on the CPU alone.
+  bool mask_is_small = false;
   Frame out;                  // where the output picture goes, may be `in` itself; empty if none
   LabelMap labels;            // where dense labels go; empty if not asked for
   Image<uint8_t> foreground;  // where an algorithm's own mask goes, 0..255; empty if not asked for

@@ -44,6 +44,7 @@ struct WorkArea {
   Size area;  // the rectangle's
   Size work;  // of the picture worked on
 
+  bool is_all() const { return area == picture; }
   bool is_whole() const { return area == picture && work == picture; }
   bool is_scaled() const { return !(work == area); }
 };

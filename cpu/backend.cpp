@@ -169,7 +169,8 @@ void CpuQueue::serve() {
       if (error && !error_) error_ = error;
     }
     ++finished_;
-    changed_.notify_all();
+    // Threads wait for the end of a frame's work, or for a place: a task in between wakes none.
+    if (finished_ >= recorded_ || submitted_ - finished_ == kTasks - 1) changed_.notify_all();
   }
 }
 

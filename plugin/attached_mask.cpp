@@ -38,7 +38,19 @@ ConstFrame AttachedMask::hold(const Attached& attached, const Backend& backend) 
   return mask;
 }
 
+ConstFrame AttachedMask::hold_small(const Attached& attached, const WorkArea& own) {
+  drop();
+  const SmallMap small = small_map(attached.labels);
+  if (small.map.empty() || !small.area.is_all() || small.area.picture != own.picture) return {};
+  const bool fits = own.is_whole() || (own.is_all() && own.work == small.area.work);
+  if (!fits) return {};
+  buffer_ = gst_buffer_ref(attached.labels);
+  is_small_ = true;
+  return small.map;
+}
+
 void AttachedMask::drop() {
+  is_small_ = false;
   if (map_.memory) gst_buffer_unmap(buffer_, &map_);
   map_ = {};
   gst_clear_buffer(&buffer_);

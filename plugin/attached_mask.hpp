@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend.hpp"
+#include "core/work_area.hpp"
 #include "plugin/region_meta.hpp"
 
 namespace regions {
@@ -20,9 +21,14 @@ class AttachedMask {
   // Valid until drop(). `attached.labels` is not null. Throws InputError if it is unreadable or too
   // small.
   ConstFrame hold(const Attached& attached, const Backend& backend);
+  // The same map at the size of its working picture, in host memory, if it lies there so and says
+  // as much to an element of this working picture, or of the whole one; else empty.
+  ConstFrame hold_small(const Attached& attached, const WorkArea& own);
+  bool is_small() const { return is_small_; }
   void drop();
 
  private:
+  bool is_small_ = false;
   GstBuffer* buffer_ = nullptr;
   GstMapInfo map_ = {};
 };

@@ -6,18 +6,24 @@
 
 #include "plugin/cuda_memory.hpp"
 #include "plugin/debug.hpp"
+#include "plugin/map_frame.hpp"
 
 namespace regions {
 namespace {
 
 constexpr const char* kPinnedType = "RegionsPinnedMemory";
 constexpr const char* kDeviceType = "RegionsDeviceMemory";
+constexpr const char* kSmallMapType = "RegionsSmallMap";
 
 struct BlockMemory {
   GstMemory parent;
   Block* block;
-  Block* shadow;  // host copy of a device block, made when the CPU first maps it
-  bool is_shown;  // the shadow holds what the block does
+  // What readers on the CPU map in place of a device block, or of a small map: made when one first
+  // does.
+  Block* shadow;
+  bool is_shown;    // the shadow holds what the block does
+  bool is_changed;  // the shadow of a small map was mapped for writing
+  WorkArea* area;   // of a small map
   std::mutex* mutex;
 };
 
@@ -25,6 +31,8 @@ struct RegionsBlockAllocator {
   GstAllocator parent;
   std::shared_ptr<Backend>* backend;
   gboolean pinned;
+  const Layout* small_map;  // null: blocks are as large as memories
+  WorkArea* area;
 };
 using RegionsBlockAllocatorClass = GstAllocatorClass;
 
@@ -47,12 +55,16 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
   try {
     const Backend::Entry entry(**self->backend);
     const gsize whole = size + params->prefix + params->padding;
+    const gsize bytes =
+        self->small_map ? self->area->work.area() * self->small_map->sample_bytes : whole;
     Block block =
-        self->pinned ? (*self->backend)->allocate_pinned(whole) : (*self->backend)->allocate(whole);
+        self->pinned ? (*self->backend)->allocate_pinned(bytes) : (*self->backend)->allocate(bytes);
     auto* memory = g_new0(BlockMemory, 1);
     memory->block = new Block(std::move(block));
     memory->mutex = new std::mutex;
-    gst_memory_init(&memory->parent, params->flags, allocator, nullptr, whole, params->align,
+    if (self->small_map) memory->area = new WorkArea(*self->area);
+    const auto flags = self->small_map ? GST_MEMORY_FLAG_NO_SHARE : params->flags;
+    gst_memory_init(&memory->parent, flags, allocator, nullptr, whole, params->align,
                     params->prefix, size);
     return &memory->parent;
   } catch (const std::exception& error) {
@@ -86,27 +98,47 @@ void block_free(GstAllocator* allocator, GstMemory* memory) {
     const Backend::Entry entry(**reinterpret_cast<RegionsBlockAllocator*>(allocator)->backend);
     if (!memory->parent) delete self->block;
     delete self->shadow;
+    delete self->area;
   }
   delete self->mutex;
   g_free(self);
+}
+
+ConstFrame small_frame(const BlockMemory& memory) {
+  const Layout& layout = *owner(const_cast<GstMemory*>(&memory.parent))->small_map;
+  return map_frame(layout, memory.block->data(), memory.area->work, Memory::host);
+}
+
+// Puts on the queue what makes the shadow.
+void fill_shadow(BlockMemory& memory, Queue& queue) {
+  if (!memory.area) {
+    queue.copy_bytes(memory.block->data(), memory.shadow->data(), memory.block->bytes());
+    return;
+  }
+  const ConstFrame small = small_frame(memory);
+  enlarge_map(queue, small,
+              map_frame(small.layout, memory.shadow->data(), memory.area->picture, Memory::host),
+              *memory.area);
 }
 
 // The CPU maps device blocks read-only, as a copy. With GStreamer's CUDA flag a map gives the
 // device address.
 gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
-  if (!on_device(memory) || (flags & cuda_map_flags(static_cast<GstMapFlags>(0)))) {
+  if (!self->area &&
+      (!on_device(memory) || (flags & cuda_map_flags(static_cast<GstMapFlags>(0))))) {
     return self->block->data();
   }
-  if (flags & GST_MAP_WRITE) return nullptr;
+  if (!self->area && (flags & GST_MAP_WRITE)) return nullptr;
   const std::lock_guard lock(*self->mutex);
+  self->is_changed |= (flags & GST_MAP_WRITE) != 0;
   if (self->is_shown) return self->shadow->data();
   try {
     Backend& backend = **owner(memory)->backend;
     const Backend::Entry entry(backend);
-    if (!self->shadow) self->shadow = new Block(backend.allocate_pinned(self->block->bytes()));
+    if (!self->shadow) self->shadow = new Block(backend.allocate_pinned(memory->maxsize));
     const auto queue = backend.make_queue();
-    queue->copy_bytes(self->block->data(), self->shadow->data(), self->block->bytes());
+    fill_shadow(*self, *queue);
     queue->record();
     queue->wait();
     self->is_shown = true;
@@ -123,7 +155,7 @@ void block_unmap(GstMemory*) {}
 void forget_shadow(GstBuffer* buffer) {
   auto* memory = reinterpret_cast<BlockMemory*>(gst_buffer_peek_memory(buffer, 0));
   const std::lock_guard lock(*memory->mutex);
-  memory->is_shown = false;
+  memory->is_shown = memory->is_changed = false;
 }
 
 void block_allocator_init(RegionsBlockAllocator* self) {
@@ -136,6 +168,7 @@ void block_allocator_init(RegionsBlockAllocator* self) {
 
 void block_allocator_finalize(GObject* object) {
   delete reinterpret_cast<RegionsBlockAllocator*>(object)->backend;
+  delete reinterpret_cast<RegionsBlockAllocator*>(object)->area;
   G_OBJECT_CLASS(block_allocator_parent_class)->finalize(object);
 }
 
@@ -145,9 +178,7 @@ void block_allocator_class_init(RegionsBlockAllocatorClass* klass) {
   G_OBJECT_CLASS(klass)->finalize = block_allocator_finalize;
 }
 
-struct RegionsBlockPool {
-  GstBufferPool parent;
-};
+struct RegionsBlockPool : GstBufferPool {};
 using RegionsBlockPoolClass = GstBufferPoolClass;
 
 G_DEFINE_TYPE(RegionsBlockPool, block_pool, GST_TYPE_BUFFER_POOL)
@@ -164,15 +195,19 @@ void block_pool_init(RegionsBlockPool*) {}
 
 void block_pool_class_init(RegionsBlockPoolClass* klass) { klass->start = block_pool_start; }
 
-GstBufferPool* make_pool(const std::shared_ptr<Backend>& backend, gboolean pinned, GstCaps* caps,
-                         size_t bytes, unsigned min_buffers) {
+RegionsBlockAllocator* make_allocator(const std::shared_ptr<Backend>& backend, const char* type) {
   auto* allocator =
       static_cast<RegionsBlockAllocator*>(g_object_new(block_allocator_get_type(), nullptr));
   gst_object_ref_sink(allocator);
   *allocator->backend = backend;
-  allocator->pinned = pinned;
-  allocator->parent.mem_type = pinned ? kPinnedType : kDeviceType;
+  allocator->pinned = type == kPinnedType;
+  allocator->parent.mem_type = type;
+  return allocator;
+}
 
+// Consumes the allocator.
+GstBufferPool* make_pool(RegionsBlockAllocator* allocator, GstCaps* caps, size_t bytes,
+                         unsigned min_buffers) {
   // The picture pool lets upstream keep its rows as the caps say; other sizes come by GstVideoMeta.
   auto* pool = static_cast<GstBufferPool*>(g_object_new(block_pool_get_type(), nullptr));
   gst_object_ref_sink(pool);
@@ -188,12 +223,36 @@ GstBufferPool* make_pool(const std::shared_ptr<Backend>& backend, gboolean pinne
 
 GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
                                 size_t bytes, unsigned min_buffers) {
-  return make_pool(backend, TRUE, caps, bytes, min_buffers);
+  return make_pool(make_allocator(backend, kPinnedType), caps, bytes, min_buffers);
 }
 
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers) {
-  return make_pool(backend, FALSE, nullptr, bytes, min_buffers);
+  return make_pool(make_allocator(backend, kDeviceType), nullptr, bytes, min_buffers);
+}
+
+GstBufferPool* make_small_map_pool(const std::shared_ptr<Backend>& backend, const Layout& layout,
+                                   const WorkArea& area, unsigned min_buffers) {
+  RegionsBlockAllocator* allocator = make_allocator(backend, kSmallMapType);
+  allocator->small_map = &layout;
+  allocator->area = new WorkArea(area);
+  return make_pool(allocator, nullptr, area.picture.area() * layout.sample_bytes, min_buffers);
+}
+
+void* begin_small_map(GstBuffer* buffer, const WorkArea& area) {
+  auto* memory = reinterpret_cast<BlockMemory*>(gst_buffer_peek_memory(buffer, 0));
+  *memory->area = area;
+  return memory->block->data();
+}
+
+SmallMap small_map(GstBuffer* buffer) {
+  GstMemory* memory =
+      gst_buffer_n_memory(buffer) == 1 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
+  if (!memory || !gst_memory_is_type(memory, kSmallMapType)) return {};
+  const auto& self = *reinterpret_cast<BlockMemory*>(memory);
+  const std::lock_guard lock(*self.mutex);
+  if (self.is_changed) return {};
+  return {small_frame(self), *self.area};
 }
 
 MemoryAttempt::MemoryAttempt() { why_no_memory.clear(); }

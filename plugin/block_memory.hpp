@@ -8,6 +8,7 @@
 
 #include "core/backend.hpp"
 #include "core/error.hpp"
+#include "core/work_area.hpp"
 
 namespace regions {
 
@@ -20,6 +21,21 @@ GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps
 // brings a device's bytes to the host; with GST_MAP_CUDA it gives the device address.
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
+
+// Likewise of maps of one plane that lie in host memory at the working picture's size. A reader
+// maps the whole picture's map, which is made when one first does; its rows have no padding.
+GstBufferPool* make_small_map_pool(const std::shared_ptr<Backend>& backend, const Layout& layout,
+                                   const WorkArea& area, unsigned min_buffers);
+// Where a frame's map is to be written, of this area: it moves between frames.
+void* begin_small_map(GstBuffer* buffer, const WorkArea& area);
+
+// Such a map as it lies there; empty of other buffers, and where the whole map was mapped for
+// writing.
+struct SmallMap {
+  ConstFrame map;
+  WorkArea area;
+};
+SmallMap small_map(GstBuffer* buffer);
 
 // This thread's attempt to get memory of these pools through GStreamer, which says that it failed,
 // but not why.

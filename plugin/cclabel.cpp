@@ -18,6 +18,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
   bool needs_mask_with(const CcLabelParams& params) const override {
     return params.source == Source::mask;
   }
+  bool reads_small_masks() override { return backend() == BackendKind::cpu && !has_window(); }
   bool tracks() override {
     const CcLabelParams params = params_in_use();
     return params.track || params.sliding;

@@ -89,6 +89,7 @@ SlotSetup FilterStream::slot_setup(const PictureCaps& in, const PictureCaps& out
   setup.priority = started_with_.priority;
   setup.work_area = work_area_of(area_, in.layout, in.size);
   setup.expect_work_area(setup.work_area);
+  if (started_with_.cpu_threads == 1) setup.workers = Workers(1);
   setup.structures = std::make_shared<StructurePool>();
   setup.releases_labels = started_with_.attach_labels == AttachLabels::never;
   return setup;
@@ -102,9 +103,12 @@ void FilterStream::make_map_pool(SlotSetup& setup, int slots) {
   if (!attaches || !setup.describes()) return;
   const int maps = slots * setup.slices;
   GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", maps, setup.map_bytes());
-  map_pool_ =
-      activate(make_device_pool(setup.backend, setup.map_bytes(), static_cast<unsigned>(maps)),
-               "label maps");
+  const auto least = static_cast<unsigned>(maps);
+  map_pool_ = activate(setup.keeps_small_maps()
+                           ? make_small_map_pool(setup.backend, layout_of(setup.map_format()),
+                                                 setup.work_area, least)
+                           : make_device_pool(setup.backend, setup.map_bytes(), least),
+                       "label maps");
   setup.map_pool = map_pool_.get();
 }
 

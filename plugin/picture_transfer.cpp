@@ -104,12 +104,17 @@ void PictureTransfer::bring_attached(Job& job) {
   job.attached = attached_.regions.data();
   job.attached_count =
       static_cast<uint32_t>(std::min<size_t>(attached_.regions.size(), engine.max_regions()));
-  if (attached_.labels && engine.reads_mask()) job.mask = bring_mask();
+  if (!attached_.labels || !engine.reads_mask()) return;
+  job.mask = bring_mask();
+  job.mask_is_small = setup_.work_area.is_whole() && frame_->mask.is_small();
 }
 
 ConstFrame PictureTransfer::bring_mask() {
   Backend& backend = *setup_.backend;
-  ConstFrame mask = frame_->mask.hold(attached_, backend);
+  const bool takes_small = !setup_.work_area.is_whole() || setup_.engine->reads_small_masks();
+  ConstFrame mask;
+  if (takes_small) mask = frame_->mask.hold_small(attached_, setup_.work_area);
+  if (mask.empty()) mask = frame_->mask.hold(attached_, backend);
   if (mask.memory == backend.memory()) return mask;
   const size_t bytes = static_cast<size_t>(mask.pitch[0]) * static_cast<size_t>(mask.height);
   if (device_mask_.bytes() < bytes) {  // at the first such frame only
@@ -126,12 +131,16 @@ ConstFrame PictureTransfer::bring_mask() {
 void PictureTransfer::take_map(Job& job) {
   frame_->map.reset(acquire(setup_.map_pool, "a label map or mask"));
   void* data = device_data(frame_->map.get()).data;
-  const int width = setup_.in.size.width, height = setup_.in.size.height * setup_.layers;
+  Size size = {setup_.in.size.width, setup_.in.size.height * setup_.layers};
+  if (setup_.keeps_small_maps()) {
+    size = setup_.work_area.work;
+    data = begin_small_map(frame_->map.get(), setup_.work_area);
+  }
   if (setup_.map_format() == PixelFormat::gray8) {
-    job.foreground = {static_cast<uint8_t*>(data), width, height, width};
+    job.foreground = {static_cast<uint8_t*>(data), size.width, size.height, size.width};
   } else {
-    job.labels = {static_cast<uint32_t*>(data), width, height,
-                  static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
+    job.labels = {static_cast<uint32_t*>(data), size.width, size.height,
+                  static_cast<ptrdiff_t>(sizeof(uint32_t)) * size.width};
   }
 }
 

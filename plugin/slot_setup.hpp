@@ -35,6 +35,11 @@ struct SlotSetup {
   PixelFormat map_format() const {
     return engine->makes_mask() ? PixelFormat::gray8 : PixelFormat::labels32;
   }
+  // Whether label maps and masks stay at the working picture's size until a reader maps them. On a
+  // device they are enlarged at once, where others read them.
+  bool keeps_small_maps() const {
+    return !work_area.is_whole() && backend->memory() == Memory::host;
+  }
   // Of a frame's label map or mask.
   size_t map_bytes() const {
     return in.size.area() * static_cast<size_t>(layout_of(map_format()).sample_bytes) *

@@ -1,25 +1,15 @@
 // Cutting out and shrinking pictures on their way in, enlarging results on their way out.
 #include "plugin/work_pictures.hpp"
 
+#include "plugin/map_frame.hpp"
+
 namespace regions {
 namespace {
-
-// A map of labels, or a mask, as a frame.
-Frame map_frame(const Layout& layout, void* data, Size size, ptrdiff_t pitch, Memory memory) {
-  Frame frame;
-  frame.plane[0] = static_cast<std::byte*>(data);
-  frame.pitch[0] = pitch;
-  frame.width = size.width;
-  frame.height = size.height;
-  frame.layout = layout;
-  frame.memory = memory;
-  return frame;
-}
 
 template <class T>
 Frame map_frame(const Image<T>& map, Memory memory) {
   const PixelFormat format = sizeof(T) == 1 ? PixelFormat::gray8 : PixelFormat::labels32;
-  return map_frame(layout_of(format), map.data, map.size(), map.pitch, memory);
+  return map_frame(layout_of(format), map.data, map.size(), memory);
 }
 
 template <class T>
@@ -37,7 +27,8 @@ WorkPictures::WorkPictures(const SlotSetup& setup, Queue& queue)
   if (setup.picture == Output::drawn_on && work_area_.is_scaled())
     before_ = backend.allocate(in_bytes);
   if (setup.replaces()) out_ = backend.allocate(packed_bytes(setup.out.layout, work_area_.work));
-  if (setup.map_pool) map_ = backend.allocate(work_area_.work.area() * sizeof(uint32_t));
+  if (setup.map_pool && !setup.keeps_small_maps())
+    map_ = backend.allocate(work_area_.work.area() * sizeof(uint32_t));
 }
 
 Frame WorkPictures::small_frame(const Layout& layout, const Block& block) const {
@@ -49,9 +40,7 @@ ConstFrame WorkPictures::small_mask(const ConstFrame& mask) {
   // At the first such frame only: whether masks are read may change from frame to frame.
   const size_t bytes = work_area_.work.area() * sizeof(uint32_t);
   if (mask_.bytes() < bytes) mask_ = setup_.backend->allocate(bytes);
-  const Frame small = map_frame(
-      mask.layout, mask_.data(), work_area_.work,
-      static_cast<ptrdiff_t>(mask.layout.sample_bytes) * work_area_.work.width, mask.memory);
+  const Frame small = map_frame(mask.layout, mask_.data(), work_area_.work, mask.memory);
   queue_.pick(mask, small,
               {reducing(work_area_.left, work_area_.area.width, work_area_.work.width,
                         work_area_.picture.width, mask.width),
@@ -77,15 +66,10 @@ Job WorkPictures::enter(const Job& whole) {
     small.out = small_frame(setup_.out.layout, out_);
   }
   if (!whole.mask.empty()) small.mask = small_mask(whole.mask);
+  if (setup_.keeps_small_maps()) return small;
   if (!whole.labels.empty()) small.labels = image_in<uint32_t>(map_, work_area_.work);
   if (!whole.foreground.empty()) small.foreground = image_in<uint8_t>(map_, work_area_.work);
   return small;
-}
-
-void WorkPictures::enlarge_map(const ConstFrame& small, const Frame& whole) {
-  queue_.pick(small, whole,
-              {enlarging(work_area_.left, work_area_.area.width, work_area_.work.width),
-               enlarging(work_area_.top, work_area_.area.height, work_area_.work.height)});
 }
 
 void WorkPictures::leave(const Job& small, const Job& whole) {
@@ -99,13 +83,16 @@ void WorkPictures::leave(const Job& small, const Job& whole) {
       queue_.copy(small.out, part);
     }
   } else if (setup_.replaces()) {
-    enlarge_map(small.out, whole.out);
+    enlarge_map(queue_, small.out, whole.out, work_area_);
   }
+  if (setup_.keeps_small_maps()) return;
   if (!whole.labels.empty()) {
-    enlarge_map(map_frame(small.labels, memory), map_frame(whole.labels, memory));
+    enlarge_map(queue_, map_frame(small.labels, memory), map_frame(whole.labels, memory),
+                work_area_);
   }
   if (!whole.foreground.empty()) {
-    enlarge_map(map_frame(small.foreground, memory), map_frame(whole.foreground, memory));
+    enlarge_map(queue_, map_frame(small.foreground, memory), map_frame(whole.foreground, memory),
+                work_area_);
   }
 }
 

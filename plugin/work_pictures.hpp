@@ -20,7 +20,6 @@ class WorkPictures {
  private:
   Frame small_frame(const Layout& layout, const Block& block) const;
   ConstFrame small_mask(const ConstFrame& mask);
-  void enlarge_map(const ConstFrame& small, const Frame& whole);
 
   const SlotSetup& setup_;
   const WorkArea& work_area_;  // may move

@@ -126,7 +126,8 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
 }
 
 void expects_source(const Setup& setup, const Job& job, const CcLabelParams& params) {
-  expects(params.source != Source::mask || (!job.mask.empty() && job.mask.size() == job.in.size()),
+  expects(params.source != Source::mask ||
+              (!job.mask.empty() && (job.mask_is_small || job.mask.size() == job.in.size())),
           "source=mask, but the frame has no mask of its size");
   expects(params.source != Source::alpha || setup.in.alpha,
           "source=alpha, but " + std::string(name_of(setup.in.format)) + " has no alpha");

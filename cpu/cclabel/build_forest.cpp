@@ -1,8 +1,14 @@
 // By criterion: runs of foreground, or runs of linked values.
 #include "cpu/cclabel/build_forest.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/packed.hpp"
 #include "cpu/cclabel/bands.hpp"
 #include "cpu/pixel_rows.hpp"
+#include "cpu/resampling.hpp"
 
 namespace regions {
 namespace {
@@ -14,10 +20,12 @@ struct Subject {
   ConstFrame frame;
   int component = 0;
   bool is_mask = false;
+  bool is_small = false;  // see Job::mask_is_small
 
   Subject(const Job& job, const CcLabelParams& params) : frame(job.in) {
     is_mask = params.source == Source::mask;
     if (is_mask) frame = job.mask;
+    is_small = is_mask && job.mask_is_small;
     if (params.source == Source::alpha) component = kAlpha;
   }
 };
@@ -39,10 +47,13 @@ class ForestBuilder {
   }
 
  private:
+  void enlarge();
   void build_binary();
   void build_linked();
 
-  // Sets the foreground's bits in rows begin..end - 1 of the stack.
+  // Sets the foreground's bits in rows begin..end - 1 of the picture, of a small mask.
+  void stretch(const BitImage& bits, int begin, int end, std::byte* scratch) const;
+  // Likewise of what is labelled, in rows of the stack.
   void threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const;
   void threshold(const BitImage& bits, int s) const {
     const Strip& strip = slot_.forest.strip(s);
@@ -61,14 +72,35 @@ class ForestBuilder {
   }
 
   const CcLabelParams& params_;
-  const Subject subject_;
+  Subject subject_;
   const Stack stack_;
   const int strips_;
   Slot& slot_;
   const Workers& workers_;
 };
 
+void ForestBuilder::stretch(const BitImage& bits, int begin, int end, std::byte* scratch) const {
+  const ConstFrame& mask = subject_.frame;
+  const Size size = stack_.slice;
+  std::array<Word, words_for(65536)> row;
+  for (int y = begin, last = -1; y < end; ++y) {
+    const int v = step_of(y, mask.height, size.height);
+    if (std::exchange(last, v) == v) {
+      std::copy_n(bits.row(y - 1), bits.words, bits.row(y));
+      continue;
+    }
+    pack_at_least(value_row(mask, 0, v, scratch), mask.layout.sample_bytes, mask.width, 1,
+                  row.data());
+    std::fill_n(bits.row(y), bits.words, 0);
+    for_each_run(row.data(), words_for(mask.width), [&](int first, int last_end) {
+      set_bits(bits.row(y), first_of(first, mask.width, size.width),
+               first_of(std::min(last_end, mask.width), mask.width, size.width));
+    });
+  }
+}
+
 void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const {
+  if (subject_.is_small) return stretch(bits, begin, end, scratch);
   const Layout& layout = subject_.frame.layout;
   const int rows = stack_.volume_rows();
   for (int row = begin, layer = -1, level = 1; row < end; ++row) {
@@ -81,6 +113,18 @@ void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byt
     pack_at_least(value_row(subject_.frame, subject_.component, row % rows, scratch),
                   layout.sample_bytes, stack_.slice.width, level, bits.row(row));
   }
+}
+
+// Where values of neighbours are compared: the mask at the picture's size.
+void ForestBuilder::enlarge() {
+  const ConstFrame& mask = subject_.frame;
+  const Size size = stack_.slice;
+  slot_.whole_mask.resize(packed_bytes(mask.layout, size));  // at the first such frame only
+  const Frame whole = packed_frame(mask.layout, size, {}, Memory::host, slot_.whole_mask.data());
+  pick(mask, whole, {enlarging(0, size.width, mask.width), enlarging(0, size.height, mask.height)},
+       workers_);
+  subject_.frame = whole;
+  subject_.is_small = false;
 }
 
 void ForestBuilder::build_binary() {
@@ -97,6 +141,7 @@ void ForestBuilder::build_binary() {
 }
 
 void ForestBuilder::build_linked() {
+  if (subject_.is_small) enlarge();
   const ConstFrame& frame = subject_.frame;
   LinkedPicture picture{{frame, subject_.component}, stack_, params_.connectivity};
   const bool both_classes = params_.criterion == Criterion::binary;

@@ -115,7 +115,7 @@ class CcLabelCpu final : public CcLabel {
   void write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const;
   void write_strip(const Job& job, const Params& params, Slot& slot, int s, Region* records,
                    uint32_t recorded) const;
-  void share(Slot& slot, uint32_t recorded) const;
+  void share(Slot& slot, uint32_t recorded);
 
   int strips() const {
     const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
@@ -172,8 +172,9 @@ void CcLabelCpu::write(const Job& job, const Params& params, Slot& slot, uint32_
   }
 }
 
-void CcLabelCpu::share(Slot& slot, uint32_t recorded) const {
+void CcLabelCpu::share(Slot& slot, uint32_t recorded) {
   const TrackMemory& memory = tracker_.memory();
+  const BitImage known = tracker_.known();
   workers_.parallel_for(slot.forest.strips(), [&](int s) {
     const Strip& strip = slot.forest.strip(s);
     const uint32_t* label = nullptr;
@@ -184,7 +185,7 @@ void CcLabelCpu::share(Slot& slot, uint32_t recorded) const {
         label = slot.forest.resolve(strip, band);
       }
       share_row(slot.pixels.row(y), slot.forest.starts(band), label, setup_.size.width, recorded,
-                memory.pairs, memory.labels.row(y));
+                memory.pairs, memory.labels.row(y), known.row(y));
     }
   });
 }
@@ -209,7 +210,7 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
     }
     const Word* pixels = slot.pixels.row(y);
     const Word* starts = slot.forest.starts(band);
-    if (recorded > 0) {
+    if (recorded > 0 && has_bits(pixels, slot.pixels.words)) {
       for (int c = 0; c < values.channels; ++c) {
         values.row[c] = channel_row(job.in, c, y % stack.volume_rows(), slot.rows[s].values[0][c]);
       }

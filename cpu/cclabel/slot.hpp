@@ -1,6 +1,8 @@
 // The workspace of one frame in flight.
 #pragma once
 
+#include <vector>
+
 #include "core/cclabel/cclabel.hpp"
 #include "core/drawing/paint.hpp"
 #include "cpu/cclabel/contacts.hpp"
@@ -21,6 +23,7 @@ struct Slot {
   // the job does not want, the first strip's records serve.)
   LabelMap labels;
   RunList runs;
+  std::vector<std::byte> whole_mask;  // where a small one is compared pixel by pixel
   Ink ink;
   Tracks tracks;  // of this frame's labels, once they are known
 

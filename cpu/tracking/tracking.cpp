@@ -64,6 +64,8 @@ void Tracker::allocate(Backend& backend, const Setup& setup) {
   block_ = backend.allocate(tracking_bytes(setup.size, setup.max_regions));
   memory_ = tracking_in(block_.data(), setup.size, setup.max_regions);
   memory_.counts->last_id = last_id;
+  known_.assign(
+      static_cast<size_t>(setup.size.height) * static_cast<size_t>(words_for(setup.size.width)), 0);
   forgets_ = past_bytes(Ids::go_on);
 }
 

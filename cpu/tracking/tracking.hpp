@@ -5,6 +5,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/tracking/tracking.hpp"
+#include "cpu/bits.hpp"
 #include "cpu/turns.hpp"
 
 namespace regions {
@@ -47,6 +48,8 @@ class Tracker {
   // In a frame's turn: first begin(), then the pixels into memory().pairs and labels, then step().
   void begin(const Ticket& ticket);
   const TrackMemory& memory() const { return memory_; }
+  // A bit for every one of memory().labels that is not 0; pixels without need not be looked at.
+  BitImage known() { return {known_.data(), words_for(memory_.labels.width)}; }
   void step(const TrackRules& rules, Region* regions, uint32_t count, int slot);
 
   const TrackReport& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
@@ -58,6 +61,7 @@ class Tracker {
 
   Block block_;
   TrackMemory memory_;
+  std::vector<Word> known_;           // [height][words]
   std::vector<TrackReport> reports_;  // of slots
   Turns turns_;
   size_t forgets_ = 0;  // bytes that the next frame clears first

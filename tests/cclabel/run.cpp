@@ -36,6 +36,7 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   std::vector<Region> records(capacity + 1);
   records.back().id = 0xA9A9A9A9;
   Job job{.slices = options.slices, .in = in, .mask = mask};
+  job.mask_is_small = options.mask_is_small;
   if (options.wants_labels) job.labels = labels.labels();
   if (capacity > 0) job.table.regions = records.data();
   job.table.capacity = capacity;

@@ -1,0 +1,55 @@
+// Masks of a smaller picture against the same masks at the picture's size.
+#include <gtest/gtest.h>
+
+#include "cpu/resampling.hpp"
+#include "tests/cclabel/run.hpp"
+#include "tests/pictures/pictures.hpp"
+
+namespace regions {
+namespace {
+
+TEST(CcLabelSmallMasks, GiveWhatWholeOnesGive) {
+  for (uint32_t n = 0; n < 120; ++n) {
+    uint32_t draw = 0;
+    const auto below = [&](uint32_t end) { return hash(++draw, n, 5) % end; };
+    const Size size = {1 + static_cast<int>(below(n % 4 ? 200 : 3)),
+                       1 + static_cast<int>(below(n % 5 ? 120 : 3))};
+    const Size few = {1 + static_cast<int>(below(static_cast<uint32_t>(size.width))),
+                      1 + static_cast<int>(below(static_cast<uint32_t>(size.height)))};
+    const PixelFormat format = below(2) ? PixelFormat::gray8 : PixelFormat::labels32;
+    GuardedFrame small(format, few), whole(format, size);
+    for (int y = 0; y < few.height; ++y) {
+      for (int x = 0; x < few.width; ++x) {
+        const uint32_t value = hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), n) % 3;
+        if (format == PixelFormat::gray8) {
+          small.frame().set_sample(0, x, y, static_cast<int>(value * 100));
+        } else {
+          small.labels()(x, y) = value << 20;
+        }
+      }
+    }
+    pick(small.frame(), whole.frame(),
+         {enlarging(0, size.width, few.width), enlarging(0, size.height, few.height)}, Workers(1));
+    const GuardedFrame in = convert(make_picture("clouds", size).frame(), PixelFormat::nv12);
+    CcLabelParams params;
+    params.source = Source::mask;
+    params.connectivity = below(2) ? Connectivity::four : Connectivity::eight;
+    params.fill_holes = below(3) == 0 ? 12 : 0;
+    if (below(4) == 0) params.criterion = Criterion::equal;
+    params.label_background =
+        params.criterion == Criterion::binary && params.fill_holes == 0 && below(3) == 0;
+    RunOptions options;
+    const RunResult expected =
+        run_on_cpu(2, in.frame(), std::as_const(whole).frame(), params, options);
+    options.mask_is_small = true;
+    const RunResult found = run_on_cpu(1 + static_cast<int>(below(3)), in.frame(),
+                                       std::as_const(small).frame(), params, options);
+    EXPECT_EQ(difference(found.labelling, expected.labelling, size.width), "")
+        << "case " << n << ", " << few.width << "x" << few.height << " as " << size.width << "x"
+        << size.height << ", " << to_text(params);
+    EXPECT_TRUE(found.intact) << n;
+  }
+}
+
+}  // namespace
+}  // namespace regions
