@@ -45,6 +45,9 @@ class RunnerOf final : public Runner {
   void set(const Field& field, std::string_view text) override {
     expects(field.kind != Kind::text,
             std::string(field.name) + " names a file, which the elements read, not the library");
+    if constexpr (requires { params_.preset; }) {
+      expects(field.name != std::string_view("preset"), "preset is for the elements");
+    }
     assign_text(field, &params_, text);
   }
   void configure(Setup& setup) override {

@@ -12,14 +12,14 @@
 namespace regions {
 namespace {
 
-// One backend a context, alive as long as an element uses it.
-template <class Make>
-std::shared_ptr<Backend> shared_backend(void* context, Make make) {
+// One backend a context, or number of threads, alive as long as an element uses it.
+template <class Key, class Make>
+std::shared_ptr<Backend> shared_backend(Key key, Make make) {
   static std::mutex mutex;
-  static std::map<void*, std::weak_ptr<Backend>> backends;
+  static std::map<Key, std::weak_ptr<Backend>> backends;
   const std::lock_guard lock(mutex);
-  std::shared_ptr<Backend> backend = backends[context].lock();
-  if (!backend) backends[context] = backend = make();
+  std::shared_ptr<Backend> backend = backends[key].lock();
+  if (!backend) backends[key] = backend = make();
   return backend;
 }
 
@@ -45,7 +45,8 @@ std::shared_ptr<Backend> choose_backend(GstElement* element, const FilterSetting
       GST_INFO_OBJECT(element, "running on the CPU: %s", error.what());
     }
   }
-  return shared_backend(nullptr, [] { return make_cpu_backend(); });
+  const int threads = settings.cpu_threads;
+  return shared_backend(threads, [&] { return make_cpu_backend(threads); });
 }
 
 std::shared_ptr<Backend> backend_on(const CudaContextRef& context) {

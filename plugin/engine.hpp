@@ -11,6 +11,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/field.hpp"
+#include "core/implied.hpp"
 #include "core/output.hpp"
 #include "core/verdict.hpp"
 #include "core/work_area.hpp"
@@ -44,6 +45,8 @@ class Engine {
   // Sets a parameter while a stream runs: throws where the stream cannot run with the value, and
   // then changes nothing. A renegotiated field takes effect at the next adopt().
   virtual void change(const Field& field, const Value& value) = 0;
+  // Properties of the element that the field's value sets, too.
+  virtual std::span<const Implied> implied(const Field& /*field*/) { return {}; }
   // Throws SettingsError, MissingFile, UnreadableFile where no stream can run with what was set.
   virtual void check() = 0;
 
@@ -61,11 +64,12 @@ class Engine {
   virtual bool has_others() = 0;
   virtual Output picture_in_use() = 0;
   virtual int layers_in_use() = 0;
-  virtual bool makes_regions() const = 0;            // fills Job.table and Job.labels
-  virtual bool makes_mask() const { return false; }  // fills Job.foreground
-  virtual bool reads_regions() const = 0;            // reads Job.attached
-  virtual bool reads_mask() = 0;                     // reads Job.mask if there is one
-  virtual bool needs_mask() = 0;                     // and cannot do without
+  virtual bool makes_regions() const = 0;             // fills Job.table and Job.labels
+  virtual bool makes_mask() const { return false; }   // fills Job.foreground
+  virtual bool reads_regions() const = 0;             // reads Job.attached
+  virtual bool reads_mask() = 0;                      // reads Job.mask if there is one
+  virtual bool needs_mask() = 0;                      // and cannot do without
+  virtual bool reads_small_masks() { return false; }  // see Job::mask_is_small
   // Says whether the last frame came without a mask: parameters that need one are then refused.
   void tell_mask(bool lacks) { lacks_mask_ = lacks; }
   virtual bool tracks() { return false; }  // Region.track stays from frame to frame

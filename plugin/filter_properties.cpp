@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plugin/properties.hpp"
+#include "plugin/region_filter.hpp"
 
 namespace regions {
 namespace {
@@ -13,6 +14,23 @@ constexpr guint kStats = 2;
 constexpr guint kFirstField = 3;
 
 std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
+
+// So that all who watch the property hear of it.
+void set_property(GObject* element, const Implied& implied) {
+  const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), implied.name);
+  const auto settings = setting_fields();
+  const auto engine = stream_of(element).engine().fields();
+  for (const auto& fields : {settings, engine}) {
+    for (const Field& field : fields) {
+      if (std::string_view(field.name) != implied.name) continue;
+      GValue value = G_VALUE_INIT;
+      g_value_init(&value, spec->value_type);
+      to_gvalue(field, implied.value, &value);
+      g_object_set_property(element, implied.name, &value);
+      g_value_unset(&value);
+    }
+  }
+}
 
 }  // namespace
 
@@ -43,7 +61,7 @@ void install_filter_properties(GObjectClass* klass, const ElementSpec& spec) {
                      kFirstField + static_cast<guint>(settings.size()));
 }
 
-void set_filter_property(FilterStream& stream, guint id, const GValue* value) {
+void set_filter_property(FilterStream& stream, GObject* element, guint id, const GValue* value) {
   const size_t index = id - kFirstField;
   const auto settings = setting_fields();
   Engine& engine = stream.engine();
@@ -58,6 +76,7 @@ void set_filter_property(FilterStream& stream, guint id, const GValue* value) {
     } else {
       engine.set(field, wanted);
     }
+    for (const Implied& other : engine.implied(field)) set_property(element, other);
   } catch (const std::exception& error) {
     stream.refuse(field.name, error);
   }

@@ -26,6 +26,11 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
   bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
 
+  std::span<const Implied> implied(const Field& field) override {
+    if (field.name != std::string_view("preset")) return {};
+    return implied_by(static_cast<Preset>(std::get<int64_t>(get(field))));
+  }
+
   void take_work_area(const WorkArea& area) override { work_area_ = area; }
 
   void expects_runnable(const GraphCutBgParams& params, const Setup* now) const override {

@@ -24,7 +24,7 @@ struct RegionFilterClass {
 GstBaseTransformClass* parent_class = nullptr;
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  set_filter_property(stream_of(object), id, value);
+  set_filter_property(stream_of(object), object, id, value);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {

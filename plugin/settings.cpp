@@ -24,6 +24,10 @@ std::span<const Field> fields_of(const FilterSettings&) {
                                      "that of neighbours, else that with the fewest of these "
                                      "elements (device number)",
                                      {-1, 255}, {}, Change::stopped),
+        field<S, &S::cpu_threads>("cpu-threads",
+                                  "Threads that share a frame's work on the CPU; 0 takes as many "
+                                  "as there are cores (threads)",
+                                  {0, 256}, {}, Change::stopped),
         field<S, &S::frames_in_flight>("frames-in-flight",
                                        "Frames worked on at once; 0 takes 1 for live input, 4 "
                                        "otherwise, of volumes 2 (frames)",

@@ -11,6 +11,7 @@ enum class AttachLabels : uint8_t { when_untouched, always, never };
 struct FilterSettings : WorkAreaParams {
   Device device = Device::any;
   int cuda_device_id = -1;
+  int cpu_threads = 0;
   int frames_in_flight = 0;
   int priority = 0;
   bool post_messages = false;

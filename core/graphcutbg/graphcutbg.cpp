@@ -14,6 +14,11 @@ using P = GraphCutBgParams;
 
 constexpr double kMostPixels = 65535;
 
+constexpr Choice kPresets[] = {
+    {0, "none", "All as it is set"},
+    {1, "motion",
+     "Where something moves, for many cameras on few cores: process-scale=0.1, cpu-threads=1, "
+     "output=none"}};
 constexpr Choice kOutputs[] = {
     {0, "overlay", "The picture with the foreground tinted"},
     {1, "mask", "255 in the foreground, 0 elsewhere, graded by `feather`"},
@@ -33,6 +38,9 @@ constexpr Choice kReplacements[] = {{0, "color", "`replace-color`"},
 // NOLINTNEXTLINE(readability-function-size): a table, not an algorithm
 std::vector<Field> table() {
   return {
+      field<P, &P::preset>("preset",
+                           "Sets several properties at once, which may be set anew after it (name)",
+                           {}, kPresets, Change::stopped),
       field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
                            Change::renegotiated),
       field<P, &P::source>("source", "What tells foreground from background", {}, kSources),
@@ -116,6 +124,13 @@ std::string text_of(Size size) {
 std::span<const Field> fields_of(const GraphCutBgParams&) {
   static const std::vector<Field> fields = table();
   return fields;
+}
+
+std::span<const Implied> implied_by(Preset preset) {
+  static const Implied motion[] = {{"process-scale", 0.1},
+                                   {"cpu-threads", int64_t{1}},
+                                   {"output", static_cast<int64_t>(GraphCutOutput::none)}};
+  return preset == Preset::motion ? std::span<const Implied>(motion) : std::span<const Implied>();
 }
 
 Output output_of(const GraphCutBgParams& params) {

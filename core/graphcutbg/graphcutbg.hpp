@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/field.hpp"
+#include "core/implied.hpp"
 #include "core/maxflow/maxflow.hpp"
 #include "core/output.hpp"
 
@@ -13,9 +14,11 @@ namespace regions {
 
 enum class GraphCutOutput : uint8_t { overlay, mask, cutout, replace, none };
 enum class GraphCutSource : uint8_t { image, mask, both };
+enum class Preset : uint8_t { none, motion };
 enum class Replacement : uint8_t { color, image, blur };
 
 struct GraphCutBgParams {
+  Preset preset = Preset::none;
   GraphCutOutput output = GraphCutOutput::overlay;
   GraphCutSource source = GraphCutSource::image;
 
@@ -61,6 +64,8 @@ using Params = GraphCutBgParams;  // by the name that stands in meson.build's li
 }
 
 std::span<const Field> fields_of(const GraphCutBgParams&);
+// Properties of the element that a preset sets.
+std::span<const Implied> implied_by(Preset preset);
 Output output_of(const GraphCutBgParams& params);
 // What the parameters make of a setup.
 void plan(const GraphCutBgParams& params, Setup& setup);

@@ -221,6 +221,31 @@ TEST(GraphCutBg, PropertiesChangeWhilePlaying) {
   EXPECT_FALSE(h.has_error());
 }
 
+// A preset sets properties as if each were set there: later ones count, and watchers hear of it.
+TEST(GraphCutBg, APresetSetsOtherProperties) {
+  Harness h("graphcutbg output=mask cpu-threads=3 preset=motion process-scale=0.25");
+  EXPECT_EQ(h.property("preset"), "motion");
+  EXPECT_EQ(h.property("output"), "none");
+  EXPECT_EQ(h.property("cpu-threads"), "1");
+  EXPECT_EQ(h.property("process-scale"), "0.25");
+  EXPECT_EQ(h.property("lambda"), "9");
+  std::string heard;
+  const auto hear = +[](GObject*, GParamSpec* spec, gpointer text) {
+    *static_cast<std::string*>(text) += std::string(spec->name) + " ";
+  };
+  GstElement* other = gst_element_factory_make("graphcutbg", nullptr);
+  g_signal_connect(other, "notify", G_CALLBACK(hear), &heard);
+  gst_util_set_object_arg(G_OBJECT(other), "preset", "motion");
+  for (const char* name : {"process-scale", "cpu-threads", "output", "preset"}) {
+    EXPECT_NE(heard.find(std::string(name) + " "), std::string::npos) << heard;
+  }
+  gst_util_set_object_arg(G_OBJECT(other), "preset", "none");
+  gdouble scale = 0;
+  g_object_get(other, "process-scale", &scale, nullptr);
+  EXPECT_EQ(scale, 0.1) << "as it is set";
+  gst_object_unref(other);
+}
+
 TEST(GraphCutBg, ParametersOutsideTheirLimitsAreKeptOut) {
   Harness h("graphcutbg output=mask");
   gdouble before = 0, after = 0;

@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+"""Processor time and boxes of motion detection on the CPU, beside OpenCV's.
+
+    bench/peers/motion.py [--build build] [--rounds 5] [--boxes] [--seeds 1,2] [--json FILE]
+
+Prints a row a way: milliseconds of processor time (user and system, all threads of the process) that
+a 1080p frame takes beyond decoding, and how many times OpenCV's that is. Frames are decoded before.
+Ours runs in gst-launch, whose time for the same frames without our elements is taken off; OpenCV's
+with one thread, its own thread's time. All take turns, --rounds times; medians count, as other work
+may run. The clip is people walking (vtest.avi of Debian's opencv-doc) at 1920x1080.
+
+--boxes: also how well boxes agree with the truth, on clips composed with exact masks (composites.py)
+at 1920x1080: a box is right if it has half of its union with a box of the truth, one each.
+
+Needs python3-opencv, python3-gi, ffmpeg and GStreamer's base plugins; half a gigabyte in the
+folder for temporary files.
+"""
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import cv2
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import composites
+import measure
+
+WIDTH, HEIGHT = 1920, 1080
+BYTES = WIDTH * HEIGHT * 3 // 2  # of a frame in I420
+SHORT, LONG = 40, 160  # frames of two runs: their difference has no start in it
+FULL = "graphcutbg device=cpu output=none"
+MOTION = ("graphcutbg device=cpu preset=motion ! cclabel device=cpu cpu-threads=1 source=mask track=true "
+          "output=none attach-labels=never")
+OURS = {"graphcutbg": FULL, "motion": MOTION}
+LEAST = 32 * 32  # pixels of a box that counts, of both
+FRAMES, FIRST = 120, 80  # of composed clips; frames before FIRST are not scored
+
+
+def make_clip(path):
+    source = os.path.join(composites.DATA, "vtest.avi")
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", source, "-frames:v", str(LONG), "-vf",
+                    f"scale={WIDTH}:{HEIGHT}:flags=bicubic,setsar=1", "-pix_fmt", "yuv420p", "-f",
+                    "rawvideo", path], check=True)
+
+
+def launched(clip, chain, frames, env):
+    """Processor time (ms) of so many frames through the chain."""
+    def spent():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (used.ru_utime + used.ru_stime) * 1000
+    begin = spent()
+    line = (f"filesrc location={clip} blocksize={BYTES} ! rawvideoparse width={WIDTH} height={HEIGHT} "
+            f"format=i420 framerate=10/1 ! {chain} ! fakesink sync=false num-buffers={frames}")
+    subprocess.run(["gst-launch-1.0", "-q", *line.split()], check=True, env=env)
+    return spent() - begin
+
+
+def of_chain(clip, chain, env):
+    """Of a frame."""
+    return (launched(clip, chain, LONG, env) - launched(clip, chain, SHORT, env)) / (LONG - SHORT)
+
+
+class Difference:
+    """Difference from a running mean, threshold, dilation and contours, on a smaller picture."""
+
+    def __init__(self, scale, blur):
+        self.scale, self.blur, self.mean = scale, (blur, blur), None
+
+    def boxes(self, grey):
+        small = cv2.resize(grey, None, fx=self.scale, fy=self.scale, interpolation=cv2.INTER_AREA)
+        small = cv2.GaussianBlur(small, self.blur, 0)
+        if self.mean is None:
+            self.mean = small.astype(np.float32)
+        moved = cv2.absdiff(small, cv2.convertScaleAbs(self.mean))
+        cv2.accumulateWeighted(small, self.mean, 0.02)
+        mask = cv2.dilate(cv2.threshold(moved, 25, 255, cv2.THRESH_BINARY)[1], None, iterations=2)
+        found, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+        return [[int(round(v / self.scale)) for v in cv2.boundingRect(contour)] for contour in found]
+
+
+class Subtractor:
+    """A background subtractor of OpenCV's at the full size, and contours."""
+
+    def __init__(self, subtractor):
+        self.subtractor = subtractor
+
+    def boxes(self, picture):
+        mask = cv2.threshold(self.subtractor.apply(picture), 254, 255, cv2.THRESH_BINARY)[1]
+        found, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+        return [cv2.boundingRect(contour) for contour in found]
+
+
+# The first as tutorials have it, 500 pixels wide; the second on the picture that ours works on.
+PEERS = {"absdiff, contours": lambda: Difference(500 / WIDTH, 21),
+         "absdiff, contours at 0.1": lambda: Difference(0.1, 5),
+         "MOG2": lambda: Subtractor(cv2.createBackgroundSubtractorMOG2()),
+         "KNN": lambda: Subtractor(cv2.createBackgroundSubtractorKNN())}
+
+
+def look(peer, name, picture):
+    """The peer's boxes, and the milliseconds of this thread they took."""
+    if name.startswith("absdiff"):
+        picture = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)  # the decoder's luma: not its cost
+    begin = time.thread_time()
+    boxes = peer.boxes(picture)
+    return boxes, (time.thread_time() - begin) * 1000
+
+
+def of_peer(clip, name):
+    peer, times = PEERS[name](), []
+    with open(clip, "rb") as frames:
+        for i in range(LONG):
+            planes = np.frombuffer(frames.read(BYTES), np.uint8).reshape(-1, WIDTH)
+            took = look(peer, name, cv2.cvtColor(planes, cv2.COLOR_YUV2BGR_I420))[1]
+            if i >= SHORT:
+                times.append(took)
+    return statistics.mean(times)
+
+
+def times(options, env):
+    with tempfile.TemporaryDirectory() as folder:
+        clip = os.path.join(folder, "people.i420")
+        make_clip(clip)
+        found = {name: [] for name in options.by}
+        for _ in range(options.rounds):
+            decoding = of_chain(clip, "identity", env)
+            for name, all_of in found.items():
+                all_of.append(of_chain(clip, OURS[name], env) - decoding if name in OURS
+                              else of_peer(clip, name))
+    middle = {name: statistics.median(all_of) for name, all_of in found.items()}
+    beside = {"graphcutbg": "MOG2", "motion": "absdiff, contours at 0.1"}
+    for name, all_of in found.items():
+        row = {"what": "motion", "by": name, "width": WIDTH, "height": HEIGHT,
+               "cpu_ms": round(middle[name], 3), "least_cpu_ms": round(min(all_of), 3), "rounds": len(all_of)}
+        if (peer := beside.get(name)) in middle:
+            row |= {"peer": peer, "of_peer": round(middle[name] / middle[peer], 3)}
+        yield row
+
+
+# ---- boxes
+
+
+def composed(seed, difficulty, recording):
+    size = recording.background.shape[:2]
+    for picture, mask in composites.clip(seed, difficulty, recording, size, FRAMES):
+        yield (cv2.resize(picture, (WIDTH, HEIGHT), interpolation=cv2.INTER_LINEAR),
+               cv2.resize(mask, (WIDTH, HEIGHT), interpolation=cv2.INTER_NEAREST))
+
+
+def boxes_of_mask(mask):
+    _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
+    return [row[:4].tolist() for row in stats[1:]]
+
+
+def overlap(a, b):
+    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    if wide <= 0 or high <= 0:
+        return 0
+    return wide * high / (a[2] * a[3] + b[2] * b[3] - wide * high)
+
+
+class Agreement:
+    def __init__(self):
+        self.right = self.found = self.there = 0
+
+    def add(self, boxes, truth):
+        boxes, truth = ([b for b in one if b[2] * b[3] >= LEAST] for one in (boxes, truth))
+        self.found += len(boxes)
+        self.there += len(truth)
+        pairs = sorted(((overlap(a, b), i, k) for i, a in enumerate(boxes)
+                        for k, b in enumerate(truth)), reverse=True)
+        used, taken = set(), set()
+        for share, i, k in pairs:
+            if share < 0.5:
+                break
+            if i not in used and k not in taken:
+                used.add(i)
+                taken.add(k)
+        self.right += len(used)
+
+    def figures(self):
+        return {"precision": round(self.right / max(1, self.found), 4),
+                "recall": round(self.right / max(1, self.there), 4),
+                "f": round(2 * self.right / max(1, self.found + self.there), 4)}
+
+
+class Elements:
+    """Our chain, a frame at a time."""
+
+    def __init__(self, chain):
+        import gi
+        gi.require_version("Gst", "1.0")
+        from gi.repository import Gst
+        Gst.init(None)
+        self.gst = Gst
+        self.line = Gst.parse_launch(
+            f"appsrc name=in format=time caps=video/x-raw,format=BGR,width={WIDTH},height={HEIGHT},"
+            f"framerate=10/1 ! {chain} ! appsink name=out sync=false")
+        self.source, self.sink = self.line.get_by_name("in"), self.line.get_by_name("out")
+        self.line.set_state(Gst.State.PLAYING)
+        self.count = 0
+
+    def boxes(self, picture):
+        buffer = self.gst.Buffer.new_wrapped(picture.tobytes())
+        buffer.pts = self.count * self.gst.SECOND // 10
+        self.count += 1
+        self.source.emit("push-buffer", buffer)
+        sample = self.sink.emit("pull-sample")
+        if sample is None:
+            raise SystemExit("motion.py: the elements gave no frame")
+        found = sample.get_buffer().get_custom_meta("regions").get_structure()
+        return [[region.get_value(name) for name in ("x", "y", "width", "height")]
+                for region in found.get_value("regions")]
+
+    def end(self):
+        self.line.set_state(self.gst.State.NULL)
+
+
+def boxes(options):
+    recording = composites.Recording.read()
+    ways = {"motion": lambda: Elements(options.chain), **PEERS}
+    ways = {name: way for name, way in ways.items() if name in options.by}
+    every = {name: {} for name in ways}
+    for seed in options.seeds.split(","):
+        for difficulty in composites.DIFFICULTIES:
+            running = {name: make() for name, make in ways.items()}
+            scored = {name: every[name].setdefault(difficulty, Agreement()) for name in ways}
+            for i, (picture, mask) in enumerate(composed(int(seed), difficulty, recording)):
+                for name, way in running.items():
+                    got = way.boxes(picture) if name == "motion" else look(way, name, picture)[0]
+                    if i >= FIRST:
+                        scored[name].add(got, boxes_of_mask(mask))
+            if "motion" in running:
+                running["motion"].end()
+    for name, kinds in every.items():
+        figures = {kind: score.figures() for kind, score in kinds.items()}
+        yield {"what": "boxes", "by": name, "width": WIDTH, "height": HEIGHT,
+               "mean_f": round(statistics.mean(f["f"] for f in figures.values()), 4), "clips": figures}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--boxes", action="store_true", help="only boxes against the truth")
+    parser.add_argument("--chain", default=MOTION, help="for --boxes, in place of ours")
+    parser.add_argument("--by", action="append", choices=(*OURS, *PEERS), help="only these ways")
+    parser.add_argument("--seeds", default="1,2", help="of composed clips")
+    parser.add_argument("--json", metavar="FILE", help="writes a record")
+    options = parser.parse_args()
+    options.by = options.by or [*OURS, *PEERS]
+    cv2.setNumThreads(1)
+    folder = os.path.abspath(options.build)
+    env = os.environ
+    env["GST_PLUGIN_PATH_1_0"] = os.path.join(folder, "plugin")
+    env["GST_REGISTRY_1_0"] = os.path.join(folder, "bench-registry.bin")
+    record = measure.new_record("motion")
+    record["figures"] = []
+    for row in boxes(options) if options.boxes else times(options, env):
+        row |= {"cpu": record["cpu"], "commit": record["commit"]}
+        record["figures"].append(row)
+        print(json.dumps(row), flush=True)
+    if options.json:
+        measure.write(record, options.json)
+
+
+if __name__ == "__main__":
+    main()
