@@ -27,22 +27,69 @@ int scaled(int64_t value, int from, int to) {
   return static_cast<int>(std::clamp(value * to / from, -kFar, kFar));
 }
 
+// A region's box as the metadata gives it.
+struct Box {
+  int64_t x, y, width, height;
+};
+
+void place(Region& region, const Box& box, Size from, Size to) {
+  region.left = scaled(box.x, from.width, to.width);
+  region.top = scaled(box.y, from.height, to.height);
+  region.right = scaled(box.x + box.width, from.width, to.width) - 1;
+  region.bottom = scaled(box.y + box.height, from.height, to.height) - 1;
+  region.right = std::max(region.right, region.left);
+  region.bottom = std::max(region.bottom, region.top);
+}
+
 Region region_of(const GstStructure* s, Size from, Size to) {
   Region region;
   guint id = 0, track = 0;
   expects(gst_structure_get_uint(s, "id", &id), "a region in the metadata lacks 'id'");
   region.id = id;
   region.track = gst_structure_get_uint(s, "track", &track) ? track : id;
-  const int64_t x = int_of(s, "x"), y = int_of(s, "y");
-  region.left = scaled(x, from.width, to.width);
-  region.top = scaled(y, from.height, to.height);
-  region.right = scaled(x + int_of(s, "width"), from.width, to.width) - 1;
-  region.bottom = scaled(y + int_of(s, "height"), from.height, to.height) - 1;
-  region.right = std::max(region.right, region.left);
-  region.bottom = std::max(region.bottom, region.top);
+  place(region, {int_of(s, "x"), int_of(s, "y"), int_of(s, "width"), int_of(s, "height")}, from,
+        to);
   guint64 area = 0;
   if (gst_structure_get_uint64(s, "area", &area)) region.area = area;
   return region;
+}
+
+// Reads the structures of an array.
+void read_structures(const GValue* array, Size from, Size to, Attached& attached) {
+  const guint count = gst_value_array_get_size(array);
+  attached.regions.reserve(count);
+  for (guint i = 0; i < count; ++i) {
+    const GValue* item = gst_value_array_get_value(array, i);
+    expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds something that is no region");
+    const GstStructure* region = gst_value_get_structure(item);
+    attached.regions.push_back(region_of(region, from, to));
+    guint64 first_seen = 0;
+    if (gst_structure_get_uint64(region, "first-seen", &first_seen)) {
+      attached.first_seen.resize(i, GST_CLOCK_TIME_NONE);
+      attached.first_seen.push_back(first_seen);
+    }
+  }
+  if (!attached.first_seen.empty()) attached.first_seen.resize(count, GST_CLOCK_TIME_NONE);
+}
+
+// Whether the array holds just the structures on loan, so that it says what the loan's table does:
+// a structure within a value cannot be changed, only replaced.
+bool is_table(const GValue* array, const StructureLoan& loan) {
+  const guint count = gst_value_array_get_size(array);
+  if (count != loan.table.size()) return false;
+  for (guint i = 0; i < count; ++i) {
+    const GValue* item = gst_value_array_get_value(array, i);
+    if (!GST_VALUE_HOLDS_STRUCTURE(item)) return false;
+    if (gst_value_get_structure(item) != loan.regions[i].get()) return false;
+  }
+  return true;
+}
+
+void read_table(const StructureLoan& loan, Size from, Size to, Attached& attached) {
+  attached.regions = loan.table;
+  for (Region& region : attached.regions) {
+    place(region, {region.left, region.top, region.width(), region.height()}, from, to);
+  }
 }
 
 // The array refers to the structures, which must outlive it; a copy of the array copies them.
@@ -78,6 +125,7 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
   remove_standard_metas(buffer);
   StructureLoan& loan = pool.lend(buffer, findings.regions.size());
   const std::span<StructurePtr> structures(loan.regions.data(), findings.regions.size());
+  loan.table.assign(findings.regions.begin(), findings.regions.end());
   write_structures(findings, workers, structures, [&] {
     Summary summary = summary_of(findings.size, findings.regions, findings.first_seen);
     if (findings.layers == 1) summary.labels = findings.labels;
@@ -139,7 +187,9 @@ void renew_standard_metas(GstBuffer* buffer) {
 }
 
 bool read(GstBuffer* buffer, Size size, Attached& attached) {
-  attached = {};
+  attached.regions.clear();
+  attached.first_seen.clear();
+  attached.labels = nullptr;
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, kRegionMeta);
   if (!meta) return false;
   const GstStructure* structure = gst_custom_meta_get_structure(meta);
@@ -148,20 +198,12 @@ bool read(GstBuffer* buffer, Size size, Attached& attached) {
 
   const GValue* array = gst_structure_get_value(structure, "regions");
   expects(array && GST_VALUE_HOLDS_ARRAY(array), "regions metadata lacks the array 'regions'");
-  const guint count = gst_value_array_get_size(array);
-  attached.regions.reserve(count);
-  for (guint i = 0; i < count; ++i) {
-    const GValue* item = gst_value_array_get_value(array, i);
-    expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds something that is no region");
-    const GstStructure* region = gst_value_get_structure(item);
-    attached.regions.push_back(region_of(region, from, size));
-    guint64 first_seen = 0;
-    if (gst_structure_get_uint64(region, "first-seen", &first_seen)) {
-      attached.first_seen.resize(i, GST_CLOCK_TIME_NONE);
-      attached.first_seen.push_back(first_seen);
-    }
+  const StructureLoan* loan = StructurePool::loan_of(buffer);
+  if (loan && is_table(array, *loan)) {
+    read_table(*loan, from, size, attached);
+  } else {
+    read_structures(array, from, size, attached);
   }
-  if (!attached.first_seen.empty()) attached.first_seen.resize(count, GST_CLOCK_TIME_NONE);
   const GValue* labels = gst_structure_get_value(structure, "labels");
   if (labels && G_VALUE_HOLDS(labels, GST_TYPE_BUFFER)) {
     attached.labels = gst_value_get_buffer(labels);

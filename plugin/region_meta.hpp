@@ -129,7 +129,8 @@ void renew_standard_metas(GstBuffer* buffer);
 // What came with a buffer, scaled to `size`.
 struct Attached {
   std::vector<Region> regions;
-  std::vector<GstClockTime> first_seen;  // of each region's track; empty where nothing is tracked
+  std::vector<GstClockTime> first_seen;  // of each region's track; empty where nothing is tracked,
+                                         // or the regions came as a table
   GstBuffer* labels = nullptr;           // owned by the meta
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;

@@ -76,10 +76,14 @@ std::unique_ptr<StructurePool::Loan> StructurePool::take() {
   return loan;
 }
 
+const StructureLoan* StructurePool::loan_of(GstBuffer* buffer) { return find(buffer); }
+
+StructurePool::Loan* StructurePool::find(GstBuffer* buffer) {
+  return static_cast<Loan*>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(buffer), kLoan));
+}
+
 StructureLoan& StructurePool::lend(GstBuffer* buffer, size_t regions) {
-  if (const auto* former =
-          static_cast<Loan*>(gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(buffer), kLoan));
-      former && former->collector) {
+  if (const Loan* former = find(buffer); former && former->collector) {
     gst_buffer_remove_meta(buffer, &former->collector->meta);
   }
   Loan* loan = take().release();

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/region.hpp"
+
 namespace regions {
 
 struct FreeStructure {
@@ -26,6 +28,7 @@ using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
 struct StructureLoan {
   std::vector<StructurePtr> regions;      // entries of the `regions` metadata, or null
   std::vector<ParametersPtr> parameters;  // for regions of interest to take
+  std::vector<Region> table;              // what the entries say, for elements of ours that follow
 };
 
 class StructurePool : public std::enable_shared_from_this<StructurePool> {
@@ -37,6 +40,9 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
   // regions of interest that are put on the buffer afterwards come back too.
   StructureLoan& lend(GstBuffer* buffer, size_t regions);
 
+  // What is lent to the buffer; null if nothing is.
+  static const StructureLoan* loan_of(GstBuffer* buffer);
+
  private:
   struct Collector;
   struct Loan : StructureLoan {
@@ -46,6 +52,7 @@ class StructurePool : public std::enable_shared_from_this<StructurePool> {
   static const GstMetaInfo* collector_info();
   static void collect(Collector* collector);
   static void end(gpointer loan);
+  static Loan* find(GstBuffer* buffer);
   std::unique_ptr<Loan> take();
 
   std::mutex mutex_;
