@@ -59,7 +59,7 @@ void roll_all(GstElement* element, Dice& dice, bool playing) {
     const bool ours = specs[i]->owner_type == G_OBJECT_TYPE(element);
     // The device is the machine's matter; slots cost memory.
     if (!ours || !(specs[i]->flags & G_PARAM_WRITABLE) || g_str_has_prefix(name, "device") ||
-        g_str_has_prefix(name, "cuda") || dice.below(3) == 0) {
+        g_str_has_prefix(name, "cuda") || g_str_has_prefix(name, "cpu") || dice.below(3) == 0) {
       continue;
     }
     if (playing && !(specs[i]->flags & GST_PARAM_MUTABLE_PLAYING)) continue;
