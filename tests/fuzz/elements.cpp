@@ -81,7 +81,9 @@ class Session {
     const size_t at = static_cast<size_t>(in.below(static_cast<int>(kinds_.size())));
     const Field& field = in.one_of(in.one_in(4) ? fields_of(FilterSettings{}) : kinds_[at]->fields);
     const std::string name = field.name;
-    if (name == "device" || name == "cuda-device-id") return;  // the machine's matter
+    const bool is_of_machine =
+        name == "device" || name == "cuda-device-id" || name == "cpu-threads";
+    if (is_of_machine) return;
     const std::string text =
         field.kind == Kind::text ? file_in(in, folder()) : value_text(field, in);
     gst_util_set_object_arg(G_OBJECT(stage_.element(at)), field.name, text.c_str());
