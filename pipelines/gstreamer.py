@@ -11,6 +11,9 @@ gi.require_version("GstVideo", "1.0")
 from gi.repository import GLib, Gst, GstVideo  # noqa: E402,F401  (after require_version)
 
 Gst.init(None)
+# PyGObject shows an enumeration to all threads before it sets its values and functions. This one is of the
+# decoder's thread and of streaming threads, so it is made before they begin.
+VideoFormat = GstVideo.VideoFormat
 
 
 def first_structure(caps):

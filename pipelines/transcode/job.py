@@ -192,6 +192,8 @@ class Job:
         decoder, length, end = self.decoder, self.input.length, self.end / Gst.SECOND
         least = packets / 2 if self.input.picture.get("codec_name") in UNEVEN else packets
         if self.profile is STILL:
+            if packets > 1:
+                self.say(note="only its first picture is taken")
             return None
         if length and end < length - max(1, length / 50):
             return f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"

@@ -42,8 +42,10 @@ def plan(source, profile, with_sound):
     options, kept = [], 1  # streams: the picture is there already
     notes = [f"its {what} cannot be told by {profile.meaning}" for what, lost in (
         ("order of fields (they stay lines of whole frames)", source.fields and not profile.fields),
-        ("mastering display's light", source.light and not profile.light),
+        ("mastering display, which is not whole,",
+         source.side_data("Mastering display metadata") and not source.light[0]),
         ("transparency", source.has_alpha)) if lost]
+    notes += [f"its {kind} is left out" for kind in source.lost_side_data]
     for stream in source.others:
         kind, codec = stream.get("codec_type", "unknown"), stream.get("codec_name", "unknown")
         name = "cover picture" if is_cover(stream) else NAMES.get(kind, kind)
@@ -52,17 +54,16 @@ def plan(source, profile, with_sound):
             notes.append(f"its {name} ({codec}) is left out: {profile.container} files cannot hold it")
         if not way:
             continue
-        if kind == "audio" and way[0] != "copy":
-            notes.append(f"its {codec} sound is encoded as {way[0]}: {profile.container} files cannot hold it")
+        if way[0] != "copy" and (kind == "audio" or codec in ("ass", "ssa")):  # other texts lose nothing
+            notes.append(f"its {codec} {NAMES[kind]} is encoded as {way[0]}: {profile.container} files cannot hold it")
         options += ["-map", f"1:{stream['index']}", f"-c:{kept}", *way]
         if is_cover(stream):
             options += [f"-disposition:{kept}", "attached_pic"]
         kept += 1
     for name in ("language", "title"):  # muxers have titles of their own
         options += ["-metadata:s:v:0", f"{name}={source.picture.get('tags', {}).get(name, '')}"]
-    timecodes = (stream.get("tags", {}).get("timecode") for stream in (source.format, source.picture, *source.others))
-    if timecode := next(filter(None, timecodes), None):
-        options += ["-metadata", f"timecode={timecode}"]
+    if source.timecode:
+        options += ["-metadata", f"timecode={source.timecode}"]
     return options, kept, notes
 
 

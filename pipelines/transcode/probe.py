@@ -21,6 +21,10 @@ PRIMARIES = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m":
 # The first four numbers of a display matrix, and EXIF's orientation, as videoflip turns pictures upright.
 TURNS = {(0, 1, -1, 0): "90r", (-1, 0, 0, -1): "180", (0, -1, 1, 0): "90l", (-1, 0, 0, 1): "horiz",
          (1, 0, 0, -1): "vert", (0, 1, 1, 0): "ul-lr", (0, -1, -1, 0): "ur-ll"}
+# What stands beside pixels and is kept (as GOP timecode: as that of the file), or is no matter of the picture.
+TAKEN = ("Display Matrix", "3x3 displaymatrix", "Mastering display metadata", "Content light level metadata",
+         "GOP timecode", "CPB properties", "H.26[45] User Data Unregistered SEI message", "Film grain parameters",
+         "Palette", "AVPanScan")
 EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "ur-ll", "8": "90l"}
 
 
@@ -63,7 +67,8 @@ class Input:
         self.rate = next(filter(None, map(fraction, (self.picture.get("avg_frame_rate"),
                                                      self.picture.get("r_frame_rate")))), None)
         self.length = self.told_length()
-        first = probed(path, "-select_streams", str(self.picture["index"]), "-read_intervals", "%+#1",
+        # With one packet alone, a time code of MPEG-2 is not told.
+        first = probed(path, "-select_streams", str(self.picture["index"]), "-read_intervals", "%+#2",
                        "-show_entries", "frame").get("frames", [])
         self.frame = first[0] if first else {}
 
@@ -79,9 +84,25 @@ class Input:
             told.append(float(int(self.picture.get("nb_frames", 0)) / self.rate))
         return max(told) or (0 if self.others else float(self.format.get("duration", 0)))
 
+    @property
+    def all_side_data(self):
+        return self.frame.get("side_data_list", []) + self.picture.get("side_data_list", [])
+
     def side_data(self, kind):
-        told = self.frame.get("side_data_list", []) + self.picture.get("side_data_list", [])
-        return next((data for data in told if data.get("side_data_type") == kind), None)
+        return next((data for data in self.all_side_data if data.get("side_data_type") == kind), None)
+
+    @property
+    def lost_side_data(self):
+        """ffprobe's names of what is told of the picture and not kept."""
+        return sorted({data.get("side_data_type", "unknown") for data in self.all_side_data} - {*TAKEN})
+
+    @property
+    def timecode(self):
+        """Of the first frame, or None."""
+        told = [holder.get("tags", {}).get("timecode", "")
+                for holder in (self.format, self.picture, *self.others, self.frame)]
+        told[-1] = told[-1].replace("00:00:00:00", "")  # of MPEG-2, which has one in any case
+        return next(filter(None, told), None)
 
     @property
     def turn(self):
@@ -101,41 +122,39 @@ class Input:
             return None
         return "top-field-first" if self.frame.get("top_field_first") == 1 else "bottom-field-first"
 
-    @property
-    def iso_colors(self):
-        """Primaries, transfer and matrix as numbers of ISO/IEC 23091-2, and whether the range is full."""
-        told, form = self.frame, self.picture.get("pix_fmt", "")
-        full = told.get("color_range") == "pc" or form.startswith("yuvj") or (
-            form.startswith("gray") and told.get("color_range") != "tv")
-        return (PRIMARIES.get(told.get("color_primaries"), 2), TRANSFERS.get(told.get("color_transfer"), 2),
-                MATRICES.get(told.get("color_space"), 2), full)
+    def iso_colors(self, form, height, guess=True):
+        """Primaries, transfer and matrix as numbers of ISO/IEC 23091-2, and whether the range is full, for pictures of
+        a format. A matrix that the file does not tell is, where guessed, the one that players assume."""
+        told, pixels = self.frame, self.picture.get("pix_fmt", "")
+        full = told.get("color_range") == "pc" or pixels.startswith("yuvj") or (
+            pixels.startswith("gray") and told.get("color_range") != "tv")
+        matrix = MATRICES.get(told.get("color_space"), 2)
+        if "RGB" in form or "BGR" in form:
+            matrix, full = 0, True
+        elif guess and matrix in (0, 2):
+            matrix = 1 if height > 576 and not form.startswith("GRAY") else 6
+        return (PRIMARIES.get(told.get("color_primaries"), 2), TRANSFERS.get(told.get("color_transfer"), 2), matrix,
+                full)
 
     def colorimetry(self, form, height, guess=True):
-        """As caps tell it. A matrix that the file does not tell is the one that players assume."""
-        primaries, transfer, matrix, full = self.iso_colors
-        gray, rgb = form.startswith("GRAY"), "RGB" in form or "BGR" in form
-        if rgb:
-            matrix = 0
-        elif guess and matrix in (0, 2):
-            matrix = 1 if height > 576 and not gray else 6
+        """As caps tell it."""
+        primaries, transfer, matrix, full = self.iso_colors(form, height, guess)
         return ":".join(str(int(number)) for number in (
-            1 if full or rgb else 2, GstVideo.video_color_matrix_from_iso(matrix),
-            GstVideo.video_transfer_function_from_iso(transfer),
-            GstVideo.video_color_primaries_from_iso(primaries)))
+            1 if full else 2, GstVideo.video_color_matrix_from_iso(matrix),
+            GstVideo.video_transfer_function_from_iso(transfer), GstVideo.video_color_primaries_from_iso(primaries)))
 
     @property
     def light(self):
-        """What a display of high dynamic range is told, as x264 takes it; empty for other pictures."""
-        told = []
+        """What a display of high dynamic range is told: red, green, blue and white (x and y of each, in 1/50000),
+        greatest and least luminance (1/10000 cd/m²); greatest and average light of frames (cd/m²). Each is empty
+        where the file does not tell it whole."""
         display, level = self.side_data("Mastering display metadata"), self.side_data("Content light level metadata")
+        told = []
         if display and "red_x" in display and "max_luminance" in display:
-            points = "".join(f"{sign}({','.join(units(display[f'{name}_{axis}'], 50000) for axis in 'xy')})"
-                             for sign, name in (("G", "green"), ("B", "blue"), ("R", "red"), ("WP", "white_point")))
-            lights = (units(display[f"{name}_luminance"], 10000) for name in ("max", "min"))
-            told.append(f"mastering-display={points}L({','.join(lights)})")
-        if level:
-            told.append(f"cll={level['max_content']},{level['max_average']}")
-        return ":".join(told)
+            told = [round(Fraction(display[f"{name}_{axis}"]) * 50000)
+                    for name in ("red", "green", "blue", "white_point") for axis in "xy"]
+            told += [round(Fraction(display[f"{name}_luminance"]) * 10000) for name in ("max", "min")]
+        return told, [level["max_content"], level["max_average"]] if level else []
 
 
 class PacketCount:
@@ -177,10 +196,6 @@ def seconds(text):
     """Of a tag of Matroska, 00:00:02.040000000; 0 for other texts."""
     parts = (text or "").split(":")
     return sum(float(part) * 60**power for power, part in enumerate(reversed(parts))) if len(parts) == 3 else 0.0
-
-
-def units(text, parts):
-    return str(round(Fraction(text) * parts))
 
 
 def input_of(path):

@@ -40,7 +40,6 @@ class Profile:
     attachments: bool = False
     covers: bool = False
     fields: bool = True  # interlaced pictures are told as such
-    light: bool = False  # what displays of high dynamic range are told is kept
     color_tags: Callable | None = None  # ffmpeg's filter that writes colours into the stream
 
 
@@ -49,11 +48,11 @@ PROFILES = {
         "H.264 in MP4", ".mp4", "mp4mux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16,
         frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus")), ("aac", "-b:a", "192k"),
-        "mp4", dict.fromkeys(TEXTS, "mov_text"), covers=True, light=True, color_tags=h264_tags),
+        "mp4", dict.fromkeys(TEXTS, "mov_text"), covers=True, color_tags=h264_tags),
     "mkv": Profile(
         "H.264 in Matroska", ".mkv", "matroskamux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None, (),
-        "matroska", MATROSKA, attachments=True, covers=True, light=True, color_tags=h264_tags),
+        "matroska", MATROSKA, attachments=True, covers=True, color_tags=h264_tags),
     "webm": Profile(
         "VP9 in WebM", ".webm", "webmmux", VP9, "video/x-vp9",
         ("I420", "I420_10LE", "I422_10LE", "Y444", "Y444_10LE"), False, 16,

@@ -1,39 +1,33 @@
-"""What programs tell of their work: progress on a terminal's last line, sentences above it."""
+"""What programs tell of their work: bars of progress on a terminal (tqdm, on standard error), plain lines elsewhere."""
 
 import os
-import shutil
 import sys
 import time
 
 from files import printable
 
-PLAIN_PERIOD = 5  # seconds between lines where the output is no terminal
-
-
-def clock(seconds):
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}" if minutes >= 60 else f"{minutes}:{seconds:02}"
+PLAIN_PERIOD = 5  # seconds between lines of progress
 
 
 class Screen:
-    """One line that changes on a terminal, plain lines elsewhere."""
-
     def __init__(self, program):
         self.program = program
-        self.changing = sys.stdout.isatty()
-        self.progress = {}  # by input: the text of where it is
+        self.tqdm = None
+        if sys.stderr.isatty():
+            import tqdm  # takes long for a program without bars
+            self.tqdm = tqdm.tqdm
+        self.bars = {}  # by input
         self.shown = {}
 
     def line(self, text, to=None):
-        if self.changing:
-            print("\r\033[K", end="", flush=True)
-        print(printable(text), file=to or sys.stdout, flush=True)
-        self.draw()
+        write = self.tqdm.write if self.tqdm else print  # above the bars
+        write(printable(text), file=to or sys.stdout)
+        (to or sys.stdout).flush()
 
     def hear(self, source, said, written=()):
         """What a job tells of an input: a dictionary of one entry."""
         if "progress" in said:
-            self.show(source, said["progress"])
+            self.show(source, **said["progress"])
         elif "note" in said:
             self.line(f"{source}: note: {said['note']}", sys.stderr)
         elif "problem" in said:
@@ -45,26 +39,20 @@ class Screen:
                       f" second, {length / seconds:.1f} times its speed);"
                       f" wrote {', '.join(written)}")
 
-    def show(self, name, progress):
-        done, total, rate = progress["frame"], progress["of"], progress["rate"]
-        text = f"{printable(os.path.basename(name))}: frame {done}"
-        if total:
-            text += f" of about {total}, {100 * done // total} %"
-        text += f", {rate:.0f} frames/s"
-        if total and rate:
-            text += f", {clock((total - done) / rate)} left"
-        self.progress[name] = text
-        now = time.monotonic()
-        if self.changing:
-            self.draw()
-        elif now - self.shown.get(name, 0) >= PLAIN_PERIOD:
-            self.shown[name] = now
-            print(text, flush=True)
+    def show(self, name, frame, of, rate):
+        """`of`: how many frames there are, about; 0 if that is not known."""
+        text = printable(os.path.basename(name))
+        if self.tqdm:
+            if name not in self.bars:
+                self.bars[name] = self.tqdm(desc=text, total=of or None, initial=frame, unit=" frames",
+                                            file=sys.stderr, leave=False, dynamic_ncols=True)
+            self.bars[name].total = of or None
+            self.bars[name].update(frame - self.bars[name].n)
+        elif time.monotonic() - self.shown.get(name, -PLAIN_PERIOD) >= PLAIN_PERIOD:
+            self.shown[name] = time.monotonic()
+            print(f"{text}: frame {frame}" + (f" of about {of}, {100 * frame // of} %" if of else "")
+                  + f", {rate:.0f} frames/s", flush=True)
 
     def forget(self, name):
-        self.progress.pop(name, None)
-
-    def draw(self):
-        if self.changing and self.progress:
-            text = " | ".join(self.progress.values())
-            print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1], end="", flush=True)
+        if name in self.bars:
+            self.bars.pop(name).close()

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import unittest
 import unittest.mock
 
@@ -201,6 +202,39 @@ class Trouble(JobCase):
         self.assertEqual(work.wait(60), 130)
         self.assertEqual(rest[-1], {"problem": "interrupted"})
         self.assertEqual(self.files(self.out), [])
+
+
+# A decoder of whose frames three are taken.
+EARLY = """
+import sys
+sys.path.append("transcode")
+import decoding, probe
+from gstreamer import Gst
+
+class Full:
+    frames = 0
+
+    def emit(self, *_):
+        self.frames += 1
+        return Gst.FlowReturn.OK if self.frames < 4 else Gst.FlowReturn.EOS
+
+    def set_property(self, *_):
+        pass
+
+decoder = decoding.Decoder(probe.Input(sys.argv[1]), Full())
+decoder.thread.start()
+decoder.thread.join()
+"""
+
+
+class Ends(inside.Case):
+    def test_decoders_that_have_frames_in_work(self):
+        """Python ends their threads, and waited for them in 2 to 4 of 10 runs."""
+        clip = self.clip("in.mp4", "testsrc2=size=640x480:rate=25:duration=2", "-pix_fmt", "yuv420p")
+        for _ in range(12):
+            done = subprocess.run([sys.executable, "-c", EARLY, clip], cwd=media.ROOT / "pipelines", capture_output=True,
+                                  text=True, check=False, timeout=20 * media.PATIENCE)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":

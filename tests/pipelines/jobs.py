@@ -66,7 +66,7 @@ class ObjectsCase(inside.Case):
     def job(self, *arguments):
         """What it says, without the progress that a slow machine sees."""
         said = inside.called(objects.main, ["--out", str(self.out), *map(str, arguments)])
-        return said._replace(out=re.sub(r"(?m)^frame \d+.*\n", "", said.out))
+        return said._replace(out=re.sub(r"(?m)^\S+: frame \d+.*\n", "", said.out))
 
     def refused(self, status, text, *arguments):
         said = self.job(*arguments)

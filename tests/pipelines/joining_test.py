@@ -108,7 +108,7 @@ class Probe(Tools):
         gray = PICTURE | {"pix_fmt": "gray"}
         self.assertEqual(self.input(gray).colorimetry("GRAY8", 720), "1:4:0:0")
         self.assertEqual(self.input(gray, frames=[{"color_range": "tv"}]).colorimetry("GRAY8", 720), "2:4:0:0")
-        self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors, (2, 2, 2, True))
+        self.assertEqual(self.input(PICTURE | {"pix_fmt": "yuvj420p"}).iso_colors("I420", 10, guess=False), (2, 2, 2, True))
 
     def test_packets(self):
         self.tool("ffprobe", "10,K_\n0,__\n12,_D\n\n8,__,x\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
@@ -171,6 +171,9 @@ class Joining(Tools):
         self.assertEqual(self.joined("mp4", text, bitmap), (
             ["-map", "1:1", "-c:1", "mov_text"], left("track of subtitles (hdmv_pgs_subtitle)", "mp4")))
         self.assertEqual(self.joined("mkv", {"codec_type": "subtitle", "codec_name": "mov_text"})[0][-1], "srt")
+        self.assertEqual(self.joined("mp4", {"codec_type": "subtitle", "codec_name": "ass"}), (
+            ["-map", "1:1", "-c:1", "mov_text"],
+            ["its ass track of subtitles is encoded as mov_text: mp4 files cannot hold it"]))
         data = {"codec_type": "data", "codec_name": "klv"}
         for profile in profiles.PROFILES:
             container = profiles.PROFILES[profile].container

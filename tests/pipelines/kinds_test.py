@@ -2,8 +2,10 @@
 """Kinds of files as people have them, made by ffmpeg: what regions-transcode makes of them keeps frames, times,
 colours, fields and all streams, or says what it changes. ffprobe and ffmpeg judge."""
 
+import fractions
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -27,9 +29,26 @@ def first_frame(path, *names):
     return {name: found.get(name, "unknown") for name in names}
 
 
-def rgb(path):
+def side_data(path):
+    """What stands beside the pixels of the first frame, and in the container, by kind."""
+    text = media.run("ffprobe", "-v", "error", "-select_streams", "v:0", "-read_intervals", "%+#1", "-show_frames",
+                     "-show_streams", "-of", "json", path)
+    found = json.loads(text)
+    told = [data for holder in (found["frames"], found["streams"]) for data in holder[0].get("side_data_list", [])]
+    return {data["side_data_type"]: {name: float(fractions.Fraction(value)) for name, value in data.items()
+                                     if name != "side_data_type"}
+            for data in told if "light" in data["side_data_type"] or "display metadata" in data["side_data_type"]}
+
+
+def shown_size(path):
+    """Width and height of pictures as ffmpeg shows them, upright."""
+    text = media.run("ffmpeg", "-v", "error", "-i", path, "-map", "0:V", "-frames:v", "1", "-f", "framecrc", "-")
+    return tuple(map(int, re.search(r"#dimensions 0: (\d+)x(\d+)", text).groups()))
+
+
+def rgb(path, *options):
     """All frames as ffmpeg shows them, of the size that they are shown in."""
-    return subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo",
+    return subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), *options, "-fps_mode", "passthrough", "-f", "rawvideo",
                            "-pix_fmt", "rgb24", "-"], capture_output=True, check=True).stdout
 
 
@@ -145,6 +164,27 @@ class Kinds(JobCase):
                     self.assertLess(abs(difference.mean((0, 1, 2))).max(), 6)
                     self.assertLess(abs(difference).mean(), 6)
 
+    def test_colours_where_players_assume_another_matrix(self):
+        """They go by the height: clips without tags that get another one tell their matrix."""
+        untagged = ("-c:v", "libx264", "-qp", "4", "-vf")
+        large = self.clip("large.mp4", SHORT.replace("128x96", "1280x720"), *untagged,
+                          "scale=out_color_matrix=bt709:out_range=tv,format=yuv420p", "-frames:v", "2")
+        small = "videoconvert ! video/x-raw,format=RGB ! videoscale ! video/x-raw,width=640,height=360 ! identity"
+        plain = self.clip("plain.mp4", SHORT.replace("128x96", "1024x576"), *untagged,
+                          "scale=out_color_matrix=bt601:out_range=tv,format=yuv420p", "-frames:v", "2")
+        turned = media.turned(self.folder / "turned.mp4", plain, 90)
+        for clip, line, made, told, shape in ((large, small, "bt709", "bt709", (-1, 360, 640, 3)),
+                                              (turned, "identity", "bt601", "smpte170m", (-1, 1024, 576, 3))):
+            self.assertEqual(first_frame(clip, "color_space"), {"color_space": "unknown"})
+            scale = f"scale={shape[2]}:{shape[1]}:in_color_matrix={made},format=rgb24"
+            before = numpy.frombuffer(rgb(clip, "-vf", scale), numpy.uint8).reshape(shape).astype(int)
+            for profile in ("mp4", "webm", "lossless"):
+                with self.subTest(f"{clip.name} {profile}"):
+                    self.job(clip, filter=line, profile=profile)
+                    self.assertEqual(first_frame(self.video(), "color_space"), {"color_space": told})
+                    after = numpy.frombuffer(rgb(self.video()), numpy.uint8).reshape(shape)
+                    self.assertLess(abs(after - before).mean(), 6)
+
     def test_fields(self):
         for first, flag in (("tff", 1), ("bff", 0)):
             filters = ("-vf", f"setfield={first}", *FIELDS)
@@ -166,8 +206,15 @@ class Kinds(JobCase):
                          "-color_primaries", "bt2020", "-color_trc", "smpte2084", "-c:v", "libx265", "-x265-params",
                          "log-level=none:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)"
                          "WP(15635,16450)L(10000000,1):max-cll=1000,400")
-        for profile in ("mp4", "mkv"):
+        told = side_data(clip)
+        self.assertEqual(set(told), {"Mastering display metadata", "Content light level metadata"})
+        for profile in ("mp4", "mkv", "webm", "lossless"):
             self.assertEqual(notes(self.job(clip, profile=profile)), [])
+            if profile != "mp4":
+                self.assertEqual(side_data(self.video()), told)
+            if profile not in ("mp4", "mkv"):
+                continue
+            # In the stream, as players of H.264 read it.
             text = media.run("ffmpeg", "-v", "verbose", "-i", self.video(), "-c", "copy", "-bsf:v", "trace_headers",
                              "-frames:v", "1", "-f", "null", "-")
             for value in ("display_primaries_x[0] .* 13250", "white_point_y .* 16450",
@@ -175,7 +222,16 @@ class Kinds(JobCase):
                           "max_pic_average_light_level .* 400"):
                 self.assertRegex(text, value.replace("[", r"\[").replace("]", r"\]"))
             self.assertEqual(media.stream(self.video(), "color_transfer"), {"color_transfer": "smpte2084"})
-        self.assertRegex(notes(self.job(clip, profile="webm"))[0], "^its mastering display's light cannot be told by VP9")
+
+    def test_what_is_told_beside_pixels_and_not_kept(self):
+        clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-x264-params", "frame-packing=3")
+        self.assertEqual(notes(self.job(clip)), ["its Stereo 3D is left out"])
+
+    def test_time_codes_of_mpeg(self):
+        clip = self.clip("in.mpg", SHORT, "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-gop_timecode", "01:02:03:04")
+        for profile, tags in (("mp4", "stream_tags"), ("mkv", "format_tags"), ("webm", "format_tags")):
+            self.assertEqual(notes(self.job(clip, profile=profile)), [])
+            self.assertIn("01:02:03:04", media.run("ffprobe", "-v", "error", "-show_entries", tags, self.video()))
 
     def test_stills_and_loops(self):
         """A GIF that repeats for ever is decoded once; a picture becomes a video of one frame."""

@@ -1,5 +1,6 @@
 """Clips made by ffmpeg and read back by ffmpeg and ffprobe, which share no code with the plugin."""
 
+import json
 import os
 import pathlib
 import signal
@@ -34,6 +35,15 @@ def run(*command, status=0, **options):
 
 def script(name):
     return ROOT / "pipelines" / name
+
+
+def tables(text):
+    """The lines that `table` and --json write, each region as a dictionary."""
+    rows = [json.loads(line) for line in text.splitlines()]
+    for row in rows:
+        columns = row.pop("columns")
+        row["regions"] = [dict(zip(columns, region, strict=True)) for region in row["regions"]]
+    return rows
 
 
 def objects(*arguments, status=0, **options):

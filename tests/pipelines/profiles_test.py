@@ -6,7 +6,7 @@ import unittest
 import inside
 import media
 import profiles
-from gstreamer import Gst, GstVideo
+from gstreamer import Gst, VideoFormat
 
 
 EIGHT = {"I420": "I420", "NV12": "I420", "YV12": "I420", "YUY2": "Y42B", "UYVY": "Y42B", "Y42B": "Y42B", "NV16": "Y42B",
@@ -18,7 +18,7 @@ RGB = ("RGB", "BGR", "RGBA", "BGRA", "RGBx", "xRGB", "xBGR", "ARGB", "ABGR", "GB
 
 class Profiles(inside.Case):
     def coded(self, name, profile):
-        info = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string(name))
+        info = VideoFormat.get_info(VideoFormat.from_string(name))
         return profiles.coded_format(info, profiles.PROFILES[profile])
 
     def test_the_nearest_format(self):
@@ -35,7 +35,7 @@ class Profiles(inside.Case):
             self.assertEqual(self.coded("GRAY16_LE", profile),
                              "GRAY16_LE" if profile == "lossless" else "I420_10LE")
             self.assertEqual(self.coded("ARGB64", profile), "I420_10LE", "10 bits rather than 8")
-        info = GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.I420)
+        info = VideoFormat.get_info(VideoFormat.I420)
         self.assertIsNone(profiles.coded_format(info, profiles.STILL))
 
     def test_profiles_can_be_played(self):

@@ -2,7 +2,6 @@
 """regions-transcode, judged by what ffmpeg and SciPy read from its outputs: what is kept, and what is
 written beside."""
 
-import json
 import subprocess
 import unittest
 
@@ -26,9 +25,8 @@ class Transcode(TranscodeCase):
         self.assertEqual(sound_sum(out), sound_sum(clip))
         numpy.testing.assert_allclose(sound_times(out), sound_times(clip), atol=1e-3)
         # The sidecar says what the metadata says, as another program reads it.
-        rows = [json.loads(line) for line in (self.out / "in.jsonl").read_text().splitlines()]
-        table = [json.loads(line) for line in media.run(
-            media.script("table"), clip, "min-area=100").splitlines()]
+        rows = media.tables((self.out / "in.jsonl").read_text())
+        table = media.tables(media.run(media.script("table"), clip, "min-area=100"))
         numpy.testing.assert_allclose([row.pop("time") for row in rows], media.times(clip), atol=1e-3)
         for row in table:
             del row["time"]
