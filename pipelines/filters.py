@@ -17,7 +17,7 @@ class BadFilter(Exception):
 
 
 def made(line, properties=(), device=-1, attach_labels=False):
-    """The filter as a bin. `properties` (PROPERTY=VALUE) are of its first element that is ours.
+    """The filter as a bin. `properties` (PROPERTY=VALUE) are of its element `regions`, or of the first that is ours.
     Elements that may choose a GPU get `device`, unless the line chose."""
     try:
         with warnings.catch_warnings(record=True) as refused:  # how PyGObject tells a value out of range
@@ -31,7 +31,7 @@ def made(line, properties=(), device=-1, attach_labels=False):
         raise BadFilter("a filter has one way in and one way out")
     elements = [filtered.get_by_name(element.get_name()) for element in reversed(filtered.children)]
     for assignment in properties:
-        set_property(next(filter(is_ours, elements)), assignment)
+        set_property(filtered.get_by_name("regions") or next(filter(is_ours, elements)), assignment)
     for element in elements:
         if device >= 0 and "cuda-device-id" not in line and has(element, "cuda-device-id"):
             element.set_property("cuda-device-id", device)
@@ -79,7 +79,11 @@ def set_property(element, assignment):
     wrong = problem(element, name, value)
     if wrong:
         raise BadFilter(f"{of} {name}={value}: {wrong}")
-    Gst.util_set_object_arg(element, name, value)
+    with warnings.catch_warnings(record=True) as refused:
+        warnings.simplefilter("always")
+        Gst.util_set_object_arg(element, name, value)
+    if refused:
+        raise BadFilter(f"{of} {name}={value}: is out of range")
 
 
 def problem(element, name, value):

@@ -48,9 +48,10 @@ def fail(text, status=1):
     sys.exit(status)
 
 
-def run(source, outputs, line, properties, profile, with_sound=True):
+def run(source, outputs, line, properties, profile, watch=None):
     """Takes a file through the filter `line`, whose first element of ours gets the properties, and ends
-    the program. `outputs`: the name of what is written by its kind, None for standard output."""
+    the program. `outputs`: the name of what is written by its kind, None for standard output. `watch` prepares the
+    filter and sees all frames, as what is written beside them does."""
     import filters
     import job
     from screen import Screen
@@ -73,10 +74,14 @@ def run(source, outputs, line, properties, profile, with_sound=True):
         if names or "note" in said or "problem" in said:  # the rest would stand among results
             screen.hear(source, said, names)
 
-    sys.exit(job.Job(os.path.abspath(source), files, filtered, profile, say, with_sound).run())
+    made = job.Job(os.path.abspath(source), files, filtered, profile, say)
+    if watch:
+        watch.prepare(filtered)
+        made.sidecars.append(watch)
+    sys.exit(made.run())
 
 
-def video(doc, line, profile="mp4", with_sound=True):
+def video(doc, line, profile="mp4"):
     """The whole of a script that makes a video of a video."""
     profile = profiles.PROFILES[profile]
     made = parser(doc)
@@ -84,10 +89,10 @@ def video(doc, line, profile="mp4", with_sound=True):
     made.add_argument("out", metavar="OUT" + profile.suffix)
     add_properties(made, line.split()[0])
     options = parse(made)
-    run(options.file, {"video": options.out}, line, options.properties, profile, with_sound)
+    run(options.file, {"video": options.out}, line, options.properties, profile)
 
 
-def still(source, out, line, *properties):
+def still(source, out, line, *properties, watch=None):
     """Makes a picture of a photograph."""
     os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
-    run(source, {"video": out}, line, properties, profiles.STILL, with_sound=False)
+    run(source, {"video": out}, line, properties, profiles.STILL, watch)

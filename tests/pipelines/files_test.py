@@ -123,8 +123,8 @@ class Terminal(Stream):
 
 
 class Screens(inside.Case):
-    def screen(self, out):
-        self.out, self.err = out, Stream()
+    def screen(self, out, err=None):
+        self.out, self.err = out, err or Stream()
         for name, stream in (("stdout", self.out), ("stderr", self.err)):
             self.replace(screen.sys, name, stream)
         return screen.Screen("program")
@@ -133,11 +133,6 @@ class Screens(inside.Case):
         texts = [stream.seen for stream in (self.out, self.err)]
         self.out.seen = self.err.seen = ""
         return texts
-
-    def test_clock(self):
-        for seconds, text in ((0, "0:00"), (1, "0:01"), (59.4, "0:59"), (59.6, "1:00"), (61, "1:01"), (600, "10:00"),
-                              (3599, "59:59"), (3600, "1:00:00"), (3661, "1:01:01"), (86399, "23:59:59")):
-            self.assertEqual(screen.clock(seconds), text)
 
     def test_sentences(self):
         told = self.screen(Stream())
@@ -155,12 +150,12 @@ class Screens(inside.Case):
         told = self.screen(Stream())
         now = self.replace(screen.time, "monotonic", unittest.mock.Mock())
         for at, said, text in (
-                (100, (10, 40, 5.0), "in\\n: frame 10 of about 40, 25 %, 5 frames/s, 0:06 left\n"),
+                (100, (10, 40, 5.0), "in\\n: frame 10 of about 40, 25 %, 5 frames/s\n"),
                 (104.9, (20, 40, 5.0), ""),
-                (105, (39, 40, 0.4), "in\\n: frame 39 of about 40, 97 %, 0 frames/s, 0:02 left\n"),
+                (105, (39, 40, 0.4), "in\\n: frame 39 of about 40, 97 %, 0 frames/s\n"),
                 (110, (7, 0, 5.0), "in\\n: frame 7, 5 frames/s\n"),
                 (115, (0, 40, 0.0), "in\\n: frame 0 of about 40, 0 %, 0 frames/s\n"),
-                (120, (1, 1, 1.0), "in\\n: frame 1 of about 1, 100 %, 1 frames/s, 0:00 left\n")):
+                (120, (1, 1, 1.0), "in\\n: frame 1 of about 1, 100 %, 1 frames/s\n")):
             now.return_value = at
             told.hear("/folder/in\n", {"progress": dict(zip(("frame", "of", "rate"), said))})
             self.assertEqual(self.said(), [text, ""])
@@ -169,24 +164,26 @@ class Screens(inside.Case):
         self.assertEqual(self.said()[0], "other: frame 1, 2 frames/s\n", "each input has its own time")
 
     def test_progress_on_a_terminal(self):
-        told = self.screen(Terminal())
-        self.replace(screen.shutil, "get_terminal_size", lambda: os.terminal_size((40, 24)))
+        """Bars stand on standard error, sentences above them, each on its stream."""
+        told = self.screen(Stream(), Terminal())
         told.line("hello")
-        self.assertEqual(self.said(), ["\r\033[Khello\n", ""])
-        told.hear("a", {"progress": {"frame": 1, "of": 0, "rate": 2}})
-        self.assertEqual(self.said()[0], "\r\033[Ka: frame 1, 2 frames/s")
+        self.assertEqual(self.said(), ["hello\n", ""])
+        told.hear("/folder/a\n", {"progress": {"frame": 10, "of": 40, "rate": 2}})
         told.hear("b", {"progress": {"frame": 3, "of": 0, "rate": 4}})
-        self.assertEqual(self.said()[0], "\r\033[K" + "a: frame 1, 2 frames/s | b: frame 3, 4 frames/s"[:39])
-        told.hear("a", {"note": "odd"})  # above the progress, which stays
-        self.assertEqual(self.said(), ["\r\033[K\r\033[K" + "a: frame 1, 2 frames/s | b: frame 3, 4 frames/s"[:39],
-                                       "a: note: odd\n"])
-        told.hear("a", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["o"])
-        self.assertEqual(self.said()[0], "\r\033[Ka: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote o\n"
-                         "\r\033[Kb: frame 3, 4 frames/s")
+        out, err = self.said()
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"a\\n:  25%.*10/40 .* frames/s")
+        self.assertRegex(err, r"b: 3 frames")
+        told.hear("b", {"note": "odd"})
+        out, err = self.said()
+        self.assertEqual(out, "")
+        self.assertIn("b: note: odd\n", err)
+        self.assertRegex(err.split("odd")[1], "25%")
+        told.hear("/folder/a\n", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["o"])
+        self.assertEqual(self.said()[0], "/folder/a\\n: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote o\n")
         told.forget("b")
         told.forget("b")
-        told.draw()
-        self.assertEqual(self.said(), ["", ""])
+        self.assertEqual(told.bars, {})
 
 
 if __name__ == "__main__":

@@ -88,7 +88,8 @@ class Filters(inside.Case):
                 ("seeds=1,2", "cclabel seeds=1,2: numbers are listed as <1,2,3>"),
                 ("seeds=<1,2", "cclabel seeds=<1,2: numbers are listed as <1,2,3>"),
                 ("seeds=<1,>", "cclabel seeds=<1,>: numbers are listed as <1,2,3>"),
-                ("seeds=<a>", "cclabel seeds=<a>: numbers are listed as <1,2,3>")):
+                ("seeds=<a>", "cclabel seeds=<a>: numbers are listed as <1,2,3>"),
+                ("seeds=<-3,5>", "cclabel seeds=<-3,5>: is out of range")):
             with self.assertRaises(filters.BadFilter) as bad:
                 filters.made("videoconvert ! cclabel", [assignment])
             self.assertEqual(str(bad.exception), why)

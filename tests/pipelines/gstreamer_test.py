@@ -2,11 +2,13 @@
 """gstreamer.py: how programs read the metadata, and what they make of messages and of their own faults."""
 
 import struct
+import subprocess
 import sys
 import unittest
 import unittest.mock
 
 import inside
+import media
 import gstreamer
 from gstreamer import GLib, Gst
 
@@ -142,6 +144,37 @@ class Messages(inside.Case):
         self.assertEqual(heard, ["a fault of this program, not of the input: ValueError: of mine"])
         self.assertRegex(said.err, r"(?s)^Traceback .*ValueError: of mine\n$")
         self.assertIs(sys.excepthook, sys.__excepthook__)
+
+
+# A thread that meets PyGObject in the middle of making the enumeration, at each of its lines.
+MEET = """
+import sys, threading
+from gstreamer import GstVideo
+
+def meet():
+    GstVideo.VideoFormat.get_info(GstVideo.VideoFormat.from_string("I420"))
+
+def trace(frame, event, _):
+    if not frame.f_code.co_filename.endswith("gi/module.py"):
+        return None
+    if event == "line" and frame.f_locals.get("wrapper"):
+        thread = threading.Thread(target=meet)
+        thread.start()
+        thread.join()
+    return trace
+
+sys.settrace(trace)
+GstVideo.VideoFormat
+sys.settrace(None)
+meet()
+"""
+
+
+class Threads(inside.Case):
+    def test_formats_are_whole_before_threads_begin(self):
+        done = subprocess.run([sys.executable, "-c", MEET], cwd=media.ROOT / "pipelines", capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import unittest
 import unittest.mock
 
 import inside
+import filters  # beside the programs, as what follows
 import media
 import numpy
 import objects
@@ -63,28 +64,18 @@ class Objects(ObjectsCase):
 
     def test_small_regions_and_holes_go_by_the_size(self):
         """250 pixels of 768 x 576 count as an object, fewer do not."""
+        made = filters.made(objects.FILTER)
+        found = objects.Found(inside.gstreamer)
+        found.prepare(made)
+        labeller, drawn = (next(element for element in made.children if element.get_factory().get_name() == name)
+                           for name in ("cclabel", "regionoverlay"))
+        self.assertTrue(labeller.get_property("track"))
+        self.assertEqual([labeller.get_property(name).value_nick for name in ("source", "output")], ["mask", "none"])
+        self.assertEqual(drawn.get_property("style").value_nicks, ["boxes", "outlines", "ids"])
         for width, height, least in ((768, 576, 250), (384, 288, 62), (160, 120, 10), (63, 47, 1)):
-            clip = self.clip("size.mkv", GRAY.replace("64x48", f"{width}x{height}"), "-c:v",
-                             "ffv1")
-            job = self.started(clip)
-            elements = [job.pipeline.get_by_name(name) for name in ("objects", "evened", "drawn")]
-            self.assertEqual(job.pipeline.get_state(0).state, Gst.State.NULL, "nothing plays on")
-            self.assertTrue(elements[0].get_property("track"))
-            self.assertEqual([elements[0].get_property(name).value_nick for name in ("source", "output")],
-                             ["mask", "none"])
-            self.assertEqual(elements[2].get_property("style").value_nicks, ["boxes", "outlines", "ids"])
-            self.assertEqual([elements[0].get_property(name) for name in ("min-area", "fill-holes")],
-                             [least, least])
-            self.assertEqual([elements[1].get_property(name) for name in ("left", "top", "right", "bottom")],
-                             [0, 0, -(width % 2), -(height % 2)])
-
-    def started(self, source, frames=None):
-        """A job that has run."""
-        self.out.mkdir(exist_ok=True)
-        job = objects.Job(inside.gstreamer, str(source), str(self.out))
-        inside.called(job.run)
-        self.assertIsNone(job.problem)
-        return job
+            found.take_size(inside.gstreamer.first_structure(Gst.Caps.from_string(
+                f"video/x-raw,format=I420,width={width},height={height}")))
+            self.assertEqual([labeller.get_property(name) for name in ("min-area", "fill-holes")], [least, least])
 
     def test_sides_that_the_encoder_does_not_take(self):
         for width, height, wide, high in ((3, 5, 16, 16), (17, 16, 18, 16), (16, 17, 16, 18), (64, 48, 64, 48)):
@@ -124,22 +115,19 @@ class Objects(ObjectsCase):
 
     def test_times_of_frames(self):
         plain = self.clip("plain.h264", PLAIN, "-pix_fmt", "yuv420p", "-f", "h264")
-        self.started(plain)
+        self.assertEqual(self.job(plain).status, 0)
         numpy.testing.assert_allclose(media.times(self.out / "overlay.mp4"), numpy.arange(10) / 25, atol=1e-3)
-        quick = self.clip("quick.mkv", PLAIN.replace("25", "30000/1001"), "-c:v", "ffv1")
-        self.assertEqual(self.started(quick).frame_time, Gst.SECOND * 1001 // 30000)
-        # Frames without a time follow the one before at the rate that is known.
-        job = objects.Job(inside.gstreamer, "in", "out")
-        self.assertEqual(job.frame_time, Gst.SECOND // 25, "of streams that do not tell")
-        job.frame_time = 5
-        told = []
-        for pts in (Gst.CLOCK_TIME_NONE, Gst.CLOCK_TIME_NONE, 100, Gst.CLOCK_TIME_NONE):
-            buffer = Gst.Buffer.new_allocate(None, 1, None)
-            buffer.pts = pts
-            self.assertEqual(job.give_time(None, unittest.mock.Mock(get_buffer=lambda buffer=buffer: buffer)),
-                             Gst.PadProbeReturn.OK)
-            told.append(buffer.pts)
-        self.assertEqual(told, [0, 5, 100, 105])
+
+    def test_files_that_are_not_whole(self):
+        """What could be read has another name, as with the other programs."""
+        whole = self.clip("whole.avi", PLAIN.replace("0.4", "4"), "-c:v", "mjpeg")
+        cut = self.folder / "cut.avi"
+        cut.write_bytes(whole.read_bytes()[:whole.stat().st_size // 2])
+        said = self.job(cut)
+        self.assertEqual((said.status, said.out), (1, ""))
+        self.assertRegex(said.err, rf"quickstart: {cut}: ends after \d\.\d s of 4\.0 s: it is cut off or damaged; what could"
+                         " be read has .partial in its name\n$")
+        self.assertEqual(self.files(self.out), ["overlay.partial.mp4"])
 
     def test_refusals_before_anything_is_made(self):
         missing, empty = self.folder / "missing", self.folder / "empty"
@@ -199,15 +187,6 @@ class Objects(ObjectsCase):
         said = self.job(sound)
         self.assertEqual(said.status, 1)
         self.assertEqual(said.err, f"quickstart: {sound}: holds no video (only audio)\n")
-        for linked, problem in ((False, "in: holds no video that can be decoded here"), (True, None)):
-            job = objects.Job(inside.gstreamer, "in", "out")
-            job.entry = unittest.mock.Mock(is_linked=lambda linked=linked: linked)
-            job.expect_video(None)
-            self.assertEqual(job.problem, problem)
-        # A video whose frames all get lost.
-        clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        with unittest.mock.patch.object(objects.Job, "play", lambda job: None):
-            self.refused(1, f"quickstart: {clip}: holds no video frame\n", clip)
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
             address = f"rtsp://127.0.0.1:{closed.getsockname()[1]}/none"

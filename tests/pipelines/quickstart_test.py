@@ -120,7 +120,7 @@ class Quickstart(unittest.TestCase):
     def test_interrupt(self):
         job, text = self.interrupted()
         self.assertEqual(job.returncode, 130, text)
-        self.assertIn("interrupted; nothing was written", text)
+        self.assertIn("vtest.avi: interrupted", text)
         self.assertEqual(list(self.out.iterdir()), [])
 
     def test_a_failure_keeps_earlier_results(self):

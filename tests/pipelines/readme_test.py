@@ -92,9 +92,14 @@ class Readme(unittest.TestCase):
         self.assertGreaterEqual(len(launches), 3)
         for line in launches:
             line = line.replace("meson devenv -C build", "pipelines/with-plugin")
-            line = line.replace("autovideosink", "fakesink")
+            line = line.replace("ximagesink", "fakesink")
             self.run_line(line.replace("videotestsrc", "videotestsrc num-buffers=10"))
         self.assertEqual(len(media.frames(self.folder / "labels.mkv", "gray16le")), 25)
+
+    def test_windows_without_a_display(self):
+        """It is said; GStreamer's automatic choice of a sink crashes."""
+        line = lines("meson devenv -C build gst-launch-1.0")[0].replace("meson devenv -C build", "pipelines/with-plugin")
+        self.assertIn("Could not open display", self.run_line(line, status=255, DISPLAY=""))
 
 
 if __name__ == "__main__":

@@ -14,17 +14,18 @@ import media
 import numpy
 import profiles
 
-# How each script calls the engine: its arguments after the files, the filter, its profile, whether sound stays.
-VIDEOS = {"overlay": ("cclabel output=none min-area=100 ! regionoverlay style=boxes+outlines+ids", "mp4", True),
-          "background": ("graphcutbg output=replace feather=2", "mp4", True),
-          "superpixels": ("slicsuperpixel output=mean", "mp4", True),
-          "labels": ("cclabel output=labels", "lossless", False)}
+# How each script calls the engine: its arguments after the files, the filter, its profile.
+VIDEOS = {"overlay": ("cclabel output=none min-area=100 ! regionoverlay style=boxes+outlines+ids", "mp4"),
+          "background": ("graphcutbg output=replace feather=2", "mp4"),
+          "superpixels": ("slicsuperpixel output=mean", "mp4"),
+          "labels": ("cclabel output=labels", "lossless")}
 COLORS = " ! cclabel criterion=difference output=colors"
-STILLS = {"difference": ((), "videoconvert ! video/x-raw,format=RGB" + COLORS, ("tolerance=0.06",)),
+STILLS = {"difference": ((), "videoconvert ! video/x-raw,format=RGB ! slicsuperpixel region-size=12 output=mean"
+                         + COLORS.replace("cclabel", "cclabel name=regions"), ("tolerance=0.08", "min-area=60")),
           "depth-objects": ((), "videoconvert ! video/x-raw,format={GRAY8,GRAY16_LE}" + COLORS,
                             ("tolerance=0.008", "min-area=200")),
-          "wand": (("3", "4.5"), "videoconvert ! video/x-raw,format=RGB ! cclabel criterion=difference output=mask",
-                   ("tolerance=0.06", "seeds=<3.0,4.5>"))}
+          "wand": (("3", "4.5"), "videoconvert ! capsfilter name=rgb caps=video/x-raw,format=RGB ! cclabel"
+                   " criterion=difference output=mask", ("tolerance=0.06", "seeds=<3.0,4.5>"))}
 
 
 class Scripts(inside.Case):
@@ -38,9 +39,9 @@ class Scripts(inside.Case):
         calls = []
 
         class Engine:
-            def __init__(self, source, outputs, filtered, profile, say, with_sound=True):
-                self.told = {"source": source, "outputs": outputs, "profile": profile, "with_sound": with_sound,
-                             "say": say}
+            def __init__(self, source, outputs, filtered, profile, say):
+                self.sidecars = []
+                self.told = {"source": source, "outputs": outputs, "profile": profile, "say": say}
                 calls.append(self.told)
 
             def run(self):
@@ -57,14 +58,13 @@ class Scripts(inside.Case):
         return inside.program(media.script(name), *arguments)
 
     def test_videos(self):
-        for name, (line, profile, with_sound) in VIDEOS.items():
+        for name, (line, profile) in VIDEOS.items():
             for properties in ([], ["max-regions=3"] if name != "background" else ["feather=3"]):
                 calls = self.engine()
                 self.assertEqual(self.run_script(name, self.photo, self.out, *properties), (17, "", ""))
                 self.assertEqual(calls[0], (line, properties))
                 told = calls[1]
-                self.assertEqual((told["source"], told["profile"], told["with_sound"]),
-                                 (str(self.photo), profiles.PROFILES[profile], with_sound))
+                self.assertEqual((told["source"], told["profile"]), (str(self.photo), profiles.PROFILES[profile]))
                 self.assertEqual({kind: made.args for kind, made in told["outputs"].items()},
                                  {"video": (str(self.out),)})
 
@@ -77,7 +77,7 @@ class Scripts(inside.Case):
                 self.assertEqual(self.run_script(name, self.photo, *place, out, *more), (17, "", ""))
                 self.assertTrue(out.parent.is_dir(), "its folder is made")
                 self.assertEqual(calls[0], (line, expected))
-                self.assertEqual((calls[1]["profile"], calls[1]["with_sound"]), (profiles.STILL, False))
+                self.assertEqual(calls[1]["profile"], profiles.STILL)
                 self.assertEqual({kind: made.args for kind, made in calls[1]["outputs"].items()},
                                  {"video": (str(out),)})
         calls = self.engine()
@@ -174,9 +174,9 @@ class Scripts(inside.Case):
                 ("superpixels", "superpixels FILE OUT.mp4 [PROPERTY=VALUE ...]", "of slicsuperpixel;"),
                 ("labels", "labels FILE OUT.mkv [PROPERTY=VALUE ...]", "FFV1 keeps the labels byte for byte"),
                 ("table", "table FILE [PROPERTY=VALUE ...]", "The regions of every frame as JSON"),
-                ("difference", "difference [photo] [out] [tolerance]", "share of full scale; default: 0.06"),
+                ("difference", "difference [photo] [out] [tolerance] [min-area]", "share of full scale; default: 0.08"),
                 ("depth-objects", "depth-objects [depth] [out] [tolerance] [least_area]", "pixels; default: 200"),
-                ("wand", "wand photo x y [out] [tolerance]", "pixels from the upper left corner")):
+                ("wand", "wand photo x y [out] [tolerance] [{neighbours,seed}]", "pixels from the upper left corner")):
             for option in ("-h", "--help"):
                 said = self.run_script(name, option)
                 self.assertEqual((said.status, said.err), (0, ""))

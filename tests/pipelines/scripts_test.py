@@ -24,25 +24,16 @@ def in_raster_order(labels):
     return order[labels]
 
 
-def regions_by_flood_fill(picture, tolerance):
-    """criterion=difference, 8-connected, from its definition."""
-    height, width = picture.shape[:2]
-    value = picture.astype(int)
-    labels = numpy.zeros((height, width), int)
-    for start in numpy.ndindex(height, width):
-        if labels[start]:
-            continue
-        labels[start] = labels.max() + 1
-        open_pixels = [start]
-        while open_pixels:
-            y, x = open_pixels.pop()
-            for v in range(max(y - 1, 0), min(y + 2, height)):
-                for u in range(max(x - 1, 0), min(x + 2, width)):
-                    near = abs(value[y, x] - value[v, u]).sum() < tolerance * 255
-                    if near and not labels[v, u]:
-                        labels[v, u] = labels[start]
-                        open_pixels.append((v, u))
-    return labels
+def flood(near, start):
+    """The pixels that are connected with one, by corners too, where a function of two pixels says that they are near."""
+    found, open_pixels = {start}, [start]
+    while open_pixels:
+        y, x = open_pixels.pop()
+        for pixel in ((y + v, x + u) for v in (-1, 0, 1) for u in (-1, 0, 1)):
+            if pixel not in found and near((y, x), pixel):
+                found.add(pixel)
+                open_pixels.append(pixel)
+    return found
 
 
 class Scripts(unittest.TestCase):
@@ -69,7 +60,7 @@ class Scripts(unittest.TestCase):
 
     def test_table(self):
         clip = media.make(self.folder / "noise.mkv", NOISE, "-c:v", "ffv1")
-        rows = [json.loads(line) for line in media.run(media.script("table"), clip).splitlines()]
+        rows = media.tables(media.run(media.script("table"), clip))
         self.assertEqual([row["frame"] for row in rows], list(range(10)))
         numpy.testing.assert_allclose([row["time"] for row in rows], media.times(clip), atol=1e-3)
         for row, picture in zip(rows, media.frames(clip, "gray")):
@@ -89,7 +80,7 @@ class Scripts(unittest.TestCase):
     def test_table_of_volumes(self):
         clip = media.make(self.folder / "volume.mkv", NOISE, "-c:v", "ffv1")
         lines = media.run(media.script("table"), clip, "depth=5", "connectivity=26", "threshold=0.85")
-        rows = [json.loads(line) for line in lines.splitlines()]
+        rows = media.tables(lines)
         self.assertEqual([row["frame"] for row in rows], list(range(10)))
         pictures = list(media.frames(clip, "gray"))
         for start in (0, 5):
@@ -115,7 +106,7 @@ class Scripts(unittest.TestCase):
         clip = media.make(self.folder / "window.mkv", NOISE, "-c:v", "ffv1")
         lines = media.run(media.script("table"), clip, "depth=4", "sliding=true", "connectivity=26",
                           "threshold=0.85", "attach-runs=true")
-        rows = [json.loads(line) for line in lines.splitlines()]
+        rows = media.tables(lines)
         pictures = list(media.frames(clip, "gray"))
         self.assertEqual(len(rows), len(pictures))
         for t, row in enumerate(rows):
@@ -138,9 +129,9 @@ class Scripts(unittest.TestCase):
         self.assertEqual(media.stream(out, "codec_name")["codec_name"], "h264")
         self.assertEqual(media.times(out), media.times(clip))
         self.assertEqual(len(set(media.times(out))), 25)
-        table = media.run(media.script("table"), clip, "min-area=100").splitlines()
+        table = media.tables(media.run(media.script("table"), clip, "min-area=100"))
         before, after = media.frames(clip, "gray").astype(int), media.frames(out, "gray")
-        for row, old, new in zip(map(json.loads, table), before, after):
+        for row, old, new in zip(table, before, after):
             inside = numpy.zeros(old.shape, bool)
             edges = []
             for region in row["regions"]:
@@ -168,19 +159,50 @@ class Scripts(unittest.TestCase):
         self.assertTrue((abs(rest - (0, 255, 0)) < 25).all(), rest.mean(0))
 
     def test_difference(self):
-        photo = self.folder / "photo.png"
-        media.run("ffmpeg", "-v", "error", "-i", media.EXAMPLES / "smarties.png", "-vf",
-                  "scale=72:54", "-pix_fmt", "rgb24", photo)
+        """Edges are soft in photographs: neighbouring pixels differ little there. Regions end at them nevertheless."""
         out = self.folder / "colors.png"
-        media.run(media.script("difference"), photo, out, "0.1")
-        expected = regions_by_flood_fill(media.frames(photo, "rgb24")[0], 0.1)
-        colors = media.frames(out, "rgb24")[0]
-        self.assertEqual(colors.shape[:2], expected.shape)
-        of_region = {}
-        for label, color in zip(expected.flat, colors.reshape(-1, 3)):
-            of_region.setdefault(label, set()).add(tuple(color))
-        self.assertTrue(all(len(found) == 1 for found in of_region.values()))
-        self.assertGreater(len(set.union(*of_region.values())), 10)
+        for name, apart in (("apple.jpg", [(256, 256), (40, 40), (40, 470)]),
+                            ("fruits.jpg", [(240, 250), (100, 40), (240, 400), (400, 400)])):
+            photo = media.EXAMPLES / name
+            media.run(media.script("difference"), photo, out)
+            colors = media.frames(out, "rgb24")[0]
+            self.assertEqual(colors.shape, media.frames(photo, "rgb24")[0].shape)
+            found = [tuple(colors[place]) for place in apart]
+            self.assertEqual(len(set(found)), len(apart), (name, found))
+        few = {least: len({*map(tuple, self.difference(photo, out, least).reshape(-1, 3))}) for least in (60, 5000)}
+        self.assertGreater(few[60], 100)
+        self.assertLess(few[5000], 20)
+
+    def difference(self, photo, out, least):
+        media.run(media.script("difference"), photo, out, "0.08", str(least))
+        return media.frames(out, "rgb24")[0]
+
+    def test_wand(self):
+        """By neighbours a selection follows a gradient to its end, by the seed's colour it ends on the way."""
+        photo, out = self.folder / "photo.png", self.folder / "mask.png"
+        media.run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "nullsrc=size=97x41,format=rgb24,geq=r='2*X':g='40+X':"
+                  "b='if(between(X,30,33)*gt(Y,5),250,2*Y)'", "-frames:v", "1", photo)
+        picture = media.frames(photo, "rgb24")[0].astype(int)
+
+        def inside(pixel):
+            return 0 <= pixel[0] < 41 and 0 <= pixel[1] < 97
+
+        for compare, near in (
+                ("neighbours", lambda a, b: abs(picture[a] - picture[b]).sum() < 0.06 * 255),
+                ("seed", lambda _, b: abs(picture[12, 50] - picture[b]).sum() < 0.25 * 255)):
+            text = media.run(media.script("wand"), photo, "50.7", "12", out, 0.06 if compare == "neighbours" else 0.25, compare)
+            expected = flood(lambda a, b, near=near: inside(b) and near(a, b), (12, 50))
+            mask = media.frames(out, "gray")[0]
+            self.assertEqual({(y, x) for y, x in zip(*numpy.nonzero(mask))}, expected)
+            self.assertIn(f"{len(expected)} of {97 * 41} pixels are selected\n", text)
+        self.assertIn("1 of 3977 pixels are selected: with a larger tolerance it would be more",
+                      media.run(media.script("wand"), photo, 50, 12, out, 0.001))
+        out.unlink()
+        for x, y in ((97, 3), (3, 41), (-1, 3), (3, -0.5), (700, 700)):
+            for compare in ("neighbours", "seed"):
+                self.assertIn(f"the point {x},{y} is outside of the picture", media.run(
+                    media.script("wand"), photo, x, y, out, 0.06, compare, status=2 if min(x, y) < 0 else 1))
+                self.assertFalse(out.exists())
 
     def test_superpixels(self):
         silent = media.make(self.folder / "silent.mkv", BALLS, "-pix_fmt", "yuv420p", "-c:v", "ffv1")
@@ -205,13 +227,19 @@ class Scripts(unittest.TestCase):
         plain = media.make(self.folder / "plain.mp4", BALLS, "-f", "lavfi", "-i", "sine=duration=1",
                            "-pix_fmt", "yuv420p", "-c:a", "aac")
         clip = media.turned(self.folder / "turned.mp4", plain, 90)
-        for name in ("overlay", "background", "superpixels"):
+        for name in ("overlay", "background", "superpixels", "labels"):
             with self.subTest(name):
-                out = self.folder / (name + ".mp4")
+                out = self.folder / (name + (".mkv" if name == "labels" else ".mp4"))
                 media.run(media.script(name), clip, out)
                 self.assertEqual(sound_sum(out), sound_sum(clip))
                 self.assertEqual(media.stream(out, "width", "height"), {"width": "240", "height": "320"})
                 self.assertEqual(media.times(out), media.times(clip))
+
+        self.assertIn("note: only its first picture is taken", media.run(
+            media.script("difference"), clip, self.folder / "out.png"))
+        self.assertEqual(media.stream(self.folder / "out.png", "width", "height"), {"width": "240", "height": "320"})
+        row = json.loads(media.run(media.script("table"), clip).splitlines()[0])
+        self.assertEqual((row["width"], row["height"]), (240, 320))
 
     def test_help_and_wrong_arguments(self):
         clip = media.make(self.folder / "in.mkv", BALLS)

@@ -16,7 +16,7 @@ def streams(path):
     return json.loads(text)
 
 
-class Streams(JobCase):
+class Rich(JobCase):
     def rich(self, name, *options):
         """A file with two sounds, subtitles, chapters and a cover."""
         (self.folder / "in.srt").write_text("1\n00:00:00,000 --> 00:00:00,300\nhello\n")
@@ -32,6 +32,8 @@ class Streams(JobCase):
                   *options, path)
         return path, cover
 
+
+class Streams(Rich):
     def kept(self, path):
         found = streams(path)
         return ([(stream["codec_type"], stream["codec_name"] if "codec_name" in stream else None)
@@ -63,7 +65,7 @@ class Streams(JobCase):
                                          ("audio", sound), ("subtitle", text)])
             self.assertEqual(chapters, ["one", "two"])
             self.assertRegex("".join(said), rf"its attachment \(\w+\) is left out: {profile} files cannot hold it")
-            self.assertEqual(len(said), 3 + (profile == "webm"), said)
+            self.assertEqual(len(said), 4 + (profile == "webm"), said)
             self.assertEqual(("video", "mjpeg") in kinds, profile == "mp4")
 
     def test_streams_of_mp4(self):

@@ -25,7 +25,7 @@ sys.path.insert(0, "{media.ROOT}/pipelines")
 import objects
 def broken(*_):
     raise RuntimeError("thrown by the test")
-objects.Job.count = broken
+objects.Found.write = broken
 sys.exit(objects.main(sys.argv[1:]))
 """
 TRANSCODE = f"""
