@@ -11,9 +11,13 @@ SMALL, HD, UHD, SQUARE = "512x512,1024x768", "1920x1080", "3840x2160", "4096x409
 LABELS = "cclabel output=labels frames-in-flight=%d{device} ! video/x-raw,format=GRAY16_LE"
 NOTHING = "cclabel output=none frames-in-flight=%d{device}"
 DRAWN = "cclabel output=none frames-in-flight=%d{device} ! regionoverlay frames-in-flight=%d{device}"
+SUPERPIXELS_OF_FRAMES = "slicsuperpixel output=none frames-in-flight=%d{device}"
 CUT = "graphcutbg output=none frames-in-flight=%d{device}"
 FLAGSHIP = (CUT + " ! cclabel source=mask output=none frames-in-flight=%d{device} ! "
             "regionoverlay frames-in-flight=%d{device}")
+# Queues of commands between a process and a GPU, of which CUDA makes 8 unless it is told.
+CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
+QUERY_GPUS = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
 
 
 class Programs:
@@ -82,13 +86,17 @@ def new_record(suite, cuda=False):
             first_line([*git, "rev-parse", "--short=12", "HEAD"]) + "+changes" * bool(changed)}
 
 
-def first_line(command):
+def lines(command):
+    """What a program prints; nothing where there is no such program."""
     try:
-        out = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                             timeout=60).stdout
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              timeout=60).stdout.strip().splitlines()
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return out.splitlines()[0].strip() if out.strip() else ""
+        return []
+
+
+def first_line(command):
+    return next(iter(lines(command)), "").strip()
 
 
 def machine():
@@ -98,8 +106,7 @@ def machine():
     facts = {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(),
              "kernel": platform.release(), "date": time.strftime("%Y-%m-%d", time.gmtime()),
              "load_before": os.getloadavg()[0]}
-    gpu = first_line(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
-                      "--format=csv,noheader"])
+    gpu = first_line(QUERY_GPUS)
     if gpu.count(",") == 2:
         name, driver, memory = (part.strip() for part in gpu.split(","))
         facts.update({"gpu": name, "driver": driver, "gpu_memory": memory})
@@ -174,11 +181,13 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
     long_run = [] if quick else ["--frames", "10000"]
     copied = [] if quick or not cuda else ["--frames", "4000"]
 
-    def play(name, chain, in_flight, *more):
+    def play(name, chain, in_flight, *more, connections=8):
         before = len(runner.rows)
+        env = dict(programs.env or runner.env or os.environ, **{CONNECTIONS: str(connections)})
         runner.run([programs.of("pipeline"), "--json", "--chain", chain.format(device=device),
-                    "--in-flight", in_flight, "--frames", frames, *more], name, env=programs.env)
+                    "--in-flight", in_flight, "--frames", frames, *more], name, env=env)
         for row in runner.rows[before:]:
+            row["connections"] = connections
             if row["latency_us"] < 0:
                 runner.failures.append(f"{name}: a frame waits for the next one")
 
@@ -210,12 +219,21 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         play(f"{name} decoded, cut on the GPU", CUT, "1,4", "--from", source)
         play(f"{name} decoded, cut, labelled, drawn on the GPU", FLAGSHIP, "1,4", "--from", source)
         if name == "people" and not quick:
-            several = ("--from", source, "--streams", "1,2,4,8")
-            play(f"{name} decoded, many streams", "identity", "1", *several)
-            play(f"{name} decoded, cut, labelled, drawn, many streams", FLAGSHIP, "2", *several)
-            live = ("--from", source + LIVE, "--streams", "16")
-            play(f"{name} decoded, 16 live streams", "identity", "1", *live)
-            play(f"{name} decoded, cut, labelled, drawn, 16 live streams", FLAGSHIP, "2", *live)
+            chains = {"nothing more": "identity", "labelled": NOTHING, "labelled, drawn": DRAWN,
+                      "superpixels": SUPERPIXELS_OF_FRAMES, "cut": CUT, "cut, labelled, drawn": FLAGSHIP}
+            for connections, several in ((8, "1,4,8"), (32, "1,8,16")):
+                for what, chain in chains.items():
+                    play(f"{name} decoded, {what}, {connections} connections", chain, "2", "--from",
+                         source, "--streams", several, connections=connections)
+            if len(lines(QUERY_GPUS)) > 1:
+                second = source.replace("nvh264dec", "nvh264device1dec")
+                play(f"{name} decoded, cut, labelled, drawn, on two GPUs", FLAGSHIP, "2", "--from",
+                     source, "--from", second, "--streams", "16", connections=32)
+            else:
+                runner.say("  on two GPUs: skipped, there is one")
+            live = ("--from", source + LIVE, "--streams", "1,16")
+            for what in ("nothing more", "cut, labelled, drawn"):
+                play(f"{name} decoded, {what}, live streams", chains[what], "2", *live)
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
             decoded = runner.rows[before]["frames"]  # the decoder alone may keep one back

@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   std::string source = "system";
-  std::string from;
+  std::vector<std::string> from;  // streams take them by turns
   std::string chain = "cclabel output=none frames-in-flight=%d";
   std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<int> streams;  // side by side in one process, all alike; empty: one
@@ -33,9 +33,11 @@ Options options_of(int count, char** words) {
       "frames in flight.",
       {{"--json", nullptr, "one JSON object a line", into(o.json)},
        {"--source", "NAME", "system, pinned or cuda: where ready-made frames lie", into(o.source)},
-       {"--from", "TEXT", "another source, as filesrc location=clip.mp4 ! qtdemux ! …",
+       {"--from", "TEXT",
+        "another source, as filesrc location=clip.mp4 ! qtdemux ! …; of several, streams take them "
+        "by turns",
         [&](const std::string& text) {
-          o.from = text;
+          o.from.push_back(text);
           o.source = "launch";
         }},
        {"--chain", "TEXT", "the elements (default: cclabel)", into(o.chain)},
@@ -66,7 +68,8 @@ std::string caps_text(const Options& options, const char* feature) {
 void print(const Options& options, const std::string& chain, int in_flight, int streams,
            const Outcome& got) {
   Row row(options.streams.empty() ? "pipeline" : "streams", options.json);
-  row.add("source", options.source).add("from", options.from).add("chain", chain);
+  row.add("source", options.source).add("from", options.from.empty() ? "" : options.from[0]);
+  row.add("sources", static_cast<int>(options.from.size())).add("chain", chain);
   row.add("in_flight", in_flight).add("streams", streams);
   row.add("format", std::string(name_of(options.format))).add(options.size);
   row.add("content", options.content).add("frames", got.frames);
@@ -87,7 +90,9 @@ void for_each_case(const Options& options, Visit visit) {
 void measure(const Options& options) {
   if (options.source == "launch") {
     return for_each_case(options, [&](const std::string& chain, int n, int streams) {
-      print(options, chain, n, streams, play_text(options.from + " ! " + chain, streams));
+      std::vector<std::string> texts;
+      for (const std::string& from : options.from) texts.push_back(from + " ! " + chain);
+      print(options, chain, n, streams, play_texts(texts, streams));
     });
   }
   const Picture picture = make_picture(options.content, options.size);

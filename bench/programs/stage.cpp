@@ -289,9 +289,10 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
   return outcome;
 }
 
-Outcome play_text(const std::string& text, int streams) {
+Outcome play_texts(const std::vector<std::string>& texts, int streams) {
   Stage stage;
-  for (int i = 0; i < streams; ++i) stage.add(nullptr, text + kSink);
+  const size_t count = texts.size();
+  for (size_t i = 0; i < size_t(streams); ++i) stage.add(nullptr, texts[i % count] + kSink);
   stage.play_to_end();
   return outcome_of(stage);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "bench/programs/frame_source.hpp"
 
@@ -38,7 +39,7 @@ struct Outcome {
 Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps,
              int streams = 1);
 
-// Pipelines given whole but for their sink, at full speed.
-Outcome play_text(const std::string& text, int streams = 1);
+// Pipelines given whole but for their sink, at full speed; streams take the texts by turns.
+Outcome play_texts(const std::vector<std::string>& texts, int streams = 1);
 
 }  // namespace regions

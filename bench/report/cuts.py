@@ -35,6 +35,12 @@ class Cuts:
             row = self.of(instance, "cuda resident") or {"ms": None, "expected": False}
             rows.append(asked(f"minimum cut, {instance}, 4 neighbours, GPU", wanted["GPU"],
                               row["ms"], short(row["ms"]) + " ms", right=row["expected"]))
+        for row in self.streams:
+            wanted = ASKED["cuts"].get(row["name"], {}).get("streams")
+            if wanted and row["solver"] == "cuda sparse" and row["neighbours"] == 4:
+                rows.append(asked(f"minimum cuts of {row['streams']} streams, {row['name']}, "
+                                  "4 neighbours, GPU", wanted, row["per_second"],
+                                  right=row["expected"]))
         return rows + self.exactness("GPU")
 
     def asked_on_cpu(self):

@@ -133,6 +133,17 @@ def limits(report):
         "Only the devices of the table were measured."]
 
 
+def many_streams(figures):
+    rows = figures and pipelines.behind_decoder(figures)
+    return rows and [
+        "## Many streams\n",
+        f"Frames a second of all streams of one process, 1080p H.264 of people walking, two frames in flight "
+        f"in each element; processor time as one core's, the decoder's included. {figures.record['gpu']}. "
+        "*Connections*: what `CUDA_DEVICE_MAX_CONNECTIONS` says when the process starts; 8 is CUDA's own "
+        "choice, 32 lets many streams' kernels run side by side, and costs a process part of a second to "
+        "begin.\n", *rows] or []
+
+
 def parts(report):
     rows = (on_gpu(report.gpu) if report.gpu else []) + of_cuts(report) + on_cpu(report)
     rows.sort(key=lambda each: ELEMENTS.index(each[0]))
@@ -147,6 +158,7 @@ def parts(report):
         "Whole pipelines, frames a second over frames in flight: *system* frames come in pageable "
         "memory, *pinned* in the pool that cclabel proposes, *cuda* in CUDA memory.\n",
         "![Frames a second over frames in flight](plots/pipelines.svg)\n",
+        *many_streams(report.gpu),
         "## Known limits\n", "\n".join(f"- {each}" for each in limits(report)) + "\n",
         "## Benchmarks\n",
         "`bench/run` measures on your machine, beside the peers that it finds; `tests/gpu/pack` makes "

@@ -5,6 +5,8 @@ from records import ASKED, HD, ratio
 from tables import asked, asked_of_all, machine_of, number, pivot, table, times
 
 NVDEC = "H.264 decoded by nvh264dec"
+CPU_TIME = "CPU time a frame at 8"
+FLAGSHIP = "graphcutbg output=none ! cclabel source=mask output=none ! regionoverlay"
 
 
 def chain_of(row):
@@ -40,11 +42,35 @@ def in_flight(figures):
     return pivot(["frames from", "elements"], cells, [*depths, alone])
 
 
+def is_behind_decoder(row):
+    return row["source"] == "launch" and not is_live(row)
+
+
+def gpus(row):
+    """On which the streams lie: each has a decoder of its own."""
+    return max(1, row.get("sources", 1))
+
+
+def behind_decoder(figures):
+    """A line a chain behind the decoder, a column a number of streams; none where the record has no streams."""
+    rows = [row for row in figures.select(what="streams") if is_behind_decoder(row)]
+    cells = []
+    for row in rows:
+        chain = "nothing" if row["chain"] == "identity" else f"`{chain_of(row)}`"
+        key = (chain, gpus(row), row.get("connections", 8))
+        cells.append((key, row["streams"], number(row["frames_per_second"])))
+        if row["streams"] == 8:
+            cells.append((key, CPU_TIME, number(row["cpu_us"] / 1000, " ms")))
+    counts = sorted({row["streams"] for row in rows})
+    return rows and [pivot(["behind nvh264dec", "GPUs", "connections"], cells, [*counts, CPU_TIME])]
+
+
 def rates(figures, idle=False, **which):
     """{(chain, streams): frames a second} of several streams together."""
     return {(chain_of(row), row["streams"]): row["frames_per_second"]
             for row in figures.select(what="streams", **which)
-            if "identity" not in row["chain"] and is_idle(row) == idle}
+            if "identity" not in row["chain"] and is_idle(row) == idle
+            and row.get("connections", 8) == 8}
 
 
 def gains(rates, bounds, count, times_more=1):
@@ -68,20 +94,21 @@ def streams(figures):
     if not rows:
         return []
     cells = [((source_of(row), f"`{chain_of(row)}`"), row["streams"],
-              number(row["frames_per_second"])) for row in rows]
+              number(row["frames_per_second"])) for row in rows if not is_behind_decoder(row)]
     parts = ["### Many streams in one process\n",
              "Frames a second of all streams together, two frames in flight in each. `identity` is "
              "the same pipeline without our elements.\n",
-             pivot(["frames from", "elements"], cells, sorted({row["streams"] for row in rows}))]
+             pivot(["frames from", "elements"], cells, sorted({count for _, count, _ in cells}))]
     if work := work_of_all(figures):
         parts.append(f"The work of the three elements on a frame of the clip, from the first kernel "
                      f"to the last, adds up to {work:.0f} µs with one frame alone on the device: "
                      f"{1e6 / work:.0f} frames a second if nothing overlapped.\n")
     for row in filter(is_live, rows):
         chain = "decoded, nothing more" if row["chain"] == "identity" else "through that chain"
-        parts.append(f"{row['streams']} live streams of 1080p at 30 frames/s, {chain}: "
+        parts.append(f"Live 1080p at 30 frames/s in {row['streams']} streams, {chain}: "
                      f"{row['frames_expected'] - row['frames']} of {row['frames_expected']} frames "
-                     "dropped (all begin at once; more than eight frames late is dropped).\n")
+                     "dropped (all begin at once; more than eight frames late is dropped), "
+                     f"{number(row['cpu_us'] / 1000)} ms of CPU time a frame.\n")
     apart, stacked = (rates(figures, source="cuda", height=height, content="smooth")
                       for height in (480, 7680))
     if gained := gains(apart, stacked, 2, 16):
@@ -166,6 +193,26 @@ def asked_of_graphcutbg(figures):
 def rate(row):
     """Frames a second of the whole program, the median of its turns."""
     return row["frames"] / statistics.median(row["seconds"])
+
+
+def asked_of_streams(figures):
+    """Eight streams behind the decoder, with as many connections as were tried at most."""
+    rows = [row for row in figures.select(what="streams") if is_behind_decoder(row)]
+    found = {(row.get("connections", 8), chain_of(row)): row for row in rows if row["streams"] == 8}
+    most = max((connections for connections, _ in found), default=8)
+    alone = found.get((most, "identity"), {})
+    measures = {"of the decoder": lambda row: ratio(row.get("frames_per_second"),
+                                                    alone.get("frames_per_second")),
+                "frames/s": lambda row: row.get("frames_per_second"),
+                "CPU time beyond the decoder's": lambda row: row and alone and (
+                    row["cpu_us"] - alone["cpu_us"]) / 1000 or None}
+    sixteen = {gpus(row): row["frames_per_second"] for row in rows
+               if row["streams"] == 16 and chain_of(row) == FLAGSHIP}
+    return [asked(f"8 streams behind nvh264dec, {most} connections, `{chain}`, {name}", wanted,
+                  measures[name](found.get((most, chain), {})))
+            for name, chains in ASKED["eight streams"].items() for chain, wanted in chains.items()
+            ] + [asked(f"16 streams behind nvh264dec, `{FLAGSHIP}`, two GPUs of one", ASKED["two GPUs"],
+                       ratio(sixteen.get(2), sixteen.get(1)))]
 
 
 def asked_of_transcode(figures):

@@ -96,7 +96,9 @@ def lines_of(*path):
 
 
 def kind_of(row):
-    return f"{row['what']} from {row['source']}" if row["what"] == "pipeline" else row["what"]
+    if row["what"] == "pipeline":
+        return f"pipeline from {row['source']}"
+    return f"{row['what']} by {row['by']}" if "by" in row else row["what"]
 
 
 def of_gpu(all_records):

@@ -92,6 +92,23 @@ class Report(unittest.TestCase):
         musts = pipelines.asked_of_labelling(figures([pipeline]))
         self.assertEqual(verdict_on(musts, "a frame that nothing follows"), "**does not hold**")
 
+    def test_streams_behind_the_decoder(self):
+        def of(chain, rate, cpu, connections):
+            return {"what": "streams", "source": "launch", "from": "clip", "chain": chain, "streams": 8,
+                    "frames_per_second": rate, "cpu_us": cpu, "connections": connections}
+        drawn = "cclabel output=none frames-in-flight=2 ! regionoverlay frames-in-flight=2"
+        cut = "graphcutbg output=none frames-in-flight=2 ! cclabel source=mask output=none ! regionoverlay"
+        for rate, cpu, expected in ((4751.0, 2499.0, "holds"), (2599.0, 2501.0, "**does not hold**")):
+            asked = pipelines.asked_of_streams(figures(
+                [of("identity", 5000.0, 500.0, 32), of(drawn, rate, cpu, 32), of(cut, rate, cpu, 32),
+                 of("identity", 1.0, 1.0, 8), of(drawn, 1.0, 9e9, 8), of(cut, 1.0, 9e9, 8)]))
+            self.assertEqual([must[3] for must in asked],
+                             [expected, "not measured", expected, expected, "not measured"])
+        sixteen = {**of(cut, 100.0, 1.0, 32), "streams": 16}
+        for rate, expected in ((191.0, "holds"), (189.0, "**does not hold**")):
+            two = {**sixteen, "sources": 2, "frames_per_second": rate}
+            self.assertEqual(pipelines.asked_of_streams(figures([two, sixteen]))[-1][3], expected)
+
     def test_superpixels_beside_peers(self):
         def peer(name, threads, cpu):
             return {"what": "superpixel-peers", "by": name, "threads": threads, "us": cpu,
