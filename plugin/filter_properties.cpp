@@ -15,21 +15,27 @@ constexpr guint kFirstField = 3;
 
 std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
 
-// So that all who watch the property hear of it.
-void set_property(GObject* element, const Implied& implied) {
-  const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), implied.name);
+// The field of a property, and whether it is one of the settings that every element has.
+struct Property {
+  const Field& field;
+  bool is_setting;
+};
+
+Property property_of(FilterStream& stream, guint id) {
+  const size_t index = id - kFirstField;
   const auto settings = setting_fields();
-  const auto engine = stream_of(element).engine().fields();
-  for (const auto& fields : {settings, engine}) {
-    for (const Field& field : fields) {
-      if (std::string_view(field.name) != implied.name) continue;
-      GValue value = G_VALUE_INIT;
-      g_value_init(&value, spec->value_type);
-      to_gvalue(field, implied.value, &value);
-      g_object_set_property(element, implied.name, &value);
-      g_value_unset(&value);
-    }
-  }
+  if (index < settings.size()) return {settings[index], true};
+  return {stream.engine().fields()[index - settings.size()], false};
+}
+
+// As an application sets it, so that handlers of "notify" are called.
+void set_implied(FilterStream& stream, GObject* element, const Implied& implied) {
+  const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), implied.name);
+  GValue value = G_VALUE_INIT;
+  g_value_init(&value, spec->value_type);
+  to_gvalue(property_of(stream, spec->param_id).field, implied.value, &value);
+  g_object_set_property(element, implied.name, &value);
+  g_value_unset(&value);
 }
 
 }  // namespace
@@ -62,11 +68,8 @@ void install_filter_properties(GObjectClass* klass, const ElementSpec& spec) {
 }
 
 void set_filter_property(FilterStream& stream, GObject* element, guint id, const GValue* value) {
-  const size_t index = id - kFirstField;
-  const auto settings = setting_fields();
   Engine& engine = stream.engine();
-  const bool is_setting = index < settings.size();
-  const Field& field = is_setting ? settings[index] : engine.fields()[index - settings.size()];
+  const auto [field, is_setting] = property_of(stream, id);
   try {
     const Value wanted = from_gvalue(field, value);
     if (is_setting) {
@@ -76,7 +79,7 @@ void set_filter_property(FilterStream& stream, GObject* element, guint id, const
     } else {
       engine.set(field, wanted);
     }
-    for (const Implied& other : engine.implied(field)) set_property(element, other);
+    for (const Implied& other : engine.implied(field)) set_implied(stream, element, other);
   } catch (const std::exception& error) {
     stream.refuse(field.name, error);
   }
@@ -91,14 +94,8 @@ void get_filter_property(FilterStream& stream, guint id, GValue* value) {
     g_value_take_boxed(value, stream.stats());
     return;
   }
-  const size_t index = id - kFirstField;
-  const auto settings = setting_fields();
-  if (index < settings.size()) {
-    to_gvalue(settings[index], stream.get_setting(settings[index]), value);
-  } else {
-    const Field& field = stream.engine().fields()[index - settings.size()];
-    to_gvalue(field, stream.engine().get(field), value);
-  }
+  const auto [field, is_setting] = property_of(stream, id);
+  to_gvalue(field, is_setting ? stream.get_setting(field) : stream.engine().get(field), value);
 }
 
 void follow_controls(GstBaseTransform* element, GstBuffer* frame) {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What plugin and library show to other files, and whom they call.
+"""Symbols that plugin and library export, and those that they import.
 
   exports_test.py libgstregions.so libregions.so regions.h
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What regions-transcode exports, as those read it for whom it is written: pandas, motmetrics, pycocotools and
-supervision, of tests/pipelines/exports_requirements.txt in .venv/exports. The label video says what is right."""
+"""What regions-transcode exports, read by pandas, motmetrics, pycocotools and supervision, which
+tests/pipelines/exports_requirements.txt installs into .venv/exports. The label video says what is right."""
 
 import subprocess
 import sys
