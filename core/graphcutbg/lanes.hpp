@@ -11,8 +11,10 @@
 // that their caller is for, and no calling convention for vectors is concerned.
 #ifdef __CUDACC__
 #define REGIONS_LANES __host__ __device__ inline
+#define REGIONS_UNROLL _Pragma("unroll")
 #else
 #define REGIONS_LANES [[gnu::always_inline]] inline
+#define REGIONS_UNROLL _Pragma("GCC unroll 8")
 #endif
 
 namespace regions::graphcut {

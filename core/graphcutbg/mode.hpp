@@ -55,6 +55,7 @@ REGIONS_LANES BasicMode<Int> pick(const Truth<Int>& first, const BasicMode<Int>&
                                   const BasicMode<Int>& b) {
   BasicMode<Int> mode;
   mode.weight = pick(first, a.weight, b.weight);
+  REGIONS_UNROLL
   for (int c = 0; c < 3; ++c) mode.mean[c] = pick(first, a.mean[c], b.mean[c]);
   mode.var_luma = pick(first, a.var_luma, b.var_luma);
   mode.var_chroma = pick(first, a.var_chroma, b.var_chroma);

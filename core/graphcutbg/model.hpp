@@ -43,6 +43,7 @@ REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& c
                             const Int& limit) {
   constexpr int kDrop = Mode::kMeanShift - 4;
   Int d[3];  // of 1/16 levels
+  REGIONS_UNROLL
   for (int c = 0; c < 3; ++c) d[c] = ((color[c] << Mode::kMeanShift) - mode.mean[c]) >> kDrop;
   const Int luma = d[0] * d[0];
   const Int chroma = d[1] * d[1] + d[2] * d[2];
@@ -99,6 +100,7 @@ struct BasicModel {
 
   REGIONS_LANES static BasicModel load(const uint32_t* words, size_t plane) {
     BasicModel model;
+    REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
       model.mode[k] = BasicMode<Int>::load(words + k * Mode::kWords * plane, plane);
       model.may_exist[k] = any(model.mode[k].weight != 0);
@@ -106,6 +108,7 @@ struct BasicModel {
     return model;
   }
   REGIONS_LANES void store(uint32_t* words, size_t plane) const {
+    REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
       if (may_exist[k]) mode[k].store(words + k * Mode::kWords * plane, plane);
     }
@@ -113,6 +116,7 @@ struct BasicModel {
 
   REGIONS_LANES BasicMode<Int> heaviest() const {
     BasicMode<Int> best = mode[0];
+    REGIONS_UNROLL
     for (int k = 1; k < kModes; ++k) {
       if (may_exist[k]) best = pick(mode[k].weight > best.weight, mode[k], best);
     }
@@ -121,6 +125,7 @@ struct BasicModel {
   // Its number.
   REGIONS_LANES Int lightest() const {
     Int best = 0, least = mode[0].weight;
+    REGIONS_UNROLL
     for (int k = 1; k < kModes; ++k) {
       best = pick(mode[k].weight < least, Int(k), best);
       least = pick(mode[k].weight < least, mode[k].weight, least);
@@ -130,9 +135,11 @@ struct BasicModel {
   // The whole scene became lighter or darker.
   REGIONS_LANES void relight(const Light& light) {
     if (light.same()) return;
+    REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
       if (!may_exist[k]) continue;
       const Truth<Int> exists = mode[k].weight != 0;
+      REGIONS_UNROLL
       for (int c = 0; c < 3; ++c) {
         mode[k].mean[c] = pick(exists, light.apply(c, mode[k].mean[c]), mode[k].mean[c]);
       }
@@ -147,6 +154,7 @@ template <class Int>
 REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& color,
                            const ModelPlan& plan) {
   Int least = 2 * plan.threshold;
+  REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
@@ -165,6 +173,7 @@ template <class Int>
 REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& weight) {
   BasicMode<Int> mode;
   mode.weight = weight;
+  REGIONS_UNROLL
   for (int c = 0; c < 3; ++c) mode.mean[c] = color[c] << Mode::kMeanShift;
   mode.var_luma = Variances::kFirstLuma;
   mode.var_chroma = Variances::kFirstChroma;
@@ -182,6 +191,7 @@ REGIONS_LANES void join(BasicMode<Int>& mode, const Truth<Int>& visits,
   const Int rate = within<Int>(per_visit, least_rate, kOne);
   const Int var_rate = pick(rate > kOne / 16, Int(kOne / 16), rate);
   Int square[3];
+  REGIONS_UNROLL
   for (int c = 0; c < 3; ++c) {
     const Int value = color[c] << Mode::kMeanShift;
     const Int d = (value - mode.mean[c]) >> (Mode::kMeanShift - 4);
@@ -209,6 +219,7 @@ REGIONS_LANES void learn(BasicModel<Int>& model, const BasicColor<Int>& color,
   }
   model.relight(plan.light);
   Int match = -1, least = plan.match, weight = 0;
+  REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
@@ -226,6 +237,7 @@ REGIONS_LANES void learn(BasicModel<Int>& model, const BasicColor<Int>& color,
   const Int alpha =
       pick(foreground, Int(plan.alpha_slow), pick(known, Int(plan.alpha), Int(plan.alpha_fast)));
   const Int dither = hash(pixel, plan.frame);
+  REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     BasicMode<Int>& mode = model.mode[k];
@@ -239,6 +251,7 @@ REGIONS_LANES void learn(BasicModel<Int>& model, const BasicColor<Int>& color,
   if (!any(is_new)) return;
   const BasicMode<Int> fresh = new_mode(color, within<Int>(alpha, 0, 65535));
   const Int place = model.lightest();
+  REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     const Truth<Int> here = is_new & (place == k);
     model.mode[k] = pick<Int>(here, fresh, model.mode[k]);

@@ -29,16 +29,22 @@ struct Canvas {
   REGIONS_HD static size_t plane_stride(size_t pixels) {
     return (pixels + 1023) / 1024 * 1024 + 144;
   }
+  LinkRow links_of_row(int y) const {
+    const size_t i = at(0, y);
+    if (!down_right) return {right + i, down + i};
+    return {right + i, down + i, down_right + i, down_left + i};
+  }
   REGIONS_HD size_t model_plane() const { return plane_stride(plane()); }
   REGIONS_HD size_t at(int x, int y) const {
     return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
   }
 };
 
-// What every kStep-th pixel both ways tells of the scene, once its colour is read.
-template <class Add>
-REGIONS_HD void survey_pixel(const Canvas& canvas, const ConstFrame& frame, const Scene& scene,
-                             int x, int y, Survey& survey, Add add) {
+// What every kStep-th pixel both ways tells of the scene, once its colour is read. at(x, y): the
+// frame's colours.
+template <class Add, class At>
+REGIONS_HD void survey_pixel(const Canvas& canvas, const Scene& scene, int x, int y, Survey& survey,
+                             Add add, At at) {
   if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
   const size_t i = canvas.at(x, y);
   const Color color = Color::load(canvas.now + i);
@@ -46,11 +52,11 @@ REGIONS_HD void survey_pixel(const Canvas& canvas, const ConstFrame& frame, cons
     survey_light(survey, color, Color::load(canvas.background + i), scene.split, add);
   }
   if (x + 1 < canvas.width) {
-    add(&survey.contrast2, static_cast<uint64_t>(contrast2(color, color_at(frame, x + 1, y))));
+    add(&survey.contrast2, static_cast<uint64_t>(contrast2(color, at(x + 1, y))));
     add(&survey.pairs, 1u);
   }
   if (y + 1 < canvas.height) {
-    add(&survey.contrast2, static_cast<uint64_t>(contrast2(color, color_at(frame, x, y + 1))));
+    add(&survey.contrast2, static_cast<uint64_t>(contrast2(color, at(x, y + 1))));
     add(&survey.pairs, 1u);
   }
 }
@@ -60,7 +66,8 @@ template <class Add>
 REGIONS_HD void look(const Canvas& canvas, const ConstFrame& frame, const Scene& scene, int x,
                      int y, Survey& survey, Add add) {
   write_words(canvas.now + canvas.at(x, y), color_at(frame, x, y).packed());
-  survey_pixel(canvas, frame, scene, x, y, survey, add);
+  survey_pixel(canvas, scene, x, y, survey, add,
+               [&](int x2, int y2) { return color_at(frame, x2, y2); });
 }
 
 REGIONS_HD inline bool is_open(const Canvas& canvas, int x, int y) {

@@ -9,6 +9,25 @@ namespace regions {
 
 enum class Neighbours : uint8_t { four = 4, eight = 8 };
 
+// Where capacities of some pixels of a row are written, the first pixel's first; the diagonal ones
+// for eight neighbours alone. Entries of links that would leave the picture may have any value.
+struct LinkRow {
+  int32_t* right = nullptr;
+  int32_t* down = nullptr;
+  int32_t* down_right = nullptr;
+  int32_t* down_left = nullptr;
+};
+
+// Computes capacities where a cut reads them: most cuts read few.
+class LinkSource {
+ public:
+  // Those of pixels first..last - 1 of row y. Several threads may call it at once.
+  virtual void write(int y, int first, int last, const LinkRow& row) const = 0;
+
+ protected:
+  ~LinkSource() = default;
+};
+
 // The graph of one frame: a node a pixel, between the source and the sink. Capacities of links are
 // undirected and >= 0; entries of links that would leave the picture are ignored.
 struct GridGraph {
@@ -22,6 +41,8 @@ struct GridGraph {
   // What |terminal| + capacities exceed at no pixel, where the caller knows, and that no capacity
   // is negative: weights that no flow comes near are not read then. 0: not known.
   int32_t most = 0;
+  // In place of the images of capacities, together with `most`; on the CPU alone.
+  const LinkSource* links = nullptr;
 };
 
 // When to stop. A stop before the end loses no flow: a warm call goes on from there.

@@ -68,8 +68,9 @@ class GraphCutBgCpu final : public GraphCutBg {
       turns_.await(task.turn);
       weigh_frame(task);
     });
-    cut_->enqueue(shared_.graph(), mask_of(slot), cut_limits_of(params, task.resets),
-                  &slot.report.cut, job.slot, queue);
+    // The value of the mask's cut is a sum over all links.
+    cut_->enqueue(shared_.graph(task.verifies ? nullptr : &links_), mask_of(slot),
+                  cut_limits_of(params, task.resets), &slot.report.cut, job.slot, queue);
     queue_of(queue).submit([this, task] {
       Slot& own = slots_[static_cast<size_t>(task.job.slot)];
       teach_frame(task, own);
@@ -134,6 +135,18 @@ class GraphCutBgCpu final : public GraphCutBg {
   }
 
  private:
+  // Those of the frame under way.
+  class Links final : public LinkSource {
+   public:
+    explicit Links(GraphCutBgCpu& of) : of_(of) {}
+    void write(int y, int first, int last, const LinkRow& row) const override {
+      of_.passes_.link(of_.canvas(), of_.shared_.frame, of_.shared_.energy, y, first, last, row);
+    }
+
+   private:
+    GraphCutBgCpu& of_;
+  };
+
   // Rows are shared out in more pieces than threads, so that none waits long.
   int pieces() const { return std::min(setup_.size.height, workers_.threads() * 4); }
 
@@ -158,12 +171,13 @@ class GraphCutBgCpu final : public GraphCutBg {
     if (task.resets) start_again(canvas);
     std::fill(shared_.surveys.begin(), shared_.surveys.end(), Survey());
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
+    const auto color = [&](int x, int y) { return Color::load(canvas.now + canvas.at(x, y)); };
+    for_rows([&](int, int y) { read_row(task.job.in, y, canvas.now + canvas.at(0, y)); });
     for_rows([&](int piece, int y) {
-      Survey& survey = shared_.surveys[static_cast<size_t>(piece)];
-      read_row(task.job.in, y, canvas.now + canvas.at(0, y));
       if (y % Survey::kStep != 0) return;
+      Survey& survey = shared_.surveys[static_cast<size_t>(piece)];
       for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(canvas, task.job.in, shared_.scene, x, y, survey, add);
+        survey_pixel(canvas, shared_.scene, x, y, survey, add, color);
       }
     });
     Survey& survey = shared_.surveys.front();
@@ -175,8 +189,11 @@ class GraphCutBgCpu final : public GraphCutBg {
       settle_totals(*canvas.colors);
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);
     }
-    for_rows(
-        [&](int, int y) { passes_.weigh(canvas, task.job.mask, shared_.frame, task.energy, y); });
+    shared_.energy = task.energy;
+    for_rows([&](int, int y) {
+      passes_.weigh(canvas, task.job.mask, shared_.frame, task.energy, y);
+      if (task.verifies) links_.write(y, 0, width, canvas.links_of_row(y));
+    });
   }
 
   void start_again(const Canvas& canvas) {
@@ -204,7 +221,8 @@ class GraphCutBgCpu final : public GraphCutBg {
     for_rows([&](int piece, int y) {
       const auto p = static_cast<size_t>(piece);
       const uint8_t* foreground = mask.row(y);
-      for (int x = 0; x < width; ++x) shared_.foreground[p] += foreground[x] != 0;
+      shared_.foreground[p] += static_cast<uint32_t>(
+          std::count_if(foreground, foreground + width, [](uint8_t value) { return value != 0; }));
       for (int x = 0; task.verifies && x < width; ++x) {
         shared_.values[p] += cut_value_at(canvas, mask, x, y);
       }
@@ -232,6 +250,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;
   Shared shared_;
+  const Links links_{*this};
   std::vector<Slot> slots_;
   std::vector<uint32_t> known_;        // the background a user gave; empty: none
   std::vector<uint16_t> replacement_;  // likewise

@@ -10,13 +10,13 @@
 
 namespace regions::graphcut {
 
+// What machines do in their own ways.
 template <int kLanes>
-class Lanes {
+struct Machine {
   using Signed = typename VectorTypes<kLanes>::Signed;
   using Unsigned = typename VectorTypes<kLanes>::Unsigned;
   using Floats = typename VectorTypes<kLanes>::Floats;
 
- public:
   // A truth value a lane.
   struct Mask {
     Signed bits;  // all or none
@@ -25,27 +25,37 @@ class Lanes {
     REGIONS_INLINE friend Mask operator|(Mask a, Mask b) { return {a.bits | b.bits}; }
     REGIONS_INLINE Mask operator!() const { return {~bits}; }
     REGIONS_INLINE friend bool any(Mask mask) {
-      using Words = typename VectorTypes<4>::Words;
       if constexpr (kLanes == 8) {
-        // Halves first: that leaves fewer words to move out of the vector.
-        const auto lower = __builtin_shufflevector(mask.bits, mask.bits, 0, 1, 2, 3);
-        const auto upper = __builtin_shufflevector(mask.bits, mask.bits, 4, 5, 6, 7);
-        return any_of(reinterpret_cast<Words>(lower | upper));
+        bool none;
+        asm("vptest %1, %1" : "=@ccz"(none) : "x"(mask.bits));
+        return !none;
       } else {
-        return any_of(reinterpret_cast<Words>(mask.bits));
+        const auto words = reinterpret_cast<typename VectorTypes<kLanes>::Words>(mask.bits);
+        return (words[0] | words[1]) != 0;
       }
-    }
-    template <class Words>
-    REGIONS_INLINE static bool any_of(Words words) {
-      return (words[0] | words[1]) != 0;
     }
   };
 
-  Lanes() = default;
-  REGIONS_INLINE Lanes(int32_t all) : v_(Signed{} + all) {}
-  REGIONS_INLINE explicit Lanes(Signed v) : v_(v) {}
-  REGIONS_INLINE int32_t operator[](int lane) const { return v_[lane]; }
-  // Which of so many bytes are not zero.
+  REGIONS_INLINE static Signed fill(int32_t all) {
+    if (__builtin_constant_p(all) && all == 0) return Signed{};
+    if constexpr (kLanes == 8) {  // which g++ 12 makes of eight insertions
+      Signed v;
+      asm("vmovd %1, %x0\n\tvpbroadcastd %x0, %0" : "=x"(v) : "r"(all));
+      return v;
+    } else {
+      return Signed{} + all;
+    }
+  }
+  REGIONS_INLINE static Mask less(Signed a, Signed b) { return {a < b}; }
+  REGIONS_INLINE static Mask equal(Signed a, Signed b) { return {a == b}; }
+  REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
+    return first.bits < 0 ? a : b;  // the sign tells, as machines like it
+  }
+  // Of floats, rounded towards zero.
+  REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
+    return __builtin_convertvector(
+        __builtin_convertvector(a, Floats) / __builtin_convertvector(b, Floats), Signed);
+  }
   REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) {
     uint32_t four[kLanes / 4];
     std::memcpy(four, bytes, sizeof four);
@@ -55,6 +65,83 @@ class Lanes {
     for (int i = 0; i < kLanes; ++i) words[i] = four[i / 4];
     return {(words & at) != 0};
   }
+};
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// AVX-512, where comparisons give a register of bits. g++ 12 makes vectors of them unless an
+// instruction is named, and gives functions for it only to code that is compiled for AVX-512 from
+// the start, which core's functions over lanes are not: hence assembler.
+template <>
+struct Machine<16> {
+  using Signed = VectorTypes<16>::Signed;
+
+  struct Mask {
+    uint16_t bits;
+
+    REGIONS_INLINE friend Mask operator&(Mask a, Mask b) {
+      return {static_cast<uint16_t>(a.bits & b.bits)};
+    }
+    REGIONS_INLINE friend Mask operator|(Mask a, Mask b) {
+      return {static_cast<uint16_t>(a.bits | b.bits)};
+    }
+    REGIONS_INLINE Mask operator!() const { return {static_cast<uint16_t>(~bits)}; }
+    REGIONS_INLINE friend bool any(Mask mask) { return mask.bits != 0; }
+  };
+
+  REGIONS_INLINE static Signed fill(int32_t all) {
+    if (__builtin_constant_p(all) && all == 0) return Signed{};
+    Signed v;
+    asm("vpbroadcastd %1, %0" : "=v"(v) : "r"(all));
+    return v;
+  }
+  REGIONS_INLINE static Mask less(Signed a, Signed b) {
+    Mask mask;
+    asm("vpcmpltd %2, %1, %0" : "=Yk"(mask.bits) : "v"(a), "v"(b));
+    return mask;
+  }
+  REGIONS_INLINE static Mask equal(Signed a, Signed b) {
+    Mask mask;
+    asm("vpcmpeqd %2, %1, %0" : "=Yk"(mask.bits) : "v"(a), "v"(b));
+    return mask;
+  }
+  REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
+    Signed v;
+    asm("vpblendmd %2, %1, %0%{%3%}" : "=v"(v) : "v"(b), "v"(a), "Yk"(first.bits));
+    return v;
+  }
+  REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
+    asm("vcvtdq2ps %0, %0" : "+v"(a));
+    asm("vcvtdq2ps %0, %0" : "+v"(b));
+    asm("vdivps %1, %0, %0" : "+v"(a) : "v"(b));
+    asm("vcvttps2dq %0, %0" : "+v"(a));
+    return a;
+  }
+  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) {
+    typedef uint8_t Bytes __attribute__((vector_size(16)));
+    Bytes values;
+    std::memcpy(&values, bytes, sizeof values);
+    Mask mask;
+    asm("vptestmb %1, %1, %0" : "=Yk"(mask.bits) : "v"(values));
+    return mask;
+  }
+};
+#endif
+
+template <int kLanes>
+class Lanes {
+  using Own = Machine<kLanes>;
+  using Signed = typename Own::Signed;
+  using Unsigned = typename VectorTypes<kLanes>::Unsigned;
+
+ public:
+  using Mask = typename Own::Mask;
+
+  Lanes() = default;
+  REGIONS_INLINE Lanes(int32_t all) : v_(Own::fill(all)) {}
+  REGIONS_INLINE explicit Lanes(Signed v) : v_(v) {}
+  REGIONS_INLINE int32_t operator[](int lane) const { return v_[lane]; }
+  // Which of so many bytes are not zero.
+  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) { return Own::nonzero(bytes); }
 
   // Sums and products wrap.
   REGIONS_INLINE friend Lanes operator+(Lanes a, Lanes b) {
@@ -73,14 +160,14 @@ class Lanes {
   REGIONS_INLINE friend Lanes operator&(Lanes a, Lanes b) { return Lanes(a.v_ & b.v_); }
   REGIONS_INLINE friend Lanes operator|(Lanes a, Lanes b) { return Lanes(a.v_ | b.v_); }
   REGIONS_INLINE friend Lanes operator^(Lanes a, Lanes b) { return Lanes(a.v_ ^ b.v_); }
-  REGIONS_INLINE friend Mask operator<(Lanes a, Lanes b) { return {a.v_ < b.v_}; }
-  REGIONS_INLINE friend Mask operator>(Lanes a, Lanes b) { return {a.v_ > b.v_}; }
-  REGIONS_INLINE friend Mask operator>=(Lanes a, Lanes b) { return {a.v_ >= b.v_}; }
-  REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) { return {a.v_ == b.v_}; }
-  REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return {a.v_ != b.v_}; }
+  REGIONS_INLINE friend Mask operator<(Lanes a, Lanes b) { return Own::less(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator>(Lanes a, Lanes b) { return Own::less(b.v_, a.v_); }
+  REGIONS_INLINE friend Mask operator>=(Lanes a, Lanes b) { return !Own::less(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) { return Own::equal(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return !Own::equal(a.v_, b.v_); }
 
   REGIONS_INLINE friend Lanes pick(Mask first, Lanes a, Lanes b) {
-    return Lanes(first.bits < 0 ? a.v_ : b.v_);  // the sign tells, as machines like it
+    return Lanes(Own::pick(first, a.v_, b.v_));
   }
   REGIONS_INLINE friend Lanes wrapped_product(Lanes a, Lanes b) { return a * b; }
   REGIONS_INLINE friend Lanes upper_bits(Lanes a, int first) {
@@ -88,11 +175,9 @@ class Lanes {
   }
   // Rounding makes the ratio wrong by one at most, which the rest shows.
   REGIONS_INLINE friend Lanes quotient(Lanes a, Lanes b) {
-    const Floats ratio =
-        __builtin_convertvector(a.v_, Floats) / __builtin_convertvector(b.v_, Floats);
-    const Lanes near(__builtin_convertvector(ratio, Signed));
+    const Lanes near(Own::ratio(a.v_, b.v_));
     const Lanes rest = a - near * b;
-    return near + Lanes(rest.v_ < 0) - Lanes(rest.v_ >= b.v_);  // true is -1
+    return pick(rest < 0, near - 1, pick(rest < b, near, near + 1));
   }
   REGIONS_INLINE friend void read_words(const uint32_t* from, Lanes& lanes) {
     std::memcpy(&lanes.v_, from, sizeof lanes.v_);

@@ -42,56 +42,46 @@ REGIONS_INLINE void put(int32_t* to, Lanes<kLanes> value) {
   write_words(reinterpret_cast<uint32_t*>(to), value);
 }
 
-// The links of row y: first the steps of all of a pixel's links, then the capacities that the
-// plan's table has for the steps.
+// The links from pixels begin..end - 1 of row y to those `step` further on; to[0] is pixel
+// `first`'s. First the steps, then the capacities that the plan's table has for them.
+template <int kLanes>
+REGIONS_INLINE void link_along(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+                               size_t row, int begin, int end, size_t step, bool diagonal,
+                               int first, int32_t* to) {
+  const auto link = [&]<class Int>(int x) __attribute__((always_inline)) {
+    const size_t i = row + static_cast<size_t>(x);
+    put(to + (x - first), link_step(Spot<Int>::at(canvas, frame, i),
+                                    Spot<Int>::at(canvas, frame, i + step), frame, plan));
+  };
+  int x = begin;
+  for (; x + kLanes <= end; x += kLanes) link.template operator()<Lanes<kLanes>>(x);
+  if (x < end && end - begin >= kLanes) {
+    link.template operator()<Lanes<kLanes>>(end - kLanes);  // some for the second time
+  } else {
+    for (; x < end; ++x) link.template operator()<int32_t>(x);
+  }
+  for (x = begin; x < end; ++x) to[x - first] = plan.link_for(to[x - first], diagonal);
+}
+
 template <int kLanes>
 REGIONS_INLINE void link_by(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
-                            int y) {
+                            int y, int first, int last, const LinkRow& to) {
   const size_t row = canvas.at(0, y);
   const auto width = static_cast<size_t>(canvas.width);
-  const bool has_below = y + 1 < canvas.height;
-  int32_t* right = canvas.right + row;
-  int32_t* down = canvas.down + row;
-  const auto map = [&](int32_t * links, size_t first, size_t last, bool diagonal)
+  const int inner = std::min(last, canvas.width - 1);  // has a neighbour to the right
+  const auto along = [&](int begin, int end, size_t step, bool diagonal, int32_t* links)
       __attribute__((always_inline)) {
-    std::fill(links, links + first, 0);
-    std::fill(links + last, links + width, 0);
-    for (size_t x = first; x < last; ++x) {
-      links[x] = plan.link_for(links[x], diagonal);
-    }
+    link_along<kLanes>(canvas, frame, plan, row, begin, end, step, diagonal, first, links);
   };
-  along<kLanes>(
-      0, canvas.width - 1, [&]<class Int>(int x, int) __attribute__((always_inline)) {
-        const size_t i = row + static_cast<size_t>(x);
-        const auto here = Spot<Int>::at(canvas, frame, i);
-        put(right + x, link_step(here, Spot<Int>::at(canvas, frame, i + 1), frame, plan));
-        if (!has_below) return;
-        put(down + x, link_step(here, Spot<Int>::at(canvas, frame, i + width), frame, plan));
-      });
-  if (has_below) {
-    const size_t last = row + width - 1;
-    down[width - 1] = link_step(Spot<int32_t>::at(canvas, frame, last),
-                                Spot<int32_t>::at(canvas, frame, last + width), frame, plan);
+  for (int32_t* links : {to.right, to.down, to.down_right, to.down_left}) {
+    if (links) std::fill_n(links, last - first, 0);
   }
-  map(right, 0, width - 1, false);
-  map(down, 0, has_below ? width : 0, false);
+  along(first, inner, 1, false, to.right);
+  if (y + 1 == canvas.height) return;
+  along(first, last, width, false, to.down);
   if (!canvas.down_right) return;
-
-  int32_t* down_right = canvas.down_right + row;
-  int32_t* down_left = canvas.down_left + row;
-  along<kLanes>(
-      0,
-      has_below ? canvas.width - 1 : 0, [&]<class Int>(int x, int) __attribute__((always_inline)) {
-        const size_t i = row + static_cast<size_t>(x);
-        const auto here = Spot<Int>::at(canvas, frame, i);
-        const auto beside = Spot<Int>::at(canvas, frame, i + 1);
-        const auto below = Spot<Int>::at(canvas, frame, i + width);
-        const auto across = Spot<Int>::at(canvas, frame, i + width + 1);
-        put(down_right + x, link_step(here, across, frame, plan));
-        put(down_left + x + 1, link_step(beside, below, frame, plan));
-      });
-  map(down_right, 0, has_below ? width - 1 : 0, true);
-  map(down_left, has_below ? 1 : width, width, true);
+  along(first, inner, width + 1, true, to.down_right);
+  along(std::max(first, 1), last, width - 1, true, to.down_left);
 }
 
 template <int kLanes>
@@ -122,8 +112,6 @@ REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const
             });
       },
       [&](int first, int last) { std::fill(terminal + first, terminal + last, -kSure); });
-
-  link_by<kLanes>(canvas, frame, plan, y);
 }
 
 template <int kLanes>
@@ -149,29 +137,36 @@ REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame,
   }
 }
 
-void weigh_4(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
-             const EnergyPlan& plan, int y) {
-  weigh_by<4>(canvas, mask, frame, plan, y);
-}
-void teach_4(const Canvas& canvas, const FramePlan& frame, const uint8_t* foreground, int y) {
-  teach_by<4>(canvas, frame, foreground, y);
-}
+// The passes with so many lanes, compiled for the machines that have them.
+#define REGIONS_ROW_PASSES(kLanes, ...)                                                    \
+  struct Passes##kLanes {                                                                  \
+    __VA_ARGS__ static void weigh(const Canvas& canvas, const ConstFrame& mask,            \
+                                  const FramePlan& frame, const EnergyPlan& plan, int y) { \
+      weigh_by<kLanes>(canvas, mask, frame, plan, y);                                      \
+    }                                                                                      \
+    /* Cuts ask for few pixels at a time. */                                               \
+    __VA_ARGS__ static void link(const Canvas& canvas, const FramePlan& frame,             \
+                                 const EnergyPlan& plan, int y, int first, int last,       \
+                                 const LinkRow& to) {                                      \
+      link_by<std::min(kLanes, 8)>(canvas, frame, plan, y, first, last, to);               \
+    }                                                                                      \
+    __VA_ARGS__ static void teach(const Canvas& canvas, const FramePlan& frame,            \
+                                  const uint8_t* foreground, int y) {                      \
+      teach_by<kLanes>(canvas, frame, foreground, y);                                      \
+    }                                                                                      \
+    static constexpr RowPasses all = {kLanes, weigh, link, teach};                         \
+  }
 
-// (Sixteen at a time were slower: g++ 12 moves each comparison from mask to vector and back.)
+REGIONS_ROW_PASSES(4);
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((target("arch=x86-64-v3"))) void weigh_8(const Canvas& canvas, const ConstFrame& mask,
-                                                       const FramePlan& frame,
-                                                       const EnergyPlan& plan, int y) {
-  weigh_by<8>(canvas, mask, frame, plan, y);
+REGIONS_ROW_PASSES(8, __attribute__((target("arch=x86-64-v3"))));
+REGIONS_ROW_PASSES(16, __attribute__((target("arch=x86-64-v4"))));
+constexpr RowPasses kPasses[] = {Passes4::all, Passes8::all, Passes16::all};
+size_t usable() {
+  return __builtin_cpu_supports("x86-64-v4") ? 3 : __builtin_cpu_supports("x86-64-v3") ? 2 : 1;
 }
-__attribute__((target("arch=x86-64-v3"))) void teach_8(const Canvas& canvas, const FramePlan& frame,
-                                                       const uint8_t* foreground, int y) {
-  teach_by<8>(canvas, frame, foreground, y);
-}
-constexpr RowPasses kPasses[] = {{4, weigh_4, teach_4}, {8, weigh_8, teach_8}};
-size_t usable() { return __builtin_cpu_supports("x86-64-v3") ? 2 : 1; }
 #else
-constexpr RowPasses kPasses[] = {{4, weigh_4, teach_4}};
+constexpr RowPasses kPasses[] = {Passes4::all};
 size_t usable() { return 1; }
 #endif
 

@@ -10,9 +10,12 @@ namespace regions::graphcut {
 
 struct RowPasses {
   int lanes;  // pixels side by side
-  // As weigh() for each pixel of row y.
+  // The terminal weight as weigh() for each pixel of row y.
   void (*weigh)(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
                 const EnergyPlan& plan, int y);
+  // The links as weigh() of pixels first..last - 1 of row y.
+  void (*link)(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan, int y,
+               int first, int last, const LinkRow& to);
   // As teach() for each pixel of row y, but for the counts of colours. `foreground`: the row of the
   // cut's mask.
   void (*teach)(const Canvas& canvas, const FramePlan& frame, const uint8_t* foreground, int y);

@@ -1,8 +1,6 @@
 // Workspaces of graphcutbg on the CPU.
 #include "cpu/graphcutbg/slot.hpp"
 
-#include "core/graphcutbg/energy.hpp"
-
 namespace regions::graphcut {
 namespace {
 
@@ -48,14 +46,14 @@ Canvas Shared::canvas(const uint8_t* excluded) {
   return canvas;
 }
 
-GridGraph Shared::graph() const {
+GridGraph Shared::graph(const LinkSource* links) const {
   const auto image = [&](const std::vector<int32_t>& weights) {
     if (weights.empty()) return Image<const int32_t>();
     return Image<const int32_t>{weights.data(), size.width, size.height,
                                 static_cast<ptrdiff_t>(sizeof(int32_t)) * size.width};
   };
   return {image(terminal),  image(right), image(down), image(down_right),
-          image(down_left), neighbours,   kMostWeight};
+          image(down_left), neighbours,   kMostWeight, links};
 }
 
 void Slot::allocate(Size picture) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/graphcutbg/energy.hpp"
 #include "core/graphcutbg/state.hpp"
 #include "core/graphcutbg/view.hpp"
 
@@ -19,13 +20,15 @@ struct Shared {
   std::vector<uint32_t> foreground;  // [pieces], pixels
   std::vector<int64_t> values;       // [pieces], of the cut
   Scene scene;
-  FramePlan frame;
+  FramePlan frame;               // of the frame under way
+  EnergyPlan energy;             // likewise
   uint32_t last_foreground = 0;  // pixels of the last frame's cut
   uint32_t last_pixels = 0;
 
   void allocate(Size picture, Neighbours wanted, int pieces);
   Canvas canvas(const uint8_t* excluded);
-  GridGraph graph() const;
+  // With `links`, these tell the capacities in place of the images.
+  GridGraph graph(const LinkSource* links) const;
 };
 
 struct Slot {  // NOLINT(bugprone-reserved-identifier): of the copy that the compiler makes

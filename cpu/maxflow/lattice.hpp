@@ -98,16 +98,23 @@ class Lattice {
 
   Size size() const { return size_; }
   Node& operator[](int32_t node) const { return nodes_[node]; }
+  // The pixels of a tile: left <= x < right, top <= y < bottom.
+  struct Pixels {
+    int left, top, right, bottom;
+  };
+  Pixels pixels(int32_t tile) const {
+    const int columns = tiles(size_.width);
+    const int left = tile % columns * kTile - 1, top = tile / columns * kTile - 1;
+    return {std::max(left, 0), std::max(top, 0), std::min(left + kTile, size_.width),
+            std::min(top + kTile, size_.height)};
+  }
   // Calls f(x, y, node) for each pixel of a tile.
   template <std::invocable<int, int, Node&> F>
   void for_each(int32_t tile, F f) const {
-    const int columns = tiles(size_.width);
-    const int left = tile % columns * kTile - 1, top = tile / columns * kTile - 1;
-    const int right = std::min(left + kTile, size_.width);
-    const int bottom = std::min(top + kTile, size_.height);
-    for (int y = std::max(top, 0); y < bottom; ++y) {
-      Node* node = nodes_ + index(std::max(left, 0), y);
-      for (int x = std::max(left, 0); x < right; ++x) f(x, y, *node++);
+    const Pixels of = pixels(tile);
+    for (int y = of.top; y < of.bottom; ++y) {
+      Node* node = nodes_ + index(of.left, y);
+      for (int x = of.left; x < of.right; ++x) f(x, y, *node++);
     }
   }
   // All nodes of a tile, outside the picture too.

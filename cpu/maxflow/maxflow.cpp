@@ -73,9 +73,13 @@ class CpuGridCut final : public GridCut {
                CutReport* report, int /*slot*/, Queue& queue) override {
     expects(graph.neighbours == neighbours_, "neighbours differ from those configured");
     expects_size(graph.terminal, "terminal weights");
-    expects_size(graph.right, "capacities to the right");
-    expects_size(graph.down, "capacities down");
-    if (neighbours_ == Neighbours::eight) {
+    expects(!graph.links || graph.most > 0,
+            "capacities are computed where they are read, but `most` is not known");
+    if (!graph.links) {
+      expects_size(graph.right, "capacities to the right");
+      expects_size(graph.down, "capacities down");
+    }
+    if (!graph.links && neighbours_ == Neighbours::eight) {
       expects_size(graph.down_right, "capacities down right");
       expects_size(graph.down_left, "capacities down left");
     }

@@ -23,25 +23,45 @@ struct WeightSums {
   }
 };
 
+// Capacities of pixels around a tile, which a LinkSource wrote.
+template <ResidualLattice L>
+class TileLinks {
+ public:
+  TileLinks(const LinkSource& source, const L& lattice, int32_t tile)
+      : first_x_(std::max(lattice.pixels(tile).left - 1, 0)),
+        first_y_(std::max(lattice.pixels(tile).top - 1, 0)) {
+    const auto of = lattice.pixels(tile);
+    const int last = std::min(of.right + 1, lattice.size().width);
+    for (int y = first_y_; y < of.bottom; ++y) source.write(y, first_x_, last, row(y));
+  }
+  int first_x() const { return first_x_; }
+  LinkRow row(int y) {
+    auto& row = capacity_[y - first_y_];
+    return {row[0], row[1], row[2], row[3]};
+  }
+
+ private:
+  int first_x_, first_y_;
+  int32_t capacity_[L::kTile + 1][4][L::kTile + 2];
+};
+
 // The weights around one row of pixels.
 template <int kNeighbours>
 class WeightRow {
  public:
   // `nothing` is a row of zeros, for what lies outside the picture.
   WeightRow(const GridGraph& graph, int y, const int32_t* nothing)
-      : width_(graph.terminal.width), terminal_(graph.terminal.row(y)) {
-    const bool first = y == 0;
-    const bool last = y == graph.terminal.height - 1;
-    right_ = graph.right.row(y);
-    down_ = last ? nothing : graph.down.row(y);
-    up_ = first ? nothing : graph.down.row(y - 1);
-    if constexpr (kNeighbours == 8) {
-      down_right_ = last ? nothing : graph.down_right.row(y);
-      up_left_ = first ? nothing : graph.down_right.row(y - 1);
-      down_left_ = last ? nothing : graph.down_left.row(y);
-      up_right_ = first ? nothing : graph.down_left.row(y - 1);
-    }
-  }
+      : WeightRow(graph, y, nothing, 0, [&](int row) -> Capacities {
+          if constexpr (kNeighbours == 4) return {graph.right.row(row), graph.down.row(row)};
+          return {graph.right.row(row), graph.down.row(row), graph.down_right.row(row),
+                  graph.down_left.row(row)};
+        }) {}
+  template <class L>
+  WeightRow(const GridGraph& graph, int y, const int32_t* nothing, TileLinks<L>& links)
+      : WeightRow(graph, y, nothing, links.first_x(), [&](int row) -> Capacities {
+          const LinkRow of = links.row(row);
+          return {of.right, of.down, of.down_right, of.down_left};
+        }) {}
 
   int32_t terminal(int x) const { return terminal_[x]; }
 
@@ -50,15 +70,16 @@ class WeightRow {
   REGIONS_INLINE void capacities(int x, int32_t (&c)[kNeighbours]) const {
     const bool has_left = kInside || x > 0;
     const bool has_right = kInside || x + 1 < width_;
-    c[kRight] = has_right ? right_[x] : 0;
-    c[kLeft] = has_left ? right_[x - 1] : 0;
-    c[kDown] = down_[x];
-    c[kUp] = up_[x];
+    const int i = x - first_x_;
+    c[kRight] = has_right ? here_.right[i] : 0;
+    c[kLeft] = has_left ? here_.right[i - 1] : 0;
+    c[kDown] = here_.down[i];
+    c[kUp] = above_.down[i];
     if constexpr (kNeighbours == 8) {
-      c[kDownRight] = has_right ? down_right_[x] : 0;
-      c[kUpLeft] = has_left ? up_left_[x - 1] : 0;
-      c[kDownLeft] = has_left ? down_left_[x] : 0;
-      c[kUpRight] = has_right ? up_right_[x + 1] : 0;
+      c[kDownRight] = has_right ? here_.down_right[i] : 0;
+      c[kUpLeft] = has_left ? above_.down_right[i - 1] : 0;
+      c[kDownLeft] = has_left ? here_.down_left[i] : 0;
+      c[kUpRight] = has_right ? above_.down_left[i + 1] : 0;
     }
   }
 
@@ -110,15 +131,31 @@ class WeightRow {
     all = here;
   }
 
+  // From the pixel at first_x_ on.
+  struct Capacities {
+    const int32_t* right = nullptr;
+    const int32_t* down = nullptr;
+    const int32_t* down_right = nullptr;
+    const int32_t* down_left = nullptr;
+  };
+
+  template <std::invocable<int> Row>
+  WeightRow(const GridGraph& graph, int y, const int32_t* nothing, int first_x, Row row)
+      : width_(graph.terminal.width),
+        first_x_(first_x),
+        terminal_(graph.terminal.row(y)),
+        here_(row(y)) {
+    const Capacities none = {nothing, nothing, nothing, nothing};
+    above_ = y == 0 ? none : row(y - 1);
+    if (y == graph.terminal.height - 1) {
+      here_.down = here_.down_right = here_.down_left = nothing;
+    }
+  }
+
   int width_;
+  int first_x_;
   const int32_t* terminal_;
-  const int32_t* right_;
-  const int32_t* down_;
-  const int32_t* up_;
-  const int32_t* down_right_ = nullptr;
-  const int32_t* up_left_ = nullptr;
-  const int32_t* down_left_ = nullptr;
-  const int32_t* up_right_ = nullptr;
+  Capacities here_, above_;
 };
 
 // What is known of a row's weights.
@@ -161,10 +198,18 @@ class TileReader final : public L::Reader {
     outside.parent = kNone;
     const auto nodes = lattice.nodes(tile);
     std::fill(nodes.begin(), nodes.end(), outside);
+    std::optional<TileLinks<L>> links;
+    if (graph_.links) links.emplace(*graph_.links, lattice, tile);
     int row = -1;
     std::optional<WeightRow<L::kNeighbours>> weights;
     lattice.for_each(tile, [&](int x, int y, typename L::Node& node) {
-      if (std::exchange(row, y) != y) weights.emplace(graph_, y, nothing_);
+      if (std::exchange(row, y) != y) {
+        if (links) {
+          weights.emplace(graph_, y, nothing_, *links);
+        } else {
+          weights.emplace(graph_, y, nothing_);
+        }
+      }
       read_node(lattice, *weights, x, y, node);
     });
   }

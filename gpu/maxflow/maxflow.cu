@@ -93,6 +93,7 @@ class GridCutCuda : public GridCut {
     expects(graph.terminal.size() == size_ && foreground.size() == size_ &&
                 graph.neighbours == neighbours_,
             "a cut of another size or neighbourhood than configured");
+    expects(!graph.links, "capacities that are computed where they are read are for the CPU");
     const cudaStream_t stream = stream_of(queue);
     Problem problem = {.graph = graph,
                        .foreground = foreground,

@@ -115,6 +115,7 @@ TEST(GraphCutRows, AreAsTheirPixels) {
       for (int y = 0; y < size.height; ++y) {
         for (int x = 0; x < size.width; ++x) weigh(one, given, round.frame, energy, x, y);
         passes.weigh(all, given, round.frame, energy, y);
+        passes.link(all, round.frame, energy, y, 0, size.width, all.links_of_row(y));
       }
       for (int y = 0; y < size.height; ++y) {
         for (int x = 0; x < size.width; ++x) {
