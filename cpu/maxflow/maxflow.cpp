@@ -210,8 +210,7 @@ class CpuGridCut final : public GridCut {
     workers_.parallel_for(pieces(), [&](int i) {
       const Piece piece(size_.height, pieces(), i);
       for (int y = piece.first; y < piece.last; ++y) {
-        std::transform(task.graph.terminal.row(y), task.graph.terminal.row(y) + size_.width,
-                       task.foreground.row(y), maxflow::root_mark);
+        maxflow::mark_roots(task.graph.terminal.row(y), size_.width, task.foreground.row(y));
       }
     });
   }

@@ -184,6 +184,9 @@ constexpr uint8_t root_mark(int64_t excess) {
   return excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
 }
 
+// The marks of a row of pixels without flow.
+void mark_roots(const int32_t* terminal, int width, uint8_t* marks);
+
 // Reads tiles of weights. With `last`, a lattice of the frame before, its flow is kept as far as
 // the new capacities allow: Kohli and Torr's re-parameterisation ("Dynamic graph cuts for efficient
 // inference in Markov random fields", 2007). Numbers too large are only cut off.
