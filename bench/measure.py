@@ -11,7 +11,7 @@ SMALL, HD, UHD, SQUARE = "512x512,1024x768", "1920x1080", "3840x2160", "4096x409
 LABELS = "cclabel output=labels frames-in-flight=%d{device} ! video/x-raw,format=GRAY16_LE"
 NOTHING = "cclabel output=none frames-in-flight=%d{device}"
 DRAWN = "cclabel output=none frames-in-flight=%d{device} ! regionoverlay frames-in-flight=%d{device}"
-SUPERPIXELS = "slicsuperpixel output=none frames-in-flight=%d{device}"
+CELLS = "slicsuperpixel output=none frames-in-flight=%d{device}"
 CUT = "graphcutbg output=none frames-in-flight=%d{device}"
 FLAGSHIP = (CUT + " ! cclabel source=mask output=none frames-in-flight=%d{device} ! "
             "regionoverlay frames-in-flight=%d{device}")
@@ -220,7 +220,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         play(f"{name} decoded, cut, labelled, drawn on the GPU", FLAGSHIP, "1,4", "--from", source)
         if name == "people" and not quick:
             chains = {"nothing more": "identity", "labelled": NOTHING, "labelled, drawn": DRAWN,
-                      "superpixels": SUPERPIXELS, "cut": CUT, "cut, labelled, drawn": FLAGSHIP}
+                      "superpixels": CELLS, "cut": CUT, "cut, labelled, drawn": FLAGSHIP}
             for connections, several in ((8, "1,4,8"), (32, "1,8,16")):
                 for what, chain in chains.items():
                     play(f"{name} decoded, {what}, {connections} connections", chain, "2", "--from",

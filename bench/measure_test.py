@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""What measure.py runs programs with, on stand-ins for them: a GPU's chains run nowhere else before a GPU host."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import measure  # noqa: E402  (after the path)
+
+
+class Programs:
+    env = {}
+
+    def of(self, name):
+        return name
+
+
+class Runner:
+    """Each command gives a row, as if the clip had ten frames."""
+
+    env = None
+
+    def __init__(self):
+        self.rows, self.failures, self.commands = [], [], []
+
+    def say(self, text):
+        pass
+
+    def run(self, command, name, env=None):
+        self.commands.append(command)
+        options = dict(zip(command, command[1:]))
+        streams = int(options.get("--streams", "1").split(",")[0])
+        self.rows.append({"latency_us": 1, "frames": 10 * streams, "streams": streams, "from": options.get("--from", "")})
+
+
+class Pipelines(unittest.TestCase):
+    def commands(self, cuda, clips):
+        runner = Runner()
+        measure.pipelines(runner, Programs(), cuda, clips)
+        self.assertEqual(runner.failures, [])
+        return runner.commands
+
+    def test_all_words_are_texts_with_a_device(self):
+        for cuda in (False, True):
+            for command in self.commands(cuda, {"people": "/clips/people.mp4"} if cuda else None):
+                self.assertEqual([word for word in command if not isinstance(word, str)], [], command)
+                chain = command[command.index("--chain") + 1]
+                self.assertNotIn("{", chain)
+                self.assertIn("device=cuda" if cuda else "device=cpu", chain + ("device=cuda" if chain == "identity" else ""))
+
+    def test_people_pass_all_chains_by_streams_and_connections(self):
+        several = [command for command in self.commands(True, {"people": "/clips/people.mp4"})
+                   if "1,4,8" in command or ("1,8,16" in command and "--from" in command)]
+        chains = {command[command.index("--chain") + 1] for command in several}
+        self.assertEqual((len(several), len(chains)), (12, 6))
+
+
+if __name__ == "__main__":
+    unittest.main()
