@@ -111,7 +111,7 @@ class Gpu:
     def part(self):
         return [
             "## On the GPU\n", machine_of(self.figures),
-            *[f"> {note}\n" for note in self.figures.record.get("notes", [])],
+            *([f"> {self.figures.record['about']}\n"] if "about" in self.figures.record else []),
             "Microseconds a picture, u8 in, u32 labels out, numbered 1..n in raster order, geometric "
             "mean over 21 contents. GPU-resident; inputs and outputs rotate over more than the cache "
             "holds from 1920x1080 on. *graph*: replays of one CUDA graph of all frames, median of "

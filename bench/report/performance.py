@@ -100,11 +100,10 @@ def on_cpu(report):
 def of_streams(figures):
     """What decoding and memory leave of these times."""
     said = []
-    decoded = {each["streams"]: each["frames_per_second"]
-               for each in figures.select(what="streams", source="launch", chain="identity")
-               if not pipelines.is_live(each)}
-    chains = {streams: rate for (chain, streams), rate in
-              pipelines.rates(figures, source="launch").items()}
+    behind = [each for each in figures.select(what="streams", source="launch")
+              if pipelines.is_behind_decoder(each) and each.get("connections", 8) == 8]
+    decoded, chains = ({each["streams"]: each["frames_per_second"] for each in behind
+                        if pipelines.chain_of(each) == chain} for chain in ("identity", pipelines.FLAGSHIP))
     if {1, 8} <= decoded.keys() & chains.keys():
         said.append(f"1080p decoded on the GPU, then all three elements: {number(chains[1])} frames/s "
                     f"in one stream, {number(chains[8])} in eight; the decoder alone gives "

@@ -95,32 +95,14 @@ def lines_of(*path):
         return [json.loads(line) for line in file if line.startswith("{")]
 
 
-def kind_of(row):
-    if row["what"] == "pipeline":
-        return f"pipeline from {row['source']}"
-    return f"{row['what']} by {row['by']}" if "by" in row else row["what"]
-
-
 def of_gpu(all_records):
-    """The GPU suite's record with one record's figures of each kind: of a later run that counts for
-    its figures alone (suite "gpu-figures"), else its own, else of one before (suite "gpu-before").
-    `also` names what is not its own: [(commit, cores, kinds)], `notes` what there is to know of it.
-    Where the suite never ran, the record with most figures of cclabel on a GPU; None without one."""
+    """The GPU suite's record. Where the suite never ran, the record with most figures of cclabel on a GPU; None
+    without one."""
     by_suite = {record.get("suite"): record for record in all_records.values()}
-    if "gpu" not in by_suite:
-        def count(figures):
-            return len(figures.select(backend="cuda", by="cclabel"))
-        best = max(map(Figures, all_records.values()), key=count, default=None)
-        return best if best and count(best) else None
-    record = {**by_suite["gpu"], "also": [], "notes": [], "figures": []}
-    for suite in ("gpu-figures", "gpu", "gpu-before"):
-        source = by_suite.get(suite, {"figures": []})
-        have = {kind_of(row) for row in record["figures"]}
-        new = [row for row in source["figures"] if kind_of(row) not in have]
-        record["figures"] += new
-        if new and suite != "gpu":
-            record["also"].append((source["commit"], source["cores"],
-                                   sorted({kind_of(row) for row in new})))
-        if new and "about" in source:
-            record["notes"].append(f"{source['commit']}: {source['about']}")
-    return Figures(record)
+    if "gpu" in by_suite:
+        return Figures(by_suite["gpu"])
+
+    def count(figures):
+        return len(figures.select(backend="cuda", by="cclabel"))
+    best = max(map(Figures, all_records.values()), key=count, default=None)
+    return best if best and count(best) else None

@@ -109,6 +109,17 @@ class Report(unittest.TestCase):
             two = {**sixteen, "sources": 2, "frames_per_second": rate}
             self.assertEqual(pipelines.asked_of_streams(figures([two, sixteen]))[-1][3], expected)
 
+    def test_live_streams_and_other_chains_say_nothing_of_all_three_elements(self):
+        def of(chain, streams, rate, clip="clip"):
+            return {"what": "streams", "source": "launch", "from": clip, "chain": chain, "streams": streams,
+                    "frames_per_second": rate, "connections": 8}
+        said = performance.of_streams(figures([
+            of("identity", 1, 700.0), of("identity", 8, 4800.0), of(pipelines.FLAGSHIP, 1, 690.0),
+            of(pipelines.FLAGSHIP, 8, 2800.0), of("cclabel output=none", 8, 4700.0),
+            of(pipelines.FLAGSHIP, 1, 30.0, "clip ! identity sync=true")]))
+        self.assertEqual(said[0], "1080p decoded on the GPU, then all three elements: 690 frames/s in one stream,"
+                         " 2800 in eight; the decoder alone gives 700 and 4800.")
+
     def test_superpixels_beside_peers(self):
         def peer(name, threads, cpu):
             return {"what": "superpixel-peers", "by": name, "threads": threads, "us": cpu,

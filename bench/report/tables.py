@@ -64,7 +64,5 @@ def asked_of_all(what, good, count, wanted="all", shown="{} of {}"):
 def machine_of(figures):
     facts = figures.record
     gpu = f"{facts['gpu']}, driver {facts['driver']}; " if "gpu" in facts else ""
-    also = "".join(f"; figures of kind {', '.join(kinds)} of commit {commit} on {cores} cores"
-                   for commit, cores, kinds in facts.get("also", []))
     return (f"{gpu}{facts['cpu']}, {facts['cores']} cores, load {facts['load_before']:.1f} before; "
-            f"commit {facts['commit']}, {facts['date']}{also}.\n")
+            f"commit {facts['commit']}, {facts['date']}.\n")
