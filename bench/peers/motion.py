@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Processor time and boxes of motion detection on the CPU, beside OpenCV's.
 
-    bench/peers/motion.py [--build build] [--rounds 5] [--boxes] [--seeds 1,2] [--json FILE]
+    bench/peers/motion.py [--build build] [--rounds 5] [--boxes] [--seeds 1,2] [--json bench/results/motion.json]
 
 Prints a row a way: milliseconds of processor time (user and system, all threads of the process) that
 a 1080p frame takes beyond decoding, and how many times OpenCV's that is. Frames are decoded before.
@@ -16,6 +16,7 @@ Needs python3-opencv, python3-gi, ffmpeg and GStreamer's base plugins; half a gi
 folder for temporary files.
 """
 import argparse
+import itertools
 import json
 import os
 import resource
@@ -39,7 +40,7 @@ SHORT, LONG = 40, 160  # frames of two runs: their difference has no start in it
 FULL = "graphcutbg device=cpu output=none"
 MOTION = ("graphcutbg device=cpu preset=motion ! cclabel device=cpu cpu-threads=1 source=mask track=true "
           "output=none attach-labels=never")
-OURS = {"graphcutbg": FULL, "motion": MOTION}
+OURS = {"graphcutbg": FULL, "graphcutbg, one thread": FULL + " cpu-threads=1", "motion": MOTION}
 LEAST = 32 * 32  # pixels of a box that counts, of both
 FRAMES, FIRST = 120, 80  # of composed clips; frames before FIRST are not scored
 
@@ -136,7 +137,7 @@ def times(options, env):
                 all_of.append(of_chain(clip, OURS[name], env) - decoding if name in OURS
                               else of_peer(clip, name))
     middle = {name: statistics.median(all_of) for name, all_of in found.items()}
-    beside = {"graphcutbg": "MOG2", "motion": "absdiff, contours at 0.1"}
+    beside = {"graphcutbg": "MOG2", "graphcutbg, one thread": "MOG2", "motion": "absdiff, contours at 0.1"}
     for name, all_of in found.items():
         row = {"what": "motion", "by": name, "width": WIDTH, "height": HEIGHT,
                "cpu_ms": round(middle[name], 3), "least_cpu_ms": round(min(all_of), 3), "rounds": len(all_of)}
@@ -251,7 +252,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--boxes", action="store_true", help="only boxes against the truth")
+    parser.add_argument("--boxes", action="store_true", help="also boxes against the truth")
     parser.add_argument("--chain", default=MOTION, help="for --boxes, in place of ours")
     parser.add_argument("--by", action="append", choices=(*OURS, *PEERS), help="only these ways")
     parser.add_argument("--seeds", default="1,2", help="of composed clips")
@@ -265,7 +266,7 @@ def main():
     env["GST_REGISTRY_1_0"] = os.path.join(folder, "bench-registry.bin")
     record = measure.new_record("motion")
     record["figures"] = []
-    for row in boxes(options) if options.boxes else times(options, env):
+    for row in itertools.chain(times(options, env), boxes(options) if options.boxes else ()):
         row |= {"cpu": record["cpu"], "commit": record["commit"]}
         record["figures"].append(row)
         print(json.dumps(row), flush=True)

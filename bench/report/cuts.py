@@ -2,8 +2,8 @@
 import json
 import os
 
-from records import ASKED, RESULTS, Figures
-from tables import asked, asked_of_all, machine_of, pivot, short, table
+from records import ASKED, RESULTS, Figures, of_suite
+from tables import asked, asked_of_all, machine_of, number, pivot, short, table, times
 
 FOREGROUND = os.path.join(RESULTS, "foreground", "quality.json")
 
@@ -119,6 +119,22 @@ def foreground_part():
             "people walking, seen by the same:\n",
             "![Composites](../../bench/results/foreground/composites.jpg)\n",
             "![People walking](../../bench/results/foreground/vtest.jpg)\n"]
+
+
+def motion_part():
+    """Processor time and boxes of moving things, ours beside OpenCV's."""
+    figures = of_suite("motion")
+    right = {each["by"]: number(each["mean_f"]) for each in figures.select(what="boxes")}
+    lines = [[each["by"], number(each["cpu_ms"]), times(each["of_peer"]) + f" {each['peer']}" if "peer" in each else "–",
+              right.get(each["by"], "–")] for each in figures.select(what="motion")]
+    return lines and ["## Motion on the CPU\n", f"{figures.record['cpu']}, {figures.record['cores']} cores; "
+                      f"commit {figures.record['commit']}, {figures.record['date']}.\n",
+                      "Milliseconds of one core that a 1080p frame of people walking costs beyond decoding, medians in "
+                      "turns, and the F-measure of boxes against the truth of composed clips, where a box counts from "
+                      "half of the union on (`bench/peers/motion.py`). *motion*: `graphcutbg preset=motion ! cclabel "
+                      "source=mask track=true`. Without *one thread*, ours takes all cores; two that share one core's "
+                      "units count more time for the same work. OpenCV's run on one.\n",
+                      table(["by", "ms", "of", "boxes, mean F"], lines)]
 
 
 def asked_of_foreground():
