@@ -67,7 +67,7 @@ class Report:
                 *superpixels.stability_part()]),
             "cuts.md": ("Minimum cuts and foregrounds", [
                 *[part for each in self.cuts_on_gpus + self.cuts_on_cpus for part in each.part()],
-                *cuts.foreground_part()])}
+                *cuts.foreground_part(), *cuts.motion_part()])}
 
 
 def texts(report):
