@@ -8,6 +8,14 @@
 #include "cpu/bits.hpp"
 #include "cpu/vectors.hpp"
 
+// Lanes of AVX2 and AVX-512 name instructions, which want all that takes or gives lanes inlined:
+// g++ does so when it optimises.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define REGIONS_WIDE_LANES 1
+#else
+#define REGIONS_WIDE_LANES 0
+#endif
+
 namespace regions::graphcut {
 
 // What machines do in their own ways.
@@ -67,7 +75,7 @@ struct Machine {
   }
 };
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if REGIONS_WIDE_LANES
 // AVX-512, where comparisons give a register of bits. g++ 12 makes vectors of them unless an
 // instruction is named, and gives functions for it only to code that is compiled for AVX-512 from
 // the start, which core's functions over lanes are not: hence assembler.

@@ -158,7 +158,7 @@ REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame,
   }
 
 REGIONS_ROW_PASSES(4);
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if REGIONS_WIDE_LANES
 REGIONS_ROW_PASSES(8, __attribute__((target("arch=x86-64-v3"))));
 REGIONS_ROW_PASSES(16, __attribute__((target("arch=x86-64-v4"))));
 constexpr RowPasses kPasses[] = {Passes4::all, Passes8::all, Passes16::all};
