@@ -201,7 +201,7 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
 // So many streams of frames, each with a solver of its own: cuts a second of all of them.
 void time_streams(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
                   int streams, double seconds) {
-  constexpr int kAhead = 4;  // frames of each on their way
+  constexpr int kAhead = 16;  // frames of each on their way
   const auto backend = solver.make_backend();
   const Backend::Entry entry(*backend);
   std::vector<std::unique_ptr<Cut>> cuts;

@@ -62,10 +62,10 @@ template <int kNeighbours>
 __device__ void tell_heights(const Tile<kNeighbours>& tile, const Boxes& boxes, unsigned turn,
                              int index, Lane lane) {
   uint16_t* box = height_box(boxes, turn, index);
-  __stcg(box + lane.index, tile.height[cell(lane.index, 0)]);
-  __stcg(box + kTileWidth + lane.index, tile.height[cell(lane.index, kTileHeight - 1)]);
+  __stcg(box + lane.index, tile.height(cell(lane.index, 0)));
+  __stcg(box + kTileWidth + lane.index, tile.height(cell(lane.index, kTileHeight - 1)));
   __stcg(box + 2 * kTileWidth + lane.index,
-         tile.height[cell(lane.half ? kTileWidth - 1 : 0, lane.row)]);
+         tile.height(cell(lane.half ? kTileWidth - 1 : 0, lane.row)));
 }
 
 // The heights of the tile's edge: those that the lane looks after.
@@ -75,9 +75,9 @@ struct EdgeHeights {
   EdgeHeights() = default;
   template <int kNeighbours>
   __device__ EdgeHeights(const Tile<kNeighbours>& tile, Lane lane)
-      : top(tile.height[cell(lane.index, 0)]),
-        bottom(tile.height[cell(lane.index, kTileHeight - 1)]),
-        side(tile.height[cell(lane.half ? kTileWidth - 1 : 0, lane.row)]) {}
+      : top(tile.height(cell(lane.index, 0))),
+        bottom(tile.height(cell(lane.index, kTileHeight - 1))),
+        side(tile.height(cell(lane.half ? kTileWidth - 1 : 0, lane.row))) {}
 
   // Towards which neighbours there are others than before, a bit a direction. The whole warp calls
   // it.
@@ -148,12 +148,12 @@ __device__ bool take_heights(Tile<kNeighbours>& tile, const RingHeights<kNeighbo
   bool changed = false;
 #pragma unroll
   for (int i = 0; i < ring.count; ++i) {
-    changed |= ring.height[i] >= 0 && tile.height[ring.at[i]] != ring.height[i];
+    changed |= ring.height[i] >= 0 && tile.height(ring.at[i]) != ring.height[i];
   }
   __syncwarp();  // compared by all before any writes: corners are held by several lanes
 #pragma unroll
   for (int i = 0; i < ring.count; ++i) {
-    if (ring.height[i] >= 0) tile.height[ring.at[i]] = static_cast<uint16_t>(ring.height[i]);
+    if (ring.height[i] >= 0) tile.height(ring.at[i]) = static_cast<uint16_t>(ring.height[i]);
   }
   __syncwarp();  // the ring is there for all lanes
   return __any_sync(~0u, changed);
@@ -167,7 +167,7 @@ __device__ unsigned tell_flows(Tile<kNeighbours>& tile, const Boxes& boxes, unsi
   unsigned sent = 0;
   const auto move = [&](int direction, int word, int x, int y) {
     const int to_x = x + step_x(direction), to_y = y + step_y(direction);
-    uint16_t& flow = tile.residual[opposite(direction)][cell(to_x, to_y)];
+    uint16_t& flow = tile.residual(opposite(direction), cell(to_x, to_y));
     __stcg(flow_box<kNeighbours>(boxes, turn, index, direction) + word, flow);
     const int dx = to_x < 0 ? -1 : to_x >= kTileWidth ? 1 : 0;
     const int dy = to_y < 0 ? -1 : to_y >= kTileHeight ? 1 : 0;
@@ -251,8 +251,8 @@ __device__ bool take_flows(Tile<kNeighbours>& tile, const Inflow<kNeighbours>& f
   }
   if (!__any_sync(~0u, all != 0)) return false;
   const auto take = [&](int direction, int at, int amount) {
-    tile.residual[opposite(direction)][at] += amount;
-    tile.excess[at] += amount;
+    tile.residual(opposite(direction), at) += amount;
+    tile.pixel(at) = with_more(tile.pixel(at), amount);
   };
 #pragma unroll
   for (int a = 0; a < Arcs::arcs; ++a) {

@@ -7,7 +7,7 @@
 
 namespace regions::maxflow {
 
-// A wave takes this many pixels at a time: their numbers are fetched together, and stretches
+// Lifts and fans take this many pixels at a time: their numbers are fetched together, and stretches
 // without an active pixel are passed over.
 template <int kNeighbours>
 constexpr int kStretch = kNeighbours == 4 ? 8 : 4;
@@ -23,122 +23,125 @@ __device__ inline int given(int had, int came, int residual) {
 template <int kNeighbours>
 __device__ void lift(Tile<kNeighbours>& tile, Lane lane) {
   constexpr int kLength = kStretch<kNeighbours>;
-  int above = tile.height[cell(lane.index, -1)];
+  int above = tile.height(cell(lane.index, -1));
 #pragma unroll 1
   for (int y = 0; y < kTileHeight; y += kLength) {
     const int start = cell(lane.index, y);
-    bool active[kLength], any = false;
-    int height[kLength + 1];
+    bool any = false;
+    uint32_t pixel[kLength];
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
-      height[i] = tile.height[start + i * kTilePitch];
-      active[i] = is_active(tile.excess[start + i * kTilePitch], height[i]);
-      any |= active[i];
+      pixel[i] = tile.pixel(start + i * kTilePitch);
+      any |= is_active(pixel[i]);
     }
     if (!__any_sync(~0u, any)) {
-      above = height[kLength - 1];
+      above = height_of(pixel[kLength - 1]);
       continue;
     }
-    height[kLength] = tile.height[start + kLength * kTilePitch];
+    const int below = tile.height(start + kLength * kTilePitch);
     int lowest[kLength], up[kLength];
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
       const int at = start + i * kTilePitch;
-      lowest[i] = tile.residual[kDown][at] ? height[i + 1] : kUnreachable;
+      lowest[i] = kUnreachable;
 #pragma unroll
-      for (int d = 0; d < kNeighbours; ++d) {
-        if (is_vertical(d)) continue;
-        const int beside = tile.height[at + cell_step(d)];
-        if (tile.residual[d][at]) lowest[i] = min(lowest[i], beside);
+      for (int k = 0; k < kNeighbours / 2; ++k) {
+        const uint32_t link = tile.link(k, at);
+        const bool is_vertical = k == kDown / 2;
+        const int ahead = !is_vertical      ? tile.height(at + cell_step(2 * k))
+                          : i + 1 < kLength ? height_of(pixel[i + 1])
+                                            : below;
+        if (link & 0xffff) lowest[i] = min(lowest[i], ahead);
+        if (is_vertical) {
+          up[i] = link >> 16 ? 0 : kUnreachable;
+        } else {
+          const int back = tile.height(at + cell_step(2 * k + 1));
+          if (link >> 16) lowest[i] = min(lowest[i], back);
+        }
       }
-      up[i] = tile.residual[kUp][at] ? 0 : kUnreachable;
     }
     __syncwarp();  // neighbours' heights are read before any is lifted
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
-      if (active[i]) {
-        height[i] = min(min(lowest[i], max(above, up[i])) + 1, kUnreachable);
-        tile.height[start + i * kTilePitch] = static_cast<uint16_t>(height[i]);
+      int height = height_of(pixel[i]);
+      if (is_active(pixel[i])) {
+        height = min(min(lowest[i], max(above, up[i])) + 1, kUnreachable);
+        tile.height(start + i * kTilePitch) = static_cast<uint16_t>(height);
       }
-      above = height[i];
+      above = height;
     }
     __syncwarp();  // lifted before the next stretch reads
   }
 }
 
-// Waves along one direction: towards the next row, or the next column in both halves of a row. The
-// flow that goes over the end lies in residual[opposite(kDirection)] there, and is returned.
-template <int kNeighbours, int kDirection>
-__device__ int push_line(Tile<kNeighbours>& tile, int start) {
-  constexpr int kLength = kStretch<kNeighbours>, kStep = cell_step(kDirection);
-  uint16_t* const ahead = tile.residual[kDirection];
-  uint16_t* const back = tile.residual[opposite(kDirection)];
-  int over = 0;
-#pragma unroll 1
-  for (int done = 0; done < 16; done += kLength, start += kLength * kStep) {
-    int excess[kLength], height[kLength + 1];
-    bool active = false;
+// Waves forth and back along 16 pixels: the lane's column, or its half of a row. What a half row
+// gives to the other half goes on there with the next wave. Flow over the tile's edge lies in the
+// ring.
+template <int kNeighbours, bool kInRows>
+__device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
+  constexpr int kLength = 16, kStep = kInRows ? 1 : kTilePitch;
+  constexpr int kLink = (kInRows ? kRight : kDown) / 2;
+  const int start = kInRows ? cell(lane.half * kLength, lane.row) : cell(lane.index, 0);
+  uint32_t pixel[kLength], link[kLength];
+  bool active = false;
 #pragma unroll
-    for (int i = 0; i < kLength; ++i) {
-      excess[i] = tile.excess[start + i * kStep];
-      height[i] = tile.height[start + i * kStep];
-      active |= is_active(excess[i], height[i]);
-    }
-    if (!__any_sync(~0u, active)) continue;
-    height[kLength] = tile.height[start + kLength * kStep];
-    int residual[kLength], returns[kLength];
+  for (int i = 0; i < kLength; ++i) {
+    pixel[i] = tile.pixel(start + i * kStep);
+    active |= is_active(pixel[i]);
+  }
+  if (!__any_sync(~0u, active)) return;
+  const int before = tile.height(start - kStep), after = tile.height(start + kLength * kStep);
 #pragma unroll
-    for (int i = 0; i < kLength; ++i) {
-      residual[i] = ahead[start + i * kStep];
-      returns[i] = back[start + i * kStep];
-    }
-    int flow = 0;
+  for (int i = 0; i < kLength; ++i) link[i] = tile.link(kLink, start + i * kStep);
+
+  const auto push = [&](int i, int next, uint32_t residual, int came) {
+    const int height = height_of(pixel[i]);
+    const bool downhill = height != kUnreachable && height == next + 1;
+    const int flow = given(excess_of(pixel[i]), came, downhill ? static_cast<int>(residual) : 0);
+    pixel[i] = with_more(pixel[i], came - flow);
+    return flow;
+  };
+  int forth = 0;
 #pragma unroll
-    for (int i = 0; i < kLength; ++i) {
-      const bool downhill = height[i] < kUnreachable && height[i] == height[i + 1] + 1;
-      const int came = flow;
-      flow = given(excess[i], came, downhill ? residual[i] : 0);
-      excess[i] += came - flow;
-      returns[i] += came;
-      residual[i] -= flow;
-    }
-#pragma unroll
-    for (int i = 0; i < kLength; ++i) {
-      tile.excess[start + i * kStep] = static_cast<int16_t>(excess[i]);
-      ahead[start + i * kStep] = static_cast<uint16_t>(residual[i]);
-      back[start + i * kStep] = static_cast<uint16_t>(returns[i]);
-    }
-    const int next = start + kLength * kStep;
-    if (done + kLength < 16) {
-      tile.excess[next] += flow;
-      back[next] += flow;
-    } else {
-      over = flow;
+  for (int i = 0; i < kLength; ++i) {
+    const int next = i + 1 < kLength ? height_of(pixel[i + 1]) : after;
+    const int came = forth;
+    forth = push(i, next, link[i] & 0xffff, came);
+    link[i] += (static_cast<uint32_t>(came) << 16) - static_cast<uint32_t>(forth);
+  }
+  if (kInRows) {
+    const int came = __shfl_up_sync(~0u, forth, kLength);
+    if (lane.half == 1) {
+      pixel[0] = with_more(pixel[0], came);
+      link[0] += static_cast<uint32_t>(came) << 16;
     }
   }
-  return over;
-}
-
-// Straight waves in all columns, downwards or upwards.
-template <int kNeighbours, int kDirection>
-__device__ void push_columns(Tile<kNeighbours>& tile, Lane lane) {
-  constexpr bool kDownwards = step_y(kDirection) > 0;
-  const int over =
-      push_line<kNeighbours, kDirection>(tile, cell(lane.index, kDownwards ? 0 : kTileHeight - 1));
-  tile.residual[opposite(kDirection)][cell(lane.index, kDownwards ? kTileHeight : -1)] += over;
-}
-
-// Waves in all half rows. What a half gives to the other one waits there for the next round.
-template <int kNeighbours, int kDirection>
-__device__ void push_rows(Tile<kNeighbours>& tile, Lane lane) {
-  constexpr bool kRightwards = step_x(kDirection) > 0;
-  const int over = push_line<kNeighbours, kDirection>(
-      tile, cell(lane.half * 16 + (kRightwards ? 0 : 15), lane.row));
-  __syncwarp();  // the other half has written its first column
-  const int next = cell(lane.half * 16 + (kRightwards ? 16 : -1), lane.row);
-  tile.residual[opposite(kDirection)][next] += over;
-  if ((lane.half == 0) == kRightwards) tile.excess[next] += over;
-  __syncwarp();  // all is in place for the next wave
+  int back = 0;
+#pragma unroll
+  for (int i = kLength - 1; i >= 0; --i) {
+    const int next = i > 0 ? height_of(pixel[i - 1]) : before;
+    const int came = back;
+    back = push(i, next, link[i] >> 16, came);
+    link[i] += static_cast<uint32_t>(came) - (static_cast<uint32_t>(back) << 16);
+  }
+  if (kInRows) {
+    const int came = __shfl_down_sync(~0u, back, kLength);
+    if (lane.half == 0) {
+      pixel[kLength - 1] = with_more(pixel[kLength - 1], came);
+      link[kLength - 1] += static_cast<uint32_t>(came);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kLength; ++i) {
+    tile.pixel(start + i * kStep) = pixel[i];
+    tile.link(kLink, start + i * kStep) = link[i];
+  }
+  if (!kInRows || lane.half == 1) {
+    tile.link(kLink, start + kLength * kStep) += static_cast<uint32_t>(forth) << 16;
+  }
+  if (!kInRows || lane.half == 0) {
+    tile.link(kLink, start - kStep) += static_cast<uint32_t>(back);
+  }
 }
 
 // Waves that run straight and fan out to both diagonals: a row at a time, all lanes together.
@@ -150,16 +153,22 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
                             kDownwards ? kDownLeft : kUpLeft};
   constexpr int kShift[] = {0, 1, -1};
   constexpr int kLength = kStretch<8>;
+  // Places of the residual capacities ahead and back in their word.
+  constexpr auto ahead = [](int a, int flow) {
+    return static_cast<uint32_t>(flow) << 16 * (kAhead[a] % 2);
+  };
+  constexpr auto back = [](int a, int flow) {
+    return static_cast<uint32_t>(flow) << 16 * (1 - kAhead[a] % 2);
+  };
   int start = cell(lane.index, kDownwards ? 0 : kTileHeight - 1);
 #pragma unroll 1
   for (int done = 0; done < kTileHeight; done += kLength, start += kLength * kStep) {
-    int excess[kLength], height[kLength];
+    uint32_t pixel[kLength];
     bool active = false;
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
-      excess[i] = tile.excess[start + i * kStep];
-      height[i] = tile.height[start + i * kStep];
-      active |= is_active(excess[i], height[i]);
+      pixel[i] = tile.pixel(start + i * kStep);
+      active |= is_active(pixel[i]);
     }
     if (!__any_sync(~0u, active)) continue;
     int residual[3][kLength];  // where the way is downhill, else 0
@@ -167,37 +176,39 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
     for (int a = 0; a < 3; ++a) {
 #pragma unroll
       for (int i = 0; i < kLength; ++i) {
-        const int at = start + i * kStep, next = tile.height[at + kStep + kShift[a]];
-        const bool is_downhill = height[i] < kUnreachable && height[i] == next + 1;
-        residual[a][i] = is_downhill ? tile.residual[kAhead[a]][at] : 0;
+        const int at = start + i * kStep, height = height_of(pixel[i]);
+        const int next = tile.height(at + kStep + kShift[a]);
+        const bool is_downhill = height != kUnreachable && height == next + 1;
+        residual[a][i] = is_downhill ? tile.residual(kAhead[a], at) : 0;
       }
     }
     int came[3] = {0, 0, 0};
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
-      const int at = start + i * kStep;
-      int left = excess[i] + came[0] + came[1] + came[2], flow[3];
+      const int at = start + i * kStep, all = came[0] + came[1] + came[2];
+      int left = excess_of(pixel[i]) + all, flow[3];
 #pragma unroll
       for (int a = 0; a < 3; ++a) {
         flow[a] = given(left, 0, residual[a][i]);
         left -= flow[a];
-        tile.residual[kAhead[a]][at] -= flow[a];
-        if (i > 0) tile.residual[opposite(kAhead[a])][at] += came[a];
+        tile.link(kAhead[a] / 2, at) += back(a, came[a]) - ahead(a, flow[a]);
       }
-      tile.excess[at] = static_cast<int16_t>(left);
+      tile.pixel(at) = with_more(pixel[i], left - excess_of(pixel[i]));
       came[0] = flow[0];
       came[1] = __shfl_up_sync(~0u, flow[1], 1);
       came[2] = __shfl_down_sync(~0u, flow[2], 1);
       // Over the tile's sides: into the ring.
-      if (lane.index == 31) tile.residual[opposite(kAhead[1])][at + kStep + 1] += flow[1];
-      if (lane.index == 0) tile.residual[opposite(kAhead[2])][at + kStep - 1] += flow[2];
+      if (lane.index == 31) tile.link(kAhead[1] / 2, at + kStep + 1) += back(1, flow[1]);
+      if (lane.index == 0) tile.link(kAhead[2] / 2, at + kStep - 1) += back(2, flow[2]);
       if (lane.index == 0) came[1] = 0;
       if (lane.index == 31) came[2] = 0;
     }
     const int next = start + kLength * kStep;
 #pragma unroll
-    for (int a = 0; a < 3; ++a) tile.residual[opposite(kAhead[a])][next] += came[a];
-    if (done + kLength < kTileHeight) tile.excess[next] += came[0] + came[1] + came[2];
+    for (int a = 0; a < 3; ++a) tile.link(kAhead[a] / 2, next) += back(a, came[a]);
+    if (done + kLength < kTileHeight) {
+      tile.pixel(next) = with_more(tile.pixel(next), came[0] + came[1] + came[2]);
+    }
   }
   __syncwarp();  // all is in place for the next wave
 }
@@ -206,24 +217,21 @@ template <int kNeighbours>
 __device__ void push_relabel(Tile<kNeighbours>& tile, Lane lane) {
   lift(tile, lane);
   if constexpr (kNeighbours == 4) {
-    push_columns<4, 2>(tile, lane);
-    push_columns<4, 3>(tile, lane);
+    push_lines<4, false>(tile, lane);
     __syncwarp();  // columns are written before rows are read
   } else {
     push_fan<true>(tile, lane);
     push_fan<false>(tile, lane);
   }
-  push_rows<kNeighbours, 0>(tile, lane);
-  push_rows<kNeighbours, 1>(tile, lane);
+  push_lines<kNeighbours, true>(tile, lane);
+  __syncwarp();  // all is in place for the next lift
 }
 
 template <int kNeighbours>
 __device__ bool any_active(const Tile<kNeighbours>& tile, Lane lane) {
   bool active = false;
 #pragma unroll
-  for (int y = 0; y < kTileHeight; ++y) {
-    active |= is_active(tile.excess[cell(lane.index, y)], tile.height[cell(lane.index, y)]);
-  }
+  for (int y = 0; y < kTileHeight; ++y) active |= is_active(tile.pixel(cell(lane.index, y)));
   return __any_sync(~0u, active);
 }
 

@@ -28,11 +28,12 @@ __device__ Arcs<kNeighbours> residual_arcs(const Tile<kNeighbours>& tile, Lane l
     const int in_column = cell(lane.index, i), in_row = cell(lane.half * 16 + i, lane.row);
 #pragma unroll
     for (int a = 0; a < (kNeighbours == 4 ? 1 : 3); ++a) {
-      if (tile.residual[kUpwards[a]][in_column]) arcs.columns[a] |= 1u << i;
-      if (tile.residual[kDownwards[a]][in_column]) arcs.columns[a] |= 1u << (i + 16);
+      if (tile.residual(kUpwards[a], in_column)) arcs.columns[a] |= 1u << i;
+      if (tile.residual(kDownwards[a], in_column)) arcs.columns[a] |= 1u << (i + 16);
     }
-    if (tile.residual[kLeft][in_row]) arcs.rows |= 1u << i;
-    if (tile.residual[kRight][in_row]) arcs.rows |= 1u << (i + 16);
+    const uint32_t in_rows = tile.link(kRight / 2, in_row);
+    if (in_rows >> 16) arcs.rows |= 1u << i;
+    if (in_rows & 0xffff) arcs.rows |= 1u << (i + 16);
   }
   return arcs;
 }
@@ -48,12 +49,12 @@ __device__ bool relax_columns(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& 
   const int edge = cell(lane.half ? kTileWidth : -1, kDownwards ? 0 : kTileHeight - 1);
   int height[kTileHeight];
 #pragma unroll
-  for (int i = 0; i < kTileHeight; ++i) height[i] = tile.height[start + i * kStep];
-  int before = tile.height[start - kStep];
+  for (int i = 0; i < kTileHeight; ++i) height[i] = tile.height(start + i * kStep);
+  int before = tile.height(start - kStep);
   int left = 0, right = 0;
   if constexpr (kNeighbours == 8) {
-    left = tile.height[start - kStep - 1];
-    right = tile.height[start - kStep + 1];
+    left = tile.height(start - kStep - 1);
+    right = tile.height(start - kStep + 1);
     __syncwarp();  // read before the lanes beside write
   }
   bool changed = false;
@@ -66,12 +67,12 @@ __device__ bool relax_columns(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& 
       best = min(best, right + arc_length(arcs.columns[2], bit));
     }
     if (best < height[i]) {
-      tile.height[start + i * kStep] = static_cast<uint16_t>(best);
+      tile.height(start + i * kStep) = static_cast<uint16_t>(best);
       changed = true;
     }
     before = best;
     if constexpr (kNeighbours == 8) {
-      const int beside = tile.height[edge + i * kStep];
+      const int beside = tile.height(edge + i * kStep);
       left = __shfl_up_sync(~0u, best, 1);
       right = __shfl_down_sync(~0u, best, 1);
       if (lane.index == 0) left = beside;
@@ -88,8 +89,8 @@ __device__ bool relax_rows(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arc
   const int start = cell(lane.half * 16 + (kRightwards ? 0 : 15), lane.row);
   int height[16];
 #pragma unroll
-  for (int i = 0; i < 16; ++i) height[i] = tile.height[start + i * kStep];
-  int before = tile.height[start - kStep];
+  for (int i = 0; i < 16; ++i) height[i] = tile.height(start + i * kStep);
+  int before = tile.height(start - kStep);
   __syncwarp();  // read before the other half writes
   bool changed = false;
 #pragma unroll
@@ -97,7 +98,7 @@ __device__ bool relax_rows(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arc
     const int bit = kRightwards ? i : 15 - i + 16;
     const int best = min(height[i], before + arc_length(arcs.rows, bit));
     if (best < height[i]) {
-      tile.height[start + i * kStep] = static_cast<uint16_t>(best);
+      tile.height(start + i * kStep) = static_cast<uint16_t>(best);
       changed = true;
     }
     before = best;
@@ -110,7 +111,7 @@ template <int kNeighbours>
 __device__ void start_heights(Tile<kNeighbours>& tile, Lane lane) {
   __syncwarp();  // heights were read by other lanes
   for (int at = lane.index; at < kTileCells; at += 32) {
-    tile.height[at] = tile.excess[at] < 0 ? 0 : kUnreachable;
+    tile.height(at) = excess_of(tile.pixel(at)) < 0 ? 0 : kUnreachable;
   }
   __syncwarp();  // heights are there for all lanes
 }
@@ -141,9 +142,9 @@ __device__ void look_over(const Tile<kNeighbours>& tile, Lane lane, bool& active
   active = saturated = false;
 #pragma unroll
   for (int y = 0; y < kTileHeight; ++y) {
-    const int at = cell(lane.index, y), height = tile.height[at];
-    active |= is_active(tile.excess[at], height);
-    saturated |= height == kHighest;
+    const uint32_t pixel = tile.pixel(cell(lane.index, y));
+    active |= is_active(pixel);
+    saturated |= height_of(pixel) == kHighest;
   }
   active = __any_sync(~0u, active);
   saturated = __any_sync(~0u, saturated);

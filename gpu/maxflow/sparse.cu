@@ -30,7 +30,7 @@ class FirstLook {
     if (!load_tile(tile_, problem_, place_.x, place_.y, lane_)) problem_.progress->wide = 1;
     const bool done = solve();
     long long lack = 0;
-    for (int row = 0; row < rows_; ++row) lack += min(tile_.excess[cell(lane_.index, row)], 0);
+    for (int row = 0; row < rows_; ++row) lack += min(tile_.excess(cell(lane_.index, row)), 0);
     lack = warp_total(lack);
     if (done) keep_background();
     put_tile(tile_, sparse_.tiles[place_.index], sizeof(tile_), lane_);
@@ -139,24 +139,15 @@ class FirstLook {
 };
 
 template <int kNeighbours>
-__global__ void __launch_bounds__(SparseBlock<kNeighbours>::threads,
-                                  SparseBlock<kNeighbours>::blocks)
+__global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::blocks)
     load_kernel(const __grid_constant__ Problem problem,
                 const __grid_constant__ Sparse<kNeighbours> sparse) {
   extern __shared__ int4 shared_tiles[];
-  __shared__ long long taken[SparseBlock<kNeighbours>::warps];
-  const int warp = static_cast<int>(threadIdx.x / 32);
-  const int index = static_cast<int>(blockIdx.x) * SparseBlock<kNeighbours>::warps + warp;
-  auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[warp];
-  long long took = 0;
-  if (index < sparse.boxes.tiles()) {
-    took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
-  }
-  if (threadIdx.x % 32 == 0) taken[warp] = took;
-  __syncthreads();  // all warps have theirs
-  if (threadIdx.x != 0) return;
-  for (int other = 1; other < SparseBlock<kNeighbours>::warps; ++other) took += taken[other];
-  if (took != 0) atomicAdd(&problem.progress->taken, static_cast<unsigned long long>(took));
+  auto& tile = reinterpret_cast<Tile<kNeighbours>&>(*shared_tiles);
+  const int index = static_cast<int>(blockIdx.x);
+  const long long took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
+  if (threadIdx.x != 0 || took == 0) return;
+  atomicAdd(&problem.progress->taken, static_cast<unsigned long long>(took));
 }
 
 template <int kNeighbours>
@@ -183,7 +174,7 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
   memory.reserve(store_.state, tiles);
   memory.reserve(store_.lists, kLists * tiles);
   for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
-  allow_shared(load_kernel<kNeighbours>, Block::shared_bytes);
+  allow_shared(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
   allow_shared(lists_kernel<kNeighbours>, Block::shared_bytes);
   together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, Block::warps), Block::threads,
                  Block::shared_bytes);
@@ -196,8 +187,9 @@ void SparseSolver<kNeighbours>::enqueue(Problem& problem, bool after_sparse, boo
   store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
   store_.flowless = problem.flowless = flowless_[++frames_ % 2];
   problem.tiles = store_.boxes.tiles();
-  launch(load_kernel<kNeighbours>, blocks_for(store_.boxes.tiles(), Block::warps), Block::threads,
-         Block::shared_bytes, stream, problem, store_);
+  launch(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
+         LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream, problem,
+         store_);
   together_.launch(lists_kernel<kNeighbours>, alone, stream, problem, store_);
 }
 

@@ -58,13 +58,26 @@ class SparseCut {
   __device__ TileList ever_list() const { return list_of(sparse_, problem_, kEverList); }
 
   // The warp's share of a list. Neighbours in it go to different multiprocessors.
+  struct Share {
+    int count;  // of the whole list
+    int tile;   // the first one, if there is any
+  };
+  __device__ Share share_of(const TileList& list) const {
+    return {list.size(), __ldcg(list.tiles + min(first_place(), sparse_.boxes.tiles() - 1))};
+  }
   template <class Visit>
-  __device__ unsigned visit_list(const TileList& list, int count, const Visit& visit) {
+  __device__ unsigned visit_list(const TileList& list, const Share& share, const Visit& visit) {
     const int warps = static_cast<int>(gridDim.x * (blockDim.x / 32));
-    const int first = static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
     unsigned said = 0;
-    for (int k = first; k < count; k += warps) said |= visit(__ldcg(list.tiles + k));
+    int tile = share.tile;
+    for (int k = first_place(); k < share.count; k += warps) {
+      if (k != first_place()) tile = __ldcg(list.tiles + k);
+      said |= visit(tile);
+    }
     return said;
+  }
+  __device__ static int first_place() {
+    return static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
   }
   __device__ unsigned meet(unsigned bits) {
     bits = barrier_.meet(bits);
@@ -108,15 +121,15 @@ class SparseCut {
           0;
     }
     const TileList live = live_list(turns_.relabel);
-    unsigned said = visit_list(live, live.size(), [&](int tile) { return start(tile); });
+    unsigned said = visit_list(live, share_of(live), [&](int tile) { return start(tile); });
     said = meet(said);
     ++turns_.flow;
     for (spreads_ = 0;; ++spreads_) {
       const TileList list = pass_list(turns_.pass);
-      const int count = list.size();
-      if (count == 0) return said;
+      const Share share = share_of(list);
+      if (share.count == 0) return said;
       clear_pass_after_next();
-      const unsigned more = visit_list(list, count, [&](int tile) { return spread(tile); });
+      const unsigned more = visit_list(list, share, [&](int tile) { return spread(tile); });
       said |= meet(more);
     }
   }
@@ -138,7 +151,7 @@ class SparseCut {
       }
       if (lane_.index == 0) sparse_.state[index].unsettled = turns_.relabel + 1;
     }
-    stored_.tell(place, turns_);
+    stored_.tell(place, beside, turns_);
     if (changed) {
       stored_.put_whole(index);
     } else {
@@ -155,7 +168,6 @@ class SparseCut {
   // Heights that fell beside the tile go on through it.
   __device__ unsigned spread(int index) {
     const Place place(sparse_.boxes, index);
-    copy_tile(sparse_.tiles[index], tile_, lane_);
     const auto beside = stored_.ask(place, turns_);
     wait_for_copy();
     if (!take_heights(tile_, beside.heights(~0u))) return 0;
@@ -163,7 +175,7 @@ class SparseCut {
     settle(tile_, residual_arcs(tile_, lane_), lane_);
     const Look look = look_at(tile_, problem_.size(), place, lane_);
     const unsigned fell = EdgeHeights(tile_, lane_).template differ<kNeighbours>(before);
-    if (fell) stored_.tell(place, turns_);
+    if (fell) stored_.tell(place, beside, turns_);
     stored_.put_heights(index);
     // Neighbours by lane, and the tile itself in the last one.
     const bool is_own = lane_.index == 31;
@@ -185,10 +197,10 @@ class SparseCut {
     const int rounds = SparseSchedule::rounds + 2 * max(0, spreads_ - Schedule::long_relabel);
     for (int round = 0; round < rounds && !stopped_; ++round) {
       const TileList list = round == 0 ? active_list() : pass_list(turns_.pass);
-      const int count = list.size();
-      if (count == 0) break;
+      const Share share = share_of(list);
+      if (share.count == 0) break;
       clear_pass_after_next();
-      const unsigned said = visit_list(list, count, [&](int tile) { return push_in(tile); });
+      const unsigned said = visit_list(list, share, [&](int tile) { return push_in(tile); });
       const unsigned answer = meet(said | (blockIdx.x == 0 && time_is_up() ? kHalt : 0));
       if (answer & kWide) return false;
       ++turns_.flow;
@@ -209,7 +221,7 @@ class SparseCut {
       stays = any_active(tile_, lane_);
     }
     const unsigned sent = stored_.send(place, turns_);
-    stored_.tell(place, turns_);
+    stored_.tell(place, beside, turns_);
     stored_.put_whole(index);
     const bool is_target = lane_.index < kNeighbours && (sent >> lane_.index & 1);
     const int other = is_target ? target(place, sent) : index;
@@ -230,7 +242,7 @@ class SparseCut {
   __device__ void finish(unsigned found, bool active) {
     shared_->sums.clear();
     const TileList ever = ever_list();
-    visit_list(ever, ever.size(), [&](int index) -> unsigned {
+    visit_list(ever, share_of(ever), [&](int index) -> unsigned {
       const Place place(sparse_.boxes, index);
       copy_tile(sparse_.tiles[index], tile_, lane_);
       wait_for_copy();

@@ -24,8 +24,9 @@ __device__ Look look_at(const Tile<kNeighbours>& tile, Size size, const Place& p
   const int rows = min(kTileHeight, size.height - place.y * kTileHeight);
 #pragma unroll
   for (int y = 0; y < kTileHeight; ++y) {
-    const int at = cell(lane.index, y), height = tile.height[at];
-    look.active |= is_active(tile.excess[at], height);
+    const uint32_t pixel = tile.pixel(cell(lane.index, y));
+    const int height = height_of(pixel);
+    look.active |= is_active(pixel);
     look.saturated |= height == kHighest;
     look.reaches |= height != kUnreachable;
     look.settled &= height != kUnreachable || !has_column || y >= rows;
@@ -91,11 +92,13 @@ class SparseTile {
   // 16 bits are too few for a tile that was brought.
   __device__ bool is_wide() const { return is_wide_; }
 
-  // What the neighbours of a tile have for it, all asked for at once.
+  // What lies in memory for a tile, all asked for at once.
   struct Beside {
     RingHeights<kNeighbours> ring[2];  // by set of boxes
     unsigned second;                   // neighbours whose second set is the newer one
     unsigned sent, live, unsettled;    // flow for this turn; of this relabel
+    bool stored;                       // the tile itself
+    unsigned older;                    // its set of boxes that is told next
     Lane lane;
 
     __device__ RingHeights<kNeighbours> heights(unsigned from) const {
@@ -110,11 +113,14 @@ class SparseTile {
     }
   };
   __device__ Beside ask(const Place& place, const Turns& turns) const {
+    copy_tile(sparse_.tiles[place.index], tile_, lane_);
     Beside beside;
     uint4 a = {}, b = {};
-    const int other = lane_.index < kNeighbours
+    // Of the neighbours by lane, and of the tile itself in the others.
+    const bool is_neighbour = lane_.index < kNeighbours;
+    const int other = is_neighbour
                           ? place.beside(sparse_.boxes, step_x(lane_.index), step_y(lane_.index))
-                          : -1;
+                          : place.index;
     if (other >= 0) {
       const auto* words = reinterpret_cast<const uint4*>(&sparse_.state[other]);
       a = __ldcg(words);
@@ -126,46 +132,41 @@ class SparseTile {
     }
     const unsigned now = turns.telling();
     beside.lane = lane_;
+    beside.stored = __shfl_sync(~0u, b.w, kNeighbours);
+    beside.older = __shfl_sync(~0u, a.x > a.y, kNeighbours);
+    const bool there = is_neighbour && other >= 0;
     beside.second = __ballot_sync(~0u, a.y < now && (a.y > a.x || a.x >= now));
-    beside.sent = __ballot_sync(~0u, other >= 0 && (turns.flow % 2 ? a.w : a.z) == turns.flow);
-    beside.live =
-        __ballot_sync(~0u, other >= 0 && (turns.relabel % 2 ? b.y : b.x) == turns.relabel + 1);
-    beside.unsettled = __ballot_sync(~0u, other >= 0 && b.z == turns.relabel + 1);
+    beside.sent = __ballot_sync(~0u, there && (turns.flow % 2 ? a.w : a.z) == turns.flow);
+    beside.live = __ballot_sync(~0u, there && (turns.relabel % 2 ? b.y : b.x) == turns.relabel + 1);
+    beside.unsettled = __ballot_sync(~0u, there && b.z == turns.relabel + 1);
     return beside;
   }
 
   // Brings the tile with what flowed into it. Returns whether its flows or excess are not those
   // that lie in memory.
   __device__ bool bring(const Place& place, const Beside& beside, const Turns& turns) {
-    const bool stored = __ldcg(&sparse_.state[place.index].stored);
-    if (stored) copy_tile(sparse_.tiles[place.index], tile_, lane_);
     const auto flows = ask_flows<kNeighbours>(sparse_.boxes, turns.flow, place, beside.sent, lane_);
-    if (stored) {
-      wait_for_copy();
-    } else {
+    wait_for_copy();
+    if (!beside.stored) {
       is_wide_ |= !load_tile(tile_, problem_, place.x, place.y, lane_);
       start_heights(tile_, lane_);
       settle(tile_, residual_arcs(tile_, lane_), lane_);
     }
-    return take_flows(tile_, flows, lane_) || !stored;
+    return take_flows(tile_, flows, lane_) || !beside.stored;
   }
   __device__ void put_whole(int index) {
     put_tile(tile_, sparse_.tiles[index], sizeof(tile_), lane_);
     if (lane_.index == 0) sparse_.state[index].stored = 1;
   }
   __device__ void put_heights(int index) {
-    put_tile(tile_, sparse_.tiles[index], sizeof(tile_.height), lane_);
+    put_tile(tile_, sparse_.tiles[index], kTileCells * sizeof(uint32_t), lane_);
   }
 
   // Tells the tile's heights in the older one of its two sets of boxes, so that neighbours read
   // those of an earlier turn meanwhile.
-  __device__ void tell(const Place& place, const Turns& turns) {
-    TileState& state = sparse_.state[place.index];
-    const uint2 told = __ldcg(reinterpret_cast<const uint2*>(state.told));
-    const unsigned set = told.x <= told.y ? 0 : 1;
-    __syncwarp();  // read before it is written
-    tell_heights(tile_, sparse_.boxes, set, place.index, lane_);
-    if (lane_.index == 0) state.told[set] = turns.telling();
+  __device__ void tell(const Place& place, const Beside& beside, const Turns& turns) {
+    tell_heights(tile_, sparse_.boxes, beside.older, place.index, lane_);
+    if (lane_.index == 0) sparse_.state[place.index].told[beside.older] = turns.telling();
   }
   // Puts what flowed out into the boxes of the next turn. Returns which neighbours get some, a bit
   // a direction.

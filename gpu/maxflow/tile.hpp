@@ -8,21 +8,53 @@ namespace regions::maxflow {
 
 constexpr int kTileWidth = 32;   // a lane a column
 constexpr int kTileHeight = 16;  // half a warp a half row
-constexpr int kTilePitch = kTileWidth + 2;
+// Odd, so that neither the cells of a row nor those of 16 rows and two halves share a bank.
+constexpr int kTilePitch = kTileWidth + 3;
 constexpr int kTileCells = kTilePitch * (kTileHeight + 2);
 
 // Height of pixels that cannot reach the sink; kHighest is the last that counts.
 constexpr int kUnreachable = 0xffff;
 constexpr int kHighest = kUnreachable - 1;
 
-// Every plane has a ring of one cell. In `height` it holds the neighbours' heights; in
-// residual[opposite(d)] the flow pushed out along d, until the neighbours have it.
+// Planes of words, a cell each, that hold two numbers each: height below and excess above, then for
+// each link the residual capacity along it below and against it above. Every plane has a ring of
+// one cell, but that the first link's has none in rows above and below, where no flow comes. The
+// ring holds the neighbours' heights; as residual capacity along opposite(d), the flow pushed out
+// along d, until the neighbours have it.
 template <int kNeighbours>
 struct alignas(16) Tile {
-  uint16_t height[kTileCells];
-  int16_t excess[kTileCells];  // what came minus what went; below zero: the sink takes more
-  uint16_t residual[kNeighbours][kTileCells];  // residual capacity towards each direction
+  static constexpr int words = (1 + kNeighbours / 2) * kTileCells - 2 * kTilePitch;
+  uint32_t word[words];
+
+  __device__ uint32_t& pixel(int at) { return word[at]; }
+  __device__ const uint32_t& pixel(int at) const { return word[at]; }
+  __device__ uint32_t& link(int k, int at) { return word[plane(k) + at]; }
+  __device__ const uint32_t& link(int k, int at) const { return word[plane(k) + at]; }
+
+  __device__ uint16_t& height(int at) { return half(at, 0); }
+  __device__ int height(int at) const { return static_cast<int>(pixel(at) & 0xffff); }
+  __device__ uint16_t& residual(int d, int at) { return half(plane(d / 2) + at, d % 2); }
+  __device__ int residual(int d, int at) const {
+    return static_cast<int>(link(d / 2, at) >> 16 * (d % 2) & 0xffff);
+  }
+  // What came minus what went; below zero: the sink takes more.
+  __device__ int excess(int at) const { return static_cast<int>(pixel(at)) >> 16; }
+
+ private:
+  __device__ static constexpr int plane(int k) {
+    return (1 + k) * kTileCells - (k == 0 ? 1 : 2) * kTilePitch;
+  }
+  __device__ uint16_t& half(int at, int which) {
+    return reinterpret_cast<uint16_t*>(word)[2 * at + which];
+  }
 };
+
+__device__ inline int height_of(uint32_t pixel) { return static_cast<int>(pixel & 0xffff); }
+__device__ inline int excess_of(uint32_t pixel) { return static_cast<int>(pixel) >> 16; }
+// As much more excess.
+__device__ inline uint32_t with_more(uint32_t pixel, int excess) {
+  return pixel + (static_cast<uint32_t>(excess) << 16);
+}
 
 // Cell of pixel (x, y) of the tile; -1 and the width or height are the ring.
 __device__ constexpr int cell(int x, int y) { return (y + 1) * kTilePitch + x + 1; }
@@ -39,8 +71,9 @@ __device__ inline Lane this_lane() {
   return {index, index % 16, index / 16};
 }
 
-__device__ inline bool is_active(int excess, int height) {
-  return excess > 0 && height < kUnreachable;
+// Whether there is excess that could still reach the sink.
+__device__ inline bool is_active(uint32_t pixel) {
+  return excess_of(pixel) > 0 && height_of(pixel) != kUnreachable;
 }
 
 // Whether the pixel's numbers stay within 16 bits whatever flows: |excess| never exceeds the sum
@@ -52,6 +85,7 @@ __device__ bool load_pixel(Tile<kNeighbours>& tile, const Problem& problem, int 
   const Size size = problem.size();
   long long excess = inside ? graph.terminal(x, y) : 0;
   long long sum = excess < 0 ? -excess : excess;
+  unsigned residual[kNeighbours];
 #pragma unroll
   for (int d = 0; d < kNeighbours; ++d) {
     const int k = d / 2;
@@ -69,11 +103,13 @@ __device__ bool load_pixel(Tile<kNeighbours>& tile, const Problem& problem, int 
     }
     excess -= flow;
     sum += c;
-    tile.residual[d][at] =
-        static_cast<uint16_t>(static_cast<unsigned>(c) - static_cast<unsigned>(flow));
+    residual[d] = static_cast<unsigned>(c) - static_cast<unsigned>(flow);
   }
-  tile.excess[at] = static_cast<int16_t>(excess);
-  tile.height[at] = kUnreachable;
+#pragma unroll
+  for (int k = 0; k < kNeighbours / 2; ++k) {
+    tile.link(k, at) = residual[2 * k] | residual[2 * k + 1] << 16;
+  }
+  tile.pixel(at) = with_more(kUnreachable, static_cast<int>(excess));
   return sum < 1 << 15;
 }
 
@@ -81,10 +117,8 @@ __device__ bool load_pixel(Tile<kNeighbours>& tile, const Problem& problem, int 
 template <int kNeighbours>
 __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int tile_x, int tile_y,
                           Lane lane) {
-  for (int at = lane.index; at < kTileCells; at += 32) {
-    tile.height[at] = kUnreachable;
-    tile.excess[at] = 0;
-    for (int d = 0; d < kNeighbours; ++d) tile.residual[d][at] = 0;
+  for (int at = lane.index; at < Tile<kNeighbours>::words; at += 32) {
+    tile.word[at] = at < kTileCells ? kUnreachable : 0;
   }
   __syncwarp();  // the ring is clear; the inside is written again, by other lanes
   bool fits = true;
@@ -117,16 +151,16 @@ __device__ Sums store_tile(const Tile<kNeighbours>& tile, const Problem& problem
     const int y = tile_y * kTileHeight + row;
     if (x >= size.width || y >= size.height) continue;
     const int at = cell(lane.index, row);
-    const bool foreground = tile.height[at] == kUnreachable;
+    const bool foreground = tile.height(at) == kUnreachable;
     problem.foreground(x, y) = foreground ? GridCut::kForeground : GridCut::kBackground;
-    const int excess = tile.excess[at];
+    const int excess = tile.excess(at);
     const long long terminal = problem.graph.terminal(x, y);
     sums.taken += (terminal < 0 ? -terminal : 0) + min(excess, 0);
     sums.lack += min(excess, 0);
     if (!foreground) sums.gap += max(excess, 0);
 #pragma unroll
     for (int k = 0; k < kNeighbours / 2; ++k) {
-      const int flow = capacity(problem.graph, k, x, y) - tile.residual[2 * k][at];
+      const int flow = capacity(problem.graph, k, x, y) - tile.residual(2 * k, at);
       problem.kept[(k * static_cast<size_t>(size.height) + y) * size.width + x] = flow;
       sums.has_flow |= flow != 0;
     }

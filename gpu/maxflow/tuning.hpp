@@ -5,8 +5,8 @@
 
 namespace regions::maxflow {
 
-// One block fills a multiprocessor's shared memory with tiles, a warp each: 31 tiles of 7344 bytes
-// or 18 of 12240 in 227 KB. 132 x 31 tiles are just enough for 1920 x 1080 pixels.
+// One block fills a multiprocessor's shared memory with tiles, a warp each: 31 tiles of 7280 bytes
+// or 18 of 12320 in 227 KB. 132 x 31 tiles are just enough for 1920 x 1080 pixels.
 template <int kNeighbours>
 struct TileBlock {
   static constexpr int warps = kNeighbours == 4 ? 31 : 18;
@@ -23,10 +23,19 @@ struct SparseBlock {
   static constexpr size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
 };
 
-// Of a cut on lists of tiles. With 8 streams on an H200 (2026-11-23): 16,100 / 6,900 / 510 cuts/s
-// (bgdiff_vga, bgdiff_1080, grab_1080) by 3 pushes and 5 rounds; 14,900 / 6,100 / 530 by 4 and 4;
-// 16,200 / 6,300 / 490 by 2 and 8. Blocks of 14 warps took 5 to 10% longer, three blocks a
-// multiprocessor, which have too few registers, 15%.
+// Of the first kernel: a warp, so that a tile that takes long holds no other's place. In blocks of
+// 8 warps bgdiff_1080 with 8 streams took 7% longer.
+template <int kNeighbours>
+struct LoadBlock {
+  static constexpr int threads = 32;
+  static constexpr int blocks = 16;  // of a multiprocessor
+  static constexpr size_t shared_bytes = sizeof(Tile<kNeighbours>);
+};
+
+// Of a cut on lists of tiles. With 8 streams on an H200 (2026-11-23): 9,440 / 23,000 / 715 cuts/s
+// (bgdiff_1080, bgdiff_vga, grab_1080) by 3 pushes and 5 rounds; 9,550 / 21,300 / 722 by 4 and 4;
+// 9,270 / 24,000 / 720 by 4 and 5; 8,480 / 22,700 / 686 by 5 and 4. Teams of 2 or 4 warps a tile,
+// their lines in segments that a scan joins, took 10 to 15% longer, waves through whole rows 10%.
 struct SparseSchedule {
   static constexpr int load_rounds = 4;  // of relabels in the first kernel; 2 and 8 no faster
   static constexpr int pushes = 3;       // of a tile, in a round
