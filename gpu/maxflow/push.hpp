@@ -91,6 +91,7 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   }
   if (!__any_sync(~0u, active)) return;
   const int before = tile.height(start - kStep), after = tile.height(start + kLength * kStep);
+  __syncwarp();  // read before the other half writes
 #pragma unroll
   for (int i = 0; i < kLength; ++i) link[i] = tile.link(kLink, start + i * kStep);
 
@@ -182,6 +183,7 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
         residual[a][i] = is_downhill ? tile.residual(kAhead[a], at) : 0;
       }
     }
+    __syncwarp();  // read before the lanes beside write
     int came[3] = {0, 0, 0};
 #pragma unroll
     for (int i = 0; i < kLength; ++i) {
