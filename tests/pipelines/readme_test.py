@@ -18,6 +18,10 @@ LINES = [line.strip() for block in re.findall(r"^```sh\n(.*?)^```", README, re.M
          for line in block.splitlines() if line and not line.startswith("#")]
 
 
+# The build whose plugin the tests take.
+BUILD = pathlib.Path(os.environ["GST_PLUGIN_PATH_1_0"].split(":")[0]).parent
+
+
 def lines(start):
     found = [line for line in LINES if line.startswith(start)]
     if not found:
@@ -32,8 +36,9 @@ class Readme(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        for name in ("pipelines", "library", "build"):
+        for name in ("pipelines", "library"):
             os.symlink(media.ROOT / name, self.folder / name)
+        os.symlink(BUILD, self.folder / "build")
         media.make(self.folder / "in.mp4", "testsrc2=size=320x240:rate=25:duration=1", "-f", "lavfi",
                    "-i", "sine=duration=1", "-pix_fmt", "yuv420p", "-c:a", "aac")
 
