@@ -13,7 +13,6 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
  public:
   const char* name() const override { return "cclabel"; }
   bool makes_regions() const override { return true; }
-  bool reads_regions() const override { return false; }
   bool reads_mask() override { return params_in_use().source == Source::mask; }
   bool needs_mask_with(const CcLabelParams& params) const override {
     return params.source == Source::mask;

@@ -66,8 +66,7 @@ class Engine {
   virtual int layers_in_use() = 0;
   virtual bool makes_regions() const = 0;             // fills Job.table and Job.labels
   virtual bool makes_mask() const { return false; }   // fills Job.foreground
-  virtual bool reads_regions() const = 0;             // reads Job.attached
-  virtual bool reads_mask() = 0;                      // reads Job.mask if there is one
+  virtual bool reads_mask() = 0;                      // reads Job.mask and Job.attached
   virtual bool needs_mask() = 0;                      // and cannot do without
   virtual bool reads_small_masks() { return false; }  // see Job::mask_is_small
   // Says whether the last frame came without a mask: parameters that need one are then refused.

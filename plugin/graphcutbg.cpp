@@ -19,7 +19,6 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   const char* name() const override { return "graphcutbg"; }
   bool makes_regions() const override { return false; }
   bool makes_mask() const override { return true; }
-  bool reads_regions() const override { return false; }
   bool reads_mask() override { return params_in_use().source != GraphCutSource::image; }
   bool needs_mask_with(const GraphCutBgParams& params) const override {
     return params.source == GraphCutSource::mask;

@@ -96,7 +96,7 @@ Frame PictureTransfer::bring_picture() {
 
 void PictureTransfer::bring_attached(Job& job) {
   Engine& engine = *setup_.engine;
-  if (!engine.reads_regions() && !engine.reads_mask()) return;
+  if (!engine.reads_mask()) return;
   const bool found = read(frame_->source(), setup_.in.size, attached_);
   if (engine.needs_mask()) expect_mask(attached_);
   if (!found) return;
@@ -104,7 +104,7 @@ void PictureTransfer::bring_attached(Job& job) {
   job.attached = attached_.regions.data();
   job.attached_count =
       static_cast<uint32_t>(std::min<size_t>(attached_.regions.size(), engine.max_regions()));
-  if (!attached_.labels || !engine.reads_mask()) return;
+  if (!attached_.labels) return;
   job.mask = bring_mask();
   job.mask_is_small = setup_.work_area.is_whole() && frame_->mask.is_small();
 }

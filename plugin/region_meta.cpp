@@ -186,6 +186,12 @@ void renew_standard_metas(GstBuffer* buffer) {
   attach_standard_metas(buffer, summary, none);
 }
 
+const GValue* region_array(const GstStructure* structure) {
+  const GValue* array = gst_structure_get_value(structure, "regions");
+  expects(array && GST_VALUE_HOLDS_ARRAY(array), "regions metadata lacks the array 'regions'");
+  return array;
+}
+
 bool read(GstBuffer* buffer, Size size, Attached& attached) {
   attached.regions.clear();
   attached.first_seen.clear();
@@ -196,8 +202,7 @@ bool read(GstBuffer* buffer, Size size, Attached& attached) {
   const Size from = {int_of(structure, "width"), int_of(structure, "height")};
   expects(from.width > 0 && from.height > 0, "regions metadata has no size");
 
-  const GValue* array = gst_structure_get_value(structure, "regions");
-  expects(array && GST_VALUE_HOLDS_ARRAY(array), "regions metadata lacks the array 'regions'");
+  const GValue* array = region_array(structure);
   const StructureLoan* loan = StructurePool::loan_of(buffer);
   if (loan && is_table(array, *loan)) {
     read_table(*loan, from, size, attached);

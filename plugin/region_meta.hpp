@@ -126,6 +126,9 @@ void release_labels(GstBuffer* buffer);
 // malformed.
 void renew_standard_metas(GstBuffer* buffer);
 
+// The regions in the metadata's structure. Throws InputError if it has none.
+const GValue* region_array(const GstStructure* structure);
+
 // What came with a buffer, scaled to `size`.
 struct Attached {
   std::vector<Region> regions;

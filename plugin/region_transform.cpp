@@ -151,9 +151,7 @@ GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_lab
 
 // The same regions in another picture.
 void move_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& m, Size size) {
-  const GValue* array = gst_structure_get_value(from, "regions");
-  expects(array && GST_VALUE_HOLDS_ARRAY(array), "regions metadata lacks the array 'regions'");
-  GValue regions = moved_regions(array, m);
+  GValue regions = moved_regions(region_array(from), m);
   GstStructure* result = copy_fields(to, from, m.only_scales());
   gst_structure_take_value(result, "regions", &regions);
   set_int(result, "width", m.to.width);

@@ -10,7 +10,6 @@ class RegionOverlayEngine final : public EngineOf<RegionOverlayParams> {
  public:
   const char* name() const override { return "regionoverlay"; }
   bool makes_regions() const override { return false; }
-  bool reads_regions() const override { return true; }
   bool reads_mask() override { return true; }
 };
 

@@ -11,7 +11,6 @@ class SlicEngine final : public EngineOf<SlicParams> {
  public:
   const char* name() const override { return "slicsuperpixel"; }
   bool makes_regions() const override { return true; }
-  bool reads_regions() const override { return false; }
   bool reads_mask() override { return false; }
   bool tracks() override { return params_in_use().warm_start; }
 
