@@ -141,7 +141,7 @@ class CellBlock {
     for (uint32_t dy = 0; dy < 3; ++dy) {
       const auto left = 3 * dy, middle = left + 1, right = left + 2;
       for (int i = -1; i <= count; i += kLanes) {
-        const auto all = [&](int w) {
+        const auto all = [&](int w) __attribute__((always_inline)) {
           return at(left, w, i + 1) + at(middle, w, i) + at(right, w, i - 1);
         };
         const Words first = all(0), second = all(1), third = all(2);
@@ -160,7 +160,9 @@ class CellBlock {
           std::memcpy(part, &more, sizeof more);
         }
         if constexpr (kAdapts) {
-          const auto larger = [](const Floats& a, const Floats& b) { return a > b ? a : b; };
+          const auto larger = [](const Floats& a, const Floats& b) __attribute__((always_inline)) {
+            return a > b ? a : b;
+          };
           const Floats far = larger(load<Floats>(&reach_[left][kPad + i + 1]),
                                     larger(load<Floats>(&reach_[middle][kPad + i]),
                                            load<Floats>(&reach_[right][kPad + i - 1])));
