@@ -47,6 +47,12 @@ def loses(old, new):
         not old.is_rgb and len(old.components) > 2 and chroma[0] != chroma[1])
 
 
+def stamp_name(file):
+    """Which of its times a packet or frame of a file goes by: AVI knows when packets are decoded, not when frames are
+    shown."""
+    return "dts" if file.format.name == "avi" else "pts"
+
+
 class Decoder:
     """Gives the frames of an Input to `appsrc`, from a thread of its own."""
 
@@ -69,10 +75,9 @@ class Decoder:
             with av.open("file:" + self.source.path, metadata_errors="replace") as file:
                 picture = file.streams[self.source.picture["index"]]
                 picture.thread_type = "AUTO"
-                # AVI knows when packets are decoded, not when frames are shown.
-                by_packets = file.format.name == "avi"
+                name = stamp_name(file)
                 for frame in self.decoded(file, picture):
-                    if not self.give(frame, frame.dts if by_packets else frame.pts):
+                    if not self.give(frame, getattr(frame, name)):
                         break
                 # Threads of the decoder that still work when Python ends are ended with it, and the end waits for them
                 # for ever (seen with PyAV 10, in a quarter of the runs that end early).
@@ -85,11 +90,14 @@ class Decoder:
     def decoded(self, file, picture):
         """All frames; packets that are damaged are counted and left out."""
         try:
-            for packet in file.demux(picture):
+            for packet in self.packets(file, picture):
                 yield from self.frames_of(packet.decode)
         except av.error.FFmpegError as error:  # of the container; frames that the decoder holds still come
             self.problem = str(error)
             yield from self.frames_of(picture.codec_context.decode)
+
+    def packets(self, file, picture):
+        return file.demux(picture)
 
     def frames_of(self, decode):
         try:

@@ -37,6 +37,9 @@ class Lines:
     def __init__(self, fd):
         self.file = open(fd, "w", encoding="utf-8", newline="", closefd=False)
 
+    def write(self, number, time, buffer, _caps):
+        self.add(table_of(number, time, buffer))
+
     def close(self):
         self.file.close()
 
@@ -45,8 +48,7 @@ class JsonLines(Lines):
     """One JSON object a frame: its number, its time in seconds, and the `regions` metadata. The names of a region's
     fields stand once a frame, in `columns`, and its numbers in the same order: a third of what objects take."""
 
-    def write(self, number, time, buffer, _caps):
-        table = table_of(number, time, buffer)
+    def add(self, table):
         regions = table.pop("regions")
         columns = list(dict.fromkeys(name for region in regions for name in region))
         table |= {"columns": columns, "regions": [[region.get(name) for name in columns] for region in regions]}
@@ -58,9 +60,9 @@ class Csv(Lines):
 
     writer = None
 
-    def write(self, number, time, buffer, _caps):
-        for region in table_of(number, time, buffer)["regions"]:
-            row = rounded({"frame": number, "time": time / Gst.SECOND}) | region
+    def add(self, table):
+        for region in table["regions"]:
+            row = {"frame": table["frame"], "time": table["time"]} | region
             if not self.writer:
                 self.writer = csv.DictWriter(self.file, list(row), restval="", extrasaction="ignore",
                                              lineterminator="\n")
@@ -71,13 +73,13 @@ class Csv(Lines):
 class Mot(Lines):
     """The tracks as MOTChallenge has them: frames, and pixels, count from 1."""
 
-    def write(self, number, time, buffer, _caps):
-        for region in table_of(number, time, buffer)["regions"]:
+    def add(self, table):
+        for region in table["regions"]:
             if "first-seen" not in region:  # of what is not followed, the track is the id
                 raise SidecarProblem("regions have no tracks: MOT wants track=true of cclabel")
             self.file.write(",".join(str(value) for value in (
-                number + 1, region["track"], region["x"] + 1, region["y"] + 1, region["width"], region["height"],
-                1, -1, -1, -1)) + "\n")
+                table["frame"] + 1, region["track"], region["x"] + 1, region["y"] + 1, region["width"],
+                region["height"], 1, -1, -1, -1)) + "\n")
 
 
 class Coco(Lines):
@@ -97,6 +99,19 @@ class Coco(Lines):
                 "area": region["area"], "bbox": [region[name] for name in ("x", "y", "width", "height")],
                 "segmentation": {"size": [height, width], "counts": runs_of(labels == region["id"])},
                 **({"track_id": region["track"]} if "first-seen" in region else {})})
+
+    def append(self, path, before, names):
+        """Adds what was written of a segment: `before` frames precede it, its tracks have `names` (tracks.Tracks)."""
+        with open(path, encoding="utf-8") as file:
+            segment = json.load(file)
+        for image in segment["images"]:
+            number = image["id"] + before
+            self.images.append(image | {"id": number, "file_name": f"frame {number - 1}"})
+        for found in segment["annotations"]:
+            found |= {"id": len(self.annotations) + 1, "image_id": found["image_id"] + before}
+            if "track_id" in found:
+                found["track_id"] = names[found["track_id"]][0]
+            self.annotations.append(found)
 
     def close(self):
         json.dump({"images": self.images, "annotations": self.annotations,

@@ -50,7 +50,7 @@ class Job:
         self.frames = self.end = 0
         self.warnings = []
         self.sidecars = []
-        self.tail = self.colors = None
+        self.tail = self.colors = self.picture = None
         self.began = self.moved = time.monotonic()
         self.started = None
 
@@ -71,10 +71,13 @@ class Job:
             "appsrc name=frames format=time block=true max-buffers=4 max-bytes=0 !"
             f" {CONVERT} ! {flip}identity", True)
         self.pipeline.add(chain)
-        self.decoder = Decoder(self.input, chain.get_by_name("frames"))
+        self.decoder = self.decoder_to(chain.get_by_name("frames"))
         self.filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
         self.add(self.filtered, chain.srcpads[0])
+
+    def decoder_to(self, appsrc):
+        return Decoder(self.input, appsrc)
 
     def add(self, part, pad):
         self.pipeline.add(part)
@@ -95,7 +98,7 @@ class Job:
     def see_filtered(self, pad, info):
         try:
             if info.type & Gst.PadProbeType.BUFFER:
-                self.see_frame(pad, info.get_buffer())
+                return self.see_frame(pad, info.get_buffer())
             elif info.get_event().type == Gst.EventType.CAPS and not self.tail:
                 self.tail = self.tail_for(first_structure(info.get_event().parse_caps()))
                 self.add(self.tail, pad)
@@ -116,6 +119,7 @@ class Job:
             sidecar.write(self.frames, at, buffer, pad.get_current_caps())
         self.frames += 1
         self.end = max(self.end, at + self.decoder.frame_time)
+        return Gst.PadProbeReturn.OK
 
     # What the main thread does
 
@@ -143,9 +147,13 @@ class Job:
             self.stop(f"no frame within {PATIENCE} s")
         if self.started:
             rate = self.frames / max(now - self.started, 1e-3)
-            total = round(self.input.length * self.decoder.rate)
+            total = self.expected()
             self.say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
         return True
+
+    def expected(self):
+        """How many frames there will be, about; 0 if that is not known."""
+        return round(self.input.length * self.decoder.rate)
 
     def run(self):
         stop_at_faults(self.stop)
@@ -227,8 +235,8 @@ class Job:
     def join(self):
         picture, whole = self.files["video"], self.open("video")
         errors = self.opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
-        joiner, notes = joining.add(picture.fd, self.input, self.profile, whole.fd, errors, self.with_sound,
-                                    self.colors)
+        joiner, notes = joining.add(self.picture or picture.fd, self.input, self.profile, whole.fd, errors,
+                                    self.with_sound, self.colors)
         self.join_status = None
         with joiner:
             GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
@@ -265,7 +273,8 @@ class Job:
                        "length": self.end / Gst.SECOND})
 
 
-def main(channel, settings):
+def main(channel, settings, kind=Job):
+    """`kind`: the class of the job, which may read more of the settings. Returns the exit status."""
     os.set_inheritable(channel, False)
 
     def say(**what):
@@ -276,8 +285,9 @@ def main(channel, settings):
     outputs = {kind: functools.partial(Output, path) for kind, path in settings["outputs"].items()}
     filtered = filters.made(settings["filter"], (), settings.get("device", -1),
                             bool({"labels", "coco-rle"} & set(outputs)))
-    job = Job(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
-              settings.get("with_sound", True), settings.get("accept_partial", False))
+    job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
+               settings.get("with_sound", True), settings.get("accept_partial", False))
+    job.settings = settings
     job.hint = " (--accept-partial takes it for whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()

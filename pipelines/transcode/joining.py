@@ -85,20 +85,26 @@ def attached(source, kept):
 
 
 def add(picture, source, profile, out, errors, with_sound=True, colors=None):
-    """Starts ffmpeg; `picture` and `out` are file descriptors, `errors` a file, `colors` what
-    Input.iso_colors tells if the picture is to say the same. Returns the process and a sentence on each
+    """Starts ffmpeg; `picture` (or ffmpeg's words for that input) and `out` are file descriptors, `errors` a file,
+    `colors` what Input.iso_colors tells if the picture is to say the same. Returns the process and a sentence on each
     stream that is not as it was."""
     options, kept, notes = plan(source, profile, with_sound)
     covers, files = attached(source, kept) if profile.attachments else ([], [])
     if colors and profile.color_tags:
         options += ["-bsf:v:0", profile.color_tags(*colors)]
-    command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", f"{source.delay:.6f}", "-i",
-               f"/proc/self/fd/{picture}", "-i", input_of(source.path), "-map", "0:v", "-c", "copy",
+    inherited = (out, *files)
+    if isinstance(picture, list):
+        options += ["-disposition:v:0", "default"]  # as single videos have it
+    else:
+        inherited = (picture, *inherited)
+        picture = ["-i", f"/proc/self/fd/{picture}"]
+    command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", f"{source.delay:.6f}", *picture,
+               "-i", input_of(source.path), "-map", "0:v", "-c", "copy",
                "-map_metadata", "1", "-map_chapters", "1", *options, *covers,
                # The lead-in of sound stands before time 0; all else would move by it.
                "-avoid_negative_ts", "disabled", "-f", profile.container, f"/proc/self/fd/{out}"]
     # A process group of its own: Ctrl-C reaches the job, and the job ends it.
-    process = subprocess.Popen(command, stderr=errors, process_group=0, pass_fds=(picture, out, *files),
+    process = subprocess.Popen(command, stderr=errors, process_group=0, pass_fds=inherited,
                                **QUIET)
     for file in files:
         os.close(file)
