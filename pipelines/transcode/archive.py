@@ -1,0 +1,207 @@
+"""Files in segments: what regions-transcode does where it is to cut them. The truth is in manifests on disk; whatever
+dies, the same command goes on."""
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+
+import attempts
+import manifest
+import processes
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def add_options(parser):
+    group = parser.add_argument_group("long files and archives")
+    group.add_argument("--segments", type=float, metavar="SECONDS",
+                       help="cut inputs at key frames into segments of about so many seconds, and work on -j of them at"
+                       " once; what is finished is not repeated when the same command runs again; 60 suits most")
+    group.add_argument("--warm-up", type=float, metavar="SECONDS",
+                       help="seconds before a segment that its filter learns from; default: 0 for filters that learn"
+                       " nothing, else 20")
+    group.add_argument("--exact", action="store_true", help="take each input as one segment")
+    group.add_argument("--attempts", type=int, default=3, metavar="N",
+                       help="how often a segment may fail in a run before it is quarantined, and the rest goes on;"
+                       " default: 3")
+
+
+def is_wanted(options):
+    return options.segments is not None or options.exact
+
+
+def refusal(options):
+    """Why what was asked for of segments cannot be, or None."""
+    if options.segments is not None and not 0 < options.segments < float("inf"):
+        return f"--segments wants a number of seconds above 0, not {options.segments:g}"
+    if options.warm_up is not None and not 0 <= options.warm_up < float("inf"):
+        return f"--warm-up wants a number of seconds from 0 on, not {options.warm_up:g}"
+    if options.attempts < 1:
+        return f"--attempts wants a number from 1 on, not {options.attempts}"
+    if options.warm_up is not None and options.segments is None:
+        return "--warm-up is of segments: say --segments, too"
+    return None
+
+
+class Archive:
+    def __init__(self, queue, warm_up):
+        """`queue`: the run. `warm_up`: seconds that the filter wants, None where it is not to be cut."""
+        self.queue, self.options, self.screen = queue, queue.options, queue.screen
+        self.warm_up = self.options.warm_up if self.options.warm_up is not None else warm_up
+        self.exact = self.options.exact or self.warm_up is None
+        self.slots = asyncio.Queue()
+        for slot in range(self.options.jobs):
+            self.slots.put_nowait(slot)
+        self.files = {}  # by source, what summary.json says
+        self.frames = {}  # by source and segment, frames that are done
+        self.began = time.time()
+
+    @contextlib.asynccontextmanager
+    async def slot(self):
+        number = await self.slots.get()
+        try:
+            yield number
+        finally:
+            self.slots.put_nowait(number)
+
+    def made(self, made):
+        """What a plan has to say to be that of an output (see record.wanted)."""
+        how = {"segments": self.options.segments, "warm-up": self.warm_up} if not self.exact else {"segments": None}
+        return made | how
+
+    def goes_on(self, outputs, made):
+        """Whether a run before this one began the output in the same way."""
+        known = manifest.Manifest(outputs)
+        return bool(known.spans) and not known.difference(self.made(made))
+
+    async def transcode(self, source, outputs, made):
+        """Makes the outputs of a file; returns what went wrong, or None."""
+        known, made = manifest.Manifest(outputs), self.made(made)
+        told = self.files[source] = {"began": time.time(), "segments": 0, "attempts": 0, "frames": 0}
+        if differs := known.difference(made):
+            self.screen.line(f"{source}: is begun anew: {differs}", sys.stderr)
+        if self.options.force or differs or not known.spans:
+            plan = await self.plan(source)
+            if "problem" in plan:
+                return plan["problem"]
+            if plan["why"] and not self.exact:
+                self.screen.line(f"{source}: note: is one segment: {plan['why']}", sys.stderr)
+            known.begin(made, plan)
+        known.tidy()
+        spans = known.spans
+        told["segments"] = len(spans)
+        found = await asyncio.gather(*(self.segment(source, known, number, spans) for number in range(len(spans))))
+        told["attempts"] = sum(one["attempts"] for one in found if "attempts" in one)
+        problems = [f"segment {number + 1} of {len(spans)}: {one['problem']}" if len(spans) > 1 else one["problem"]
+                    for number, one in enumerate(found) if "problem" in one]
+        told["quarantined"] = sum(one["state"] == manifest.QUARANTINED for one in found)
+        if self.queue.interrupted:
+            return "interrupted"
+        if problems:
+            return "; ".join(problems) + (f"; the others are kept in {known.folder}" if len(spans) > 1 else "")
+        told["frames"] = sum(one["done"]["frames"] for one in found)
+        return await self.assemble(source, outputs) if len(spans) > 1 else None
+
+    async def plan(self, source):
+        if self.exact:
+            return {"why": "it was asked for", "spans": [None]}
+        made = {}
+        async with self.slot():
+            problem = await processes.run([sys.executable, os.path.join(HERE, "cutting.py")], {
+                "source": os.path.abspath(source), "seconds": self.options.segments, "warm_up": self.warm_up},
+                made.update, self.begun(source))
+        return {"problem": problem} if problem else made["plan"]
+
+    def begun(self, name):
+        """For processes.run: the process is one that an interruption ends."""
+        return lambda process: self.queue.begun(name, process)
+
+    async def segment(self, source, known, number, spans):
+        """Attempts a segment until it is done or quarantined. Returns it as the manifest has it, `problem` more where
+        it is not done."""
+        name, span = (source, number), spans[number]
+        if len(spans) > 1 and await asyncio.to_thread(known.finished, number):
+            self.count(source, name, known.segment(number)["done"]["frames"], spans)
+            return known.segment(number)
+        before = known.segment(number)
+        if before["state"] != manifest.WAITING:  # fresh attempts; those of before stay told
+            known.write(number, before | {"state": manifest.WAITING})
+        for _ in range(self.options.attempts):
+            async with self.slot() as slot:
+                if self.queue.interrupted:
+                    return before
+                task = self.task(source, known, number, span, slot)
+                after = await self.attempt(task, name, spans)
+            if after["state"] == manifest.DONE:
+                self.say_done(source, after, number, spans)
+                self.count(source, name, after["done"]["frames"], spans)
+                return after
+            if "problem" in after or self.queue.interrupted:
+                return after
+            self.screen.line(f"{source}: segment {number + 1} of {len(spans)} failed: {after['problems'][-1]}",
+                             sys.stderr)
+        known.write(number, after | {"state": manifest.QUARANTINED})
+        return after | {"state": manifest.QUARANTINED, "problem":
+                        f"quarantined after {self.options.attempts} attempts: {after['problems'][-1]}"}
+
+    async def attempt(self, task, name, spans):
+        def heard(said):
+            if "progress" in said:
+                self.count(name[0], name, said["progress"]["frame"], spans)
+
+        return await attempts.attempt(task, heard, self.begun(name), lambda: self.queue.interrupted)
+
+    def task(self, source, known, number, span, slot):
+        """See attempts.attempt."""
+        settings = self.queue.settings(source, known.outputs if span is None or len(known.spans) == 1
+                                       else known.files(number), slot)
+        program = "job.py"
+        if len(known.spans) > 1:
+            program, settings["span"] = "segment.py", span
+        return {"outputs": known.outputs, "number": number, "settings": settings,
+                "command": [sys.executable, os.path.join(HERE, program)]}
+
+    def say_done(self, source, segment, number, spans):
+        for note in segment["notes"]:
+            if note not in self.files[source].setdefault("notes", []):
+                self.files[source]["notes"].append(note)
+                self.screen.line(f"{source}: note: {note}", sys.stderr)
+        if len(spans) == 1:
+            self.screen.hear(source, {"done": segment["done"]}, self.queue.names(source))
+
+    def count(self, source, name, frames, spans):
+        self.frames[name] = frames
+        total = sum(span["packets"] for span in spans) if len(spans) > 1 else 0
+        done = sum(count for (of, _), count in self.frames.items() if of == source)
+        self.screen.show(source, done, total, done / max(time.time() - self.began, 1e-3))
+
+    async def assemble(self, source, outputs):
+        def heard(said):
+            if "done" in said:
+                said["done"]["seconds"] = time.time() - self.files[source]["began"]
+            self.screen.hear(source, said, outputs.values())
+
+        settings = self.queue.settings(source, outputs, 0) | {"filter": "identity"}
+        async with self.slot():
+            return await processes.run([sys.executable, os.path.join(HERE, "assembly.py")], settings, heard,
+                                       self.begun(source))
+
+    def note(self, source, problem):
+        """How a file ended."""
+        known = self.files.setdefault(source, {})
+        known["state"] = "failed" if problem else "done" if "segments" in known else "skipped"
+        if known.pop("quarantined", 0):
+            known["state"] = manifest.QUARANTINED
+        if problem:
+            known["problem"] = problem
+
+    def summarise(self):
+        """Writes summary.json."""
+        states = [told["state"] for told in self.files.values()]
+        counts = {state: states.count(state) for state in sorted(set(states))}
+        seconds = time.time() - self.began
+        frames = sum(told.get("frames", 0) for told in self.files.values())
+        manifest.write_json(os.path.join(self.options.out, "summary.json"), {
+            "files": counts, "seconds": round(seconds, 1), "frames": frames, "inputs": self.files})

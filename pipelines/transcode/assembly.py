@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""Puts the segments of a file together, as its manifest has them: job.py, which makes the same `outputs`. Nothing is
+decoded or encoded again; sound and all else come from the source as in a run over the whole file, and what is not whole has .partial in its name."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import types
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import job  # noqa: E402  (after the path)
+from decoding import av  # noqa: E402
+from exports import WRITERS  # noqa: E402
+from manifest import Manifest  # noqa: E402
+from probe import QUIET, input_of, last_line  # noqa: E402
+from tracks import Tracks  # noqa: E402
+
+
+class Assembly(job.Job):
+    def transcode(self):
+        known = Manifest(self.settings["outputs"])
+        segments = [known.segment(number)["done"] | {"files": known.files(number)}
+                    for number in range(len(known.spans))]
+        self.started = time.monotonic()
+        lost = [segment["lost"] for segment in segments if segment["lost"]]
+        self.decoder = types.SimpleNamespace(
+            frames=sum(segment["frames"] for segment in segments), problem=lost[0] if lost else None,
+            damaged=sum(segment["damaged"] for segment in segments), rate=self.input.rate or 25, change=None)
+        self.frames, self.end = self.decoder.frames, segments[-1]["end"]
+        self.colors = segments[0]["colors"]
+        for number, (one, other) in enumerate(zip(segments, segments[1:])):
+            if one["sums"][1] != other["sums"][0] and not self.decoder.damaged and not lost:
+                self.problem = (f"its pictures depend on where decoding begins (after segment {number}): --exact takes"
+                                " it in one segment")
+                return
+        if "video" in self.files:
+            self.picture = listed(segments, "video", "video.txt")
+        if "labels" in self.files:
+            write_labels(listed(segments, "labels", "labels.txt"), self.files["labels"].fd)
+        self.write_tables(segments)
+
+    def write_tables(self, segments):
+        with contextlib.ExitStack() as opened:
+            writers = {kind: opened.enter_context(contextlib.closing(WRITERS[kind](file.fd)))
+                       for kind, file in self.files.items() if kind in WRITERS}
+            masks = writers.pop("coco-rle", None)
+            if not writers and not masks:
+                return
+            tracks, before = Tracks(), 0
+            for segment in segments:
+                tables = list(read_tables(segment["files"]["jsonl"]))
+                warm = [table for table in tables if table["frame"] < 0]
+                tracks.begin(warm)
+                for number, table in enumerate(tables[len(warm):], before):
+                    table["frame"] = number
+                    tracks.rename(table)
+                    for writer in writers.values():
+                        writer.add(dict(table))
+                if masks:
+                    masks.append(segment["files"]["coco-rle"], before, tracks.names)
+                before += segment["frames"]
+
+
+def read_tables(path):
+    """The tables of a file of JSON lines, as exports.table_of makes them."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            table = json.loads(line)
+            columns = table.pop("columns")
+            yield table | {"regions": [
+                {name: value for name, value in zip(columns, region) if value is not None}
+                for region in table["regions"]]}
+
+
+def listed(segments, kind, name):
+    """ffmpeg's words for an input: the videos of segments, one after another. Their list lies beside them, so that no
+    folder's name is part of it; segments begin where the whole has them, whatever their files say (MP4: 0)."""
+    paths = [segment["files"][kind] for segment in segments]
+    coded = set()
+    for path in paths:
+        with av.open("file:" + path) as file:
+            coded.add(file.streams.video[0].codec_context.extradata)
+    if len(coded) > 1:
+        raise OSError(0, "its segments are coded in different ways: --exact takes it in one segment")
+    micros = [segment["begin"] // 1000 for segment in segments]
+    path = os.path.join(os.path.dirname(paths[0]), name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("ffconcat version 1.0\n")
+        for part, begin, end in zip(paths, micros, [*micros[1:], None]):
+            file.write(f"file {os.path.basename(part)}\n")
+            if end is not None:
+                file.write(f"duration {end - begin}us\n")
+    return ["-f", "concat", "-safe", "0", "-auto_convert", "0", "-i", input_of(path)]
+
+
+def write_labels(words, fd):
+    made = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *words, "-map", "0:v", "-c", "copy", "-fflags",
+                           "+bitexact", "-disposition:v:0", "default", "-f", "matroska", f"/proc/self/fd/{fd}"],
+                          stderr=subprocess.PIPE, pass_fds=(fd,), check=False, **QUIET)
+    if made.returncode:
+        raise OSError(0, f"its label videos cannot be joined: {last_line(made.stderr)}")
+
+
+if __name__ == "__main__":
+    sys.exit(job.main(int(sys.argv[1]), sys.argv[2], Assembly))

@@ -1,0 +1,105 @@
+"""What is known of a file that is worked on in segments: the folder OUT.segments beside its output OUT has plan.json,
+and for segment N NNNN.json and its files. All are written whole, by rename, so that any part of a job may die, and
+whoever reads them next goes on from there."""
+
+import hashlib
+import json
+import os
+import shutil
+
+import record
+from files import Output, remove_remains
+
+# Of NNNN.json; a segment without one waits.
+RUNNING, FAILED, DONE, QUARANTINED, WAITING = "running", "failed", "done", "quarantined", "waiting"
+
+
+def write_json(path, what):
+    with Output(path) as out:
+        with open(out.fd, "w", encoding="utf-8", closefd=False) as file:
+            json.dump(what, file, indent=1)
+            file.write("\n")
+        out.keep()
+
+
+def read_json(path):
+    """None where there is none, or what is there is no whole object of JSON."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def checksum(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class Manifest:
+    def __init__(self, outputs):
+        """`outputs`: names of the file's outputs by kind."""
+        self.outputs = outputs
+        self.folder = outputs["video"] + ".segments"
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    @property
+    def spans(self):
+        plan = read_json(self.path("plan.json"))
+        return plan["spans"] if plan else []
+
+    def difference(self, made):
+        """How the plan is not of what is wanted now (`made`, as record.wanted tells it, and how it is cut); None where
+        it is, or where there is none."""
+        plan = read_json(self.path("plan.json")) or {"made": made}
+        lines = [f"{name} was {json.dumps(plan['made'].get(name))}, is {json.dumps(value)}"
+                 for name, value in made.items() if plan["made"].get(name) != value]
+        return "; ".join(lines) or None
+
+    def begin(self, made, plan):
+        """Forgets what was there."""
+        self.remove()
+        os.makedirs(self.folder)
+        write_json(self.path("plan.json"), {"made": made} | plan)
+
+    def remove(self):
+        if os.path.isdir(self.folder):
+            shutil.rmtree(self.folder)
+
+    def tidy(self):
+        """Removes what killed processes left."""
+        if os.path.isdir(self.folder):
+            remove_remains(self.folder)
+
+    def segment(self, number):
+        """What is known of a segment."""
+        told = read_json(self.path(f"{number:04}.json"))
+        return told or {"state": WAITING, "attempts": 0, "problems": []}
+
+    def write(self, number, told):
+        write_json(self.path(f"{number:04}.json"), told)
+
+    def files(self, number):
+        """The names of a segment's outputs, by kind: JSON lines serve all tables, and tell tracks of masks."""
+        names = {}
+        for kind, path in self.outputs.items():
+            if kind in ("video", "labels", "coco-rle"):
+                stem = os.path.splitext(self.outputs["video"])[0]
+                suffix = os.path.splitext(path)[1] if kind == "video" else path[len(stem):]
+                names[kind] = self.path(f"{number:04}{suffix}")
+            if kind not in ("video", "labels"):
+                names["jsonl"] = self.path(f"{number:04}.jsonl")
+        return names
+
+    def locked(self, number):
+        return record.locked(self.path(f"{number:04}"))
+
+    def finished(self, number):
+        """Whether a segment's files are there as they were written."""
+        told = self.segment(number)
+        return told["state"] == DONE and all(
+            os.path.exists(path) and checksum(path) == told["checksums"].get(kind)
+            for kind, path in self.files(number).items())

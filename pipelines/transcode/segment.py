@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+"""Takes a range of a file's frames through a filter: job.py, whose settings have a `span` of cutting.py more.
+
+Decoding begins at a key frame. Frames between it and the range warm the filter up: models and trackers learn of them,
+and what the filter makes of them is dropped, but for their regions, whose tracks tell which are those of the segment
+before. The picture is written alone; assembly.py puts segments together.
+"""
+
+import os
+import sys
+import time
+import zlib
+from fractions import Fraction
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import job  # noqa: E402  (after the path)
+from cutting import packets_from  # noqa: E402
+from decoding import Decoder, stamp_name  # noqa: E402
+from gstreamer import Gst  # noqa: E402
+
+
+class SpanDecoder(Decoder):
+    """Gives the frames of a span (see cutting.Span), at the times that they have in a run over the whole file. `frames`
+    counts those of the range, `warm` those before it. `sums` holds checksums of the range's first frame, and of the one
+    that follows the range: a neighbour that began at another key frame must have decoded the same. `fail(why)`
+    is called where the file can not be taken in spans."""
+
+    def __init__(self, source, appsrc, span, fail):
+        super().__init__(source, appsrc)
+        self.span, self.base, self.fail = span, Fraction(span["base"]), fail
+        self.warm, self.sums = 0, [None, None]
+        self.last = -1
+        self.shifted = (round(source.delay * Gst.SECOND) - self.moment(span["first"])
+                        + round(source.start * Gst.SECOND))
+        self.begin = self.time_of(span["from"])
+
+    def moment(self, stamp):
+        return round(stamp * self.base * Gst.SECOND)
+
+    def time_of(self, stamp):
+        """Nanoseconds from the beginning of the file."""
+        return self.moment(stamp) - round(self.source.start * Gst.SECOND) + self.shifted
+
+    def packets(self, file, picture):
+        """Those from the key frame on. What is shown before it and coded after it needs frames before it."""
+        key = self.span["key"]
+        if key is None:
+            yield from file.demux(picture)
+            return
+        packet = None
+        for packet in packets_from(file, picture, key, self.span["seek"], self.span["from"]):
+            yield packet
+        if packet is None:
+            self.fail(f"the key frame at {float(key * self.base):.3f} s was not found again")
+
+    def decoded(self, file, picture):
+        name, first, until = stamp_name(file), self.span["from"], self.span["until"]
+        for frame in super().decoded(file, picture):
+            stamp = getattr(frame, name)
+            if stamp is None:
+                self.fail("frames have no times: --exact takes the file in one segment")
+                return
+            if until is not None and stamp >= until:
+                self.sums[1] = checksum(frame)
+                return
+            if stamp >= first and self.sums[0] is None:
+                self.sums[0] = checksum(frame)
+            yield frame
+
+    def give(self, frame, stamp):
+        if stamp < self.span["from"]:
+            self.warm += 1
+            self.frames -= 1  # the count that follows is of the range alone
+        return super().give(frame, stamp)
+
+
+def checksum(frame):
+    """Of a decoded frame's pixels, without what pads its rows."""
+    total = 0
+    for number, plane in enumerate(frame.planes):
+        parts = [part for part in frame.format.components if part.plane == number]
+        bits = (frame.format.padded_bits_per_pixel if len(frame.planes) == 1
+                else sum((part.bits + 7) // 8 * 8 for part in parts))
+        size, data = plane.width * bits // 8, memoryview(plane)
+        step = plane.line_size
+        rows = [data[row * step:row * step + size] for row in range(plane.height)] if step > 0 else [data]
+        for row in rows:
+            total = zlib.crc32(row, total)
+    return total
+
+
+class Segment(job.Job):
+    def decoder_to(self, appsrc):
+        return SpanDecoder(self.input, appsrc, self.settings["span"], self.stop)
+
+    def expected(self):
+        return self.settings["span"]["packets"]
+
+    def see_frame(self, pad, buffer):
+        segment = pad.get_sticky_event(Gst.EventType.SEGMENT, 0).parse_segment()
+        at = segment.to_running_time(Gst.Format.TIME, buffer.pts)
+        if at >= self.decoder.begin:
+            return super().see_frame(pad, buffer)
+        self.moved = time.monotonic()
+        for sidecar in self.sidecars:
+            if isinstance(sidecar, job.exports.JsonLines):
+                sidecar.write(-1, at, buffer, pad.get_current_caps())
+        return Gst.PadProbeReturn.DROP
+
+    def transcode_and_keep(self):
+        self.input = job.Input(self.source)
+        for kind in self.outputs:
+            self.open(kind)
+        self.transcode()
+        decoder = self.decoder
+        if not self.problem and not self.frames:
+            self.problem = f"no frame could be decoded: {decoder.problem or 'no reason was given'}"
+        if not self.problem and self.frames != decoder.frames:
+            self.problem = (f"the filter made {self.frames} frames of {decoder.frames}: it can not be cut;"
+                            " --exact takes files in one segment")
+        if decoder.change:
+            self.say(note=decoder.change)
+        if self.problem:
+            return
+        for file in self.files.values():
+            file.keep()
+        self.say(done={"frames": self.frames, "begin": decoder.begin, "end": self.end, "colors": self.colors,
+                       "sums": decoder.sums, "lost": decoder.problem, "damaged": decoder.damaged})
+
+
+if __name__ == "__main__":
+    sys.exit(job.main(int(sys.argv[1]), sys.argv[2], Segment))

@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+"""Runs in segments that fail, are killed, and go on: nothing is lost, and nothing finished is done again."""
+
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+import media
+from killed_test import kill_session
+from transcoding import PROGRAM, TranscodeCase
+
+FRAMES = 80
+SMALL = f"testsrc2=size=64x48:rate=25:duration={FRAMES / 25}"
+KEYS = ("-pix_fmt", "yuv420p", "-force_key_frames", "0,0.8,1.6")  # two segments of 20 frames, one of 40
+SOUND = ("-f", "lavfi", "-i", f"sine=duration={FRAMES / 25}")
+LABELS = "cclabel output=none"
+REFUSES_LONG = "identity error-after=30 ! " + LABELS  # what has more than 30 frames
+
+
+class Runs(TranscodeCase):
+    def cut(self, *arguments, **options):
+        return self.transcode(*arguments, "--segments", "0.7", "-j", "2", "--json", **options)
+
+    def segment(self, name, number):
+        return json.loads((self.out / f"{name}.segments" / f"{number:04}.json").read_text())
+
+    def summary(self):
+        return json.loads((self.out / "summary.json").read_text())
+
+    def test_quarantine(self):
+        """A segment that always fails holds up neither its file nor others, and is tried again by the next run."""
+        bad = self.clip("bad.mp4", SMALL, *KEYS)
+        good = self.clip("good.mp4", SMALL, "-pix_fmt", "yuv420p", "-g", "20")
+        text = self.cut(bad, good, "--attempts", "2", chain=REFUSES_LONG, status=1)
+        self.assertRegex(text, r"bad.mp4: segment 3 of 3: quarantined after 2 attempts: .*; the others are kept in \S+")
+        self.assertEqual(self.written(), ["bad.mp4.segments", "good.jsonl", "good.mp4", "summary.json"])
+        told = self.summary()
+        self.assertEqual(told["files"], {"done": 1, "quarantined": 1})
+        self.assertEqual([told["inputs"][str(clip)]["attempts"] for clip in (bad, good)], [4, 4])
+        self.assertEqual([self.segment("bad.mp4", number)["state"] for number in range(3)],
+                         ["done", "done", "quarantined"])
+        # A finished segment is done again only where its files are not as they were.
+        with open(self.out / "bad.mp4.segments" / "0000.jsonl", "a", encoding="utf-8") as file:
+            file.write("{}\n")
+        text = self.cut(bad, good, "--attempts", "2", chain=REFUSES_LONG, status=1)
+        self.assertIn("good.mp4: skipped", text)
+        self.assertEqual([self.segment("bad.mp4", number)["attempts"] for number in range(3)], [2, 1, 4])
+        self.assertEqual(self.summary()["files"], {"quarantined": 1, "skipped": 1})
+
+    def test_filters_that_change_how_many_frames_there_are(self):
+        text = self.cut(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
+                        chain="videorate ! video/x-raw,framerate=10/1 ! " + LABELS)
+        self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact takes files in one segment")
+
+    def test_pictures_that_depend_on_where_decoding_begins(self):
+        """Of a stream without whole key frames, as cameras send it: its seams are seen to differ."""
+        clip = self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=20:scenecut=0")
+        text = self.cut(clip, status=1, chain=LABELS)
+        self.assertIn("its pictures depend on where decoding begins", text)
+        self.cut(clip, "--exact", chain=LABELS)
+        self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
+
+    def test_two_jobs_in_one_folder(self):
+        clip = self.clip("in.mp4", SMALL, *KEYS)
+        self.out.mkdir()
+        with open(self.out / ".regions-job.lock", "w", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            text = self.cut(clip, status=2)
+        self.assertIn(f"another job works in {self.out} now", text)
+        self.assertEqual([path.name for path in self.out.iterdir()], [".regions-job.lock"])
+
+    def test_refusals(self):
+        clip = self.clip("in.mp4", SMALL, *KEYS)
+        for words, why in ((("--segments", "0"), "--segments wants a number of seconds above 0, not 0"),
+                           (("--segments", "nan"), "--segments wants a number of seconds above 0, not nan"),
+                           (("--segments", "1", "--attempts", "0"), "--attempts wants a number from 1 on, not 0"),
+                           (("--warm-up", "1"), "--warm-up is of segments: say --segments, too"),
+                           (("--segments", "1", "--warm-up", "-1"), "--warm-up wants a number of seconds from 0 on")):
+            self.assertIn(why, self.transcode(clip, *words, status=2))
+        self.assertFalse(self.out.exists())
+
+    def test_kills(self):
+        """Of the run with all that it started, and of one job: the same bytes come, and no segment twice."""
+        clip = self.clip("in.mp4", SMALL, *SOUND, *KEYS, "-c:a", "aac")
+        began = time.monotonic()
+        self.cut(clip)
+        whole = time.monotonic() - began
+        names = ("in.mp4", "in.jsonl")
+        wanted = [(self.out / name).read_bytes() for name in names]
+        command = [str(word) for word in (PROGRAM, "-o", self.out, "--filter", LABELS, clip, "--segments", "0.7", "-j",
+                                          "2", "--json")]
+        seed = int.from_bytes(os.urandom(4), "big")
+        times = random.Random(seed)
+        for path in self.out.iterdir():
+            path.unlink()
+        done, seen = set(), set()
+        for number in range(int(os.environ.get("REGIONS_KILLS", "4"))):
+            with self.subTest(number=number, seed=seed), subprocess.Popen(
+                    command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as work:
+                time.sleep(times.uniform(0.3, 0.9) * whole)
+                kill_session(work.pid)
+            for name, bytes_ in zip(names, wanted):
+                if (self.out / name).exists():
+                    self.assertEqual((self.out / name).read_bytes(), bytes_, name)
+            now = {path.name for path in (self.out / "in.mp4.segments").glob("0*.json")
+                   if json.loads(path.read_text())["state"] == "done"}
+            self.assertTrue(done <= now or (self.out / "in.mp4").exists(), "a finished segment was lost")
+            done = now
+            seen |= done
+        self.assertTrue(seen, "each was killed before a segment was done")
+        self.cut(clip)
+        self.assertEqual([(self.out / name).read_bytes() for name in names], wanted, f"seed {seed}")
+        self.assertEqual(self.written(), ["in.jsonl", "in.mp4", "summary.json"])
+
+    def test_a_job_that_is_killed(self):
+        """Its segment is attempted again by the same run."""
+        clip = self.clip("in.mp4", SMALL, *KEYS)
+        slow = "identity sleep-time=50000 ! " + LABELS
+        command = [str(word) for word in (PROGRAM, "-o", self.out, "--filter", slow, clip, "--segments", "0.7")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as work:
+            found = []
+            while not found:
+                self.assertIsNone(work.poll())
+                found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(work.pid)], capture_output=True,
+                                       text=True, check=False).stdout.splitlines()
+                found = [line.split()[0] for line in found if "segment.py" in line]
+            os.kill(int(found[0]), signal.SIGKILL)
+            text = work.communicate(timeout=100 * media.PATIENCE)[0].decode()
+        self.assertEqual(work.returncode, 0, text)
+        self.assertIn("segment 1 of 3 failed: the process was ended by SIGKILL", text)
+        self.assertEqual(self.summary()["inputs"][str(clip)]["attempts"], 4)
+        self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)

@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+"""transcode/tracks.py: which tracks of two segments are the same, and what all are called in the file."""
+
+import unittest
+
+import inside  # before what lies beside the programs
+import tracks
+
+
+def region(track, x, y=10, first=0, width=10):
+    return {"track": track, "first-seen": first, "x": x, "y": y, "width": width, "height": 10}
+
+
+def table(time, *regions):
+    return {"time": time, "regions": list(regions)}
+
+
+class Tracks(inside.Case):
+    def renamed(self, known, one):
+        known.rename(one)
+        return [(region["track"], region["first-seen"]) for region in one["regions"]]
+
+    def test_overlap(self):
+        for x, y, share in ((10, 10, 1), (15, 10, 1 / 3), (10, 19, 1 / 19), (20, 10, 0), (0, 10, 0), (11, 30, 0)):
+            self.assertAlmostEqual(tracks.overlap(region(1, 10), region(1, x, y)), share)
+
+    def test_tracks_go_on(self):
+        known = tracks.Tracks()
+        known.begin([])
+        self.assertEqual(self.renamed(known, table(0.0, region(1, 10), region(2, 50))), [(1, 0), (2, 0)])
+        self.assertEqual(self.renamed(known, table(0.1, region(2, 52), region(7, 90, first=1))), [(2, 0), (3, 1)])
+        # The filter of the next segment began with the second frame, and numbered what it saw in its own order.
+        known.begin([table(0.1, region(1, 90, first=1), region(2, 51, first=1))])
+        after = table(0.2, region(2, 53), region(1, 91), region(3, 10, first=2))
+        after["last-track"] = 3
+        self.assertEqual(self.renamed(known, after), [(2, 0), (3, 1), (4, 2)])
+        self.assertEqual(after["last-track"], 4)
+
+    def test_regions_that_meet_anew(self):
+        """One that was lost in the last frames is found by earlier ones; each track goes on once; what lies elsewhere
+        is another."""
+        known = tracks.Tracks()
+        known.begin([])
+        known.rename(table(0.0, region(1, 10), region(2, 50)))
+        known.rename(table(0.1, region(2, 50)))
+        known.begin([table(0.0, region(4, 11), region(5, 50)), table(0.1, region(5, 50), region(6, 52))])
+        after = table(0.2, region(4, 11), region(5, 50), region(6, 52), region(8, 99, first=2))
+        self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3, 4])
+
+    def test_regions_that_are_not_followed(self):
+        known = tracks.Tracks()
+        known.begin([])
+        one = table(0.0, {"track": 9, "id": 9})
+        known.rename(one)
+        self.assertEqual(one["regions"], [{"track": 9, "id": 9}])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
