@@ -1,6 +1,7 @@
 """Files in segments: what regions-transcode does where it is to cut them. The truth is in manifests on disk; whatever
 dies, the same command goes on."""
 
+import argparse
 import asyncio
 import contextlib
 import os
@@ -22,10 +23,23 @@ def add_options(parser):
     group.add_argument("--warm-up", type=float, metavar="SECONDS",
                        help="seconds before a segment that its filter learns from; default: 0 for filters that learn"
                        " nothing, else 20")
+    group.add_argument("--plan", action="store_true", help="only cut the inputs, for workers")
+    group.add_argument("--segment", metavar="K/N", type=share, help="work on the K-th of N shares of planned segments,"
+                       " K from 1 on: N such commands may run anywhere at once; the command without it joins what they"
+                       " made, and makes what is missing")
+    group.add_argument("--status", action="store_true", help="tell how far the job in DIR is; wants -o alone")
     group.add_argument("--exact", action="store_true", help="take each input as one segment")
     group.add_argument("--attempts", type=int, default=3, metavar="N",
                        help="how often a segment may fail in a run before it is quarantined, and the rest goes on;"
                        " default: 3")
+
+
+def share(text):
+    """K/N as numbers."""
+    parts = text.split("/")
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or not 1 <= int(parts[0]) <= int(parts[1]):
+        raise argparse.ArgumentTypeError(f"'{text}' is not K/N with K from 1 to N")
+    return int(parts[0]), int(parts[1])
 
 
 def is_wanted(options):
@@ -40,6 +54,10 @@ def refusal(options):
         return f"--warm-up wants a number of seconds from 0 on, not {options.warm_up:g}"
     if options.attempts < 1:
         return f"--attempts wants a number from 1 on, not {options.attempts}"
+    if (options.plan or options.segment) and not is_wanted(options):
+        return "--plan and --segment are of segments: say --segments, too"
+    if options.plan and options.segment:
+        return "--plan is for one command before all with --segment"
     if options.warm_up is not None and options.segments is None:
         return "--warm-up is of segments: say --segments, too"
     return None
@@ -80,9 +98,12 @@ class Archive:
         """Makes the outputs of a file; returns what went wrong, or None."""
         known, made = manifest.Manifest(outputs), self.made(made)
         told = self.files[source] = {"began": time.time(), "segments": 0, "attempts": 0, "frames": 0}
-        if differs := known.difference(made):
+        differs = known.difference(made)
+        if self.options.segment and (differs or not known.spans):
+            return f"is not planned so: {differs or 'run the same command with --plan first'}"
+        if differs:
             self.screen.line(f"{source}: is begun anew: {differs}", sys.stderr)
-        if self.options.force or differs or not known.spans:
+        if (self.options.force and not self.options.segment) or differs or not known.spans:
             plan = await self.plan(source)
             if "problem" in plan:
                 return plan["problem"]
@@ -92,17 +113,31 @@ class Archive:
         known.tidy()
         spans = known.spans
         told["segments"] = len(spans)
-        found = await asyncio.gather(*(self.segment(source, known, number, spans) for number in range(len(spans))))
+        if self.options.plan:
+            self.screen.line(f"{source}: {len(spans)} segment{'s' * (len(spans) > 1)}")
+            return None
+        found = await asyncio.gather(*(self.segment(source, known, number, spans)
+                                       for number in self.share(source, len(spans))))
         told["attempts"] = sum(one["attempts"] for one in found if "attempts" in one)
         problems = [f"segment {number + 1} of {len(spans)}: {one['problem']}" if len(spans) > 1 else one["problem"]
-                    for number, one in enumerate(found) if "problem" in one]
+                    for number, one in zip(self.share(source, len(spans)), found) if "problem" in one]
         told["quarantined"] = sum(one["state"] == manifest.QUARANTINED for one in found)
         if self.queue.interrupted:
             return "interrupted"
         if problems:
             return "; ".join(problems) + (f"; the others are kept in {known.folder}" if len(spans) > 1 else "")
         told["frames"] = sum(one["done"]["frames"] for one in found)
-        return await self.assemble(source, outputs) if len(spans) > 1 else None
+        return await self.assemble(source, outputs) if len(spans) > 1 and not self.is_part else None
+
+    @property
+    def is_part(self):
+        """Whether outputs are for another command to finish."""
+        return bool(self.options.plan or self.options.segment)
+
+    def share(self, source, count):
+        """Numbers of the segments of a file that are this run's to do."""
+        mine, of = self.options.segment or (1, 1)
+        return range((mine - 1 + self.options.inputs.index(source)) % of, count, of)
 
     async def plan(self, source):
         if self.exact:
@@ -122,7 +157,7 @@ class Archive:
         """Attempts a segment until it is done or quarantined. Returns it as the manifest has it, `problem` more where
         it is not done."""
         name, span = (source, number), spans[number]
-        if len(spans) > 1 and await asyncio.to_thread(known.finished, number):
+        if await asyncio.to_thread(known.finished, number):
             self.count(source, name, known.segment(number)["done"]["frames"], spans)
             return known.segment(number)
         before = known.segment(number)
@@ -155,8 +190,7 @@ class Archive:
 
     def task(self, source, known, number, span, slot):
         """See attempts.attempt."""
-        settings = self.queue.settings(source, known.outputs if span is None or len(known.spans) == 1
-                                       else known.files(number), slot)
+        settings = self.queue.settings(source, known.files(number), slot)
         program = "job.py"
         if len(known.spans) > 1:
             program, settings["span"] = "segment.py", span
@@ -199,6 +233,8 @@ class Archive:
 
     def summarise(self):
         """Writes summary.json."""
+        if self.is_part:
+            return
         states = [told["state"] for told in self.files.values()]
         counts = {state: states.count(state) for state in sorted(set(states))}
         seconds = time.time() - self.began

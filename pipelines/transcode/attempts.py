@@ -41,7 +41,7 @@ async def attempt(task, hear=lambda said: None, begun=lambda process: None, stop
             if problem:
                 after |= {"state": manifest.FAILED, "problems": [*before["problems"], problem]}
             else:
-                files = known.files(number) if task["settings"].get("span") else {}
+                files = known.files(number)
                 after |= {"state": manifest.DONE, "notes": told["notes"], "done": told["done"],
                           "checksums": {kind: await asyncio.to_thread(manifest.checksum, path)
                                         for kind, path in files.items()}}

@@ -42,14 +42,18 @@ class Manifest:
         """`outputs`: names of the file's outputs by kind."""
         self.outputs = outputs
         self.folder = outputs["video"] + ".segments"
+        self.known_spans = None
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     @property
     def spans(self):
-        plan = read_json(self.path("plan.json"))
-        return plan["spans"] if plan else []
+        """Of cutting.py; none where there is no plan."""
+        if not self.known_spans:
+            plan = read_json(self.path("plan.json"))
+            self.known_spans = plan["spans"] if plan else []
+        return self.known_spans
 
     def difference(self, made):
         """How the plan is not of what is wanted now (`made`, as record.wanted tells it, and how it is cut); None where
@@ -62,6 +66,7 @@ class Manifest:
     def begin(self, made, plan):
         """Forgets what was there."""
         self.remove()
+        self.known_spans = None
         os.makedirs(self.folder)
         write_json(self.path("plan.json"), {"made": made} | plan)
 
@@ -83,7 +88,10 @@ class Manifest:
         write_json(self.path(f"{number:04}.json"), told)
 
     def files(self, number):
-        """The names of a segment's outputs, by kind: JSON lines serve all tables, and tell tracks of masks."""
+        """The names of a segment's outputs, by kind: JSON lines serve all tables, and tell tracks of masks. A file in one
+        segment has its own."""
+        if len(self.spans) == 1:
+            return self.outputs
         names = {}
         for kind, path in self.outputs.items():
             if kind in ("video", "labels", "coco-rle"):

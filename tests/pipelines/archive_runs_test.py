@@ -38,7 +38,7 @@ class Runs(TranscodeCase):
         good = self.clip("good.mp4", SMALL, "-pix_fmt", "yuv420p", "-g", "20")
         text = self.cut(bad, good, "--attempts", "2", chain=REFUSES_LONG, status=1)
         self.assertRegex(text, r"bad.mp4: segment 3 of 3: quarantined after 2 attempts: .*; the others are kept in \S+")
-        self.assertEqual(self.written(), ["bad.mp4.segments", "good.jsonl", "good.mp4", "summary.json"])
+        self.assertEqual(self.written(), ["bad.mp4.segments", "good.jsonl", "good.mp4", "job.json", "summary.json"])
         told = self.summary()
         self.assertEqual(told["files"], {"done": 1, "quarantined": 1})
         self.assertEqual([told["inputs"][str(clip)]["attempts"] for clip in (bad, good)], [4, 4])
@@ -79,10 +79,41 @@ class Runs(TranscodeCase):
         for words, why in ((("--segments", "0"), "--segments wants a number of seconds above 0, not 0"),
                            (("--segments", "nan"), "--segments wants a number of seconds above 0, not nan"),
                            (("--segments", "1", "--attempts", "0"), "--attempts wants a number from 1 on, not 0"),
+                           (("--plan",), "--plan and --segment are of segments"),
+                           (("--segments", "1", "--segment", "3/2"), "'3/2' is not K/N with K from 1 to N"),
+                           (("--segments", "1", "--segment", "0/2"), "'0/2' is not K/N with K from 1 to N"),
                            (("--warm-up", "1"), "--warm-up is of segments: say --segments, too"),
                            (("--segments", "1", "--warm-up", "-1"), "--warm-up wants a number of seconds from 0 on")):
             self.assertIn(why, self.transcode(clip, *words, status=2))
         self.assertFalse(self.out.exists())
+
+    def status(self, status):
+        return media.run(PROGRAM, "-o", self.out, "--status", status=status)
+
+    def test_workers(self):
+        """As of a Slurm array: a plan, shares of it at once, and a command that joins."""
+        clip, short = self.clip("in.mp4", SMALL, *KEYS), self.clip("short.mp4", SMALL, "-pix_fmt", "yuv420p")
+        self.cut(clip, short)
+        names = ("in.mp4", "in.jsonl", "short.mp4", "short.jsonl")
+        wanted = [(self.out / name).read_bytes() for name in names]
+        for path in self.out.iterdir():
+            path.unlink()
+        self.assertIn("no job in segments began here", self.status(2))
+        self.assertIn("run the same command with --plan first", self.cut(clip, "--segment", "1/2", status=1))
+        self.assertIn("in.mp4: 3 segments\n", self.cut(clip, short, "--plan"))
+        self.assertEqual(self.written(), ["in.mp4.segments", "job.json", "short.mp4.segments"])
+        self.assertIn("in.mp4: 3 waiting\n", self.status(1))
+        command = [str(word) for word in (PROGRAM, "-o", self.out, "--filter", LABELS, clip, short, "--segments", "0.7",
+                                          "--json", "--segment")]
+        workers = [subprocess.Popen([*command, f"{number}/2"], stdout=subprocess.DEVNULL) for number in (1, 2)]
+        self.assertEqual([worker.wait() for worker in workers], [0, 0])
+        text = self.status(1)
+        self.assertIn("in.mp4: 3 done\n", text)
+        self.assertIn("short.mp4: 1 done\n0 of 2 files, and 4 of 4 segments of the others; 0 retries; no job works", text)
+        text = self.cut(clip, short)
+        self.assertEqual([(self.out / name).read_bytes() for name in names], wanted)
+        self.assertEqual([told["attempts"] for told in self.summary()["inputs"].values()], [3, 1], "each once")
+        self.assertIn("2 of 2 files", self.status(0))
 
     def test_kills(self):
         """Of the run with all that it started, and of one job: the same bytes come, and no segment twice."""
@@ -115,7 +146,7 @@ class Runs(TranscodeCase):
         self.assertTrue(seen, "each was killed before a segment was done")
         self.cut(clip)
         self.assertEqual([(self.out / name).read_bytes() for name in names], wanted, f"seed {seed}")
-        self.assertEqual(self.written(), ["in.jsonl", "in.mp4", "summary.json"])
+        self.assertEqual(self.written(), ["in.jsonl", "in.mp4", "job.json", "summary.json"])
 
     def test_a_job_that_is_killed(self):
         """Its segment is attempted again by the same run."""

@@ -55,7 +55,7 @@ class Equality(TranscodeCase):
         summary = json.loads((self.out / "summary.json").read_text())
         self.assertEqual(self.written(), sorted([*(path.name for path in plain.iterdir()
                                                    if not path.name.endswith(".json") or "coco" in path.name),
-                                                 "summary.json"]))
+                                                 "job.json", "summary.json"]))
         return plain, summary["inputs"][str(clip)]["segments"], text
 
     def test_kinds_of_files(self):

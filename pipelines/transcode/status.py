@@ -1,0 +1,57 @@
+"""How far a job in segments is, as its folder tells: job.json names inputs and outputs, manifests the rest. It may run,
+on any machine, or have died."""
+
+import collections
+import os
+import sys
+
+import manifest
+import record
+from files import printable
+
+LOCKED = "job"  # of record.locked, in the folder
+
+
+def begin(folder, outputs):
+    """Remembers what a job is of: `outputs` by kind, of each input."""
+    manifest.write_json(os.path.join(folder, "job.json"), {"outputs": outputs})
+
+
+def tell(folder):
+    """Prints it; returns the exit status: 0 if all is done, 1 if not, 2 if there is no job."""
+    job = manifest.read_json(os.path.join(folder, "job.json"))
+    if not job:
+        print(printable(f"regions-transcode: {folder} has no job.json: no job in segments began here"), file=sys.stderr)
+        return 2
+    files = [of_file(source, outputs) for source, outputs in job["outputs"].items()]
+    for line, *_ in files:
+        print(printable(line))
+    done = sum(is_done for _, is_done, *_ in files)
+    segments, retries = sum(counts.total() for _, _, counts, _ in files), sum(again for *_, again in files)
+    finished = sum(counts[manifest.DONE] for _, _, counts, _ in files)
+    print(f"{done} of {len(files)} files, and {finished} of {segments} segments of the others; {retries} retries;"
+          f" {'a job works here' if runs(folder) else 'no job works here on this machine'}")
+    return 0 if done == len(files) else 1
+
+
+def runs(folder):
+    try:
+        with record.locked(os.path.join(folder, LOCKED)):
+            return False
+    except record.Busy:
+        return True
+
+
+def of_file(source, outputs):
+    """A line, whether it is done, its unfinished segments by state, and how many attempts failed."""
+    known = manifest.Manifest(outputs)
+    if not known.spans:
+        is_done = os.path.exists(outputs["video"]) and os.path.exists(record.path_of(outputs["video"]))
+        return f"{source}: {'done' if is_done else 'waits'}", is_done, collections.Counter(), 0
+    segments = [known.segment(number) for number in range(len(known.spans))]
+    counts = collections.Counter(segment["state"] for segment in segments)
+    lines = [f"{source}: " + ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))]
+    for number, segment in enumerate(segments, 1):
+        if segment["state"] in (manifest.QUARANTINED, manifest.FAILED):
+            lines.append(f"  segment {number} of {len(segments)} {segment['state']}: {segment['problems'][-1]}")
+    return "\n".join(lines), False, counts, sum(len(segment["problems"]) for segment in segments)
