@@ -1,0 +1,34 @@
+// Arrays as frames.
+#include "python/arrays.hpp"
+
+#include <string>
+
+namespace regions::python {
+
+Voxels::Voxels(const AnyArray& array)
+    : data(static_cast<const std::byte*>(array.data())), type(array.dtype()) {
+  expects(array.ndim() == 2 || array.ndim() == 3, "a picture has 2 axes, a volume 3");
+  const size_t y = array.ndim() - 2, x = array.ndim() - 1;
+  const size_t height = array.shape(y), width = array.shape(x), depth = y == 1 ? array.shape(0) : 1;
+  for (const size_t side : {width, height, depth}) {
+    expects(side >= 1 && side <= kMostSide, "an axis has " + std::to_string(side) +
+                                                " elements, must be 1 to " +
+                                                std::to_string(kMostSide));
+  }
+  expects(depth * height * width <= std::numeric_limits<int32_t>::max(),
+          "more elements than int32 labels can count");
+  slice = {static_cast<int>(width), static_cast<int>(height)};
+  slices = static_cast<int>(depth);
+  pitch = array.stride(y) * element_bytes();
+  expects(array.stride(x) == 1 || width == 1, "elements of a row must lie side by side");
+  expects(slices == 1 || array.stride(0) == array.stride(1) * slice.height,
+          "slices must lie without a gap");
+}
+
+ConstFrame Voxels::frame(PixelFormat format) const {
+  ConstFrame frame = frame_at(data, format, {slice.width, rows()});
+  frame.pitch[0] = pitch;
+  return frame;
+}
+
+}  // namespace regions::python

@@ -1,0 +1,71 @@
+// Arrays as the module takes them. The package's Python has checked types and shapes; what is
+// checked here again is what memory safety needs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <limits>
+
+#include "core/backend.hpp"
+
+namespace regions::python {
+
+namespace nb = nanobind;
+
+template <class... Traits>
+using Array = nb::ndarray<nb::device::cpu, Traits...>;
+using AnyArray = Array<nb::ro>;
+using Labels = Array<int32_t, nb::c_contig>;
+using ConstLabels = Array<const int32_t, nb::c_contig>;
+
+inline constexpr int kMostSide = 65535;  // pixels, see Setup
+
+// A picture's or volume's elements, rows one `pitch` apart, slices without a gap between.
+struct Voxels {
+  explicit Voxels(const AnyArray& array);
+
+  const std::byte* data;
+  nb::dlpack::dtype type;
+  Size slice;
+  int slices;
+  ptrdiff_t pitch;  // bytes
+
+  int rows() const { return slice.height * slices; }
+  int element_bytes() const { return type.bits / 8; }
+  const std::byte* row(int y) const { return data + y * pitch; }
+  // As a stack of frames of a format with elements as large.
+  ConstFrame frame(PixelFormat format) const;
+};
+
+// A frame whose rows lie without a gap.
+template <class Byte>
+BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
+  BasicFrame<Byte> frame;
+  frame.layout = layout_of(format);
+  frame.width = size.width;
+  frame.height = size.height;
+  frame.plane[0] = data;
+  frame.pitch[0] = static_cast<ptrdiff_t>(row_bytes(frame.layout, 0, size));
+  return frame;
+}
+
+// Calls f(T{}) with the type of the elements.
+template <class F>
+auto with_type(nb::dlpack::dtype type, F f) {
+  using Code = nb::dlpack::dtype_code;
+  const auto code = static_cast<Code>(type.code);
+  const bool is_signed = code == Code::Int;
+  if (code == Code::Float) {
+    if (type.bits == 32) return f(float{});
+    if (type.bits == 64) return f(double{});
+  } else if (code == Code::Int || code == Code::UInt || code == Code::Bool) {
+    if (type.bits == 8) return is_signed ? f(int8_t{}) : f(uint8_t{});
+    if (type.bits == 16) return is_signed ? f(int16_t{}) : f(uint16_t{});
+    if (type.bits == 32) return is_signed ? f(int32_t{}) : f(uint32_t{});
+    if (type.bits == 64) return is_signed ? f(int64_t{}) : f(uint64_t{});
+  }
+  throw InputError("elements of this type are not supported");
+}
+
+}  // namespace regions::python

@@ -1,0 +1,13 @@
+// What the files of the module add to it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace regions::python {
+
+void bind_label(nanobind::module_& module);
+void bind_measure(nanobind::module_& module);
+void bind_slic(nanobind::module_& module);
+void bind_mincut(nanobind::module_& module);
+
+}  // namespace regions::python

@@ -1,0 +1,61 @@
+// Keeping engines, and what becomes of them when the process forks.
+#include "python/engines.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+namespace regions::python {
+namespace {
+
+constexpr size_t kMostIdle = 4;  // each holds memory of several times its pictures
+
+}  // namespace
+
+// Never destroyed: when the interpreter ends, its threads may still be in calls.
+Engines& Engines::all() {
+  static Engines& engines = *new Engines;
+  return engines;
+}
+
+Engines::Engines() {
+  pthread_atfork([] { all().before_fork(); }, [] { all().after_fork(); },
+                 [] { all().after_fork(); });
+}
+
+Engines::Use::Use(Engines& engines) : engines_(engines) {
+  const std::lock_guard lock(engines_.mutex_);
+  ++engines_.uses_;
+}
+
+Engines::Use::~Use() {
+  const std::lock_guard lock(engines_.mutex_);
+  if (--engines_.uses_ == 0) engines_.unused_.notify_all();
+}
+
+std::unique_ptr<Engine> Engines::take(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(idle_, key, &Idle::key);
+  if (found == idle_.end()) return {};
+  std::unique_ptr<Engine> engine = std::move(found->engine);
+  idle_.erase(found);
+  return engine;
+}
+
+void Engines::give_back(const std::string& key, std::unique_ptr<Engine> engine) {
+  std::list<Idle> ending;  // outside of the lock
+  const std::lock_guard lock(mutex_);
+  idle_.push_front({key, std::move(engine)});
+  if (idle_.size() > kMostIdle) ending.splice(ending.begin(), idle_, std::prev(idle_.end()));
+}
+
+void Engines::before_fork() {
+  std::unique_lock lock(mutex_);
+  unused_.wait(lock, [&] { return uses_ == 0; });
+  idle_.clear();
+  lock.release();  // until after_fork()
+}
+
+void Engines::after_fork() { mutex_.unlock(); }
+
+}  // namespace regions::python

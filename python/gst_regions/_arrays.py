@@ -1,0 +1,81 @@
+"""Arrays as they come and as they go: NumPy's, and by DLPack those of others."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What the compiled module knows; see with_type() in python/arrays.hpp.
+TYPES = "bool, int8 to int64, uint8 to uint64, float32 or float64"
+
+HOST_DEVICES = (1, 3)  # of DLPack: kDLCPU, kDLCUDAHost
+
+# An array of NumPy, or of a library that speaks DLPack and has a function from_dlpack.
+Array = Any
+
+
+def taken(array: Array, name: str) -> NDArray[Any]:
+    """The array as NumPy sees it, without a copy unless it is a list."""
+    if isinstance(array, np.ndarray):
+        found = array
+    elif hasattr(array, "__dlpack__"):
+        device = array.__dlpack_device__()[0]
+        if device not in HOST_DEVICES:
+            raise ValueError(f"{name} lies on a device that the CPU cannot read, of DLPack's type {int(device)}")
+        found = np.from_dlpack(array)
+    else:
+        found = np.asarray(array)
+    if found.dtype.kind not in "biuf" or found.dtype.itemsize > 8 or found.dtype == np.float16:
+        raise TypeError(f"{name} has elements of type {found.dtype}; they must be {TYPES}")
+    return found
+
+
+def given(place: NDArray[Any], out: Array | None, like: Array) -> Array:
+    """What to return of what was written: `out`, or an array of the library that `like` is of. NumPy, PyTorch and
+    others take the memory itself; JAX copies where it is not aligned as its own."""
+    if out is not None:
+        return out
+    if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__"):
+        return place
+    library = type(like).__module__.partition(".")[0]
+    return sys.modules["jax.numpy" if library == "jaxlib" else library].from_dlpack(place)
+
+
+def expect_axes(array: NDArray[Any], name: str, *counts: int) -> None:
+    """Raises ValueError unless the array has so many axes and each of them elements."""
+    if array.ndim not in counts:
+        wanted = " or ".join(map(str, counts))
+        raise ValueError(f"{name} has {array.ndim} axes, must have {wanted}")
+    if array.size == 0:
+        raise ValueError(f"{name} has no elements: its shape is {array.shape}")
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in the machine's order of bytes, aligned."""
+    return np.require(array, array.dtype.newbyteorder("="), "A")
+
+
+def in_rows(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself where the elements of a row lie side by side and rows apart; else a copy."""
+    array = native(array)
+    row = array.shape[-1] * array.itemsize
+    if array.ndim == 2 and array.strides[-1] == array.itemsize and abs(array.strides[0]) >= row:
+        return array
+    return np.ascontiguousarray(array)
+
+
+def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Where to write: `out` as NumPy sees it, or a new array."""
+    if out is None:
+        return np.empty(shape, dtype)
+    found = taken(out, "out")
+    if found.dtype != dtype:
+        raise TypeError(f"out has elements of type {found.dtype}, must have {np.dtype(dtype)}")
+    if found.shape != shape:
+        raise ValueError(f"out has shape {found.shape}, must have {shape}")
+    if not (found.flags.c_contiguous and found.flags.writeable and found.dtype.isnative and found.flags.aligned):
+        raise ValueError("out must be C-contiguous and writeable")
+    return found

@@ -1,0 +1,88 @@
+"""Tables of regions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays, _core
+from ._arrays import Array
+
+
+def regionprops_table(label_image: Array, intensity_image: Array | None = None) -> NDArray[Any]:
+    """What is known of each region of a label image, one row a label.
+
+    Parameters
+    ----------
+    label_image : integer array of shape (H, W) or (D, H, W)
+        0 is background; labels need not be connected, nor follow each other.
+    intensity_image : array of the same shape, optional, or with one axis more behind for channels
+
+    Returns
+    -------
+    structured array, in order of labels, with the names of `skimage.measure.regionprops_table`
+        `label`; `area` (elements); `bbox-0` … (first index of each axis, then the first behind, int32); `centroid-0` …
+        (mean index along each axis, float64); with an intensity image `intensity_mean`, or `intensity_mean-0` … of
+        channels (float64). `pandas.DataFrame(table)` takes it; `table["area"]` is an array.
+
+    Raises
+    ------
+    TypeError
+        Labels are not integers.
+    ValueError
+        A label is negative, labels have other than 2 or 3 axes or no elements, or the intensity image has another
+        shape.
+    """
+    labels = _arrays.taken(label_image, "label_image")
+    _arrays.expect_axes(labels, "label_image", 2, 3)
+    if labels.dtype.kind not in "iu":
+        raise TypeError(f"label_image has elements of type {labels.dtype}, must have integers")
+    if labels.min() < 0:
+        raise ValueError(f"label_image has a negative label: {labels.min()}")
+    most = int(labels.max())
+    names = None
+    if most > labels.size:  # a table of all labels up to the greatest would be larger than the picture
+        names, numbers = np.unique(labels, return_inverse=True)
+        first = int(names[0] != 0)
+        labels, names = numbers.reshape(labels.shape) + first, names[1 - first:]
+        most = len(names)
+    intensity = None if intensity_image is None else _arrays.taken(intensity_image, "intensity_image")
+    table = table_of(np.ascontiguousarray(labels, np.int32), most, intensity)
+    if names is not None:
+        table["label"] = names[table["label"] - 1]
+    return table
+
+
+def table_of(labels: NDArray[np.int32], most: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
+    """The table of labels 1..most, of those that are there."""
+    extents = np.zeros((most, 10), np.int64)  # area; begin, end and sum along z, y, x
+    _core.measure(labels, extents)
+    present = extents[:, 0] > 0
+    area = extents[present, 0]
+    begin, end, total = (extents[present, 1 + 3 * k:4 + 3 * k][:, 3 - labels.ndim:] for k in range(3))
+    columns: dict[str, NDArray[Any]] = {"label": np.flatnonzero(present) + 1, "area": area}
+    for k, corner in enumerate([*begin.T, *end.T]):
+        columns[f"bbox-{k}"] = corner.astype(np.int32)
+    for axis, sums in enumerate(total.T):
+        columns[f"centroid-{axis}"] = sums / area
+    if intensity is not None:
+        columns.update(_means(labels, most, intensity, present, area))
+    table = np.empty(len(area), [(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        table[name] = column
+    return table
+
+
+def _means(labels: NDArray[np.int32], most: int, intensity: NDArray[Any], present: NDArray[np.bool_],
+           area: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    has_channels = intensity.ndim == labels.ndim + 1
+    if intensity.shape[:labels.ndim] != labels.shape or intensity.ndim > labels.ndim + 1:
+        raise ValueError(f"intensity_image has shape {intensity.shape}, labels have {labels.shape}")
+    sums = np.zeros((most, intensity.shape[-1] if has_channels else 1), np.float64)
+    _core.add_values(labels, np.ascontiguousarray(_arrays.native(intensity)), sums)
+    means = sums[present] / area[:, None]
+    if not has_channels:
+        return {"intensity_mean": means[:, 0]}
+    return {f"intensity_mean-{c}": channel for c, channel in enumerate(means.T)}

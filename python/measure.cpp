@@ -1,0 +1,92 @@
+// What a table says of regions: sums over the elements of each label.
+#include <algorithm>
+
+#include "python/arrays.hpp"
+#include "python/bindings.hpp"
+#include "python/interpreter.hpp"
+
+namespace regions::python {
+namespace {
+
+using Numbers = Array<int64_t, nb::ndim<2>, nb::c_contig>;
+using Sums = Array<double, nb::ndim<2>, nb::c_contig>;
+
+// Of a label, for each axis z, y, x; `end` is the first index behind.
+struct Extent {
+  int64_t area;
+  int64_t begin[3], end[3], sum[3];
+};
+constexpr size_t kExtent = sizeof(Extent) / sizeof(int64_t);
+
+void add_run(Extent& extent, int64_t z, int64_t y, int64_t x, int64_t end) {
+  const int64_t first[] = {z, y, x}, behind[] = {z + 1, y + 1, end}, count = end - x;
+  const int64_t sum[] = {z * count, y * count, (x + end - 1) * count / 2};
+  for (int axis = 0; axis < 3; ++axis) {
+    extent.begin[axis] = extent.area ? std::min(extent.begin[axis], first[axis]) : first[axis];
+    extent.end[axis] = std::max(extent.end[axis], behind[axis]);
+    extent.sum[axis] += sum[axis];
+  }
+  extent.area += count;
+}
+
+// Calls f(label, row, x, end) for each run of elements of one label, which is 1..most.
+template <class F>
+void for_each_run(const Voxels& labels, int32_t most, F f) {
+  const int width = labels.slice.width;
+  for (int row = 0; row < labels.rows(); ++row) {
+    const auto* label = reinterpret_cast<const int32_t*>(labels.row(row));
+    for (int x = 0, end = 0; x < width; x = end) {
+      end = x + 1;
+      while (end < width && label[end] == label[x]) ++end;
+      if (label[x] == 0) continue;
+      if (label[x] < 0 || label[x] > most) throw InputError("a label is beyond the table");
+      f(label[x], row, x, end);
+    }
+  }
+}
+
+// Row `label - 1` of `extents`, which are zero, becomes what is known of the label.
+void measure(const ConstLabels& labels, const Numbers& extents) {
+  const Voxels voxels{AnyArray(labels)};
+  expects(extents.shape(1) == kExtent, "an extent has " + std::to_string(kExtent) + " numbers");
+  auto* table = reinterpret_cast<Extent*>(extents.data());
+  const auto most = static_cast<int32_t>(extents.shape(0));
+  const Unlocked unlocked;
+  for_each_run(voxels, most, [&](int32_t label, int row, int x, int end) {
+    const int height = voxels.slice.height;
+    add_run(table[label - 1], row / height, row % height, x, end);
+  });
+}
+
+// Adds each element's channels to row `label - 1` of `sums`.
+void add_values(const ConstLabels& labels, const Array<nb::ro, nb::c_contig>& values,
+                const Sums& sums) {
+  const Voxels voxels{AnyArray(labels)};
+  const size_t channels = sums.shape(1);
+  expects(values.size() == labels.size() * channels, "values go with labels");
+  const auto most = static_cast<int32_t>(sums.shape(0));
+  const Unlocked unlocked;
+  with_type(values.dtype(), [&](auto type) {
+    const auto* value = static_cast<const decltype(type)*>(values.data());
+    for_each_run(voxels, most, [&](int32_t label, int row, int x, int end) {
+      const size_t before = static_cast<size_t>(row) * static_cast<size_t>(voxels.slice.width);
+      const auto* first = value + (before + static_cast<size_t>(x)) * channels;
+      for (size_t c = 0; c < channels; ++c) {
+        double sum = 0;
+        for (int i = 0; i < end - x; ++i) {
+          sum += static_cast<double>(first[static_cast<size_t>(i) * channels + c]);
+        }
+        sums.data()[static_cast<size_t>(label - 1) * channels + c] += sum;
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void bind_measure(nb::module_& module) {
+  module.def("measure", measure);
+  module.def("add_values", add_values);
+}
+
+}  // namespace regions::python

@@ -1,0 +1,112 @@
+// Numbers for values and ranks.
+#include "python/values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+namespace regions::python {
+namespace {
+
+constexpr uint32_t kMostValues = 1 << 24;
+
+std::string nan_at(int row, int column) {
+  return "NaN at row " + std::to_string(row) + ", column " + std::to_string(column) +
+         ": it equals nothing, itself included";
+}
+
+template <class T>
+std::vector<uint32_t> number(const Voxels& voxels, uint32_t& count) {
+  std::unordered_map<T, uint32_t> known;  // -0.0 == 0.0, and both have one hash
+  std::vector<uint32_t> numbers(voxels.slice.area() * static_cast<size_t>(voxels.slices));
+  uint32_t* out = numbers.data();
+  for (int y = 0; y < voxels.rows(); ++y) {
+    const T* row = reinterpret_cast<const T*>(voxels.row(y));
+    for (int x = 0; x < voxels.slice.width; ++x, ++out) {
+      if (x > 0 && row[x] == row[x - 1]) {
+        *out = out[-1];
+        continue;
+      }
+      if (row[x] != row[x]) throw InputError(nan_at(y, x));
+      *out = known.try_emplace(row[x], static_cast<uint32_t>(known.size())).first->second;
+    }
+    expects(known.size() <= kMostValues, "more than " + std::to_string(kMostValues) +
+                                             " distinct values, which cannot be told apart");
+  }
+  count = static_cast<uint32_t>(known.size());
+  return numbers;
+}
+
+// Adds 1 to the rank of each element that reaches the threshold. As NumPy compares: floating point
+// in the array's own precision, whole numbers exactly.
+template <class T>
+void raise_ranks(const T* row, int width, double threshold, uint8_t* rank) {
+  T level = static_cast<T>(0);
+  if constexpr (std::is_integral_v<T>) {
+    const double least = std::ceil(threshold);
+    if (least >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return;
+    level = least <= static_cast<double>(std::numeric_limits<T>::min())
+                ? std::numeric_limits<T>::min()
+                : static_cast<T>(least);
+  } else {
+    level = static_cast<T>(threshold);
+  }
+  for (int x = 0; x < width; ++x) rank[x] += row[x] >= level;
+}
+
+}  // namespace
+
+Made numbered(const Voxels& voxels) {
+  uint32_t count = 0;
+  const std::vector<uint32_t> numbers =
+      with_type(voxels.type, [&](auto type) { return number<decltype(type)>(voxels, count); });
+  const size_t bytes = count <= 1 << 16 ? 2 : 3;
+  Made made{std::vector<std::byte>(numbers.size() * bytes),
+            bytes == 2 ? PixelFormat::gray16 : PixelFormat::rgb};
+  std::byte* out = made.bytes.data();
+  for (const uint32_t value : numbers) {
+    std::memcpy(out, &value, bytes);
+    out += bytes;
+  }
+  return made;
+}
+
+Made ranked(const Voxels& voxels, std::span<const double> thresholds) {
+  const auto width = static_cast<size_t>(voxels.slice.width);
+  Made made{std::vector<std::byte>(width * static_cast<size_t>(voxels.rows())), PixelFormat::gray8};
+  auto* ranks = reinterpret_cast<uint8_t*>(made.bytes.data());
+  with_type(voxels.type, [&](auto type) {
+    for (int y = 0; y < voxels.rows(); ++y, ranks += width) {
+      const auto* row = reinterpret_cast<const decltype(type)*>(voxels.row(y));
+      for (const double threshold : thresholds) {
+        raise_ranks(row, voxels.slice.width, threshold, ranks);
+      }
+    }
+  });
+  return made;
+}
+
+uint32_t drop_background(const Voxels& voxels, const void* background, int32_t* labels,
+                         uint32_t count) {
+  std::vector<int32_t> number(size_t{count} + 1);
+  int32_t seen = 0, kept = 0;
+  with_type(voxels.type, [&](auto type) {
+    using T = decltype(type);
+    const T value = *static_cast<const T*>(background);
+    for (int y = 0; y < voxels.rows(); ++y) {
+      const T* row = reinterpret_cast<const T*>(voxels.row(y));
+      for (int x = 0; x < voxels.slice.width; ++x, ++labels) {
+        if (*labels > seen) {
+          seen = *labels;
+          number[static_cast<size_t>(seen)] = row[x] == value ? 0 : ++kept;
+        }
+        *labels = number[static_cast<size_t>(*labels)];
+      }
+    }
+  });
+  return static_cast<uint32_t>(kept);
+}
+
+}  // namespace regions::python

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""What is refused, and that the reason is said: types, shapes, values, parameters beyond the limits of their tables."""
+
+import unittest
+
+import gst_regions
+import numpy
+
+BOOLS = numpy.eye(4, dtype=bool)
+BYTES = numpy.arange(16, dtype=numpy.uint8).reshape(4, 4)
+COLOURS = numpy.zeros((4, 5, 3), numpy.uint8)
+WHOLE = numpy.ones((4, 4), numpy.int32)
+NAN = numpy.array([[1, numpy.nan]], numpy.float32)
+
+
+class Refusals(unittest.TestCase):
+    def expect(self, error, words, function, *arguments, **named):
+        with self.subTest(words):
+            with self.assertRaises(error) as caught:
+                function(*arguments, **named)
+            self.assertRegex(str(caught.exception), words)
+
+    def test_types(self):
+        label = gst_regions.label
+        self.expect(TypeError, "image has elements of type complex128", label, BYTES * 1j)
+        self.expect(TypeError, "image has elements of type float16", label, BYTES.astype(numpy.float16))
+        self.expect(TypeError, "image has elements of type float128", label, BYTES.astype(numpy.longdouble))
+        self.expect(TypeError, "image has elements of type <U1", label, "x")
+        self.expect(TypeError, "image has elements of type object", label, [[None]])
+        self.expect(TypeError, "ar has elements of type uint8", gst_regions.remove_small_objects, BYTES)
+        self.expect(TypeError, "ar has elements of type uint8", gst_regions.remove_small_holes, BYTES)
+        self.expect(TypeError, "image has elements of type int64", gst_regions.slic, COLOURS.astype(int))
+        self.expect(TypeError, "label_image has elements of type float64", gst_regions.regionprops_table, BYTES * 1.0)
+        self.expect(TypeError, "right has elements of type float64", gst_regions.mincut, WHOLE, 0.5, 1)
+        self.expect(TypeError, "terminal has elements of type bool", gst_regions.mincut, BOOLS, 1, 1)
+
+    def test_shapes(self):
+        label = gst_regions.label
+        self.expect(ValueError, "image has 1 axes, must have 2 or 3", label, BYTES[0])
+        self.expect(ValueError, "image has 4 axes", label, BYTES[None, None])
+        self.expect(ValueError, "image has 2 axes, must have 3 or 4", label, BYTES, batch=True)
+        self.expect(ValueError, r"image has no elements: its shape is \(0, 4\)", label, BYTES[:0])
+        self.expect(ValueError, "image has no elements", label, BYTES[:, None, :0])
+        self.expect(ValueError, "65536 elements, must be 1 to 65535", label, numpy.zeros((1, 65536), bool))
+        self.expect(ValueError, "65536 elements", label, numpy.zeros((65536, 1, 1), bool))
+        self.expect(ValueError, "65536 elements", gst_regions.slic, numpy.zeros((65536, 1), numpy.uint8))
+        self.expect(ValueError, "65536 elements", gst_regions.mincut, numpy.zeros((65536, 1), numpy.int32), 1, 1)
+        self.expect(ValueError, "image has 2 channels", gst_regions.slic, COLOURS[..., :2])
+        self.expect(ValueError, "has no elements", gst_regions.slic, COLOURS[:0])
+        self.expect(ValueError, "intensity_image has shape", gst_regions.regionprops_table, WHOLE, WHOLE[1:])
+        self.expect(ValueError, "intensity_image has shape", label, BOOLS, return_table=True, intensity_image=WHOLE.T[1:])
+        self.expect(ValueError, "down has shape", gst_regions.mincut, WHOLE, 1, WHOLE[1:])
+        self.expect(ValueError, "terminal has 3 axes", gst_regions.mincut, WHOLE[None], 1, 1)
+
+    def test_values(self):
+        label = gst_regions.label
+        self.expect(ValueError, "NaN at row 0, column 1", label, NAN)
+        self.expect(ValueError, "NaN at row 0, column 1", label, NAN.astype(numpy.float64))
+        self.expect(ValueError, "threshold is NaN", label, BYTES, threshold=float("nan"))
+        self.expect(ValueError, "threshold is NaN", label, BYTES, threshold=[1, float("nan")])
+        self.expect(ValueError, "threshold must be a number or a list", label, BYTES, threshold=[])
+        self.expect(ValueError, "threshold must be a number or a list", label, BYTES, threshold=[[1]])
+        self.expect(ValueError, "up to 128 numbers, not 129", label, BYTES, threshold=list(range(129)))
+        self.expect(ValueError, "background is NaN", label, NAN, background=float("nan"))
+        self.expect(ValueError, "negative label: -1", gst_regions.regionprops_table, -WHOLE)
+        self.expect(ValueError, "capacity between pixels is negative", gst_regions.mincut, WHOLE, -1, 1)
+        self.expect(ValueError, "right has capacities beyond int32", gst_regions.mincut, WHOLE, 2**31, 1)
+        self.expect(ValueError, "terminal has capacities beyond int32", gst_regions.mincut, WHOLE.astype(int) * 2**40, 1, 1)
+
+    def test_parameters(self):
+        label, slic = gst_regions.label, gst_regions.slic
+        self.expect(ValueError, "connectivity is 3, must be 1 to 2", label, BYTES, connectivity=3)
+        self.expect(ValueError, "connectivity is 0, must be 1 to 3", label, BYTES[None], connectivity=0)
+        self.expect(ValueError, "background and threshold", label, BYTES, 0, threshold=3)
+        self.expect(ValueError, "return_table is of one", label, BYTES, threshold=[3], return_table=True)
+        self.expect(ValueError, "return_table is of one", label, BYTES[None], batch=True, return_table=True)
+        self.expect(ValueError, "threads is -1", label, BYTES, threads=-1)
+        self.expect(ValueError, "max_size is -1", gst_regions.remove_small_objects, BOOLS, -1)
+        self.expect(ValueError, "n_segments is 0", slic, COLOURS, 0)
+        self.expect(ValueError, "superpixels", slic, COLOURS, 2**24 + 1)
+        self.expect(ValueError, "compactness", slic, COLOURS, compactness=1001.0)
+        self.expect(ValueError, "compactness", slic, COLOURS, compactness=float("nan"))
+        self.expect(ValueError, "iterations", slic, COLOURS, max_num_iter=101)
+        self.expect(ValueError, "min-size", slic, COLOURS, min_size_factor=1.5)
+        self.expect(ValueError, "go together", gst_regions.mincut, WHOLE, 1, 1, down_left=1)
+
+    def test_out(self):
+        label = gst_regions.label
+        right = numpy.empty((4, 4), numpy.int32)
+        self.expect(TypeError, "out has elements of type int64", label, BYTES, out=right.astype(int))
+        self.expect(ValueError, r"out has shape \(4, 3\), must have \(4, 4\)", label, BYTES, out=right[:, 1:])
+        self.expect(ValueError, "must be C-contiguous", label, BYTES, out=right.T)
+        self.expect(ValueError, "must be C-contiguous", label, BYTES, out=right[::-1])
+        right.flags.writeable = False
+        self.expect(ValueError, "writeable", label, BYTES, out=right)
+        self.expect(ValueError, "shares memory", label, WHOLE, out=WHOLE)
+        self.expect(ValueError, "shares memory", gst_regions.remove_small_objects, BOOLS, out=BOOLS)
+        self.expect(TypeError, "must have bool", gst_regions.mincut, WHOLE, 1, 1, out=WHOLE)
+        numpy.testing.assert_array_equal(WHOLE, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

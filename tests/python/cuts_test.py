@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""mincut against PyMaxflow and SciPy, and against its own certificate: the cut is worth the flow."""
+
+import unittest
+
+import gst_regions
+import numpy
+from hypothesis import given
+from hypothesis import strategies as st
+from judges import as_seen, judge, shapes
+
+DIRECTIONS = {"right": (0, 1), "down": (1, 0), "down_right": (1, 1), "down_left": (1, -1)}
+
+
+@st.composite
+def grids(draw):
+    """terminal, and a dictionary of capacities; 8 neighbours or 4."""
+    shape = draw(shapes(2, 2))
+    choose = numpy.random.default_rng(draw(st.integers(0, 2**32)))
+    most = draw(st.sampled_from([1, 3, 100, 10**6]))
+    names = list(DIRECTIONS)[:draw(st.sampled_from([2, 4]))]
+    capacities = {name: choose.integers(0, most, shape, endpoint=True) for name in names}
+    return choose.integers(-2 * most, 2 * most, shape, endpoint=True), capacities
+
+
+def links(shape, capacities):
+    """(capacity, from, to) of the links that stay in the picture."""
+    index = numpy.arange(shape[0] * shape[1]).reshape(shape)
+    for name, capacity in capacities.items():
+        dy, dx = DIRECTIONS[name]
+        here = numpy.s_[:shape[0] - dy, max(0, -dx):shape[1] - max(0, dx)]
+        there = numpy.s_[dy:, max(0, dx):shape[1] - max(0, -dx)]
+        yield from zip(capacity[here].ravel().tolist(), index[here].ravel().tolist(), index[there].ravel().tolist())
+
+
+def value_of(terminal, capacities, foreground):
+    inside = foreground.ravel()
+    cost = terminal[(terminal > 0) & ~foreground].sum() - terminal[(terminal < 0) & foreground].sum()
+    return cost + sum(c for c, a, b in links(terminal.shape, capacities) if inside[a] != inside[b])
+
+
+class Cuts(unittest.TestCase):
+    @given(st.data())
+    def test_certificate_and_pymaxflow(self, data):
+        maxflow = judge("maxflow")
+        terminal, capacities = data.draw(grids())
+        foreground, flow = gst_regions.mincut(as_seen(data.draw, terminal), **capacities)
+        self.assertEqual(value_of(terminal, capacities, foreground), flow)
+        graph = maxflow.GraphInt()
+        nodes = graph.add_nodes(terminal.size)
+        for node, t in zip(nodes, terminal.ravel().tolist()):
+            graph.add_tedge(node, max(t, 0), max(-t, 0))
+        for capacity, one, other in links(terminal.shape, capacities):
+            graph.add_edge(one, other, capacity, capacity)
+        self.assertEqual(graph.maxflow(), flow)
+
+    @given(st.data())
+    def test_largest_side_as_scipy(self, data):
+        sparse, csgraph = judge("scipy.sparse"), judge("scipy.sparse.csgraph")
+        terminal, capacities = data.draw(grids())
+        foreground, flow = gst_regions.mincut(terminal, **capacities)
+        source, sink = terminal.size, terminal.size + 1
+        edges = [(c, *ends) for c, a, b in links(terminal.shape, capacities) for ends in ((a, b), (b, a))]
+        edges += [(t, source, i) if t > 0 else (-t, i, sink) for i, t in enumerate(terminal.ravel().tolist())]
+        value, row, column = map(numpy.array, zip(*edges))
+        shape = (terminal.size + 2,) * 2
+        graph = sparse.csr_array((value.astype(numpy.int32), (row, column)), shape)
+        found = csgraph.maximum_flow(graph, source, sink)
+        self.assertEqual(found.flow_value, flow)
+        left = sparse.csr_array(graph - found.flow)
+        left.data = (left.data > 0).astype(numpy.int8)
+        left.eliminate_zeros()
+        reaches = csgraph.breadth_first_order(left.T.tocsr(), sink, return_predecessors=False)
+        want = numpy.ones(terminal.size + 2, bool)
+        want[reaches] = False
+        numpy.testing.assert_array_equal(foreground.view(numpy.uint8).ravel(), want[:-2].view(numpy.uint8))
+
+    def test_numbers_for_all_links(self):
+        terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
+        ones = numpy.ones((2, 3), int)
+        foreground, flow = gst_regions.mincut(terminal, 1, 2 * ones, 3, ones)
+        want, value = gst_regions.mincut(terminal, ones, 2 * ones, 3 * ones, ones)
+        numpy.testing.assert_array_equal(foreground, want)
+        self.assertEqual(flow, value)
+
+    def test_flow_beyond_32_bits(self):
+        most = 2**31 - 1
+        terminal = numpy.array([[most, -most], [most, -most]])
+        self.assertEqual(gst_regions.mincut(terminal, most, 0)[1], 2 * most)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,72 @@
+"""Libraries that judge ours: a test names the ones it needs, and is skipped with a reason without them."""
+
+import importlib
+import sys
+import unittest
+
+try:
+    import numpy
+    from hypothesis import HealthCheck, settings
+    from hypothesis import strategies as st
+    from hypothesis.extra import numpy as arrays
+except ImportError as missing:
+    print(f"{missing.name} is not installed: see tests/python/requirements.in")
+    sys.exit(77)
+
+settings.register_profile("ours", deadline=None, derandomize=True, max_examples=150,
+                          suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ours")
+
+KINDS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+
+
+def judge(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise unittest.SkipTest(f"{name} is not installed: see tests/python/requirements.in") from None
+
+
+def shapes(least=2, most=3):
+    """Of pictures and volumes, with sides around words of pixels."""
+    return arrays.array_shapes(min_dims=least, max_dims=most, min_side=1, max_side=9) | st.tuples(
+        st.integers(1, 5), st.sampled_from([63, 64, 65, 130])) | st.tuples(
+        st.sampled_from([31, 33, 70]), st.integers(1, 40))
+
+
+@st.composite
+def pictures(draw, kinds=tuple(KINDS), least=2, most=3, values=3):
+    """Arrays of few distinct values, the extremes of their type among them, which make regions."""
+    dtype = numpy.dtype(draw(st.sampled_from(kinds)))
+    shape = draw(shapes(least, most))
+    if dtype.kind == "b":
+        palette = [False, True]
+    elif dtype.kind in "iu":
+        info = numpy.iinfo(dtype)
+        palette = draw(st.lists(st.sampled_from([info.min, info.max, 1, 2, info.max // 2]), max_size=values - 1))
+    else:
+        palette = draw(st.lists(st.floats(width=dtype.itemsize * 8, allow_nan=False), max_size=values - 1))
+    palette = numpy.array([0, *palette], dtype)
+    choose = numpy.random.default_rng(draw(st.integers(0, 2**32)))
+    return palette[choose.integers(0, len(palette), shape)]
+
+
+def as_seen(draw, image):
+    """The same elements in another place: a view with gaps, turned, of another order, or as they are."""
+    way = draw(st.sampled_from(["as it is", "gaps", "wide", "flipped", "transposed", "swapped"]))
+    if way == "gaps":
+        holder = numpy.ones([2 * n for n in image.shape], image.dtype)
+        view = holder[tuple(slice(None, None, 2) for _ in image.shape)]
+    elif way == "wide":
+        holder = numpy.ones([n + 3 for n in image.shape], image.dtype)
+        view = holder[tuple(slice(1, n + 1) for n in image.shape)]
+    elif way == "flipped":
+        view = numpy.empty_like(image)[::-1]
+    elif way == "transposed":
+        view = numpy.empty(image.shape[::-1], image.dtype).T
+    elif way == "swapped":
+        view = numpy.empty(image.shape, image.dtype.newbyteorder())
+    else:
+        view = numpy.empty_like(image)
+    view[...] = image
+    return view

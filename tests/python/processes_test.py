@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Threads and processes: the interpreter's lock is free while the algorithms work, calls run side by side, children
+of fork() work, and a process ends while a thread of it is in a call."""
+
+import os
+import subprocess
+import sys
+import threading
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import gst_regions
+import numpy
+
+CHOOSE = numpy.random.default_rng(23)
+IMAGES = [CHOOSE.integers(0, 2, (40 + i, 60), numpy.uint8) for i in range(12)]
+WANT = [gst_regions.label(image, threads=1) for image in IMAGES]
+
+
+def label_all():
+    for image, want in zip(IMAGES, WANT):
+        numpy.testing.assert_array_equal(gst_regions.label(image), want)
+
+
+class Threads(unittest.TestCase):
+    def test_side_by_side(self):
+        with ThreadPoolExecutor(8) as pool:
+            for future in [pool.submit(label_all) for _ in range(40)]:
+                future.result()
+
+    def test_interpreter_is_free_during_a_call(self):
+        image = CHOOSE.integers(0, 2, (3000, 3000)).astype(numpy.float64)
+        seen, begin = [], threading.Event()
+        thread = threading.Thread(target=lambda: (begin.wait(), seen.append(None)))
+        thread.start()
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(1000)  # seconds: a thread runs on until it gives the lock away itself
+        try:
+            begin.set()
+            gst_regions._core.label_equal(image, image[0, :0], numpy.empty(image.shape, numpy.int32),
+                                          [("criterion", "equal"), ("output", "none")], 1)
+            during = len(seen)
+        finally:
+            sys.setswitchinterval(usual)
+        thread.join()
+        self.assertEqual(during, 1)
+
+
+class Processes(unittest.TestCase):
+    def test_children_work(self):
+        for _ in range(5):
+            label_all()
+            child = os.fork()
+            if child == 0:
+                try:
+                    label_all()
+                    os._exit(0)
+                except BaseException:
+                    os._exit(1)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+            label_all()
+
+    def test_fork_while_other_threads_label(self):
+        stop = threading.Event()
+
+        def work():
+            while not stop.is_set():
+                label_all()
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(20):
+                child = os.fork()
+                if child == 0:
+                    gst_regions.label(IMAGES[0])
+                    os._exit(0)
+                self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        finally:
+            stop.set()
+        for thread in threads:
+            thread.join()
+
+    def test_end_while_a_thread_is_in_a_call(self):
+        program = ("import gst_regions, numpy, threading\n"
+                   "image = numpy.random.default_rng(0).integers(0, 2, (400, 400), numpy.uint8)\n"
+                   "gst_regions.label(image)\n"
+                   "def work():\n"
+                   "    while True: gst_regions.label(image)\n"
+                   "for _ in range(3): threading.Thread(target=work, daemon=True).start()\n")
+        for _ in range(5):
+            subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
