@@ -102,7 +102,14 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
               labels.size() == image.size(),
           "background and labels go with the image");
   const Unlocked unlocked;
-  const auto params = parameters<CcLabelParams>(settings);
+  // The same labels, without a second pass.
+  if (voxels.element_bytes() == 1 && background.size() == 1 &&
+      *static_cast<const uint8_t*>(background.data()) == 0 && is_mask(voxels)) {
+    return run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),
+               labels.data(), nullptr, threads);
+  }
+  auto params = parameters<CcLabelParams>(settings);
+  params.criterion = Criterion::equal;
   const Picture picture = equal_values(voxels);
   const uint32_t count = run(voxels, picture.frame, params, labels.data(), nullptr, threads);
   return background.size() == 0 ? count
@@ -138,16 +145,6 @@ std::vector<int32_t> label_above(const AnyArray& image, const std::vector<double
   return count_by_layers({labels.data(), labels.size()}, thresholds.size());
 }
 
-// Of what is true.
-uint32_t label_mask(const Bools& image, const Labels& labels, const Settings& settings,
-                    int threads) {
-  const Voxels voxels{AnyArray(image)};
-  expects(labels.size() == image.size(), "labels go with the image");
-  const Unlocked unlocked;
-  return run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings), labels.data(),
-             nullptr, threads);
-}
-
 // `mask` becomes what is kept of what is true.
 void select(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
   const Voxels voxels{AnyArray(image)};
@@ -164,7 +161,6 @@ void select(const Bools& image, const Mask& mask, const Settings& settings, int 
 void bind_label(nb::module_& module) {
   module.def("label_equal", label_equal);
   module.def("label_above", label_above);
-  module.def("label_mask", label_mask);
   module.def("select", select);
 }
 

@@ -73,6 +73,22 @@ Made numbered(const Voxels& voxels) {
   return made;
 }
 
+bool is_mask(const Voxels& voxels) {
+  uint8_t value = 0;
+  for (int y = 0; y < voxels.rows(); ++y) {
+    const auto* row = reinterpret_cast<const uint8_t*>(voxels.row(y));
+    const auto* end = row + voxels.slice.width;
+    if (value == 0) {
+      const auto* first = std::find_if(row, end, [](uint8_t v) { return v != 0; });
+      if (first != end) value = *first;
+    }
+    uint8_t others = 0;
+    for (const auto* v = row; v != end; ++v) others |= (*v != 0) & (*v != value);
+    if (others) return false;
+  }
+  return true;
+}
+
 Made ranked(const Voxels& voxels, std::span<const double> thresholds) {
   const auto width = static_cast<size_t>(voxels.slice.width);
   Made made{std::vector<std::byte>(width * static_cast<size_t>(voxels.rows())), PixelFormat::gray8};

@@ -19,6 +19,9 @@ struct Made {
 // appearance. Throws InputError for NaN and for more values than 24 bits count.
 Made numbered(const Voxels& voxels);
 
+// Whether elements of one byte are 0 or all of one other value.
+bool is_mask(const Voxels& voxels);
+
 // How many of the thresholds, at most 255, each element reaches; NaN reaches none.
 Made ranked(const Voxels& voxels, std::span<const double> thresholds);
 

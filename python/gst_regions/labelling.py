@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -154,9 +156,9 @@ def _mask(array: Array) -> NDArray[np.bool_]:
 
 def _keep_large(mask: NDArray[np.bool_], max_size: int, connectivity: int, place: NDArray[np.bool_],
                 threads: int) -> None:
-    if max_size < 0:
+    if operator.index(max_size) < 0:
         raise ValueError(f"max_size is {max_size}, must be at least 0")
-    settings = [("connectivity", _neighbours(mask, connectivity)), ("output", "mask"), ("min-area", str(max_size + 1))]
+    settings = [("connectivity", _neighbours(mask, connectivity)), ("output", "mask"), ("min-area", str(min(max_size, mask.size) + 1))]
     _core.select(_arrays.in_rows(mask), place, settings, _threads(threads))
 
 
@@ -164,12 +166,9 @@ def _label(image: NDArray[Any], background: float | None, thresholds: list[float
            settings: list[tuple[str, str]], threads: int) -> int | list[int]:
     """Labels one picture or volume and returns how many regions it has, in each layer where there are several."""
     image = _arrays.in_rows(image)
-    if not thresholds and image.dtype == np.bool_ and background in (None, 0):
-        return _core.label_mask(image, labels, settings, _threads(threads))
     if thresholds:
         return _core.label_above(image, thresholds, labels, settings, _threads(threads))
-    return _core.label_equal(image, _background(background, image.dtype), labels,
-                             [("criterion", "equal"), *settings], _threads(threads))
+    return _core.label_equal(image, _background(background, image.dtype), labels, settings, _threads(threads))
 
 
 def _background(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -207,6 +206,6 @@ def _neighbours(image: NDArray[Any], connectivity: int | None) -> str:
 
 
 def _threads(threads: int) -> int:
-    if threads < 0:
+    if operator.index(threads) < 0:
         raise ValueError(f"threads is {threads}, must be at least 0")
-    return threads
+    return min(threads, os.cpu_count() or 1)

@@ -66,6 +66,7 @@ class Refusals(unittest.TestCase):
         self.expect(ValueError, "capacity between pixels is negative", gst_regions.mincut, WHOLE, -1, 1)
         self.expect(ValueError, "right has capacities beyond int32", gst_regions.mincut, WHOLE, 2**31, 1)
         self.expect(ValueError, "terminal has capacities beyond int32", gst_regions.mincut, WHOLE.astype(int) * 2**40, 1, 1)
+        self.expect(ValueError, "terminal has capacities beyond int32", gst_regions.mincut, WHOLE.astype(int) * -2**40, 1, 1)
 
     def test_parameters(self):
         label, slic = gst_regions.label, gst_regions.slic
@@ -76,6 +77,10 @@ class Refusals(unittest.TestCase):
         self.expect(ValueError, "return_table is of one", label, BYTES[None], batch=True, return_table=True)
         self.expect(ValueError, "threads is -1", label, BYTES, threads=-1)
         self.expect(ValueError, "max_size is -1", gst_regions.remove_small_objects, BOOLS, -1)
+        self.expect(TypeError, "float", gst_regions.remove_small_objects, BOOLS, 1.5)
+        self.assertFalse(gst_regions.remove_small_objects(BOOLS, 2**40).any())
+        self.expect(TypeError, "float", label, BYTES, threads=1.5)
+        label(BYTES, threads=10**10)
         self.expect(ValueError, "n_segments is 0", slic, COLOURS, 0)
         self.expect(ValueError, "superpixels", slic, COLOURS, 2**24 + 1)
         self.expect(ValueError, "compactness", slic, COLOURS, compactness=1001.0)

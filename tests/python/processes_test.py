@@ -38,7 +38,7 @@ class Threads(unittest.TestCase):
         try:
             begin.set()
             gst_regions._core.label_equal(image, image[0, :0], numpy.empty(image.shape, numpy.int32),
-                                          [("criterion", "equal"), ("output", "none")], 1)
+                                          [("output", "none")], 1)
             during = len(seen)
         finally:
             sys.setswitchinterval(usual)

@@ -65,6 +65,13 @@ class Tables(unittest.TestCase):
         _, table = gst_regions.label(mask, return_table=True, intensity_image=numpy.array([[2, 4, 9, 5]]))
         numpy.testing.assert_array_equal(table["intensity_mean"], [3, 5])
 
+    def test_great_labels_without_background(self):
+        labels = numpy.array([[2**62, 7], [7, 2**40]])
+        table = gst_regions.regionprops_table(labels, numpy.array([[1, 2], [4, 8]]))
+        numpy.testing.assert_array_equal(table["label"], [7, 2**40, 2**62])
+        numpy.testing.assert_array_equal(table["area"], [2, 1, 1])
+        numpy.testing.assert_array_equal(table["intensity_mean"], [3, 8, 1])
+
     def test_without_regions(self):
         table = gst_regions.regionprops_table(numpy.zeros((3, 4), numpy.int32), numpy.ones((3, 4)))
         self.assertEqual((len(table), table.dtype.names[:2]), (0, ("label", "area")))
