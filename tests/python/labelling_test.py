@@ -67,6 +67,7 @@ class EqualValues(unittest.TestCase):
     def test_more_than_16_bits_of_values(self):
         image = numpy.arange(300 * 301, dtype=numpy.float32).reshape(300, 301) + 1
         image[7, 8] = image[7, 7]
+        image.flat[65538] = image.flat[0]  # behind the value of number 2**16
         labels, num = gst_regions.label(image, return_num=True)
         self.assertEqual(num, image.size - 1)
         numpy.testing.assert_array_equal(labels.ravel()[:10], numpy.arange(1, 11))
