@@ -19,9 +19,13 @@ Voxels::Voxels(const AnyArray& array)
           "more elements than int32 labels can count");
   slice = {static_cast<int>(width), static_cast<int>(height)};
   slices = static_cast<int>(depth);
-  pitch = array.stride(y) * element_bytes();
+  // Strides along axes of one element mean nothing.
+  const int64_t to_next_row = height > 1   ? array.stride(y)
+                              : slices > 1 ? array.stride(0)
+                                           : slice.width;
+  pitch = to_next_row * element_bytes();
   expects(array.stride(x) == 1 || width == 1, "elements of a row must lie side by side");
-  expects(slices == 1 || array.stride(0) == array.stride(1) * slice.height,
+  expects(slices == 1 || array.stride(0) == to_next_row * slice.height,
           "slices must lie without a gap");
 }
 

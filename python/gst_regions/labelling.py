@@ -45,7 +45,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         default as many as the picture or volume has axes.
     threshold : float or up to 128 floats, optional
         In the image's units. Of several, each is labelled for itself: labels get an axis in front. NaN in the image
-        is background.
+        is background. Whole numbers are compared exactly, others in the image's precision.
     batch : bool
         The first axis counts pictures or volumes, each labelled for itself.
     return_table : bool

@@ -86,6 +86,16 @@ class Reading(unittest.TestCase):
         numpy.testing.assert_array_equal(gst_regions.label(image), LABELS)
         numpy.testing.assert_array_equal(gst_regions.label(image, threshold=3), LABELS)
 
+    def test_strides_of_axes_of_one_element(self):
+        row = numpy.array([1, 0, 1, 1], numpy.uint8)
+        for shape in ((4, 1, 1), (1, 4, 1), (1, 1, 4), (4, 1), (1, 4)):
+            strides = tuple(1 if side == 4 else 977 for side in shape)
+            image = numpy.lib.stride_tricks.as_strided(row, shape, strides)
+            self.assertEqual(gst_regions.label(image).ravel().tolist(), [1, 0, 2, 2])
+            self.assertEqual(gst_regions.label(image, threshold=1).ravel().tolist(), [1, 0, 2, 2])
+            self.assertEqual(gst_regions.remove_small_objects(image > 0, 1).ravel().tolist(), [0, 0, 1, 1])
+            self.assertEqual(gst_regions.regionprops_table(image)["area"].tolist(), [3])
+
     def test_rows_of_one_array_only_are_read_in_place(self):
         image = numpy.lib.stride_tricks.as_strided(IMAGE, (6, 4), (2, 1))  # rows that overlap
         numpy.testing.assert_array_equal(gst_regions.label(image[:5]), gst_regions.label(image[:5].copy()))
