@@ -53,8 +53,8 @@ class EqualValues(unittest.TestCase):
     @given(st.data())
     def test_as_cc3d(self, data):
         cc3d = judge("cc3d")
-        # Not bool: with 8 neighbours cc3d 4.1.1 then leaves labels in the background that SciPy does not see.
-        image = data.draw(pictures(kinds=("uint8", "uint16", "int32", "float32")))
+        # cc3d 4.1.1 errs with bool and 8 neighbours (SciPy does not), with fractions and with values beyond int64.
+        image = data.draw(pictures(kinds=("uint8", "uint16", "int32")))
         connectivity = data.draw(st.integers(1, image.ndim))
         named = {2: (4, 8), 3: (6, 18, 26)}[image.ndim][connectivity - 1]
         want, count = cc3d.connected_components(numpy.ascontiguousarray(image), connectivity=named, return_N=True)
