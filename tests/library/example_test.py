@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""library/label_image, the example in C: what it prints and writes of a picture, and what it says of bad words.
+
+  example_test.py LABEL_IMAGE
+"""
+
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+GREY = b"P5\n# by hand\n4 3\n255\n" + bytes([255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 200])
+
+
+class Example(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.picture = self.folder / "in.pgm"
+        self.picture.write_bytes(GREY)
+
+    def label(self, *words, status=0):
+        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stderr if status else done.stdout
+
+    def test_regions_and_labels(self):
+        out = self.folder / "out.pgm"
+        told = self.label(self.picture, out, "threshold=0.5").splitlines()
+        self.assertRegex(told[0], "^2 regions, on ")
+        self.assertEqual(told[1:], ["1: 2x1 at (0, 0), 2 pixels, centre (0.50, 0.00)",
+                                    "2: 1x1 at (3, 2), 1 pixels, centre (3.00, 2.00)"])
+        head, labels = out.read_bytes()[:15], out.read_bytes()[15:]
+        self.assertEqual(head, b"P5\n4 3\n65535\n" + struct.pack(">H", 1))
+        self.assertEqual(struct.unpack(">11H", labels), (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2))
+
+    def test_colours(self):
+        self.picture.write_bytes(b"P6 2 1 255\n" + bytes([255, 255, 255, 0, 0, 0]))
+        self.assertRegex(self.label(self.picture), "^1 regions")
+
+    def test_what_cannot_be_read(self):
+        for data in (b"", b"P5 4 3 255\n123", b"P5 4 3 65535\n" + bytes(24), b"P4 4 3\n", b"P5 0 3 255\n"):
+            self.picture.write_bytes(data)
+            self.assertIn("no PGM or PPM of 8 bits that can be read", self.label(self.picture, status=1))
+        self.assertIn("that can be read", self.label(self.folder / "none.pgm", status=1))
+
+    def test_bad_words(self):
+        out = self.folder / "out.pgm"
+        self.assertIn("usage: label_image IN.pgm", self.label(status=1))
+        self.assertIn("threshold: is not PROPERTY=VALUE", self.label(self.picture, out, "threshold", status=1))
+        self.assertRegex(self.label(self.picture, out, "threshold=much", status=1), "label_image: threshold: .*much")
+        self.assertIn("cannot be written", self.label(self.picture, self.folder / "none" / "out.pgm", status=1))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
