@@ -12,6 +12,7 @@ import attempts
 import manifest
 import processes
 
+MOST_PENDING = 1000  # tasks that a cluster is given at once
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -23,6 +24,12 @@ def add_options(parser):
     group.add_argument("--warm-up", type=float, metavar="SECONDS",
                        help="seconds before a segment that its filter learns from; default: 0 for filters that learn"
                        " nothing, else 20")
+    group.add_argument("--cluster", nargs="?", const="", metavar="ADDRESS",
+                       help="spread segments over a cluster of Ray; without an address over one started here, which only"
+                       " this machine reaches")
+    group.add_argument("--cpus-per-task", type=float, default=1, metavar="N", help="of a segment on a cluster; default: 1")
+    group.add_argument("--gpus-per-task", type=float, default=0, metavar="N",
+                       help="of a segment on a cluster, which may be a fraction; default: 0")
     group.add_argument("--plan", action="store_true", help="only cut the inputs, for workers")
     group.add_argument("--segment", metavar="K/N", type=share, help="work on the K-th of N shares of planned segments,"
                        " K from 1 on: N such commands may run anywhere at once; the command without it joins what they"
@@ -56,6 +63,10 @@ def refusal(options):
         return f"--attempts wants a number from 1 on, not {options.attempts}"
     if (options.plan or options.segment) and not is_wanted(options):
         return "--plan and --segment are of segments: say --segments, too"
+    if options.cluster is not None and (not is_wanted(options) or options.plan or options.segment):
+        return "--cluster is of segments, and spreads all of them: say --segments, and neither --plan nor --segment"
+    if min(options.cpus_per_task, options.gpus_per_task) < 0:
+        return "--cpus-per-task and --gpus-per-task want numbers from 0 on"
     if options.plan and options.segment:
         return "--plan is for one command before all with --segment"
     if options.warm_up is not None and options.segments is None:
@@ -64,8 +75,11 @@ def refusal(options):
 
 
 class Archive:
-    def __init__(self, queue, warm_up):
-        """`queue`: the run. `warm_up`: seconds that the filter wants, None where it is not to be cut."""
+    def __init__(self, queue, warm_up, cluster=None):
+        """`queue`: the run. `warm_up`: seconds that the filter wants, None where it is not to be cut. Without a `cluster`
+        (a cluster.Cluster) segments run on this machine."""
+        self.cluster = cluster
+        self.pending = asyncio.Semaphore(MOST_PENDING)  # tasks of the cluster
         self.queue, self.options, self.screen = queue, queue.options, queue.screen
         self.warm_up = self.options.warm_up if self.options.warm_up is not None else warm_up
         self.exact = self.options.exact or self.warm_up is None
@@ -96,6 +110,7 @@ class Archive:
 
     async def transcode(self, source, outputs, made):
         """Makes the outputs of a file; returns what went wrong, or None."""
+        outputs = {kind: os.path.abspath(path) for kind, path in outputs.items()}
         known, made = manifest.Manifest(outputs), self.made(made)
         told = self.files[source] = {"began": time.time(), "segments": 0, "attempts": 0, "frames": 0}
         differs = known.difference(made)
@@ -164,10 +179,10 @@ class Archive:
         if before["state"] != manifest.WAITING:  # fresh attempts; those of before stay told
             known.write(number, before | {"state": manifest.WAITING})
         for _ in range(self.options.attempts):
-            async with self.slot() as slot:
+            async with self.pending if self.cluster else self.slot() as slot:
                 if self.queue.interrupted:
                     return before
-                task = self.task(source, known, number, span, slot)
+                task = self.task(source, known, number, span, slot or 0)
                 after = await self.attempt(task, name, spans)
             if after["state"] == manifest.DONE:
                 self.say_done(source, after, number, spans)
@@ -186,6 +201,10 @@ class Archive:
             if "progress" in said:
                 self.count(name[0], name, said["progress"]["frame"], spans)
 
+        if self.cluster:
+            shown = f"{os.path.basename(name[0])} {name[1] + 1} of {len(spans)}"
+            task["settings"]["device"] = -1  # Ray shows a task the GPUs that it may use
+            return await self.cluster.attempt(task, shown, lambda: self.queue.interrupted)
         return await attempts.attempt(task, heard, self.begun(name), lambda: self.queue.interrupted)
 
     def task(self, source, known, number, span, slot):

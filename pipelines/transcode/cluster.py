@@ -1,0 +1,78 @@
+"""Segments on a cluster, as tasks of Ray Core. Ray starts attempts and tells which workers died; what is done stands in
+manifests on a folder that all nodes see, so that any part may die, the program too."""
+
+import asyncio
+import os
+import socket
+import sys
+
+import attempts
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE = 0.5  # seconds between looks at whether the run was interrupted
+INSTALL = "python3 -m venv --system-site-packages .venv/cluster && .venv/cluster/bin/pip install --require-hashes" \
+          " -r pipelines/cluster_requirements.txt, and start the program by .venv/cluster/bin/python"
+
+
+class NoCluster(Exception):
+    """There is none to work on; the message says why."""
+
+
+def expect_server(address):
+    """Raises NoCluster where nothing answers at HOST:PORT: Ray would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise NoCluster(f"'{address}' is not HOST:PORT, where ray start --head says that a cluster is")
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as problem:
+        raise NoCluster(f"there is no cluster of Ray at {address}: {problem}") from problem
+
+
+class Cluster:
+    def __init__(self, address, cpus, gpus):
+        """Joins the cluster at an address; where it is "", starts one that only this machine reaches, and ends it with
+        the program. `cpus`, `gpus`: what Ray reserves for a segment; fractions of a GPU share it."""
+        if not address:
+            # Else Ray takes the address that others reach for 127.0.0.1, and its servers listen at all there are (seen
+            # with 2.60, whose name for this is of other systems).
+            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            import ray
+        except ImportError as missing:
+            version = ".".join(map(str, sys.version_info[:2]))
+            raise NoCluster(f"--cluster wants Ray ({missing}; this is Python {version}): {INSTALL}") from missing
+        if address:
+            expect_server(address)
+        own = {} if address else {"_node_ip_address": "127.0.0.1"}
+        try:
+            ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
+        except (ConnectionError, ValueError, RuntimeError) as problem:
+            raise NoCluster(f"there is no cluster of Ray at {address or 'this machine'}: {problem}") from problem
+        self.ray, folder = ray, HERE
+
+        def attempt(task):
+            sys.path[:0] = [folder, os.path.join(folder, "..")]
+            import attempts
+            return asyncio.run(attempts.attempt(task))
+
+        self.remote = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(attempt)
+
+    async def attempt(self, task, name, stopped):
+        """As attempts.attempt, by a worker that Ray chooses; `name` is what its dashboard shows."""
+        task = task | {"command": [os.path.join(HERE, "..", "with-plugin"), *task["command"]]}
+        reference = self.remote.options(name=name).remote(task)
+        waiting = asyncio.ensure_future(asyncio.wrap_future(reference.future()))
+        while not (await asyncio.wait({waiting}, timeout=PATIENCE))[0]:
+            if stopped():
+                self.ray.cancel(reference, force=True)
+                return {"state": "waiting", "attempts": 0, "problems": []}
+        try:
+            return waiting.result()
+        except self.ray.exceptions.RayTaskError:
+            raise  # a fault of this program
+        except self.ray.exceptions.LocalRayletDiedError:  # no fault of the segment, and none can be run
+            return {"state": "waiting", "problem": "the cluster is gone; the same command goes on"}
+        except self.ray.exceptions.RayError as problem:
+            return attempts.lost(task, f"its worker died: {str(problem).strip().splitlines()[0]}")

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""regions-transcode on a cluster of Ray that it starts itself. Skipped where pipelines/cluster_requirements.txt is not
+installed into .venv/cluster."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import unittest
+import unittest.mock
+
+import media
+from archive_runs_test import KEYS, LABELS, SMALL
+from killed_test import kill_session
+from transcode_runs_test import family
+from transcoding import PROGRAM, TranscodeCase
+
+PYTHON = media.ROOT / ".venv" / "cluster" / "bin" / "python"
+SLOW = "identity sleep-time=60000 ! " + LABELS  # seconds for a segment
+
+
+def listening(numbers):
+    """The addresses at which processes accept connections, as the kernel has them."""
+    inodes = set()
+    for number in numbers:
+        for link in pathlib.Path(f"/proc/{number}/fd").iterdir():
+            try:
+                inodes.add(os.readlink(link))
+            except OSError:  # closed meanwhile
+                pass
+    rows = [line.split() for name in ("tcp", "tcp6") for line in
+            pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
+
+
+class OnRay(TranscodeCase):
+    def setUp(self):
+        super().setUp()
+        self.source = self.clip("in.mp4", SMALL, *KEYS)
+
+    def start(self, chain):
+        command = [PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", chain, "--segments", "0.7", "--json",
+                   "--cluster"]
+        return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, start_new_session=True)
+
+    def wait_for(self, work, words):
+        """A process that the run began whose command line has these words."""
+        while True:
+            self.assertIsNone(work.poll())
+            for number in family(work.pid):
+                try:
+                    if words in pathlib.Path(f"/proc/{number}/cmdline").read_text().replace("\0", " "):
+                        return number
+                except (FileNotFoundError, ProcessLookupError):
+                    pass
+
+    def finished(self, work, status=0):
+        text = work.communicate(timeout=200 * media.PATIENCE)[0]
+        self.assertEqual(work.returncode, status, text)
+        return text
+
+    def expect_same(self, chain):
+        plain = self.folder / "plain"
+        media.run(PROGRAM, self.source, "-o", plain, "--filter", chain, "--json")
+        self.assertEqual((self.out / "in.jsonl").read_bytes(), (plain / "in.jsonl").read_bytes())
+        self.assertEqual(media.times(self.out / "in.mp4"), media.times(plain / "in.mp4"))
+
+    def attempts(self):
+        told = json.loads((self.out / "summary.json").read_text())["inputs"][str(self.source)]
+        return told["segments"], told["attempts"]
+
+    def test_workers_that_die(self):
+        """Their segments are attempted again; meanwhile nobody else's machine reaches the cluster."""
+        work = self.start(SLOW)
+        self.wait_for(work, "segment.py")
+        found = listening(family(work.pid))
+        self.assertTrue(found)
+        self.assertLessEqual(found, {"0100007F", "0000000000000000FFFF00000100007F",
+                                     "00000000000000000000000001000000"}, "127.0.0.1 and ::1 alone")
+        os.kill(self.wait_for(work, "ray::in.mp4"), signal.SIGKILL)
+        self.assertRegex(self.finished(work), r"segment \d of 3 failed: its worker died")
+        self.assertEqual(self.attempts(), (3, 4))
+        self.expect_same(SLOW)
+
+    def test_a_cluster_that_dies(self):
+        work = self.start(SLOW)
+        self.wait_for(work, "segment.py")
+        os.kill(self.wait_for(work, "raylet/raylet"), signal.SIGKILL)
+        self.assertIn("the cluster is gone; the same command goes on", self.finished(work, 1))
+        self.finished(self.start(SLOW))
+        self.expect_same(SLOW)
+
+    def test_a_run_that_is_killed(self):
+        work = self.start(SLOW)
+        self.wait_for(work, "segment.py")
+        kill_session(work.pid)
+        work.communicate()
+        self.finished(self.start(SLOW))
+        self.assertEqual(self.attempts(), (3, 3))
+        self.expect_same(SLOW)
+
+    def test_addresses(self):
+        for address, why in (("127.0.0.1:1", "there is no cluster of Ray at 127.0.0.1:1: .*refused"),
+                             ("head", "'head' is not HOST:PORT"), ("head:x", "'head:x' is not HOST:PORT")):
+            said = media.run(PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", LABELS, "--segments", "1",
+                             "--cluster", address, status=2)
+            self.assertRegex(said, why)
+
+    def test_interrupted(self):
+        work = self.start(SLOW)
+        self.wait_for(work, "segment.py")
+        work.send_signal(signal.SIGINT)
+        self.finished(work, 130)
+        self.assertFalse((self.out / "in.mp4").exists())
+        self.finished(self.start(LABELS.replace("none", "none ! " + SLOW.split(" ! ", maxsplit=1)[0])))
+
+
+class WithoutRay(unittest.TestCase):
+    def test_what_is_said(self):
+        sys.path[:0] = [str(PROGRAM.parent), str(PROGRAM.parent.parent)]
+        import cluster
+        with unittest.mock.patch.dict(sys.modules, {"ray": None}), self.assertRaisesRegex(
+                cluster.NoCluster, r"--cluster wants Ray .*Python 3\.\d+\): .* -r pipelines/cluster_requirements.txt"):
+            cluster.Cluster("", 1, 0)
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    if not PYTHON.exists():
+        print("pipelines/cluster_requirements.txt is not installed into .venv/cluster")
+        sys.exit(media.SKIPPED)
+    unittest.main(verbosity=2)
