@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Puts the segments of a file together, as its manifest has them: job.py, which makes the same `outputs`. Nothing is
-decoded or encoded again; sound and all else come from the source as in a run over the whole file, and what is not whole has .partial in its name."""
+decoded or encoded again; sound and all else come from the source as in a run over the whole file, and what is not whole
+has .partial in its name."""
 
 import contextlib
 import json

@@ -1,6 +1,6 @@
 """What is known of a file that is worked on in segments: the folder OUT.segments beside its output OUT has plan.json,
 and for segment N NNNN.json and its files. All are written whole, by rename, so that any part of a job may die, and
-whoever reads them next goes on from there."""
+the next command that reads them goes on from there."""
 
 import hashlib
 import json

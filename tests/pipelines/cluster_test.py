@@ -73,7 +73,7 @@ class OnRay(TranscodeCase):
         return told["segments"], told["attempts"]
 
     def test_workers_that_die(self):
-        """Their segments are attempted again; meanwhile nobody else's machine reaches the cluster."""
+        """Their segments are attempted again; meanwhile no other machine reaches the cluster."""
         work = self.start(SLOW)
         self.wait_for(work, "segment.py")
         found = listening(family(work.pid))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""slic: what superpixels must be, whoever makes them, and how well they keep borders beside scikit-image's."""
+"""slic: what superpixels of any program must be, and how well they keep borders beside scikit-image's."""
 
 import unittest
 
