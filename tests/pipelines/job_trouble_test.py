@@ -39,7 +39,7 @@ class Trouble(JobCase):
                 if one.frames == 3:
                     os.kill(os.getpid(), number)
                     inside.wait_until(lambda: one.interrupted)
-                see(one, pad, buffer)
+                return see(one, pad, buffer)
 
             with unittest.mock.patch.object(job.Job, "see_frame", frame):
                 self.assertEqual(self.problem(clip, "video", "jsonl", "labels", status=130), "interrupted")
