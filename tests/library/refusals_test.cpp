@@ -75,6 +75,26 @@ TEST(LibraryRefusals, FilesAreForTheElements) {
                    name + " names a file, which the elements read, not the library");
     EXPECT_STREQ(regions_get(filter.get(), name.c_str()), "");
   }
+  expect_refused(regions_set(filter.get(), "preset", "motion"), "preset is for the elements");
+  EXPECT_STREQ(regions_get(filter.get(), "preset"), "none");
+}
+
+TEST(LibraryRefusals, NameThePictureThatLacksAFormat) {
+  const Filter filter = open("graphcutbg");
+  std::vector<uint8_t> bytes(kWidth * kHeight);
+  const std::pair<const char*, RegionsPicture RegionsFrame::*> members[] = {
+      {"in", &RegionsFrame::in},
+      {"mask", &RegionsFrame::mask},
+      {"out", &RegionsFrame::out},
+      {"labels", &RegionsFrame::labels},
+      {"foreground", &RegionsFrame::foreground}};
+  for (const auto& [name, member] : members) {
+    RegionsFrame frame = REGIONS_FRAME_INIT;
+    frame.in = picture("GRAY8", bytes);
+    frame.*member = picture("GRAY8", bytes);
+    (frame.*member).format = nullptr;
+    expect_refused(regions_process(filter.get(), &frame), std::string(name) + " has no format");
+  }
 }
 
 // Of each algorithm, what its frames may ask for.
