@@ -16,7 +16,7 @@ struct BasicColor {
   Int y = 0, u = 128, v = 128;  // 0..255; black is 0, no colour 128
 
   REGIONS_LANES const Int& operator[](int c) const { return c == 0 ? y : c == 1 ? u : v; }
-  // As one word, so that a picture of them is read at once.
+  // As one word, so that a picture of them is read at once; a note may stand in its upper byte.
   REGIONS_LANES Int packed() const { return y | u << 8 | v << 16; }
   REGIONS_LANES static BasicColor unpacked(const Int& word) {
     return {word & 255, word >> 8 & 255, word >> 16 & 255};
@@ -28,6 +28,12 @@ struct BasicColor {
   }
 };
 using Color = BasicColor<int32_t>;
+
+template <class Int>
+REGIONS_LANES BasicColor<Int> pick(const Truth<Int>& first, const BasicColor<Int>& a,
+                                   const BasicColor<Int>& b) {
+  return {pick(first, a.y, b.y), pick(first, a.u, b.u), pick(first, a.v, b.v)};
+}
 
 // Chroma of RGB by BT.601 at full range, in 8-bit fixed point.
 REGIONS_HD inline Color color_of_rgb(int r, int g, int b) {

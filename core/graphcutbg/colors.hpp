@@ -20,11 +20,9 @@ struct Colors {
   int32_t bias[kBins];  // units
 
   // 16 levels of luma, 16 of each chroma in the middle half of its range.
-  REGIONS_HD static int bin_of(const Color& color) {
-    const auto chroma = [](int value) {
-      const int step = (value - 64) >> 3;
-      return step < 0 ? 0 : step > 15 ? 15 : step;
-    };
+  template <class Int>
+  REGIONS_LANES static Int bin_of(const BasicColor<Int>& color) {
+    const auto chroma = [](const Int& value) { return within<Int>((value - 64) >> 3, 0, 15); };
     return (color.y >> 4) << 8 | chroma(color.u) << 4 | chroma(color.v);
   }
 };

@@ -40,31 +40,37 @@ REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
   const Int du = (a.u - b.u) - (background_a.u - background_b.u);
   const Int dv = (a.v - b.v) - (background_a.v - background_b.v);
   const Int moved = dy * dy + du * du + dv * dv;
-  return pick(moved < now, moved, now);
+  return smaller(moved, now);
 }
 
 // A shadow keeps the background's hue and loses brightness; its evidence shrinks towards what
 // chroma says, and down to kShadowMost against the foreground, which neighbours easily outweigh.
 inline constexpr int kShadowMost = kNat;
 // Whether anything but the model has a say in this evidence.
-REGIONS_HD constexpr bool is_in_doubt(int evidence) { return evidence > -kShadowMost; }
-REGIONS_HD inline int without_shadow(int evidence, const Color& now, const Mode& background,
-                                     const EnergyPlan& plan) {
-  if (!is_in_doubt(evidence) || plan.shadow == 0) return evidence;
-  const int lit = background.mean[0] >> Mode::kMeanShift;
-  if (now.y >= lit || now.y * 256 < lit * plan.darkest || lit == 0) return evidence;
-  const int ratio = (now.y << 8) / lit;
-  int square = 0;
+template <class Int>
+REGIONS_LANES Truth<Int> is_in_doubt(const Int& evidence) {
+  return evidence > -kShadowMost;
+}
+template <class Int>
+REGIONS_LANES Int without_shadow(const Int& evidence, const BasicColor<Int>& now,
+                                 const BasicMode<Int>& background, const EnergyPlan& plan) {
+  const Int lit = background.mean[0] >> Mode::kMeanShift;
+  const Truth<Int> darker =
+      is_in_doubt(evidence) & (now.y < lit) & (now.y * 256 >= lit * plan.darkest);
+  if (plan.shadow == 0 || !any(darker)) return evidence;
+  const Int ratio = small_quotient(now.y << 8, lit);
+  Int square = 0;
+  REGIONS_UNROLL
   for (int c = 1; c < 3; ++c) {
-    const int expected = ((background.mean[c] - (128 << Mode::kMeanShift)) >> 4) * ratio >> 8;
-    const int d = ((now[c] - 128) << 4) - expected;  // of 1/16 levels
-    square += d * d;
+    const Int expected = ((background.mean[c] - (128 << Mode::kMeanShift)) >> 4) * ratio >> 8;
+    const Int d = ((now[c] - 128) << 4) - expected;  // of 1/16 levels
+    square = square + d * d;
   }
-  const int d2 = square / background.var_chroma;  // of 1/16
-  if (d2 > 1 << 14) return evidence;
-  const int remains = d2 * (kNat / 32) - kShadowMost;
-  if (remains >= evidence) return evidence;
-  return evidence + (remains - evidence) * plan.shadow / 256;
+  const Int d2 = quotient(square, background.var_chroma);  // of 1/16
+  const Int remains = d2 * (kNat / 32) - kShadowMost;
+  const Truth<Int> less = darker & !(d2 > 1 << 14) & (remains < evidence);
+  // Negative, and rounded towards zero.
+  return pick(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
 }
 
 // Evidence of an attached mask: sure at the ends, graded between.

@@ -25,8 +25,13 @@ using Truth = decltype(Int() < Int());
 
 REGIONS_HD constexpr bool any(bool truth) { return truth; }
 REGIONS_HD constexpr int32_t pick(bool first, int32_t a, int32_t b) { return first ? a : b; }
+REGIONS_HD constexpr int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+REGIONS_HD constexpr int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 // a / b, for 0 <= a, 0 < b and a quotient below 2^22; else any number, and of vectors no trap.
 REGIONS_HD constexpr int32_t quotient(int32_t a, int32_t b) { return a / b; }
+// The same for a <= 2^24 and b < 2^24, which floats hold: as a / b is at least 1 / b below the next
+// whole number, and a float's rounding at most a / b / 2^24, no ratio is rounded up to one.
+REGIONS_HD constexpr int32_t small_quotient(int32_t a, int32_t b) { return a / b; }
 // Modulo 2^32.
 REGIONS_HD constexpr int32_t wrapped_product(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
@@ -41,13 +46,13 @@ REGIONS_HD inline void read_words(const uint32_t* from, int32_t& value) {
 REGIONS_HD inline void write_words(uint32_t* to, int32_t value) {
   *to = static_cast<uint32_t>(value);
 }
+REGIONS_HD inline int32_t look_up(const int32_t* table, int32_t index) { return table[index]; }
 // first, first + 1, ... in as many lanes as there are.
 REGIONS_HD inline void count_up(int32_t first, int32_t& value) { value = first; }
 
 template <class Int>
 REGIONS_LANES Int within(Int value, Int least, Int most) {
-  value = pick(value < least, least, value);
-  return pick(value > most, most, value);
+  return smaller(larger(value, least), most);
 }
 
 }  // namespace regions::graphcut

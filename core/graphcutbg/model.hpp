@@ -49,7 +49,9 @@ REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& c
   const Int chroma = d[1] * d[1] + d[2] * d[2];
   const Truth<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
   if (!any(near)) return limit;
-  const Int d2 = quotient(luma, mode.var_luma) + quotient(chroma, mode.var_chroma);
+  const Int of_chroma = any(near & (chroma > 1 << 24)) ? quotient(chroma, mode.var_chroma)
+                                                       : small_quotient(chroma, mode.var_chroma);
+  const Int d2 = small_quotient(luma, mode.var_luma) + of_chroma;
   return pick(near & (d2 < limit), d2, limit);
 }
 
@@ -149,22 +151,28 @@ struct BasicModel {
 using Model = BasicModel<int32_t>;
 
 // Evidence for the foreground in units: the least over the modes of D^2 / 2 (a Gaussian's negative
-// log-likelihood) and its doubt, less the threshold; within -threshold..threshold.
+// log-likelihood) and its doubt, less the threshold; within -threshold..threshold. `match`: the
+// number of the mode that the colour belongs to, -1 for none.
 template <class Int>
 REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& color,
-                           const ModelPlan& plan) {
-  Int least = 2 * plan.threshold;
+                           const ModelPlan& plan, Int& match) {
+  Int least = 2 * plan.threshold, closest = plan.match;
+  match = -1;
+  // From the threshold on the cost is at least 2 * threshold.
+  const Int limit = plan.match < plan.threshold ? plan.threshold : plan.match;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     const BasicMode<Int>& mode = model.mode[k];
     const Truth<Int> exists = mode.weight != 0;
-    // From this distance on the cost is at least 2 * threshold.
-    const Int d2 = distance2(mode, color, Int(plan.threshold));
+    const Int d2 = distance2(mode, color, limit);
+    const Truth<Int> closer = exists & (d2 < closest);
+    match = pick(closer, Int(k), match);
+    closest = pick(closer, d2, closest);
     const Truth<Int> near = exists & (d2 < plan.threshold);
     if (!any(near)) continue;
     const Int cost = d2 * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold);
-    least = pick(near & (cost < least), cost, least);
+    least = pick(near, smaller(cost, least), least);
   }
   return least - plan.threshold;
 }
@@ -180,28 +188,52 @@ REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& w
   return mode;
 }
 
+// What a colour changes of the modes that are there.
+template <class Int>
+struct Lesson {
+  Int match;  // the number of the mode that it belongs to, -1 for none
+  Truth<Int> learns;
+  Int alpha, dither;
+
+  // `weight`: of its mode, 0 for none.
+  REGIONS_LANES static Lesson of(const Int& match, const Int& weight, const Truth<Int>& foreground,
+                                 const ModelPlan& plan, const Int& pixel) {
+    const Truth<Int> known = weight >= kUpperShare;
+    // Something that looks like the background passes before it: nothing is learnt of either.
+    return {
+        match, !(foreground & known),
+        pick(foreground, Int(plan.alpha_slow), pick(known, Int(plan.alpha), Int(plan.alpha_fast))),
+        hash(pixel, plan.frame)};
+  }
+  REGIONS_LANES Truth<Int> visits(int k) const { return learns & (match == k); }
+  // The weight of mode k with this frame.
+  REGIONS_LANES Int share(const Int& weight, int k) const {
+    const Int target = pick(match == k, Int(Mode::kWhole), Int(0));
+    return pick(learns, approach_share<Int>(weight, target, alpha, dither >> (4 * k)), weight);
+  }
+};
+
 // A colour joins its mode where it `visits` that. A variance starts from what is usual and counts
 // for some frames.
 template <class Int>
 REGIONS_LANES void join(BasicMode<Int>& mode, const Truth<Int>& visits,
-                        const BasicColor<Int>& color, const Int& alpha, int least_rate,
-                        const Int& dither) {
+                        const BasicColor<Int>& color, const Lesson<Int>& lesson, int least_rate) {
   constexpr int kOne = 4096;
-  const Int per_visit = quotient(alpha * (kOne >> 4), (mode.weight >> 4) + 1);
+  const Int per_visit = small_quotient(lesson.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
   const Int rate = within<Int>(per_visit, least_rate, kOne);
-  const Int var_rate = pick(rate > kOne / 16, Int(kOne / 16), rate);
+  const Int var_rate = smaller(rate, Int(kOne / 16));
   Int square[3];
   REGIONS_UNROLL
   for (int c = 0; c < 3; ++c) {
     const Int value = color[c] << Mode::kMeanShift;
     const Int d = (value - mode.mean[c]) >> (Mode::kMeanShift - 4);
     square[c] = d * d >> 4;
-    const Int mean = approach<Int>(mode.mean[c], value, rate, dither >> c);
+    const Int mean = approach<Int>(mode.mean[c], value, rate, lesson.dither >> c);
     mode.mean[c] = pick(visits, mean, mode.mean[c]);
   }
-  const Int luma = approach<Int>(mode.var_luma, square[0], var_rate, dither >> 4);
+  const Int luma = approach<Int>(mode.var_luma, square[0], var_rate, lesson.dither >> 4);
   const Int chroma =
-      approach<Int>(mode.var_chroma, (square[1] + square[2]) >> 1, var_rate, dither >> 6);
+      approach<Int>(mode.var_chroma, (square[1] + square[2]) >> 1, var_rate, lesson.dither >> 6);
   mode.var_luma =
       pick(visits, within<Int>(luma, Variances::kLeastLuma, Variances::kMost), mode.var_luma);
   mode.var_chroma =
@@ -230,26 +262,18 @@ REGIONS_LANES void learn(BasicModel<Int>& model, const BasicColor<Int>& color,
     weight = pick(nearest, mode.weight, weight);
     least = pick(nearest, d2, least);
   }
-  const Truth<Int> known = weight >= kUpperShare;
-  // Something that looks like the background passes before it: nothing is learnt of either.
-  const Truth<Int> learns = !(foreground & known);
-  if (!any(learns)) return;
-  const Int alpha =
-      pick(foreground, Int(plan.alpha_slow), pick(known, Int(plan.alpha), Int(plan.alpha_fast)));
-  const Int dither = hash(pixel, plan.frame);
+  const auto lesson = Lesson<Int>::of(match, weight, foreground, plan, pixel);
+  if (!any(lesson.learns)) return;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
     if (!model.may_exist[k]) continue;
     BasicMode<Int>& mode = model.mode[k];
-    const Truth<Int> visits = match == k;
-    const Int target = pick(visits, Int(Mode::kWhole), Int(0));
-    const Int share = approach_share<Int>(mode.weight, target, alpha, dither >> (4 * k));
-    mode.weight = pick(learns, share, mode.weight);
-    if (any(visits & learns)) join(mode, visits & learns, color, alpha, plan.rate, dither);
+    mode.weight = lesson.share(mode.weight, k);
+    if (any(lesson.visits(k))) join(mode, lesson.visits(k), color, lesson, plan.rate);
   }
-  const Truth<Int> is_new = learns & (match < 0);
+  const Truth<Int> is_new = lesson.learns & (match < 0);
   if (!any(is_new)) return;
-  const BasicMode<Int> fresh = new_mode(color, within<Int>(alpha, 0, 65535));
+  const BasicMode<Int> fresh = new_mode(color, within<Int>(lesson.alpha, 0, 65535));
   const Int place = model.lightest();
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {

@@ -85,46 +85,53 @@ REGIONS_LANES BasicColor<Int> lit(BasicColor<Int> color, const Light& light) {
 
 // Background that moved a little, like leaves, comes from pixels nearby (Elgammal et al. 2000):
 // where the background has this colour within kReach pixels, evidence shrinks, to nothing if it is
-// the same; it never turns.
-REGIONS_HD inline int without_sway(int evidence, const Canvas& canvas, const FramePlan& frame,
-                                   const Mode& mode, int x, int y) {
-  constexpr int kReach = 2;
-  const Color now = Color::load(canvas.now + canvas.at(x, y));
-  Mode moved = mode;
-  for (int k = 0; k < 4 * kReach && evidence > 0; ++k) {
+// the same; it never turns. All of kReach pixels to both sides of lanes that lie side by side are
+// in the picture.
+inline constexpr int kReach = 2;
+template <class Int>
+REGIONS_LANES Int without_sway(Int evidence, const Canvas& canvas, const FramePlan& frame,
+                               const BasicMode<Int>& mode, int x, int y) {
+  const auto now = BasicColor<Int>::load(canvas.now + canvas.at(x, y));
+  BasicMode<Int> moved = mode;
+  for (int k = 0; k < 4 * kReach && any(evidence > 0); ++k) {
     const int reach = k / 4 + 1;
     const int x2 = x + (k % 4 == 0 ? reach : k % 4 == 1 ? -reach : 0);
     const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
     if (x2 < 0 || y2 < 0 || x2 >= canvas.width || y2 >= canvas.height) continue;
-    const Color there = lit(Color::load(canvas.background + canvas.at(x2, y2)), frame.model.light);
+    const auto there =
+        lit(BasicColor<Int>::load(canvas.background + canvas.at(x2, y2)), frame.model.light);
+    REGIONS_UNROLL
     for (int c = 0; c < 3; ++c) moved.mean[c] = there[c] << Mode::kMeanShift;
-    const int cost = distance2(moved, now, frame.model.threshold) * (kNat / 32);
-    if (cost < evidence) evidence = cost;
+    const Int cost = distance2(moved, now, Int(frame.model.threshold)) * (kNat / 32);
+    evidence = smaller(cost, evidence);
   }
   return evidence;
 }
 
-// What the model says of the pixels from number i on, units.
+// What the model says of the pixels from number i on, units; and of their modes, see evidence().
 template <class Int>
-REGIONS_LANES Int model_evidence(const Canvas& canvas, const ModelPlan& plan, size_t i) {
+REGIONS_LANES Int model_evidence(const Canvas& canvas, const ModelPlan& plan, size_t i,
+                                 Int& match) {
   if (plan.starts) return -plan.threshold;
   auto model = BasicModel<Int>::load(canvas.model + i, canvas.model_plane());
   model.relight(plan.light);
-  return evidence(model, BasicColor<Int>::load(canvas.now + i), plan);
+  return evidence(model, BasicColor<Int>::load(canvas.now + i), plan, match);
 }
 
-// What else is known of pixel (x, y) whose model gives this evidence.
-REGIONS_HD inline int judged(int own, const Canvas& canvas, const FramePlan& frame,
-                             const EnergyPlan& plan, int x, int y) {
+// What else is known of the pixels from (x, y) on whose model gives this evidence. See
+// without_sway() for which several may be judged at once.
+template <class Int>
+REGIONS_LANES Int judged(Int own, const Canvas& canvas, const FramePlan& frame,
+                         const EnergyPlan& plan, int x, int y) {
   if (frame.model.starts) return own;
   const size_t i = canvas.at(x, y);
-  const Color now = Color::load(canvas.now + i);
-  if (plan.uses_colors) own += canvas.colors->bias[Colors::bin_of(now)];
-  if (!is_in_doubt(own)) return own;
-  Model model = Model::load(canvas.model + i, canvas.model_plane());
+  const auto now = BasicColor<Int>::load(canvas.now + i);
+  if (plan.uses_colors) own = own + look_up(canvas.colors->bias, Colors::bin_of(now));
+  if (!any(is_in_doubt(own))) return own;
+  auto model = BasicModel<Int>::load(canvas.model + i, canvas.model_plane());
   model.relight(frame.model.light);
-  const Mode most = model.heaviest();
-  if (own > 0) own = without_sway(own, canvas, frame, most, x, y);
+  const BasicMode<Int> most = model.heaviest();
+  if (any(own > 0)) own = without_sway(own, canvas, frame, most, x, y);
   return without_shadow(own, now, most, plan);
 }
 
@@ -137,7 +144,8 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
     const int from_mask = mask_evidence(value, frame.model.threshold, plan);
     if (!plan.uses_image || from_mask == kSure || from_mask == -kSure) return from_mask;
   }
-  const auto own = model_evidence<int32_t>(canvas, frame.model, canvas.at(x, y));
+  int32_t match;
+  const auto own = model_evidence(canvas, frame.model, canvas.at(x, y), match);
   return judged(own, canvas, frame, plan, x, y);
 }
 

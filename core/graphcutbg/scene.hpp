@@ -71,8 +71,8 @@ struct Contrasts {
   // 0..kLinkEntries. Products stay below 2^24.
   template <class Int>
   REGIONS_LANES Int step_of(const Int& contrast2) const {
-    const Int step = pick(contrast2 < end, contrast2, Int(end)) * scale >> 16;
-    return pick(step < kLinkEntries, step, Int(kLinkEntries));
+    const Int step = smaller(contrast2, Int(end)) * scale >> 16;
+    return smaller(step, Int(kLinkEntries));
   }
 };
 

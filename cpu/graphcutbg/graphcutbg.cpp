@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu/backend.hpp"
+#include "cpu/bits.hpp"
 #include "cpu/graphcutbg/read_row.hpp"
 #include "cpu/graphcutbg/rows.hpp"
 #include "cpu/graphcutbg/slot.hpp"
@@ -15,6 +16,12 @@
 namespace regions {
 namespace graphcut {
 namespace {
+
+REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
+  uint32_t found = 0;
+  for (int i = 0; i < count; ++i) found += bytes[i] != 0;
+  return found;
+}
 
 // One frame as it travels to the queue's thread.
 struct Task {
@@ -150,13 +157,17 @@ class GraphCutBgCpu final : public GraphCutBg {
   // Rows are shared out in more pieces than threads, so that none waits long.
   int pieces() const { return std::min(setup_.size.height, workers_.threads() * 4); }
 
-  // Calls body(piece, y) for each row of the frame.
+  // Calls body(piece, y) for each row of the frame. The row below one that a survey looks at is of
+  // the same piece.
   template <std::invocable<int, int> Body>
   void for_rows(Body body) {
     const int64_t rows = setup_.size.height;
+    const auto first = [&](int piece) {
+      const auto y = static_cast<int>(rows * piece / pieces());
+      return piece == pieces() ? y : y / Survey::kStep * Survey::kStep;
+    };
     workers_.parallel_for(pieces(), [&](int piece) {
-      const auto end = static_cast<int>(rows * (piece + 1) / pieces());
-      for (auto y = static_cast<int>(rows * piece / pieces()); y < end; ++y) body(piece, y);
+      for (int y = first(piece); y < first(piece + 1); ++y) body(piece, y);
     });
   }
 
@@ -172,12 +183,16 @@ class GraphCutBgCpu final : public GraphCutBg {
     std::fill(shared_.surveys.begin(), shared_.surveys.end(), Survey());
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
     const auto color = [&](int x, int y) { return Color::load(canvas.now + canvas.at(x, y)); };
-    for_rows([&](int, int y) { read_row(task.job.in, y, canvas.now + canvas.at(0, y)); });
+    const int height = setup_.size.height;
     for_rows([&](int piece, int y) {
-      if (y % Survey::kStep != 0) return;
+      read_row(task.job.in, y, canvas.now + canvas.at(0, y));
+      // A row is surveyed when the one below it is read.
+      const int step = y % Survey::kStep;
+      if (step != 1 && !(step == 0 && y + 1 == height)) return;
+      const int surveyed = y - step;
       Survey& survey = shared_.surveys[static_cast<size_t>(piece)];
       for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(canvas, shared_.scene, x, y, survey, add, color);
+        survey_pixel(canvas, shared_.scene, x, surveyed, survey, add, color);
       }
     });
     Survey& survey = shared_.surveys.front();
@@ -190,10 +205,10 @@ class GraphCutBgCpu final : public GraphCutBg {
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);
     }
     shared_.energy = task.energy;
-    for_rows([&](int, int y) {
-      passes_.weigh(canvas, task.job.mask, shared_.frame, task.energy, y);
-      if (task.verifies) links_.write(y, 0, width, canvas.links_of_row(y));
-    });
+    for_rows(
+        [&](int, int y) { passes_.weigh(canvas, task.job.mask, shared_.frame, task.energy, y); });
+    if (!task.verifies) return;
+    for_rows([&](int, int y) { links_.write(y, 0, width, canvas.links_of_row(y)); });
   }
 
   void start_again(const Canvas& canvas) {
@@ -221,8 +236,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     for_rows([&](int piece, int y) {
       const auto p = static_cast<size_t>(piece);
       const uint8_t* foreground = mask.row(y);
-      shared_.foreground[p] += static_cast<uint32_t>(
-          std::count_if(foreground, foreground + width, [](uint8_t value) { return value != 0; }));
+      shared_.foreground[p] += count_nonzero(foreground, width);
       for (int x = 0; task.verifies && x < width; ++x) {
         shared_.values[p] += cut_value_at(canvas, mask, x, y);
       }

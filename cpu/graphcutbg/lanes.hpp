@@ -59,6 +59,22 @@ struct Machine {
   REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
     return first.bits < 0 ? a : b;  // the sign tells, as machines like it
   }
+  REGIONS_INLINE static Signed smaller(Signed a, Signed b) {
+    if constexpr (kLanes == 8) {
+      asm("vpminsd %1, %0, %0" : "+x"(a) : "x"(b));
+      return a;
+    } else {
+      return a < b ? a : b;
+    }
+  }
+  REGIONS_INLINE static Signed larger(Signed a, Signed b) {
+    if constexpr (kLanes == 8) {
+      asm("vpmaxsd %1, %0, %0" : "+x"(a) : "x"(b));
+      return a;
+    } else {
+      return a > b ? a : b;
+    }
+  }
   // Of floats, rounded towards zero.
   REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
     return __builtin_convertvector(
@@ -116,6 +132,14 @@ struct Machine<16> {
     Signed v;
     asm("vpblendmd %2, %1, %0%{%3%}" : "=v"(v) : "v"(b), "v"(a), "Yk"(first.bits));
     return v;
+  }
+  REGIONS_INLINE static Signed smaller(Signed a, Signed b) {
+    asm("vpminsd %1, %0, %0" : "+v"(a) : "v"(b));
+    return a;
+  }
+  REGIONS_INLINE static Signed larger(Signed a, Signed b) {
+    asm("vpmaxsd %1, %0, %0" : "+v"(a) : "v"(b));
+    return a;
   }
   REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
     asm("vcvtdq2ps %0, %0" : "+v"(a));
@@ -177,6 +201,8 @@ class Lanes {
   REGIONS_INLINE friend Lanes pick(Mask first, Lanes a, Lanes b) {
     return Lanes(Own::pick(first, a.v_, b.v_));
   }
+  REGIONS_INLINE friend Lanes smaller(Lanes a, Lanes b) { return Lanes(Own::smaller(a.v_, b.v_)); }
+  REGIONS_INLINE friend Lanes larger(Lanes a, Lanes b) { return Lanes(Own::larger(a.v_, b.v_)); }
   REGIONS_INLINE friend Lanes wrapped_product(Lanes a, Lanes b) { return a * b; }
   REGIONS_INLINE friend Lanes upper_bits(Lanes a, int first) {
     return Lanes(reinterpret_cast<Signed>(a.bits() >> first));
@@ -187,11 +213,19 @@ class Lanes {
     const Lanes rest = a - near * b;
     return pick(rest < 0, near - 1, pick(rest < b, near, near + 1));
   }
+  REGIONS_INLINE friend Lanes small_quotient(Lanes a, Lanes b) {
+    return Lanes(Own::ratio(a.v_, b.v_));
+  }
   REGIONS_INLINE friend void read_words(const uint32_t* from, Lanes& lanes) {
     std::memcpy(&lanes.v_, from, sizeof lanes.v_);
   }
   REGIONS_INLINE friend void write_words(uint32_t* to, Lanes lanes) {
     std::memcpy(to, &lanes.v_, sizeof lanes.v_);
+  }
+  REGIONS_INLINE friend Lanes look_up(const int32_t* table, Lanes index) {
+    Signed found{};
+    for (int i = 0; i < kLanes; ++i) found[i] = table[index[i]];
+    return Lanes(found);
   }
   REGIONS_INLINE friend void count_up(int32_t first, Lanes& lanes) {
     Signed steps{};

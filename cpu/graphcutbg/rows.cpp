@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpu/graphcutbg/lanes.hpp"
+#include "cpu/graphcutbg/noted.hpp"
 
 namespace regions::graphcut {
 namespace {
@@ -101,13 +102,18 @@ REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const
         }
         along<kLanes>(
             first, last, [&]<class Int>(int x, int lanes) __attribute__((always_inline)) {
-              const Int own =
-                  model_evidence<Int>(canvas, frame.model, row + static_cast<size_t>(x));
+              const size_t i = row + static_cast<size_t>(x);
+              Int match = -2;
+              const Int own = model_evidence(canvas, frame.model, i, match);
+              note_match(canvas, i, match);
+              const bool inside = x >= kReach && x + lanes + kReach <= canvas.width;
+              if (inside || lanes == 1) {
+                put(terminal + x, judged(own, canvas, frame, plan, x, y));
+                return;
+              }
               put(terminal + x, own);
-              if (!plan.uses_colors && !any(own > -kShadowMost)) return;
-              for (int i = x; i < x + lanes; ++i) {
-                if (!plan.uses_colors && !is_in_doubt(terminal[i])) continue;
-                terminal[i] = judged(terminal[i], canvas, frame, plan, i, y);
+              for (int k = x; k < x + lanes; ++k) {
+                terminal[k] = judged(terminal[k], canvas, frame, plan, k, y);
               }
             });
       },
@@ -127,7 +133,9 @@ REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame,
           } else {
             is_foreground = Int::nonzero(foreground + x);
           }
-          teach_model<Int>(canvas, frame.model, is_foreground, canvas.at(x, y));
+          const size_t i = canvas.at(x, y);
+          if (teach_noted<Int>(canvas, frame.model, is_foreground, i)) return;
+          teach_model<Int>(canvas, frame.model, is_foreground, i);
         });
   };
   if (frame.model.starts) {

@@ -39,7 +39,8 @@ TEST(GraphCutModel, FollowsTheFormulas) {
       const std::array<double, 3> plain = {double(color.y), double(color.u), double(color.v)};
       if (i > 0) {
         const double wanted = expected.evidence(plain) * kNat;
-        ASSERT_NEAR(evidence(model, color, frame.model), wanted, 8 + 0.03 * std::abs(wanted))
+        int32_t match;
+        ASSERT_NEAR(evidence(model, color, frame.model, match), wanted, 8 + 0.03 * std::abs(wanted))
             << "pixel " << pixel << ", frame " << i;
       }
       const bool foreground = i >= 60 && i < 68;
@@ -153,7 +154,7 @@ TEST(GraphCutColors, LogarithmsAreNearTheTrueOnes) {
 
 TEST(GraphCutColors, ForegroundColoursGainAndFade) {
   const auto colors = std::make_unique<Colors>();
-  const int red = Colors::bin_of({80, 110, 200}), green = Colors::bin_of({120, 100, 100});
+  const int red = Colors::bin_of(Color{80, 110, 200}), green = Colors::bin_of(Color{120, 100, 100});
   ASSERT_NE(red, green);
   const auto frame = [&](uint32_t reds, uint32_t greens) {
     colors->fresh[1][red] = colors->fresh_total[1] = reds;
