@@ -33,18 +33,18 @@ REGIONS_INLINE void read_rgb(const Samples& samples, int width, uint32_t* colors
 // Two pixels have one sample of chroma.
 template <int kStep, int kChromaStep>
 REGIONS_INLINE void read_yuv(const Samples& samples, int width, uint32_t* colors) {
-  const auto chroma = [&](int x) __attribute__((always_inline)) {
-    return static_cast<uint32_t>(samples.first[1][x / 2 * kChromaStep]) << 8 |
-           static_cast<uint32_t>(samples.first[2][x / 2 * kChromaStep]) << 16;
+  const uint8_t *first = samples.first[0], *second = samples.first[1], *third = samples.first[2];
+  const int black = samples.black;
+  const auto chroma = [&](int pair) __attribute__((always_inline)) {
+    return static_cast<uint32_t>(second[pair * kChromaStep]) << 8 |
+           static_cast<uint32_t>(third[pair * kChromaStep]) << 16;
   };
-  const uint8_t* first = samples.first[0];
-  for (int x = 0; x + 1 < width; x += 2) {
-    const uint32_t both = chroma(x);
-    colors[x] = luma(first[x * kStep], samples.black) | both;
-    colors[x + 1] = luma(first[(x + 1) * kStep], samples.black) | both;
+  for (int pair = 0; pair < width / 2; ++pair) {
+    colors[2 * pair] = luma(first[2 * pair * kStep], black) | chroma(pair);
+    colors[2 * pair + 1] = luma(first[(2 * pair + 1) * kStep], black) | chroma(pair);
   }
   if (width % 2) {
-    colors[width - 1] = luma(first[(width - 1) * kStep], samples.black) | chroma(width - 1);
+    colors[width - 1] = luma(first[(width - 1) * kStep], black) | chroma(width / 2);
   }
 }
 

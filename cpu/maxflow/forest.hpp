@@ -52,20 +52,26 @@ class Forest : private Adoption<L> {
   // Lets the roots of row y look around that border on anything else. `mask` marks the roots.
   void activate_row(int y, Image<const uint8_t> mask) {
     constexpr int kStep = 8;  // pixels looked at together
+    const uint8_t* rows[3];
+    for (int i = 0; i < 3; ++i) rows[i] = mask.row(std::clamp(y + i - 1, 0, mask.height - 1));
     const auto word = [&](int x, int row) {
       uint64_t pixels;
-      std::memcpy(&pixels, mask.row(std::clamp(row, 0, mask.height - 1)) + x, sizeof pixels);
+      std::memcpy(&pixels, rows[row] + x, sizeof pixels);
       return pixels;
     };
     for (int x = 0; x < mask.width;) {
       const bool inside = x > 0 && x + kStep < mask.width;
-      uint64_t others = !inside;
-      for (int k = 0; k < kNeighbours && inside; ++k) {
-        others |= word(x, y) ^ word(x + step_x(k), y + step_y(k));
+      if (inside) {
+        uint64_t others = 0;
+        for (int k = 0; k < kNeighbours; ++k) {
+          others |= word(x, 1) ^ word(x + step_x(k), 1 + step_y(k));
+        }
+        if (others == 0) {
+          x += kStep;
+          continue;
+        }
       }
-      const int end = inside ? x + kStep : x + 1;
-      for (; x < end; ++x) {
-        if (others == 0) continue;
+      for (const int end = inside ? x + kStep : x + 1; x < end; ++x) {
         const int32_t index = lattice_.index(x, y);
         lattice_.require(index);
         if (borders_on_others(index)) activate(index);
