@@ -65,7 +65,7 @@ REGIONS_INLINE void link_along(const Canvas& canvas, const FramePlan& frame, con
 }
 
 template <int kLanes>
-REGIONS_INLINE void link_by(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
+REGIONS_INLINE void link_by(const Canvas canvas, const FramePlan frame, const EnergyPlan& plan,
                             int y, int first, int last, const LinkRow& to) {
   const size_t row = canvas.at(0, y);
   const auto width = static_cast<size_t>(canvas.width);
@@ -86,7 +86,7 @@ REGIONS_INLINE void link_by(const Canvas& canvas, const FramePlan& frame, const 
 }
 
 template <int kLanes>
-REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
+REGIONS_INLINE void weigh_by(const Canvas canvas, const ConstFrame& mask, const FramePlan frame,
                              const EnergyPlan& plan, int y) {
   const size_t row = canvas.at(0, y);
   int32_t* terminal = canvas.terminal + row;
@@ -121,7 +121,7 @@ REGIONS_INLINE void weigh_by(const Canvas& canvas, const ConstFrame& mask, const
 }
 
 template <int kLanes>
-REGIONS_INLINE void teach_by(const Canvas& canvas, const FramePlan& frame,
+REGIONS_INLINE void teach_by(const Canvas canvas, const FramePlan frame,
                              const uint8_t* foreground, int y) {
   if (!frame.model.learns) return;
   const auto teach_run = [&](int first, int last) __attribute__((always_inline)) {
