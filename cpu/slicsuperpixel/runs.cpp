@@ -16,6 +16,7 @@ uint32_t root_of(uint32_t* parent, uint32_t label) {
 void choose(const PieceGraph& graph, const Run& run, const SlicScale& scale) {
   const ConstLabelMap& labels = graph.labels;
   const uint32_t self = root_of(graph.parent, run.label);
+  const PieceColor color = graph.color[self];
   uint64_t& best = graph.choice[self];
   uint32_t last = run.label;
   const auto look = [&](uint32_t label) {
@@ -23,8 +24,7 @@ void choose(const PieceGraph& graph, const Run& run, const SlicScale& scale) {
     last = label;
     const uint32_t other = root_of(graph.parent, label);
     if (other == self) return;
-    const uint32_t distance = piece_distance(graph.piece[self], graph.piece[other], scale);
-    best = std::min(best, choice_of(distance, other));
+    best = std::min(best, choice_of(piece_distance(color, graph.color[other], scale), other));
   };
   const int end = run.x + static_cast<int>(run.length);
   if (run.x > 0) look(labels(run.x - 1, run.y));
@@ -45,6 +45,7 @@ void unite(const PieceGraph& graph, uint32_t a, uint32_t b) {
   Piece& piece = graph.piece[root];
   piece.area += graph.piece[lost].area;
   for (int c = 0; c < 3; ++c) piece.color[c] += graph.piece[lost].color[c];
+  graph.color[root] = color_of(piece);
 }
 
 }  // namespace
@@ -101,6 +102,7 @@ uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size
   for (uint32_t p = 1; p <= pieces; ++p) {
     graph.parent[p] = p;
     graph.choice[p] = 0;
+    graph.color[p] = color_of(graph.piece[p]);
   }
 
   size_t small = 0;

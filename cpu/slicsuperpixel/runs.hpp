@@ -25,6 +25,7 @@ void sum_colors(const ColorPlanes& colors, std::span<Run> runs);
 // What joining works on. Labels are 1..n in raster order of first pixels.
 struct PieceGraph {
   Piece* piece;          // [n + 1]
+  PieceColor* color;     // [n + 1], of the pieces
   uint32_t* parent;      // [n + 1]
   uint64_t* choice;      // [n + 1], zero of pieces that do not choose
   uint32_t* chooser;     // [n + 1], labels that choose in this round

@@ -48,6 +48,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   runs = piece<Run>(backend, pixels);
   values = piece<RunValues>(backend, pixels);
   graph.piece = piece<Piece>(backend, pixels + 1);
+  graph.color = piece<PieceColor>(backend, pixels + 1);
   graph.parent = piece<uint32_t>(backend, pixels + 1);
   graph.choice = piece<uint64_t>(backend, pixels + 1);
   graph.chooser = piece<uint32_t>(backend, pixels + 1);
