@@ -131,5 +131,7 @@ class Backend {
 
 // The CPU, with `threads` for each algorithm's loops; 0 takes as many as the machine has.
 std::shared_ptr<Backend> make_cpu_backend(int threads = 0);
+// A queue of a CPU backend that has no thread: work is done as it is given, by the caller's.
+std::unique_ptr<Queue> make_immediate_queue(Backend& cpu);
 
 }  // namespace regions

@@ -47,7 +47,15 @@ struct Loop {
 
 class Workers::Pool {
  public:
-  ~Pool() {
+  ~Pool() { end_threads(); }
+
+  void grow(size_t threads) {
+    const std::lock_guard lock(mutex_);
+    wanted_ = std::max(wanted_, threads);
+    start_threads();
+  }
+
+  void end_threads() {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
@@ -55,17 +63,15 @@ class Workers::Pool {
     }
     wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
-  }
-
-  void grow(size_t threads) {
     const std::lock_guard lock(mutex_);
-    threads_.reserve(threads);
-    while (threads_.size() < threads) threads_.push_back(start_thread([this] { serve(); }));
+    threads_.clear();
+    ending_ = false;
   }
 
   void run(Loop& loop) {
     {
       const std::lock_guard lock(mutex_);
+      if (threads_.size() < wanted_) start_threads();
       loop.following = first_;
       first_ = &loop;
       ++calls_;
@@ -86,15 +92,24 @@ class Workers::Pool {
   }
 
   static std::shared_ptr<Pool> shared() {
-    static std::mutex mutex;
-    static std::weak_ptr<Pool> pool;
-    const std::lock_guard lock(mutex);
-    std::shared_ptr<Pool> current = pool.lock();
-    if (!current) pool = current = std::make_shared<Pool>();
+    const std::lock_guard lock(shared_mutex);
+    std::shared_ptr<Pool> current = shared_pool.lock();
+    if (!current) shared_pool = current = std::make_shared<Pool>();
     return current;
   }
 
+  // The one that is shared now, if there is one.
+  static std::shared_ptr<Pool> existing() {
+    const std::lock_guard lock(shared_mutex);
+    return shared_pool.lock();
+  }
+
  private:
+  void start_threads() {
+    threads_.reserve(wanted_);
+    while (threads_.size() < wanted_) threads_.push_back(start_thread([this] { serve(); }));
+  }
+
   void work(Loop& loop) {
     try {
       for (int i; (i = loop.next.fetch_add(1, std::memory_order_relaxed)) < loop.count;) {
@@ -136,7 +151,11 @@ class Workers::Pool {
   std::atomic<unsigned> calls_ = 0;  // loops begun; written under mutex_
   Loop* first_ = nullptr;
   bool ending_ = false;
+  size_t wanted_ = 0;  // threads
   std::vector<std::thread> threads_;
+
+  inline static std::mutex shared_mutex;
+  inline static std::weak_ptr<Pool> shared_pool;
 };
 
 Workers::Workers(int threads)
@@ -144,6 +163,10 @@ Workers::Workers(int threads)
                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
       pool_(Pool::shared()) {
   pool_->grow(static_cast<size_t>(threads_ - 1));
+}
+
+void Workers::end_threads() {
+  if (const std::shared_ptr<Pool> pool = Pool::existing()) pool->end_threads();
 }
 
 void Workers::run(int count, void* body, void (*call)(void* body, int index)) const {

@@ -13,6 +13,10 @@ class Workers {
 
   int threads() const { return threads_; }
 
+  // Ends the pool's threads; the next loop starts them again. No loop may be running. For fork(),
+  // which threads do not survive in the child.
+  static void end_threads();
+
   // Calls body(i) once for each i in 0..count-1, on this thread and up to threads()-1 others, in
   // any order; returns when all are done. Allocates nothing. Rethrows the first thing a body threw.
   // May be called from several threads at once and from within a body.

@@ -62,8 +62,12 @@ const Workers& workers_of(const Backend& backend) {
   return static_cast<const CpuBackend&>(backend).workers();
 }
 
-CpuQueue::CpuQueue(const Workers& workers) : workers_(workers), ring_(new Task[kTasks]) {
-  thread_ = start_thread([this] { serve(); });
+std::unique_ptr<Queue> make_immediate_queue(Backend& cpu) {
+  return std::make_unique<CpuQueue>(workers_of(cpu), CpuQueue::Runs::at_once);
+}
+
+CpuQueue::CpuQueue(const Workers& workers, Runs runs) : workers_(workers), ring_(new Task[kTasks]) {
+  if (runs == Runs::on_own_thread) thread_ = start_thread([this] { serve(); });
 }
 
 CpuQueue::~CpuQueue() {
@@ -72,7 +76,7 @@ CpuQueue::~CpuQueue() {
     ending_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 CpuQueue::Task& CpuQueue::next_place(std::unique_lock<std::mutex>& lock) {
@@ -82,6 +86,7 @@ CpuQueue::Task& CpuQueue::next_place(std::unique_lock<std::mutex>& lock) {
 
 void CpuQueue::publish(std::unique_lock<std::mutex>& lock) {
   ++submitted_;
+  if (!thread_.joinable()) return run_next(lock);
   lock.unlock();
   changed_.notify_all();
 }
@@ -147,31 +152,35 @@ void CpuQueue::serve() {
   for (;;) {
     changed_.wait(lock, [&] { return ending_ || finished_ < submitted_; });
     if (finished_ == submitted_) return;
-    Task& task = ring_[finished_ % kTasks];
-    if (!task.run) {
-      dropping_ = false;
-      end_ = std::chrono::steady_clock::now();
-    } else if (task.always) {
-      lock.unlock();
-      task.run(task.closure);
-      lock.lock();
-    } else if (!dropping_) {
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        may_fail(Fault::work);
-        task.run(task.closure);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      lock.lock();
-      dropping_ = error != nullptr;
-      if (error && !error_) error_ = error;
-    }
-    ++finished_;
-    // Threads wait for the end of a frame's work, or for a place: a task in between wakes none.
-    if (finished_ >= recorded_ || submitted_ - finished_ == kTasks - 1) changed_.notify_all();
+    run_next(lock);
   }
+}
+
+void CpuQueue::run_next(std::unique_lock<std::mutex>& lock) {
+  Task& task = ring_[finished_ % kTasks];
+  if (!task.run) {
+    dropping_ = false;
+    end_ = std::chrono::steady_clock::now();
+  } else if (task.always) {
+    lock.unlock();
+    task.run(task.closure);
+    lock.lock();
+  } else if (!dropping_) {
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      may_fail(Fault::work);
+      task.run(task.closure);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    dropping_ = error != nullptr;
+    if (error && !error_) error_ = error;
+  }
+  ++finished_;
+  // Threads wait for the end of a frame's work, or for a place: a task in between wakes none.
+  if (finished_ >= recorded_ || submitted_ - finished_ == kTasks - 1) changed_.notify_all();
 }
 
 }  // namespace regions

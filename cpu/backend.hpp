@@ -5,6 +5,7 @@
 #include <chrono>
 #include <concepts>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -26,7 +27,9 @@ class CpuQueue final : public Queue {
   static constexpr size_t kTaskBytes = 3072;
   static constexpr size_t kTasks = 64;
 
-  explicit CpuQueue(const Workers& workers);
+  // With a thread of its own, or doing each task as it is given.
+  enum class Runs : uint8_t { on_own_thread, at_once };
+  explicit CpuQueue(const Workers& workers, Runs runs = Runs::on_own_thread);
   ~CpuQueue() override;
   CpuQueue(const CpuQueue&) = delete;
   CpuQueue& operator=(const CpuQueue&) = delete;
@@ -76,6 +79,7 @@ class CpuQueue final : public Queue {
   Task& next_place(std::unique_lock<std::mutex>& lock);
   void publish(std::unique_lock<std::mutex>& lock);
   void serve();
+  void run_next(std::unique_lock<std::mutex>& lock);
 
   Workers workers_;
   std::unique_ptr<Task[]> ring_;  // [kTasks]

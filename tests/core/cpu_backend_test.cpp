@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "core/faults.hpp"
@@ -28,6 +29,28 @@ TEST(CpuQueue, RunsTasksInOrderAlsoBeyondItsRing) {
   std::vector<int> expected(static_cast<size_t>(count));
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(order, expected);
+}
+
+TEST(CpuQueue, AnImmediateOneWorksOnTheCallersThread) {
+  const auto backend = make_cpu_backend(2);
+  const auto queue = make_immediate_queue(*backend);
+  std::vector<std::thread::id> seen;
+  auto* out = &seen;
+  const size_t count = CpuQueue::kTasks * 3;
+  for (size_t i = 0; i < count; ++i) {
+    queue_of(*queue).submit([out] { out->push_back(std::this_thread::get_id()); });
+    ASSERT_EQ(seen.size(), i + 1);
+  }
+  EXPECT_EQ(seen, std::vector(count, std::this_thread::get_id()));
+  queue_of(*queue).submit([] { throw MemoryError("first"); });
+  queue_of(*queue).submit([out] { out->clear(); });  // dropped
+  queue->record();
+  EXPECT_THROW(queue->wait(), MemoryError);
+  EXPECT_EQ(seen.size(), count);
+  queue_of(*queue).submit([out] { out->clear(); });
+  queue->record();
+  queue->wait();
+  EXPECT_TRUE(queue->done() && seen.empty());
 }
 
 TEST(CpuQueue, DoneTellsTheTruthAndNeverWaits) {

@@ -79,6 +79,21 @@ TEST(Workers, NestedLoopsAndManyQueuesAtOnceEnd) {
   EXPECT_EQ(sum, 6 * 20 * 5 * 4);
 }
 
+TEST(Workers, ThreadsThatWereEndedBeginAgain) {
+  Workers::end_threads();  // there may be none
+  const Workers workers(3);
+  for (int round = 0; round < 20; ++round) {
+    Workers::end_threads();
+    // Each waits for the others, so three threads have to come.
+    std::atomic<int> waiting = 0;
+    workers.parallel_for(3, [&](int) {
+      ++waiting;
+      while (waiting < 3) std::this_thread::yield();
+    });
+    EXPECT_EQ(waiting, 3);
+  }
+}
+
 TEST(Workers, ErrorsReachTheCaller) {
   for (const int threads : {1, 4}) {
     const Workers workers(threads);
