@@ -4,17 +4,22 @@
 #include <string>
 
 namespace regions::python {
+namespace {
+
+void expects_side(size_t side) {
+  expects(side >= 1 && side <= kMostSide, "an axis has " + std::to_string(side) +
+                                              " elements, must be 1 to " +
+                                              std::to_string(kMostSide));
+}
+
+}  // namespace
 
 Voxels::Voxels(const AnyArray& array)
     : data(static_cast<const std::byte*>(array.data())), type(array.dtype()) {
   expects(array.ndim() == 2 || array.ndim() == 3, "a picture has 2 axes, a volume 3");
   const size_t y = array.ndim() - 2, x = array.ndim() - 1;
   const size_t height = array.shape(y), width = array.shape(x), depth = y == 1 ? array.shape(0) : 1;
-  for (const size_t side : {width, height, depth}) {
-    expects(side >= 1 && side <= kMostSide, "an axis has " + std::to_string(side) +
-                                                " elements, must be 1 to " +
-                                                std::to_string(kMostSide));
-  }
+  for (const size_t side : {width, height, depth}) expects_side(side);
   expects(depth * height * width <= std::numeric_limits<int32_t>::max(),
           "more elements than int32 labels can count");
   slice = {static_cast<int>(width), static_cast<int>(height)};
@@ -33,6 +38,25 @@ ConstFrame Voxels::frame(PixelFormat format) const {
   ConstFrame frame = frame_at(data, format, {slice.width, rows()});
   frame.pitch[0] = pitch;
   return frame;
+}
+
+ConstFrame picture_of(const Pixels& pixels, ColorOrder order) {
+  expects(pixels.ndim() == 2 || pixels.ndim() == 3, "a picture has 2 axes, or a third of colours");
+  const auto type = pixels.dtype();
+  const bool is_bytes = type == nb::dtype<uint8_t>();
+  const size_t channels = pixels.ndim() == 3 ? pixels.shape(2) : 1;
+  expects(is_bytes || (type == nb::dtype<uint16_t>() && channels == 1),
+          "a picture has bytes, or gray of 16 bits");
+  const bool is_rgb = order == ColorOrder::rgb;
+  PixelFormat format = is_bytes ? PixelFormat::gray8 : PixelFormat::gray16;
+  if (pixels.ndim() == 3) {
+    expects(channels == 3 || channels == 4, "a picture has 3 or 4 channels");
+    format = channels == 3 ? (is_rgb ? PixelFormat::rgb : PixelFormat::bgr)
+                           : (is_rgb ? PixelFormat::rgba : PixelFormat::bgra);
+  }
+  for (const size_t side : {pixels.shape(0), pixels.shape(1)}) expects_side(side);
+  const Size size{static_cast<int>(pixels.shape(1)), static_cast<int>(pixels.shape(0))};
+  return frame_at(static_cast<const std::byte*>(pixels.data()), format, size);
 }
 
 }  // namespace regions::python

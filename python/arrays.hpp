@@ -50,6 +50,11 @@ BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
   return frame;
 }
 
+// A picture of 8 or 16 bits: (H, W), or with 3 or 4 bytes of colour in a third axis.
+using Pixels = Array<nb::ro, nb::c_contig>;
+enum class ColorOrder : uint8_t { rgb, bgr };
+ConstFrame picture_of(const Pixels& pixels, ColorOrder order = ColorOrder::rgb);
+
 // Calls f(T{}) with the type of the elements.
 template <class F>
 auto with_type(nb::dlpack::dtype type, F f) {

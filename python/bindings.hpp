@@ -9,5 +9,7 @@ void bind_label(nanobind::module_& module);
 void bind_measure(nanobind::module_& module);
 void bind_slic(nanobind::module_& module);
 void bind_mincut(nanobind::module_& module);
+void bind_background(nanobind::module_& module);
+void bind_tracker(nanobind::module_& module);
 
 }  // namespace regions::python

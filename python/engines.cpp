@@ -1,9 +1,11 @@
-// Keeping engines, and what becomes of them when the process forks.
+// Keeping engines, and their threads when the process forks.
 #include "python/engines.hpp"
 
 #include <pthread.h>
 
 #include <algorithm>
+
+#include "core/workers.hpp"
 
 namespace regions::python {
 namespace {
@@ -23,17 +25,19 @@ Engines::Engines() {
                  [] { all().after_fork(); });
 }
 
-Engines::Use::Use(Engines& engines) : engines_(engines) {
-  const std::lock_guard lock(engines_.mutex_);
-  ++engines_.uses_;
+Engines::Use::Use() {
+  Engines& engines = all();
+  const std::lock_guard lock(engines.mutex_);
+  ++engines.uses_;
 }
 
 Engines::Use::~Use() {
-  const std::lock_guard lock(engines_.mutex_);
-  if (--engines_.uses_ == 0) engines_.unused_.notify_all();
+  Engines& engines = all();
+  const std::lock_guard lock(engines.mutex_);
+  if (--engines.uses_ == 0) engines.unused_.notify_all();
 }
 
-std::unique_ptr<Engine> Engines::take(const std::string& key) {
+std::unique_ptr<Engine> Engines::take(const EngineKey& key) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(idle_, key, &Idle::key);
   if (found == idle_.end()) return {};
@@ -42,7 +46,7 @@ std::unique_ptr<Engine> Engines::take(const std::string& key) {
   return engine;
 }
 
-void Engines::give_back(const std::string& key, std::unique_ptr<Engine> engine) {
+void Engines::give_back(const EngineKey& key, std::unique_ptr<Engine> engine) {
   std::list<Idle> ending;  // outside of the lock
   const std::lock_guard lock(mutex_);
   idle_.push_front({key, std::move(engine)});
@@ -52,7 +56,7 @@ void Engines::give_back(const std::string& key, std::unique_ptr<Engine> engine) 
 void Engines::before_fork() {
   std::unique_lock lock(mutex_);
   unused_.wait(lock, [&] { return uses_ == 0; });
-  idle_.clear();
+  Workers::end_threads();
   lock.release();  // until after_fork()
 }
 

@@ -6,7 +6,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "core/algorithm.hpp"
 
@@ -17,15 +16,38 @@ class Engine {
   virtual ~Engine() = default;
 };
 
+// What an engine is for.
+struct EngineKey {
+  enum class Work : uint8_t { label, select, slic, cut4, cut8 };
+  Work work;
+  PixelFormat format;
+  Size size;
+  int depth, layers, threads;
+  bool operator==(const EngineKey& other) const {
+    return work == other.work && format == other.format && size == other.size &&
+           depth == other.depth && layers == other.layers && threads == other.threads;
+  }
+};
+
 class Engines {
  public:
   static Engines& all();
 
+  // While one lives fork() waits: threads that help an algorithm do not live on in a child process.
+  // They are ended before, and begin again with the next work on either side.
+  class Use {
+   public:
+    Use();
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+  };
+
   // Calls work(engine) with an idle engine E of that key, or with what make() makes. After a
   // failure the engine is not used again.
   template <class E, class Make, class Work>
-  auto with(const std::string& key, Make make, Work work) {
-    const Use use(*this);
+  auto with(const EngineKey& key, Make make, Work work) {
+    const Use use;
     std::unique_ptr<Engine> engine = take(key);
     if (!engine) engine = make();
     auto result = work(static_cast<E&>(*engine));
@@ -34,24 +56,14 @@ class Engines {
   }
 
  private:
-  // An engine's threads do not live on in a child process: fork() waits for the calls that run, and
-  // ends what is idle.
-  class Use {
-   public:
-    explicit Use(Engines& engines);
-    ~Use();
-
-   private:
-    Engines& engines_;
-  };
   struct Idle {
-    std::string key;
+    EngineKey key;
     std::unique_ptr<Engine> engine;
   };
 
   Engines();
-  std::unique_ptr<Engine> take(const std::string& key);
-  void give_back(const std::string& key, std::unique_ptr<Engine> engine);
+  std::unique_ptr<Engine> take(const EngineKey& key);
+  void give_back(const EngineKey& key, std::unique_ptr<Engine> engine);
   void before_fork();
   void after_fork();
 
@@ -67,7 +79,7 @@ class AlgorithmEngine final : public Engine {
  public:
   AlgorithmEngine(int threads, const Setup& setup)
       : backend_(make_cpu_backend(threads)),
-        queue_(backend_->make_queue()),
+        queue_(make_immediate_queue(*backend_)),
         algorithm_(make_algorithm<P, BackendKind::cpu>(backend_)) {
     algorithm_->configure(setup);
   }

@@ -1,5 +1,7 @@
 // What a table says of regions: sums over the elements of each label.
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
@@ -82,11 +84,40 @@ void add_values(const ConstLabels& labels, const Array<nb::ro, nb::c_contig>& va
   });
 }
 
+// Pairs of labels other than 0, the lower first, of elements that touch along one axis.
+nb::bytes touching(const ConstLabels& labels) {
+  const Voxels voxels{AnyArray(labels)};
+  std::vector<std::array<int32_t, 2>> pairs;
+  const auto add = [&](int32_t one, int32_t other) {
+    if (one == other || one == 0 || other == 0) return;
+    const std::array<int32_t, 2> pair{std::min(one, other), std::max(one, other)};
+    if (pairs.empty() || pairs.back() != pair) pairs.push_back(pair);
+  };
+  {
+    const Unlocked unlocked;
+    const int height = voxels.slice.height, width = voxels.slice.width;
+    const auto row = [&](int y) { return reinterpret_cast<const int32_t*>(voxels.row(y)); };
+    for (int y = 0; y < voxels.rows(); ++y) {
+      for (int x = 1; x < width; ++x) add(row(y)[x - 1], row(y)[x]);
+      if (y % height != 0) {
+        for (int x = 0; x < width; ++x) add(row(y - 1)[x], row(y)[x]);
+      }
+      if (y >= height) {
+        for (int x = 0; x < width; ++x) add(row(y - height)[x], row(y)[x]);
+      }
+    }
+    std::ranges::sort(pairs);
+    pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
+  }
+  return nb::bytes(static_cast<const void*>(pairs.data()), pairs.size() * sizeof(pairs[0]));
+}
+
 }  // namespace
 
 void bind_measure(nb::module_& module) {
   module.def("measure", measure);
   module.def("add_values", add_values);
+  module.def("touching", touching);
 }
 
 }  // namespace regions::python

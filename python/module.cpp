@@ -23,4 +23,6 @@ NB_MODULE(_core, module) {
   regions::python::bind_measure(module);
   regions::python::bind_slic(module);
   regions::python::bind_mincut(module);
+  regions::python::bind_background(module);
+  regions::python::bind_tracker(module);
 }

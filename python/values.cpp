@@ -89,6 +89,18 @@ bool is_mask(const Voxels& voxels) {
   return true;
 }
 
+bool is_blank(const Voxels& voxels) {
+  const size_t bytes =
+      static_cast<size_t>(voxels.slice.width) * static_cast<size_t>(voxels.element_bytes());
+  for (int y = 0; y < voxels.rows(); ++y) {
+    const auto* row = reinterpret_cast<const uint8_t*>(voxels.row(y));
+    uint8_t set = 0;
+    for (size_t i = 0; i < bytes; ++i) set |= row[i];
+    if (set != 0) return false;
+  }
+  return true;
+}
+
 Made ranked(const Voxels& voxels, std::span<const double> thresholds) {
   const auto width = static_cast<size_t>(voxels.slice.width);
   Made made{std::vector<std::byte>(width * static_cast<size_t>(voxels.rows())), PixelFormat::gray8};

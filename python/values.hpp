@@ -22,6 +22,9 @@ Made numbered(const Voxels& voxels);
 // Whether elements of one byte are 0 or all of one other value.
 bool is_mask(const Voxels& voxels);
 
+// Whether all bytes of elements are 0.
+bool is_blank(const Voxels& voxels);
+
 // How many of the thresholds, at most 255, each element reaches; NaN reaches none.
 Made ranked(const Voxels& voxels, std::span<const double> thresholds);
 

@@ -1,9 +1,14 @@
-"""Regions of pictures and volumes: connected components, superpixels, exact minimum cuts."""
+"""Regions of pictures and volumes: connected components, superpixels, exact minimum cuts, foreground of videos."""
 
 from ._core import __version__
-from .cuts import mincut
-from .labelling import label, remove_small_holes, remove_small_objects
+from .background import BackgroundCut
+from .cuts import WarmCut, mincut
+from .floods import flood, flood_fill
+from .labelling import label
+from .masks import fill_holes, remove_small_holes, remove_small_objects
 from .superpixels import slic
 from .tables import regionprops_table
+from .tracking import Tracker
 
-__all__ = ["__version__", "label", "mincut", "regionprops_table", "remove_small_holes", "remove_small_objects", "slic"]
+__all__ = ["BackgroundCut", "Tracker", "WarmCut", "__version__", "fill_holes", "flood", "flood_fill", "label", "mincut",
+           "regionprops_table", "remove_small_holes", "remove_small_objects", "slic"]

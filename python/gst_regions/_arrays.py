@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 # What the compiled module knows; see with_type() in python/arrays.hpp.
 TYPES = "bool, int8 to int64, uint8 to uint64, float32 or float64"
+TYPE_CODES = "?bBhHiIlLqQfd"  # NumPy's
 
 HOST_DEVICES = (1, 3)  # of DLPack: kDLCPU, kDLCUDAHost
 
@@ -28,7 +29,7 @@ def taken(array: Array, name: str) -> NDArray[Any]:
         found = np.from_dlpack(array)
     else:
         found = np.asarray(array)
-    if found.dtype.kind not in "biuf" or found.dtype.itemsize > 8 or found.dtype == np.float16:
+    if found.dtype.char not in TYPE_CODES:
         raise TypeError(f"{name} has elements of type {found.dtype}; they must be {TYPES}")
     return found
 
@@ -55,12 +56,16 @@ def expect_axes(array: NDArray[Any], name: str, *counts: int) -> None:
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
     """The array in the machine's order of bytes, aligned."""
+    if array.flags.aligned and array.dtype.isnative:
+        return array
     return np.require(array, array.dtype.newbyteorder("="), "A")
 
 
 def in_rows(array: NDArray[Any]) -> NDArray[Any]:
     """The array itself where the elements of a row lie side by side and rows apart; else a copy."""
     array = native(array)
+    if array.flags.c_contiguous:
+        return array
     row = array.shape[-1] * array.itemsize
     if array.ndim == 2 and array.strides[-1] == array.itemsize and abs(array.strides[0]) >= row:
         return array
@@ -79,3 +84,27 @@ def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]
     if not (found.flags.c_contiguous and found.flags.writeable and found.dtype.isnative and found.flags.aligned):
         raise ValueError("out must be C-contiguous and writeable")
     return found
+
+
+def written(out: Array | None, shape: tuple[int, ...], dtype: Any, read: NDArray[Any], name: str) -> NDArray[Any]:
+    """The same where `read`, which is called so, must not lie in `out`."""
+    if out is None:
+        return np.empty(shape, dtype)
+    found = place(out, shape, dtype)
+    if np.may_share_memory(found, read):
+        raise ValueError(f"out shares memory with {name}")
+    return found
+
+
+def picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
+            kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> NDArray[Any]:
+    """A picture without gaps, whose third axis, if it has one, has one of these lengths."""
+    found = taken(array, name)
+    if found.dtype not in kinds:
+        raise TypeError(f"{name} has elements of type {found.dtype}, must have "
+                        + " or ".join(kind.__name__ for kind in kinds))
+    expect_axes(found, name, *((2, 3) if channels else (2,)))
+    if found.ndim == 3 and found.shape[2] not in channels:
+        raise ValueError(f"{name} has {found.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
+                         "or no third axis")
+    return np.ascontiguousarray(native(found))

@@ -1,15 +1,16 @@
-"""Connected components: label, remove_small_objects, remove_small_holes."""
+"""Connected components: label."""
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _arrays, _core
 from ._arrays import Array
@@ -18,10 +19,58 @@ from .tables import table_of
 # Neighbours by scikit-image's connectivity: how many axes a step may take at once.
 NEIGHBOURS = {2: (4, 8), 3: (6, 18, 26)}
 
+CPUS = os.cpu_count() or 1
+LARGE = 1 << 16  # elements
+PIXELS_A_THREAD = 1 << 15  # fewer are done before another thread is awake
 
+Labels = NDArray[np.int32]
+
+
+class OneOutput(TypedDict, total=False):
+    """Arguments of `label` that say nothing of how many outputs there are."""
+
+    connectivity: int | None
+    intensity_image: ArrayLike | None
+    out: Labels | None
+    threads: int
+
+
+class Several(OneOutput, total=False):
+    """Likewise, where each picture of a batch or each threshold is labelled for itself."""
+
+    batch: bool
+    threshold: float | Sequence[float] | NDArray[Any] | None
+
+
+@overload
+def label(image: NDArray[Any], background: float | None = ..., return_num: Literal[False] = ..., *,
+          threshold: float | None = ..., return_table: Literal[False] = ..., **how: Unpack[OneOutput]) -> Labels: ...
+@overload
+def label(image: NDArray[Any], background: float | None = ..., *, return_num: Literal[True],
+          threshold: float | None = ..., return_table: Literal[False] = ...,
+          **how: Unpack[OneOutput]) -> tuple[Labels, int]: ...
+@overload
+def label(image: NDArray[Any], background: float | None = ..., return_num: Literal[False] = ..., *,
+          return_table: Literal[True], threshold: float | None = ...,
+          **how: Unpack[OneOutput]) -> tuple[Labels, NDArray[Any]]: ...
+@overload
+def label(image: NDArray[Any], background: float | None = ..., *, return_num: Literal[True],
+          return_table: Literal[True], threshold: float | None = ...,
+          **how: Unpack[OneOutput]) -> tuple[Labels, int, NDArray[Any]]: ...
+@overload
+def label(image: NDArray[Any], background: float | None = ..., return_num: Literal[False] = ...,
+          **how: Unpack[Several]) -> Labels: ...
+@overload
+def label(image: NDArray[Any], background: float | None = ..., *, return_num: Literal[True],
+          **how: Unpack[Several]) -> tuple[Labels, NDArray[np.int64]]: ...
+@overload  # of other libraries, and lists
+def label(image: Array, background: float | None = ..., return_num: bool = ..., connectivity: int | None = ..., *,
+          threshold: float | Sequence[float] | NDArray[Any] | None = ..., batch: bool = ..., return_table: bool = ...,
+          intensity_image: Array | None = ..., out: Array | None = ..., threads: int = ...) -> Any: ...
 def label(image: Array, background: float | None = None, return_num: bool = False, connectivity: int | None = None, *,
-          threshold: float | Sequence[float] | None = None, batch: bool = False, return_table: bool = False,
-          intensity_image: Array | None = None, out: Array | None = None, threads: int = 0) -> Any:
+          threshold: float | Sequence[float] | NDArray[Any] | None = None, batch: bool = False,
+          return_table: bool = False, intensity_image: Array | None = None, out: Array | None = None,
+          threads: int = 0) -> Any:
     """Labels connected regions.
 
     Without `threshold`, neighbours of equal value are connected, as `skimage.measure.label` has it, with the same
@@ -73,104 +122,50 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     """
     values = _arrays.taken(image, "image")
     _arrays.expect_axes(values, "image", *((3, 4) if batch else (2, 3)))
-    pictures = values if batch else values[None]
-    thresholds = _thresholds(threshold)
+    shape = values.shape[1:] if batch else values.shape
+    settings = _settings(shape, connectivity)
+    most_threads(threads)
+    several = isinstance(threshold, (Sequence, np.ndarray))
+    thresholds = [] if threshold is None else _thresholds(threshold)
     if thresholds and background is not None:
         raise ValueError("background and threshold are given, but a threshold alone says what is background")
-    several = isinstance(threshold, (Sequence, np.ndarray))
     if return_table and (batch or several):
         raise ValueError("return_table is of one picture or volume and one threshold")
-    layers = (len(thresholds),) if several else ()
-    place = _arrays.place(out, pictures.shape[:batch] + layers + pictures.shape[1:], np.int32)
-    if np.may_share_memory(place, values):
-        raise ValueError("out shares memory with image")
-    places = place if batch else place[None]
-    settings = [("connectivity", _neighbours(pictures[0], connectivity)), ("output", "none")]
-    counts = np.array([_label(picture, background, thresholds, at, settings, threads)
-                       for picture, at in zip(pictures, places)], np.int64).reshape(pictures.shape[:batch] + layers)
-    results = [_arrays.given(place, out, image)]
-    if return_num:
-        results.append(counts if counts.ndim else int(counts))
-    if return_table:
-        intensity = values if intensity_image is None else _arrays.taken(intensity_image, "intensity_image")
-        results.append(table_of(place, int(counts), intensity))
-    return results[0] if len(results) == 1 else tuple(results)
+    outer = values.shape[:batch] + ((len(thresholds),) if several else ())
+    counts: Any = 0
+    is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
+    # Zeros that were never written take no memory, and no time.
+    place = np.zeros(shape, np.int32) if is_blank else _arrays.written(out, outer + shape, np.int32, values, "image")
+    if batch:
+        counts = [_label(picture, background, thresholds, at, settings, threads) for picture, at in zip(values, place)]
+    elif not is_blank:
+        counts = _label(values, background, thresholds, place, settings, threads)
+    labels = _arrays.given(place, out, image)
+    if not return_num and not return_table:
+        return labels
+    num: Any = np.array(counts, np.int64).reshape(outer) if outer else counts[0] if thresholds else counts
+    if not return_table:
+        return labels, num
+    intensity = values if intensity_image is None else _arrays.taken(intensity_image, "intensity_image")
+    table = table_of(place, num, intensity)
+    return (labels, num, table) if return_num else (labels, table)
 
 
-def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
-                         threads: int = 0) -> Array:
-    """Removes connected regions of up to `max_size` pixels, as `skimage.morphology.remove_small_objects` does.
-
-    Parameters
-    ----------
-    ar : bool array of shape (H, W) or (D, H, W)
-    max_size : int
-        Pixels or voxels of the largest region that is removed.
-    connectivity : int
-        As for `label`.
-    out : bool array, optional
-        Written and returned in place of a new array; C-contiguous. Must not share memory with `ar`.
-    threads : int
-        As for `label`.
-
-    Returns
-    -------
-    bool array of the same shape
-
-    Raises
-    ------
-    TypeError
-        `ar` or `out` is not bool. (Of a label image, keep the labels whose `area` in `regionprops_table` suffices.)
-    ValueError
-        As for `label`; `max_size` is negative.
-    """
-    mask = _mask(ar)
-    place = _arrays.place(out, mask.shape, np.bool_)
-    if np.may_share_memory(place, mask):
-        raise ValueError("out shares memory with ar")
-    _keep_large(mask, max_size, connectivity, place, threads)
-    return _arrays.given(place, out, ar)
-
-
-def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
-                       threads: int = 0) -> Array:
-    """Fills background regions of up to `max_size` pixels, as `skimage.morphology.remove_small_holes` does.
-
-    Those that touch the border as well. Parameters, result and errors as of `remove_small_objects`, where regions and
-    their connectivity are those of the background.
-    """
-    mask = _mask(ar)
-    place = _arrays.place(out, mask.shape, np.bool_)
-    _keep_large(~mask, max_size, connectivity, place, threads)
-    np.logical_not(place, out=place)
-    return _arrays.given(place, out, ar)
-
-
-def _mask(array: Array) -> NDArray[np.bool_]:
-    mask = _arrays.taken(array, "ar")
-    _arrays.expect_axes(mask, "ar", 2, 3)
-    if mask.dtype != np.bool_:
-        raise TypeError(f"ar has elements of type {mask.dtype}, must have bool")
-    return mask
-
-
-def _keep_large(mask: NDArray[np.bool_], max_size: int, connectivity: int, place: NDArray[np.bool_],
-                threads: int) -> None:
-    if operator.index(max_size) < 0:
-        raise ValueError(f"max_size is {max_size}, must be at least 0")
-    settings = [("connectivity", _neighbours(mask, connectivity)), ("output", "mask"), ("min-area", str(min(max_size, mask.size) + 1))]
-    _core.select(_arrays.in_rows(mask), place, settings, _threads(threads))
+def _is_large_and_blank(values: NDArray[Any]) -> bool:
+    return values.size >= LARGE and values.flags.c_contiguous and values.flags.aligned and _core.is_blank(values)
 
 
 def _label(image: NDArray[Any], background: float | None, thresholds: list[float], labels: NDArray[np.int32],
            settings: list[tuple[str, str]], threads: int) -> int | list[int]:
-    """Labels one picture or volume and returns how many regions it has, in each layer where there are several."""
+    """Labels one picture or volume and returns how many regions it has, or of thresholds the list of that."""
     image = _arrays.in_rows(image)
+    threads = threads_for(image, threads)
     if thresholds:
-        return _core.label_above(image, thresholds, labels, settings, _threads(threads))
-    return _core.label_equal(image, _background(background, image.dtype), labels, settings, _threads(threads))
+        return _core.label_above(image, thresholds, labels, settings, threads)
+    return _core.label_equal(image, _background(background, image.dtype), labels, settings, threads)
 
 
+@functools.lru_cache(maxsize=256)
 def _background(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The background's value as an array of one element of the image's type; of none if that cannot hold it."""
     value = 0 if value is None else value
@@ -184,9 +179,7 @@ def _background(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.array([value] if holds else [], dtype)
 
 
-def _thresholds(threshold: float | Sequence[float] | None) -> list[float]:
-    if threshold is None:
-        return []
+def _thresholds(threshold: float | Sequence[float] | NDArray[Any]) -> list[float]:
     found = np.atleast_1d(np.asarray(threshold, np.float64))
     if found.ndim != 1 or found.size == 0:
         raise ValueError("threshold must be a number or a list of numbers")
@@ -195,17 +188,27 @@ def _thresholds(threshold: float | Sequence[float] | None) -> list[float]:
     return [float(number) for number in found]
 
 
-def _neighbours(image: NDArray[Any], connectivity: int | None) -> str:
-    known = NEIGHBOURS[image.ndim]
-    wanted = image.ndim if connectivity is None else connectivity
-    if wanted not in range(1, image.ndim + 1):
-        raise ValueError(f"connectivity is {connectivity}, must be 1 to {image.ndim}")
-    if image.ndim == 3 and image.shape[0] == 1:
+def _settings(shape: tuple[int, ...], connectivity: int | None) -> list[tuple[str, str]]:
+    return [("connectivity", neighbours(shape, connectivity)), ("output", "none")]
+
+
+def neighbours(shape: tuple[int, ...], connectivity: int | None) -> str:
+    axes = len(shape)
+    known = NEIGHBOURS[axes]
+    wanted = axes if connectivity is None else connectivity
+    if wanted not in range(1, axes + 1):
+        raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
+    if axes == 3 and shape[0] == 1:
         known = (4, 8, 8)  # a volume of one slice is a picture to the algorithm
     return str(known[wanted - 1])
 
 
-def _threads(threads: int) -> int:
+def most_threads(threads: int) -> int:
     if operator.index(threads) < 0:
         raise ValueError(f"threads is {threads}, must be at least 0")
-    return min(threads, os.cpu_count() or 1)
+    return min(threads or CPUS, CPUS)
+
+
+def threads_for(image: NDArray[Any], threads: int) -> int:
+    """How many threads work on the image where so many are wanted."""
+    return min(most_threads(threads), 1 + image.size // PIXELS_A_THREAD)

@@ -2,19 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _arrays, _core
 from ._arrays import Array
-from .labelling import _threads
+from .labelling import threads_for
 from .tables import table_of
 
 
+class Options(TypedDict, total=False):
+    """Arguments of `slic` that say nothing of how many outputs there are."""
+
+    convert2lab: bool
+    min_size_factor: float
+    slic_zero: bool
+    out: NDArray[np.int32] | None
+    threads: int
+
+
+Labels = NDArray[np.int32]
+
+
+@overload
+def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+         return_table: Literal[False] = ..., return_adjacency: Literal[False] = ...,
+         **how: Unpack[Options]) -> Labels: ...
+@overload
+def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+         return_table: Literal[True], return_adjacency: Literal[False] = ...,
+         **how: Unpack[Options]) -> tuple[Labels, NDArray[Any]]: ...
+@overload
+def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+         return_table: Literal[False] = ..., return_adjacency: Literal[True],
+         **how: Unpack[Options]) -> tuple[Labels, NDArray[np.int32]]: ...
+@overload
+def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+         return_table: Literal[True], return_adjacency: Literal[True],
+         **how: Unpack[Options]) -> tuple[Labels, NDArray[Any], NDArray[np.int32]]: ...
+@overload  # of other libraries, and lists
+def slic(image: Array, n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
+         convert2lab: bool = ..., min_size_factor: float = ..., slic_zero: bool = ..., return_table: bool = ...,
+         return_adjacency: bool = ..., out: Array | None = ..., threads: int = ...) -> Any: ...
 def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num_iter: int = 10, *,
          convert2lab: bool = True, min_size_factor: float = 0.5, slic_zero: bool = False, return_table: bool = False,
-         out: Array | None = None, threads: int = 0) -> Any:
+         return_adjacency: bool = False, out: Array | None = None, threads: int = 0) -> Any:
     """Cuts a picture into compact pieces of similar colour, each one connected region.
 
     Takes the arguments of `skimage.segmentation.slic` by the same names and with the same defaults; borders differ
@@ -38,6 +72,8 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
         SLICO: each piece finds the compactness that suits it.
     return_table : bool
         Also return the table of `regionprops_table` with mean gray or mean R, G, B (`intensity_mean-0` …).
+    return_adjacency : bool
+        Also return which pieces touch along sides of pixels.
     out : int32 array of shape (H, W), optional
         Written and returned in place of a new array; C-contiguous.
     threads : int
@@ -47,6 +83,7 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
     -------
     labels : int32 array of shape (H, W), 1 … n in raster order of the pieces' first pixels
     table : structured array, with `return_table`
+    pairs : int32 array of shape (n, 2), with `return_adjacency`: two labels, the lower one first, in rising order
 
     Raises
     ------
@@ -55,12 +92,7 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
     ValueError
         Another shape, an axis without elements or with more than 65535, or a parameter beyond these limits.
     """
-    pixels = _arrays.taken(image, "image")
-    if pixels.dtype != np.uint8:
-        raise TypeError(f"image has elements of type {pixels.dtype}, must have uint8")
-    _arrays.expect_axes(pixels, "image", 2, 3)
-    if pixels.ndim == 3 and pixels.shape[2] != 3:
-        raise ValueError(f"image has {pixels.shape[2]} channels, must have 3 or no third axis")
+    pixels = _arrays.picture(image, "image", channels=(3,))
     if n_segments < 1:
         raise ValueError(f"n_segments is {n_segments}, must be at least 1")
     place = _arrays.place(out, pixels.shape[:2], np.int32)
@@ -68,6 +100,10 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
                 ("iterations", str(max_num_iter)), ("color-space", "lab" if convert2lab else "rgb"),
                 ("min-size", repr(float(min_size_factor))), ("variant", "slico" if slic_zero else "slic"),
                 ("output", "none")]
-    count = _core.slic(np.ascontiguousarray(pixels), place, settings, _threads(threads))
-    labels = _arrays.given(place, out, image)
-    return (labels, table_of(place, count, pixels)) if return_table else labels
+    count = _core.slic(pixels, place, settings, threads_for(place, threads))
+    results = [_arrays.given(place, out, image)]
+    if return_table:
+        results.append(table_of(place, count, pixels))
+    if return_adjacency:
+        results.append(np.frombuffer(bytearray(_core.touching(place)), np.int32).reshape(-1, 2))
+    return results[0] if len(results) == 1 else tuple(results)

@@ -75,6 +75,38 @@ class Cuts(unittest.TestCase):
         want[reaches] = False
         numpy.testing.assert_array_equal(foreground.view(numpy.uint8).ravel(), want[:-2].view(numpy.uint8))
 
+    @given(st.data())
+    def test_warm_cuts_are_as_cold_ones(self, data):
+        warm = gst_regions.WarmCut(threads=data.draw(st.sampled_from([1, 2])))
+        terminal, capacities = data.draw(grids())
+        choose = numpy.random.default_rng(data.draw(st.integers(0, 2**32)))
+        for _ in range(4):
+            foreground, flow = warm.cut(as_seen(data.draw, terminal), **capacities)
+            want, value = gst_regions.mincut(terminal, **capacities)
+            self.assertEqual((foreground.dtype, flow), (bool, value))
+            numpy.testing.assert_array_equal(foreground, want)
+            here = choose.random(terminal.shape) < 0.3
+            terminal = numpy.where(here, choose.permutation(terminal.ravel()).reshape(terminal.shape), terminal)
+            capacities = {name: numpy.where(here, choose.integers(0, 9, here.shape), capacity)
+                          for name, capacity in capacities.items()}
+
+    def test_warm_cut_of_other_sizes_and_after_a_refusal(self):
+        warm = gst_regions.WarmCut()
+        terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
+        out = numpy.ones((2, 3), bool)
+        for picture, more in ((terminal, ()), (terminal.T, ()), (terminal, (1, 1)), (terminal, ())):
+            foreground, flow = warm.cut(picture, 1, 1, *more)
+            want, value = gst_regions.mincut(picture, 1, 1, *more)
+            numpy.testing.assert_array_equal(foreground, want)
+            self.assertEqual(flow, value)
+            with self.assertRaisesRegex(ValueError, "capacity between pixels is negative"):
+                warm.cut(picture, -1, 1)
+        self.assertIs(warm.cut(terminal, 1, 1, out=out)[0], out)
+        with self.assertRaisesRegex(ValueError, "go together"):
+            warm.cut(terminal, 1, 1, 1)
+        with self.assertRaisesRegex(ValueError, "threads is -1"):
+            gst_regions.WarmCut(-1)
+
     def test_numbers_for_all_links(self):
         terminal = numpy.array([[5, -3, 0], [2, -9, 1]])
         ones = numpy.ones((2, 3), int)

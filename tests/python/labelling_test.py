@@ -65,6 +65,21 @@ class EqualValues(unittest.TestCase):
         self.assertEqual(pairs.shape[1], len(numpy.unique(want)))
         numpy.testing.assert_array_equal(labels == 0, want == 0)
 
+    def test_large_ones_with_next_to_nothing(self):
+        for kind in ("bool", "uint16", "float64"):
+            image = numpy.zeros((300, 401), kind)
+            labels, num, table = gst_regions.label(image, return_num=True, return_table=True)
+            self.assertEqual((labels.dtype, labels.shape, labels.any(), num, len(table)),
+                             (numpy.int32, image.shape, False, 0, 0))
+            self.assertTrue((gst_regions.label(image, background=1) == 1).all())
+            image[-1, -1] = 1
+            labels, num = gst_regions.label(image, return_num=True)
+            self.assertEqual((num, labels.sum(), labels[-1, -1]), (1, 1, 1))
+            with self.assertRaisesRegex(ValueError, "threads is -1"):
+                gst_regions.label(numpy.zeros((300, 400), kind), threads=-1)
+        with self.assertRaisesRegex(ValueError, "65536 elements"):
+            gst_regions.label(numpy.zeros((1, 65536), bool))
+
     def test_more_than_16_bits_of_values(self):
         image = numpy.arange(300 * 301, dtype=numpy.float32).reshape(300, 301) + 1
         image[7, 8] = image[7, 7]

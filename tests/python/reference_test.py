@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """docs/python-reference.md is what docs/python_reference.py prints, and what docs/python.md compares holds."""
 
+import inspect
 import pathlib
 import re
 import subprocess
@@ -30,8 +31,7 @@ class Reference(unittest.TestCase):
                 continue
             described = re.findall(r"^(\w[\w, ]*) : ", function.__doc__.replace("    ", ""), re.M)
             words = {word for names in described for word in names.split(", ")} | {"down_right", "down_left"}
-            arguments = set(function.__code__.co_varnames[:function.__code__.co_argcount +
-                                                          function.__code__.co_kwonlyargcount])
+            arguments = set(inspect.signature(function).parameters)
             self.assertEqual(arguments - words, set(), name)
 
 

@@ -58,6 +58,19 @@ class Superpixels(unittest.TestCase):
             names = ["intensity_mean"] if image.ndim == 2 else [f"intensity_mean-{c}" for c in range(3)]
             numpy.testing.assert_allclose([row[name] for name in names], numpy.atleast_1d(inside.mean(0)), rtol=1e-12)
 
+    @given(photographs(), st.integers(1, 40))
+    def test_adjacency(self, image, wanted):
+        labels, table, pairs = gst_regions.slic(image, wanted, return_table=True, return_adjacency=True)
+        touching = set()
+        for one, other in ((labels[1:], labels[:-1]), (labels[:, 1:], labels[:, :-1])):
+            touching |= {(min(a, b), max(a, b)) for a, b in zip(one.ravel().tolist(), other.ravel().tolist()) if a != b}
+        self.assertEqual((pairs.dtype, pairs.shape), (numpy.int32, (len(touching), 2)))
+        self.assertEqual(pairs.tolist(), sorted(map(list, touching)))
+        self.assertEqual(len(table), labels.max())
+        alone, again = gst_regions.slic(image, wanted, return_adjacency=True)
+        numpy.testing.assert_array_equal(alone, labels)
+        numpy.testing.assert_array_equal(again, pairs)
+
     def test_count_and_borders_beside_scikit_image(self):
         segmentation = judge("skimage.segmentation")
         image, which = quarters(150, 210)

@@ -16,8 +16,15 @@ image = np.zeros((3, 4), np.uint8)
 labels = gst_regions.label(image, connectivity=1, threads=1)
 table = gst_regions.regionprops_table(labels)
 flow: int = gst_regions.mincut(labels, 1, 1)[1]
+count: int = gst_regions.label(image, return_num=True)[1]
+counts: np.ndarray[tuple[int], np.dtype[np.int64]] = gst_regions.label(image, return_num=True, threshold=[1.0, 2.0])[1]
+pieces, areas, pairs = gst_regions.slic(image, return_table=True, return_adjacency=True)
+mask = gst_regions.BackgroundCut(lambda_=3).apply(image)
 """
-MISUSE = {"gst_regions.label(image, conectivity=1)": "call-arg", "gst_regions.slic(image, 'many')": "arg-type",
+MISUSE = {"gst_regions.flood(image, seed=1)": "call-arg",
+          "gst_regions.fill_holes(image > 1, '2')": "arg-type",
+          "text: str = gst_regions.label(image, return_num=True)[1]": "assignment",
+          "labels, num = gst_regions.label(image)[0], gst_regions.slic(image, return_table=True).shape": "attr-defined", 
           "flow = gst_regions.mincut(labels, 1, 1)[1] + 'x'": "operator"}
 
 

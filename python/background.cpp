@@ -1,0 +1,101 @@
+// Foreground of a stream of pictures: the algorithm of graphcutbg as an object.
+#include <nanobind/stl/optional.h>
+
+#include "core/graphcutbg/graphcutbg.hpp"
+#include "python/arrays.hpp"
+#include "python/bindings.hpp"
+#include "python/stream.hpp"
+
+namespace regions::python {
+namespace {
+
+using Bytes = Array<nb::ro, uint8_t, nb::ndim<2>, nb::c_contig>;
+using Foreground = Array<uint8_t, nb::ndim<2>, nb::c_contig>;
+
+// What says nothing of output pictures, files and live pipelines.
+constexpr const char* kNames[] = {
+    "source",          "lambda",     "sigma",          "neighbours",
+    "var-threshold",   "shadow",     "shadow-darkest", "foreground-colors",
+    "learning-rate",   "history",    "freeze",         "mask-foreground",
+    "mask-background", "warm-start", "max-iterations", "time-budget"};
+
+// A picture that is given once, kept for streams of other sizes to come.
+struct GivenPicture {
+  std::vector<std::byte> bytes;
+  PixelFormat format = PixelFormat::gray8;
+  Size size;
+};
+
+class BackgroundCut : public Stream<GraphCutBgParams> {
+ public:
+  explicit BackgroundCut(int threads) : Stream(threads, kNames) {
+    params_.output = GraphCutOutput::none;
+  }
+
+  void give(GraphCutPicture which, const Pixels& pixels, bool is_bgr) {
+    const ConstFrame frame = picture_of(pixels, order_of(is_bgr));
+    GivenPicture& given = given_[static_cast<size_t>(which)];
+    given.bytes.assign(frame.plane[0], frame.plane[0] + pixels.nbytes());
+    given.format = frame.layout.format;
+    given.size = frame.size();
+  }
+
+  // `foreground` becomes 255 where the picture has foreground, else 0. Returns the cut's flow,
+  // whether it is exact, pixels of foreground, and whether the model began anew.
+  nb::tuple apply(const Pixels& pixels, bool is_bgr, const std::optional<Bytes>& mask,
+                  const Foreground& foreground) {
+    Job job{.in = picture_of(pixels, order_of(is_bgr))};
+    const Size size = job.in.size();
+    expects(Voxels{AnyArray(foreground)}.slice == size, "the foreground has the picture's size");
+    job.foreground = {foreground.data(), size.width, size.height, size.width};
+    if (mask) job.mask = picture_of(Pixels(*mask));
+    GraphCutReport report;
+    {
+      const Unlocked unlocked;
+      report = run(
+          job,
+          [&](bool is_new) {
+            if (is_new) give_pictures();
+          },
+          [&] { return cut().report(0); });
+    }
+    return nb::make_tuple(report.cut.flow, report.cut.exact, report.foreground, report.restarted);
+  }
+
+ private:
+  static ColorOrder order_of(bool is_bgr) { return is_bgr ? ColorOrder::bgr : ColorOrder::rgb; }
+  GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
+
+  void give_pictures() {
+    for (const auto which : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
+      const GivenPicture& given = given_[static_cast<size_t>(which)];
+      if (given.bytes.empty()) continue;
+      cut().set_picture(which, frame_at(given.bytes.data(), given.format, given.size));
+    }
+  }
+
+  GivenPicture given_[3];  // by GraphCutPicture
+};
+
+}  // namespace
+
+void bind_background(nb::module_& module) {
+  module.def("background_fields", [] { return words_of<GraphCutBgParams>(kNames); });
+  nb::class_<BackgroundCut>(module, "BackgroundCut")
+      .def(nb::init<int>())
+      .def("set", &BackgroundCut::set)
+      .def("get", &BackgroundCut::get)
+      .def("reset", &BackgroundCut::reset)
+      .def("give_background",
+           [](BackgroundCut& cut, const Pixels& pixels, bool is_bgr) {
+             cut.give(GraphCutPicture::background, pixels, is_bgr);
+           })
+      .def("give_exclusion",
+           [](BackgroundCut& cut, const Pixels& pixels) {
+             cut.give(GraphCutPicture::exclusion, pixels, false);
+           })
+      .def("apply", &BackgroundCut::apply, nb::arg("pixels"), nb::arg("is_bgr"),
+           nb::arg("mask").none(), nb::arg("foreground"));
+}
+
+}  // namespace regions::python

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""BackgroundCut and Tracker against the elements that run the same algorithms, and against what must come out."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import gst_regions
+import numpy
+from hypothesis import given
+from hypothesis import strategies as st
+
+SIZE = (72, 96)
+
+
+def video(count, channels=3, seed=7):
+    """A noisy background, before which a bright square goes to the right and a dark one down."""
+    choose = numpy.random.default_rng(seed)
+    scene = choose.integers(60, 120, (*SIZE, channels))
+    frames = []
+    for i in range(count):
+        frame = scene + choose.integers(-3, 4, scene.shape)
+        if i >= 2:
+            frame[10:26, 3 * i:3 * i + 14] = (220, 200, 40)[:channels]
+            frame[2 * i:2 * i + 12, 70:84] = (10, 30, 90)[:channels]
+        frames.append(frame.clip(0, 255).astype(numpy.uint8))
+    return frames
+
+
+def by_element(element, frames, out_type):
+    """What the element makes of the frames."""
+    launch = shutil.which("gst-launch-1.0")
+    if launch is None or not os.environ.get("REGIONS_PLUGIN"):
+        raise unittest.SkipTest("needs gst-launch-1.0, and the plugin's folder in REGIONS_PLUGIN")
+    with tempfile.TemporaryDirectory() as folder:
+        source, sink = pathlib.Path(folder, "in"), pathlib.Path(folder, "out")
+        source.write_bytes(b"".join(frame.tobytes() for frame in frames))
+        kind = "rgb" if frames[0].ndim == 3 else "gray8"
+        done = subprocess.run(
+            [launch, "-q", "filesrc", f"location={source}", "!", "rawvideoparse", f"format={kind}",
+             f"width={SIZE[1]}", f"height={SIZE[0]}", "!", *element.split(), "!", "filesink", f"location={sink}"],
+            env=os.environ | {"GST_PLUGIN_PATH": os.environ["REGIONS_PLUGIN"], "GST_PLUGIN_PATH_1_0":
+                              os.environ["REGIONS_PLUGIN"], "GST_REGISTRY_1_0": str(pathlib.Path(folder, "registry"))},
+            capture_output=True, text=True, check=False)
+        if "rawvideoparse" in done.stderr and "no element" in done.stderr:
+            raise unittest.SkipTest("there is no rawvideoparse of GStreamer's plugins-bad")
+        if done.returncode:
+            raise AssertionError(done.stderr)
+        return numpy.fromfile(sink, out_type).reshape(len(frames), *SIZE)
+
+
+class Background(unittest.TestCase):
+    def test_as_the_element(self):
+        frames = video(12)
+        for parameters, text in (({}, ""), ({"lambda_": 3.0, "var_threshold": 20, "warm_start": True, "neighbours": "8"},
+                                            "lambda=3 var-threshold=20 warm-start=true neighbours=8")):
+            want = by_element(f"graphcutbg device=cpu output=mask {text} ! video/x-raw,format=GRAY8", frames,
+                              numpy.uint8)
+            cut = gst_regions.BackgroundCut(**parameters)
+            for i, frame in enumerate(frames):
+                numpy.testing.assert_array_equal(cut.apply(frame), want[i], f"frame {i} with {text}")
+
+    def test_what_moves_is_foreground(self):
+        frames = video(12)
+        cut = gst_regions.BackgroundCut()
+        masks = [cut.apply(frame) for frame in frames]
+        self.assertFalse(masks[0].any())
+        self.assertEqual((masks[8].dtype, set(numpy.unique(masks[8]))), (numpy.uint8, {0, 255}))
+        self.assertTrue((masks[8][12:24, 26:36] == 255).all())
+        self.assertTrue((masks[8][18:26, 72:82] == 255).all())
+        self.assertLess((masks[8] > 0).sum(), 600)
+        self.assertTrue(cut.exact)
+        self.assertGreater(cut.flow, 0)
+        cut.reset()
+        self.assertFalse(cut.apply(frames[8]).any())
+
+    def test_orders_of_colours_and_threads(self):
+        frames = video(8)
+        right, left = gst_regions.BackgroundCut(threads=1), gst_regions.BackgroundCut(channels="BGR", threads=2)
+        for frame in frames:
+            numpy.testing.assert_array_equal(right.apply(frame), left.apply(frame[..., ::-1]))
+        with_alpha = gst_regions.BackgroundCut()
+        want = gst_regions.BackgroundCut()
+        for frame in frames:
+            numpy.testing.assert_array_equal(with_alpha.apply(numpy.dstack([frame, frame[..., 0]])), want.apply(frame))
+
+    def test_given_pictures(self):
+        frames = video(8)
+        cut = gst_regions.BackgroundCut(background=video(1)[0])
+        self.assertTrue(cut.apply(frames[5])[12:24, 18:28].all())
+        exclusion = numpy.zeros(SIZE, numpy.uint8)
+        exclusion[:, :50] = 255
+        cut = gst_regions.BackgroundCut(background=video(1)[0], exclusion=exclusion)
+        mask = cut.apply(frames[5])
+        self.assertFalse(mask[:, :50].any())
+        self.assertTrue(mask[12:20, 72:82].all())
+        with self.assertRaisesRegex(ValueError, "picture is 96x71, the frames are 96x72"):
+            gst_regions.BackgroundCut(background=frames[0][1:]).apply(frames[0])
+        cut = gst_regions.BackgroundCut(source="mask")
+        self.assertTrue((cut.apply(frames[5], mask=exclusion)[:, :45] == 255).all())
+        with self.assertRaisesRegex(ValueError, "source=mask, but the frame has no mask"):
+            cut.apply(frames[5])
+        self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
+
+    def test_out_and_sizes(self):
+        cut = gst_regions.BackgroundCut()
+        out = numpy.full(SIZE, 7, numpy.uint8)
+        for frame in video(4):
+            self.assertIs(cut.apply(frame, out), out)
+        self.assertEqual(set(numpy.unique(out)), {0, 255})
+        self.assertFalse(cut.apply(video(4)[3][:40, :50]).any())  # another size begins anew
+        self.assertEqual(cut.apply(numpy.zeros((1, 1), numpy.uint8)).tolist(), [[0]])
+
+    @given(st.data())
+    def test_anything_is_taken_or_refused(self, data):
+        shape = data.draw(st.lists(st.integers(0, 5), max_size=4))
+        kind = data.draw(st.sampled_from(["uint8", "bool", "uint16", "float64"]))
+        image = numpy.ones(shape, kind)
+        for stream in (gst_regions.BackgroundCut(threads=1), gst_regions.Tracker(threads=1)):
+            try:
+                stream.apply(image)
+            except (TypeError, ValueError) as error:
+                self.assertIn("image", str(error))
+
+
+class Parameters(unittest.TestCase):
+    def test_come_from_the_tables(self):
+        cut = gst_regions.BackgroundCut(lambda_=4, freeze=True)
+        self.assertEqual((cut.parameters["lambda_"], cut.parameters["freeze"]), (4.0, True))
+        self.assertEqual(cut.parameters["history"], 500)
+        cut.set(history=20)
+        self.assertEqual(cut.parameters["history"], 20)
+        self.assertIn("learning_rate : float, 0 to 1", gst_regions.BackgroundCut.__doc__)
+
+    def test_refusals(self):
+        for error, words, named in ((TypeError, "no parameter is called 'lambada'", {"lambada": 3}),
+                                    (TypeError, "no parameter is called 'output'", {"output": "mask"}),
+                                    (TypeError, "no parameter is called 'model_location'", {"model_location": "x"}),
+                                    (ValueError, "history", {"history": 0}), (ValueError, "lambda", {"lambda_": 33}),
+                                    (ValueError, "lambda", {"lambda_": float("nan")}),
+                                    (TypeError, "history is of type list", {"history": [1]}),
+                                    (ValueError, "source", {"source": "camera"}),
+                                    (ValueError, "channels is 'YUV'", {"channels": "YUV"}),
+                                    (ValueError, "threads is -1", {"threads": -1})):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                gst_regions.BackgroundCut(**named)
+        with self.assertRaisesRegex(ValueError, "track-memory"):
+            gst_regions.Tracker(track_memory=-1)
+
+
+class Tracks(unittest.TestCase):
+    def test_as_the_element(self):
+        frames = [frame[..., 0] for frame in video(12)]
+        want = by_element("cclabel device=cpu threshold=0.7 track=true output=labels label-values=track ! "
+                          "video/x-raw,format=GRAY8", frames, numpy.uint8)
+        tracker = gst_regions.Tracker(threshold=0.7)
+        for i, frame in enumerate(frames):
+            labels, table = tracker.apply(frame)
+            numpy.testing.assert_array_equal(labels, gst_regions.label(frame, threshold=178.5))
+            tracks = numpy.concatenate([[0], table["track"]])
+            numpy.testing.assert_array_equal(tracks[labels], want[i], f"frame {i}")
+
+    def test_numbers_stay(self):
+        tracker = gst_regions.Tracker()
+        for i in range(10):
+            mask = numpy.zeros((40, 60), bool)
+            mask[30:36, 4 * i:4 * i + 8] = True  # the first track: it is there from the first picture on
+            if i > 0:
+                mask[2 * i:2 * i + 6, 45:53] = True  # above, and so of label 1
+            labels, table = tracker.apply(mask)
+            self.assertEqual(table["track"].tolist(), [1] if i == 0 else [2, 1])
+            numpy.testing.assert_array_equal(labels, gst_regions.label(mask))
+            numpy.testing.assert_array_equal(table["area"], [48] * len(table))
+        self.assertEqual(tracker.changes, {"births": 0, "deaths": 0, "splits": 0, "merges": 0, "lost": 0})
+        tracker.apply(numpy.zeros((40, 60), bool))
+        self.assertEqual(tracker.changes["lost"], 2)
+
+    def test_more_regions_than_are_recorded(self):
+        mask = numpy.zeros((8, 40), bool)
+        mask[::2, ::2] = True
+        labels, table = gst_regions.Tracker(max_regions=10).apply(mask)
+        self.assertEqual((labels.max(), len(table)), (80, 80))
+        self.assertEqual((table["track"] > 0).sum(), 10)
+
+
+class Sharing(unittest.TestCase):
+    def test_threads_share_one(self):
+        cut, tracker = gst_regions.BackgroundCut(threads=2), gst_regions.Tracker()
+        frames = video(6)
+
+        def work():
+            for frame in frames:
+                cut.apply(frame)
+                tracker.apply(frame)
+                tracker.set(threshold=0.6, max_regions=50)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def test_go_on_on_both_sides_of_a_fork(self):
+        frames = video(8)
+        cut, want = gst_regions.BackgroundCut(threads=2), gst_regions.BackgroundCut(threads=1)
+        for frame in frames[:5]:
+            cut.apply(frame)
+            want.apply(frame)
+        masks = [want.apply(frame) for frame in frames[5:]]
+        child = os.fork()
+        found = [cut.apply(frame) for frame in frames[5:]]
+        equal = all((mask == other).all() for mask, other in zip(found, masks))
+        if child == 0:
+            os._exit(0 if equal else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertTrue(equal)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
