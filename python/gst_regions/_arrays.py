@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from typing import Any
 
@@ -26,7 +27,10 @@ def taken(array: Array, name: str) -> NDArray[Any]:
         device = array.__dlpack_device__()[0]
         if device not in HOST_DEVICES:
             raise ValueError(f"{name} lies on a device that the CPU cannot read, of DLPack's type {int(device)}")
-        found = np.from_dlpack(array)
+        try:
+            found = np.from_dlpack(array)
+        except (RuntimeError, BufferError) as error:
+            raise TypeError(f"{name} does not come by DLPack: {error}") from error
     else:
         found = np.asarray(array)
     if found.dtype.char not in TYPE_CODES:
@@ -77,6 +81,10 @@ def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]
     if out is None:
         return np.empty(shape, dtype)
     found = taken(out, "out")
+    if not found.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and found.flags.c_contiguous:
+        # DLPack before 1.0, which PyTorch speaks, does not say whether memory may be written: NumPy takes it as not.
+        memory = (ctypes.c_char * found.nbytes).from_address(found.ctypes.data)
+        found = np.frombuffer(memory, found.dtype).reshape(found.shape)
     if found.dtype != dtype:
         raise TypeError(f"out has elements of type {found.dtype}, must have {np.dtype(dtype)}")
     if found.shape != shape:

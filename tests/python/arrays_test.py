@@ -128,8 +128,19 @@ class Dlpack(unittest.TestCase):
         labels = gst_regions.label(image)
         self.assertEqual((type(labels), labels.dtype), (torch.Tensor, torch.int32))
         self.assertEqual(labels.tolist(), LABELS)
-        kept = gst_regions.remove_small_objects(image > 0, 2)
-        self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
+        if int(torch.__version__.split(".")[0]) >= 2:
+            kept = gst_regions.remove_small_objects(image > 0, 2)
+            self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
+        else:  # which has no bool in DLPack
+            with self.assertRaisesRegex(TypeError, "ar does not come by DLPack: Bool type is not supported"):
+                gst_regions.remove_small_objects(image > 0, 2)
+        with self.assertRaisesRegex(TypeError, "image does not come by DLPack.*require gradient"):
+            gst_regions.label(torch.ones((2, 3), requires_grad=True))
+        floats = torch.tensor([[1.5, 0, 2.5], [1.5, 0, 0]])
+        self.assertEqual(gst_regions.label(floats).tolist(), [[1, 0, 2], [1, 0, 0]])
+        shared = torch.zeros((2, 3), dtype=torch.int32)  # what is written is the tensor's own memory
+        gst_regions.label(floats, out=shared[:])
+        self.assertEqual(shared.tolist(), [[1, 0, 2], [1, 0, 0]])
         out = torch.zeros((3, 4), dtype=torch.int32)
         where = out.data_ptr()
         self.assertIs(gst_regions.label(image.T.contiguous().T, out=out), out)

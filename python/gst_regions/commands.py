@@ -1,0 +1,50 @@
+"""Commands that need the plugin: those of GStreamer, and the scripts of pipelines/ that lie in this package."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from typing import NoReturn
+
+from . import gstreamer
+
+SCRIPTS = pathlib.Path(__file__).parent / "pipelines"
+USAGE = "usage: python -m gst_regions COMMAND [ARGUMENT…], as in: python -m gst_regions gst-inspect-1.0 cclabel"
+
+
+def main() -> NoReturn:
+    """python -m gst_regions COMMAND…"""
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print(USAGE, file=sys.stdout if len(sys.argv) > 1 else sys.stderr)
+        sys.exit(len(sys.argv) < 2)
+    start(sys.argv[1], sys.argv[1:])
+
+
+def run() -> NoReturn:
+    """The console command regions-NAME: pipelines/NAME."""
+    name = pathlib.Path(sys.argv[0]).name
+    script = SCRIPTS / "transcode" / name if name == "regions-transcode" else SCRIPTS / name.removeprefix("regions-")
+    if not script.exists():
+        fail(f"there is no {script}: this build of gst_regions has no scripts")
+    # By the interpreter that the script names: the system's Python has GStreamer's bindings.
+    interpreter = script.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#!").strip()
+    start(interpreter, [interpreter, str(script), *sys.argv[1:]])
+
+
+def start(program: str, arguments: list[str]) -> NoReturn:
+    try:
+        gstreamer.setup()
+        os.execvp(program, arguments)
+    except RuntimeError as error:
+        fail(str(error))
+    except FileNotFoundError:
+        hint = f"; {gstreamer.INSTALL}" if program.startswith("gst-") else ""
+        fail(f"there is no command {program}{hint}")
+    except PermissionError:
+        fail(f"{program} is not a program")
+
+
+def fail(text: str) -> NoReturn:
+    print(f"gst_regions: {text}", file=sys.stderr)
+    sys.exit(1)
