@@ -83,8 +83,8 @@ def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]
     found = taken(out, "out")
     if not found.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and found.flags.c_contiguous:
         # DLPack before 1.0, which PyTorch speaks, does not say whether memory may be written: NumPy takes it as not.
-        memory = (ctypes.c_char * found.nbytes).from_address(found.ctypes.data)
-        found = np.frombuffer(memory, found.dtype).reshape(found.shape)
+        memory = (ctypes.c_uint8 * found.nbytes).from_address(found.ctypes.data)
+        found = np.ctypeslib.as_array(memory).view(found.dtype).reshape(found.shape)
     if found.dtype != dtype:
         raise TypeError(f"out has elements of type {found.dtype}, must have {np.dtype(dtype)}")
     if found.shape != shape:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
 import sys
 from typing import NoReturn
 
 from . import gstreamer
 
 SCRIPTS = pathlib.Path(__file__).parent / "pipelines"
+BINDINGS = "on Debian and Ubuntu: apt install python3-gi python3-gst-1.0 gir1.2-gst-plugins-base-1.0 python3-av"
 USAGE = "usage: python -m gst_regions COMMAND [ARGUMENT…], as in: python -m gst_regions gst-inspect-1.0 cclabel"
 
 
@@ -29,7 +31,17 @@ def run() -> NoReturn:
         fail(f"there is no {script}: this build of gst_regions has no scripts")
     # By the interpreter that the script names: the system's Python has GStreamer's bindings.
     interpreter = script.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#!").strip()
+    if "python" in interpreter and not has_bindings(interpreter):
+        fail(f"{name} runs by {interpreter}, which has no bindings of GStreamer; {BINDINGS}")
     start(interpreter, [interpreter, str(script), *sys.argv[1:]])
+
+
+def has_bindings(python: str) -> bool:
+    program = "import gi; gi.require_version('Gst', '1.0'); from gi.repository import Gst"
+    try:
+        return subprocess.run([python, "-c", program], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def start(program: str, arguments: list[str]) -> NoReturn:

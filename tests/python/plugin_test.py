@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 import unittest
 from unittest import mock
@@ -100,6 +101,20 @@ class Commands(unittest.TestCase):
         run = self.module("gst-no-such-thing")
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, "^gst_regions: there is no command gst-no-such-thing; on Debian")
+
+    def test_bindings_are_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "toy").write_text("#!/no/such/python3\n", encoding="utf-8")
+            with mock.patch.object(commands, "SCRIPTS", pathlib.Path(folder)), mock.patch("sys.stderr") as stderr:
+                with mock.patch.object(sys, "argv", ["/bin/regions-toy"]):
+                    self.assertRaises(SystemExit, commands.run)
+                with mock.patch.object(sys, "argv", ["/bin/regions-none"]):
+                    self.assertRaises(SystemExit, commands.run)
+        words = "".join(call.args[0] for call in stderr.write.call_args_list)
+        self.assertRegex(words, "regions-toy runs by /no/such/python3, which has no bindings of GStreamer; on Debian")
+        self.assertIn("there is no " + folder + "/none", words)
+        self.assertFalse(commands.has_bindings("false"))
+        self.assertTrue(commands.has_bindings("true"))
 
     def test_scripts_run(self):
         if not is_wheel() or gstreamer._version() is None:
