@@ -74,7 +74,7 @@ class Tracker(Parameters):
         """
         values = _arrays.taken(image, "image")
         pixels = values.view(np.uint8) * np.uint8(255) if values.dtype == np.bool_ else values
-        pixels = _arrays.picture(pixels, "image", kinds=(np.uint8, np.uint16))
+        pixels = _arrays.picture(pixels, "image", kinds=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
         place = _arrays.written(out, pixels.shape[:2], np.int32, values, "image")
         count, tracks, changes = self._stream.apply(pixels, place)
         self.changes = dict(zip(CHANGES, changes))

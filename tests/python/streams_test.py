@@ -115,6 +115,10 @@ class Background(unittest.TestCase):
         self.assertFalse(cut.apply(video(4)[3][:40, :50]).any())  # another size begins anew
         self.assertEqual(cut.apply(numpy.zeros((1, 1), numpy.uint8)).tolist(), [[0]])
 
+    def test_colours_have_bytes(self):
+        with self.assertRaisesRegex(TypeError, "image has elements of type uint16, must have uint8"):
+            gst_regions.Tracker().apply(numpy.ones((1, 1, 3), numpy.uint16))
+
     @given(st.data())
     def test_anything_is_taken_or_refused(self, data):
         shape = data.draw(st.lists(st.integers(0, 5), max_size=4))
