@@ -51,6 +51,13 @@ def cases(height, width, depth):
                 lambda t, p=picture, c=connectivity: gst_regions.label(p, connectivity=c, threads=t)
             yield what, "cc3d", lambda cc3d, p=picture, n=neighbours: cc3d.connected_components(p, connectivity=n), \
                 lambda t, p=picture, c=connectivity: gst_regions.label(p, connectivity=c, threads=t)
+    spot = numpy.zeros((16, 16), numpy.uint8)  # what a call costs
+    spot[2:5, 3:9] = 1
+    yield "label 16x16 8 spot", "cv2", lambda cv2: cv2.connectedComponents(spot)[1], \
+        lambda t: gst_regions.label(spot, threads=t)
+    yield "label 16x16 8 spot", "skimage.measure", lambda m: m.label(spot), lambda t: gst_regions.label(spot, threads=t)
+    yield "label 16x16 8 spot", "cc3d", lambda cc3d: cc3d.connected_components(spot, connectivity=8), \
+        lambda t: gst_regions.label(spot, threads=t)
     for content, mask in (("noise 0.3", noise((depth,) * 3, 0.3)), ("blobs", blobs((depth,) * 3))):
         for neighbours, connectivity in ((6, 1), (26, 3)):
             yield f"label {depth}^3 {neighbours} {content}", "cc3d", \
