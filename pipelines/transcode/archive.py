@@ -11,6 +11,7 @@ import time
 import attempts
 import manifest
 import processes
+import storage
 
 MOST_PENDING = 1000  # tasks that a cluster is given at once
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -105,13 +106,14 @@ class Archive:
 
     def goes_on(self, outputs, made):
         """Whether a run before this one began the output in the same way."""
-        known = manifest.Manifest(outputs)
+        known = manifest.Manifest(outputs, self.queue.store)
+        known.pull()
         return bool(known.spans) and not known.difference(self.made(made))
 
     async def transcode(self, source, outputs, made):
         """Makes the outputs of a file; returns what went wrong, or None."""
         outputs = {kind: os.path.abspath(path) for kind, path in outputs.items()}
-        known, made = manifest.Manifest(outputs), self.made(made)
+        known, made = manifest.Manifest(outputs, self.queue.store), self.made(made)
         told = self.files[source] = {"began": time.time(), "segments": 0, "attempts": 0, "frames": 0}
         differs = known.difference(made)
         if self.options.segment and (differs or not known.spans):
@@ -142,7 +144,7 @@ class Archive:
         if problems:
             return "; ".join(problems) + (f"; the others are kept in {known.folder}" if len(spans) > 1 else "")
         told["frames"] = sum(one["done"]["frames"] for one in found)
-        return await self.assemble(source, outputs) if len(spans) > 1 and not self.is_part else None
+        return await self.assemble(source, known) if len(spans) > 1 and not self.is_part else None
 
     @property
     def is_part(self):
@@ -160,7 +162,7 @@ class Archive:
         made = {}
         async with self.slot():
             problem = await processes.run([sys.executable, os.path.join(HERE, "cutting.py")], {
-                "source": os.path.abspath(source), "seconds": self.options.segments, "warm_up": self.warm_up},
+                "source": await self.queue.fetched(source), "seconds": self.options.segments, "warm_up": self.warm_up},
                 made.update, self.begun(source))
         return {"problem": problem} if problem else made["plan"]
 
@@ -204,16 +206,20 @@ class Archive:
         if self.cluster:
             shown = f"{os.path.basename(name[0])} {name[1] + 1} of {len(spans)}"
             task["settings"]["device"] = -1  # Ray shows a task the GPUs that it may use
-            return await self.cluster.attempt(task, shown, lambda: self.queue.interrupted)
+            after = await self.cluster.attempt(task, shown, lambda: self.queue.interrupted)
+            await asyncio.to_thread(attempts.manifest_of(task).pull, task["number"])
+            return after
         return await attempts.attempt(task, heard, self.begun(name), lambda: self.queue.interrupted)
 
     def task(self, source, known, number, span, slot):
         """See attempts.attempt."""
-        settings = self.queue.settings(source, known.files(number), slot)
+        settings = self.queue.settings(source, slot)
         program = "job.py"
         if len(known.spans) > 1:
             program, settings["span"] = "segment.py", span
-        return {"outputs": known.outputs, "number": number, "settings": settings,
+        return {"source": source if storage.is_address(source) else os.path.abspath(source), "outputs": known.outputs,
+                "store": known.store and known.store.address, "number": number, "settings": settings,
+                "keep": not self.cluster and not self.options.segment,
                 "command": [sys.executable, os.path.join(HERE, program)]}
 
     def say_done(self, source, segment, number, spans):
@@ -230,13 +236,20 @@ class Archive:
         done = sum(count for (of, _), count in self.frames.items() if of == source)
         self.screen.show(source, done, total, done / max(time.time() - self.began, 1e-3))
 
-    async def assemble(self, source, outputs):
+    async def assemble(self, source, known):
+        """Joins segments."""
+        if known.store:  # whose files other machines may have made
+            for number in range(len(known.spans)):
+                if not await asyncio.to_thread(known.finished, number):
+                    return f"segment {number + 1} of {len(known.spans)} is not as it was written; run this again"
+
         def heard(said):
             if "done" in said:
                 said["done"]["seconds"] = time.time() - self.files[source]["began"]
-            self.screen.hear(source, said, outputs.values())
+            self.screen.hear(source, said, known.outputs.values())
 
-        settings = self.queue.settings(source, outputs, 0) | {"filter": "identity"}
+        settings = self.queue.settings(source, 0) | {
+            "source": await self.queue.fetched(source), "outputs": known.outputs, "filter": "identity"}
         async with self.slot():
             return await processes.run([sys.executable, os.path.join(HERE, "assembly.py")], settings, heard,
                                        self.begun(source))
@@ -258,5 +271,8 @@ class Archive:
         counts = {state: states.count(state) for state in sorted(set(states))}
         seconds = time.time() - self.began
         frames = sum(told.get("frames", 0) for told in self.files.values())
-        manifest.write_json(os.path.join(self.options.out, "summary.json"), {
+        path = os.path.join(self.options.out, "summary.json")
+        manifest.write_json(path, {
             "files": counts, "seconds": round(seconds, 1), "frames": frames, "inputs": self.files})
+        if self.queue.store:
+            self.queue.store.publish([path])

@@ -77,8 +77,8 @@ def read_tables(path):
 
 
 def listed(segments, kind, name):
-    """ffmpeg's words for an input: the videos of segments, one after another. Their list lies beside them, so that no
-    folder's name is part of it; segments begin where the whole has them, whatever their files say (MP4: 0)."""
+    """ffmpeg's words for an input: the videos of segments, one after another. Their list lies beside them, in a folder
+    without its name, where # would end an address; segments begin where the whole has them, whatever their files say (MP4: 0)."""
     paths = [segment["files"][kind] for segment in segments]
     coded = set()
     for path in paths:
@@ -87,7 +87,8 @@ def listed(segments, kind, name):
     if len(coded) > 1:
         raise OSError(0, "its segments are coded in different ways: --exact takes it in one segment")
     micros = [segment["begin"] // 1000 for segment in segments]
-    path = os.path.join(os.path.dirname(paths[0]), name)
+    folder = os.open(os.path.dirname(paths[0]), os.O_RDONLY | os.O_CLOEXEC)
+    path = f"/proc/{os.getpid()}/fd/{folder}/{name}"
     with open(path, "w", encoding="utf-8") as file:
         file.write("ffconcat version 1.0\n")
         for part, begin, end in zip(paths, micros, [*micros[1:], None]):

@@ -7,11 +7,10 @@ import socket
 import sys
 
 import attempts
+from storage import INSTALL
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 0.5  # seconds between looks at whether the run was interrupted
-INSTALL = "python3 -m venv --system-site-packages .venv/cluster && .venv/cluster/bin/pip install --require-hashes" \
-          " -r pipelines/cluster_requirements.txt, and start the program by .venv/cluster/bin/python"
 
 
 class NoCluster(Exception):
@@ -70,8 +69,8 @@ class Cluster:
                 return {"state": "waiting", "attempts": 0, "problems": []}
         try:
             return waiting.result()
-        except self.ray.exceptions.RayTaskError:
-            raise  # a fault of this program
+        except self.ray.exceptions.RayTaskError as problem:
+            raise problem.cause from problem
         except self.ray.exceptions.LocalRayletDiedError:  # no fault of the segment, and none can be run
             return {"state": "waiting", "problem": "the cluster is gone; the same command goes on"}
         except self.ray.exceptions.RayError as problem:

@@ -247,7 +247,9 @@ class Job:
             with contextlib.closing(PacketCount(whole.part, "V:0")) as packets:
                 _, written = packets.result()
             if written != self.frames:
-                self.problem = f"{written} of {self.frames} frames were written"
+                errors.seek(0)
+                said = errors.read()
+                self.problem = f"{written} of {self.frames} frames were written" + (said and f": {last_line(said)}")
         elif self.join_status:
             errors.seek(0)
             self.problem = f"its sound and other streams cannot be kept: {last_line(errors.read())}"

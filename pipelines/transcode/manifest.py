@@ -38,10 +38,13 @@ def checksum(path):
 
 
 class Manifest:
-    def __init__(self, outputs):
-        """`outputs`: names of the file's outputs by kind."""
-        self.outputs = outputs
-        self.folder = outputs["video"] + ".segments"
+    def __init__(self, outputs, store=None):
+        """`outputs`: names of the file's outputs by kind. `store`: of storage.py, where they are to be, if not on this
+        machine: its folder stands for them, and what is written here is written there, too."""
+        self.store = store
+        self.outputs = {kind: os.path.join(store.folder, os.path.basename(path)) if store else path
+                        for kind, path in outputs.items()}
+        self.folder = self.outputs["video"] + ".segments"
         self.known_spans = None
 
     def path(self, name):
@@ -68,11 +71,27 @@ class Manifest:
         self.remove()
         self.known_spans = None
         os.makedirs(self.folder)
-        write_json(self.path("plan.json"), {"made": made} | plan)
+        self.keep("plan.json", {"made": made} | plan)
+
+    def keep(self, name, what):
+        write_json(self.path(name), what)
+        if self.store:
+            self.store.publish([self.path(name)])
 
     def remove(self):
+        if self.store:
+            self.store.remove(self.folder)
         if os.path.isdir(self.folder):
             shutil.rmtree(self.folder)
+
+    def pull(self, number=None):
+        """Learns from the store, if there is one, what others wrote: of a segment, or of all."""
+        if self.store and number is None:
+            self.store.pull(self.folder, r"(plan|\d+)\.json")
+        elif self.store:
+            self.store.fetch(self.path("plan.json"))
+            self.store.fetch(self.path(f"{number:04}.json"))
+        self.known_spans = None
 
     def tidy(self):
         """Removes what killed processes left."""
@@ -85,7 +104,7 @@ class Manifest:
         return told or {"state": WAITING, "attempts": 0, "problems": []}
 
     def write(self, number, told):
-        write_json(self.path(f"{number:04}.json"), told)
+        self.keep(f"{number:04}.json", told)
 
     def files(self, number):
         """The names of a segment's outputs, by kind: JSON lines serve all tables, and tell tracks of masks. A file in one
@@ -108,6 +127,13 @@ class Manifest:
     def finished(self, number):
         """Whether a segment's files are there as they were written."""
         told = self.segment(number)
-        return told["state"] == DONE and all(
-            os.path.exists(path) and checksum(path) == told["checksums"].get(kind)
-            for kind, path in self.files(number).items())
+        return told["state"] == DONE and all(self.is_whole(path, told["checksums"].get(kind))
+                                             for kind, path in self.files(number).items())
+
+    def is_whole(self, path, wanted):
+        for is_here in (True, False):
+            if not is_here and self.store:
+                self.store.fetch(path)
+            if os.path.exists(path) and checksum(path) == wanted:
+                return True
+        return False

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 
+import storage
 from files import Output
 
 
@@ -20,14 +21,14 @@ def path_of(video):
 
 def wanted(source, outputs, options, version):
     """What a record of the output would say, but for the content, which takes long to read."""
-    status = os.stat(source)
+    status = storage.status(source)
     return {"source": os.path.basename(source), "size": status.st_size, "time": status.st_mtime_ns,
             "filter": options.filter, "profile": options.profile, "sound": not options.no_sound,
             "outputs": sorted(outputs), "version": version}
 
 
 def content(source):
-    with open(source, "rb") as file:
+    with storage.reader(source) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

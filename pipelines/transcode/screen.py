@@ -18,8 +18,16 @@ class Screen:
             self.tqdm = tqdm.tqdm
         self.bars = {}  # by input
         self.shown = {}
+        self.names = {}  # what the user calls files that have others on this machine
+
+    def meant(self, text):
+        """A text (or None) with the user's names."""
+        for name, meant in self.names.items():
+            text = text and text.replace(name, meant)
+        return text
 
     def line(self, text, to=None):
+        text = self.meant(text)
         write = self.tqdm.write if self.tqdm else print  # above the bars
         write(printable(text), file=to or sys.stdout)
         (to or sys.stdout).flush()

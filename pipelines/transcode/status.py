@@ -12,18 +12,23 @@ from files import printable
 LOCKED = "job"  # of record.locked, in the folder
 
 
-def begin(folder, outputs):
+def begin(folder, outputs, store=None):
     """Remembers what a job is of: `outputs` by kind, of each input."""
-    manifest.write_json(os.path.join(folder, "job.json"), {"outputs": outputs})
+    path = os.path.join(folder, "job.json")
+    manifest.write_json(path, {"outputs": outputs})
+    if store:
+        store.publish([path])
 
 
-def tell(folder):
+def tell(folder, store=None):
     """Prints it; returns the exit status: 0 if all is done, 1 if not, 2 if there is no job."""
+    if store:
+        store.fetch(os.path.join(folder, "job.json"))
     job = manifest.read_json(os.path.join(folder, "job.json"))
     if not job:
-        print(printable(f"regions-transcode: {folder} has no job.json: no job in segments began here"), file=sys.stderr)
+        print(printable(f"regions-transcode: {store.address if store else folder} has no job.json: no job in segments began here"), file=sys.stderr)
         return 2
-    files = [of_file(source, outputs) for source, outputs in job["outputs"].items()]
+    files = [of_file(source, outputs, store) for source, outputs in job["outputs"].items()]
     for line, *_ in files:
         print(printable(line))
     done = sum(is_done for _, is_done, *_ in files)
@@ -42,11 +47,13 @@ def runs(folder):
         return True
 
 
-def of_file(source, outputs):
+def of_file(source, outputs, store):
     """A line, whether it is done, its unfinished segments by state, and how many attempts failed."""
-    known = manifest.Manifest(outputs)
+    known = manifest.Manifest(outputs, store)
+    known.pull()
     if not known.spans:
-        is_done = os.path.exists(outputs["video"]) and os.path.exists(record.path_of(outputs["video"]))
+        video = known.outputs["video"]
+        is_done = all(map(store.exists if store else os.path.exists, (video, record.path_of(video))))
         return f"{source}: {'done' if is_done else 'waits'}", is_done, collections.Counter(), 0
     segments = [known.segment(number) for number in range(len(known.spans))]
     counts = collections.Counter(segment["state"] for segment in segments)

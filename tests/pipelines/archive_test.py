@@ -23,7 +23,7 @@ KINDS = {
     "mpeg.mpg": (*TONE, *YUV, "-bf", "2", "-c:v", "mpeg2video", "-q:v", "5", "-c:a", "mp2"),
     "still.avi": (*TONE, "-c:v", "mjpeg", "-q:v", "3", "-pix_fmt", "yuvj420p", "-c:a", "mp3"),
     "plain.avi": (*YUV, "-c:v", "mpeg4", "-q:v", "3"),
-    "odd.webm": (*YUV, "-vf", "scale=161:121,select='not(mod(n,3))+not(mod(n,5))'", "-fps_mode", "vfr", "-c:v",
+    "odd #1?%d.webm": (*YUV, "-vf", "scale=161:121,select='not(mod(n,3))+not(mod(n,5))'", "-fps_mode", "vfr", "-c:v",
                  "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"),
     "lossless.mkv": ("-vf", "fps=30000/1001", "-pix_fmt", "yuv422p10le", "-c:v", "ffv1"),
 }

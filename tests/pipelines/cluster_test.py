@@ -129,7 +129,7 @@ class WithoutRay(unittest.TestCase):
 
 if __name__ == "__main__":
     media.expect_tools()
-    if not PYTHON.exists():
+    if not PYTHON.with_name("ray").exists():
         print("pipelines/cluster_requirements.txt is not installed into .venv/cluster")
         sys.exit(media.SKIPPED)
     unittest.main(verbosity=2)
