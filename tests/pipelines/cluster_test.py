@@ -35,13 +35,18 @@ def listening(numbers):
     return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
 
 
-class OnRay(TranscodeCase):
+class OnCluster(TranscodeCase):
+    """A job that starts Ray itself."""
+
+    CLIP = ("in.mp4", SMALL, *KEYS)
+    WORDS = ("--segments", "0.7")
+
     def setUp(self):
         super().setUp()
-        self.source = self.clip("in.mp4", SMALL, *KEYS)
+        self.source = self.clip(*self.CLIP)
 
     def start(self, chain):
-        command = [PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", chain, "--segments", "0.7", "--json",
+        command = [PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", chain, *self.WORDS, "--json",
                    "--cluster"]
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, start_new_session=True)
@@ -62,15 +67,17 @@ class OnRay(TranscodeCase):
         self.assertEqual(work.returncode, status, text)
         return text
 
+    def attempts(self):
+        told = json.loads((self.out / "summary.json").read_text())["inputs"][str(self.source)]
+        return told["segments"], told["attempts"]
+
+
+class OnRay(OnCluster):
     def expect_same(self, chain):
         plain = self.folder / "plain"
         media.run(PROGRAM, self.source, "-o", plain, "--filter", chain, "--json")
         self.assertEqual((self.out / "in.jsonl").read_bytes(), (plain / "in.jsonl").read_bytes())
         self.assertEqual(media.times(self.out / "in.mp4"), media.times(plain / "in.mp4"))
-
-    def attempts(self):
-        told = json.loads((self.out / "summary.json").read_text())["inputs"][str(self.source)]
-        return told["segments"], told["attempts"]
 
     def test_workers_that_die(self):
         """Their segments are attempted again; meanwhile no other machine reaches the cluster."""
