@@ -1,0 +1,129 @@
+"""What regions-transcode makes of long files in segments, beside runs over whole files: how masks of filters that learn
+differ, and how fast Ray is. bench/run uses it."""
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import measure
+import numpy
+
+PLAIN = "cclabel output=none ! regionoverlay"
+LEARNS = "graphcutbg output=none ! cclabel source=mask output=none"
+SETTLE = 20  # seconds until a node is there
+SEGMENT, WARM_UPS = 10, (0, 5, 10, 20)  # seconds
+
+
+def expect(command, env):
+    """Seconds that a command takes, which is to end well."""
+    begin = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, check=False)
+    if done.returncode:
+        raise SystemExit(f"bench/run: {' '.join(command)} ended with {done.returncode}: {done.stdout}")
+    return time.monotonic() - begin
+
+
+def masks(path, size):
+    """Of each frame of a label video, whether pixels are foreground."""
+    with subprocess.Popen(["ffmpeg", "-v", "error", "-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt",
+                           "gray16le", "-"], stdout=subprocess.PIPE) as reader:
+        while data := reader.stdout.read(2 * size[0] * size[1]):
+            yield numpy.frombuffer(data, numpy.uint16) != 0
+
+
+def size_of(path):
+    told = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height",
+                           "-of", "json", path], stdout=subprocess.PIPE, check=True).stdout
+    stream, = json.loads(told)["streams"]
+    return stream["width"], stream["height"]
+
+
+def difference(one, other):
+    """Of two label videos: frames, the share of them whose masks differ, and the mean IoU of masks of all frames."""
+    size, overlaps, differ = size_of(one), [], 0
+    for first, second in zip(masks(one, size), masks(other, size), strict=True):
+        union = numpy.count_nonzero(first | second)
+        overlaps.append(numpy.count_nonzero(first & second) / union if union else 1.0)
+        differ += bool((first != second).any())
+    return {"frames": len(overlaps), "differ": round(differ / len(overlaps), 4),
+            "iou": round(float(numpy.mean(overlaps)), 4), "least_iou": round(min(overlaps), 4)}
+
+
+def learnt(program, clip, env):
+    """Rows of what segments of 10 seconds make, by seconds of warm-up."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        source = keyed(clip, folder, 1)
+        name = os.path.splitext(os.path.basename(source))[0] + ".labels.mkv"
+        words = [program, source, "--filter", LEARNS, "--labels", "-o"]
+        expect([*words, os.path.join(folder, "whole")], env)
+        for warm_up in WARM_UPS:
+            out = os.path.join(folder, str(warm_up))
+            expect([*words, out, "--segments", str(SEGMENT), "--warm-up", str(warm_up)], env)
+            rows.append({"what": "learnt", "clip": os.path.basename(clip), "filter": LEARNS, "segments": SEGMENT,
+                         "warm_up": warm_up}
+                        | difference(os.path.join(folder, "whole", name), os.path.join(out, name)))
+            print("bench/run: " + json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def keyed(clip, folder, seconds, times=1):
+    """A copy of a clip, some times over, with key frames at equal distances."""
+    path = os.path.join(folder, os.path.splitext(os.path.basename(clip))[0] + ".mp4")
+    subprocess.run(["ffmpeg", "-v", "error", "-stream_loop", str(times - 1), "-i", clip, "-an", "-pix_fmt", "yuv420p",
+                    "-force_key_frames", f"expr:gte(t,n_forced*{seconds})", path], check=True)
+    return path
+
+
+@contextlib.contextmanager
+def nodes(ray, count, env):
+    """Nodes of Ray on this machine, each with a processor; gives their address."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    address, running = f"127.0.0.1:{port}", []
+    try:
+        for number in range(count):
+            where = ["--address", address] if number else ["--head", "--port", str(port), "--include-dashboard", "false"]
+            running.append(subprocess.Popen(
+                ["taskset", "-c", str(number), ray, "start", "--block", *where, "--node-ip-address", "127.0.0.1",
+                 "--num-cpus", "1", "--disable-usage-stats"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=env))
+            time.sleep(SETTLE)
+        yield address
+    finally:
+        for node in reversed(running):
+            node.terminate()
+            node.wait()
+
+
+def cluster(program, python, clip, env, times, runs):
+    """Rows of the plain program, one node of Ray and two, each with one processor, in turns."""
+    ray = os.path.join(os.path.dirname(python), "ray")
+    env = env | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}  # of these nodes alone
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = keyed(clip, folder, 1, times), os.path.join(folder, "out")
+        length = float(subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0",
+                                       source], stdout=subprocess.PIPE, check=True).stdout)
+        words = [python, program, source, "--filter", PLAIN, "--json", "-o", out]
+        cut = ["--segments", str(length / 24)]
+        rows = [{"what": "cluster", "clip": os.path.basename(clip), "filter": PLAIN, "how": how, "seconds": []}
+                for how in ("plain", "segments", "one node", "two nodes")]
+        for _ in range(runs):
+            for row in rows:
+                shutil.rmtree(out, ignore_errors=True)
+                how, count = row["how"], ("one node", "two nodes").index(row["how"]) + 1 if "node" in row["how"] else 0
+                with nodes(ray, count, env) as address:
+                    more = ["--cluster", address] if count else []
+                    pinned = ["taskset", "-c", "0"] if count < 2 else []
+                    row["seconds"].append(round(expect([*pinned, *words, *([] if how == "plain" else cut), *more], env), 1))
+                if row["how"] != "plain":
+                    with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
+                        row["segments"] = next(iter(json.load(file)["inputs"].values()))["segments"]
+                print("bench/run: " + json.dumps(row), flush=True)
+    return rows
