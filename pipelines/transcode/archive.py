@@ -31,6 +31,8 @@ def add_options(parser):
     group.add_argument("--cpus-per-task", type=float, default=1, metavar="N", help="of a segment on a cluster; default: 1")
     group.add_argument("--gpus-per-task", type=float, default=0, metavar="N",
                        help="of a segment on a cluster, which may be a fraction; default: 0")
+    group.add_argument("--memory-per-task", type=float, default=0, metavar="GIB",
+                       help="of a segment on a cluster; default: 0, which reserves none")
     group.add_argument("--plan", action="store_true", help="only cut the inputs, for workers")
     group.add_argument("--segment", metavar="K/N", type=share, help="work on the K-th of N shares of planned segments,"
                        " K from 1 on: N such commands may run anywhere at once; the command without it joins what they"
@@ -66,8 +68,10 @@ def refusal(options):
         return "--plan and --segment are of segments: say --segments, too"
     if options.cluster is not None and (not is_wanted(options) or options.plan or options.segment):
         return "--cluster is of segments, and spreads all of them: say --segments, and neither --plan nor --segment"
-    if min(options.cpus_per_task, options.gpus_per_task) < 0:
-        return "--cpus-per-task and --gpus-per-task want numbers from 0 on"
+    if not all(0 <= one < float("inf") for one in (options.cpus_per_task, options.gpus_per_task, options.memory_per_task)):
+        return "--cpus-per-task, --gpus-per-task and --memory-per-task want numbers from 0 on"
+    if options.gpus_per_task > 1 and options.gpus_per_task % 1:
+        return f"--gpus-per-task wants a fraction below 1 or a whole number, not {options.gpus_per_task:g}"
     if options.plan and options.segment:
         return "--plan is for one command before all with --segment"
     if options.warm_up is not None and options.segments is None:

@@ -29,9 +29,9 @@ def expect_server(address):
 
 
 class Cluster:
-    def __init__(self, address, cpus, gpus):
+    def __init__(self, address, cpus, gpus, memory=0):
         """Joins the cluster at an address; where it is "", starts one that only this machine reaches, and ends it with
-        the program. `cpus`, `gpus`: what Ray reserves for a segment; fractions of a GPU share it."""
+        the program. `cpus`, `gpus`, `memory` (GiB): what Ray reserves for a segment; fractions of a GPU share it."""
         if not address:
             # Else Ray takes the address that others reach for 127.0.0.1, and its servers listen at all there are (seen
             # with 2.60, whose name for this is of other systems).
@@ -48,7 +48,8 @@ class Cluster:
         try:
             ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
         except (ConnectionError, ValueError, RuntimeError) as problem:
-            raise NoCluster(f"there is no cluster of Ray at {address or 'this machine'}: {problem}") from problem
+            raise NoCluster(f"there is no cluster of Ray at {address or 'this machine'}, or it wants a token"
+                            f" (RAY_AUTH_MODE=token, RAY_AUTH_TOKEN_PATH): {str(problem).strip()}") from problem
         self.ray, folder = ray, HERE
 
         def attempt(task):
@@ -56,7 +57,7 @@ class Cluster:
             import attempts
             return asyncio.run(attempts.attempt(task))
 
-        self.remote = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(attempt)
+        self.remote = ray.remote(num_cpus=cpus, num_gpus=gpus, memory=int(memory * 2**30), max_retries=0)(attempt)
 
     async def attempt(self, task, name, stopped):
         """As attempts.attempt, by a worker that Ray chooses; `name` is what its dashboard shows."""

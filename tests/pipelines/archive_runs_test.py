@@ -82,6 +82,8 @@ class Runs(TranscodeCase):
                            (("--plan",), "--plan and --segment are of segments"),
                            (("--segments", "1", "--segment", "3/2"), "'3/2' is not K/N with K from 1 to N"),
                            (("--segments", "1", "--segment", "0/2"), "'0/2' is not K/N with K from 1 to N"),
+                           (("--segments", "1", "--gpus-per-task", "1.5"), "--gpus-per-task wants a fraction below 1 or"),
+                           (("--segments", "1", "--memory-per-task", "-1"), "--memory-per-task want numbers from 0 on"),
                            (("--warm-up", "1"), "--warm-up is of segments: say --segments, too"),
                            (("--segments", "1", "--warm-up", "-1"), "--warm-up wants a number of seconds from 0 on")):
             self.assertIn(why, self.transcode(clip, *words, status=2))

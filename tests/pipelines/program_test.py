@@ -20,7 +20,7 @@ class Program(stand_in_jobs.Case):
             "inputs": ["a", "b"], "out": str(self.out), "filter": stand_in_jobs.UNTOUCHED, "profile": "mp4", "json": False, "export": [],
             "labels": False, "jobs": 1, "force": False, "accept_partial": False, "no_sound": False, "segments": None, "warm_up": None, "exact": False,
             "plan": False, "segment": None, "status": False, "attempts": 3,
-            "cluster": None, "cpus_per_task": 1, "gpus_per_task": 0})
+            "cluster": None, "cpus_per_task": 1, "gpus_per_task": 0, "memory_per_task": 0})
         options = self.parsed("a", "--profile", "webm", "--json", "--labels", "-j", "3", "--force", "--no-sound")
         self.assertEqual((options.profile, options.json, options.labels, options.jobs, options.force,
                           options.no_sound), ("webm", True, True, 3, True, True))
