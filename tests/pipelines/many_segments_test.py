@@ -57,14 +57,14 @@ class Simulation(stand_in_jobs.Case):
 
     async def attempt(self, task, _name, _stopped):
         """In place of Cluster.attempt."""
-        self.left -= 1
-        if self.left == 0:
-            os._exit(9)
         if self.random.random() < 0.05:
             return attempts.lost(task, "its worker died")
         after = await attempts.attempt(task)
         if after["state"] == manifest.DONE:
             self.say("finished", os.path.basename(task["source"]).removesuffix(".mp4"), task["number"])
+            self.left -= 1
+            if self.left == 0:
+                os._exit(9)
         return after
 
     def test_many_segments(self):
@@ -74,7 +74,7 @@ class Simulation(stand_in_jobs.Case):
         self.replace(self.program.cluster, "Cluster", lambda *_: self)
         sources = self.inputs(*(f"{number}.mp4" for number in range(FILES)))
         for run in range(RUNS):
-            self.left = 400 if run < RUNS - 1 else -1  # attempts until the program dies
+            self.left = 250 if run < RUNS - 1 else -1  # segments until the program dies
             child = os.fork()
             if not child:
                 os._exit(self.ran(*sources, "--segments", "1", "--cluster", "--attempts", str(ATTEMPTS)).status)
