@@ -121,8 +121,8 @@ REGIONS_INLINE void weigh_by(const Canvas canvas, const ConstFrame& mask, const 
 }
 
 template <int kLanes>
-REGIONS_INLINE void teach_by(const Canvas canvas, const FramePlan frame,
-                             const uint8_t* foreground, int y) {
+REGIONS_INLINE void teach_by(const Canvas canvas, const FramePlan frame, const uint8_t* foreground,
+                             int y) {
   if (!frame.model.learns) return;
   const auto teach_run = [&](int first, int last) __attribute__((always_inline)) {
     along<kLanes>(
