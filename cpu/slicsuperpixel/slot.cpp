@@ -46,9 +46,11 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   pieces = label_map();
   labels = label_map();
   runs = piece<Run>(backend, pixels);
-  values = piece<RunValues>(backend, pixels);
+  values = piece<RunValues>(backend, pixels + 1);
   graph.piece = piece<Piece>(backend, pixels + 1);
-  graph.color = piece<PieceColor>(backend, pixels + 1);
+  // Values of runs are summed after pieces have joined.
+  static_assert(sizeof(PieceColor) == sizeof(RunValues));
+  graph.color = reinterpret_cast<PieceColor*>(values);
   graph.parent = piece<uint32_t>(backend, pixels + 1);
   graph.choice = piece<uint64_t>(backend, pixels + 1);
   graph.chooser = piece<uint32_t>(backend, pixels + 1);
