@@ -23,17 +23,21 @@ def is_address(name):
 
 @contextlib.contextmanager
 def system(address):
-    """What fsspec has for an address; what goes wrong is an OSError with one line."""
+    """What fsspec has for an address; where the storage refuses or cannot be reached that is an OSError with one line."""
     try:
+        import aiohttp
         import fsspec
-        yield fsspec.filesystem("s3", use_listings_cache=False)
+        from botocore.exceptions import BotoCoreError, ClientError
+        storage = fsspec.filesystem("s3", use_listings_cache=False)
     except ImportError as missing:
         raise OSError(0, f"{address} wants fsspec and s3fs ({missing}): {INSTALL}") from missing
+    try:
+        yield storage
     except FileNotFoundError as missing:
         text = str(missing)
         why = text if "bucket" in text and not address.endswith(text) else "there is no such object"
         raise OSError(0, f"{address}: {why}") from missing
-    except Exception as problem:  # those of packages below fsspec share no class
+    except (OSError, BotoCoreError, ClientError, aiohttp.ClientError) as problem:
         text = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
         raise OSError(0, f"{address}: {text.strip().splitlines()[-1]}") from problem
 
