@@ -19,7 +19,7 @@ head -c 15500000 /dev/zero >"$0/ballast"
 status=0
 timeout 100 "$@" || status=$?
 echo "status $status"
-ps -o args= -s "$(ps -o sess= -p $$)" | grep job.py\\|segment.py\\|ffmpeg && echo "processes are left"
+pgrep -s 0 -af 'transcode/(job|segment|assembly|cutting)[.]py|^ffmpeg' && echo "processes are left"
 find "$0" -type f -printf 'left %P\\n'
 rm "$0/ballast"
 echo "with room"
