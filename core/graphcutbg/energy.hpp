@@ -66,9 +66,10 @@ REGIONS_LANES Int without_shadow(const Int& evidence, const BasicColor<Int>& now
     const Int d = ((now[c] - 128) << 4) - expected;  // of 1/16 levels
     square = square + d * d;
   }
-  const Int d2 = quotient(square, background.var_chroma);  // of 1/16
+  constexpr int kMost = 1 << 14;                                                    // another hue
+  const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMost + 1));  // of 1/16
   const Int remains = d2 * (kNat / 32) - kShadowMost;
-  const Truth<Int> less = darker & !(d2 > 1 << 14) & (remains < evidence);
+  const Truth<Int> less = darker & !(d2 > kMost) & (remains < evidence);
   // Negative, and rounded towards zero.
   return pick(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
 }
