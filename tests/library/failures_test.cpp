@@ -33,8 +33,8 @@ class LittleMemory {
 };
 
 TEST(LibraryFailures, MemoryThatRunsOutIsNamed) {
-  if (dlsym(RTLD_DEFAULT, "__asan_init")) {
-    GTEST_SKIP() << "AddressSanitizer's memory takes more address space than the limit leaves";
+  if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init")) {
+    GTEST_SKIP() << "the sanitizer's memory takes more address space than the limit leaves";
   }
   const Filter filter = open("cclabel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
