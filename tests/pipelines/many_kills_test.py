@@ -27,7 +27,7 @@ class Kills(OnCluster):
     def test_ten_kills(self):
         plain = self.folder / "plain"
         media.run(PYTHON, PROGRAM, self.source, "-o", plain, "--filter", CHAIN, "--json", "--profile", "lossless")
-        seed = int(os.environ.get("REGIONS_SEED", "0")) or int.from_bytes(os.urandom(4), "big")
+        seed = int(os.environ.get("REGIONS_SEED", "7"))
         print(f"seed {seed}", file=sys.stderr)
         numbers, work = random.Random(seed), None
         for victim in numbers.sample(VICTIMS, len(VICTIMS)):

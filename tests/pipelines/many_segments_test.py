@@ -13,7 +13,7 @@ import attempts
 import manifest
 import processes
 
-FILES, SEGMENTS, ATTEMPTS, RUNS = 4, 300, 6, 4
+FILES, SEGMENTS, ATTEMPTS, RUNS = 4, 300, 8, 4  # one in 10^8 segments fails so often by chance
 POISONED = {("2", 17), ("3", 299)}  # file and segment
 
 
@@ -90,7 +90,8 @@ class Simulation(stand_in_jobs.Case):
         for name, number in POISONED:
             outputs = {"video": str(self.out / f"{name}.mp4")}
             segment = manifest.Manifest(outputs).segment(number)
-            self.assertEqual((segment["state"], segment["problems"][-1]), ("quarantined", "is poisoned"))
+            self.assertEqual(segment["state"], "quarantined")
+            self.assertIn("is poisoned", segment["problems"])
         for name in ("0", "1"):
             self.assertEqual((self.out / f"{name}.mp4").read_text().splitlines(),
                              [f"{name} {number}" for number in range(SEGMENTS)])
