@@ -49,7 +49,8 @@ def regions_total(buffer):
 
 
 def regions_table(buffer):
-    """The metadata of a frame as a dictionary without the label map, or None if there is none.
+    """The metadata of a frame as a dictionary without the label map, or None if there is none. `columns` are names of
+    fields of regions, and `regions` their values, a sequence a region; None where a region has no such field.
     `adjacency` of superpixels becomes a list of [lower id, other id, sides of pixels], `runs` one of
     [id, x, y, width]."""
     meta = buffer.get_custom_meta("regions")
@@ -57,14 +58,27 @@ def regions_table(buffer):
         return None
     structure = meta.get_structure()
     lists = {"adjacency": "<3I", "runs": "<4I"}
-    table = fields(structure, skip=("labels", "labels-format", "labels-width", "labels-height", "regions",
-                                    *lists))
+    table = fields(structure, skip=("labels", "labels-format", "labels-width", "labels-height", "regions", "table",
+                                    "table-columns", *lists))
     for name, numbers in lists.items():
         if structure.has_field(name):
-            packed = structure.get_value(name)
-            data = packed.extract_dup(0, packed.get_size())
-            table[name] = [list(entry) for entry in struct.iter_unpack(numbers, data)]
-    return table | {"regions": [fields(region) for region in structure.get_value("regions")]}
+            table[name] = [list(entry) for entry in struct.iter_unpack(numbers, bytes_in(structure, name))]
+    if structure.has_field("table"):  # a region of the array costs twenty times as much
+        columns = [column.split(":") for column in structure.get_value("table-columns").split()]
+        numbers = "<" + "".join(NUMPY_TYPES[kind] for _, kind in columns)
+        return table | {"columns": [name for name, _ in columns],
+                        "regions": list(struct.iter_unpack(numbers, bytes_in(structure, "table")))}
+    regions = [fields(region) for region in structure.get_value("regions")]
+    columns = list(dict.fromkeys(name for region in regions for name in region))
+    return table | {"columns": columns, "regions": [[region.get(name) for name in columns] for region in regions]}
+
+
+NUMPY_TYPES = {"<i4": "i", "<u4": "I", "<u8": "Q", "<f8": "d"}  # as struct spells them
+
+
+def bytes_in(structure, name):
+    packed = structure.get_value(name)
+    return packed.extract_dup(0, packed.get_size())
 
 
 def fields(structure, skip=()):

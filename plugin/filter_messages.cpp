@@ -10,7 +10,8 @@ void FilterStream::post_regions(const Finished& finished) {
   GstBuffer* buffer = finished.buffer;
   GstStructure* structure = gst_structure_copy(finished.structure);
   gst_structure_set_name(structure, engine_->name());
-  gst_structure_remove_fields(structure, "labels", "labels-format", nullptr);
+  gst_structure_remove_fields(structure, "labels", "labels-format", "table", "table-columns",
+                              nullptr);
   const GstSegment* segment = &element_->segment;
   const bool timed = segment->format == GST_FORMAT_TIME;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);

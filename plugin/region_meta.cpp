@@ -126,7 +126,9 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
   StructureLoan& loan = pool.lend(buffer, findings.regions.size());
   const std::span<StructurePtr> structures(loan.regions.data(), findings.regions.size());
   loan.table.assign(findings.regions.begin(), findings.regions.end());
-  write_structures(findings, workers, structures, [&] {
+  const TableForm form = table_form(findings);
+  loan.rows.resize(form.row_bytes * structures.size());
+  write_structures(findings, workers, structures, loan.rows.data(), [&] {
     Summary summary = summary_of(findings.size, findings.regions, findings.first_seen);
     if (findings.layers == 1) summary.labels = findings.labels;
     summary.labels_format = findings.labels_format;
@@ -140,14 +142,18 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
                     "regions-total", G_TYPE_UINT, findings.total, nullptr);
   GValue array = array_of(structures);
   gst_structure_take_value(s, "regions", &array);
+  if (!loan.rows.empty()) {
+    add_bytes(s, "table", loan.rows);
+    gst_structure_set(s, "table-columns", G_TYPE_STRING, form.columns.c_str(), nullptr);
+  }
   if (findings.slices > 0) {
     gst_structure_set(s, "slice", G_TYPE_INT, findings.slice, "slices", G_TYPE_INT, findings.slices,
                       nullptr);
   }
   if (findings.layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, findings.layers, nullptr);
-  if (findings.details.borders) add_numbers(s, "adjacency", findings.borders);
+  if (findings.details.borders) add_bytes(s, "adjacency", std::as_bytes(findings.borders));
   if (findings.details.runs > 0) {
-    add_numbers(s, "runs", findings.runs);
+    add_bytes(s, "runs", std::as_bytes(findings.runs));
     gst_structure_set(s, "runs-truncated", G_TYPE_BOOLEAN, findings.runs_truncated, nullptr);
   }
   for (const Fact& fact : findings.facts) add_fact(s, fact);

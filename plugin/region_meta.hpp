@@ -10,6 +10,10 @@
 // | width, height   | int           | size that all coordinates refer to (pixels)
 // | regions-total   | uint          | regions found; the array may hold fewer
 // | regions         | GstValueArray | structures named "region", see the next table
+// | table           | GstBuffer     | the same as one array, a row a region without gaps; not
+// |                 |               | there where no region is, or an element moved them
+// | table-columns   | string        | names and types of its columns, as NumPy spells them:
+// |                 |               | "id:<u4 track:<u4 x:<i4 …"
 // |                 |               | where a label map or mask is attached:
 // | labels          | GstBuffer     | its pixels, rows without padding
 // | labels-format   | string        | U32_LE: labels; GRAY8: a mask, 0 background..255 foreground
@@ -64,7 +68,8 @@
 // clang-format on
 //
 // Numbers in buffers are read in C as `guint32 (*run)[4] = (void *) map.data;`, in Python by
-// `struct.iter_unpack("<4I", data)`.
+// `struct.iter_unpack("<4I", data)`; the table by
+// `numpy.frombuffer(data, [tuple(column.split(":")) for column in columns.split()])`.
 //
 // Beside it stand GStreamer's own metadata for the largest 256 regions, see standard_metas.hpp.
 // docs/metadata.md tells what becomes of the metadata in elements that scale, crop, turn or encode.

@@ -88,8 +88,14 @@ Known known_of(const Findings& findings, size_t i) {
 
 }  // namespace
 
+TableForm table_form(const Findings& findings) {
+  const Maker& maker = region_maker(findings);
+  return {maker.columns(), maker.row_bytes()};
+}
+
 void write_structures(const Findings& findings, const Workers& workers,
-                      std::span<StructurePtr> structures, const std::function<void()>& meanwhile) {
+                      std::span<StructurePtr> structures, std::byte* table,
+                      const std::function<void()>& meanwhile) {
   constexpr size_t kShare = 32;  // regions a thread takes at a time: about 4 us
   const Maker& maker = region_maker(findings);
   const auto shares = static_cast<int>((structures.size() + kShare - 1) / kShare);
@@ -97,33 +103,21 @@ void write_structures(const Findings& findings, const Workers& workers,
     if (turn == 0) return meanwhile();
     const size_t first = static_cast<size_t>(turn - 1) * kShare;
     for (size_t i = first; i < std::min(first + kShare, structures.size()); ++i) {
-      maker.write(structures[i], known_of(findings, i));
+      maker.write(structures[i], known_of(findings, i), table + i * maker.row_bytes());
     }
   };
   if (shares > 1) return workers.parallel_for(1 + shares, do_share);
   for (int turn = 0; turn <= shares; ++turn) do_share(turn);  // sooner done than a thread woken
 }
 
-namespace {
+static_assert(sizeof(Border) == 3 * sizeof(uint32_t) && sizeof(PixelRun) == 4 * sizeof(uint32_t));
 
-void add_buffer(GstStructure* structure, const char* name, std::span<const std::byte> bytes) {
+void add_bytes(GstStructure* structure, const char* name, std::span<const std::byte> bytes) {
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, bytes.size(), nullptr);
   expects(buffer, std::string("no memory for the metadata's ") + name);
   gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());
   gst_structure_set(structure, name, GST_TYPE_BUFFER, buffer, nullptr);
   gst_buffer_unref(buffer);
-}
-
-}  // namespace
-
-void add_numbers(GstStructure* structure, const char* name, std::span<const Border> borders) {
-  static_assert(sizeof(Border) == 3 * sizeof(uint32_t));
-  add_buffer(structure, name, std::as_bytes(borders));
-}
-
-void add_numbers(GstStructure* structure, const char* name, std::span<const PixelRun> runs) {
-  static_assert(sizeof(PixelRun) == 4 * sizeof(uint32_t));
-  add_buffer(structure, name, std::as_bytes(runs));
 }
 
 void add_fact(GstStructure* structure, const Fact& fact) {

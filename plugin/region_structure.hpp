@@ -11,15 +11,24 @@ namespace regions {
 // Name of the structures, and type of the standard metas.
 constexpr const char* kRegionName = "region";
 
-// A structure for each region found, on several threads. `meanwhile` runs once beside them.
+// How the regions found stand in a table: its columns (see StructureMaker), and bytes of a row.
+struct TableForm {
+  const std::string& columns;
+  size_t row_bytes;
+};
+TableForm table_form(const Findings& findings);
+
+// A structure for each region found, and its row of the table, on several threads. `meanwhile` runs
+// once beside them.
 void write_structures(const Findings& findings, const Workers& workers,
-                      std::span<StructurePtr> structures, const std::function<void()>& meanwhile);
+                      std::span<StructurePtr> structures, std::byte* table,
+                      const std::function<void()>& meanwhile);
 
 // A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);
 
-// A buffer of so many numbers each; a structure each would cost more than finding them.
-void add_numbers(GstStructure* structure, const char* name, std::span<const Border> borders);
-void add_numbers(GstStructure* structure, const char* name, std::span<const PixelRun> runs);
+// A buffer of so many bytes; a structure for each of many numbers would cost more than finding
+// them.
+void add_bytes(GstStructure* structure, const char* name, std::span<const std::byte> bytes);
 
 }  // namespace regions

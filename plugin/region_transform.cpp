@@ -156,8 +156,9 @@ void move_regions(GstBuffer* to, const GstStructure* from, const PictureMapping&
   gst_structure_take_value(result, "regions", &regions);
   set_int(result, "width", m.to.width);
   set_int(result, "height", m.to.height);
-  // These name single pixels, or count them.
-  gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", nullptr);
+  // Those that name single pixels or count them, and what says the same as the structures.
+  gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", "table",
+                              "table-columns", nullptr);
   if (gst_structure_has_field(result, "labels") &&
       !gst_structure_has_field(result, "labels-width")) {
     set_int(result, "labels-width", size.width);

@@ -28,6 +28,7 @@ using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
 struct StructureLoan {
   std::vector<StructurePtr> regions;      // entries of the `regions` metadata, or null
   std::vector<ParametersPtr> parameters;  // for regions of interest to take
+  std::vector<std::byte> rows;            // the entries as one array
   std::vector<Region> table;              // what the entries say, for elements of ours that follow
 };
 

@@ -59,7 +59,7 @@ class Assembly(job.Job):
                     table["frame"] = number
                     tracks.rename(table)
                     for writer in writers.values():
-                        writer.add(dict(table))
+                        writer.add(table)
                 if masks:
                     masks.append(segment["files"]["coco-rle"], before, tracks.names)
                 before += segment["frames"]
@@ -68,12 +68,7 @@ class Assembly(job.Job):
 def read_tables(path):
     """The tables of a file of JSON lines, as exports.table_of makes them."""
     with open(path, encoding="utf-8") as file:
-        for line in file:
-            table = json.loads(line)
-            columns = table.pop("columns")
-            yield table | {"regions": [
-                {name: value for name, value in zip(columns, region) if value is not None}
-                for region in table["regions"]]}
+        yield from map(json.loads, file)
 
 
 def listed(segments, kind, name):

@@ -10,12 +10,21 @@ from gstreamer import Gst
 from sidecars import SidecarProblem, label_map
 
 DIGITS = {"time": 6, "cx": 2, "cy": 2, "cz": 2, "red": 1, "green": 1, "blue": 1}  # seconds, pixels, levels
+OTHER_DIGITS = 4
 
 
 def rounded(fields):
     """Numbers with the digits that mean something."""
-    return {name: shortest(round(value, DIGITS.get(name, 4))) if isinstance(value, float) else value
+    return {name: shortest(round(value, DIGITS.get(name, OTHER_DIGITS))) if isinstance(value, float) else value
             for name, value in fields.items()}
+
+
+def rounded_column(name, values):
+    """As rounded(); whole numbers have their digits already."""
+    if not any(isinstance(value, float) for value in values):
+        return values
+    numbers = numpy.round(numpy.array(values, float), DIGITS.get(name, OTHER_DIGITS)).tolist()  # None: NaN
+    return [None if value is None else shortest(number) for value, number in zip(values, numbers)]
 
 
 def shortest(number):
@@ -23,12 +32,20 @@ def shortest(number):
 
 
 def table_of(number, time, buffer):
-    """The regions of a frame."""
+    """The regions of a frame: see gstreamer.regions_table."""
     table = gstreamer.regions_table(buffer)
     if table is None:
         raise SidecarProblem(f"frame {number} has no regions: no element of the filter finds any")
-    table = rounded({"frame": number, "time": time / Gst.SECOND} | table)
-    return table | {"regions": [rounded(region) for region in table["regions"]]}
+    columns, regions = table.pop("columns"), table.pop("regions")
+    values = [rounded_column(name, column) for name, column in zip(columns, zip(*regions))]
+    return rounded({"frame": number, "time": time / Gst.SECOND} | table) | {
+        "columns": columns, "regions": list(zip(*values))}
+
+
+def picked(table, *names):
+    """Values of each region in so many columns, None where there is none."""
+    places = [table["columns"].index(name) if name in table["columns"] else None for name in names]
+    return [[None if place is None else region[place] for place in places] for region in table["regions"]]
 
 
 class Lines:
@@ -49,37 +66,32 @@ class JsonLines(Lines):
     fields stand once a frame, in `columns`, and its numbers in the same order: a third of what objects take."""
 
     def add(self, table):
-        regions = table.pop("regions")
-        columns = list(dict.fromkeys(name for region in regions for name in region))
-        table |= {"columns": columns, "regions": [[region.get(name) for name in columns] for region in regions]}
         self.file.write(json.dumps(table, separators=(",", ":")) + "\n")
 
 
 class Csv(Lines):
     """One row a region, for spreadsheets and pandas."""
 
-    writer = None
+    columns = None  # of the first region's frame
 
     def add(self, table):
-        for region in table["regions"]:
-            row = {"frame": table["frame"], "time": table["time"]} | region
-            if not self.writer:
-                self.writer = csv.DictWriter(self.file, list(row), restval="", extrasaction="ignore",
-                                             lineterminator="\n")
-                self.writer.writeheader()
-            self.writer.writerow(row)
+        if not table["regions"]:
+            return
+        writer = csv.writer(self.file, lineterminator="\n")
+        if not self.columns:
+            self.columns = table["columns"]
+            writer.writerow(["frame", "time", *self.columns])
+        writer.writerows([table["frame"], table["time"], *region] for region in picked(table, *self.columns))
 
 
 class Mot(Lines):
     """The tracks as MOTChallenge has them: frames, and pixels, count from 1."""
 
     def add(self, table):
-        for region in table["regions"]:
-            if "first-seen" not in region:  # of what is not followed, the track is the id
+        for first, track, x, y, width, height in picked(table, "first-seen", "track", "x", "y", "width", "height"):
+            if first is None:  # of what is not followed, the track is the id
                 raise SidecarProblem("regions have no tracks: MOT wants track=true of cclabel")
-            self.file.write(",".join(str(value) for value in (
-                table["frame"] + 1, region["track"], region["x"] + 1, region["y"] + 1, region["width"],
-                region["height"], 1, -1, -1, -1)) + "\n")
+            self.file.write(f"{table['frame'] + 1},{track},{x + 1},{y + 1},{width},{height},1,-1,-1,-1\n")
 
 
 class Coco(Lines):
@@ -93,12 +105,13 @@ class Coco(Lines):
         table, labels = table_of(number, time, buffer), label_map(buffer, number)
         height, width = labels.shape
         self.images.append({"id": number + 1, "width": width, "height": height, "file_name": f"frame {number}"})
-        for region in table["regions"]:
+        for label, area, track, first, *box in picked(table, "id", "area", "track", "first-seen", "x", "y", "width",
+                                                      "height"):
             self.annotations.append({
                 "id": len(self.annotations) + 1, "image_id": number + 1, "category_id": 1, "iscrowd": 1,
-                "area": region["area"], "bbox": [region[name] for name in ("x", "y", "width", "height")],
-                "segmentation": {"size": [height, width], "counts": runs_of(labels == region["id"])},
-                **({"track_id": region["track"]} if "first-seen" in region else {})})
+                "area": area, "bbox": box,
+                "segmentation": {"size": [height, width], "counts": runs_of(labels == label)},
+                **({} if first is None else {"track_id": track})})
 
     def append(self, path, before, names):
         """Adds what was written of a segment: `before` frames precede it, its tracks have `names` (tracks.Tracks)."""

@@ -12,21 +12,28 @@ def overlap(one, other):
     return both / (one["width"] * one["height"] + other["width"] * other["height"] - both)
 
 
+def followed(table):
+    """The regions of a frame that have tracks (see exports.table_of), as dictionaries."""
+    regions = (dict(zip(table["columns"], region)) for region in table["regions"])
+    return [region for region in regions if region.get("first-seen") is not None]
+
+
 class Tracks:
     """Renumbers the tracks of a file's segments, in their order: ids are unique in the file, from 1 on."""
 
     def __init__(self):
         self.names = {}  # by a segment's track: id in the file, and the time of its first frame
         self.used = 0
-        self.seen = {}  # by time: regions of the segment before, with ids of the file
+        self.seen = {}  # by time: tables of the segment before, with ids of the file
 
     def begin(self, warm):
         """A segment begins, whose filter warmed up on these tables."""
         self.names = {}
         taken = set()
         for table in reversed(warm):  # the last frames know best
-            pairs = sorted(((overlap(old, new), old, new) for old in self.seen.get(table["time"], ())
-                            for new in table["regions"]), key=lambda pair: -pair[0])
+            before = self.seen.get(table["time"])
+            pairs = sorted(((overlap(old, new), old, new) for old in (followed(before) if before else ())
+                            for new in followed(table)), key=lambda pair: -pair[0])
             for share, old, new in pairs:
                 if share >= LEAST_OVERLAP and new["track"] not in self.names and old["track"] not in taken:
                     self.names[new["track"]] = old["track"], old["first-seen"]
@@ -36,12 +43,15 @@ class Tracks:
     def rename(self, table):
         """Of a frame that stays; one whose regions are not followed stays as it is, their track is their id.
         `last-track` is the greatest id so far."""
-        followed = [region for region in table["regions"] if "first-seen" in region]
-        for region in followed:
-            if region["track"] not in self.names:
-                self.used += 1
-                self.names[region["track"]] = self.used, region["first-seen"]
-            region["track"], region["first-seen"] = self.names[region["track"]]
+        if "first-seen" in table["columns"]:
+            track, first = map(table["columns"].index, ("track", "first-seen"))
+            for region in table["regions"]:
+                if region[first] is None:
+                    continue
+                if region[track] not in self.names:
+                    self.used += 1
+                    self.names[region[track]] = self.used, region[first]
+                region[track], region[first] = self.names[region[track]]
         if "last-track" in table:
             table["last-track"] = self.used
-        self.seen[table["time"]] = followed
+        self.seen[table["time"]] = table

@@ -30,7 +30,8 @@ class Runs(unittest.TestCase):
             labels = buffer.get_custom_meta("regions").get_structure().get_value("labels")
             data = labels.extract_dup(0, labels.get_size())
             self.assertEqual(painted, [label for label, in struct.iter_unpack("<I", data)])
-            self.assertEqual(areas, {region["id"]: region["area"] for region in table["regions"]})
+            self.assertEqual(areas, {
+                region[table["columns"].index("id")]: region[table["columns"].index("area")] for region in table["regions"]})
             count += 1
         self.assertEqual(count, 3)
 

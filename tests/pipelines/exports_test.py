@@ -38,7 +38,7 @@ class Exports(inside.Case):
             return file.read().decode()
 
     def regions(self, buffer):
-        return inside.gstreamer.regions_table(buffer)["regions"]
+        return list(map(inside.gstreamer.fields, buffer.get_custom_meta("regions").get_structure().get_value("regions")))
 
     def test_json(self):
         buffers = self.samples()

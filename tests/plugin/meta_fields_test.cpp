@@ -34,8 +34,9 @@ BufferPtr after(const std::string& line, int frames = 1) {
   return out;
 }
 
-const std::string kAll =
+const std::string kEmpty =
     "algorithm:gchararray width:gint height:gint regions-total:guint regions:GstValueArray";
+const std::string kAll = kEmpty + " table:GstBuffer table-columns:gchararray";
 const std::string kLabels = " labels:GstBuffer labels-format:gchararray";
 const std::string kRegion =
     "id:guint track:guint x:gint y:gint width:gint height:gint area:guint64 cx:gdouble cy:gdouble "
@@ -70,7 +71,7 @@ TEST(MetaFields, AreOfTheirTypes) {
          kRegion + " first-seen:guint64 lab-l:gdouble lab-a:gdouble lab-b:gdouble cov-xx:gdouble "
                    "cov-xy:gdouble cov-yy:gdouble"},
         {"graphcutbg output=none", 1,
-         kAll +
+         kEmpty +
              " exact:gboolean flow:gint64 gap:gint64 cut-value:gint64 iterations:gint64 "
              "foreground-pixels:gint64 restarted:gboolean" +
              kLabels,

@@ -41,7 +41,7 @@ class Neighbours(unittest.TestCase):
             labels = label_map(buffer)
             self.assertEqual(table["adjacency"], borders_of(labels))
             self.assertGreater(len(table["adjacency"]), 10)
-            for region in table["regions"]:
+            for region in (dict(zip(table["columns"], row)) for row in table["regions"]):
                 ys, xs = numpy.nonzero(labels == region["id"])
                 expected = numpy.cov(xs, ys, ddof=0)
                 self.assertAlmostEqual(region["cov-xx"], expected[0, 0], places=6)
