@@ -84,6 +84,22 @@ pipeline.set_state(gst.State.NULL)
 """, PYTHON[1])
         self.assertEqual(text.split("\n")[0], "(240, 320) True False False True")
 
+    def test_an_error_where_another_unwinder_was_loaded_first(self):
+        """PyAV brings libstdc++ before GStreamer brings libunwind, which catches what it did not throw."""
+        text = self.run_program(sys.executable, "-c", """
+import av
+import gi
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+Gst.init(None)
+pipeline = Gst.parse_launch("videotestsrc num-buffers=3 ! graphcutbg model-location=/dev/null/x ! fakesink")
+pipeline.set_state(Gst.State.PLAYING)
+message = pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.ERROR | Gst.MessageType.EOS)
+print(message.parse_error()[0].message)
+pipeline.set_state(Gst.State.NULL)
+""")
+        self.assertIn("/dev/null/x", text)
+
 
 if __name__ == "__main__":
     media.expect_tools()
