@@ -165,7 +165,7 @@ class Archive:
             return {"why": "it was asked for", "spans": [None]}
         made = {}
         async with self.slot():
-            problem = await processes.run([sys.executable, os.path.join(HERE, "cutting.py")], {
+            problem = await processes.run(os.path.join(HERE, "cutting.py"), {
                 "source": await self.queue.fetched(source), "seconds": self.options.segments, "warm_up": self.warm_up},
                 made.update, self.begun(source))
         return {"problem": problem} if problem else made["plan"]
@@ -220,11 +220,12 @@ class Archive:
         settings = self.queue.settings(source, slot)
         program = "job.py"
         if len(known.spans) > 1:
-            program, settings["span"] = "segment.py", span
+            program = "segment.py"
+            settings |= {"span": span, "probed": known.plan.get("probed")}
         return {"source": source if storage.is_address(source) else os.path.abspath(source), "outputs": known.outputs,
                 "store": known.store and known.store.address, "number": number, "settings": settings,
                 "keep": not self.cluster and not self.options.segment,
-                "command": [sys.executable, os.path.join(HERE, program)]}
+                "program": os.path.join(HERE, program), "wrapper": []}
 
     def say_done(self, source, segment, number, spans):
         for note in segment["notes"]:
@@ -255,7 +256,7 @@ class Archive:
         settings = self.queue.settings(source, 0) | {
             "source": await self.queue.fetched(source), "outputs": known.outputs, "filter": "identity"}
         async with self.slot():
-            return await processes.run([sys.executable, os.path.join(HERE, "assembly.py")], settings, heard,
+            return await processes.run(os.path.join(HERE, "assembly.py"), settings, heard,
                                        self.begun(source))
 
     def note(self, source, problem):

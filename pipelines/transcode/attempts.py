@@ -14,7 +14,7 @@ from files import partial_name
 
 async def attempt(task, hear=lambda said: None, begun=lambda process: None, stopped=lambda: False):
     """`task`: the `source`, `outputs` of the file, the address of a `store` for them or None, the `number` of the segment,
-    the `command` of the program and its `settings`, and whether to `keep` here what goes into the store. `stopped()`:
+    the `program`, the words of its `wrapper`, its `settings`, and whether to `keep` here what goes into the store. `stopped()`:
     whether the run was interrupted, which is no fault of the segment. Returns the segment as the manifest has it, or
     its `problem` alone where another run works on it."""
     known, number = manifest_of(task), task["number"]
@@ -62,7 +62,7 @@ async def make(task, known, heard, begun, told):
     files = known.files(task["number"])
     with storage.Copy(task["source"]) as copy:
         settings = task["settings"] | {"source": await asyncio.to_thread(copy.fetch), "outputs": files}
-        problem = await processes.run(task["command"], settings, heard, begun)
+        problem = await processes.run(task["program"], settings, heard, begun, task["wrapper"])
     if known.store and problem:
         await asyncio.to_thread(known.store.publish, map(partial_name, files.values()), False)
     if problem or not told["done"]:

@@ -61,7 +61,7 @@ class Cluster:
 
     async def attempt(self, task, name, stopped):
         """As attempts.attempt, by a worker that Ray chooses; `name` is what its dashboard shows."""
-        task = task | {"command": [os.path.join(HERE, "..", "with-plugin"), *task["command"]]}
+        task = task | {"wrapper": [os.path.join(HERE, "..", "with-plugin")]}
         reference = self.remote.options(name=name).remote(task)
         waiting = asyncio.ensure_future(asyncio.wrap_future(reference.future()))
         while not (await asyncio.wait({waiting}, timeout=PATIENCE))[0]:

@@ -3,8 +3,8 @@
 
   cutting.py FD '{"source": …, "seconds": …, "warm_up": …}'
 
-tells through the file descriptor FD, as JSON, {"plan": {"why": …, "spans": […]}}, or {"problem": …}. There is one span
-where the file is not to be cut, and why. A span has
+tells through the file descriptor FD, as JSON, {"plan": {"why": …, "spans": […], "probed": …}}, or {"problem": …}. There
+is one span where the file is not to be cut, and why; else `probed` is what ffprobe told (see probe.look). A span has
 
   base           seconds that a stamp counts, as a fraction
   first          the stamp of the file's first frame
@@ -148,7 +148,7 @@ def plan(path, seconds, warm):
                       "until": end, "packets": count})
     if lost_key(source.path, index, spans):
         return whole("a seek does not find its key frames")
-    return {"why": None, "spans": spans}
+    return {"why": None, "spans": spans, "probed": source.probed}
 
 
 def whole(why):

@@ -45,31 +45,33 @@ class Manifest:
         self.outputs = {kind: os.path.join(store.folder, os.path.basename(path)) if store else path
                         for kind, path in outputs.items()}
         self.folder = self.outputs["video"] + ".segments"
-        self.known_spans = None
+        self.known_plan = None
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     @property
+    def plan(self):
+        """Of cutting.py, with what it is `made` of; of no spans where there is none."""
+        self.known_plan = self.known_plan or read_json(self.path("plan.json"))
+        return self.known_plan or {"spans": []}
+
+    @property
     def spans(self):
-        """Of cutting.py; none where there is no plan."""
-        if not self.known_spans:
-            plan = read_json(self.path("plan.json"))
-            self.known_spans = plan["spans"] if plan else []
-        return self.known_spans
+        return self.plan["spans"]
 
     def difference(self, made):
         """How the plan is not of what is wanted now (`made`, as record.wanted tells it, and how it is cut); None where
         it is, or where there is none."""
-        plan = read_json(self.path("plan.json")) or {"made": made}
-        lines = [f"{name} was {json.dumps(plan['made'].get(name))}, is {json.dumps(value)}"
-                 for name, value in made.items() if plan["made"].get(name) != value]
+        before = self.plan.get("made", made)
+        lines = [f"{name} was {json.dumps(before.get(name))}, is {json.dumps(value)}"
+                 for name, value in made.items() if before.get(name) != value]
         return "; ".join(lines) or None
 
     def begin(self, made, plan):
         """Forgets what was there."""
         self.remove()
-        self.known_spans = None
+        self.known_plan = None
         os.makedirs(self.folder)
         self.keep("plan.json", {"made": made} | plan)
 
@@ -91,7 +93,7 @@ class Manifest:
         elif self.store:
             self.store.fetch(self.path("plan.json"))
             self.store.fetch(self.path(f"{number:04}.json"))
-        self.known_spans = None
+        self.known_plan = None
 
     def tidy(self):
         """Removes what killed processes left."""

@@ -43,34 +43,44 @@ def probed(path, *options):
     return json.loads(probe.stdout)
 
 
+def look(path):
+    """What ffprobe tells of a file, as JSON: all that it `holds`, and its first `frame`."""
+    holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
+    # With one packet alone, a time code of MPEG-2 is not told.
+    frames = probed(path, "-select_streams", str(picture_of(holds)["index"]), "-read_intervals", "%+#2",
+                    "-show_entries", "frame").get("frames", [])
+    return {"holds": holds, "frame": frames[0] if frames else {}}
+
+
+def picture_of(holds):
+    """The first stream of video that is no cover."""
+    streams = holds.get("streams", [])
+    for stream in streams:
+        if stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic"):
+            return stream
+    kinds = ", ".join(sorted({stream.get("codec_type", "unknown") for stream in streams}))
+    raise InputProblem(f"holds no video (only {kinds or 'nothing that is known'})")
+
+
 class Input:
     """A file whose first video stream is `picture`, which begins `delay` seconds after the file and lasts
-    `length` or 0; `others` are the streams beside it."""
+    `length` or 0; `others` are the streams beside it. `probed` is what look() tells of it, if that is known."""
 
-    def __init__(self, path):
+    def __init__(self, path, known=None):
         if "%" in path:  # a picture's name would be one of a sequence, whatever stands before it
             path = f"/proc/{os.getpid()}/fd/{os.open(path, os.O_RDONLY | os.O_CLOEXEC)}"
         self.path = path
-        found = probed(path, "-show_entries", STREAMS, "-show_chapters")
-        self.format = found.get("format", {})
-        self.chapters = found.get("chapters", [])
-        streams = found.get("streams", [])
-        pictures = [stream for stream in streams if stream.get("codec_type") == "video"
-                    and not stream.get("disposition", {}).get("attached_pic")]
-        if not pictures:
-            kinds = ", ".join(sorted({stream.get("codec_type", "unknown") for stream in streams}))
-            raise InputProblem(f"holds no video (only {kinds or 'nothing that is known'})")
-        self.picture = pictures[0]
-        self.others = [stream for stream in streams if stream is not self.picture]
+        self.probed = known or look(path)
+        holds, self.frame = self.probed["holds"], self.probed["frame"]
+        self.format = holds.get("format", {})
+        self.chapters = holds.get("chapters", [])
+        self.picture = picture_of(holds)
+        self.others = [stream for stream in holds["streams"] if stream is not self.picture]
         self.start = float(self.format.get("start_time", 0))
         self.delay = max(float(self.picture.get("start_time", self.start)) - self.start, 0.0)
         self.rate = next(filter(None, map(fraction, (self.picture.get("avg_frame_rate"),
                                                      self.picture.get("r_frame_rate")))), None)
         self.length = self.told_length()
-        # With one packet alone, a time code of MPEG-2 is not told.
-        first = probed(path, "-select_streams", str(self.picture["index"]), "-read_intervals", "%+#2",
-                       "-show_entries", "frame").get("frames", [])
-        self.frame = first[0] if first else {}
 
     @property
     def has_alpha(self):

@@ -12,6 +12,7 @@ import unittest
 
 import media
 from killed_test import kill_session
+from transcode_runs_test import family
 from transcoding import PROGRAM, TranscodeCase
 
 FRAMES = 80
@@ -159,10 +160,8 @@ class Runs(TranscodeCase):
             found = []
             while not found:
                 self.assertIsNone(work.poll())
-                found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(work.pid)], capture_output=True,
-                                       text=True, check=False).stdout.splitlines()
-                found = [line.split()[0] for line in found if "segment.py" in line]
-            os.kill(int(found[0]), signal.SIGKILL)
+                found = family(work.pid, "segment.py")
+            os.kill(found[0], signal.SIGKILL)
             text = work.communicate(timeout=100 * media.PATIENCE)[0].decode()
         self.assertEqual(work.returncode, 0, text)
         self.assertIn("segment 1 of 3 failed: the process was ended by SIGKILL", text)

@@ -52,15 +52,10 @@ class OnCluster(TranscodeCase):
                                 text=True, start_new_session=True)
 
     def wait_for(self, work, words):
-        """A process that the run began whose command line has these words."""
-        while True:
+        """A process that the run began, see family()."""
+        while not (found := family(work.pid, words)):
             self.assertIsNone(work.poll())
-            for number in family(work.pid):
-                try:
-                    if words in pathlib.Path(f"/proc/{number}/cmdline").read_text().replace("\0", " "):
-                        return number
-                except (FileNotFoundError, ProcessLookupError):
-                    pass
+        return found[0]
 
     def finished(self, work, status=0):
         text = work.communicate(timeout=200 * media.PATIENCE)[0]

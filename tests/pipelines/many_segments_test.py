@@ -18,11 +18,12 @@ POISONED = {("2", 17), ("3", 299)}  # file and segment
 
 
 class Simulation(stand_in_jobs.Case):
-    async def job(self, command, settings, hear, begun=None):
+    async def job(self, program, settings, hear, *_):
         """In place of processes.run."""
-        program = os.path.basename(command[-1])
+        program = os.path.basename(program)
         if program == "cutting.py":
-            hear({"plan": {"why": None, "spans": [{"packets": 1, "number": number} for number in range(SEGMENTS)]}})
+            hear({"plan": {"why": None, "spans": [{"packets": 1, "number": number} for number in range(SEGMENTS)],
+                           "probed": None}})
             return None
         name = os.path.basename(settings["source"]).removesuffix(".mp4")
         if program == "assembly.py":

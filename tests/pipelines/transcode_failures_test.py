@@ -93,10 +93,14 @@ class Failures(TranscodeCase):
                          {"width": "32", "height": "96"})
         # A label map of another size than the metadata says, as a foreign element may attach it.
         fault = self.folder / "sitecustomize.py"
-        fault.write_text("import os, sys\n"
-                         "if 'clip.mp4' in str(sys.orig_argv):\n"
+        fault.write_text("import runpy, sys\n"
+                         "run = runpy.run_path\n"
+                         "def run_path(path, **options):\n"
                          "    import numpy\n"
-                         "    numpy.prod = lambda _: 5\n")
+                         "    if 'clip.mp4' in str(sys.argv):\n"
+                         "        numpy.prod = lambda _: 5\n"
+                         "    return run(path, **options)\n"
+                         "runpy.run_path = run_path\n")
         text = self.transcode(clip, other, "--labels", "--force", status=1,
                               env=os.environ | {"PYTHONPATH": str(self.folder)})
         self.assertRegex(text, "regions-transcode: .*clip.mp4: the label map of frame 0 has 4096 bytes, not")

@@ -18,11 +18,13 @@ import media
 from transcoding import BALLS, DRAWN, PROGRAM, SOUND, UNTOUCHED, TranscodeCase, sound_times
 
 
-def family(number):
-    """A process and those that it began."""
-    with contextlib.suppress(FileNotFoundError):
-        children = pathlib.Path(f"/proc/{number}/task/{number}/children").read_text().split()
-        return [number, *(more for child in children for more in family(int(child)))]
+def family(number, words=""):
+    """A process and those that it began, whose command lines or names have these words: jobs have their program's."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        told, name, children = (pathlib.Path(f"/proc/{number}/{what}").read_text()
+                                for what in ("cmdline", "comm", f"task/{number}/children"))
+        found = [number] if words in told.replace("\0", " ") + name else []
+        return found + [more for child in children.split() for more in family(int(child), words)]
     return []
 
 

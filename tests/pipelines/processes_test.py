@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""Jobs as processes (pipelines/transcode/processes.py and starter.py)."""
+
+import asyncio
+import os
+import signal
+import tempfile
+import unittest
+
+import inside  # noqa: F401  (the path of the programs)
+import processes
+
+# Tells the settings that it was given, its starter and what its environment says, and does what they ask for.
+JOB = """import json, os, signal, sys
+channel, settings = int(sys.argv[1]), json.loads(sys.argv[2])
+os.write(channel, json.dumps({"length": len(sys.argv[2]), "starter": os.getppid(), "word": os.environ.get("WORD"),
+                              "sockets": sum(os.readlink(f"/proc/self/fd/{number}").startswith("socket:")
+                                             for number in os.listdir("/proc/self/fd")
+                                             if os.path.exists(f"/proc/self/fd/{number}"))}).encode() + b"\\n")
+if settings.get("end") == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+if settings.get("end") == "orphaned":
+    os.kill(os.getppid(), signal.SIGKILL)
+if settings.get("end") == "waits":
+    sys.stdin.read()
+    os.write(channel, b'{"problem": "nothing waits for it"}\\n')
+"""
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.program = os.path.join(folder, "job.py")
+        with open(self.program, "w", encoding="utf-8") as file:
+            file.write(JOB)
+
+    def run_jobs(self, *settings, begun=lambda process: None, wrapper=()):
+        """What each told, and its problem."""
+        async def run_all():
+            told = [[] for _ in settings]
+            problems = await asyncio.gather(*(processes.run(self.program, one, heard.append, begun, wrapper)
+                                              for one, heard in zip(settings, told, strict=True)))
+            return list(zip(told, problems, strict=True))
+        return asyncio.run(run_all())
+
+    def run_job(self, settings=None, **options):
+        (told, problem), = self.run_jobs(settings or {}, **options)
+        return told[0], problem
+
+    def test_many_begin_in_one_process(self):
+        jobs = self.run_jobs(*[{}] * 20)
+        self.assertEqual({problem for _, problem in jobs}, {None})
+        self.assertEqual(len({told[0]["starter"] for told, _ in jobs}), 1)
+        told, problem = self.run_job()
+        self.assertEqual((told["starter"], problem), (jobs[0][0][0]["starter"], None))
+
+    def run_while_one_waits(self, between=lambda: None):
+        """What a job told, and another that ran to its end meanwhile."""
+        async def run_both():
+            begun = asyncio.get_running_loop().create_future()
+            first = asyncio.ensure_future(processes.run(self.program, {"end": "waits"}, told.append, begun.set_result))
+            process = await begun
+            while not told:
+                await asyncio.sleep(0.01)
+            between()
+            self.assertIsNone(await processes.run(self.program, {}, told.append))
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(await first, "the process was ended by SIGTERM")
+
+        told = []
+        asyncio.run(run_both())
+        return told
+
+    def test_no_socket_of_others_reaches_a_job(self):
+        """The ends of jobs that run at once would not be seen, nor the end of the program."""
+        self.assertEqual([job["sockets"] for job in self.run_while_one_waits()], [0, 0])
+
+    def test_settings_larger_than_a_socket_takes(self):
+        text = "x" * 2**22
+        told, problem = self.run_job({"text": text})
+        self.assertEqual((told["length"], problem), (len(text) + len('{"text": ""}'), None))
+
+    def test_a_job_that_is_killed(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV):
+            (_, problem), = self.run_jobs({"end": "waits"}, begun=lambda process, sent=number: process.send_signal(sent))
+            self.assertEqual(problem, f"the process was ended by {number.name}")
+        self.assertEqual(self.run_job({"end": "killed"})[1], "the process was ended by SIGKILL")
+
+    def test_a_starter_that_dies(self):
+        told, problem = self.run_job({"end": "orphaned"})
+        self.assertEqual(problem, "the process was ended with what started it")
+        after, problem = self.run_job()
+        self.assertIsNone(problem)
+        self.assertNotEqual(after["starter"], told["starter"])
+
+    def test_another_environment(self):
+        """A job that still runs is told of to its end."""
+        self.addCleanup(os.environ.pop, "WORD", None)
+        before, after = self.run_while_one_waits(lambda: os.environ.update(WORD="another"))
+        self.assertEqual((before["word"], after["word"]), (None, "another"))
+        wrapped, _ = self.run_job(wrapper=("/usr/bin/env", "WORD=wrapped"))
+        self.assertEqual(wrapped["word"], "wrapped")
+
+    def test_a_wrapper_that_does_not_run(self):
+        for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
+            asked = self.run_jobs({}, {}, wrapper=wrapper)
+            self.assertEqual([problem for _, problem in asked], ["the process was ended with what started it"] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
