@@ -79,6 +79,9 @@ class Queue {
   // Work from here on begins when what has been put on that stream is done: a native handle of the
   // same device and context, of others' making.
   virtual void follow(void* /*native*/) {}
+  // The other way round: what is put on that stream from here on begins when the work before the
+  // last record() is done.
+  virtual void lead(void* /*native*/) {}
 
   // Between a picture and a smaller one, all in the backend's memory, see core/resampling.hpp.
   // Means of `from`, into a picture of the same format and at most its size.

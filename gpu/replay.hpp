@@ -17,8 +17,9 @@ class Replay final : private LaunchTaker {
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
-  // Runs on `stream` what work() puts there by launch() and SideStream alone. Called with no
-  // earlier run under way. work() is called again where its kernels are not the last frame's:
+  // Runs on `stream` what work() puts there by launch() and SideStream alone, behind earlier runs,
+  // which were on the same one: a graph under way keeps its arguments, and is freed when it has
+  // ended. work() is called again where its kernels are not the last frame's:
   // then they go to the stream one by one, and at the next frame a graph is made of them, which
   // later ones use with arguments of their own. Where the stream's work becomes a graph of the
   // caller's, it is put there as it comes.

@@ -12,10 +12,16 @@ void expects_side(size_t side) {
                                               std::to_string(kMostSide));
 }
 
+Memory memory_of(int device_type) {
+  return device_type == nb::device::cpu::value ? Memory::host : Memory::device;
+}
+
 }  // namespace
 
 Voxels::Voxels(const AnyArray& array)
-    : data(static_cast<const std::byte*>(array.data())), type(array.dtype()) {
+    : data(static_cast<const std::byte*>(array.data())),
+      type(array.dtype()),
+      memory(memory_of(array.device_type())) {
   expects(array.ndim() == 2 || array.ndim() == 3, "a picture has 2 axes, a volume 3");
   const size_t y = array.ndim() - 2, x = array.ndim() - 1;
   const size_t height = array.shape(y), width = array.shape(x), depth = y == 1 ? array.shape(0) : 1;
@@ -37,6 +43,7 @@ Voxels::Voxels(const AnyArray& array)
 ConstFrame Voxels::frame(PixelFormat format) const {
   ConstFrame frame = frame_at(data, format, {slice.width, rows()});
   frame.pitch[0] = pitch;
+  frame.memory = memory;
   return frame;
 }
 
@@ -56,7 +63,9 @@ ConstFrame picture_of(const Pixels& pixels, ColorOrder order) {
   }
   for (const size_t side : {pixels.shape(0), pixels.shape(1)}) expects_side(side);
   const Size size{static_cast<int>(pixels.shape(1)), static_cast<int>(pixels.shape(0))};
-  return frame_at(static_cast<const std::byte*>(pixels.data()), format, size);
+  ConstFrame frame = frame_at(static_cast<const std::byte*>(pixels.data()), format, size);
+  frame.memory = memory_of(pixels.device_type());
+  return frame;
 }
 
 }  // namespace regions::python

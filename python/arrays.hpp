@@ -13,11 +13,13 @@ namespace regions::python {
 
 namespace nb = nanobind;
 
+// Of the host, or where a Place is given, of its memory.
+using AnyArray = nb::ndarray<nb::ro>;
+using Labels = nb::ndarray<int32_t, nb::c_contig>;
+// Of the host.
 template <class... Traits>
-using Array = nb::ndarray<nb::device::cpu, Traits...>;
-using AnyArray = Array<nb::ro>;
-using Labels = Array<int32_t, nb::c_contig>;
-using ConstLabels = Array<const int32_t, nb::c_contig>;
+using HostArray = nb::ndarray<nb::device::cpu, Traits...>;
+using ConstLabels = HostArray<const int32_t, nb::c_contig>;
 
 inline constexpr int kMostSide = 65535;  // pixels, see Setup
 
@@ -30,6 +32,7 @@ struct Voxels {
   Size slice;
   int slices;
   ptrdiff_t pitch;  // bytes
+  Memory memory;
 
   int rows() const { return slice.height * slices; }
   int element_bytes() const { return type.bits / 8; }
@@ -51,7 +54,7 @@ BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
 }
 
 // A picture of 8 or 16 bits: (H, W), or with 3 or 4 bytes of colour in a third axis.
-using Pixels = Array<nb::ro, nb::c_contig>;
+using Pixels = nb::ndarray<nb::ro, nb::c_contig>;
 enum class ColorOrder : uint8_t { rgb, bgr };
 ConstFrame picture_of(const Pixels& pixels, ColorOrder order = ColorOrder::rgb);
 

@@ -9,8 +9,8 @@
 namespace regions::python {
 namespace {
 
-using Bytes = Array<nb::ro, uint8_t, nb::ndim<2>, nb::c_contig>;
-using Foreground = Array<uint8_t, nb::ndim<2>, nb::c_contig>;
+using Bytes = nb::ndarray<nb::ro, uint8_t, nb::ndim<2>, nb::c_contig>;
+using Foreground = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
 // What says nothing of output pictures, files and live pipelines.
 constexpr const char* kNames[] = {
@@ -28,11 +28,10 @@ struct GivenPicture {
 
 class BackgroundCut : public Stream<GraphCutBgParams> {
  public:
-  explicit BackgroundCut(int threads) : Stream(threads, kNames) {
-    params_.output = GraphCutOutput::none;
-  }
+  BackgroundCut() : Stream(kNames) { params_.output = GraphCutOutput::none; }
 
   void give(GraphCutPicture which, const Pixels& pixels, bool is_bgr) {
+    Place{}.expects_holds(pixels);
     const ConstFrame frame = picture_of(pixels, order_of(is_bgr));
     GivenPicture& given = given_[static_cast<size_t>(which)];
     given.bytes.assign(frame.plane[0], frame.plane[0] + pixels.nbytes());
@@ -40,26 +39,38 @@ class BackgroundCut : public Stream<GraphCutBgParams> {
     given.size = frame.size();
   }
 
-  // `foreground` becomes 255 where the picture has foreground, else 0. Returns the cut's flow,
-  // whether it is exact, pixels of foreground, and whether the model began anew.
-  nb::tuple apply(const Pixels& pixels, bool is_bgr, const std::optional<Bytes>& mask,
-                  const Foreground& foreground) {
+  // `foreground` becomes 255 where the picture has foreground, else 0.
+  void apply(const Pixels& pixels, bool is_bgr, const std::optional<Bytes>& mask,
+             const Foreground& foreground, const PlaceWords& words) {
+    const Place place = place_of(words);
+    place.expects_holds(pixels, foreground);
     Job job{.in = picture_of(pixels, order_of(is_bgr))};
     const Size size = job.in.size();
     expects(Voxels{AnyArray(foreground)}.slice == size, "the foreground has the picture's size");
     job.foreground = {foreground.data(), size.width, size.height, size.width};
-    if (mask) job.mask = picture_of(Pixels(*mask));
-    GraphCutReport report;
+    if (mask) {
+      place.expects_holds(*mask);
+      job.mask = picture_of(Pixels(*mask));
+    }
+    const Unlocked unlocked;
+    const Engines::Use use;
+    const std::lock_guard lock(mutex_);
+    run(place, job, [&](bool is_new) {
+      if (is_new) give_pictures();
+    });
+  }
+
+  // Of the last picture, once it is done: the cut's flow, whether it is exact, and whether the
+  // model began anew.
+  nb::tuple report() {
+    GraphCutReport report{.cut = {.exact = true}};
     {
       const Unlocked unlocked;
-      report = run(
-          job,
-          [&](bool is_new) {
-            if (is_new) give_pictures();
-          },
-          [&] { return cut().report(0); });
+      const std::lock_guard lock(mutex_);
+      wait();
+      if (has_run()) report = cut().report(0);
     }
-    return nb::make_tuple(report.cut.flow, report.cut.exact, report.foreground, report.restarted);
+    return nb::make_tuple(report.cut.flow, report.cut.exact, report.restarted);
   }
 
  private:
@@ -82,7 +93,7 @@ class BackgroundCut : public Stream<GraphCutBgParams> {
 void bind_background(nb::module_& module) {
   module.def("background_fields", [] { return words_of<GraphCutBgParams>(kNames); });
   nb::class_<BackgroundCut>(module, "BackgroundCut")
-      .def(nb::init<int>())
+      .def(nb::init<>())
       .def("set", &BackgroundCut::set)
       .def("get", &BackgroundCut::get)
       .def("reset", &BackgroundCut::reset)
@@ -94,8 +105,9 @@ void bind_background(nb::module_& module) {
            [](BackgroundCut& cut, const Pixels& pixels) {
              cut.give(GraphCutPicture::exclusion, pixels, false);
            })
+      .def("report", &BackgroundCut::report)
       .def("apply", &BackgroundCut::apply, nb::arg("pixels"), nb::arg("is_bgr"),
-           nb::arg("mask").none(), nb::arg("foreground"));
+           nb::arg("mask").none(), nb::arg("foreground"), nb::arg("place"));
 }
 
 }  // namespace regions::python

@@ -6,9 +6,11 @@
 namespace regions::python {
 
 void bind_label(nanobind::module_& module);
+void bind_masks(nanobind::module_& module);
 void bind_measure(nanobind::module_& module);
 void bind_slic(nanobind::module_& module);
 void bind_mincut(nanobind::module_& module);
+void bind_devices(nanobind::module_& module);
 void bind_background(nanobind::module_& module);
 void bind_tracker(nanobind::module_& module);
 

@@ -1,5 +1,6 @@
-// Engines: algorithms that are configured and idle, kept for the next call with pictures of their
-// kind. A call has one to itself, so calls of several threads run side by side.
+// Engines: algorithms that are configured, kept for the next call with pictures of their kind. A
+// call has one to itself, so calls of several threads run side by side. On a device the work of
+// earlier calls may be under way; that of the next comes behind it.
 #pragma once
 
 #include <condition_variable>
@@ -7,13 +8,18 @@
 #include <memory>
 #include <mutex>
 
-#include "core/algorithm.hpp"
+#include "python/lane.hpp"
 
 namespace regions::python {
 
 class Engine {
  public:
+  explicit Engine(const Place& place) : lane_(place) {}
   virtual ~Engine() = default;
+  Lane& lane() { return lane_; }
+
+ private:
+  Lane lane_;
 };
 
 // What an engine is for.
@@ -22,10 +28,22 @@ struct EngineKey {
   Work work;
   PixelFormat format;
   Size size;
-  int depth, layers, threads;
+  int depth, layers, threads, device;
+  int variant;  // of the work, where engines are not alike
+  EngineKey(Work work, PixelFormat format, Size size, int depth, int layers, const Place& place,
+            int variant = 0)
+      : work(work),
+        format(format),
+        size(size),
+        depth(depth),
+        layers(layers),
+        threads(place.threads),
+        device(place.device),
+        variant(variant) {}
   bool operator==(const EngineKey& other) const {
     return work == other.work && format == other.format && size == other.size &&
-           depth == other.depth && layers == other.layers && threads == other.threads;
+           depth == other.depth && layers == other.layers && threads == other.threads &&
+           device == other.device && variant == other.variant;
   }
 };
 
@@ -73,28 +91,51 @@ class Engines {
   std::list<Idle> idle_;  // the last one used first
 };
 
-// An algorithm of the CPU with parameters P.
+// An algorithm with parameters P.
 template <class P>
 class AlgorithmEngine final : public Engine {
  public:
-  AlgorithmEngine(int threads, const Setup& setup)
-      : backend_(make_cpu_backend(threads)),
-        queue_(make_immediate_queue(*backend_)),
-        algorithm_(make_algorithm<P, BackendKind::cpu>(backend_)) {
+  // With so much of the backend's memory for what run() is given besides.
+  AlgorithmEngine(const Place& place, const Setup& setup, const P& params, size_t bytes = 0)
+      : Engine(place),
+        algorithm_(algorithm_on<P>(lane().backend())),
+        told_(std::make_unique<Block>(lane().backend()->allocate_pinned(sizeof(Told)))) {
+    const Backend::Entry entry(*lane().backend());
+    algorithm_->prepare(params);
     algorithm_->configure(setup);
+    if (bytes > 0) memory_ = std::make_unique<Block>(lane().backend()->allocate(bytes));
   }
+  ~AlgorithmEngine() override { lane().end(algorithm_, told_, memory_); }
 
-  // Returns when all is written.
-  void run(const Job& job, const P& params) {
-    algorithm_->enqueue(job, params, *queue_);
-    queue_->record();
-    queue_->wait();
+  // See Lane::run(). then(total, memory, queue) is called behind enqueue(). Returns how many
+  // regions there are, or on a device, unless that is wanted, nothing.
+  template <class Then = void (*)(uint32_t*, void*, Queue&)>
+  std::optional<uint32_t> run(
+      const Place& place, Job job, const P& params, bool wants_total,
+      const Then& then = [](uint32_t*, void*, Queue&) {}) {
+    auto* const told = told_->as<Told>();
+    auto* const total = &told->total;
+    job.table.total = total;
+    // On a device it tells numbers together with regions; then() may tell them, too.
+    if (!place.is_cpu() && wants_total && !memory_) job.table.regions = &told->first;
+    if (job.table.regions) job.table.capacity = 1;
+    lane().run(place, [&](Queue& queue) {
+      algorithm_->enqueue(job, params, queue);
+      then(total, memory_ ? memory_->data() : nullptr, queue);
+    });
+    if (!place.is_cpu() && !wants_total) return {};
+    lane().wait();
+    return *total;
   }
 
  private:
-  const std::shared_ptr<Backend> backend_;
-  const std::unique_ptr<Queue> queue_;
-  const std::unique_ptr<Algorithm<P>> algorithm_;
+  struct Told {
+    Region first;
+    uint32_t total;
+  };
+  std::unique_ptr<Algorithm<P>> algorithm_;
+  std::unique_ptr<Block> told_;    // pinned
+  std::unique_ptr<Block> memory_;  // of the device
 };
 
 }  // namespace regions::python

@@ -1,32 +1,80 @@
 // Connected components of arrays.
+#include "python/label.hpp"
+
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <span>
 
-#include "core/cclabel/cclabel.hpp"
-#include "python/arrays.hpp"
+#include "core/cclabel/drop_value.hpp"
 #include "python/bindings.hpp"
-#include "python/engines.hpp"
 #include "python/interpreter.hpp"
-#include "python/settings.hpp"
-#include "python/values.hpp"
 
 namespace regions::python {
 namespace {
 
 using LabelEngine = AlgorithmEngine<CcLabelParams>;
-using Bools = Array<nb::ro, bool>;
-using Mask = Array<bool, nb::c_contig>;
 
-// What is labelled: the array itself where cclabel takes its elements, else what is made of it.
-struct Picture {
-  Made made;
-  ConstFrame frame;
+// Takes the regions of a value out of the job's labels, see drop_value().
+void except([[maybe_unused]] const Job& job, [[maybe_unused]] uint32_t value,
+            [[maybe_unused]] void* memory, [[maybe_unused]] uint32_t* total,
+            [[maybe_unused]] Queue& queue) {
+#if REGIONS_CUDA
+  cclabel::drop_value(job.in, value, job.labels, memory, total, queue);
+#endif
+}
+size_t except_bytes([[maybe_unused]] const Voxels& voxels) {
+#if REGIONS_CUDA
+  return cclabel::drop_value_bytes(Size{voxels.slice.width, voxels.rows()}.area());
+#else
+  return 0;
+#endif
+}
 
-  void take(Made&& other, const Voxels& voxels) {
-    made = std::move(other);
-    frame = frame_at(made.bytes.data(), made.format, {voxels.slice.width, voxels.rows()});
-  }
-};
+}  // namespace
+
+std::optional<uint32_t> run(const Voxels& voxels, const ConstFrame& frame,
+                            const CcLabelParams& params, const Output& output, const Place& place) {
+  Setup setup{.in = frame.layout, .size = voxels.slice};
+  plan(params, setup);
+  setup.depth = voxels.slices;
+  setup.has_output = output.mask != nullptr;
+  setup.max_regions = 1;
+  expects_agreeing(setup, params);
+  using Work = EngineKey::Work;
+  const bool is_equal = params.criterion == Criterion::equal;
+  const bool told_by_algorithm = output.counts && !output.background;
+  const EngineKey key{output.mask ? Work::select : Work::label,
+                      frame.layout.format,
+                      voxels.slice,
+                      setup.depth,
+                      setup.layers,
+                      place,
+                      is_equal + 2 * output.background.has_value() + 4 * told_by_algorithm};
+  const auto make = [&] {
+    return std::make_unique<LabelEngine>(place, setup, params,
+                                         output.background ? except_bytes(voxels) : 0);
+  };
+  return Engines::all().with<LabelEngine>(key, make, [&](LabelEngine& engine) {
+    Job job{.slices = voxels.slices, .in = frame};
+    const Stack stack = stack_of(setup, job);
+    if (output.labels) {
+      job.labels = {reinterpret_cast<uint32_t*>(output.labels), stack.slice.width, stack.rows(),
+                    stack.slice.width * ptrdiff_t{4}};
+    }
+    if (output.mask) {
+      job.out =
+          frame_at(reinterpret_cast<std::byte*>(output.mask), PixelFormat::gray8, stack.size());
+    }
+    return engine.run(place, job, params, output.counts,
+                      [&](uint32_t* total, void* memory, Queue& queue) {
+                        if (output.background)
+                          except(job, *output.background, memory, total, queue);
+                      });
+  });
+}
+
+namespace {
 
 Picture equal_values(const Voxels& voxels) {
   Picture picture;
@@ -37,15 +85,6 @@ Picture equal_values(const Voxels& voxels) {
     picture.frame = voxels.frame(bytes == 1 ? PixelFormat::gray8 : PixelFormat::gray16);
   }
   return picture;
-}
-
-// The threshold that bytes of at least `level` reach, and no lower ones.
-double threshold_at(int level) { return (level - 0.5) / 255; }
-
-CcLabelParams parameters_of_mask(const Settings& settings) {
-  auto params = parameters<CcLabelParams>(settings);
-  params.threshold = threshold_at(1);
-  return params;
 }
 
 // Of a threshold: what reaches it; of several: as many layers, in their order.
@@ -63,42 +102,66 @@ Picture above(const Voxels& voxels, const std::vector<double>& thresholds, CcLab
   return picture;
 }
 
-// Regions found, which become `labels` or, where that is null, `mask`.
-uint32_t run(const Voxels& voxels, const ConstFrame& frame, const CcLabelParams& params,
-             int32_t* labels, bool* mask, int threads) {
-  Setup setup{.in = frame.layout, .size = voxels.slice};
-  plan(params, setup);
-  setup.depth = voxels.slices;
-  setup.has_output = mask != nullptr;
-  setup.max_regions = 1;
-  expects_agreeing(setup, params);
-  using Work = EngineKey::Work;
-  const EngineKey key{mask ? Work::select : Work::label,
-                      frame.layout.format,
-                      voxels.slice,
-                      setup.depth,
-                      setup.layers,
-                      threads};
-  const auto make = [&] { return std::make_unique<LabelEngine>(threads, setup); };
-  return Engines::all().with<LabelEngine>(key, make, [&](LabelEngine& engine) {
-    uint32_t total = 0;
-    Job job{.slices = voxels.slices, .in = frame};
-    const Stack stack = stack_of(setup, job);
-    job.table.total = &total;
-    if (labels) {
-      job.labels = {reinterpret_cast<uint32_t*>(labels), stack.slice.width, stack.rows(),
-                    stack.slice.width * ptrdiff_t{4}};
+// One of the pictures or volumes that a batch has along its leading axes.
+AnyArray item_of(const AnyArray& batch, size_t leading, size_t index) {
+  std::vector<size_t> shape;
+  std::vector<int64_t> strides;
+  auto* data = static_cast<std::byte*>(const_cast<void*>(batch.data()));
+  for (size_t axis = leading; axis-- > 0;) {
+    const auto at = static_cast<int64_t>(index % batch.shape(axis));
+    data += at * batch.stride(axis) * (batch.dtype().bits / 8);
+    index /= batch.shape(axis);
+  }
+  for (size_t axis = leading; axis < batch.ndim(); ++axis) {
+    shape.push_back(batch.shape(axis));
+    strides.push_back(batch.stride(axis));
+  }
+  return AnyArray(data, shape.size(), shape.data(), nb::handle(), strides.data(), batch.dtype(),
+                  batch.device_type(), batch.device_id());
+}
+
+// Labels bool, int8 to uint16 on a device, of a batch with so many `leading` axes each picture for
+// itself: by each of the levels that values are to reach, or, without any, by equal values but
+// those of `background`. Returns how many regions there are of each, if that counts.
+std::vector<uint32_t> label_on_device(const AnyArray& images, size_t leading,
+                                      const std::vector<int>& levels,
+                                      std::optional<uint32_t> background, const Labels& labels,
+                                      const Settings& settings, bool counts,
+                                      const PlaceWords& words) {
+  const Place place = place_of(words);
+  place.expects_holds(images, labels);
+  const size_t layers = std::max<size_t>(levels.size(), 1);
+  expects(leading < images.ndim() && labels.size() == images.size() * layers,
+          "labels go with the image");
+  expects(images.dtype().bits <= 16, "elements of this type are not supported on a device");
+  const bool is_bytes = images.dtype().bits == 8;
+  const auto format = is_bytes ? PixelFormat::gray8 : PixelFormat::gray16;
+  auto params = parameters<CcLabelParams>(settings);
+  size_t items = 1;
+  for (size_t axis = 0; axis < leading; ++axis) items *= images.shape(axis);
+  std::vector<uint32_t> found;
+  int32_t* to = labels.data();
+  for (size_t index = 0; index < items; ++index) {
+    const Voxels voxels(item_of(images, leading, index));
+    for (size_t layer = 0; layer < layers; ++layer, to += images.size() / items) {
+      if (levels.empty()) {
+        params.criterion = Criterion::equal;
+      } else {
+        params.threshold = (levels[layer] - 0.5) / (is_bytes ? 255 : 65535);
+      }
+      const Unlocked unlocked;
+      const auto total = run(voxels, voxels.frame(format), params,
+                             {.labels = to, .counts = counts, .background = background}, place);
+      if (total) found.push_back(*total);
     }
-    if (mask) {
-      job.out = frame_at(reinterpret_cast<std::byte*>(mask), PixelFormat::gray8, stack.size());
-    }
-    engine.run(job, params);
-    return total;
-  });
+  }
+  return found;
 }
 
 uint32_t label_equal(const AnyArray& image, const AnyArray& background, const Labels& labels,
                      const Settings& settings, int threads) {
+  const Place place{threads};
+  place.expects_holds(image, background, labels);
   const Voxels voxels(image);
   expects(background.dtype() == image.dtype() && background.size() <= 1 &&
               labels.size() == image.size(),
@@ -107,13 +170,13 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
   // The same labels, without a second pass.
   if (voxels.element_bytes() == 1 && background.size() == 1 &&
       *static_cast<const uint8_t*>(background.data()) == 0 && is_mask(voxels)) {
-    return run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),
-               labels.data(), nullptr, threads);
+    return *run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),
+                {.labels = labels.data()}, place);
   }
   auto params = parameters<CcLabelParams>(settings);
   params.criterion = Criterion::equal;
   const Picture picture = equal_values(voxels);
-  const uint32_t count = run(voxels, picture.frame, params, labels.data(), nullptr, threads);
+  const uint32_t count = *run(voxels, picture.frame, params, {.labels = labels.data()}, place);
   return background.size() == 0 ? count
                                 : drop_background(voxels, background.data(), labels.data(), count);
 }
@@ -136,76 +199,35 @@ std::vector<int32_t> count_by_layers(const std::span<int32_t> labels, size_t lay
 
 std::vector<int32_t> label_above(const AnyArray& image, const std::vector<double>& thresholds,
                                  const Labels& labels, const Settings& settings, int threads) {
+  const Place place{threads};
+  place.expects_holds(image, labels);
   const Voxels voxels(image);
   expects(!thresholds.empty() && labels.size() == thresholds.size() * image.size(),
           "labels go with the image");
   const Unlocked unlocked;
   auto params = parameters<CcLabelParams>(settings);
   const Picture picture = above(voxels, thresholds, params);
-  const uint32_t total = run(voxels, picture.frame, params, labels.data(), nullptr, threads);
+  const uint32_t total = *run(voxels, picture.frame, params, {.labels = labels.data()}, place);
   if (thresholds.size() == 1) return {static_cast<int32_t>(total)};
   return count_by_layers({labels.data(), labels.size()}, thresholds.size());
 }
 
 bool is_blank_array(const AnyArray& image) {
+  Place{}.expects_holds(image);
   const Voxels voxels(image);
   const Unlocked unlocked;
   return is_blank(voxels);
-}
-
-// `mask` becomes what is kept of what is true.
-void select(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
-  const Voxels voxels{AnyArray(image)};
-  expects(mask.size() == image.size(), "the mask goes with the image");
-  const Unlocked unlocked;
-  run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings), nullptr, mask.data(),
-      threads);
-  auto* bytes = reinterpret_cast<uint8_t*>(mask.data());
-  for (size_t i = 0; i < mask.size(); ++i) bytes[i] &= 1;  // of 255
-}
-
-// `mask` becomes the image and the background, connected by the settings, that no path leads out
-// of.
-void fill_holes(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
-  const Voxels voxels{AnyArray(image)};
-  expects(mask.size() == image.size(), "the mask goes with the image");
-  const bool is_volume = image.ndim() == 3;
-  const Unlocked unlocked;
-  Made made{std::vector<std::byte>(mask.size()), PixelFormat::gray8};
-  const int width = voxels.slice.width;
-  auto* inverted = reinterpret_cast<uint8_t*>(made.bytes.data());
-  for (int row = 0; row < voxels.rows(); ++row, inverted += width) {
-    const auto* value = reinterpret_cast<const uint8_t*>(voxels.row(row));
-    for (int x = 0; x < width; ++x) inverted[x] = value[x] == 0;
-  }
-  Picture picture;
-  picture.take(std::move(made), voxels);
-  std::vector<int32_t> labels(mask.size());
-  const uint32_t count =
-      run(voxels, picture.frame, parameters_of_mask(settings), labels.data(), nullptr, threads);
-  std::vector<uint8_t> fills(size_t{count} + 1, 1);
-  const int32_t* label = labels.data();
-  const auto is_end = [](int index, int indices) { return index == 0 || index == indices - 1; };
-  for (int row = 0; row < voxels.rows(); ++row, label += width) {
-    const int height = voxels.slice.height;
-    const bool is_side =
-        is_end(row % height, height) || (is_volume && is_end(row / height, voxels.slices));
-    const int step = is_side ? 1 : std::max(width - 1, 1);  // else its first and last alone
-    for (int x = 0; x < width; x += step) {
-      if (label[x] != 0) fills[static_cast<size_t>(label[x])] = 0;
-    }
-  }
-  for (size_t i = 0; i < labels.size(); ++i) mask.data()[i] = fills[static_cast<size_t>(labels[i])];
 }
 
 }  // namespace
 
 void bind_label(nb::module_& module) {
   module.def("label_equal", label_equal);
+  module.def("label_on_device", label_on_device, nb::arg("images"), nb::arg("leading"),
+             nb::arg("levels"), nb::arg("background").none(), nb::arg("labels"),
+             nb::arg("settings"), nb::arg("counts"), nb::arg("place"));
   module.def("label_above", label_above);
   module.def("is_blank", is_blank_array);
-  module.def("select", select);
-  module.def("fill_holes", fill_holes);
 }
 
 }  // namespace regions::python

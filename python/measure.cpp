@@ -10,8 +10,8 @@
 namespace regions::python {
 namespace {
 
-using Numbers = Array<int64_t, nb::ndim<2>, nb::c_contig>;
-using Sums = Array<double, nb::ndim<2>, nb::c_contig>;
+using Numbers = HostArray<int64_t, nb::ndim<2>, nb::c_contig>;
+using Sums = HostArray<double, nb::ndim<2>, nb::c_contig>;
 
 // Of a label, for each axis z, y, x; `end` is the first index behind.
 struct Extent {
@@ -61,7 +61,7 @@ void measure(const ConstLabels& labels, const Numbers& extents) {
 }
 
 // Adds each element's channels to row `label - 1` of `sums`.
-void add_values(const ConstLabels& labels, const Array<nb::ro, nb::c_contig>& values,
+void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>& values,
                 const Sums& sums) {
   const Voxels voxels{AnyArray(labels)};
   const size_t channels = sums.shape(1);

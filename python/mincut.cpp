@@ -10,29 +10,40 @@
 namespace regions::python {
 namespace {
 
-using Capacities = Array<const int32_t, nb::ndim<2>, nb::c_contig>;
-using Mask = Array<bool, nb::ndim<2>, nb::c_contig>;
+using Capacities = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig>;
+using Mask = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
 class CutEngine final : public Engine {
  public:
-  CutEngine(int threads, Size size, Neighbours neighbours)
-      : backend_(make_cpu_backend(threads)),
-        queue_(make_immediate_queue(*backend_)),
-        cut_(make_grid_cut<BackendKind::cpu>(backend_)) {
+  CutEngine(const Place& place, Size size, Neighbours neighbours)
+      : Engine(place),
+        cut_(grid_cut_on(lane().backend())),
+        report_(std::make_unique<Block>(lane().backend()->allocate_pinned(sizeof(CutReport)))) {
+    const Backend::Entry entry(*lane().backend());
     cut_->configure(size, neighbours, 1);
   }
-  CutReport run(const GridGraph& graph, Image<uint8_t> foreground, bool warm) {
-    CutReport report;
-    cut_->enqueue(graph, foreground, {.warm = warm}, &report, 0, *queue_);
-    queue_->record();
-    queue_->wait();
-    return report;
+  ~CutEngine() override { lane().end(cut_, report_); }
+
+  CutReport run(const Place& place, const GridGraph& graph, Image<uint8_t> foreground, bool warm) {
+    auto* const report = new (report_->data()) CutReport;
+    lane().run(place, [&](Queue& queue) {
+      cut_->enqueue(graph, foreground, {.warm = warm}, report, 0, queue);
+    });
+    lane().wait();
+    return *report;
   }
 
  private:
-  const std::shared_ptr<Backend> backend_;
-  const std::unique_ptr<Queue> queue_;
-  const std::unique_ptr<GridCut> cut_;
+  static std::unique_ptr<GridCut> grid_cut_on(const std::shared_ptr<Backend>& backend) {
+    const Backend::Entry entry(*backend);
+#if REGIONS_CUDA
+    if (backend->kind() == BackendKind::cuda) return make_grid_cut<BackendKind::cuda>(backend);
+#endif
+    return make_grid_cut<BackendKind::cpu>(backend);
+  }
+
+  std::unique_ptr<GridCut> cut_;
+  std::unique_ptr<Block> report_;  // pinned
 };
 
 Image<const int32_t> image_of(const Capacities& array) {
@@ -55,54 +66,69 @@ GridGraph graph_of(const Capacities& terminal, const Capacities& right, const Ca
   return graph;
 }
 
-// Calls cut(foreground), which becomes the mask, and returns its flow.
+// Calls cut(foreground), which becomes the mask, 255 or on the CPU 1 in the foreground, and returns
+// its flow.
 template <class Cut>
-int64_t into_mask(const GridGraph& graph, const Mask& mask, Cut cut) {
+int64_t into_mask(const GridGraph& graph, const Mask& mask, const Place& place, Cut cut) {
   const Size size = graph.terminal.size();
   expects(mask.size() == size.area(), "the mask goes with the picture");
-  auto* bytes = reinterpret_cast<uint8_t*>(mask.data());
+  uint8_t* bytes = mask.data();
   const CutReport report = cut(Image<uint8_t>{bytes, size.width, size.height, size.width});
+  if (!place.is_cpu()) return report.flow;
   for (size_t i = 0; i < size.area(); ++i) bytes[i] &= 1;  // of 255
   return report.flow;
 }
 
+// Throws InputError unless all lie where the call works.
+Place place_for(const PlaceWords& words, const Capacities& terminal, const Capacities& right,
+                const Capacities& down, const Diagonal& down_right, const Diagonal& down_left,
+                const Mask& mask) {
+  const Place place = place_of(words);
+  place.expects_holds(terminal, right, down, mask);
+  if (down_right) place.expects_holds(*down_right);
+  if (down_left) place.expects_holds(*down_left);
+  return place;
+}
+
 int64_t mincut(const Capacities& terminal, const Capacities& right, const Capacities& down,
                const Diagonal& down_right, const Diagonal& down_left, const Mask& mask,
-               int threads) {
+               const PlaceWords& words) {
+  const Place place = place_for(words, terminal, right, down, down_right, down_left, mask);
   const Size size = Voxels{AnyArray(terminal)}.slice;
   const GridGraph graph = graph_of(terminal, right, down, down_right, down_left);
   const Unlocked unlocked;
   using Work = EngineKey::Work;
-  const EngineKey key{
-      down_right ? Work::cut8 : Work::cut4, PixelFormat::gray8, size, 1, 1, threads};
-  const auto make = [&] { return std::make_unique<CutEngine>(threads, size, graph.neighbours); };
-  return into_mask(graph, mask, [&](Image<uint8_t> foreground) {
+  const EngineKey key{down_right ? Work::cut8 : Work::cut4, PixelFormat::gray8, size, 1, 1, place};
+  const auto make = [&] { return std::make_unique<CutEngine>(place, size, graph.neighbours); };
+  return into_mask(graph, mask, place, [&](Image<uint8_t> foreground) {
     return Engines::all().with<CutEngine>(
-        key, make, [&](CutEngine& engine) { return engine.run(graph, foreground, false); });
+        key, make, [&](CutEngine& engine) { return engine.run(place, graph, foreground, false); });
   });
 }
 
 // Cuts that each begin with the flow of the last one, which is changed to fit the new capacities.
 class WarmCut {
  public:
-  explicit WarmCut(int threads) : threads_(threads) {}
-
   int64_t cut(const Capacities& terminal, const Capacities& right, const Capacities& down,
-              const Diagonal& down_right, const Diagonal& down_left, const Mask& mask) {
+              const Diagonal& down_right, const Diagonal& down_left, const Mask& mask,
+              const PlaceWords& words) {
+    const Place place = place_for(words, terminal, right, down, down_right, down_left, mask);
     const Size size = Voxels{AnyArray(terminal)}.slice;
     const GridGraph graph = graph_of(terminal, right, down, down_right, down_left);
     const Unlocked unlocked;
     const Engines::Use use;
     const std::lock_guard lock(mutex_);
-    if (!engine_ || !(size == size_) || graph.neighbours != neighbours_) {
+    if (!engine_ || !(size == size_) || graph.neighbours != neighbours_ ||
+        place.device != device_) {
       engine_.reset();
-      engine_ = std::make_unique<CutEngine>(threads_, size, graph.neighbours);
+      engine_ = std::make_unique<CutEngine>(place, size, graph.neighbours);
       size_ = size;
       neighbours_ = graph.neighbours;
+      device_ = place.device;
     }
     try {
-      return into_mask(graph, mask, [&](Image<uint8_t> foreground) {
-        return engine_->run(graph, foreground, true);
+      return into_mask(graph, mask, place, [&](Image<uint8_t> foreground) {
+        return engine_->run(place, graph, foreground, true);
       });
     } catch (...) {
       engine_.reset();  // what it holds after a failure fits no graph
@@ -111,11 +137,11 @@ class WarmCut {
   }
 
  private:
-  const int threads_;
   std::mutex mutex_;
   std::unique_ptr<CutEngine> engine_;
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
+  int device_ = Place::kCpu;
 };
 
 }  // namespace
@@ -123,11 +149,12 @@ class WarmCut {
 void bind_mincut(nb::module_& module) {
   module.def("mincut", mincut, nb::arg("terminal"), nb::arg("right"), nb::arg("down"),
              nb::arg("down_right").none(), nb::arg("down_left").none(), nb::arg("mask"),
-             nb::arg("threads"));
+             nb::arg("place"));
   nb::class_<WarmCut>(module, "WarmCut")
-      .def(nb::init<int>())
+      .def(nb::init<>())
       .def("cut", &WarmCut::cut, nb::arg("terminal"), nb::arg("right"), nb::arg("down"),
-           nb::arg("down_right").none(), nb::arg("down_left").none(), nb::arg("mask"));
+           nb::arg("down_right").none(), nb::arg("down_left").none(), nb::arg("mask"),
+           nb::arg("place"));
 }
 
 }  // namespace regions::python

@@ -20,9 +20,11 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = REGIONS_VERSION;
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(regions::python::begin_ending));
   regions::python::bind_label(module);
+  regions::python::bind_masks(module);
   regions::python::bind_measure(module);
   regions::python::bind_slic(module);
   regions::python::bind_mincut(module);
   regions::python::bind_background(module);
   regions::python::bind_tracker(module);
+  regions::python::bind_devices(module);
 }

@@ -1,4 +1,6 @@
 // Superpixels of arrays.
+#include <nanobind/stl/optional.h>
+
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
@@ -12,23 +14,23 @@ namespace {
 using SlicEngine = AlgorithmEngine<SlicParams>;
 
 // `image` has bytes: gray, or R, G, B in a third axis.
-uint32_t slic(const Pixels& image, const Labels& labels, const Settings& settings, int threads) {
+std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Settings& settings,
+                             bool counts, const PlaceWords& words) {
+  const Place place = place_of(words);
+  place.expects_holds(image, labels);
   const ConstFrame frame = picture_of(image);
   const Voxels voxels{AnyArray(labels)};
   expects(voxels.slices == 1 && voxels.slice == frame.size(), "the image goes with the labels");
   const Unlocked unlocked;
   const auto params = parameters<SlicParams>(settings);
   const Setup setup{.in = frame.layout, .size = voxels.slice, .max_regions = 1};
-  const EngineKey key{EngineKey::Work::slic, frame.layout.format, setup.size, 1, 1, threads};
-  const auto make = [&] { return std::make_unique<SlicEngine>(threads, setup); };
+  const EngineKey key{EngineKey::Work::slic, frame.layout.format, setup.size, 1, 1, place, counts};
+  const auto make = [&] { return std::make_unique<SlicEngine>(place, setup, params); };
   return Engines::all().with<SlicEngine>(key, make, [&](SlicEngine& engine) {
-    uint32_t total = 0;
     Job job{.in = frame};
     job.labels = {reinterpret_cast<uint32_t*>(labels.data()), setup.size.width, setup.size.height,
                   voxels.pitch};
-    job.table.total = &total;
-    engine.run(job, params);
-    return total;
+    return engine.run(place, job, params, counts);
   });
 }
 

@@ -21,11 +21,12 @@ class Stream {
   using Names = std::span<const char* const>;
 
   // `names` are the fields of P that have a meaning here.
-  Stream(int threads, Names names)
-      : backend_(make_cpu_backend(threads)),
-        queue_(make_immediate_queue(*backend_)),
-        algorithm_(make_algorithm<P, BackendKind::cpu>(backend_)),
-        names_(names) {}
+  explicit Stream(Names names) : names_(names) {}
+  ~Stream() {
+    if (lane_) lane_->end(algorithm_, pinned_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   void set(const std::string& name, const std::string& value) {
     const Field& field = field_of(name);
@@ -45,7 +46,7 @@ class Stream {
   void reset() {
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    algorithm_->reset();
+    if (algorithm_) algorithm_->reset();
   }
 
  protected:
@@ -54,35 +55,39 @@ class Stream {
     PixelFormat format;
     Size size;
     std::optional<PixelFormat> mask;
+    int device;
     bool operator==(const Shape&) const = default;
   };
 
-  // Does the work of `job`, and returns then(); no other call comes between. begin(is_new) is
-  // called before: is_new where the algorithm was set up for other pictures or parameters just now.
-  template <class Begin, class Then>
-  auto run(Job& job, Begin begin, Then then) {
-    const Engines::Use use;
-    const std::lock_guard lock(mutex_);
-    const Shape shape = shape_of(job);
+  // Begins the work of `job`, under the lock and an Engines::Use. begin(is_new) is called before:
+  // is_new where the algorithm was set up for other pictures or parameters just now.
+  template <class Begin>
+  void run(const Place& place, Job& job, Begin begin) {
+    wait();  // the algorithm has memory for one picture
+    const Shape shape = shape_of(job, place);
     const bool is_new = shape_ != shape;
-    if (is_new) configure(job);
+    if (is_new) configure(job, place);
     begin(is_new);
     shape_ = shape;
-    try {
-      algorithm_->enqueue(job, params_, *queue_);
-    } catch (...) {
-      queue_->record();
-      queue_->wait();
-      throw;
-    }
-    queue_->record();
-    queue_->wait();
-    return then();
+    lane_->run(place, [&](Queue& queue) { algorithm_->enqueue(job, params_, queue); });
   }
 
+  void wait() {
+    if (lane_) lane_->wait();
+  }
+  bool has_run() const { return shape_.has_value(); }
   Algorithm<P>& algorithm() { return *algorithm_; }
+  // Memory that the algorithm writes numbers to, for begin(is_new).
+  std::byte* pinned(size_t bytes) {
+    if (!pinned_ || pinned_->bytes() < bytes) {
+      pinned_.reset();
+      pinned_ = std::make_unique<Block>(lane_->backend()->allocate_pinned(bytes));
+    }
+    return pinned_->template as<std::byte>();
+  }
 
   P params_;
+  std::mutex mutex_;
 
  private:
   const Field& field_of(const std::string& name) const {
@@ -91,27 +96,34 @@ class Stream {
     return find(fields_of(P{}), name);
   }
 
-  static Shape shape_of(const Job& job) {
-    Shape shape{job.in.layout.format, job.in.size(), {}};
+  static Shape shape_of(const Job& job, const Place& place) {
+    Shape shape{job.in.layout.format, job.in.size(), {}, place.device};
     if (!job.mask.empty()) shape.mask = job.mask.layout.format;
     return shape;
   }
 
-  void configure(const Job& job) {
+  void configure(const Job& job, const Place& place) {
     shape_.reset();
+    if (!lane_ || lane_device_ != place.device) {
+      if (lane_) lane_->end(algorithm_, pinned_);
+      lane_.emplace(place);
+      lane_device_ = place.device;
+      algorithm_ = algorithm_on<P>(lane_->backend());
+    }
     Setup setup{.in = job.in.layout, .size = job.in.size()};
     setup.has_mask = !job.mask.empty();
     if (setup.has_mask) setup.mask = job.mask.layout;
     plan(params_, setup);
+    const Backend::Entry entry(*lane_->backend());
     algorithm_->prepare(params_);
     algorithm_->configure(setup);
   }
 
-  const std::shared_ptr<Backend> backend_;
-  const std::unique_ptr<Queue> queue_;
-  const std::unique_ptr<Algorithm<P>> algorithm_;
   const Names names_;
-  std::mutex mutex_;
+  std::optional<Lane> lane_;
+  int lane_device_ = Place::kCpu;
+  std::unique_ptr<Algorithm<P>> algorithm_;
+  std::unique_ptr<Block> pinned_;
   std::optional<Shape> shape_;
 };
 

@@ -13,14 +13,16 @@ constexpr const char* kNames[] = {"criterion",    "threshold",   "tolerance",
 
 class Tracker : public Stream<CcLabelParams> {
  public:
-  explicit Tracker(int threads) : Stream(threads, kNames) {
+  Tracker() : Stream(kNames) {
     params_.output = CcOutput::none;
     params_.track = true;
   }
 
   // Returns how many regions there are, the tracks of those that are recorded, and what became of
   // regions: births, deaths, splits, merges, lost.
-  nb::tuple apply(const Pixels& pixels, const Labels& labels) {
+  nb::tuple apply(const Pixels& pixels, const Labels& labels, const PlaceWords& words) {
+    const Place place = place_of(words);
+    place.expects_holds(pixels, labels);
     Job job{.in = picture_of(pixels)};
     const Voxels voxels{AnyArray(labels)};
     expects(labels.ndim() == 2 && voxels.slice == job.in.size(), "labels have the picture's size");
@@ -31,26 +33,26 @@ class Tracker : public Stream<CcLabelParams> {
     TrackReport report;
     {
       const Unlocked unlocked;
-      const auto begin = [&](bool is_new) {
-        if (is_new) records_.resize(static_cast<size_t>(params_.max_regions));
-        job.table = {.regions = records_.data(),
-                     .capacity = static_cast<uint32_t>(records_.size()),
-                     .total = &total};
-      };
-      report = run(job, begin, [&] {
-        for (size_t i = 0; i < std::min<size_t>(total, records_.size()); ++i) {
-          tracks.push_back(records_[i].track);
-        }
-        return static_cast<CcLabel&>(algorithm()).track_report(0);
+      const Engines::Use use;
+      const std::lock_guard lock(mutex_);
+      run(place, job, [&](bool) {
+        const auto capacity = static_cast<uint32_t>(params_.max_regions);
+        std::byte* numbers = pinned(capacity * sizeof(Region) + sizeof(uint32_t));
+        job.table = {.regions = reinterpret_cast<Region*>(numbers),
+                     .capacity = capacity,
+                     .total = reinterpret_cast<uint32_t*>(numbers + capacity * sizeof(Region))};
       });
+      wait();
+      total = *job.table.total;
+      for (uint32_t i = 0; i < std::min(total, job.table.capacity); ++i) {
+        tracks.push_back(job.table.regions[i].track);
+      }
+      report = static_cast<CcLabel&>(algorithm()).track_report(0);
     }
     return nb::make_tuple(total, tracks,
                           std::vector<uint32_t>{report.births, report.deaths, report.splits,
                                                 report.merges, report.lost});
   }
-
- private:
-  std::vector<Region> records_;  // of the last picture
 };
 
 }  // namespace
@@ -58,7 +60,7 @@ class Tracker : public Stream<CcLabelParams> {
 void bind_tracker(nb::module_& module) {
   module.def("tracker_fields", [] { return words_of<CcLabelParams>(kNames); });
   nb::class_<Tracker>(module, "Tracker")
-      .def(nb::init<int>())
+      .def(nb::init<>())
       .def("set", &Tracker::set)
       .def("get", &Tracker::get)
       .def("reset", &Tracker::reset)

@@ -132,6 +132,9 @@ class CudaQueue : public Queue {
     check(cudaEventRecord(joint_, static_cast<cudaStream_t>(native)), "recording an event");
     check(cudaStreamWaitEvent(stream_, joint_), "following a stream");
   }
+  void lead(void* native) override {
+    check(cudaStreamWaitEvent(static_cast<cudaStream_t>(native), end_), "leading a stream");
+  }
 
  private:
   // Events that tell the time cost the driver as much as kernels: with a pair for each frame

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 TYPES = "bool, int8 to int64, uint8 to uint64, float32 or float64"
 TYPE_CODES = "?bBhHiIlLqQfd"  # NumPy's
 
+HOST = (-1, 0)  # device and stream of a place, as the compiled module takes it
 HOST_DEVICES = (1, 3)  # of DLPack: kDLCPU, kDLCUDAHost
 
 # An array of NumPy, or of a library that speaks DLPack and has a function from_dlpack.
@@ -33,9 +34,13 @@ def taken(array: Array, name: str) -> NDArray[Any]:
             raise TypeError(f"{name} does not come by DLPack: {error}") from error
     else:
         found = np.asarray(array)
-    if found.dtype.char not in TYPE_CODES:
-        raise TypeError(f"{name} has elements of type {found.dtype}; they must be {TYPES}")
+    expect_type(found.dtype, name)
     return found
+
+
+def expect_type(dtype: np.dtype[Any], name: str) -> None:
+    if dtype.char not in TYPE_CODES:
+        raise TypeError(f"{name} has elements of type {dtype}; they must be {TYPES}")
 
 
 def given(place: NDArray[Any], out: Array | None, like: Array) -> Array:
@@ -49,7 +54,7 @@ def given(place: NDArray[Any], out: Array | None, like: Array) -> Array:
     return sys.modules["jax.numpy" if library == "jaxlib" else library].from_dlpack(place)
 
 
-def expect_axes(array: NDArray[Any], name: str, *counts: int) -> None:
+def expect_axes(array: Any, name: str, *counts: int) -> None:
     """Raises ValueError unless the array has so many axes and each of them elements."""
     if array.ndim not in counts:
         wanted = " or ".join(map(str, counts))
@@ -108,6 +113,13 @@ def picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
             kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> NDArray[Any]:
     """A picture without gaps, whose third axis, if it has one, has one of these lengths."""
     found = taken(array, name)
+    expect_picture(found, name, channels, kinds)
+    return np.ascontiguousarray(native(found))
+
+
+def expect_picture(found: Any, name: str, channels: tuple[int, ...] = (3, 4),
+                   kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> None:
+    """Raises TypeError or ValueError for another array than picture() tells of."""
     if found.dtype not in kinds:
         raise TypeError(f"{name} has elements of type {found.dtype}, must have "
                         + " or ".join(kind.__name__ for kind in kinds))
@@ -115,4 +127,3 @@ def picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
     if found.ndim == 3 and found.shape[2] not in channels:
         raise ValueError(f"{name} has {found.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
                          "or no third axis")
-    return np.ascontiguousarray(native(found))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _core, _devices
 from ._arrays import Array
 from ._parameters import Parameters, Value, described
 from .labelling import most_threads
@@ -53,15 +55,27 @@ class BackgroundCut(Parameters):
         if channels not in CHANNELS:
             raise ValueError(f"channels is {channels!r}, must be RGB or BGR")
         self._is_bgr = channels == "BGR"
-        self._stream = _core.BackgroundCut(most_threads(threads))
-        self.flow, self.exact, self.restarted = 0, True, False
+        self._threads = most_threads(threads)
+        self._stream = _core.BackgroundCut()
         self.set(**parameters)
         if background is not None:
-            self._stream.give_background(_arrays.picture(background, "background"), self._is_bgr)
+            self._stream.give_background(_arrays.picture(_devices.hosted(background), "background"), self._is_bgr)
         if exclusion is not None:
-            self._stream.give_exclusion(_arrays.picture(exclusion, "exclusion", channels=()))
+            self._stream.give_exclusion(_arrays.picture(_devices.hosted(exclusion), "exclusion", channels=()))
 
-    def apply(self, image: Array, out: Array | None = None, *, mask: Array | None = None) -> Array:
+    @property
+    def flow(self) -> int:
+        return int(self._stream.report()[0])
+
+    @property
+    def exact(self) -> bool:
+        return bool(self._stream.report()[1])
+
+    @property
+    def restarted(self) -> bool:
+        return bool(self._stream.report()[2])
+
+    def apply(self, image: Array, out: Array | None = None, *, mask: Array | None = None, stream: Any = None) -> Array:
         """The foreground of the next picture.
 
         Parameters
@@ -72,6 +86,8 @@ class BackgroundCut(Parameters):
             Written and returned in place of a new array; C-contiguous.
         mask : uint8 array of two axes, optional
             What is known of the foreground already, of any size, for `source` "mask" or "both".
+        stream : optional
+            As for `label`: of pictures on a device, a call waits for the picture before, not for its own.
 
         Returns
         -------
@@ -84,8 +100,23 @@ class BackgroundCut(Parameters):
         ValueError
             A picture has another shape, or `background` or `exclusion` another size than it.
         """
+        if device := _devices.on_device(image):
+            with _devices.on_stream(device, stream):
+                return self._apply_on_device(device, out, mask)
         pixels = _arrays.picture(image, "image")
         place = _arrays.written(out, pixels.shape[:2], np.uint8, pixels, "image")
         known = None if mask is None else _arrays.picture(mask, "mask", channels=())
-        self.flow, self.exact, _, self.restarted = self._stream.apply(pixels, self._is_bgr, known, place)
+        self._stream.apply(pixels, self._is_bgr, known, place, (self._threads, *_arrays.HOST))
         return _arrays.given(place, out, image)
+
+    def _apply_on_device(self, image: _devices.DeviceArray, out: Array | None, mask: Array | None) -> Array:
+        _arrays.expect_picture(image, "image")
+        place = image.place()
+        known = None
+        if mask is not None:
+            told = _devices.beside(mask, "mask", image, "image")
+            _arrays.expect_picture(told, "mask", channels=())
+            known = told.packed().capsule(place)
+        at = _devices.written(out, image.shape[:2], np.dtype(np.uint8), image, "image")
+        self._stream.apply(image.packed().capsule(place), self._is_bgr, known, image.library.capsule(at, place), place)
+        return image.library.finished(at, place) if out is None else out

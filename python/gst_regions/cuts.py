@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _core
+from . import _arrays, _core, _devices
 from ._arrays import Array
 from .labelling import most_threads, threads_for
 
 Capacities = NDArray[np.int32]
+INT32, UINT8, BOOL = np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_)
+# terminal, right, down, down_right, down_left
+Graph = tuple[Array, Array | int, Array | int, Array | int | None, Array | int | None]
 
 
 def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: Array | int | None = None,
-           down_left: Array | int | None = None, *, out: Array | None = None, threads: int = 0) -> tuple[Array, int]:
+           down_left: Array | int | None = None, *, out: Array | None = None, threads: int = 0,
+           stream: Any = None) -> tuple[Array, int]:
     """The exact minimum cut of a grid with a node for each pixel, between a source and a sink.
 
     Parameters
@@ -31,6 +36,9 @@ def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: A
         Written and returned in place of a new array; C-contiguous.
     threads : int
         As for `label`. The result does not depend on it.
+    stream : optional
+        As for `label`. Arrays are all on one device or none is; there they are of at most 32 bits, and the call waits
+        for the flow.
 
     Returns
     -------
@@ -46,10 +54,10 @@ def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: A
     ValueError
         Shapes differ, a capacity is negative or beyond int32, the picture has no pixels or more than 2**29.
     """
-    capacities = _graph(terminal, right, down, down_right, down_left)
-    place = _arrays.place(out, capacities[0].shape, np.bool_)
-    flow = _core.mincut(*capacities, place, threads_for(place, threads))
-    return _arrays.given(place, out, terminal), flow
+    given = (terminal, right, down, down_right, down_left)
+    if device := _devices.on_device(terminal):
+        return _cut_on_device(device, given, out, stream, _core.mincut)
+    return _cut(given, out, _core.mincut, threads)
 
 
 class WarmCut:
@@ -66,27 +74,61 @@ class WarmCut:
     """
 
     def __init__(self, threads: int = 0) -> None:
-        self._cut = _core.WarmCut(most_threads(threads))
+        self._cut = _core.WarmCut()
+        self._threads = most_threads(threads)
 
     def cut(self, terminal: Array, right: Array | int, down: Array | int, down_right: Array | int | None = None,
-            down_left: Array | int | None = None, *, out: Array | None = None) -> tuple[Array, int]:
+            down_left: Array | int | None = None, *, out: Array | None = None, stream: Any = None) -> tuple[Array, int]:
         """The minimum cut: arguments, results and errors are those of `mincut`."""
-        capacities = _graph(terminal, right, down, down_right, down_left)
-        place = _arrays.place(out, capacities[0].shape, np.bool_)
-        flow = self._cut.cut(*capacities, place)
-        return _arrays.given(place, out, terminal), flow
+        given = (terminal, right, down, down_right, down_left)
+        if device := _devices.on_device(terminal):
+            return _cut_on_device(device, given, out, stream, self._cut.cut)
+        return _cut(given, out, self._cut.cut, self._threads)
 
 
-def _graph(terminal: Array, right: Array | int, down: Array | int, down_right: Array | int | None,
-           down_left: Array | int | None) -> tuple[Capacities, Capacities, Capacities, Capacities | None,
-                                                   Capacities | None]:
-    weights = _capacities(terminal, "terminal", None)
-    if (down_right is None) != (down_left is None):
+def _cut(given: Graph, out: Array | None, cut: Callable[..., int], threads: int) -> tuple[Array, int]:
+    first, *others = named(given)
+    terminal = _capacities(first[1], first[0], None)
+    capacities = [terminal, *(None if array is None else _capacities(array, name, terminal.shape) for name, array in others)]
+    place = _arrays.place(out, terminal.shape, np.bool_)
+    flow = cut(*capacities, place.view(np.uint8), (threads_for(place, threads), *_arrays.HOST))
+    return _arrays.given(place, out, given[0]), flow
+
+
+def _cut_on_device(terminal: _devices.DeviceArray, given: Graph, out: Array | None, stream: Any,
+                   cut: Callable[..., int]) -> tuple[Array, int]:
+    with _devices.on_stream(terminal, stream):
+        place = terminal.place()
+        capacities = []
+        for name, array in named(given):
+            capacities.append(None if array is None else _capacities_on_device(array, name, terminal))
+        sides = terminal.empty(terminal.shape, UINT8)
+        if out is not None:
+            _devices.written(out, terminal.shape, BOOL, terminal, "terminal")
+        flow = cut(*[array and array.capsule(place) for array in capacities], sides.capsule(place), place)
+        return terminal.library.is_not_zero(sides.finished(place), out), flow
+
+
+def named(given: Graph) -> Iterator[tuple[str, Any]]:
+    """The graph's arrays by their names."""
+    if (given[3] is None) != (given[4] is None):
         raise ValueError("down_right and down_left go together")
-    shape = weights.shape
-    return (weights, _capacities(right, "right", shape), _capacities(down, "down", shape),
-            None if down_right is None else _capacities(down_right, "down_right", shape),
-            None if down_left is None else _capacities(down_left, "down_left", shape))
+    return zip(("terminal", "right", "down", "down_right", "down_left"), given)
+
+
+def _capacities_on_device(array: Any, name: str, like: _devices.DeviceArray) -> _devices.DeviceArray:
+    if isinstance(array, (int, np.integer)):
+        found = like.empty(like.shape, INT32)
+        return like.of(like.library.ops.full_like(found.array, array))
+    found = _devices.beside(array, name, like, "terminal")
+    _arrays.expect_axes(found, name, 2)
+    if not np.can_cast(found.dtype, np.int32) or found.dtype.kind not in "iu":
+        raise TypeError(f"{name} has elements of type {found.dtype}, must have integers that int32 holds")
+    if found.shape != like.shape:
+        raise ValueError(f"{name} has shape {found.shape}, terminal has {like.shape}")
+    if found.dtype != np.int32:
+        found = found.of(found.library.cast(found.array, INT32))
+    return found.packed()
 
 
 def _capacities(array: Any, name: str, shape: tuple[int, ...] | None) -> NDArray[np.int32]:

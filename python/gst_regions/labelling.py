@@ -12,14 +12,16 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _arrays, _core
-from ._arrays import Array
+from . import _arrays, _core, _devices
+from ._arrays import Array, expect_type
+from ._devices import DeviceArray, most_of
 from .tables import table_of
 
 # Neighbours by scikit-image's connectivity: how many axes a step may take at once.
 NEIGHBOURS = {2: (4, 8), 3: (6, 18, 26)}
 
 CPUS = os.cpu_count() or 1
+INT32 = np.dtype(np.int32)
 LARGE = 1 << 16  # elements
 PIXELS_A_THREAD = 1 << 15  # fewer are done before another thread is awake
 
@@ -66,11 +68,12 @@ def label(image: NDArray[Any], background: float | None = ..., *, return_num: Li
 @overload  # of other libraries, and lists
 def label(image: Array, background: float | None = ..., return_num: bool = ..., connectivity: int | None = ..., *,
           threshold: float | Sequence[float] | NDArray[Any] | None = ..., batch: bool = ..., return_table: bool = ...,
-          intensity_image: Array | None = ..., out: Array | None = ..., threads: int = ...) -> Any: ...
+          intensity_image: Array | None = ..., out: Array | None = ..., threads: int = ...,
+          stream: Any = ...) -> Any: ...
 def label(image: Array, background: float | None = None, return_num: bool = False, connectivity: int | None = None, *,
           threshold: float | Sequence[float] | NDArray[Any] | None = None, batch: bool = False,
           return_table: bool = False, intensity_image: Array | None = None, out: Array | None = None,
-          threads: int = 0) -> Any:
+          threads: int = 0, stream: Any = None) -> Any:
     """Labels connected regions.
 
     Without `threshold`, neighbours of equal value are connected, as `skimage.measure.label` has it, with the same
@@ -82,8 +85,9 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     ----------
     image : array of shape (H, W) or (D, H, W); with `batch`, one axis more in front
         bool, int8 to int64, uint8 to uint64, float32 or float64. Axes have at most 65535 elements. Arrays of other
-        libraries on the CPU come by DLPack, without a copy; labels leave as an array of theirs. Of values of 4 and
-        8 bytes at most 2**24 may differ.
+        libraries come by DLPack, without a copy, from the CPU or from a CUDA device; labels leave as an array of
+        theirs in the same memory. Of values of 4 and 8 bytes at most 2**24 may differ; on a device such values need a
+        `threshold`.
     background : number, optional
         Elements of this value get label 0. By default 0; one that the type of the image cannot hold, as -1 of uint8,
         leaves no background. Not together with `threshold`.
@@ -98,13 +102,19 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     batch : bool
         The first axis counts pictures or volumes, each labelled for itself.
     return_table : bool
-        Also return a table of the regions, see `regionprops_table`. Not of batches or several thresholds.
+        Also return a table of the regions, see `regionprops_table`. Not of batches or several thresholds. It is
+        NumPy's; of an image on a device it is made of a copy of the labels.
     intensity_image : array, optional
         For the table, in place of `image`.
     out : int32 array, optional
         Written and returned in place of a new array; C-contiguous. Must not share memory with `image`.
     threads : int
-        That work at most, the caller's included; 0 takes as many as the machine has. Labels do not depend on it.
+        That work at most, the caller's included; 0 takes as many as the machine has. Labels do not depend on it. Of
+        no meaning on a device.
+    stream : optional
+        Of an image on a CUDA device: the stream that the work is put in order with, as an object that has
+        `__cuda_stream__`, CuPy's or PyTorch's, or a number (cudaStream_t). By default the library's current one. The
+        call returns before the work is done, unless counts or a table are wanted.
 
     Returns
     -------
@@ -120,7 +130,8 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         Another shape, an axis without elements or with too many, NaN among the values that are compared or in
         `threshold`, a connectivity or combination that does not exist.
     """
-    values = _arrays.taken(image, "image")
+    device = _devices.on_device(image)
+    values: Any = device or _arrays.taken(image, "image")
     _arrays.expect_axes(values, "image", *((3, 4) if batch else (2, 3)))
     shape = values.shape[1:] if batch else values.shape
     settings = _settings(shape, connectivity)
@@ -132,6 +143,24 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     if return_table and (batch or several):
         raise ValueError("return_table is of one picture or volume and one threshold")
     outer = values.shape[:batch] + ((len(thresholds),) if several else ())
+    if device:
+        wants = return_num or return_table
+        how = (device, background, thresholds, several, batch, out, settings, wants)
+        if stream is None:
+            labels, found = _label_on_device(*how)
+        else:
+            with _devices.on_stream(device, stream):
+                labels, found = _label_on_device(*how)
+        if not wants:
+            return labels
+        results = [labels]
+        if return_num:
+            results.append(np.array(found, np.int64).reshape(outer) if outer else found[0])
+        if return_table:
+            known = device if intensity_image is None else _devices.on_device(intensity_image)
+            intensity = known.host() if known else _arrays.taken(intensity_image, "intensity_image")
+            results.append(table_of(device.of(labels).host(), found[0], intensity))
+        return tuple(results)
     counts: Any = 0
     is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
     # Zeros that were never written take no memory, and no time.
@@ -165,6 +194,37 @@ def _label(image: NDArray[Any], background: float | None, thresholds: list[float
     return _core.label_equal(image, _background(background, image.dtype), labels, settings, threads)
 
 
+def _label_on_device(image: DeviceArray, background: float | None, thresholds: list[float], several: bool, batch: bool,
+                     out: Array | None, settings: list[tuple[str, str]], counts: bool) -> tuple[Array, list[int]]:
+    """The labels, and how many regions each picture and threshold has, or if that does not count, nothing."""
+    expect_type(image.dtype, "image")
+    layers = (len(thresholds),) if several else ()
+    labels = _devices.written(out, image.shape[:batch] + layers + image.shape[batch:], INT32, image, "image")
+    leading, levels, without = int(batch), [], None
+    if thresholds:
+        levels = [math.ceil(number) if math.isfinite(number) else 0 for number in thresholds]
+        if image.dtype.char not in "?BH" or not all(1 <= level <= most_of(image.dtype) for level in levels):
+            reached = [image.library.reaches(image, number) for number in thresholds]
+            image = image.of(image.library.ops.stack(reached, leading) if several else reached[0])
+            leading, levels = leading + several, [1]
+    elif image.dtype == np.bool_:
+        if background:
+            value = _background(background, image.dtype)
+            levels = [1] * len(value)
+            image = image.of(~image.array) if len(value) else image
+        else:
+            levels = [1]
+    elif image.dtype.kind == "f" or image.dtype.itemsize > 2:
+        raise TypeError(f"image has elements of type {image.dtype}, of which equal ones are labelled on the CPU alone; "
+                        "threshold is not given")
+    else:
+        without = next(iter(_background(background, image.dtype).view(f"u{image.dtype.itemsize}").tolist()), None)
+    place, library = image.place(), image.library
+    found = _core.label_on_device(image.in_rows(leading).capsule(place), leading, levels, without,
+                                  library.capsule(labels, place), settings, counts, place)
+    return (library.finished(labels, place) if out is None else out), found
+
+
 @functools.lru_cache(maxsize=256)
 def _background(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The background's value as an array of one element of the image's type; of none if that cannot hold it."""
@@ -188,6 +248,7 @@ def _thresholds(threshold: float | Sequence[float] | NDArray[Any]) -> list[float
     return [float(number) for number in found]
 
 
+@functools.lru_cache(maxsize=256)
 def _settings(shape: tuple[int, ...], connectivity: int | None) -> list[tuple[str, str]]:
     return [("connectivity", neighbours(shape, connectivity)), ("output", "none")]
 

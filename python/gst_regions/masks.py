@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _core
+from . import _arrays, _core, _devices
 from ._arrays import Array
+from ._devices import DeviceArray
 from .labelling import neighbours, threads_for
+
+BOOL = np.dtype(np.bool_)
+# How foreground is connected where its holes are connected so.
+DUAL = {"4": "8", "8": "4", "6": "26", "26": "6"}
 
 
 def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
-                         threads: int = 0) -> Array:
+                         threads: int = 0, stream: Any = None) -> Array:
     """Removes connected regions of up to `max_size` pixels, as `skimage.morphology.remove_small_objects` does.
 
     Parameters
@@ -25,7 +31,7 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
         As for `label`.
     out : bool array, optional
         Written and returned in place of a new array; C-contiguous. Must not share memory with `ar`.
-    threads : int
+    threads, stream : optional
         As for `label`.
 
     Returns
@@ -39,6 +45,8 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
     ValueError
         As for `label`; `max_size` is negative.
     """
+    if device := _devices.on_device(ar):
+        return _large_on_device(device, max_size, connectivity, out, stream, of_holes=False)
     mask = _mask(ar)
     place = _arrays.written(out, mask.shape, np.bool_, mask, "ar")
     _keep_large(mask, max_size, connectivity, place, threads)
@@ -46,12 +54,14 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
 
 
 def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
-                       threads: int = 0) -> Array:
+                       threads: int = 0, stream: Any = None) -> Array:
     """Fills background regions of up to `max_size` pixels, as `skimage.morphology.remove_small_holes` does.
 
     Those that touch the border as well. Parameters, result and errors as of `remove_small_objects`, where regions and
     their connectivity are those of the background.
     """
+    if device := _devices.on_device(ar):
+        return _large_on_device(device, max_size, connectivity, out, stream, of_holes=True)
     mask = _mask(ar)
     place = _arrays.place(out, mask.shape, np.bool_)
     _keep_large(~mask, max_size, connectivity, place, threads)
@@ -59,7 +69,8 @@ def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, 
     return _arrays.given(place, out, ar)
 
 
-def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, threads: int = 0) -> Array:
+def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, threads: int = 0,
+               stream: Any = None) -> Array:
     """Fills background that is enclosed, as `scipy.ndimage.binary_fill_holes` does.
 
     Parameters
@@ -70,7 +81,7 @@ def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, th
         `generate_binary_structure(ar.ndim, connectivity)`.
     out : bool array, optional
         Written and returned in place of a new array; C-contiguous. Must not share memory with `ar`.
-    threads : int
+    threads, stream : optional
         As for `label`.
 
     Returns
@@ -84,6 +95,8 @@ def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, th
     ValueError
         As for `label`.
     """
+    if device := _devices.on_device(ar):
+        return _filled_on_device(device, connectivity, out, stream)
     mask = _mask(ar)
     place = _arrays.written(out, mask.shape, np.bool_, mask, "ar")
     settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none")]
@@ -91,18 +104,60 @@ def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, th
     return _arrays.given(place, out, ar)
 
 
-def _mask(array: Array) -> NDArray[np.bool_]:
-    mask = _arrays.taken(array, "ar")
+def _large_on_device(mask: DeviceArray, max_size: int, connectivity: int, out: Array | None, stream: Any,
+                     of_holes: bool) -> Array:
+    _expect_mask(mask)
+    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none"), _least(max_size, mask.size)]
+    with _devices.on_stream(mask, stream):
+        large = _labelled(mask.of(~mask.array) if of_holes else mask, settings)
+        library = mask.library
+        if out is not None:
+            _devices.written(out, mask.shape, BOOL, mask, "ar")
+        if not of_holes:
+            return library.is_not_zero(large, out)
+        return library.inverted(library.is_not_zero(large, None), out)
+
+
+def _filled_on_device(mask: DeviceArray, connectivity: int, out: Array | None, stream: Any) -> Array:
+    _expect_mask(mask)
+    holes = neighbours(mask.shape, connectivity)
+    # Pictures and volumes have their holes filled where those are connected as foreground is not.
+    if holes not in DUAL:
+        raise ValueError(f"connectivity is {connectivity}, must be 1 or {mask.ndim} on a device")
+    settings = [("connectivity", DUAL[holes]), ("output", "none"), ("fill-holes", str(mask.size))]
+    with _devices.on_stream(mask, stream):
+        # A volume of one slice encloses nothing.
+        filled = mask.array if mask.ndim == 3 and mask.shape[0] == 1 else _labelled(mask, settings)
+        if out is not None:
+            _devices.written(out, mask.shape, BOOL, mask, "ar")
+        return mask.library.is_not_zero(filled, out)
+
+
+def _labelled(mask: DeviceArray, settings: list[tuple[str, str]]) -> Array:
+    place, labels = mask.place(), mask.empty(mask.shape, np.dtype(np.int32))
+    _core.label_on_device(mask.in_rows().capsule(place), 0, [1], None, labels.capsule(place), settings, False, place)
+    return labels.finished(place)
+
+
+def _expect_mask(mask: Any) -> None:
     _arrays.expect_axes(mask, "ar", 2, 3)
     if mask.dtype != np.bool_:
         raise TypeError(f"ar has elements of type {mask.dtype}, must have bool")
+
+
+def _mask(array: Array) -> NDArray[np.bool_]:
+    mask = _arrays.taken(array, "ar")
+    _expect_mask(mask)
     return mask
+
+
+def _least(max_size: int, size: int) -> tuple[str, str]:
+    if operator.index(max_size) < 0:
+        raise ValueError(f"max_size is {max_size}, must be at least 0")
+    return "min-area", str(min(max_size, size) + 1)
 
 
 def _keep_large(mask: NDArray[np.bool_], max_size: int, connectivity: int, place: NDArray[np.bool_],
                 threads: int) -> None:
-    if operator.index(max_size) < 0:
-        raise ValueError(f"max_size is {max_size}, must be at least 0")
-    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "mask"),
-                ("min-area", str(min(max_size, mask.size) + 1))]
+    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "mask"), _least(max_size, mask.size)]
     _core.select(_arrays.in_rows(mask), place, settings, threads_for(mask, threads))

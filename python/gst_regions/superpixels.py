@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _core
+from . import _arrays, _core, _devices
 from ._arrays import Array
 from .labelling import threads_for
 from .tables import table_of
@@ -45,10 +45,11 @@ def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = .
 @overload  # of other libraries, and lists
 def slic(image: Array, n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          convert2lab: bool = ..., min_size_factor: float = ..., slic_zero: bool = ..., return_table: bool = ...,
-         return_adjacency: bool = ..., out: Array | None = ..., threads: int = ...) -> Any: ...
+         return_adjacency: bool = ..., out: Array | None = ..., threads: int = ..., stream: Any = ...) -> Any: ...
 def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num_iter: int = 10, *,
          convert2lab: bool = True, min_size_factor: float = 0.5, slic_zero: bool = False, return_table: bool = False,
-         return_adjacency: bool = False, out: Array | None = None, threads: int = 0) -> Any:
+         return_adjacency: bool = False, out: Array | None = None, threads: int = 0,
+         stream: Any = None) -> Any:
     """Cuts a picture into compact pieces of similar colour, each one connected region.
 
     Takes the arguments of `skimage.segmentation.slic` by the same names and with the same defaults; borders differ
@@ -78,6 +79,8 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
         Written and returned in place of a new array; C-contiguous.
     threads : int
         As for `label`. Pieces do not depend on it.
+    stream : optional
+        As for `label`. Tables and adjacency of an image on a device are NumPy's, and made of copies.
 
     Returns
     -------
@@ -92,18 +95,31 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
     ValueError
         Another shape, an axis without elements or with more than 65535, or a parameter beyond these limits.
     """
-    pixels = _arrays.picture(image, "image", channels=(3,))
+    device = _devices.on_device(image)
+    pixels: Any = device or _arrays.picture(image, "image", channels=(3,))
+    if device:
+        _arrays.expect_picture(device, "image", channels=(3,))
     if n_segments < 1:
         raise ValueError(f"n_segments is {n_segments}, must be at least 1")
-    place = _arrays.place(out, pixels.shape[:2], np.int32)
     settings = [("superpixels", str(n_segments)), ("compactness", repr(float(compactness))),
                 ("iterations", str(max_num_iter)), ("color-space", "lab" if convert2lab else "rgb"),
                 ("min-size", repr(float(min_size_factor))), ("variant", "slico" if slic_zero else "slic"),
                 ("output", "none")]
-    count = _core.slic(pixels, place, settings, threads_for(place, threads))
-    results = [_arrays.given(place, out, image)]
+    wants_count = return_table or return_adjacency
+    if device:
+        with _devices.on_stream(device, stream):
+            labels = _devices.written(out, pixels.shape[:2], np.dtype(np.int32), device, "image")
+            place = device.place()
+            count = _core.slic(device.packed().capsule(place), device.library.capsule(labels, place), settings, wants_count, place)
+            results = [device.library.finished(labels, place) if out is None else out]
+        if wants_count:
+            at, pixels = device.of(results[0]).host(), device.host()
+    else:
+        at = _arrays.place(out, pixels.shape[:2], np.int32)
+        count = _core.slic(pixels, at, settings, wants_count, (threads_for(at, threads), *_arrays.HOST))
+        results = [_arrays.given(at, out, image)]
     if return_table:
-        results.append(table_of(place, count, pixels))
+        results.append(table_of(at, count, pixels))
     if return_adjacency:
-        results.append(np.frombuffer(bytearray(_core.touching(place)), np.int32).reshape(-1, 2))
+        results.append(np.frombuffer(bytearray(_core.touching(at)), np.int32).reshape(-1, 2))
     return results[0] if len(results) == 1 else tuple(results)

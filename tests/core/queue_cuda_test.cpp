@@ -8,7 +8,7 @@
 namespace regions {
 namespace {
 
-TEST(QueueCuda, FollowsAnotherStream) {
+TEST(QueueCuda, FollowsAnotherStreamAndLeadsOne) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   constexpr size_t kBytes = size_t{64} << 20;
   const auto backend = make_cuda_backend();
@@ -16,12 +16,17 @@ TEST(QueueCuda, FollowsAnotherStream) {
   const Block from = backend->allocate_pinned(kBytes), to = backend->allocate_pinned(kBytes);
   const Block there = backend->allocate(kBytes);
   const auto producer = backend->make_queue(), reader = backend->make_queue();
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 40; ++round) {
     const auto value = static_cast<uint8_t>(round + 1);
     std::fill_n(from.as<uint8_t>(), kBytes, value);
     std::fill_n(to.as<uint8_t>(), kBytes, uint8_t{0});
     for (int i = 0; i < 4; ++i) producer->copy_bytes(from.data(), there.data(), kBytes);
-    reader->follow(producer->native());
+    if (round % 2) {
+      producer->record();
+      producer->lead(reader->native());
+    } else {
+      reader->follow(producer->native());
+    }
     // The last byte is there last.
     reader->copy_bytes(there.as<uint8_t>() + kBytes - 1, to.data(), 1);
     reader->record();
