@@ -239,6 +239,9 @@ REGIONS_HD inline bool is_cut(uint32_t unfit, const SlicGrid& grid) {
 struct RowChoice {
   int step = 1;
   int phase = 0;
+
+  // How many do of the first `all`.
+  int rows(int all) const { return (all - phase + step - 1) / step; }
 };
 inline RowChoice rows_of(const SlicGrid& grid, const SlicParams& params, int iteration) {
   const int step = grid.size.height < kPatchRows || grid.height < kPatchRows

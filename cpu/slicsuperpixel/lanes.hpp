@@ -44,13 +44,33 @@ struct Vectors : VectorTypes<kLanes> {
     if constexpr (kLanes == 4) {
       const Numbers two = lanes + __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1);
       return static_cast<uint32_t>(two[0]) + static_cast<uint32_t>(two[1]);
-    } else if constexpr (kLanes == 8) {
-      return Vectors<4>::sum_of(__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3) +
-                                __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7));
     } else {
-      return Vectors<8>::sum_of(
-          __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
-          __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15));
+      return Vectors<kLanes / 2>::sum_of(halves(lanes));
+    }
+  }
+  // Of four vectors.
+  REGIONS_INLINE static VectorTypes<4>::Signed sums_of(const Numbers& a, const Numbers& b,
+                                                       const Numbers& c, const Numbers& d) {
+    if constexpr (kLanes == 4) {
+      const Numbers ab =
+          __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+      const Numbers cd =
+          __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
+             __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    } else {
+      return Vectors<kLanes / 2>::sums_of(halves(a), halves(b), halves(c), halves(d));
+    }
+  }
+
+ private:
+  // The sum of both halves.
+  REGIONS_INLINE static auto halves(const Numbers& v) {
+    if constexpr (kLanes == 8) {
+      return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    } else {
+      return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+             __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
     }
   }
 };

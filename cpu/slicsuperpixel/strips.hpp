@@ -28,10 +28,11 @@ REGIONS_INLINE typename Vectors<kLanes>::Numbers starts_of(const Candidates& aro
   return (first & ~15) | place;
 }
 
-// Sums of at most kPatchRows rows of a strip, packed into two numbers a lane.
+// Sums of at most kRows rows of a strip, packed into two numbers a lane.
 template <int kLanes>
 struct StripSums {
   using Numbers = typename Vectors<kLanes>::Numbers;
+  static constexpr int kRows = 16;
   static constexpr int kCount = 12;  // 16 pixels of 255 are below 1 << 12
   static constexpr int kRow = 17;    // 16 pixels are below 1 << (17 - 12)
 
@@ -42,6 +43,7 @@ struct StripSums {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) first_second[place] = rest[place] = Numbers{};
   }
+  // `v` counts rows from the first, of patches one after another: below 64, with every fourth row.
   REGIONS_INLINE void add(const Numbers& places, const Numbers (&pixel)[3], int v) {
     const Numbers two = (pixel[0] + kColorBias) | (pixel[1] + kColorBias) << 16;
     const Numbers others = pixel[2] + (kColorBias + (1 << kCount) + (v << kRow));
@@ -52,42 +54,24 @@ struct StripSums {
       rest[place] = chosen ? rest[place] + others : rest[place];
     }
   }
-  // `u` is the strip's first column in the cell, `top` the patch's first row.
+  // `u` is the strip's first column in the cell, `top` the first row.
   REGIONS_INLINE void give(int place, int u, int top, const SlicGrid& grid,
                            ClusterSums& sums) const {
     const Numbers n = rest[place] >> kCount & ((1 << (kRow - kCount)) - 1);
-    const uint32_t counted = Vectors<kLanes>::sum_of(n);
-    if (counted == 0) return;
+    const Numbers third_row = (rest[place] & ((1 << kCount) - 1)) | rest[place] >> kRow << 16;
+    const auto four =
+        Vectors<kLanes>::sums_of(first_second[place], third_row, n, n * Vectors<kLanes>::lane());
+    const auto all = [&](int i) { return static_cast<uint32_t>(four[i]); };
     // From the cell's own corner to that of the cluster's reach.
     const int left = u + (2 - place % 3) * grid.width, above = top + (2 - place / 3) * grid.height;
-    const uint32_t both = Vectors<kLanes>::sum_of(first_second[place]);
-    sums.color[0] += both & 0xffff;  // at most 256 pixels of 255: below 2^16
-    sums.color[1] += both >> 16;
-    const Numbers third_row = (rest[place] & ((1 << kCount) - 1)) | rest[place] >> kRow << 16;
-    const uint32_t others = Vectors<kLanes>::sum_of(third_row);
-    sums.color[2] += others & 0xffff;
-    sums.x += Vectors<kLanes>::sum_of(n * Vectors<kLanes>::lane()) +
-              counted * static_cast<uint32_t>(left);
-    sums.y += (others >> 16) + counted * static_cast<uint32_t>(above);
-    sums.count += counted;
+    sums.color[0] += all(0) & 0xffff;  // at most 256 pixels of 255: below 2^16
+    sums.color[1] += all(0) >> 16;
+    sums.color[2] += all(1) & 0xffff;
+    sums.x += all(3) + all(2) * static_cast<uint32_t>(left);
+    sums.y += (all(1) >> 16) + all(2) * static_cast<uint32_t>(above);
+    sums.count += all(2);
   }
 };
-
-// Calls visit(strip, u, top, rows, columns) for the strips of a cell.
-template <class Strip, class Visit>
-REGIONS_INLINE void for_each_strip(const typename Strip::Neighbourhood& around,
-                                   const SlicGrid& grid, int column, int row, RowChoice choice,
-                                   Visit visit) {
-  constexpr int kLanes = Strip::kLanes;
-  const int width = std::min(grid.width, grid.size.width - column * grid.width);
-  const int height = std::min(grid.height, grid.size.height - row * grid.height);
-  for (int top = 0; top < height; top += kPatchRows) {
-    for (int u = 0; u < width; u += kLanes) {
-      Strip strip(around, u, top / kPatchRows, choice);
-      visit(strip, u, top, std::min(kPatchRows, height - top), std::min(kLanes, width - u));
-    }
-  }
-}
 
 template <int kLanes>
 REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y,
@@ -117,27 +101,39 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
   constexpr int kLanes = Strip::kLanes;
   using Numbers = typename Vectors<kLanes>::Numbers;
   const SlicGrid& grid = input.grid;
+  const int height = std::min(grid.height, grid.size.height - row * grid.height);
   for (int column = 0; column < grid.columns; ++column) {
     const typename Strip::Neighbourhood around(input, column, row);
-    for_each_strip<Strip>(
-        around, grid, column, row, choice,
-        [&](Strip & strip, int u, int top, int rows, int columns) __attribute__((always_inline)) {
-          StripSums<kLanes> strip_sums;
-          const Numbers beyond = Vectors<kLanes>::lane() >= columns;
+    const int width = std::min(grid.width, grid.size.width - column * grid.width);
+    for (int u = 0; u < width; u += kLanes) {
+      const Numbers beyond = Vectors<kLanes>::lane() >= width - u;
+      for (int top = 0; top < height;) {
+        // Patches of which few rows take part share sums.
+        StripSums<kLanes> strip_sums;
+        const int first = top;
+        for (int held = 0; top < height && held + choice.rows(kPatchRows) <= strip_sums.kRows;
+             top += kPatchRows) {
+          const int rows = std::min(kPatchRows, height - top);
+          if (choice.phase >= rows) continue;
+          Strip strip(around, u, top / kPatchRows, choice);
           for (int v = choice.phase; v < rows; v += choice.step) {
             Numbers pixel[3];
             read_pixels<kLanes>(input.colors, column * grid.width + u, row * grid.height + top + v,
                                 pixel);
             const Numbers places = strip.places(v, pixel) | (beyond & kNoCandidate);
-            strip_sums.add(places, pixel, v);
+            strip_sums.add(places, pixel, top - first + v);
             strip.note(places);
           }
+          held += choice.rows(rows);
           for (int place = 0; place < kCandidates; ++place) {
-            const int cluster = column + place % 3 - 1;
-            strip_sums.give(place, u, top, grid, row_sums.sums[place / 3][cluster]);
-            strip.give(place, row_sums, cluster);
+            strip.give(place, row_sums, column + place % 3 - 1);
           }
-        });
+        }
+        for (int place = 0; place < kCandidates; ++place) {
+          strip_sums.give(place, u, first, grid, row_sums.sums[place / 3][column + place % 3 - 1]);
+        }
+      }
+    }
   }
 }
 
@@ -158,22 +154,25 @@ REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> co
   const SlicGrid& grid = input.grid;
   for (int column = 0; column < grid.columns; ++column) {
     const typename Strip::Neighbourhood around(input, column, row);
-    for_each_strip<Strip>(
-        around, grid, column, row, RowChoice{},
-        [&](Strip & strip, int u, int top, int rows, int columns) __attribute__((always_inline)) {
-          for (int v = 0; v < rows; ++v) {
-            Numbers pixel[3];
-            const int y = row * grid.height + top + v, x = column * grid.width + u;
-            read_pixels<kLanes>(input.colors, x, y, pixel);
-            const auto bytes = codes_of<kLanes>(strip.places(v, pixel), column, row);
-            uint8_t* to = codes.row(y) + x;
-            if (columns == kLanes) {
-              std::memcpy(to, &bytes, kLanes);
-            } else {
-              for (int i = 0; i < columns; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
-            }
+    const int width = std::min(grid.width, grid.size.width - column * grid.width);
+    const int height = std::min(grid.height, grid.size.height - row * grid.height);
+    for (int u = 0; u < width; u += kLanes) {
+      for (int v = 0; v < height;) {
+        Strip strip(around, u, v / kPatchRows, RowChoice{});
+        for (const int end = std::min(v + kPatchRows, height); v < end; ++v) {
+          Numbers pixel[3];
+          const int y = row * grid.height + v, x = column * grid.width + u;
+          read_pixels<kLanes>(input.colors, x, y, pixel);
+          const auto bytes = codes_of<kLanes>(strip.places(v % kPatchRows, pixel), column, row);
+          uint8_t* to = codes.row(y) + x;
+          if (width - u >= kLanes) {
+            std::memcpy(to, &bytes, kLanes);
+          } else {
+            for (int i = 0; i < width - u; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
           }
-        });
+        }
+      }
+    }
   }
 }
 
