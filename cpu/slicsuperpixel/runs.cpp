@@ -2,27 +2,36 @@
 #include "cpu/slicsuperpixel/runs.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace regions {
 namespace {
+
+constexpr size_t kLeastRuns = 1024;  // fewer are not worth a thread
+constexpr size_t kShares = 32;
 
 uint32_t root_of(uint32_t* parent, uint32_t label) {
   while (parent[label] != label) label = parent[label] = parent[parent[label]];
   return label;
 }
 
-// Looks at all neighbours of a small piece's run.
+// Makes each piece's parent its root; a root comes before its pieces.
+void flatten(const PieceGraph& graph, uint32_t pieces) {
+  for (uint32_t p = 1; p <= pieces; ++p) graph.parent[p] = graph.parent[graph.parent[p]];
+}
+
+// Looks at all neighbours of a small piece's run; parents are flat.
 void choose(const PieceGraph& graph, const Run& run, const SlicScale& scale) {
   const ConstLabelMap& labels = graph.labels;
-  const uint32_t self = root_of(graph.parent, run.label);
+  const uint32_t self = graph.parent[run.label];
   const PieceColor color = graph.color[self];
-  uint64_t& best = graph.choice[self];
+  uint64_t best = kNoChoice;
   uint32_t last = run.label;
   const auto look = [&](uint32_t label) {
     if (label == last) return;  // neighbours mostly repeat
     last = label;
-    const uint32_t other = root_of(graph.parent, label);
+    const uint32_t other = graph.parent[label];
     if (other == self) return;
     best = std::min(best, choice_of(piece_distance(color, graph.color[other], scale), other));
   };
@@ -33,6 +42,26 @@ void choose(const PieceGraph& graph, const Run& run, const SlicScale& scale) {
     if (y < 0 || y >= labels.height) continue;
     const uint32_t* row = labels.row(y);
     for (int x = run.x; x < end; ++x) look(row[x]);
+  }
+  // Runs of a piece may be in several threads' hands; the least is the least in any order.
+  const std::atomic_ref<uint64_t> choice(graph.choice[self]);
+  uint64_t before = choice.load(std::memory_order_relaxed);
+  while (best < before && !choice.compare_exchange_weak(before, best, std::memory_order_relaxed)) {
+  }
+}
+
+// The same of small runs begin..end-1. The labels round them are in no cache.
+void choose(const PieceGraph& graph, size_t begin, size_t end, const SlicScale& scale) {
+  constexpr size_t kAhead = 8;
+  for (size_t i = begin; i < end; ++i) {
+    if (i + 2 * kAhead < end) __builtin_prefetch(graph.small[i + 2 * kAhead]);
+    if (i + kAhead < end) {
+      const Run& run = *graph.small[i + kAhead];
+      for (const int y : {run.y - 1, static_cast<int>(run.y), run.y + 1}) {
+        __builtin_prefetch(graph.labels.row(std::clamp(y, 0, graph.labels.height - 1)) + run.x);
+      }
+    }
+    choose(graph, *graph.small[i], scale);
   }
 }
 
@@ -88,7 +117,7 @@ void sum_colors(const ColorPlanes& colors, std::span<Run> runs) {
 }
 
 uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size_t* counts,
-                     int strips, uint32_t least, const SlicScale& scale) {
+                     int strips, uint32_t least, const SlicScale& scale, const Workers& workers) {
   // Labels appear in order, so a new one is always the next.
   uint32_t pieces = 0;
   for (int s = 0; s < strips; ++s) {
@@ -113,12 +142,17 @@ uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size
   }
   while (small > 0) {
     uint32_t choosers = 0;
+    flatten(graph, pieces);
     for (size_t i = 0; i < small; ++i) {
-      const uint32_t root = root_of(graph.parent, graph.small[i]->label);
+      const uint32_t root = graph.parent[graph.small[i]->label];
       if (graph.choice[root] == 0) graph.chooser[choosers++] = root;
       graph.choice[root] = kNoChoice;
     }
-    for (size_t i = 0; i < small; ++i) choose(graph, *graph.small[i], scale);
+    const size_t shares = std::clamp<size_t>(small / kLeastRuns, 1, kShares);
+    workers.parallel_for(static_cast<int>(shares), [&](int s) {
+      const auto share = static_cast<size_t>(s);
+      choose(graph, small * share / shares, small * (share + 1) / shares, scale);
+    });
     // All choices were made by the means of before.
     bool changes = false;
     for (uint32_t i = 0; i < choosers; ++i) {

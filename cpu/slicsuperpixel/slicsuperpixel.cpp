@@ -179,7 +179,7 @@ void SlicCpu::finish(const Job& job, const Params& params) {
   for (int s = 0; s < strips(); ++s) runs[s] = slot.runs_from(first_row(s));
   slot.graph.labels = slot.pieces;
   const uint32_t total = join_pieces(slot.graph, runs, slot.counts, strips(),
-                                     least_area(grid, params), scale_of(grid, params));
+                                     least_area(grid, params), scale_of(grid, params), workers_);
   const LabelMap labels = job.labels.empty() ? slot.labels : job.labels;
   for_rows([&](int y, int) {
     const uint32_t* from = slot.pieces.row(y);
