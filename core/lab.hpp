@@ -41,17 +41,19 @@ struct LabTerms {
   int component[3];
 };
 
+// From f of X, Y and Z: L = 116 f(Y) - 16, a = 500 (f(X) - f(Y)), b = 200 (f(Y) - f(Z)); sRGB keeps
+// a and b within -108..99.
+REGIONS_HD inline LabTerms lab_terms(int fx, int fy, int fz) {
+  constexpr int kOne = 1 << LabTerms::kBits, kScale = kOne / LabTables::kUnit, kHalf = kOne / 2;
+  return {{232 * kScale * fy + kHalf - 132 * kOne, 500 * kScale * (fx - fy) + kHalf,
+           200 * kScale * (fy - fz) + kHalf}};
+}
 // Tables may lie differently in memory than LabTables.
 template <class Tables>
 REGIONS_HD LabTerms lab_terms(const Tables& tables, int red, int green, int blue) {
   const uint64_t sums =
       tables.share_of(0, red) + tables.share_of(1, green) + tables.share_of(2, blue);
-  const int fx = tables.f(sums, 0), fy = tables.f(sums, 1), fz = tables.f(sums, 2);
-  constexpr int kOne = 1 << LabTerms::kBits, kScale = kOne / LabTables::kUnit, kHalf = kOne / 2;
-  // L = 116 f(Y) - 16, a = 500 (f(X) - f(Y)), b = 200 (f(Y) - f(Z)); sRGB keeps a and b within
-  // -108..99.
-  return {{232 * kScale * fy + kHalf - 132 * kOne, 500 * kScale * (fx - fy) + kHalf,
-           200 * kScale * (fy - fz) + kHalf}};
+  return lab_terms(tables.f(sums, 0), tables.f(sums, 1), tables.f(sums, 2));
 }
 template <class Tables>
 REGIONS_HD uint32_t lab_of(const Tables& tables, int red, int green, int blue) {

@@ -1,6 +1,8 @@
 // A row is spread to one array a component, then looked up.
 #include "cpu/slicsuperpixel/colors.hpp"
 
+#include <algorithm>
+
 #include "cpu/pixel_rows.hpp"
 
 namespace regions {
@@ -18,12 +20,44 @@ void convert_row(const Sample* const (&value)[3], int width, const ColorReader& 
   }
 }
 
-// The ordinary case: R, G and B of one byte to Lab.
-void convert_rgb_row(const uint8_t* const (&value)[3], int width, int8_t* const (&to)[3]) {
+// The ordinary case: R, G and B of one byte to Lab. Tables are looked up pixel by pixel, as the
+// machine's gathers are slower, then what they give becomes colours by vectors.
+constexpr int kPixels = 512;
+using Roots = uint16_t[3][kPixels];  // f of X, Y and Z
+
+void look_up(const uint8_t* const (&value)[3], int begin, int count, Roots& roots) {
   const LabTables& tables = lab_tables();
-  for (int x = 0; x < width; ++x) {
-    const uint32_t color = lab_of(tables, value[0][x], value[1][x], value[2][x]);
-    for (int c = 0; c < 3; ++c) to[c][x] = static_cast<int8_t>(color >> (8 * c));
+  const uint8_t* const red = value[0] + begin;
+  const uint8_t* const green = value[1] + begin;
+  const uint8_t* const blue = value[2] + begin;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t sums =
+        tables.share_of(0, red[i]) + tables.share_of(1, green[i]) + tables.share_of(2, blue[i]);
+    for (int axis = 0; axis < 3; ++axis) {
+      roots[axis][i] = static_cast<uint16_t>(tables.f(sums, axis));
+    }
+  }
+}
+
+template <int c>
+REGIONS_INLINE void put_component(const Roots& roots, int count, int8_t* to) {
+  for (int i = 0; i < count; ++i) {
+    const LabTerms terms = lab_terms(roots[0][i], roots[1][i], roots[2][i]);
+    to[i] = static_cast<int8_t>(terms.component[c] >> LabTerms::kBits);
+  }
+}
+REGIONS_CLONES void put_colors(const Roots& roots, int begin, int count, int8_t* const (&to)[3]) {
+  put_component<0>(roots, count, to[0] + begin);
+  put_component<1>(roots, count, to[1] + begin);
+  put_component<2>(roots, count, to[2] + begin);
+}
+
+void convert_rgb_row(const uint8_t* const (&value)[3], int width, int8_t* const (&to)[3]) {
+  Roots roots;
+  for (int begin = 0; begin < width; begin += kPixels) {
+    const int count = std::min(kPixels, width - begin);
+    look_up(value, begin, count, roots);
+    put_colors(roots, begin, count, to);
   }
 }
 
