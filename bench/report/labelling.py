@@ -1,5 +1,5 @@
 """What the report says of labelling pictures, on a GPU and on CPUs."""
-from records import ANCHORS, ASKED, CONTENTS, HD, SIZES, SQUARE, geomean, ratio
+from records import ANCHORS, ASKED, CONTENTS, HD, SIZES, SQUARE, geomean, of_suite, ratio
 from tables import asked, asked_of_all, machine_of, number, table, threads, times
 
 
@@ -206,3 +206,17 @@ class Cpu:
             *(["![CPU times per content](../plots/cpu.svg)\n"] if self.opencv() else []),
             table(["size", "task", "neighbours", "threads", "cclabel, ms",
                    "peers, ms (of cclabel's time)"], self.sizes())]
+
+
+def tracks_part():
+    """Tracks of walkers against the truth, beside trackers of boxes."""
+    figures = of_suite("tracks")
+    lines = [[row["clip"], row["by"], *(f"{row[name]:.3f}" for name in ("idf1", "mota", "precision", "recall")),
+              str(row["switches"])] for row in figures.select(what="tracks")]
+    return lines and ["## Tracks\n", f"Commit {figures.record['commit']}, {figures.record['date']}.\n",
+                      "`graphcutbg ! cclabel source=mask track=true`, and SORT and ByteTrack (the package `trackers` "
+                      "2.6.1) on the same regions' boxes, against the truth: clips of walking cut-outs composed with "
+                      "exact tracks, three seeds each, and vtest.avi of Debian's opencv-doc, which is PETS 2009 S2.L1, "
+                      "with MOTChallenge 2015's truth of that sequence (`bench/peers/tracks.py`). A box counts from "
+                      "half of the union on; precision and recall are of boxes.\n",
+                      table(["clip", "by", "IDF1", "MOTA", "precision", "recall", "switches"], lines)]

@@ -54,7 +54,8 @@ class Report:
                   if self.with_opencv else [])]),
             "labelling.md": ("Labelling pictures", [
                 *(labelling.Gpu(gpu).part() if gpu else []),
-                *[part for each in self.cpus for part in each.part()]]),
+                *[part for each in self.cpus for part in each.part()],
+                *labelling.tracks_part()]),
             "volumes.md": ("Labelling volumes", [
                 *(volumes.Gpu(gpu).part() if gpu else []), *self.cubes.part()]),
             "pipelines.md": ("Whole pipelines", [
