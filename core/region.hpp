@@ -79,6 +79,10 @@ struct RegionTable {
   PixelRun* runs = nullptr;
   uint32_t run_capacity = 0;
   uint32_t* run_total = nullptr;
+  // Where tracks are asked for their parts of a region that several share: so many records come
+  // behind those of the regions, see core/tracking/parts.hpp. Null: none, and boxes are the
+  // regions'.
+  uint32_t* parts = nullptr;
 };
 
 // Mean colour as R, G, B in 0..255, from the sums of a frame with this layout and colorimetry.

@@ -1,6 +1,8 @@
 // Memory for what is found out about regions.
 #include "core/region_records.hpp"
 
+#include <algorithm>
+
 namespace regions {
 
 RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders,
@@ -8,14 +10,14 @@ RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool
     : most_(most),
       most_runs_(most_runs),
       records_(backend.allocate_pinned(most * sizeof(Region))),
-      counts_(backend.allocate_pinned(3 * sizeof(uint32_t))) {
+      counts_(backend.allocate_pinned(4 * sizeof(uint32_t))) {
   if (moments) moments_ = backend.allocate_pinned(most * sizeof(Moments));
   if (borders) borders_ = backend.allocate_pinned(most_borders(most) * sizeof(Border));
   if (most_runs > 0) runs_ = backend.allocate_pinned(most_runs * sizeof(PixelRun));
 }
 
 RegionTable RegionRecords::table() const {
-  counts()[0] = counts()[1] = counts()[2] = 0;
+  std::fill_n(counts(), 4, 0u);
   return {records_.as<Region>(),
           most_,
           counts(),
@@ -24,7 +26,8 @@ RegionTable RegionRecords::table() const {
           borders_.data() ? counts() + 1 : nullptr,
           runs_.as<PixelRun>(),
           most_runs_,
-          runs_.data() ? counts() + 2 : nullptr};
+          runs_.data() ? counts() + 2 : nullptr,
+          counts() + 3};
 }
 
 }  // namespace regions

@@ -25,6 +25,8 @@ class RegionRecords {
                      {moments_.as<Moments>(), moments_.data() ? kept : 0});
   }
   uint32_t total() const { return empty() ? 0 : counts()[0]; }
+  // Records of parts of shared regions, behind those of all regions.
+  uint32_t parts() const { return empty() ? 0 : counts()[3]; }
   std::span<const Region> regions(uint32_t kept) const { return {records_.as<Region>(), kept}; }
   std::span<const Moments> moments(uint32_t kept) const {
     return {moments_.as<Moments>(), moments_.data() ? kept : 0};
@@ -41,7 +43,7 @@ class RegionRecords {
   uint32_t* counts() const { return counts_.as<uint32_t>(); }
   uint32_t most_ = 0, most_runs_ = 0;
   Block records_;  // Region[most]
-  Block counts_;   // total, of borders, of runs
+  Block counts_;   // total, of borders, of runs, of parts
   Block moments_;  // Moments[most], if the algorithm has them
   Block borders_;  // Border[most_borders(most)], if asked for
   Block runs_;     // PixelRun[most_runs], likewise

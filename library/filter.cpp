@@ -182,7 +182,8 @@ void Filter::work(const Pictures& pictures, const RegionsFrame& frame) {
   if (!pictures.mask.empty()) job.mask = bring_in(pictures.mask, mask_);
   if (!labels.empty()) job.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
   if (!foreground.empty()) job.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
-  const RegionTable table = records_.table();
+  RegionTable table = records_.table();
+  table.parts = nullptr;  // a record of the library's is a region's
   if (runner_->gives().regions) job.table = table;
   if (!frame.moments) job.table.moments = nullptr;
   job.attached = reinterpret_cast<const Region*>(frame.attached);

@@ -110,12 +110,14 @@ void FrameSlot::judge() {
   const Verdict verdict = setup_.engine->judge(index_, total_, setup_.out.layout);
   warning_ = verdict.warning;
   kept_ = records_.empty() ? 0 : std::min(verdict.kept, setup_.engine->max_regions());
+  // Parts of shared regions come behind all regions; where some are dropped, so are the parts.
+  if (kept_ >= total_) kept_ = total_ + records_.parts();
   runs_ = records_.runs();
   if (setup_.slices > 1) {
     slice_runs_.sort(runs_, {setup_.in.size, transfer_->frames(), setup_.layers});
   }
   if (!work_pictures_) return;
-  records_.enlarge(setup_.work_area, std::min(kept_, total_));
+  records_.enlarge(setup_.work_area, kept_);
   enlarge(setup_.work_area, runs_, enlarged_runs_);
   runs_ = enlarged_runs_;
 }

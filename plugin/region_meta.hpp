@@ -42,7 +42,8 @@
 //
 // | field           | type          | holds
 // |-----------------|---------------|------------------------------------------------------------
-// | id              | uint          | label in this frame, 1..n
+// | id              | uint          | label in this frame, 1..n; of tracks that share a region (see
+// |                 |               | docs/metadata.md) the same
 // | track           | uint          | id that stays from frame to frame; `id` where none is tracked
 // | x, y,           | int           | box (pixels)
 // |   width, height |               |

@@ -29,15 +29,16 @@ REGIONS_HD inline Track sight_of(const Region& region, const TrackRules& rules) 
   return now;
 }
 
-// Keeps the centre inside the box of a region or track.
-template <class Box>
-REGIONS_HD inline void confine(Track& track, const Box& box) {
-  const auto within = [](int32_t value, int32_t low, int32_t high) {
-    return static_cast<int32_t>(
-        larger_of(low * kTrackUnit, smaller_of(value, high * kTrackUnit + kTrackUnit - 1)));
-  };
-  track.x = within(track.x, box.left, box.right);
-  track.y = within(track.y, box.top, box.bottom);
+// The box goes with the centre, by whole pixels.
+REGIONS_HD inline void move_to(Track& track, int32_t x, int32_t y) {
+  const int32_t dx = (x >> 4) - (track.x >> 4), dy = (y >> 4) - (track.y >> 4);
+  static_assert(kTrackUnit == 1 << 4);
+  track.x = x;
+  track.y = y;
+  track.left += dx;
+  track.right += dx;
+  track.top += dy;
+  track.bottom += dy;
 }
 
 // Shared pixels tell of one thing only if it may have come there: its predicted centre lies in the
@@ -90,32 +91,35 @@ REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool 
   int64_t color = 0;
   for (int c = 0; c < 3; ++c) color += distance_of(track.color[c], region.color[c]);
   color = smaller_of(color * 4 / kTrackUnit, 768);
-  return static_cast<uint32_t>(smaller_of(away, 1024) + size / 2 + color);
+  return static_cast<uint32_t>(smaller_of(away, 1024) + size / 4 + color);
 }
 
-// The track after a frame in which it was seen as `now`. With `hidden`, others are in the same
-// region, which then tells little: the track moves as predicted, inside the region.
-REGIONS_HD inline Track followed(const Track& track, const Track& now, bool hidden) {
-  Track next = now;
+REGIONS_HD inline uint16_t seen_again(const Track& track) {
+  return static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
+}
+
+// The track after a frame in which it was seen alone as `now`.
+REGIONS_HD inline Track followed(const Track& track, const Track& now) {
+  // What lost a third of its pixels is going behind something: the rest says little of where all of
+  // it is and how large.
+  const bool is_whole = uint64_t{now.area} * 3 >= uint64_t{track.area} * 2;
+  Track next = track;
+  if (is_whole) next = now;
+  move_to(next, now.x, now.y);
   next.id = track.id;
-  next.seen = static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
+  next.seen = seen_again(track);
+  next.missed = 0;
+  next.host = 0;
   next.vx = track.vx;
   next.vy = track.vy;
-  if (hidden) {
-    next.x = track.x;
-    next.y = track.y;
-    confine(next, now);
-    next.area = track.area;
-    for (int c = 0; c < 3; ++c) next.color[c] = track.color[c];
-    return next;
-  }
-  // The first two sights give the speed, later ones correct it; what was in company was not there
+  if (!is_whole) next.area = track.area - (track.area - now.area) / 4;
+  // The mean of the first speeds, corrected by an eighth later; what was in company was not there
   // where it was believed to be.
   const bool was_alone = track.guests == 0 && track.host == 0;
-  const int trust = track.seen == 1 && track.missed == 0 ? 1 : 4;
-  if (was_alone) {
-    next.vx += (now.x - track.x) / trust;
-    next.vy += (now.y - track.y) / trust;
+  if (was_alone && is_whole) {
+    const int sights = static_cast<int>(smaller_of(track.seen, 8));
+    next.vx += (now.x - track.x) / sights;
+    next.vy += (now.y - track.y) / sights;
   }
   for (int c = 0; c < 3; ++c) {
     next.color[c] = track.color[c] + (now.color[c] - track.color[c]) / 8;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/tracking/motion.hpp"
+#include "core/tracking/parts.hpp"
 
 namespace regions {
 
@@ -64,6 +65,7 @@ class TrackStep {
       const Track now = sight_of(regions_[b], rules_);
       if (a == kNoMatch) {
         t_.now[b] = now;
+        for (uint64_t* keys : m_.outermost) keys[b] = 0;
       } else {
         weigh(a, old, b, now, pixels);
       }
@@ -78,7 +80,9 @@ class TrackStep {
     const Two settled = settle();
     const uint32_t born = settled.first, found = settled.second;
     const uint32_t lost = found < m_.capacity ? found : m_.capacity;
+    const uint32_t parts = lost > 0 ? share_out(lost) : 0;
     team_.once([&] {
+      m_.report->parts = parts;
       if (found > lost) m_.report->deaths += found - lost;
       m_.report->lost = lost;
       m_.report->last_id = counts_.last_id + born;
@@ -94,6 +98,7 @@ class TrackStep {
     const uint32_t all = count_ > t_.all ? count_ : t_.all;
     team_.for_each(all + 1, [&](uint32_t i) {
       if (i == all) {
+        if (published.parts) *published.parts = places_for(m_.report->parts, published);
         *report = *m_.report;
         *m_.report = {};
       }
@@ -105,13 +110,18 @@ class TrackStep {
     });
     team_.for_each(m_.counts->lost, [&](uint32_t rank) {
       const uint32_t t = m_.kept[rank];
-      Track lost = whole(t_.track(t));
-      ++lost.missed;
-      lost.guests = 0;
+      const bool is_part = m_.part_rank[rank] != 0;
+      Track lost = is_part ? whole(t_.lost_now[rank]) : whole(t_.track(t));
       lost.host = m_.heir[t];
-      if (lost.host) confine(lost, regions_[lost.host - 1]);
+      if (!is_part) ++lost.missed;
+      lost.guests = 0;
       predict(lost);
       t_.lost_now[rank] = lost;
+      if (!is_part || !published.parts) return;
+      const uint32_t part = m_.part_rank[rank] - 1;
+      if (part < places_for(part + 1, published)) {
+        published.regions[count_ + part] = m_.part_record[part];
+      }
     });
   }
 
@@ -134,17 +144,81 @@ class TrackStep {
     m_.track_of[b] = 0;
     m_.joins[b] = 0;
     Track next = whole(t_.now[b]);
-    if (owner != 0) next = followed(whole(t_.track(owner - 1)), next, joins > 0);
+    const bool is_shared = owner != 0 && joins > 0;
+    if (is_shared) {
+      next = part(owner - 1, b);
+      next.seen = seen_again(next);
+      next.missed = 0;
+      next.host = 0;
+    } else if (owner != 0) {
+      next = followed(whole(t_.track(owner - 1)), next);
+    }
     next.guests = joins;
     regions_[b].track = next.id;
     if (b < published.capacity) published.regions[b].track = next.id;
+    if (is_shared && published.parts) {
+      const Region region = regions_[b];
+      put_box(regions_[b], next, region);
+      if (b < published.capacity) put_box(published.regions[b], next, region);
+    }
     predict(next);
     t_.now[b] = next;
   }
 
   REGIONS_TEAM static void predict(Track& track) {
-    track.x += track.vx;
-    track.y += track.vy;
+    move_to(track, track.x + track.vx, track.y + track.vy);
+  }
+
+  // Of so many records of parts, those that find a place behind the regions'.
+  REGIONS_TEAM uint32_t places_for(uint32_t parts, const RegionTable& published) const {
+    const uint32_t free = published.capacity > count_ ? published.capacity - count_ : 0;
+    return parts < free ? parts : free;
+  }
+
+  REGIONS_TEAM Track part(uint32_t t, uint32_t b) const {
+    return part_of(whole(t_.track(t)), t, regions_[b],
+                   [&](int side) { return m_.outermost[side][b]; });
+  }
+
+  REGIONS_TEAM void reach_out(uint32_t t, uint32_t b) const {
+    const Track track = whole(t_.track(t));
+    for (int side = 0; side < kSides; ++side) {
+      team_.raise(m_.outermost[side] + b, side_key(side, track, t));
+    }
+  }
+
+  // Gives the tracks of shared regions their parts. Returns how many of the lost ones have one.
+  REGIONS_TEAM uint32_t share_out(uint32_t lost) const {
+    const uint32_t parts = team_.compact(
+        count_ > lost ? count_ : lost,
+        [&](uint32_t i) {
+          if (i < count_ && m_.joins[i] > 0 && m_.track_of[i] != 0)
+            reach_out(m_.track_of[i] - 1, i);
+          if (i >= lost) return false;
+          const uint32_t t = m_.kept[i], host = m_.heir[t];
+          m_.part_rank[i] = 0;
+          if (host != 0) reach_out(t, host - 1);
+          return host != 0;
+        },
+        [&](uint32_t rank, uint32_t r) {
+          m_.part[r] = rank;
+          m_.part_rank[rank] = r + 1;
+        });
+    team_.for_each(parts, [&](uint32_t r) {
+      const uint32_t rank = m_.part[r], t = m_.kept[rank], b = m_.heir[t] - 1;
+      Track guest = part(t, b);
+      if (!holds_both(b, guest)) ++guest.missed;
+      t_.lost_now[rank] = guest;
+      m_.part_record[r] = record_of(guest, regions_[b], rules_.color_bits);
+    });
+    return parts;
+  }
+
+  // Whether a region is so much larger than one of them that the guest must be there.
+  REGIONS_TEAM bool holds_both(uint32_t b, const Track& guest) const {
+    const uint32_t owner = m_.track_of[b];
+    const uint64_t area = owner != 0 ? t_.track(owner - 1).area : 0;
+    return regions_[b].area * 2 > 3 * (area > guest.area ? area : guest.area);
   }
 
   REGIONS_TEAM MotionMatch<Team> motion() const { return {team_, m_, t_}; }
@@ -230,10 +304,12 @@ class TrackStep {
   }
 
   REGIONS_TEAM void count_arrival(uint32_t b) const {
-    const uint32_t origin = m_.origin[b];
-    const bool parts = origin != 0 && m_.track_of[b] != origin && m_.region_of[origin - 1] != 0;
+    const uint32_t origin = m_.origin[b], owner = m_.track_of[b];
+    const bool was_guest = owner > t_.visible && t_.track(owner - 1).host != 0;
+    const bool parts =
+        was_guest || (origin != 0 && owner != origin && m_.region_of[origin - 1] != 0);
     if (parts) team_.add(&m_.report->splits, 1);
-    if (!parts && m_.track_of[b] == 0) team_.add(&m_.report->births, 1);
+    if (!parts && owner == 0) team_.add(&m_.report->births, 1);
   }
 
   const Team& team_;

@@ -44,7 +44,9 @@ Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
   piece(m.pairs.used, m.pairs.most);
   for (Track*& tracks : m.visible) piece(tracks, capacity);
   for (Track*& tracks : m.lost) piece(tracks, capacity);
-  for (uint32_t** list : {&m.origin, &m.kept}) piece(*list, capacity);
+  for (uint32_t** list : {&m.origin, &m.kept, &m.part, &m.part_rank}) piece(*list, capacity);
+  piece(m.part_record, capacity);
+  for (uint64_t*& keys : m.outermost) piece(keys, capacity);
   piece(m.heir, 2 * capacity);
   constexpr size_t kFree = TrackMemory::kMostFree;
   for (uint32_t** list : {&m.row, &m.column}) piece(*list, kFree);

@@ -14,6 +14,7 @@ struct TrackReport {
   uint32_t merges = 0;  // regions that went into one that keeps another's id
   uint32_t lost = 0;    // ids without a region now, still waited for
   uint32_t last_id = 0;
+  uint32_t parts = 0;  // lost ids that share a region with another
 };
 
 // A region over time. Places are in sixteenths of a pixel. Laid out in groups of 16 bytes that a
@@ -27,7 +28,7 @@ struct alignas(16) Track {
   uint32_t guests = 0;     // lost tracks that are believed to be in this visible one's region
   int32_t x = 0, y = 0;    // centre
   int32_t vx = 0, vy = 0;  // of the centre, a frame
-  int32_t left = 0, top = 0, right = 0, bottom = 0;  // last box, pixels, all four inside
+  int32_t left = 0, top = 0, right = 0, bottom = 0;  // box, pixels, all four inside
   uint32_t area = 0;                                 // pixels
   int32_t color[3] = {};                             // mean, 1/16 of an 8-bit step
 
@@ -108,6 +109,10 @@ struct TrackMemory {
   uint32_t* heir = nullptr;   // [2 capacity] 1 + region that shares most pixels, or hosts it now
   uint32_t* joins = nullptr;  // [capacity] tracks that went into the region
   uint32_t* kept = nullptr;   // [capacity] tracks that are lost now
+  uint32_t* part = nullptr;   // [capacity] ranks of those among them that share a region
+  uint32_t* part_rank = nullptr;  // [capacity] 1 + which of those one that is lost is; 0: none
+  Region* part_record = nullptr;  // [capacity]
+  uint64_t* outermost[4] = {};    // [capacity] of each side of a region, see parts.hpp
   // Rows are tracks, columns regions that are free to be matched by motion; others are not.
   static constexpr uint32_t kMostFree = 1024;
   uint32_t* row = nullptr;             // [kMostFree]

@@ -84,7 +84,9 @@ class CcLabelCpu final : public CcLabel {
     share(slot, counts.recorded);
     const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
                            .color_bits = setup_.in.depth};
-    tracker_.step(rules, slot.table_of(job), counts.recorded, job.slot);
+    RegionTable table = job.table;
+    table.regions = slot.table_of(job);
+    tracker_.step(rules, table, counts.recorded, job.slot);
     slot.tracks = {slot.table_of(job), counts.recorded};
     Job rest = job;
     rest.labels = {};

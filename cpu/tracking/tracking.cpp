@@ -76,13 +76,13 @@ void Tracker::begin(const Ticket& ticket) {
   std::memset(block_.data(), 0, ticket.forgets);
 }
 
-void Tracker::step(const TrackRules& rules, Region* regions, uint32_t count, int slot) {
+void Tracker::step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot) {
   const TeamOfOne team;
   const TrackCounts before = *memory_.counts;
-  const TrackStep step(team, memory_, rules, regions, count, before);
+  const TrackStep step(team, memory_, rules, table.regions, count, before);
   step.see();
   step.match();
-  step.finish({}, &reports_[static_cast<size_t>(slot)]);
+  step.finish(table, &reports_[static_cast<size_t>(slot)]);
 }
 
 }  // namespace regions

@@ -50,7 +50,7 @@ class Tracker {
   const TrackMemory& memory() const { return memory_; }
   // A bit for every one of memory().labels that is not 0; pixels without need not be looked at.
   BitImage known() { return {known_.data(), words_for(memory_.labels.width)}; }
-  void step(const TrackRules& rules, Region* regions, uint32_t count, int slot);
+  void step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
 
   const TrackReport& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
 

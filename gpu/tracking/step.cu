@@ -24,6 +24,10 @@ struct SpreadBlock {
   static constexpr unsigned most_blocks = 264;
 };
 
+__device__ void raise_to(uint64_t* at, uint64_t value) {
+  atomicMax(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
+}
+
 // The threads of a grid, which do not meet.
 struct GridTeam {
   template <class F>
@@ -32,9 +36,7 @@ struct GridTeam {
 #pragma unroll 1
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) f(i);
   }
-  __device__ static void raise(uint64_t* at, uint64_t value) {
-    atomicMax(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
-  }
+  __device__ static void raise(uint64_t* at, uint64_t value) { raise_to(at, value); }
 };
 
 // The threads of a block. Its atomics are on global memory and give maxima, minima and sums, which
@@ -104,6 +106,7 @@ class BlockTeam {
     }
     return before;
   }
+  __device__ static void raise(uint64_t* at, uint64_t value) { raise_to(at, value); }
   __device__ static void lower(uint64_t* at, uint64_t value) {
     atomicMin(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
   }

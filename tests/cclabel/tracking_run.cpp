@@ -32,10 +32,12 @@ size_t bytes_of(const Layout& layout, Size size) {
 }  // namespace
 
 bool TrackedFrame::operator==(const TrackedFrame& other) const {
-  const size_t bytes = regions.size() * sizeof(Region);
-  return regions.size() == other.regions.size() &&
-         std::memcmp(&report, &other.report, sizeof report) == 0 &&
-         (bytes == 0 || std::memcmp(regions.data(), other.regions.data(), bytes) == 0);
+  const auto equal = [](const std::vector<Region>& a, const std::vector<Region>& b) {
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Region)) == 0);
+  };
+  return std::memcmp(&report, &other.report, sizeof report) == 0 && equal(regions, other.regions) &&
+         equal(parts, other.parts);
 }
 
 struct TrackedRun::Slot {
@@ -90,6 +92,8 @@ void TrackedRun::begin(Slot& slot, const ConstFrame& frame, const ConstFrame& ma
   }
   auto* regions = slot.table.as<Region>();
   job.table = {regions, capacity_, reinterpret_cast<uint32_t*>(regions + capacity_)};
+  job.table.parts = job.table.total + 1;
+  *job.table.parts = 0;
   algorithm_->enqueue(job, params, *slot.queue);
   slot.queue->record();
   slot.busy = true;
@@ -99,9 +103,11 @@ TrackedFrame TrackedRun::finish(Slot& slot) const {
   slot.queue->wait();
   slot.busy = false;
   const auto* regions = slot.table.as<Region>();
-  const uint32_t total = *reinterpret_cast<const uint32_t*>(regions + capacity_);
+  const auto* counts = reinterpret_cast<const uint32_t*>(regions + capacity_);
+  const uint32_t total = std::min(counts[0], capacity_), parts = counts[1];
   TrackedFrame frame;
-  frame.regions.assign(regions, regions + std::min(total, capacity_));
+  frame.regions.assign(regions, regions + total);
+  frame.parts.assign(regions + total, regions + total + parts);
   frame.report = dynamic_cast<const CcLabel&>(*algorithm_).track_report(slot.index);
   return frame;
 }

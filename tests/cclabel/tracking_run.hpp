@@ -10,6 +10,7 @@ namespace regions {
 
 struct TrackedFrame {
   std::vector<Region> regions;
+  std::vector<Region> parts;  // of regions that several tracks share
   TrackReport report;
   bool operator==(const TrackedFrame& other) const;
 };

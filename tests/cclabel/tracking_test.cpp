@@ -153,6 +153,109 @@ TEST(Tracking, IdsSurviveACrossing) {
   EXPECT_EQ(frames.back().report.last_id, 2u);
 }
 
+// Half of their union at least.
+bool agrees(const Region& found, const Disc& disc) {
+  const auto shared = [](double low, double high, double other_low, double other_high) {
+    return std::max(0.0, std::min(high, other_high) - std::max(low, other_low));
+  };
+  const double both =
+      shared(found.left, found.right + 1, disc.x - disc.radius, disc.x + disc.radius + 1) *
+      shared(found.top, found.bottom + 1, disc.y - disc.radius, disc.y + disc.radius + 1);
+  const double side = 2 * disc.radius + 1;
+  return both >= 0.5 * (side * side + found.width() * found.height() - both);
+}
+
+std::vector<Region> with_track(const TrackedFrame& frame, uint32_t track) {
+  std::vector<Region> found;
+  for (const auto& records : {frame.regions, frame.parts}) {
+    for (const Region& record : records) {
+      if (record.track == track) found.push_back(record);
+    }
+  }
+  return found;
+}
+
+// Also where they are one region, each has its id and a box of its own in every frame.
+TEST(Tracking, ASharedRegionHasAPartForEachTrack) {
+  const Scene scene = crossing();
+  const auto frames = run(scene, tracked());
+  int shared = 0, right = 0;
+  for (size_t t = 0; t < scene.size(); ++t) {
+    shared += frames[t].parts.empty() ? 0 : 1;
+    ASSERT_EQ(frames[t].parts.size(), frames[t].report.parts);
+    for (size_t disc = 0; disc < 2; ++disc) {
+      const auto found = with_track(frames[t], track_of(frames[0], scene[0][disc]));
+      ASSERT_EQ(found.size(), 1u) << "disc " << disc << " frame " << t;
+      right += agrees(found[0], scene[t][disc]);
+      EXPECT_EQ(found[0].id, frames[t].parts.empty() ? found[0].id : 1u);
+    }
+  }
+  EXPECT_GE(shared, 5);
+  EXPECT_GE(right, 2 * 60 - 2);
+}
+
+// Parts lie in their region, whose other tracks have other ids; they need places in the table.
+TEST(Tracking, PartsKeepTheBooks) {
+  for (const uint32_t capacity : {12u, 4096u}) {
+    std::vector<Picture> pictures;
+    std::vector<Disc> discs = crowd(kSize, 25, 8);
+    for (int t = 0; t < 60; ++t) {
+      pictures.push_back(paint_discs(kSize, discs));
+      for (Disc& disc : discs) {
+        disc.x += disc.vx;
+        disc.y += disc.vy;
+        if (disc.x < 0 || disc.x > kSize.width) disc.vx = -disc.vx;
+        if (disc.y < 0 || disc.y > kSize.height) disc.vy = -disc.vy;
+      }
+    }
+    CcLabelParams params = tracked();
+    size_t parts = 0;
+    const auto frames =
+        on_cpu(PixelFormat::rgb, kSize, 2, 2, capacity).run(frames_of(pictures), params);
+    for (const TrackedFrame& frame : frames) {
+      parts += frame.parts.size();
+      EXPECT_LE(frame.regions.size() + frame.parts.size(), capacity);
+      EXPECT_LE(frame.parts.size(), frame.report.parts);
+      EXPECT_LE(frame.report.parts, frame.report.lost);
+      for (const auto& records : {frame.regions, frame.parts}) {
+        for (const Region& record : records) {
+          EXPECT_EQ(with_track(frame, record.track).size(), 1u);
+          EXPECT_TRUE(0 <= record.left && record.left <= record.right &&
+                      record.right < kSize.width);
+          EXPECT_TRUE(0 <= record.top && record.top <= record.bottom &&
+                      record.bottom < kSize.height);
+          EXPECT_TRUE(1 <= record.id && record.id <= frame.regions.size());
+        }
+      }
+    }
+    EXPECT_EQ(parts > 20, capacity > 12) << parts;
+  }
+}
+
+// What goes behind a post grows smaller, then is gone, then comes out of it bit by bit: its middle
+// seems slower than it is, and its size is not that of what can be seen.
+TEST(Tracking, APostHidesSlowly) {
+  for (const double speed : {3.0, 5.0}) {
+    std::vector<Picture> pictures;
+    std::vector<Disc> discs;
+    for (int t = 0; t < 120; ++t) {
+      discs.push_back({.x = 30 + speed * t, .y = 80, .radius = 12});
+      Picture picture = paint_discs(kSize, {discs.back()});
+      for (int y = 0; y < kSize.height; ++y) {
+        for (int x = 140; x < 180; ++x) {
+          for (int c = 0; c < 3; ++c)
+            picture.pixels[static_cast<size_t>((y * kSize.width + x) * 3 + c)] = 0;
+        }
+      }
+      pictures.push_back(std::move(picture));
+    }
+    const auto frames = on_cpu(PixelFormat::rgb, kSize, 1).run(frames_of(pictures), tracked());
+    const auto frame_at = [&](double x) { return static_cast<size_t>((x - 30) / speed); };
+    EXPECT_EQ(frames[frame_at(200)].regions.size(), 1u);
+    EXPECT_EQ(track_of(frames[frame_at(200)], discs[frame_at(200)]), 1u) << "speed " << speed;
+  }
+}
+
 TEST(Tracking, AGapIsBridgedAsLongAsMemoryLasts) {
   for (const int gap : {1, 5, 6}) {
     Scene scene;

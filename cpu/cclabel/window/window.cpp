@@ -56,7 +56,9 @@ class SlidingCpu final : public Sliding {
     share_windows(window, count, memory.counts->visible, memory.pairs, workers_);
     const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
                            .color_bits = setup().in.depth};
-    tracker_.step(rules, records, count, job.slot);
+    RegionTable table = job.table;
+    table.regions = records;
+    tracker_.step(rules, table, count, job.slot);
     if (job.table.total) *job.table.total = total;
     if (job.table.runs) runs_.fill(labels, job.table, workers_);
     if (!job.labels.empty()) {
