@@ -14,6 +14,9 @@ PHOTOGRAPHS = ("messi5.jpg", "fruits.jpg", "baboon.jpg", "butterfly.jpg", "Happy
                "apple.jpg", "orange.jpg", "squirrel_cls.jpg", "home.jpg", "starry_night.jpg",
                "board.jpg", "aero1.jpg")
 DIFFICULTIES = ("plain", "camouflage", "shadow", "light", "waving")
+HARDER = ("hard-shadow", "jitter", "bootstrap", "gradual", "jacket", "flicker")
+EVERY = DIFFICULTIES + HARDER
+SCORED = {"bootstrap": (15, 100)}  # frames, where other clips are scored later
 MOVED = 18  # levels of change that are no noise
 
 
@@ -111,6 +114,25 @@ class Actor:
         self.rest = sorted(random.integers(0, frames, 2)) if random.random() < 0.3 else (0, 0)
         self.rest = (self.rest[0], min(self.rest[1], self.rest[0] + 25))
 
+    def wear(self, color):
+        """A jacket of this colour, with little left of its own texture, between neck and legs."""
+        rows = np.linspace(0, 1, self.height, dtype=np.float32)
+        worn = np.clip((rows - 0.26) / 0.04, 0, 1) * np.clip((0.62 - rows) / 0.04, 0, 1)
+        jacket = color + (self.look - self.look.mean(axis=(0, 1))) * 0.15
+        self.look += (jacket - self.look) * worn[:, None, None]
+
+    def shadow(self, slant, length):
+        """Coverage of the shadow on the ground, and where it lies from the actor's corner: it starts
+        at the feet and falls towards the camera where the length is negative."""
+        feet = self.height - 1
+        rows = int(abs(length) * self.height) + 1
+        left = min(0.0, slant * feet)
+        move = np.float32([[1, -slant, slant * feet - left],
+                           [0, length, -length * feet + (rows if length > 0 else 0)]])
+        size = self.width + int(abs(slant) * self.height) + 1, rows + 1
+        return (cv2.warpAffine(self.cover, move, size),
+                int(left), feet - (rows if length > 0 else 0))
+
     def place(self, frame, size):
         moving = frame - max(0, min(frame, self.rest[1]) - self.rest[0])
         x = (self.x0 + self.width + self.dx * moving) % self.period - self.width
@@ -135,9 +157,47 @@ def paste(target, look, cover, x, y):
     place += (value - place) * part
 
 
+class Lamps:
+    """Light that flickers: mains over the whole picture, a lamp's cone, a screen that cuts."""
+
+    def __init__(self, random, pictures, size):
+        height, width = size
+        self.random = random
+        self.speed, self.phase = random.uniform(1.8, 2.8), random.uniform(0, 6.3)
+        ys, xs = np.mgrid[0:height, 0:width].astype(np.float32)
+        x, y = random.uniform(0.2, 0.8, 2) * (width, height)
+        self.cone = np.exp(-((xs - x) ** 2 + (ys - y) ** 2) / (2 * (width / 8) ** 2))[..., None]
+        self.place = int(random.integers(width - 48)), int(random.integers(height // 2))
+        self.shows = [cv2.resize(pictures[k], (40, 30), interpolation=cv2.INTER_AREA).astype(np.float32)
+                      for k in random.integers(0, len(pictures), 3)]
+
+    def light(self, scene, frame):
+        paste(scene, self.shows[frame // 7 % 3], np.ones((30, 40), np.float32), *self.place)
+        scene *= 1 + 0.05 * np.sin(self.speed * frame + self.phase)
+        scene *= 1 + self.cone * self.random.uniform(-0.25, 0.25)
+
+
+def daylight(size, frame, phase):
+    """A gain that changes slowly, and a cloud's soft shadow that comes over."""
+    height, width = size
+    edge = -60 + 1.5 * frame + np.arange(width)[None, :] * 0.3 - np.arange(height)[:, None] * 0.2
+    cloud = 1 / (1 + np.exp(-(edge - width * 0.3) / 25))
+    gain = 1 + 0.25 * np.sin(frame * 0.026 + phase) - 0.3 * cloud
+    return gain[..., None].astype(np.float32)
+
+
+def shake(random, frames):
+    """Offsets of a camera that trembles, pixels: up to 1, 2 or 3 both ways."""
+    most = random.integers(1, 4)
+    offsets = np.zeros((frames, 2))
+    for i in range(1, frames):
+        offsets[i] = 0.5 * offsets[i - 1] + most * 0.6 * random.standard_normal(2)
+    return offsets.clip(-most, most).astype(np.float32)
+
+
 def clip(seed, difficulty, recording, size=(300, 400), frames=300):
     """Yields frames as (picture, mask): uint8 BGR, and 255 in the foreground, else 0."""
-    random = np.random.default_rng([seed, DIFFICULTIES.index(difficulty)])
+    random = np.random.default_rng([seed, EVERY.index(difficulty)])
     height, width = size
     top = random.integers(recording.background.shape[0] - height + 1)
     left = random.integers(recording.background.shape[1] - width + 1)
@@ -155,6 +215,23 @@ def clip(seed, difficulty, recording, size=(300, 400), frames=300):
     steps = [(int(frames * random.uniform(0.5, 0.75)), random.choice((0.68, 0.8, 1.25, 1.4)))]
     drift = random.uniform(0.1, 0.18), random.uniform(0, 6.3)
     slant, dark = random.uniform(-0.9, 0.9), random.uniform(0.5, 0.75)
+    if difficulty == "hard-shadow":  # lit by the sky alone: dark and a little blue
+        sky = random.uniform(0.4, 0.65) * np.float32((1.08, 1.0, 0.94))
+        length = random.uniform(0.4, 0.8) * random.choice((-1, 1))
+    if difficulty == "jitter":
+        offsets = shake(random, frames)
+    if difficulty == "flicker":
+        lamps = Lamps(random, photographs(), size)
+    if difficulty == "bootstrap":  # all of them are in the first frame, and one stays for a while
+        for actor in actors:
+            actor.x0 = random.uniform(0, width - actor.width)
+            actor.rest = (0, 0)
+        actors[0].rest = (0, 12)
+    if difficulty == "jacket":
+        for actor in actors:
+            y = int(actor.y0)
+            path = still[y + actor.height // 4:y + actor.height * 2 // 3]
+            actor.wear(np.median(path.reshape(-1, 3), axis=0) + random.uniform(-12, 12))
     for i in range(frames):
         scene = still.copy()
         if difficulty == "waving":
@@ -175,6 +252,12 @@ def clip(seed, difficulty, recording, size=(300, 400), frames=300):
                 paste(shade, dark, cv2.GaussianBlur(flat, (0, 0), 1.5),
                       x - int(max(0, -slant) * actor.height * 0.45), y)
             scene *= shade[..., None]
+        if difficulty == "hard-shadow":
+            shade = np.zeros((height, width), np.float32)
+            for actor, (x, y) in zip(actors, places):
+                flat, right, down = actor.shadow(slant, length)
+                paste(shade, 1.0, cv2.GaussianBlur(flat, (0, 0), 0.5), x + right, y + down)
+            scene *= 1 - shade[..., None] * (1 - sky)
         mask = np.zeros((height, width), np.float32)
         for actor, (x, y) in zip(actors, places):
             paste(scene, actor.look, actor.cover, x, y)
@@ -185,6 +268,14 @@ def clip(seed, difficulty, recording, size=(300, 400), frames=300):
                 if i >= start:
                     gain *= factor
             scene = scene * gain
+        if difficulty == "gradual":
+            scene = scene * daylight(size, i, drift[1])
+        if difficulty == "flicker":
+            lamps.light(scene, i)
+        if difficulty == "jitter":
+            move = np.float32([[1, 0, offsets[i][0]], [0, 1, offsets[i][1]]])
+            scene, mask = (cv2.warpAffine(one, move, (width, height), flags=cv2.INTER_LINEAR,
+                                          borderMode=cv2.BORDER_REFLECT) for one in (scene, mask))
         picture = scene + noise[(first + i) % len(noise)]
         yield (np.clip(np.rint(picture), 0, 255).astype(np.uint8),
                np.where(mask >= 0.5, 255, 0).astype(np.uint8))

@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Precision, recall and F-measure of the foreground, in CDnet's way, beside OpenCV's subtractors.
+"""Precision, recall and F-measure of the foreground, in CDnet's way, beside OpenCV's subtractors; with
+them specks (regions of up to 8 pixels a frame), boxes (of a pixel or more, of which half agree) and the
+time of one core.
 
     bench/peers/graphcutbg_quality.py [FOLDER …] [--seeds 1,2,3,4,5] [--set NAME=VALUE …]
-            [--tool build/bench/programs/graphcutbg] [--json FILE] [--stills FOLDER] [--no-peers]
+            [--tool build/bench/programs/graphcutbg] [--json FILE] [--stills FOLDER]
+            [--no-peers | --peers-of FILE]
 
 FOLDER is in CDnet's layout, see cdnet.py. Without one, clips are composed with exact masks, see
-composites.py. Ours runs with one setting for all; each peer gets the one median, opening or closing
-that is best for it over all clips. Needs numpy and pillow; opencv-contrib-python-headless too for
-peers, composites and stills.
+composites.py. Ours runs with one setting for all; ours is shown raw and, like each peer, with the one
+median, opening or closing that is best for it over all clips. Needs numpy and pillow;
+opencv-contrib-python-headless too for peers, composites and stills.
 """
 import argparse
 import json
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -25,13 +29,16 @@ from cdnet import Counts
 try:
     import cv2
     import composites
+    from boxes import Agreement, boxes_of_mask
 except ImportError:  # it makes the peers and the composites
     cv2 = composites = None
 
-SIZE, FRAMES, FIRST = (240, 320), 220, 100  # of composites; frames before FIRST are not scored
+SIZE, FRAMES, LAST = (240, 320), 220, (100, 220)  # of composites; of which these are scored
+SPECK = 8  # pixels at most
 PEERS = {"MOG2": lambda: cv2.createBackgroundSubtractorMOG2(),
          "KNN": lambda: cv2.createBackgroundSubtractorKNN(),
-         "GSOC": lambda: cv2.bgsegm.createBackgroundSubtractorGSOC()}
+         "GSOC": lambda: cv2.bgsegm.createBackgroundSubtractorGSOC(),
+         "CNT": lambda: cv2.bgsegm.createBackgroundSubtractorCNT()}
 
 
 def filters():
@@ -47,8 +54,40 @@ def filters():
 
 def composed(seed, difficulty, recording):
     everything = np.full(SIZE, 255, np.uint8)
+    first, last = composites.SCORED.get(difficulty, LAST)
     for i, (picture, mask) in enumerate(composites.clip(seed, difficulty, recording, SIZE, FRAMES)):
-        yield (picture, mask, everything) if i >= FIRST else (picture, None, None)
+        yield (picture, mask, everything) if first <= i < last else (picture, None, None)
+
+
+class Scores:
+    """Of one clip's masks, each cleaned in every way."""
+
+    def __init__(self, cleans):
+        self.ways = {label: (clean, Counts(), Agreement(SPECK + 1) if cv2 else None)
+                     for label, clean in filters() if cleans or label == "none"}
+        self.specks = dict.fromkeys(self.ways, 0)
+        self.frames = 0
+
+    def add(self, mask, truth, scored):
+        self.frames += 1
+        true_boxes = boxes_of_mask(truth) if cv2 else []
+        for label, (clean, counts, boxes) in self.ways.items():
+            cleaned = clean(mask)
+            counts.add(cleaned, truth, scored)
+            if boxes is None:
+                continue
+            areas = cv2.connectedComponentsWithStats(cleaned & scored, connectivity=8)[2][1:, 4]
+            self.specks[label] += int(np.count_nonzero(areas <= SPECK))
+            boxes.add(boxes_of_mask(cleaned & scored), true_boxes)
+
+    def figures(self, ms):
+        found = {}
+        for label, (_, counts, boxes) in self.ways.items():
+            found[label] = counts.figures()
+            if boxes is not None:
+                found[label] |= {"specks": round(self.specks[label] / max(1, self.frames), 3),
+                                 "boxes": boxes.figures()["f"], "ms": round(ms, 3)}
+        return found
 
 
 RECORDING = None  # read once a process
@@ -66,7 +105,7 @@ def frames_of(name):
 
 def score(task):
     """Figures of ours and of every peer with every filter on one clip."""
-    name, tool, settings, stills, peers = task
+    name, tool, settings, stills, peers, cleans = task
     frames = frames_of(name)
     height, width = frames[0][0].shape[:2]
     run = subprocess.run([tool, f"{width}x{height}", "--threads", "1", *(w for s in settings for w in ("--set", s))],
@@ -75,24 +114,24 @@ def score(task):
     masks = np.frombuffer(run.stdout, np.uint8).reshape(-1, height, width)
     if len(masks) != len(frames):
         raise SystemExit(f"{name}: {len(masks)} masks of {len(frames)} frames")
-    figures = {}
-    ours = Counts()
+    ours = Scores(cleans)
     for mask, (_, truth, scored) in zip(masks, frames):
         if truth is not None:
             ours.add(mask, truth, scored)
-    figures["graphcutbg"] = {"none": ours.figures()}
+    figures = {"graphcutbg": ours.figures(json.loads(run.stderr)["ms"] if cv2 else 0)}
     shown = [masks[-1]]
     for peer, make in PEERS.items() if peers else ():
         cv2.setNumThreads(1)
         subtractor = make()
-        counts = {label: Counts() for label, _ in filters()}
+        scores, spent = Scores(cleans), 0
         for picture, truth, scored in frames:
-            mask = np.where(subtractor.apply(picture) == 255, 255, 0).astype(np.uint8)
-            if truth is None:
-                continue
-            for label, clean in filters():
-                counts[label].add(clean(mask), truth, scored)
-        figures[peer] = {label: count.figures() for label, count in counts.items()}
+            begin = time.thread_time()
+            found = subtractor.apply(picture)
+            spent += time.thread_time() - begin
+            mask = np.where(found == 255, 255, 0).astype(np.uint8)
+            if truth is not None:
+                scores.add(mask, truth, scored)
+        figures[peer] = scores.figures(spent * 1e3 / len(frames))
         shown.append(cv2.medianBlur(mask, 5))
     if stills:
         row = [frames[-1][0]] + [cv2.cvtColor(mask, cv2.COLOR_GRAY2BGR)
@@ -101,22 +140,42 @@ def score(task):
     return name, figures
 
 
+def mean_of(results, who, label, name):
+    """By kind of clip, then over all clips."""
+    kinds = {}
+    for clip, figures in results.items():
+        kinds.setdefault(clip.split("/")[-1], []).append(figures[who][label][name])
+    every = [value for values in kinds.values() for value in values]
+    return {kind: round(float(np.mean(values)), 4) for kind, values in kinds.items()}, round(float(np.mean(every)), 4)
+
+
 def summary(results):
-    """Mean figures of each, peers with the filter that is best for them."""
+    """Mean figures: of ours raw, and of everything with the filter that is best for it."""
     lines = []
-    for who in next(iter(results.values())):
-        labels = next(iter(results.values()))[who]
-        means = {label: float(np.mean([clip[who][label]["f"] for clip in results.values()]))
-                 for label in labels}
-        best = max(means, key=means.get)
-        kinds = {}
-        for name, clip in results.items():
-            kind = name.split("/")[-1]
-            kinds.setdefault(kind, []).append(clip[who][best]["f"])
-        lines.append({"who": who, "filter": best, "mean_f": round(means[best], 4),
-                      "mean_f_raw": round(means["none"], 4),
-                      "f": {kind: round(float(np.mean(f)), 4) for kind, f in kinds.items()}})
+    for who, ways in next(iter(results.values())).items():
+        best = max(ways, key=lambda label, who=who: mean_of(results, who, label, "f")[1])
+        for label in dict.fromkeys(["none", best] if who == "graphcutbg" else [best]):
+            f, mean = mean_of(results, who, label, "f")
+            line = {"who": who, "filter": label, "mean_f": mean,
+                    "mean_f_raw": mean_of(results, who, "none", "f")[1], "f": f}
+            for name in ("specks", "boxes", "ms") if "ms" in ways[label] else ():
+                line |= dict(zip((name, "mean_" + name), mean_of(results, who, label, name)))
+            lines.append(line)
     return lines
+
+
+def write(options, results, lines):
+    """The record: of clips the figures that the summary is of, a line each."""
+    ways = [(line["who"], line["filter"]) for line in lines]
+    clips = {name: {} for name in results}
+    for who, label in ways:
+        for name, figures in results.items():
+            clips[name].setdefault(who, {})[label] = figures[who][label]
+    record = {"opencv": cv2.__version__ if cv2 else None, "settings": options.set, "summary": lines}
+    head = json.dumps(record, indent=1).rstrip().removesuffix("}").rstrip()
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(clip)}" for name, clip in clips.items())
+    with open(options.json, "w", encoding="utf-8") as file:
+        file.write(head + ',\n "clips": {\n' + rows + "\n }\n}\n")
 
 
 def main():
@@ -128,12 +187,14 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--stills", metavar="FOLDER")
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--peers-of", metavar="FILE", help="peers' figures from this record, of the same clips")
     options = parser.parse_args()
     if cv2 is None and not (options.folders and options.no_peers and not options.stills):
         sys.exit("graphcutbg_quality.py: needs cv2, but for FOLDER … --no-peers")
     names = options.folders or [f"{seed}/{difficulty}" for seed in options.seeds.split(",")
-                                for difficulty in composites.DIFFICULTIES]
-    tasks = [(name, options.tool, options.set, options.stills, not options.no_peers)
+                                for difficulty in composites.EVERY]
+    runs_peers = not options.no_peers and not options.peers_of
+    tasks = [(name, options.tool, options.set, options.stills, runs_peers, not options.no_peers)
              for name in names]
     results = {}
     with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
@@ -143,17 +204,22 @@ def main():
             print(f"{name}: graphcutbg F {ours['f']:.4f}, P {ours['precision']:.4f}, R "
                   f"{ours['recall']:.4f}", flush=True)
     lines = summary(results)
+    if options.peers_of:
+        with open(options.peers_of, encoding="utf-8") as file:
+            recorded = json.load(file)
+        if recorded["clips"].keys() != results.keys():
+            sys.exit(f"{options.peers_of} is of other clips")
+        lines += [line for line in recorded["summary"] if line["who"] != "graphcutbg"]
+        results = {name: recorded["clips"][name] | figures for name, figures in results.items()}
     for line in lines:
         print(json.dumps(line))
     if options.json:
-        record = {"opencv": cv2.__version__ if cv2 else None, "settings": options.set, "summary": lines,
-                  "clips": results}
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(record, file, indent=1)
-            file.write("\n")
-    ours, *peers = lines
-    if any(peer["mean_f"] >= ours["mean_f"] for peer in peers):
-        sys.exit("graphcutbg is not the best")
+        write(options, results, lines)
+    ours, *peers = [line for line in lines if line["who"] != "graphcutbg" or line["filter"] == "none"]
+    behind = [f"{kind}: {peer['who']} {peer['f'][kind]} of {f}" for peer in peers
+              for kind, f in ours["f"].items() if peer["f"][kind] >= f]
+    if behind:
+        sys.exit("graphcutbg is not the best in " + "; ".join(behind))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import composites
+from boxes import Agreement, boxes_of_mask
 import measure
 
 WIDTH, HEIGHT = 1920, 1080
@@ -156,44 +157,6 @@ def composed(seed, difficulty, recording):
                cv2.resize(mask, (WIDTH, HEIGHT), interpolation=cv2.INTER_NEAREST))
 
 
-def boxes_of_mask(mask):
-    _, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
-    return [row[:4].tolist() for row in stats[1:]]
-
-
-def overlap(a, b):
-    wide = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    high = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    if wide <= 0 or high <= 0:
-        return 0
-    return wide * high / (a[2] * a[3] + b[2] * b[3] - wide * high)
-
-
-class Agreement:
-    def __init__(self):
-        self.right = self.found = self.there = 0
-
-    def add(self, boxes, truth):
-        boxes, truth = ([b for b in one if b[2] * b[3] >= LEAST] for one in (boxes, truth))
-        self.found += len(boxes)
-        self.there += len(truth)
-        pairs = sorted(((overlap(a, b), i, k) for i, a in enumerate(boxes)
-                        for k, b in enumerate(truth)), reverse=True)
-        used, taken = set(), set()
-        for share, i, k in pairs:
-            if share < 0.5:
-                break
-            if i not in used and k not in taken:
-                used.add(i)
-                taken.add(k)
-        self.right += len(used)
-
-    def figures(self):
-        return {"precision": round(self.right / max(1, self.found), 4),
-                "recall": round(self.right / max(1, self.there), 4),
-                "f": round(2 * self.right / max(1, self.found + self.there), 4)}
-
-
 class Elements:
     """Our chain, a frame at a time."""
 
@@ -234,7 +197,7 @@ def boxes(options):
     for seed in options.seeds.split(","):
         for difficulty in composites.DIFFICULTIES:
             running = {name: make() for name, make in ways.items()}
-            scored = {name: every[name].setdefault(difficulty, Agreement()) for name in ways}
+            scored = {name: every[name].setdefault(difficulty, Agreement(LEAST)) for name in ways}
             for i, (picture, mask) in enumerate(composed(int(seed), difficulty, recording)):
                 for name, way in running.items():
                     got = way.boxes(picture) if name == "motion" else look(way, name, picture)[0]
