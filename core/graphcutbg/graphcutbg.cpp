@@ -193,8 +193,11 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params) {
 
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) {
   EnergyPlan plan;
-  for (int i = 0; i < kLinkEntries; ++i) {
-    const double link = params.lambda * kNat * std::exp(-static_cast<double>(i) / kLinkSteps);
+  plan.uses_image = params.source != GraphCutSource::mask;
+  const double floor = plan.uses_image ? kLinkFloor : 0;
+  for (int i = 0; i <= kLinkEntries; ++i) {
+    const double alike = std::exp(-static_cast<double>(i) / kLinkSteps);
+    const double link = params.lambda * kNat * std::max(alike, floor);
     plan.link[i] = static_cast<uint16_t>(std::lround(link));
   }
   plan.shadow = static_cast<int>(std::lround(params.shadow * 256));
@@ -202,7 +205,6 @@ EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask) 
   plan.mask_foreground = params.mask_foreground;
   plan.mask_background = params.mask_background;
   plan.mask_scale = MaskScale::between(mask, size);
-  plan.uses_image = params.source != GraphCutSource::mask;
   plan.uses_colors = params.foreground_colors && plan.uses_image;
   plan.uses_mask = params.source != GraphCutSource::image;
   return plan;

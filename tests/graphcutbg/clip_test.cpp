@@ -69,6 +69,25 @@ TEST(GraphCutClip, AConstantClipStaysEmpty) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(camera.shoot(i).report.foreground, 0u);
 }
 
+TEST(GraphCutClip, SpecksGoAndThinThingsStay) {
+  Clip clip{.empty = true};
+  Camera camera(clip, masks());
+  for (int i = 0; i < 20; ++i) camera.shoot(i);
+  GuardedFrame frame = clip.frame(20);
+  std::vector<uint8_t> thin(clip.size.area());
+  const auto paint = [&](int x, int y, bool stays) {
+    for (int c = 0; c < 3; ++c) frame.frame().set_sample(c, x, y, c == 1 ? 250 : 5);
+    thin[static_cast<size_t>(y) * static_cast<size_t>(clip.size.width) + static_cast<size_t>(x)] =
+        stays ? 255 : 0;
+  };
+  for (int i = 0; i < 10; ++i) paint(4 + 6 * i, 5, false);  // noise: pixels and pairs
+  for (int i = 0; i < 10; ++i) paint(4 + 6 * i + i % 2, 10 - i % 3 / 2, false);
+  for (int i = 0; i < 4; ++i) paint(6 * i + 7, 16, false), paint(6 * i + 8, 16, false);
+  for (int i = 0; i < 24; ++i)
+    paint(20 + i, 22, true), paint(50, 20 + i, true);  // a mast and a wire
+  EXPECT_EQ(camera.shoot(frame.frame()).mask, thin);
+}
+
 TEST(GraphCutClip, TinyPicturesWork) {
   for (const Size size : {Size{1, 1}, Size{1, 9}, Size{9, 1}, Size{2, 2}}) {
     Camera camera({.size = size, .empty = true}, masks());

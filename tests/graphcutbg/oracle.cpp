@@ -66,7 +66,8 @@ void Mixture::learn(const std::array<double, 3>& color, bool foreground, double 
 }
 
 double link(double lambda, double sigma, double contrast2, bool diagonal) {
-  return lambda * std::exp(-contrast2 / (2 * sigma * sigma)) / (diagonal ? std::sqrt(2.0) : 1.0);
+  const double alike = std::exp(-contrast2 / (2 * sigma * sigma));
+  return lambda * std::max(alike, 0.3) / (diagonal ? std::sqrt(2.0) : 1.0);
 }
 
 }  // namespace regions::oracle

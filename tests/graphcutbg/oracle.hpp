@@ -29,7 +29,7 @@ class Mixture {
   std::vector<Gaussian> modes_;  // at most 3
 };
 
-// lambda * exp(-contrast2 / (2 sigma^2)) / distance, nats.
+// lambda * exp(-contrast2 / (2 sigma^2)) / distance, nats; at least 0.3 lambda / distance.
 double link(double lambda, double sigma, double contrast2, bool diagonal);
 
 }  // namespace regions::oracle

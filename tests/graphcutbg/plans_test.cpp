@@ -1,6 +1,7 @@
 // What parameters come to, worked out by hand; what is refused; stored models and users' pictures.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -55,9 +56,12 @@ TEST(GraphCutPlans, OfTheEnergy) {
   params.mask_background = 17;
   const EnergyPlan plan = energy_plan_of(params, {64, 32}, {16, 64});
   for (int i = 0; i < 128; ++i) {
-    ASSERT_EQ(plan.link[i], std::lround(320 * std::exp(-i / 16.0))) << i;
+    ASSERT_EQ(plan.link[i], std::max(96L, std::lround(320 * std::exp(-i / 16.0)))) << i;
   }
-  EXPECT_EQ(plan.link[128], 0) << "contrasts beyond the table cost nothing";
+  EXPECT_EQ(plan.link[128], 96) << "contrasts beyond the table";
+  params.source = GraphCutSource::mask;
+  EXPECT_EQ(energy_plan_of(params, {64, 32}).link[128], 0) << "a mask is refined along edges";
+  params.source = GraphCutSource::image;
   EXPECT_EQ(plan.shadow, 64);
   EXPECT_EQ(plan.darkest, 192);
   EXPECT_EQ(plan.mask_foreground, 201);
