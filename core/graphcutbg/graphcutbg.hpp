@@ -27,8 +27,8 @@ struct GraphCutBgParams {
   double sigma = 0;
   Neighbours neighbours = Neighbours::four;
   double var_threshold = 12;
-  double shadow = 0.75;
-  double shadow_darkest = 0.5;
+  double shadow = 1;
+  double shadow_darkest = 0.35;
   bool foreground_colors = false;
 
   // Background model.

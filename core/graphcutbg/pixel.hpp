@@ -108,6 +108,43 @@ REGIONS_LANES Int without_sway(Int evidence, const Canvas& canvas, const FramePl
   return evidence;
 }
 
+// How far pixels are from the background's texture in the shade: a shadow dims its pixels alike, so
+// that neighbours are as bright as `ratio` (of 256) of the background says. Of arms of kReach
+// pixels, those to the left or right and up or down that fit better count, as a shadow's border may
+// lie across the others.
+struct ShadingError {
+  const Canvas& canvas;
+  const FramePlan& frame;
+  int x, y;
+
+  // Squared levels, below 2^18.
+  template <class Int>
+  REGIONS_LANES Int operator()(const Int& ratio) const {
+    return axis(ratio, 1, 0) + axis(ratio, 0, 1);
+  }
+
+ private:
+  template <class Int>
+  REGIONS_LANES Int axis(const Int& ratio, int dx, int dy) const {
+    const bool before = x >= kReach * dx && y >= kReach * dy;
+    const bool after = x + kReach * dx < canvas.width && y + kReach * dy < canvas.height;
+    if (before && after) return smaller(arm(ratio, -dx, -dy), arm(ratio, dx, dy));
+    if (before) return arm(ratio, -dx, -dy);
+    return after ? arm(ratio, dx, dy) : Int(0);
+  }
+  template <class Int>
+  REGIONS_LANES Int arm(const Int& ratio, int dx, int dy) const {
+    Int error = 0;
+    for (int reach = 1; reach <= kReach; ++reach) {
+      const size_t i = canvas.at(x + reach * dx, y + reach * dy);
+      const auto background = lit(BasicColor<Int>::load(canvas.background + i), frame.model.light);
+      const Int d = BasicColor<Int>::load(canvas.now + i).y - (background.y * ratio >> 8);
+      error = error + d * d;
+    }
+    return error;
+  }
+};
+
 // What the model says of the pixels from number i on, units; and of their modes, see evidence().
 template <class Int>
 REGIONS_LANES Int model_evidence(const Canvas& canvas, const ModelPlan& plan, size_t i,
@@ -132,7 +169,7 @@ REGIONS_LANES Int judged(Int own, const Canvas& canvas, const FramePlan& frame,
   model.relight(frame.model.light);
   const BasicMode<Int> most = model.heaviest();
   if (any(own > 0)) own = without_sway(own, canvas, frame, most, x, y);
-  return without_shadow(own, now, most, plan);
+  return without_shadow(own, now, most, plan, ShadingError{canvas, frame, x, y});
 }
 
 // Evidence of pixel (x, y) for the foreground, units.

@@ -1,6 +1,7 @@
 // The model and the energy of single pixels against the oracle.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -108,18 +109,61 @@ TEST(GraphCutEnergy, FitsIntoSixteenBits) {
   EXPECT_LT(all + scene_plan_of(params).threshold, 32768);
 }
 
-TEST(GraphCutEnergy, ShadowsLoseEvidenceButDarkThingsOfAnotherHueKeepIt) {
-  const GraphCutBgParams params;
+TEST(GraphCutEnergy, ShadowsLoseEvidenceButOtherHuesAndTexturesKeepIt) {
+  GraphCutBgParams params;
+  params.shadow_darkest = 0.3;
   const EnergyPlan plan = energy_plan_of(params, {8, 8});
   Mode grass = new_mode({160, 108, 118}, Mode::kWhole);
   grass.var_chroma = 16 * 6;
+  grass.var_luma = 16 * 8;
   const int strong = 4 * kNat;
+  const auto remaining = [&](const Color& now, int error) {
+    return without_shadow(strong, now, grass, plan, [&](int) { return error; });
+  };
   const Color shadow{112, 114, 121};  // 0.7 of it
-  EXPECT_LT(without_shadow(strong, shadow, grass, plan), strong / 2);
-  EXPECT_GE(without_shadow(strong, shadow, grass, plan), -kShadowMost);
-  EXPECT_EQ(without_shadow(strong, {112, 150, 150}, grass, plan), strong);  // another hue
-  EXPECT_EQ(without_shadow(strong, {200, 108, 118}, grass, plan), strong);  // lighter
-  EXPECT_EQ(without_shadow(strong, {30, 124, 126}, grass, plan), strong);   // too dark
+  EXPECT_LT(remaining(shadow, 0), 0);
+  EXPECT_GE(remaining(shadow, 0), -kShadowMost);
+  EXPECT_LT(remaining(shadow, 40), strong / 2) << "noise";
+  EXPECT_EQ(remaining(shadow, 4000), strong) << "another texture";
+  EXPECT_EQ(remaining({112, 150, 150}, 0), strong) << "another hue";
+  EXPECT_EQ(remaining({200, 108, 118}, 0), strong) << "lighter";
+  EXPECT_EQ(remaining({30, 124, 126}, 0), strong) << "too dark";
+}
+
+TEST(GraphCutEnergy, ShadowsDimTheTextureAlike) {
+  constexpr size_t kSide = 24, kBorder = 12;  // left of it a shadow, right of it a flat thing
+  oracle::Levels now(kSide, std::vector<double>(kSide)), background = now;
+  std::vector<uint32_t> words[2] = {std::vector<uint32_t>(kSide * kSide), words[0]};
+  for (uint32_t y = 0; y < kSide; ++y) {
+    for (uint32_t x = 0; x < kSide; ++x) {
+      const int was = 90 + static_cast<int>(regions::hash(x, y, 3) % 60);
+      const int is = x < kBorder ? was * 6 / 10 : 72;
+      now[y][x] = is;
+      background[y][x] = was;
+      words[0][y * kSide + x] = static_cast<uint32_t>(Color{is}.packed());
+      words[1][y * kSide + x] = static_cast<uint32_t>(Color{was}.packed());
+    }
+  }
+  Canvas canvas;
+  canvas.width = canvas.height = kSide;
+  canvas.now = words[0].data();
+  canvas.background = words[1].data();
+  const FramePlan frame;
+  double most_in_shadow = 0, in_thing = 0;
+  for (int y = 0; y < canvas.height; ++y) {
+    for (int x = 0; x < canvas.width; ++x) {
+      const auto ux = static_cast<size_t>(x), uy = static_cast<size_t>(y);
+      const int ratio = static_cast<int>(now[uy][ux] * 256 / background[uy][ux]);
+      const double found = ShadingError{canvas, frame, x, y}(ratio);
+      (ux < kBorder ? most_in_shadow : in_thing) =
+          ux < kBorder ? std::max(most_in_shadow, found) : in_thing + found;
+      if (std::min(ux, uy) < 2 || std::max(ux, uy) + 2 >= kSide) continue;
+      const double wanted = oracle::shading_error(now, background, ux, uy);
+      EXPECT_NEAR(found, wanted, 16 + 8 * std::sqrt(wanted)) << x << ", " << y;  // 2 levels a pixel
+    }
+  }
+  EXPECT_LE(most_in_shadow, 16) << "up to its border";
+  EXPECT_GT(in_thing / static_cast<double>(kSide * (kSide - kBorder)), 400);
 }
 
 TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {

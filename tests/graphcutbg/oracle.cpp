@@ -70,4 +70,13 @@ double link(double lambda, double sigma, double contrast2, bool diagonal) {
   return lambda * std::max(alike, 0.3) / (diagonal ? std::sqrt(2.0) : 1.0);
 }
 
+double shading_error(const Levels& now, const Levels& background, size_t x, size_t y) {
+  const double dimmed = now[y][x] / background[y][x];
+  const auto off = [&](size_t x2, size_t y2) {
+    return std::pow(now[y2][x2] - dimmed * background[y2][x2], 2);
+  };
+  return std::min(off(x - 1, y) + off(x - 2, y), off(x + 1, y) + off(x + 2, y)) +
+         std::min(off(x, y - 1) + off(x, y - 2), off(x, y + 1) + off(x, y + 2));
+}
+
 }  // namespace regions::oracle

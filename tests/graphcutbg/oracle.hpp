@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <vector>
 
 namespace regions::oracle {
@@ -31,5 +32,11 @@ class Mixture {
 
 // lambda * exp(-contrast2 / (2 sigma^2)) / distance, nats; at least 0.3 lambda / distance.
 double link(double lambda, double sigma, double contrast2, bool diagonal);
+
+// How far brightness is from the background's, dimmed as at (x, y), over the better arms of two
+// pixels along either axis; squared levels. Pictures are [height][width] with (x, y) two from any
+// border.
+using Levels = std::vector<std::vector<double>>;
+double shading_error(const Levels& now, const Levels& background, std::size_t x, std::size_t y);
 
 }  // namespace regions::oracle
