@@ -84,8 +84,9 @@ REGIONS_LANES BasicColor<Int> lit(BasicColor<Int> color, const Light& light) {
 }
 
 // Background that moved a little, like leaves, comes from pixels nearby (Elgammal et al. 2000):
-// where the background has this colour within kReach pixels, evidence shrinks, to nothing if it is
-// the same; it never turns. All of kReach pixels to both sides of lanes that lie side by side are
+// where the background has this colour within kReach pixels, or passes through it on the way there,
+// as a camera's pixels do that moved by a part of one, evidence shrinks, to nothing if it is the
+// same; it never turns. All of kReach pixels to both sides of lanes that lie side by side are
 // in the picture.
 inline constexpr int kReach = 2;
 template <class Int>
@@ -101,7 +102,11 @@ REGIONS_LANES Int without_sway(Int evidence, const Canvas& canvas, const FramePl
     const auto there =
         lit(BasicColor<Int>::load(canvas.background + canvas.at(x2, y2)), frame.model.light);
     REGIONS_UNROLL
-    for (int c = 0; c < 3; ++c) moved.mean[c] = there[c] << Mode::kMeanShift;
+    for (int c = 0; c < 3; ++c) {
+      const Int end = there[c] << Mode::kMeanShift;
+      moved.mean[c] = within<Int>(now[c] << Mode::kMeanShift, smaller(mode.mean[c], end),
+                                  larger(mode.mean[c], end));
+    }
     const Int cost = distance2(moved, now, Int(frame.model.threshold)) * (kNat / 32);
     evidence = smaller(cost, evidence);
   }

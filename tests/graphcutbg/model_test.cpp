@@ -187,6 +187,11 @@ TEST(GraphCutEnergy, BackgroundThatMovedTwoPixelsCountsForNothing) {
   EXPECT_EQ(evidence_of(tape, 3), 0);
   EXPECT_EQ(evidence_of(tape, 4), 0);
   EXPECT_EQ(evidence_of(tape, 5), kStrong) << "too far";
+  const Color between{155, 119, 124}, beside{155, 170, 124};
+  EXPECT_EQ(evidence_of(between, 3), 0) << "moved by a part of a pixel";
+  EXPECT_EQ(evidence_of(between, 4), 0);
+  EXPECT_EQ(evidence_of(between, 5), kStrong) << "too far";
+  EXPECT_EQ(evidence_of(beside, 3), kStrong) << "between in luma alone";
   EXPECT_EQ(evidence_of(person, 3), kStrong) << "no background of that colour";
 }
 
