@@ -11,6 +11,7 @@
 #include "cpu/backend.hpp"
 #include "cpu/maxflow/mask.hpp"
 #include "cpu/maxflow/strips.hpp"
+#include "cpu/maxflow/warm_choice.hpp"
 #include "cpu/maxflow/weights.hpp"
 
 namespace regions {
@@ -67,6 +68,7 @@ class CpuGridCut final : public GridCut {
     tile_values_.assign(static_cast<size_t>(size.height), 0);
     width_ = k16Bits;
     solved_width_ = kNothing;
+    warm_choice_ = {};
   }
 
   void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
@@ -144,8 +146,11 @@ class CpuGridCut final : public GridCut {
   // Returns false if the lattice's numbers are too narrow for the frame.
   template <maxflow::ResidualLattice L>
   bool cut_in(const Task& task, CutReport& report) {
-    const bool warm = task.warm && solved_width_ == width_;
+    const bool may_start_warm = task.warm && solved_width_ == width_;
+    // A cut that stopped early goes on; it says little of what a whole one takes.
+    const bool warm = may_start_warm && (!solved_exactly_ || warm_choice_.takes_warm());
     if (!warm) solved_width_ = kNothing;
+    const maxflow::Clock::time_point start = maxflow::Clock::now();
     const WeightSums sums = sums_of(task.graph);
     expects(!sums.has_negative, "a capacity between pixels is negative");
     if (sums.most > L::Numbers::most) return false;
@@ -172,8 +177,12 @@ class CpuGridCut final : public GridCut {
     report.gap = report.exact ? 0 : sum_tiles(lattice, [&](int32_t tile) {
       return maxflow::gap_of_tile(lattice, tile, Image<const uint8_t>(task.foreground));
     });
+    if (report.exact && (solved_exactly_ || !warm)) {
+      warm_choice_.note(warm, maxflow::Clock::now() - start);
+    }
     current_ = next;
     solved_width_ = width_;
+    solved_exactly_ = report.exact;
     width_ = sums.most <= maxflow::Numbers<int16_t>::most   ? k16Bits
              : sums.most <= maxflow::Numbers<int32_t>::most ? k32Bits
                                                             : k64Bits;
@@ -272,6 +281,8 @@ class CpuGridCut final : public GridCut {
   int current_ = 0;                  // index of the last frame's graph
   Width width_ = k16Bits;            // tried first
   Width solved_width_ = kNothing;    // of the last frame's graph
+  bool solved_exactly_ = false;
+  maxflow::WarmChoice warm_choice_;
 };
 
 }  // namespace

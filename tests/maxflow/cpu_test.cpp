@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/backend.hpp"
+#include "cpu/maxflow/warm_choice.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/maxflow/graphs.hpp"
 #include "tests/maxflow/oracle.hpp"
@@ -157,6 +158,24 @@ TEST(CpuMaxflow, WarmEqualsCold) {
       }
     }
   }
+}
+
+TEST(CpuMaxflow, WarmStartsAreTakenWhereTheyAreFaster) {
+  using std::chrono::milliseconds;
+  maxflow::WarmChoice choice;
+  const auto share_of_warm = [&](int cold, int warm) {
+    int taken = 0;
+    for (int i = 0; i < 320; ++i) {
+      const bool is_warm = choice.takes_warm();
+      choice.note(is_warm, milliseconds(is_warm ? warm : cold));
+      taken += is_warm;
+    }
+    return taken;
+  };
+  choice.note(false, milliseconds(1));  // an empty first frame
+  EXPECT_GE(share_of_warm(30, 10), 280);
+  EXPECT_LE(share_of_warm(10, 30), 60) << "the scene changed";
+  EXPECT_GE(share_of_warm(30, 10), 200) << "and again";
 }
 
 // A cut that stops early bounds the optimum from both sides, and warm calls get there.
