@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Precision, recall and F-measure of the foreground, in CDnet's way, beside OpenCV's subtractors; with
-them specks (regions of up to 8 pixels a frame), boxes (of a pixel or more, of which half agree) and the
+them specks (regions of up to 8 pixels a frame), boxes (of more than 8 pixels; half of the union agrees) and the
 time of one core.
 
     bench/peers/graphcutbg_quality.py [FOLDER …] [--seeds 1,2,3,4,5] [--set NAME=VALUE …]
@@ -15,6 +15,7 @@ opencv-contrib-python-headless too for peers, composites and stills.
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -103,10 +104,16 @@ def frames_of(name):
     return list(composed(int(seed), difficulty, RECORDING))
 
 
+def cpu_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def score(task):
     """Figures of ours and of every peer with every filter on one clip."""
     name, tool, settings, stills, peers, cleans = task
     frames = frames_of(name)
+    before = cpu_of_children()
     height, width = frames[0][0].shape[:2]
     run = subprocess.run([tool, f"{width}x{height}", "--threads", "1", *(w for s in settings for w in ("--set", s))],
                          input=b"".join(picture.tobytes() for picture, _, _ in frames),
@@ -118,7 +125,7 @@ def score(task):
     for mask, (_, truth, scored) in zip(masks, frames):
         if truth is not None:
             ours.add(mask, truth, scored)
-    figures = {"graphcutbg": ours.figures(json.loads(run.stderr)["ms"] if cv2 else 0)}
+    figures = {"graphcutbg": ours.figures((cpu_of_children() - before) * 1e3 / len(frames))}
     shown = [masks[-1]]
     for peer, make in PEERS.items() if peers else ():
         cv2.setNumThreads(1)

@@ -34,7 +34,6 @@ BRIGHT = """#!{python}
 import sys
 pixels = sys.stdin.buffer.read()
 sys.stdout.buffer.write(bytes(255 if g > 127 else 0 for g in pixels[1::3]))
-sys.stderr.write('{{"ms": 0.5}}')
 """
 
 
@@ -94,7 +93,8 @@ class CountedByHand(unittest.TestCase):
         self.assertEqual((RIGHT, FALSE, MISSED), (8, 4, 2))
         figures = folder.figures(tool)
         if "specks" in figures:  # with cv2; boxes of truth are too small to count
-            wanted |= {"specks": SPECKS / 2, "boxes": 0, "ms": 0.5}
+            wanted |= {"specks": SPECKS / 2, "boxes": 0}
+            self.assertGreater(figures.pop("ms"), 0)
         self.assertEqual(figures.keys(), wanted.keys())
         for name, value in figures.items():
             self.assertAlmostEqual(value, wanted[name], places=4, msg=f"{name} with {region}")
