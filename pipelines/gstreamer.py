@@ -73,6 +73,12 @@ def regions_table(buffer):
     return table | {"columns": columns, "regions": [[region.get(name) for name in columns] for region in regions]}
 
 
+def picked(table, *names):
+    """Values of each region of a table in so many columns, None where there is none."""
+    places = [table["columns"].index(name) if name in table["columns"] else None for name in names]
+    return [[None if place is None else region[place] for place in places] for region in table["regions"]]
+
+
 NUMPY_TYPES = {"<i4": "i", "<u4": "I", "<u8": "Q", "<f8": "d"}  # as struct spells them
 
 

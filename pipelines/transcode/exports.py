@@ -6,7 +6,7 @@ import json
 
 import gstreamer
 import numpy
-from gstreamer import Gst
+from gstreamer import Gst, picked
 from sidecars import SidecarProblem, label_map
 
 DIGITS = {"time": 6, "cx": 2, "cy": 2, "cz": 2, "red": 1, "green": 1, "blue": 1}  # seconds, pixels, levels
@@ -40,12 +40,6 @@ def table_of(number, time, buffer):
     values = [rounded_column(name, column) for name, column in zip(columns, zip(*regions))]
     return rounded({"frame": number, "time": time / Gst.SECOND} | table) | {
         "columns": columns, "regions": list(zip(*values))}
-
-
-def picked(table, *names):
-    """Values of each region in so many columns, None where there is none."""
-    places = [table["columns"].index(name) if name in table["columns"] else None for name in names]
-    return [[None if place is None else region[place] for place in places] for region in table["regions"]]
 
 
 class Lines:
