@@ -62,6 +62,8 @@ void FrameSlot::begin() {
     job.slot = index_;
     transfer_->bring_in(job);
     if (!records_.empty()) job.table = records_.table();
+    // Regions of a window join and part with what is in it: a record is a region's.
+    if (setup_.engine->has_window()) job.table.parts = nullptr;
     queue_->start();
     work(job);
     transfer_->take_back(job);

@@ -62,6 +62,31 @@ TEST(CcLabelSlidingElement, BoxesAreTheFramesAndTracksStay) {
   }
 }
 
+// Two squares that a bar joins in the last frame.
+std::vector<uint8_t> joining(int frame) {
+  std::vector<uint8_t> bytes(kWidth * kHeight);
+  for (int y = 20; y < 28; ++y) {
+    for (int x = 10; x < 38; ++x) {
+      const bool is_bar = x >= 18 && x < 30;
+      if (!is_bar || (frame == 6 && y < 24)) bytes[static_cast<size_t>(y * kWidth + x)] = 255;
+    }
+  }
+  return bytes;
+}
+
+TEST(CcLabelSlidingElement, RegionsThatJoinHaveTheBoxOfAll) {
+  Harness h(kLine);
+  h.video("GRAY8", kWidth, kHeight);
+  for (int frame = 0; frame < 7; ++frame) {
+    ASSERT_EQ(h.push(joining(frame), frame), GST_FLOW_OK);
+    const BufferPtr out = h.pull();
+    const GstStructure* s = regions_of(out.get());
+    ASSERT_EQ(region_count(s), frame < 6 ? 2u : 1u);
+    EXPECT_EQ(region_field(s, 0, "x"), "10");
+    EXPECT_EQ(region_field(s, 0, "width"), frame < 6 ? "8" : "28");
+  }
+}
+
 // A flush and a jump in time begin another window; gaps, lost frames, tags and caps of another
 // pixel shape do not.
 TEST(CcLabelSlidingElement, WhatEndsAWindow) {
