@@ -211,12 +211,15 @@ void Stream::change_state() {
   ++tally_.states;
 }
 
-// An event that is on its way when the sink stops is refused there, which GStreamer's source takes
-// for an error, whatever elements stand between.
+// What is on its way when the sink stops is refused there, which the source, or an element of ours
+// at the end of the stream, takes for an error of whatever elements stand between. Such errors name
+// the flow's return.
 void Stream::forget_refusals() {
   std::vector<GstMessage*> kept;
   while (GstMessage* message = gst_bus_pop_filtered(bus_, GST_MESSAGE_ERROR)) {
-    if (GST_OBJECT_FLAG_IS_SET(GST_MESSAGE_SRC(message), GST_ELEMENT_FLAG_SOURCE)) {
+    const GstStructure* details = nullptr;
+    gst_message_parse_error_details(message, &details);
+    if (details && gst_structure_has_field(details, "flow-return")) {
       gst_message_unref(message);
     } else {
       kept.push_back(message);
