@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/tracking/motion.hpp"
-#include "core/tracking/parts.hpp"
+#include "core/tracking/shared_regions.hpp"
 
 namespace regions {
 
@@ -80,7 +80,7 @@ class TrackStep {
     const Two settled = settle();
     const uint32_t born = settled.first, found = settled.second;
     const uint32_t lost = found < m_.capacity ? found : m_.capacity;
-    const uint32_t parts = lost > 0 ? share_out(lost) : 0;
+    const uint32_t parts = lost > 0 ? shared().share_out(lost) : 0;
     team_.once([&] {
       m_.report->parts = parts;
       if (found > lost) m_.report->deaths += found - lost;
@@ -146,7 +146,7 @@ class TrackStep {
     Track next = whole(t_.now[b]);
     const bool is_shared = owner != 0 && joins > 0;
     if (is_shared) {
-      next = part(owner - 1, b);
+      next = shared().part(owner - 1, b);
       next.seen = seen_again(next);
       next.missed = 0;
       next.host = 0;
@@ -175,53 +175,10 @@ class TrackStep {
     return parts < free ? parts : free;
   }
 
-  REGIONS_TEAM Track part(uint32_t t, uint32_t b) const {
-    return part_of(whole(t_.track(t)), t, regions_[b],
-                   [&](int side) { return m_.outermost[side][b]; });
-  }
-
-  REGIONS_TEAM void reach_out(uint32_t t, uint32_t b) const {
-    const Track track = whole(t_.track(t));
-    for (int side = 0; side < kSides; ++side) {
-      team_.raise(m_.outermost[side] + b, side_key(side, track, t));
-    }
-  }
-
-  // Gives the tracks of shared regions their parts. Returns how many of the lost ones have one.
-  REGIONS_TEAM uint32_t share_out(uint32_t lost) const {
-    const uint32_t parts = team_.compact(
-        count_ > lost ? count_ : lost,
-        [&](uint32_t i) {
-          if (i < count_ && m_.joins[i] > 0 && m_.track_of[i] != 0)
-            reach_out(m_.track_of[i] - 1, i);
-          if (i >= lost) return false;
-          const uint32_t t = m_.kept[i], host = m_.heir[t];
-          m_.part_rank[i] = 0;
-          if (host != 0) reach_out(t, host - 1);
-          return host != 0;
-        },
-        [&](uint32_t rank, uint32_t r) {
-          m_.part[r] = rank;
-          m_.part_rank[rank] = r + 1;
-        });
-    team_.for_each(parts, [&](uint32_t r) {
-      const uint32_t rank = m_.part[r], t = m_.kept[rank], b = m_.heir[t] - 1;
-      Track guest = part(t, b);
-      if (!holds_both(b, guest)) ++guest.missed;
-      t_.lost_now[rank] = guest;
-      m_.part_record[r] = record_of(guest, regions_[b], rules_.color_bits);
-    });
-    return parts;
-  }
-
-  // Whether a region is so much larger than one of them that the guest must be there.
-  REGIONS_TEAM bool holds_both(uint32_t b, const Track& guest) const {
-    const uint32_t owner = m_.track_of[b];
-    const uint64_t area = owner != 0 ? t_.track(owner - 1).area : 0;
-    return regions_[b].area * 2 > 3 * (area > guest.area ? area : guest.area);
-  }
-
   REGIONS_TEAM MotionMatch<Team> motion() const { return {team_, m_, t_}; }
+  REGIONS_TEAM SharedRegions<Team> shared() const {
+    return {team_, m_, t_, regions_, count_, rules_.color_bits};
+  }
 
   REGIONS_TEAM void choose_by_pixels() const {
     const uint32_t all = count_ > t_.all ? count_ : t_.all;
