@@ -16,6 +16,7 @@ struct Options {
   Size size;
   PixelFormat format = PixelFormat::bgr;
   int threads = 0;
+  bool cuda = false;
   GraphCutBgParams params;
 };
 
@@ -43,14 +44,16 @@ int run(int count, char** words) {
   const auto others =
       parse(count, words, "SIZE [OPTION…]\nMasks of raw frames that come on standard input.",
             {{"--format", "NAME", "as in caps (default: BGR)", into(options.format)},
-             {"--threads", "N", "default: all", into(options.threads)},
+             {"--threads", "N", "of the CPU (default: all)", into(options.threads)},
+             {"--cuda", nullptr, "on the GPU", into(options.cuda)},
              {"--set", "NAME=VALUE", "a parameter; may be repeated", setting(options.params)}});
   expects(others.size() == 1, "one SIZE is wanted, WIDTHxHEIGHT (see --help)");
   read(others[0], options.size);
   Setup setup{.in = layout_of(options.format), .size = options.size};
   plan(options.params, setup);
-  Stand<GraphCutBgParams> stand(make_cpu_backend(options.threads), setup, options.params, 1,
-                                {.labels = false, .mask = true});
+  const auto backend = options.cuda ? make_cuda() : make_cpu_backend(options.threads);
+  const Backend::Entry entry(*backend);
+  Stand<GraphCutBgParams> stand(backend, setup, options.params, 1, {.labels = false, .mask = true});
   std::vector<std::byte> bytes;
   const ConstFrame frame = unpadded(options, bytes);
   using Clock = std::chrono::steady_clock;

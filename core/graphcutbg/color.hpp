@@ -58,7 +58,10 @@ REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const in
 template <class Byte>
 REGIONS_HD Color color_at(const BasicFrame<Byte>& frame, int x, int y) {
   int component[3] = {};
-  for (int c = 0; c < frame.layout.channels; ++c) component[c] = frame.sample(c, x, y);
+  REGIONS_UNROLL
+  for (int c = 0; c < 3; ++c) {
+    if (c < frame.layout.channels) component[c] = frame.sample(c, x, y);
+  }
   return color_of(frame.layout, frame.color.full_range, component);
 }
 

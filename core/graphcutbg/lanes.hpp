@@ -11,9 +11,14 @@
 // that their caller is for, and no calling convention for vectors is concerned.
 #ifdef __CUDACC__
 #define REGIONS_LANES __host__ __device__ inline
-#define REGIONS_UNROLL _Pragma("unroll")
 #else
 #define REGIONS_LANES [[gnu::always_inline]] inline
+#endif
+#if defined(__CUDA_ARCH__)
+#define REGIONS_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define REGIONS_UNROLL  // the host's compiler knows no such pragma
+#else
 #define REGIONS_UNROLL _Pragma("GCC unroll 8")
 #endif
 

@@ -20,16 +20,15 @@ struct BasicMode : ModeScale {
   Int var_luma = 0;  // of 1/16
   Int var_chroma = 0;
 
-  // Words that stand for no mode are not read.
-  REGIONS_LANES static BasicMode load(const uint32_t* words, size_t plane) {
+  // `first`: the first of its words. The others are not read where it stands for no mode.
+  REGIONS_LANES static BasicMode load(const Int& first, const uint32_t* words, size_t plane) {
     BasicMode mode;
-    Int a, b, c;
-    read_words(words, a);
-    mode.weight = upper_bits(a, 16);
+    mode.weight = upper_bits(first, 16);
     if (!any(mode.weight != 0)) return mode;
+    Int b, c;
     read_words(words + plane, b);
     read_words(words + 2 * plane, c);
-    mode.mean[0] = a & 0xFFFF;
+    mode.mean[0] = first & 0xFFFF;
     mode.mean[1] = b & 0xFFFF;
     mode.mean[2] = upper_bits(b, 16);
     mode.var_luma = c & 0xFFFF;

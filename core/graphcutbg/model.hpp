@@ -100,11 +100,15 @@ struct BasicModel {
   BasicMode<Int> mode[kModes];
   bool may_exist[kModes] = {true, true, true};  // in any lane, here or in memory
 
+  // First all words that tell which modes there are, so that memory is waited for twice.
   REGIONS_LANES static BasicModel load(const uint32_t* words, size_t plane) {
     BasicModel model;
+    Int first[kModes];
+    REGIONS_UNROLL
+    for (int k = 0; k < kModes; ++k) read_words(words + k * Mode::kWords * plane, first[k]);
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
-      model.mode[k] = BasicMode<Int>::load(words + k * Mode::kWords * plane, plane);
+      model.mode[k] = BasicMode<Int>::load(first[k], words + k * Mode::kWords * plane, plane);
       model.may_exist[k] = any(model.mode[k].weight != 0);
     }
     return model;

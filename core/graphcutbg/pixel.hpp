@@ -2,72 +2,26 @@
 // only loop over these.
 #pragma once
 
-#include "core/graphcutbg/colors.hpp"
 #include "core/graphcutbg/energy.hpp"
+#include "core/graphcutbg/noted.hpp"
 
 namespace regions::graphcut {
 
-// The arrays of one model and of the frame under way, all of the frame's size without padding.
-struct Canvas {
-  int width = 0, height = 0;
-  uint32_t* now = nullptr;         // [height][width], Color::packed of the frame
-  uint32_t* background = nullptr;  // the same of the model's heaviest modes
-  uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
-  int32_t* terminal = nullptr;     // [height][width], and the links alike, see GridGraph
-  int32_t* right = nullptr;
-  int32_t* down = nullptr;
-  int32_t* down_right = nullptr;  // null for four neighbours
-  int32_t* down_left = nullptr;
-  Colors* colors = nullptr;
-  const uint8_t* excluded = nullptr;  // [height][width], nonzero: no foreground; null: none
-
-  REGIONS_HD size_t plane() const {
-    return static_cast<size_t>(width) * static_cast<size_t>(height);
-  }
-  // Words from one plane of the model to the next. Planes a multiple of 4096 bytes apart, as those
-  // of most pictures would be, share a few sets of a cache and drive each other out.
-  REGIONS_HD static size_t plane_stride(size_t pixels) {
-    return (pixels + 1023) / 1024 * 1024 + 144;
-  }
-  LinkRow links_of_row(int y) const {
-    const size_t i = at(0, y);
-    if (!down_right) return {right + i, down + i};
-    return {right + i, down + i, down_right + i, down_left + i};
-  }
-  REGIONS_HD size_t model_plane() const { return plane_stride(plane()); }
-  REGIONS_HD size_t at(int x, int y) const {
-    return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
-  }
-};
-
-// What every kStep-th pixel both ways tells of the scene, once its colour is read. at(x, y): the
-// frame's colours.
-template <class Add, class At>
-REGIONS_HD void survey_pixel(const Canvas& canvas, const Scene& scene, int x, int y, Survey& survey,
-                             Add add, At at) {
-  if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
-  const size_t i = canvas.at(x, y);
-  const Color color = Color::load(canvas.now + i);
+// What pixel (x, y) tells of the scene, one of those that a survey looks at. at(x, y): the frame's
+// colours.
+template <class Tally, class At>
+REGIONS_HD void survey_pixel(const Canvas& canvas, const Scene& scene, int x, int y,
+                             SurveySums& sums, Tally tally, At at) {
+  const Color color = at(x, y);
   if (scene.age > 0) {
-    survey_light(survey, color, Color::load(canvas.background + i), scene.split, add);
+    survey_light(sums, color, Color::load(canvas.background + canvas.at(x, y)), scene.split, tally);
   }
-  if (x + 1 < canvas.width) {
-    add(&survey.contrast2, static_cast<uint64_t>(contrast2(color, at(x + 1, y))));
-    add(&survey.pairs, 1u);
-  }
-  if (y + 1 < canvas.height) {
-    add(&survey.contrast2, static_cast<uint64_t>(contrast2(color, at(x, y + 1))));
-    add(&survey.pairs, 1u);
-  }
-}
-
-// Reads the frame's colour.
-template <class Add>
-REGIONS_HD void look(const Canvas& canvas, const ConstFrame& frame, const Scene& scene, int x,
-                     int y, Survey& survey, Add add) {
-  write_words(canvas.now + canvas.at(x, y), color_at(frame, x, y).packed());
-  survey_pixel(canvas, scene, x, y, survey, add,
-               [&](int x2, int y2) { return color_at(frame, x2, y2); });
+  const auto pair = [&](int x2, int y2) {
+    sums.contrast2 += static_cast<uint64_t>(contrast2(color, at(x2, y2)));
+    ++sums.pairs;
+  };
+  if (x + 1 < canvas.width) pair(x + 1, y);
+  if (y + 1 < canvas.height) pair(x, y + 1);
 }
 
 REGIONS_HD inline bool is_open(const Canvas& canvas, int x, int y) {
@@ -186,8 +140,9 @@ REGIONS_HD inline int terminal_at(const Canvas& canvas, const ConstFrame& mask,
     const int from_mask = mask_evidence(value, frame.model.threshold, plan);
     if (!plan.uses_image || from_mask == kSure || from_mask == -kSure) return from_mask;
   }
-  int32_t match;
+  int32_t match = -2;
   const auto own = model_evidence(canvas, frame.model, canvas.at(x, y), match);
+  note_match(canvas, canvas.at(x, y), match);
   return judged(own, canvas, frame, plan, x, y);
 }
 
@@ -242,7 +197,8 @@ REGIONS_LANES void teach_model(const Canvas& canvas, const ModelPlan& plan,
   write_words(canvas.background + i, model.heaviest().color().packed());
 }
 
-// Counts what the cut made of pixel (x, y)'s colour. add() as in look().
+// Counts what the cut made of pixel (x, y)'s colour. add(address, amount) adds, atomically where it
+// must.
 template <class Add>
 REGIONS_HD void count_color(const Canvas& canvas, bool foreground, int x, int y, Add add) {
   if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
@@ -261,7 +217,10 @@ template <class Add>
 REGIONS_HD void teach(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
                       bool foreground, int x, int y, Add add) {
   if (!is_taught(canvas, frame, x, y)) return;
-  teach_model<int32_t>(canvas, frame.model, foreground, canvas.at(x, y));
+  const size_t i = canvas.at(x, y);
+  if (!teach_noted<int32_t>(canvas, frame.model, foreground, i)) {
+    teach_model<int32_t>(canvas, frame.model, foreground, i);
+  }
   if (plan.uses_colors) count_color(canvas, foreground, x, y, add);
 }
 

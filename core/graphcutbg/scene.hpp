@@ -7,31 +7,43 @@
 
 namespace regions::graphcut {
 
-// Sums over every kStep-th pixel of every kStep-th row.
-struct Survey {
-  static constexpr int kStep = 4;
-  static constexpr int kBins = 512;
+// Sums over the pixels that a survey looks at.
+struct SurveySums {
   static constexpr int kHalves = 2;  // the dark and the bright part of the background
 
-  // How often luma - background's luma is bin - kBins / 2.
-  uint32_t change[kHalves][kBins] = {};
-  uint32_t count[kHalves] = {};  // of those pixels
-  uint32_t luma[kHalves] = {};   // sum of the background's
+  uint64_t contrast2 = 0;        // sum over pairs of neighbours
   uint32_t pairs = 0;            // of neighbours
-  uint32_t foreground = 0;       // pixels of the last frame's cut
-  uint32_t pixels = 0;           // of the last frame
-  uint32_t reserved = 0;
-  uint64_t contrast2 = 0;  // sum over the pairs
+  uint32_t count[kHalves] = {};  // of pixels that tell of the light
+  uint32_t luma[kHalves] = {};   // sum of the background's at those
 
   // Adds what other pixels gave.
-  void add(const Survey& other) {
+  REGIONS_HD void add(const SurveySums& other) {
+    contrast2 += other.contrast2;
+    pairs += other.pairs;
     for (int half = 0; half < kHalves; ++half) {
-      for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
       count[half] += other.count[half];
       luma[half] += other.luma[half];
     }
-    pairs += other.pairs;
-    contrast2 += other.contrast2;
+  }
+};
+
+// Of every kStep-th pixel of every kStep-th row.
+struct Survey {
+  static constexpr int kStep = 4;
+  static constexpr int kBins = 512;
+  static constexpr int kHalves = SurveySums::kHalves;
+
+  SurveySums sums;
+  uint32_t foreground = 0;  // pixels of the last frame's cut
+  uint32_t pixels = 0;      // of the last frame
+  // How often luma - background's luma is bin - kBins / 2.
+  uint32_t change[kHalves][kBins] = {};
+
+  void add(const Survey& other) {
+    sums.add(other.sums);
+    for (int half = 0; half < kHalves; ++half) {
+      for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
+    }
   }
 };
 
@@ -82,6 +94,26 @@ struct FramePlan {
   Contrasts contrasts;
 };
 
+// Where the median of a histogram lies: its bin, and how many values lie in the bins below.
+struct Rank {
+  int bin = 0;
+  uint32_t below = 0;
+};
+struct Ranks {
+  Rank half[Survey::kHalves];
+};
+REGIONS_HD inline Rank rank_of(const uint32_t* bins, uint32_t count) {
+  Rank rank;
+  while (rank.below + bins[rank.bin] <= count / 2 && rank.bin < Survey::kBins - 1) {
+    rank.below += bins[rank.bin++];
+  }
+  return rank;
+}
+REGIONS_HD inline Ranks ranks_of(const Survey& survey) {
+  return {{rank_of(survey.change[0], survey.sums.count[0]),
+           rank_of(survey.change[1], survey.sums.count[1])}};
+}
+
 // A median with 8 fraction bits, of the bins' values from -kBins / 2 up.
 struct Median {
   int value = 0;
@@ -91,16 +123,13 @@ struct Median {
   static constexpr int kNear = 4;
 };
 
-REGIONS_HD inline Median median_of(const uint32_t* bins, uint32_t count) {
+REGIONS_HD inline Median median_of(const uint32_t* bins, uint32_t count, const Rank& rank) {
   Median median;
   median.count = count;
   if (median.count == 0) return median;
-  const uint32_t half = median.count / 2;
-  uint32_t below = 0;
-  int at = 0;
-  while (below + bins[at] <= half && at < Survey::kBins - 1) below += bins[at++];
-  const auto part =
-      static_cast<int>((static_cast<uint64_t>(half - below) << 8) / (bins[at] ? bins[at] : 1));
+  const int at = rank.bin;
+  const auto part = static_cast<int>((static_cast<uint64_t>(count / 2 - rank.below) << 8) /
+                                     (bins[at] ? bins[at] : 1));
   constexpr int kZero = Survey::kBins / 2;
   median.value = ((at - kZero) << 8) + part - 128;
   for (int i = -Median::kNear; i <= Median::kNear; ++i) {
@@ -112,12 +141,13 @@ REGIONS_HD inline Median median_of(const uint32_t* bins, uint32_t count) {
 
 // The change of light that the medians of the dark and the bright half agree on: a line through
 // both. Foreground moves a median little while it covers less than half.
-REGIONS_HD inline Light light_of(const Survey& survey) {
+REGIONS_HD inline Light light_of(const Survey& survey, const Ranks& ranks) {
   constexpr uint32_t kLeast = 64;  // pixels of a half worth a median
   constexpr int kStill = 384;      // a change below 1.5 levels is learnt, not applied
   Light light;
-  const Median dark = median_of(survey.change[0], survey.count[0]);
-  const Median bright = median_of(survey.change[1], survey.count[1]);
+  const SurveySums& sums = survey.sums;
+  const Median dark = median_of(survey.change[0], sums.count[0], ranks.half[0]);
+  const Median bright = median_of(survey.change[1], sums.count[1], ranks.half[1]);
   if (dark.count + bright.count < kLeast) return light;
   const auto moved = [](const Median& m) { return m.value > kStill || m.value < -kStill; };
   if (!moved(dark) && !moved(bright)) return light;
@@ -129,7 +159,7 @@ REGIONS_HD inline Light light_of(const Survey& survey) {
     return light;
   }
   const auto mean = [&](int half, const Median& m) {
-    return static_cast<int>((static_cast<uint64_t>(survey.luma[half]) << 8) / m.count);
+    return static_cast<int>((static_cast<uint64_t>(sums.luma[half]) << 8) / m.count);
   };
   const int from = mean(0, dark);
   const int span = mean(1, bright) - from;
@@ -143,21 +173,25 @@ REGIONS_HD inline Light light_of(const Survey& survey) {
   return light;
 }
 
-// A pixel's part in the survey. `background`: the model's colour there, unless there is none yet.
-// add(address, amount) adds, atomically where it must.
-template <class Add>
-REGIONS_HD void survey_light(Survey& survey, const Color& now, const Color& background,
-                             uint32_t split, Add add) {
+// A pixel's part in the survey. `background`: the model's colour there. tally(half, bin) counts one
+// in Survey::change.
+template <class Tally>
+REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& background,
+                             uint32_t split, Tally tally) {
   const bool clipped = background.y < 4 || background.y > 250 || now.y < 2 || now.y > 253;
   if (clipped) return;
-  const int half = background.y >= static_cast<int>(split) ? 1 : 0;
-  add(&survey.change[half][now.y - background.y + Survey::kBins / 2], 1u);
-  add(&survey.count[half], 1u);
-  add(&survey.luma[half], static_cast<uint32_t>(background.y));
+  const bool bright = background.y >= static_cast<int>(split);
+  tally(bright ? 1 : 0, now.y - background.y + Survey::kBins / 2);
+  const auto luma = static_cast<uint32_t>(background.y);
+  sums.count[0] += bright ? 0 : 1;
+  sums.count[1] += bright ? 1 : 0;
+  sums.luma[0] += bright ? 0 : luma;
+  sums.luma[1] += bright ? luma : 0;
 }
 
 // From the last scene and this frame's survey to this frame's plan.
-REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const ScenePlan& plan) {
+REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Ranks& ranks,
+                                   const ScenePlan& plan) {
   // A camera that jumps, or a light no line can describe, leaves nearly all foreground.
   constexpr uint32_t kBusyFrames = 8;
   FramePlan frame;
@@ -182,14 +216,15 @@ REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Sce
   model.alpha = static_cast<int32_t>(average > plan.least_alpha ? average : plan.least_alpha);
   model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
   model.alpha_fast = model.alpha * 4 < 65536 ? model.alpha * 4 : 65536;
-  if (!model.starts) model.light = light_of(survey);
+  if (!model.starts) model.light = light_of(survey, ranks);
 
-  const uint32_t count = survey.count[0] + survey.count[1];
-  if (count > 0) scene.split = (survey.luma[0] + survey.luma[1]) / count;
+  const SurveySums& sums = survey.sums;
+  const uint32_t count = sums.count[0] + sums.count[1];
+  if (count > 0) scene.split = (sums.luma[0] + sums.luma[1]) / count;
   uint32_t contrast_scale = plan.contrast_scale;
   if (contrast_scale == 0) {
-    const uint64_t top = static_cast<uint64_t>(survey.pairs) * (65536 * kLinkSteps / 2);
-    const uint64_t scale = survey.contrast2 ? top / survey.contrast2 : top;
+    const uint64_t top = static_cast<uint64_t>(sums.pairs) * (65536 * kLinkSteps / 2);
+    const uint64_t scale = sums.contrast2 ? top / sums.contrast2 : top;
     contrast_scale = scale > 65536 * kLinkSteps ? 65536 * kLinkSteps : static_cast<uint32_t>(scale);
   }
   frame.contrasts = Contrasts::scaled(contrast_scale);

@@ -181,7 +181,6 @@ class GraphCutBgCpu final : public GraphCutBg {
     const int width = setup_.size.width;
     if (task.resets) start_again(canvas);
     std::fill(shared_.surveys.begin(), shared_.surveys.end(), Survey());
-    const auto add = [](auto* sum, auto amount) { *sum += amount; };
     const auto color = [&](int x, int y) { return Color::load(canvas.now + canvas.at(x, y)); };
     const int height = setup_.size.height;
     for_rows([&](int piece, int y) {
@@ -191,15 +190,16 @@ class GraphCutBgCpu final : public GraphCutBg {
       if (step != 1 && !(step == 0 && y + 1 == height)) return;
       const int surveyed = y - step;
       Survey& survey = shared_.surveys[static_cast<size_t>(piece)];
+      const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
       for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(canvas, shared_.scene, x, surveyed, survey, add, color);
+        survey_pixel(canvas, shared_.scene, x, surveyed, survey.sums, tally, color);
       }
     });
     Survey& survey = shared_.surveys.front();
     for (size_t i = 1; i < shared_.surveys.size(); ++i) survey.add(shared_.surveys[i]);
     survey.foreground = shared_.last_foreground;
     survey.pixels = shared_.last_pixels;
-    shared_.frame = settle(shared_.scene, survey, task.scene);
+    shared_.frame = settle(shared_.scene, survey, ranks_of(survey), task.scene);
     if (task.energy.uses_colors) {
       settle_totals(*canvas.colors);
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cpu/graphcutbg/lanes.hpp"
-#include "cpu/graphcutbg/noted.hpp"
 
 namespace regions::graphcut {
 namespace {

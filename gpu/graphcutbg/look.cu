@@ -1,7 +1,8 @@
-// The first phase: the frame's colours as the model sees them, and the survey of the scene, whose
-// sums blocks gather in shared memory. Then one thread works out the frame's plan.
+// The first phase: the frame's colours as the model sees them, and the survey of the scene, which
+// blocks gather in shared memory. The last block to end works out the frame's plan.
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/primitives/atomic_add.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::graphcut {
 namespace {
@@ -13,14 +14,12 @@ struct LookBlock {
   static constexpr unsigned most_blocks = 263;
 };
 
-constexpr unsigned kSurveyWords = sizeof(Survey) / sizeof(uint32_t);
-constexpr unsigned kSumWords = offsetof(Survey, foreground) / sizeof(uint32_t);
-
 __global__ void start_kernel(Canvas canvas, const uint32_t* picture, DeviceScene* scene) {
   const size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i == 0) {
     scene->scene = Scene();
     scene->survey = Survey();
+    scene->looked = 0;
     if (picture) scene->scene.age = kKnownAge;
   }
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
@@ -29,40 +28,137 @@ __global__ void start_kernel(Canvas canvas, const uint32_t* picture, DeviceScene
   if (picture && i < canvas.plane()) start_from(canvas, picture, i);
 }
 
-__global__ void look_kernel(Canvas canvas, ConstFrame in, DeviceScene* shared_scene) {
-  __shared__ alignas(8) uint32_t words[kSurveyWords];
-  auto& survey = *reinterpret_cast<Survey*>(words);
-  for (unsigned i = threadIdx.x; i < kSurveyWords; i += blockDim.x) words[i] = 0;
-  __syncthreads();  // the survey is empty
-  const Scene scene = shared_scene->scene;
-  for (int y = static_cast<int>(blockIdx.x); y < canvas.height; y += static_cast<int>(gridDim.x)) {
-    for (int x = static_cast<int>(threadIdx.x); x < canvas.width;
-         x += static_cast<int>(blockDim.x)) {
-      look(canvas, in, scene, x, y, survey, AtomicAdd());
+// A block's work on its rows, and what it adds to the survey.
+class Look {
+ public:
+  __device__ Look(const Canvas& canvas, const ConstFrame& in, Survey& survey)
+      : canvas_(canvas), in_(in), survey_(survey) {}
+
+  __device__ void read_row(int y) const {
+    constexpr int kAtOnce = 4;
+    constexpr auto kThreads = static_cast<int>(LookBlock::threads);
+    for (auto x = static_cast<int>(threadIdx.x); x < canvas_.width; x += kAtOnce * kThreads) {
+      Color color[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (x + k * kThreads < canvas_.width) color[k] = color_at(in_, x + k * kThreads, y);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (x + k * kThreads >= canvas_.width) continue;
+        write_words(canvas_.now + canvas_.at(x + k * kThreads, y), color[k].packed());
+      }
     }
   }
-  __syncthreads();  // the survey is whole
-  auto* sums = reinterpret_cast<uint32_t*>(&shared_scene->survey);
-  for (unsigned i = threadIdx.x; i < kSumWords; i += blockDim.x) {
-    if (words[i]) atomicAdd(&sums[i], words[i]);
+  __device__ void survey_row(const Scene& scene, int y) {
+    const auto tally = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
+    const auto color = [&](int x, int y2) { return color_at(in_, x, y2); };
+    for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < canvas_.width;
+         x += static_cast<int>(blockDim.x) * Survey::kStep) {
+      survey_pixel(canvas_, scene, x, y, sums_, tally, color);
+    }
   }
-  if (threadIdx.x == 0) AtomicAdd()(&shared_scene->survey.contrast2, survey.contrast2);
+  // Adds to the sums of all blocks. Of integers: the order of adding does not matter.
+  __device__ void add_to(Survey& all) {
+    gather(sums_.contrast2, survey_.sums.contrast2);
+    gather(sums_.pairs, survey_.sums.pairs);
+    for (int half = 0; half < Survey::kHalves; ++half) {
+      gather(sums_.count[half], survey_.sums.count[half]);
+      gather(sums_.luma[half], survey_.sums.luma[half]);
+    }
+    __syncthreads();  // the block's survey is whole
+    for (int half = 0; half < Survey::kHalves; ++half) {
+      for (unsigned bin = threadIdx.x; bin < Survey::kBins; bin += blockDim.x) {
+        const uint32_t count = survey_.change[half][bin];
+        if (count) atomicAdd(&all.change[half][bin], count);
+      }
+    }
+    if (threadIdx.x != 0) return;
+    AtomicAdd()(&all.sums.contrast2, survey_.sums.contrast2);
+    atomicAdd(&all.sums.pairs, survey_.sums.pairs);
+    for (int half = 0; half < Survey::kHalves; ++half) {
+      atomicAdd(&all.sums.count[half], survey_.sums.count[half]);
+      atomicAdd(&all.sums.luma[half], survey_.sums.luma[half]);
+    }
+  }
+
+ private:
+  template <class T>
+  __device__ static void gather(T mine, T& sum) {
+    for (int step = 16; step > 0; step /= 2) mine += __shfl_xor_sync(kAllLanes, mine, step);
+    if (threadIdx.x % 32 == 0 && mine) AtomicAdd()(&sum, mine);
+  }
+
+  const Canvas& canvas_;
+  const ConstFrame& in_;
+  Survey& survey_;   // the block's
+  SurveySums sums_;  // the thread's
+};
+
+// What rank_of() gives, by a warp.
+__device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
+  constexpr int kEach = Survey::kBins / 32;
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  uint32_t mine = 0;
+  for (int i = 0; i < kEach; ++i) mine += bins[lane * kEach + i];
+  const uint32_t up_to = warp_prefix_sum(mine);
+  const unsigned beyond = __ballot_sync(kAllLanes, up_to > count / 2);
+  const int owner = beyond ? __ffs(static_cast<int>(beyond)) - 1 : 31;
+  Rank rank{lane * kEach, up_to - mine};
+  for (int i = 1; i < kEach && rank.below + bins[rank.bin] <= count / 2; ++i) {
+    rank.below += bins[rank.bin++];
+  }
+  return {__shfl_sync(kAllLanes, rank.bin, owner), __shfl_sync(kAllLanes, rank.below, owner)};
 }
 
-__global__ void settle_kernel(DeviceScene* shared_scene, ScenePlan plan, uint32_t pixels,
-                              DeviceReport* report) {
-  __shared__ alignas(8) uint32_t words[kSurveyWords];
-  auto* sums = reinterpret_cast<uint32_t*>(&shared_scene->survey);
-  for (unsigned i = threadIdx.x; i < kSurveyWords; i += blockDim.x) {
-    words[i] = sums[i];
-    sums[i] = 0;  // for the next frame
+// The whole block calls it, when all blocks have added. Leaves the survey empty for the next frame.
+__device__ void settle_scene(DeviceScene& shared_scene, const ScenePlan& plan, uint32_t pixels,
+                             Survey& survey, DeviceReport* report) {
+  __shared__ Rank ranks[Survey::kHalves];
+  constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
+  auto* all = reinterpret_cast<uint32_t*>(&shared_scene.survey);
+  for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
+    reinterpret_cast<uint32_t*>(&survey)[i] = __ldcg(all + i);
+    all[i] = 0;
   }
   __syncthreads();  // the survey is copied
+  const unsigned warp = threadIdx.x / 32;
+  if (warp < Survey::kHalves) {
+    const Rank rank = warp_rank(survey.change[warp], survey.sums.count[warp]);
+    if (threadIdx.x % 32 == 0) ranks[warp] = rank;
+  }
+  __syncthreads();  // the ranks are there
   if (threadIdx.x != 0) return;
-  auto& survey = *reinterpret_cast<Survey*>(words);
   survey.pixels = pixels;
-  shared_scene->frame = settle(shared_scene->scene, survey, plan);
-  *report = {0, 0, shared_scene->scene.restarted};
+  shared_scene.looked = 0;
+  shared_scene.frame = settle(shared_scene.scene, survey, {{ranks[0], ranks[1]}}, plan);
+  *report = {0, 0, shared_scene.scene.restarted};
+}
+
+__global__ void __launch_bounds__(LookBlock::threads)
+    look_kernel(const __grid_constant__ Canvas canvas, const __grid_constant__ ConstFrame in,
+                const __grid_constant__ ScenePlan plan, DeviceScene* shared_scene,
+                DeviceReport* report) {
+  constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
+  __shared__ alignas(Survey) uint32_t words[kWords];
+  __shared__ bool is_last;
+  for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) words[i] = 0;
+  __syncthreads();  // the survey is empty
+  auto& survey = reinterpret_cast<Survey&>(words);
+  const Scene scene = shared_scene->scene;
+  Look look(canvas, in, survey);
+  for (int y = static_cast<int>(blockIdx.x); y < canvas.height; y += static_cast<int>(gridDim.x)) {
+    look.read_row(y);
+    if (y % Survey::kStep == 0) look.survey_row(scene, y);
+  }
+  look.add_to(shared_scene->survey);
+  __threadfence();  // what the thread added is seen before its block is counted
+  __syncthreads();  // all threads of the block have added
+  if (threadIdx.x == 0) is_last = atomicAdd(&shared_scene->looked, 1u) == gridDim.x - 1;
+  __syncthreads();  // all threads know whether the block is the last one
+  if (!is_last) return;
+  __threadfence();  // what all blocks added is seen
+  settle_scene(*shared_scene, plan, static_cast<uint32_t>(canvas.plane()), survey, report);
 }
 
 __global__ void totals_kernel(Colors* colors) { settle_totals(*colors); }
@@ -89,9 +185,7 @@ void look_at(const Canvas& canvas, const ConstFrame& in, const ScenePlan& plan, 
              DeviceReport* report, cudaStream_t stream) {
   const auto wanted = static_cast<unsigned>(canvas.height);
   const unsigned blocks = wanted < LookBlock::most_blocks ? wanted : LookBlock::most_blocks;
-  launch(look_kernel, blocks, LookBlock::threads, 0, stream, canvas, in, scene);
-  launch(settle_kernel, 1, 256, 0, stream, scene, plan, static_cast<uint32_t>(canvas.plane()),
-         report);
+  launch(look_kernel, blocks, LookBlock::threads, 0, stream, canvas, in, plan, scene, report);
 }
 
 }  // namespace regions::graphcut

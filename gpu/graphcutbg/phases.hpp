@@ -12,6 +12,7 @@ struct DeviceScene {
   Survey survey;
   Scene scene;
   FramePlan frame;
+  uint32_t looked;  // blocks that have added to the survey
 };
 
 // What comes back of a frame.

@@ -1,22 +1,37 @@
 // The model learns what the cut made of the frame.
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
+#include "gpu/graphcutbg/terms.hpp"
 #include "gpu/primitives/atomic_add.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::graphcut {
 namespace {
 
-__global__ void teach_kernel(Canvas canvas, Image<const uint8_t> mask, EnergyPlan plan,
-                             DeviceScene* scene, DeviceReport* report) {
-  const auto [x, y] = place_of_thread();
-  const bool inside = x < canvas.width && y < canvas.height;
-  const bool foreground = inside && mask(x, y) != 0;
-  if (inside) teach(canvas, scene->frame, plan, foreground, x, y, AtomicAdd());
-  const int count = __syncthreads_count(foreground);
+__global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
+    teach_kernel(const __grid_constant__ Canvas canvas,
+                 const __grid_constant__ Image<const uint8_t> mask,
+                 const __grid_constant__ EnergyPlan plan, DeviceScene* scene,
+                 DeviceReport* report) {
+  __shared__ SharedTerms shared;
+  __shared__ uint32_t sum;
+  if (threadIdx.x == 0 && threadIdx.y == 0) sum = 0;
+  const Terms& terms = shared.load(scene->frame, plan);  // and the sum is zero
+  uint32_t count = 0;                                    // of foreground
+  for (auto [x, y] = place_of_thread(); y < canvas.height; y += PixelRows::step()) {
+    if (x >= canvas.width) continue;
+    const bool foreground = mask(x, y) != 0;
+    teach(canvas, terms.frame, terms.energy, foreground, x, y, AtomicAdd());
+    count += foreground ? 1 : 0;
+  }
+  static_assert(PixelBlock::width == 32, "a warp is a row of the block");
+  count = warp_sum(count);
   // Of integers: the order of adding does not matter.
-  if (count > 0 && threadIdx.x == 0 && threadIdx.y == 0) {
-    atomicAdd(&scene->survey.foreground, static_cast<uint32_t>(count));
-    atomicAdd(&report->foreground, static_cast<uint32_t>(count));
+  if (threadIdx.x == 0 && count > 0) atomicAdd(&sum, count);
+  __syncthreads();  // all warps have added
+  if (threadIdx.x == 0 && threadIdx.y == 0 && sum > 0) {
+    atomicAdd(&scene->survey.foreground, sum);
+    atomicAdd(&report->foreground, sum);
   }
 }
 
@@ -24,8 +39,8 @@ __global__ void teach_kernel(Canvas canvas, Image<const uint8_t> mask, EnergyPla
 
 void teach_all(const Canvas& canvas, const Image<const uint8_t>& mask, const EnergyPlan& plan,
                DeviceScene* scene, DeviceReport* report, cudaStream_t stream) {
-  launch(teach_kernel, pixel_grid(canvas.width, canvas.height), pixel_block(), 0, stream, canvas,
-         mask, plan, scene, report);
+  launch(teach_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0, stream,
+         canvas, mask, plan, scene, report);
 }
 
 }  // namespace regions::graphcut

@@ -35,7 +35,7 @@ TEST(GraphCutModel, FollowsTheFormulas) {
     Scene scene;
     for (uint32_t i = 0; i < 150; ++i) {
       Survey survey;
-      const FramePlan frame = settle(scene, survey, scene_plan);
+      const FramePlan frame = settle(scene, survey, ranks_of(survey), scene_plan);
       const Color color = color_of_frame(pixel, i);
       const std::array<double, 3> plain = {double(color.y), double(color.u), double(color.v)};
       if (i > 0) {
@@ -222,27 +222,27 @@ TEST(GraphCutColors, ForegroundColoursGainAndFade) {
 
 TEST(GraphCutScene, FindsALineOfLight) {
   Survey survey;
-  const auto add = [](auto* sum, auto amount) { *sum += amount; };
+  const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
   for (int i = 0; i < 4000; ++i) {
     const int was = 20 + i % 150;
     const bool covered = i % 7 == 0;
     const int now = covered ? 90 : was * 5 / 4 + 6;
-    survey_light(survey, {now}, {was}, 95, add);
+    survey_light(survey.sums, {now}, {was}, 95, tally);
   }
-  const Light light = light_of(survey);
+  const Light light = light_of(survey, ranks_of(survey));
   EXPECT_NEAR(light.gain / double(Light::kOne), 1.25, 0.03);
   EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
 }
 
 TEST(GraphCutScene, NoiseIsNoLight) {
   Survey survey;
-  const auto add = [](auto* sum, auto amount) { *sum += amount; };
+  const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
   for (uint32_t i = 0; i < 4000; ++i) {
     const auto was = static_cast<uint8_t>(20 + i % 150);
     const auto now = static_cast<uint8_t>(was + regions::hash(i, 1) % 7 - 3);
-    survey_light(survey, {now}, {was}, 95, add);
+    survey_light(survey.sums, {now}, {was}, 95, tally);
   }
-  EXPECT_TRUE(light_of(survey).same());
+  EXPECT_TRUE(light_of(survey, ranks_of(survey)).same());
 }
 
 }  // namespace

@@ -40,10 +40,16 @@ class Reference {
     const EnergyPlan energy = energy_plan_of(params, size_, given.size());
     const auto add = [](auto* sum, auto amount) { *sum += amount; };
     Survey survey;
-    for_each([&](int x, int y) { look(canvas, frame, scene_, x, y, survey, add); });
+    const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
+    const auto color = [&](int x, int y) { return color_at(frame, x, y); };
+    for_each([&](int x, int y) {
+      write_words(canvas.now + canvas.at(x, y), color(x, y).packed());
+      if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+      survey_pixel(canvas, scene_, x, y, survey.sums, tally, color);
+    });
     survey.foreground = foreground_;
     survey.pixels = seen_;
-    const FramePlan plan = settle(scene_, survey, scene_plan_of(params));
+    const FramePlan plan = settle(scene_, survey, ranks_of(survey), scene_plan_of(params));
     if (energy.uses_colors) {
       settle_totals(*colors_);
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*colors_, bin);
@@ -55,7 +61,9 @@ class Reference {
     for_each([&](int x, int y) {
       const bool in_front = mask[canvas.at(x, y)] != 0;
       foreground_ += in_front;
-      teach(canvas, plan, energy, in_front, x, y, add);
+      if (!is_taught(canvas, plan, x, y)) return;
+      teach_model<int32_t>(canvas, plan.model, in_front, canvas.at(x, y));
+      if (energy.uses_colors) count_color(canvas, in_front, x, y, add);
     });
   }
 

@@ -3,15 +3,14 @@
 // weight alone is read and written.
 #pragma once
 
-#include "core/graphcutbg/pixel.hpp"
-#include "cpu/bits.hpp"
+#include "core/graphcutbg/canvas.hpp"
 
 namespace regions::graphcut {
 
 // Stands in the upper byte of a colour's word: 0 for nothing, 1 for no mode, else the mode's number
 // + 2.
 template <class Int>
-REGIONS_INLINE void note_match(const Canvas& canvas, size_t i, const Int& match) {
+REGIONS_LANES void note_match(const Canvas& canvas, size_t i, const Int& match) {
   Int word;
   read_words(canvas.now + i, word);
   write_words(canvas.now + i, (word & 0xFFFFFF) | (match + 2) << 24);
@@ -20,8 +19,8 @@ REGIONS_INLINE void note_match(const Canvas& canvas, size_t i, const Int& match)
 // What teach_model() does, for pixels that all belong to a mode, in light that has not changed.
 // Returns false, having done nothing, for others.
 template <class Int>
-REGIONS_INLINE bool teach_noted(const Canvas& canvas, const ModelPlan& plan,
-                                const Truth<Int>& foreground, size_t i) {
+REGIONS_LANES bool teach_noted(const Canvas& canvas, const ModelPlan& plan,
+                               const Truth<Int>& foreground, size_t i) {
   if (plan.starts || !plan.light.same()) return false;
   Int word;
   read_words(canvas.now + i, word);
@@ -45,20 +44,19 @@ REGIONS_INLINE bool teach_noted(const Canvas& canvas, const ModelPlan& plan,
     BasicMode<Int> mode;
     mode.weight = upper_bits(first[k], 16);
     if (!any(mode.weight != 0)) continue;
-    mode.weight = lesson.share(mode.weight, k);
-    const Truth<Int> heavier = mode.weight > most;
+    const Int share = lesson.share(mode.weight, k);
+    const Truth<Int> heavier = share > most;
     if (any(lesson.visits(k))) {
-      const Int share = mode.weight;
-      mode = BasicMode<Int>::load(words(k), plane);
+      mode = BasicMode<Int>::load(first[k], words(k), plane);
       mode.weight = share;
       join(mode, lesson.visits(k), color, lesson, plan.rate);
       mode.store(words(k), plane);
     } else {
-      write_words(words(k), mode.weight << 16 | (first[k] & 0xFFFF));
+      write_words(words(k), share << 16 | (first[k] & 0xFFFF));
       if (!any(heavier)) continue;
-      mode = BasicMode<Int>::load(words(k), plane);
+      mode = BasicMode<Int>::load(first[k], words(k), plane);
     }
-    most = pick(heavier, mode.weight, most);
+    most = pick(heavier, share, most);
     background = pick<Int>(heavier, mode.color(), background);
   }
   write_words(canvas.background + i, background.packed());
