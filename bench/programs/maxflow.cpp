@@ -9,8 +9,11 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <thread>
 
 #include "bench/programs/cuda.hpp"
 #include "bench/programs/program.hpp"
@@ -198,7 +201,8 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
   row.add("expected", cut.is_expected(pixels)).print();
 }
 
-// So many streams of frames, each with a solver of its own: cuts a second of all of them.
+// So many streams of frames, each with a solver and a thread of its own: cuts a second of all of
+// them.
 void time_streams(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
                   int streams, double seconds) {
   constexpr int kAhead = 16;  // frames of each on their way
@@ -210,22 +214,31 @@ void time_streams(const Instance& instance, Neighbours neighbours, const CutSolv
     cuts.back()->solve(false);
   }
   using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  std::chrono::duration<double> taken{};
-  int64_t count = 0;
-  while (taken.count() < seconds) {
-    for (int i = 0; i < kAhead; ++i) {
-      for (const auto& cut : cuts) cut->enqueue(false);
-    }
-    for (const auto& cut : cuts) cut->wait();
-    count += kAhead * streams;
-    taken = Clock::now() - begin;
+  const auto since_begin = [begin = Clock::now()] {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  std::vector<double> rates(cuts.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const Backend::Entry use(*backend);
+      int count = 0;
+      for (; since_begin() < seconds; count += kAhead) {
+        for (int k = 0; k < kAhead; ++k) cuts[i]->enqueue(false);
+        cuts[i]->wait();
+      }
+      rates[i] = count / since_begin();
+    });
   }
+  for (std::thread& thread : threads) thread.join();
   const bool expected = std::all_of(cuts.begin(), cuts.end(), [](const auto& cut) {
     return cut->is_expected(cut->source_pixels());
   });
   Row row = row_of("cuts", instance, neighbours, solver.name);
-  row.add("streams", streams).add("per_second", static_cast<double>(count) / taken.count(), 0);
+  const double rate = std::accumulate(rates.begin(), rates.end(), 0.0);
+  row.add("streams", streams).add("per_second", rate, 0);
+  const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  row.add("connections", connections ? std::atoi(connections) : 8);  // CUDA's own choice
   row.add("expected", expected).print();
 }
 

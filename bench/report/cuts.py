@@ -83,8 +83,10 @@ class Cuts:
                   f"{row['per_second']:,.0f}" + ("" if row["expected"] else " **wrong**"))
                  for row in sorted(self.streams, key=lambda row: (row["name"], row["neighbours"]))]
         solvers = dict.fromkeys(row["solver"] for row in self.streams)
-        return [f"\nCuts a second of {self.streams[0]['streams']} streams, each with a solver of its "
-                "own:\n", pivot(["instance", "neighbours"], cells, solvers)]
+        first = self.streams[0]
+        return [f"\nCuts a second of {first['streams']} streams, each with a solver of its own, "
+                f"{first.get('connections', 8)} connections (see [performance](../performance.md)):\n",
+                pivot(["instance", "neighbours"], cells, solvers)]
 
 
 def all_cuts(found):

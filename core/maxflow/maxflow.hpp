@@ -76,7 +76,7 @@ class GridCut {
   // memory. `foreground` becomes the largest source side of a minimum cut: the pixels that cannot
   // reach the sink in the residual graph, the same set for every maximum flow. Sums of capacities
   // that the solver's widest numbers cannot hold raise InputError from the queue's wait() on the
-  // CPU; they never wrap.
+  // CPU; they never wrap. The report is told when the work is done, in pinned memory; null: none.
   virtual void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
                        CutReport* report, int slot, Queue& queue) = 0;
   // Forgets the last solution.

@@ -29,22 +29,16 @@ class TileSolvers {
     }
     if (!is_fixed_) sparse_.reserve(memory, boxes);
   }
-  void enqueue(Problem& problem, bool alone, cudaStream_t stream) {
-    const bool resident = is_fixed_ || (alone && has_resident_);
-    if (resident) {
-      resident_.enqueue(problem, stream);
-    } else {
-      sparse_.enqueue(problem, !was_resident_, alone, stream);
-    }
-    was_resident_ = resident;
-  }
+  // Whether a frame goes to the solver that is alone on the device.
+  bool takes_device(bool alone) const { return is_fixed_ || (alone && has_resident_); }
+  ResidentSolver<kNeighbours>& resident() { return resident_; }
+  SparseSolver<kNeighbours>& sparse() { return sparse_; }
 
  private:
   ResidentSolver<kNeighbours> resident_;
   SparseSolver<kNeighbours> sparse_;
   bool has_resident_ = false;  // the picture fits into shared memory
   bool is_fixed_ = false;      // and is always to be there
-  bool was_resident_ = true;   // the last frame; or there was none
 };
 
 // One frame at a time is solved, whatever queue it comes on: each may start from the last one's
@@ -72,6 +66,7 @@ class GridCutCuda : public GridCut {
     size_ = size;
     neighbours_ = neighbours;
     solvers_.template emplace<std::monostate>();
+    was_sparse_ = false;
     memory_ = {};
     const Boxes boxes = boxes_of(size);
     if (tier_ != CutTier::plain) {
@@ -83,7 +78,7 @@ class GridCutCuda : public GridCut {
     }
     plain_.reserve(memory_, size);
     memory_.reserve(kept_, size.area() * (static_cast<size_t>(neighbours) / 2));
-    memory_.reserve(progress_, 1);
+    memory_.reserve(progress_, 2);
     memory_.allocate(*backend_);
     reset();
   }
@@ -98,21 +93,24 @@ class GridCutCuda : public GridCut {
     Problem problem = {.graph = graph,
                        .foreground = foreground,
                        .kept = kept_,
-                       .progress = progress_,
+                       .progress = progress_ + frames_ % 2,
+                       .report = report,
                        .max_iterations = limits.max_iterations,
                        .budget_ns = limits.time_budget_us * 1000,
                        .warm = limits.warm && solved_before_,
                        .flowless = nullptr,
                        .tiles = 0};
     check(cudaStreamWaitEvent(stream, solved_), "waiting for the last cut");
-    check(cudaMemsetAsync(progress_, 0, sizeof(Progress), stream), "clearing the progress");
     const bool alone = tier_ != CutTier::sparse && cuts_at_work_ == 1;
-    if (auto* four = std::get_if<TileSolvers<4>>(&solvers_)) four->enqueue(problem, alone, stream);
-    if (auto* eight = std::get_if<TileSolvers<8>>(&solvers_)) {
-      eight->enqueue(problem, alone, stream);
+    const bool after_sparse = std::exchange(was_sparse_, false);
+    if (!after_sparse) {
+      check(cudaMemsetAsync(problem.progress, 0, sizeof(Progress), stream),
+            "clearing the progress");
     }
-    plain_.enqueue(problem, alone || problem.flowless == nullptr, stream);
-    if (report) queue.copy_bytes(&progress_->report, report, sizeof(CutReport));
+    was_sparse_ = std::visit(
+        [&](auto& solvers) { return enqueue_on(solvers, problem, alone, after_sparse, stream); },
+        solvers_);
+    ++frames_;
     check(cudaEventRecord(solved_, stream), "recording the end of a cut");
     solved_before_ = true;
   }
@@ -120,6 +118,24 @@ class GridCutCuda : public GridCut {
   void reset() override { solved_before_ = false; }
 
  private:
+  // Each returns whether the frame went to the sparse solver.
+  bool enqueue_on(std::monostate, const Problem& problem, bool, bool, cudaStream_t stream) {
+    plain_.enqueue(problem, true, stream);
+    return false;
+  }
+  template <int kNeighbours>
+  bool enqueue_on(TileSolvers<kNeighbours>& solvers, Problem& problem, bool alone,
+                  bool after_sparse, cudaStream_t stream) {
+    if (solvers.takes_device(alone)) {
+      solvers.resident().enqueue(problem, stream);
+      plain_.enqueue(problem, true, stream);
+      return false;
+    }
+    solvers.sparse().enqueue(problem, plain_.arrays(), progress_ + (frames_ + 1) % 2, after_sparse,
+                             alone, stream);
+    return true;
+  }
+
   static inline std::atomic<int> cuts_at_work_ = 0;  // objects of the process
 
   std::shared_ptr<Backend> backend_;
@@ -131,8 +147,10 @@ class GridCutCuda : public GridCut {
   PlainSolver plain_;
   Workspace memory_;
   int32_t* kept_ = nullptr;       // [links][height][width]
-  Progress* progress_ = nullptr;  // [1]
-  bool solved_before_ = false;    // kept_ holds the flows of a frame of this size
+  Progress* progress_ = nullptr;  // [2], of frames by turns
+  unsigned frames_ = 0;
+  bool was_sparse_ = false;     // the last frame, whose kernels cleared this one's progress
+  bool solved_before_ = false;  // kept_ holds the flows of a frame of this size
 };
 
 }  // namespace

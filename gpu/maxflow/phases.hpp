@@ -94,15 +94,24 @@ class ResidentSolver {
   size_t shared_bytes_ = 0;
 };
 
+// What the plain solver works on.
+struct PlainArrays {
+  long long* excess;  // [height][width]
+  unsigned* height;   // [height][width]
+  uint8_t* busy;      // [height / 32][width / 32], a tile has active pixels
+};
+
 // Tiles in memory, of which a few multiprocessors work on those that have work: pictures of any
 // size, and many cuts side by side.
 template <int kNeighbours>
 class SparseSolver {
  public:
   void reserve(Workspace& memory, const Boxes& boxes);
-  // `after_sparse`: the last frame was given to this solver. `alone`: no other cut wants the
-  // device. Sets problem.flowless.
-  void enqueue(Problem& problem, bool after_sparse, bool alone, cudaStream_t stream);
+  // Solves every frame: where numbers are too short, by the plain solver. Clears the progress of
+  // the next frame. `after_sparse`: the last frame was given to this solver. `alone`: no other cut
+  // wants the device.
+  void enqueue(Problem& problem, const PlainArrays& arrays, Progress* next_frames,
+               bool after_sparse, bool alone, cudaStream_t stream);
 
  private:
   Sparse<kNeighbours> store_{};
@@ -117,12 +126,11 @@ class PlainSolver {
   void reserve(Workspace& memory, Size size);
   // Does nothing if the frame is solved by then. `alone`: no other cut wants the device.
   void enqueue(const Problem& problem, bool alone, cudaStream_t stream) const;
+  const PlainArrays& arrays() const { return arrays_; }
 
  private:
   BlocksTogether together_;
-  long long* excess_ = nullptr;  // [height][width]
-  unsigned* height_ = nullptr;   // [height][width]
-  uint8_t* busy_ = nullptr;      // [height / 32][width / 32], a tile has active pixels
+  PlainArrays arrays_{};
 };
 
 }  // namespace regions::maxflow

@@ -20,12 +20,11 @@ struct Progress {
   unsigned listed[kLists];   // tiles on each list
   unsigned said;             // at the barrier of the blocks that work on lists
   int wide;                  // 16 bits are too few for the capacities of some pixel
-  int solved;                // the report is final
+  int solved;                // the report is told
   int go_on;                 // the flows kept are this frame's: go on from there
   int iterations;            // rounds of pushes so far
   unsigned long long taken;  // by the sink
   unsigned long long gap;    // excess that could still reach the sink
-  CutReport report;
 };
 
 struct Problem {
@@ -33,6 +32,7 @@ struct Problem {
   Image<uint8_t> foreground;
   int32_t* kept;        // [links][height][width], flow along each link at the end of the last frame
   Progress* progress;   // [1]
+  CutReport* report;    // in pinned memory, which the device writes to; or null
   int max_iterations;   // 0: until exact
   long long budget_ns;  // 0: until exact
   bool warm;            // start from `kept`
@@ -40,6 +40,17 @@ struct Problem {
   int tiles;
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }
+
+#ifdef __CUDACC__
+  // One thread calls it, when what the sink took is added up.
+  __device__ void tell(int iterations, bool exact) const {
+    if (report) {
+      *report = {static_cast<int64_t>(__ldcg(&progress->taken)),
+                 static_cast<int64_t>(__ldcg(&progress->gap)), iterations, exact};
+    }
+    progress->solved = 1;
+  }
+#endif
 };
 
 // Capacity of link k that pixel (x, y) owns, 0 where it would leave the picture.

@@ -34,8 +34,9 @@ struct BlockSums {
 // Writes the report; or, if heights were too short, leaves the flows that are kept for the solver
 // with wider ones. All blocks call it.
 template <class Barrier>
-__device__ void report_cut(Progress& progress, const BlockSums& sums, Barrier& barrier,
+__device__ void report_cut(const Problem& problem, const BlockSums& sums, Barrier& barrier,
                            int iterations, unsigned found, bool active, long long started) {
+  Progress& progress = *problem.progress;
   __syncthreads();  // all of the block have added
   if (threadIdx.x == 0) {
     atomicAdd(&progress.taken, sums.taken);  // sums of integers: order does not matter
@@ -50,9 +51,7 @@ __device__ void report_cut(Progress& progress, const BlockSums& sums, Barrier& b
     progress.started = started;
     return;
   }
-  progress.report = {static_cast<int64_t>(__ldcg(&progress.taken)),
-                     static_cast<int64_t>(__ldcg(&progress.gap)), iterations, !active};
-  progress.solved = 1;
+  problem.tell(iterations, !active);
 }
 
 }  // namespace regions::maxflow

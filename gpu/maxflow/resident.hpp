@@ -152,8 +152,7 @@ class ResidentCut {
       shared_->sums.add(sums.taken, sums.gap);
       return 0;
     });
-    report_cut(*problem_.progress, shared_->sums, barrier_, iterations_, found, found & kActive,
-               started_);
+    report_cut(problem_, shared_->sums, barrier_, iterations_, found, found & kActive, started_);
   }
 
   __device__ bool time_is_up() const {

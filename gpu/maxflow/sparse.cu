@@ -1,5 +1,7 @@
-// The kernels of cuts whose tiles lie in memory: every tile by itself first, then lists of tiles.
+// The kernels of cuts whose tiles lie in memory: every tile by itself first, then lists of tiles;
+// and, where 16 bits are too few, the plain solver by the same blocks.
 #include "gpu/maxflow/phases.hpp"
+#include "gpu/maxflow/plain.hpp"
 #include "gpu/maxflow/sparse.hpp"
 
 namespace regions::maxflow {
@@ -154,12 +156,16 @@ template <int kNeighbours>
 __global__ void __launch_bounds__(SparseBlock<kNeighbours>::threads,
                                   SparseBlock<kNeighbours>::blocks)
     lists_kernel(const __grid_constant__ Problem problem,
-                 const __grid_constant__ Sparse<kNeighbours> sparse) {
+                 const __grid_constant__ Sparse<kNeighbours> sparse,
+                 const __grid_constant__ PlainArrays arrays, Progress* next_frames) {
   using Cut = SparseCut<kNeighbours>;
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
+  __shared__ GridBarrier::Words words;
+  auto* const next = reinterpret_cast<uint32_t*>(next_frames);
+  if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
-  Cut(problem, sparse, tile, &shared).run();
+  if (!Cut(problem, sparse, tile, &shared).run()) Plain(problem, arrays, &words).run();
 }
 
 }  // namespace
@@ -174,6 +180,7 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
   memory.reserve(store_.state, tiles);
   memory.reserve(store_.lists, kLists * tiles);
   for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
+  static_assert(sizeof(Progress) / sizeof(uint32_t) <= Block::threads, "a word a thread");
   allow_shared(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
   allow_shared(lists_kernel<kNeighbours>, Block::shared_bytes);
   together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, Block::warps), Block::threads,
@@ -181,7 +188,8 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
 }
 
 template <int kNeighbours>
-void SparseSolver<kNeighbours>::enqueue(Problem& problem, bool after_sparse, bool alone,
+void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arrays,
+                                        Progress* next_frames, bool after_sparse, bool alone,
                                         cudaStream_t stream) {
   using Block = SparseBlock<kNeighbours>;
   store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
@@ -190,7 +198,7 @@ void SparseSolver<kNeighbours>::enqueue(Problem& problem, bool after_sparse, boo
   launch(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
          LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream, problem,
          store_);
-  together_.launch(lists_kernel<kNeighbours>, alone, stream, problem, store_);
+  together_.launch(lists_kernel<kNeighbours>, alone, stream, problem, store_, arrays, next_frames);
 }
 
 template class SparseSolver<4>;

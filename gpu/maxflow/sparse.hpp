@@ -32,7 +32,15 @@ class SparseCut {
         barrier_(problem.progress, &shared->words),
         lane_(this_lane()) {}
 
-  __device__ void run() {
+  // Returns in every thread whether the frame is solved; else wider numbers are wanted.
+  __device__ bool run() {
+    cut();
+    barrier_.meet(0);
+    return __ldcg(&problem_.progress->solved) != 0;
+  }
+
+ private:
+  __device__ void cut() {
     if (problem_.progress->wide) return give_up();
     if (problem_.budget_ns > 0) started_ = nanoseconds();
     for (;; ++turns_.relabel) {
@@ -44,7 +52,6 @@ class SparseCut {
     }
   }
 
- private:
   // Lists: of the tiles of a pass, three by turns; of a relabel's, likewise; of active ones, two.
   __device__ TileList pass_list(unsigned pass) const {
     return list_of(sparse_, problem_, kPassLists + static_cast<int>(pass % 3));
@@ -253,7 +260,7 @@ class SparseCut {
       shared_->sums.add(sums.lack - (lane_.index == 0 ? sparse_.state[index].lack : 0), sums.gap);
       return 0;
     });
-    report_cut(*problem_.progress, shared_->sums, barrier_, iterations_, found, active, started_);
+    report_cut(problem_, shared_->sums, barrier_, iterations_, found, active, started_);
   }
 
   __device__ bool time_is_up() const {

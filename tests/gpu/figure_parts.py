@@ -54,7 +54,8 @@ class FigureParts:
             with lzma.open(os.path.join(folder, name)) as packed, open(plain, "wb") as file:
                 shutil.copyfileobj(packed, file)
             self.runner.run([self.program("maxflow"), "--solver", "cuda", "--runs", "5",
-                             "--seconds", "0.5", "--streams", "8", plain], name, env=self.env)
+                             "--seconds", "0.5", "--streams", "8", plain], name,
+                            env=self.env | {measure.CONNECTIONS: "32"})
             os.remove(plain)
 
     def pipelines(self):
