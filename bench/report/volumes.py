@@ -72,10 +72,6 @@ class Gpu:
                       + " with 26" * (neighbours != 26),
                       [(us / best[content], content) for content in ours
                        if (us := self.of(side, content, neighbours))])
-            worst("6 and 18 neighbours, of the time of 26",
-                  [(us / ours[content], f"{content}, {neighbours} neighbours")
-                   for content in ours for neighbours in (6, 18)
-                   if (us := self.of(side, content, neighbours))])
             for content, (_, peer) in ANCHORS["thresholds_ms"][str(side)].items():
                 us = self.of(side, content, 26, 64)
                 rows += [asked(f"64 thresholds of a volume {side}³, {content}, all labels written",
