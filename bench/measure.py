@@ -129,22 +129,22 @@ def gpu_algorithms(runner, programs, quick=False):
     base = [programs.of("cclabel"), "--json", "--backend", "cuda", "--runs", "30"]
     sizes = [HD] if quick else [SMALL, HD, UHD, SQUARE]
     for size in sizes:
-        runner.run(base + ["--size", size, "--criterion", "binary"], "binary " + size,
-                   env=programs.env)
-        runner.run(base + ["--size", size, "--criterion", "difference"], "difference " + size,
-                   env=programs.env)
+        for criterion in ("binary", "difference", "equal"):
+            runner.run(base + ["--size", size, "--criterion", criterion], f"{criterion} {size}",
+                       env=programs.env)
     runner.run(base + ["--size", HD, "--criterion", "binary", "--format", "NV12", "--content",
                        "smooth", "--connectivity", "8"], "NV12, as in the pipelines",
                env=programs.env)
 
 
 def gpu_peers(runner, programs, quick=False):
-    """CuPy and NPP; a wrong answer of theirs is a figure, not a failure."""
-    sizes = [HD] if quick else [HD, SQUARE]
-    for size in sizes:
-        runner.run([programs.python, programs.peers, "--picture", programs.of("picture"), "--peers",
-                    "cupy,npp", "--size", size, "--runs", "10"], "CuPy, NPP " + size,
-                   env=os.environ.copy())
+    """Packages on the GPU; a wrong answer of theirs is a figure, not a failure."""
+    for criterion, peers, sizes in (("binary", "cupy,bkeccl,cucim,npp", [SMALL, HD, SQUARE]),
+                                    ("equal", "cucim,colorcc", [HD, SQUARE])):
+        for size in [HD] if quick else sizes:
+            runner.run([programs.python, programs.peers, "--picture", programs.of("picture"), "--peers",
+                        peers, "--criterion", criterion, "--size", size, "--runs", "10"],
+                       f"{peers}, {criterion} {size}", env=os.environ.copy())
 
 
 def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Times the peers that come as packages on the benchmark's pictures: SciPy, scikit-image, cc3d and
-cv2 on the CPU, CuPy and NPP on the GPU. A missing one is named and left out.
+cv2 on the CPU, CuPy, bkeccl, cuCIM, colorcc and NPP on the GPU. A missing one is named and left out.
+
+With --criterion equal pictures are RGB, and neighbours of one colour are linked; a peer that takes
+numbers gets a colour as one number above 0.
 
 Every peer's answer is compared with our CPU's labels (up to numbering) before it is timed. Writes
 one JSON object a line, like bench/programs/cclabel --json.
@@ -8,12 +11,9 @@ one JSON object a line, like bench/programs/cclabel --json.
 import argparse
 import importlib.metadata
 import json
-import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 try:
@@ -21,16 +21,14 @@ try:
 except ImportError:
     sys.exit("cclabel_peers.py: numpy is missing; bench/run makes an environment that has it")
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-class Missing(Exception):
-    """This peer is not installed here."""
+from cclabel_device_peers import Bkeccl, ColorCc, CuCim, CuPy, Missing, Npp
 
 
 class HostPeer:
     """A function from a picture to labels on the CPU."""
 
+    criteria = ("binary",)
+    connectivities = (4, 8)
     tasks = ("labels",)
     backend = "cpu"
     thread_counts = (1,)
@@ -66,6 +64,8 @@ class SciPy(HostPeer):
 
 
 class ScikitImage(HostPeer):
+    criteria = ("binary", "equal")
+
     def __init__(self):
         import skimage
         from skimage import measure
@@ -77,6 +77,7 @@ class ScikitImage(HostPeer):
 
 
 class Cc3d(HostPeer):
+    criteria = ("binary", "equal")
     tasks = ("labels", "table")
 
     def __init__(self):
@@ -109,87 +110,11 @@ class Cv2(HostPeer):
         return self.cv2.connectedComponents(image, connectivity=connectivity)[1]
 
 
-class CuPy:
-    """Timed by events around the call; it waits for the GPU inside."""
-
-    tasks = ("labels",)
-    backend = "cuda"
-    thread_counts = (0,)
-
-    def __init__(self):
-        import cupy
-        from cupyx.scipy import ndimage
-        if cupy.cuda.runtime.getDeviceCount() == 0:
-            raise Missing("no GPU")
-        self.cupy = cupy
-        self.ndimage = ndimage
-        self.name = "CuPy " + cupy.__version__
-
-    def set_threads(self, count):
-        pass
-
-    def time(self, image, connectivity, task, runs, seconds):
-        cupy = self.cupy
-        structure = cupy.ones((3, 3), bool)
-        if connectivity == 4:
-            structure[::2, ::2] = False
-        on_device = cupy.asarray(image)
-        labels = self.ndimage.label(on_device, structure)[0]
-        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-        samples = []
-        for run in range(runs + 1):
-            start.record()
-            self.ndimage.label(on_device, structure)
-            stop.record()
-            stop.synchronize()
-            if run > 0:
-                samples.append(cupy.cuda.get_elapsed_time(start, stop) * 1e3)
-        return cupy.asnumpy(labels), samples
+PEERS = {"scipy": SciPy, "skimage": ScikitImage, "cc3d": Cc3d, "cv2": Cv2, "cupy": CuPy,
+         "bkeccl": Bkeccl, "cucim": CuCim, "colorcc": ColorCc, "npp": Npp}
 
 
-class Npp:
-    """The toolkit's library, through a program built here."""
-
-    tasks = ("labels",)
-    backend = "cuda"
-    thread_counts = (0,)
-    checks_itself = True
-
-    def __init__(self):
-        nvcc = shutil.which("nvcc")
-        if not nvcc:
-            raise Missing("no nvcc to build it with")
-        self.folder = tempfile.TemporaryDirectory()
-        program = os.path.join(self.folder.name, "npp")
-        libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "lib64")
-        build = subprocess.run([nvcc, "-O2", "-o", program, os.path.join(HERE, "npp.cpp"),
-                                "-lnppif", "-lnppc", "-Xlinker", "-rpath=" + libraries],
-                               capture_output=True, text=True)
-        if build.returncode:
-            raise Missing("npp.cpp does not build: " + build.stderr.strip()[-300:])
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        version = self.process.stdout.readline().decode().strip()
-        if not version:
-            raise Missing("it does not start; see above")
-        self.name = "NPP " + version
-
-    def set_threads(self, count):
-        pass
-
-    def time_checked(self, image, truth, connectivity, runs):
-        pipe = self.process.stdin
-        height, width = image.shape
-        pipe.write(f"{width} {height} {connectivity} {runs}\n".encode())
-        pipe.write(image.tobytes())
-        pipe.write(truth.tobytes())
-        pipe.flush()
-        line = self.process.stdout.readline().split()
-        if len(line) != 3:
-            raise Missing("it stopped; see above")
-        return float(line[0]), float(line[1]), line[2] == b"1"
-
-
-PEERS = {"scipy": SciPy, "skimage": ScikitImage, "cc3d": Cc3d, "cv2": Cv2, "cupy": CuPy, "npp": Npp}
+CHANNELS = {"binary": 1, "equal": 3}  # a byte each
 
 
 def same_components(truth, labels):
@@ -204,18 +129,23 @@ def same_components(truth, labels):
     return bool((there[truth] == labels).all() and (back[labels] == truth).all())
 
 
-def picture(program, content, width, height, connectivities):
-    """The picture and, for each connectivity, its labels."""
-    command = [program, content, f"{width}x{height}"] + [str(c) for c in connectivities]
-    data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    pixels = width * height
+def picture(program, criterion, content, width, height, connectivities):
+    """The picture, a number a pixel, and, for each connectivity, its labels."""
+    command = [program, "--criterion", criterion, content, f"{width}x{height}"]
+    data = subprocess.run(command + [str(c) for c in connectivities], check=True,
+                          stdout=subprocess.PIPE).stdout
+    pixels, channels = width * height, CHANNELS[criterion]
     # A copy, since some peers refuse memory that they may not write.
-    image = numpy.frombuffer(data, numpy.uint8, pixels).reshape(height, width).copy()
+    image = numpy.frombuffer(data, numpy.uint8, channels * pixels).copy()
+    if channels == 3:
+        red, green, blue = image.reshape(-1, 3).astype(numpy.uint32).T
+        image = 1 << 24 | red << 16 | green << 8 | blue
     labels = {}
     for i, connectivity in enumerate(connectivities):
-        labels[connectivity] = numpy.frombuffer(data, numpy.uint32, pixels,
-                                                pixels * (1 + 4 * i)).reshape(height, width)
-    return image, labels
+        start = pixels * (channels + 4 * i)
+        labels[connectivity] = numpy.frombuffer(data[start:start + 4 * pixels],
+                                                numpy.uint32).reshape(height, width)
+    return image.reshape(height, width), labels
 
 
 def measure(peer, options, content, image, truth, connectivity, task, threads):
@@ -228,8 +158,10 @@ def measure(peer, options, content, image, truth, connectivity, task, threads):
         correct = same_components(truth, labels)
     height, width = image.shape
     return {"what": "time", "by": peer.name, "backend": peer.backend, "threads": threads,
-            "criterion": "binary", "connectivity": connectivity, "task": task, "format": "GRAY8",
-            "content": content, "width": width, "height": height, "bytes": 5 * width * height,
+            "criterion": options.criterion, "connectivity": connectivity, "task": task,
+            "format": "GRAY8" if options.criterion == "binary" else "RGB", "content": content,
+            "width": width, "height": height,
+            "bytes": (CHANNELS[options.criterion] + 4) * width * height,
             "regions": int(truth.max()), "correct": correct,
             "clock": "wall" if peer.backend == "cpu" else "stream", "us": round(median, 3),
             "fastest_us": round(fastest, 3), "runs": count}
@@ -237,6 +169,8 @@ def measure(peer, options, content, image, truth, connectivity, task, threads):
 
 def rows_of(peer, options, content, image, labels):
     for connectivity, truth in labels.items():
+        if connectivity not in peer.connectivities:
+            continue
         for task in options.task.split(","):
             for threads in peer.thread_counts if task in peer.tasks else ():
                 peer.set_threads(threads)
@@ -261,7 +195,8 @@ def main():
     parser.add_argument("--picture", required=True, help="the program bench/programs/picture")
     parser.add_argument("--peers", default=",".join(PEERS), help="of: " + ", ".join(PEERS))
     parser.add_argument("--size", default="1920x1080,4096x4096")
-    parser.add_argument("--content", help="pictures by name (default: the 21 contents)")
+    parser.add_argument("--criterion", choices=CHANNELS, default="binary")
+    parser.add_argument("--content", help="pictures by name (default: all of the criterion)")
     parser.add_argument("--connectivity", default="4,8")
     parser.add_argument("--task", default="labels,table")
     parser.add_argument("--runs", type=int, default=30)
@@ -271,14 +206,15 @@ def main():
     if unknown:
         parser.error("no such peer: " + ", ".join(sorted(unknown)))
     contents = (options.content.split(",") if options.content else subprocess.run(
-        [options.picture, "--contents"], check=True, stdout=subprocess.PIPE,
+        [options.picture, "--contents", "--criterion", options.criterion], check=True, stdout=subprocess.PIPE,
         text=True).stdout.split())
     connectivities = [int(c) for c in options.connectivity.split(",")]
-    peers = present(options.peers.split(","))
+    peers = [peer for peer in present(options.peers.split(","))
+             if options.criterion in peer.criteria]
     for size in options.size.split(","):
         width, height = map(int, size.split("x"))
         for content in contents:
-            image, labels = picture(options.picture, content, width, height, connectivities)
+            image, labels = picture(options.picture, options.criterion, content, width, height, connectivities)
             for peer in list(peers):
                 try:
                     for row in rows_of(peer, options, content, image, labels):

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "bench/programs/cases.hpp"
+#include "tests/pictures/guarded.hpp"
 
 namespace regions {
 namespace {
@@ -13,18 +14,33 @@ void write(const void* data, size_t bytes) {
 
 int run(int count, char** words) {
   bool names = false;
-  const auto others = parse(count, words, "CONTENT SIZE [4] [8] | --contents\nWrites a picture.",
-                            {{"--contents", nullptr, "names the 21 contents", into(names)}});
+  std::string criterion = "binary";
+  const auto others =
+      parse(count, words, "CONTENT SIZE [4] [8] | --contents\nWrites a picture: gray, or RGB.",
+            {{"--contents", nullptr, "names the pictures of the criterion", into(names)},
+             {"--criterion", "NAME", "binary: gray (default); others: RGB", into(criterion)}});
+  const bool is_gray = criterion == "binary";
   if (names) {
-    for (const auto name : contents()) std::printf("%s\n", std::string(name).c_str());
+    for (const auto name : is_gray ? contents() : tone_contents()) {
+      std::printf("%s\n", std::string(name).c_str());
+    }
     return 0;
   }
   expects(others.size() >= 2, "CONTENT and SIZE are wanted (see --help)");
   Case task{.content = others[0]};
   read(others[1], task.size);
   task.params.output = CcOutput::none;
+  set_parameter(fields_of(task.params), &task.params, "criterion=" + criterion);
+  if (!is_gray) task.format = PixelFormat::rgb;
   const Picture picture = make_picture(task.content, task.size);
-  write(picture.pixels.data(), picture.pixels.size());
+  if (picture.format == task.format) {
+    write(picture.pixels.data(), picture.pixels.size());
+  } else {
+    const GuardedFrame converted = convert(picture.frame(), task.format);
+    const ConstFrame frame = converted.frame();
+    const size_t row = row_bytes(frame.layout, 0, frame.size());
+    for (int y = 0; y < frame.height; ++y) write(frame.plane[0] + y * frame.pitch[0], row);
+  }
   for (size_t i = 2; i < others.size(); ++i) {
     set_parameter(fields_of(task.params), &task.params, "connectivity=" + others[i]);
     CcLabelStand stand = stand_of(task, make_cpu_backend(), std::span(&picture, 1), 1);

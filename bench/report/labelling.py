@@ -1,6 +1,6 @@
 """What the report says of labelling pictures, on a GPU and on CPUs."""
 from records import ANCHORS, ASKED, CONTENTS, HD, SIZES, SQUARE, geomean, of_suite, ratio
-from tables import asked, asked_of_all, machine_of, number, table, threads, times
+from tables import asked, asked_of_all, machine_of, number, pivot, table, threads, times
 
 
 class Gpu:
@@ -65,13 +65,21 @@ class Gpu:
                                            clock="graph"):
                 yield [size, row["content"], number(row["us"]), str(row["regions"])]
 
+    def equal(self):
+        """A row a picture, a column a maker."""
+        rows = sorted(self.figures.select(what="time", backend="cuda", criterion="equal", connectivity=8,
+                                          task="labels", clock="stream"), key=lambda row: row["by"] != "cclabel")
+        return [((f"{row['width']}x{row['height']}", row["content"], row["regions"]), row["by"],
+                 number(row["us"]) + ("" if row["correct"] else " **wrong**")) for row in rows]
+
     def peers(self):
-        for size in (HD, SQUARE):
+        for size in SIZES:
             for connectivity in (8, 4):
                 keys = self.keys(size=size, connectivity=connectivity, clock="stream")
                 ours = self.figures.mean(**keys)
                 del keys["by"]
-                for name in self.figures.makers(**keys):
+                makers = self.figures.makers(**keys)
+                for name in makers if len(makers) > 1 else ():
                     mean = self.figures.mean(by=name, **keys)
                     wrong, answers = self.figures.wrong(by=name, **keys)
                     yield [size, str(connectivity), name, number(mean), times(ratio(mean, ours)),
@@ -134,11 +142,19 @@ class Gpu:
                    "CV-CUDA labels + statistics then (4 neighbours)"], self.table_cost()),
             "### criterion=difference on RGB, 8 neighbours\n",
             table(["size", "content", "µs", "regions"], self.difference()),
+            *self.equal_part(),
             "### Packaged peers on the same pictures, in the same run\n",
-            "CuPy waits for the GPU inside its call. A wrong answer has other components than the "
-            "CPU's labels.\n",
+            "CuPy and cuCIM wait for the GPU inside their calls. A wrong answer has other components "
+            "than the CPU's labels.\n",
             table(["size", "neighbours", "by", "µs, plain launches", "of cclabel's time",
                    "wrong answers"], self.peers())]
+
+    def equal_part(self):
+        cells = self.equal()
+        return ["### criterion=equal on RGB, 8 neighbours\n",
+                "Microseconds, plain launches, beside packages in the same run; colorcc and cuCIM "
+                "wait for the GPU inside their calls.\n",
+                pivot(["size", "content", "regions"], cells)] if cells else []
 
     def content_table(self, size):
         return table(["content", "8: cclabel", "8: best peer", "4: cclabel", "4: best peer"],

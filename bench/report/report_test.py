@@ -156,6 +156,14 @@ class Report(unittest.TestCase):
         self.assertIn("8.00×", text)
         self.assertIn("GTX 980", text)
 
+    def test_equal_colours_beside_packages(self):
+        self.assertEqual(gpu([]).equal_part(), [])
+        of = {"criterion": "equal", "clock": "stream", "format": "RGB"}
+        text = gpu([row("blobs", 300.0, by="colorcc 1", correct=False, **of),
+                    row("blobs", 60.0, **of)]).equal_part()[-1]
+        self.assertEqual(text.splitlines()[0], "| size | content | regions | cclabel | colorcc 1 |")
+        self.assertEqual(text.splitlines()[-1], "| 1920x1080 | blobs | 1 | 60.0 | 300 **wrong** |")
+
     def test_anchors_hold_every_content(self):
         for size, best in ANCHORS["best"].items():
             self.assertEqual(set(best), set(CONTENTS), size)

@@ -15,7 +15,8 @@ FOLDERS = ("core", "gpu", "plugin", "tests/gpu", "bench")
 BUILD_FILES = ("meson.build", "meson_options.txt")
 # These only describe figures that were taken before, or take others elsewhere.
 REPORT_ONLY = ("bench/results/", "bench/report/", "bench/run", "bench/peers/")
-PEERS = ("bench/peers/cclabel_peers.py", "bench/peers/npp.cpp")  # that the suite runs
+PEERS = ("bench/peers/cclabel_device_peers.py", "bench/peers/cclabel_peers.py",  # that the suite runs
+         "bench/peers/npp.cpp")
 MARK = b"gst-regions-sources:"
 
 
