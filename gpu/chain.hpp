@@ -33,15 +33,10 @@ __device__ inline void await_last() {
 
 #endif
 
-// Whether our kernels, as compiled for the device, wait in wait_for_earlier(). Code made from the
-// intermediate language of older devices does not, wherever it runs.
+// Whether our kernels, as compiled for the device, wait in wait_for_earlier().
 inline bool can_chain(const void* kernel) {
   static PerDevice can;
-  return can.get([kernel] {
-    cudaFuncAttributes attributes = {};
-    check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
-    return attributes.ptxVersion >= 90;
-  });
+  return can.get([kernel] { return code_version(kernel) >= 90; });
 }
 
 // Puts a kernel that waits in wait_for_earlier() on the stream.

@@ -126,6 +126,15 @@ void launch_cluster(Kernel* kernel, Given&&... given) {
       kernel, std::forward<Given>(given)...);
 }
 
+// The compute capability, times ten, that the code was made for which a kernel has on the device in
+// use: code made from the intermediate language of older ones does what those can, wherever it
+// runs.
+inline int code_version(const void* kernel) {
+  cudaFuncAttributes attributes = {};
+  check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
+  return attributes.ptxVersion;
+}
+
 // Blocks of so many threads that the device runs at once, as a cooperative launch wants.
 template <class Kernel>
 int resident_blocks(Kernel* kernel, int threads, size_t shared_bytes = 0) {

@@ -9,6 +9,7 @@
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/slot.hpp"
 #include "gpu/cclabel/run_list/run_list.hpp"
+#include "gpu/cclabel/strips/strips.hpp"
 #include "gpu/cclabel/volumes/slot.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/tracking/tracker.hpp"
@@ -80,6 +81,7 @@ class CcLabelCuda final : public CcLabel {
       for (volumes::Slot& slot : volume_slots_) slot.allocate(backend_, setup);
       return;
     }
+    in_strips_ = fits_strips(setup.size);
     slots_.resize(static_cast<size_t>(setup.slots));
     for (Slot& slot : slots_) slot.allocate(backend_, setup);
     if (setup.tracks) tracker_.allocate(setup);
@@ -118,6 +120,11 @@ class CcLabelCuda final : public CcLabel {
     try {
       if (params.track) return label(job, params, slot, stream);
       tracker_.forget(Ids::go_on);
+      if (in_strips_ && wants_labels_alone(job, params)) {
+        const Records records = wanted_records(job, params, slot);
+        return label_strips(subject_of(job, params), params.connectivity, job.in,
+                            {job.labels, records, job.table}, stream);
+      }
       slot.replay().run(stream, [&] { label(job, params, slot, stream); });
     } catch (...) {
       slot.side().join_again(stream);
@@ -187,6 +194,12 @@ class CcLabelCuda final : public CcLabel {
             "on CUDA, the criterion of volumes changes to or from binary only when stopped");
   }
 
+  // Whether all that is wanted of a picture is what label_strips() makes.
+  static bool wants_labels_alone(const Job& job, const Params& params) {
+    return params.criterion == Criterion::binary && params.fill_holes == 0 &&
+           params.seeds.count == 0 && !AreaBounds(params).exclude_any() && !job.labels.empty() &&
+           (job.out.empty() || params.output == CcOutput::none);
+  }
   // The picture with its small holes filled: they are regions of the background, which is labelled
   // with the other connectivity first.
   static Subject without_holes(const Subject& subject, const Params& params, const Slot& slot,
@@ -262,6 +275,7 @@ class CcLabelCuda final : public CcLabel {
   std::vector<runs::RunList> run_lists_;     // of slots, where runs are wanted
   Method method_ = Method::automatic;        // configured
   bool is_binary_ = true;                    // likewise
+  bool in_strips_ = false;                   // pictures are small enough for label_strips()
   tracking::Tracker tracker_;
 };
 

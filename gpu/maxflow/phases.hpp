@@ -2,7 +2,7 @@
 // if those were not enough for the frame, the plain one.
 #pragma once
 
-#include "gpu/launch.hpp"
+#include "gpu/clusters.hpp"
 #include "gpu/maxflow/sparse_store.hpp"
 
 namespace regions::maxflow {
@@ -36,11 +36,9 @@ class BlocksTogether {
     all_blocks_ = std::min(blocks, static_cast<unsigned>(resident));
     blocks_ = std::min(all_blocks_, kMost);
     if (!is_cluster_) return;
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                               cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-          "asking for clusters");
-    if (!fits(kernel)) blocks_ = std::min(blocks_, kPortable);
-    is_cluster_ = fits(kernel);
+    const auto fits = [&] { return allow_cluster(kernel, blocks_, threads_, shared_bytes_); };
+    if (!fits()) blocks_ = std::min(blocks_, kPortable);
+    is_cluster_ = fits();
   }
   template <class Kernel, class... Given>
   void launch(Kernel* kernel, bool alone, cudaStream_t stream, Given&&... given) const {
@@ -55,24 +53,6 @@ class BlocksTogether {
 
  private:
   static constexpr unsigned kMost = 16, kPortable = 8;  // of a cluster: on some devices, on all
-
-  template <class Kernel>
-  bool fits(Kernel* kernel) const {
-    cudaLaunchAttribute cluster{};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {blocks_, 1, 1};
-    cudaLaunchConfig_t config{};
-    config.gridDim = blocks_;
-    config.blockDim = threads_;
-    config.dynamicSmemBytes = shared_bytes_;
-    config.attrs = &cluster;
-    config.numAttrs = 1;
-    int clusters = 0;
-    const cudaError_t error =
-        cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel), &config);
-    if (error != cudaSuccess) cudaGetLastError();  // that many are refused
-    return error == cudaSuccess && clusters > 0;
-  }
 
   unsigned all_blocks_ = 0, blocks_ = 0, threads_ = 0;
   size_t shared_bytes_ = 0;

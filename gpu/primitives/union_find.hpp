@@ -15,19 +15,24 @@ inline constexpr uint32_t kNone = 0xffffffffu;
 // While several threads work on a forest, entries are changed by atomics alone (which racecheck,
 // too, takes for intended) and read by volatile loads; a stale read only means a longer way. The
 // lanes of a warp go step by step together: left to themselves they would drift apart and stay so.
+// A Forest is an array of parents, or what has an array's sum with a node: its parent's address.
+template <class Forest>
+__device__ inline uint32_t parent_in(Forest forest, uint32_t node) {
+  return *static_cast<const volatile uint32_t*>(forest + node);
+}
 
 // Hangs the node of each lane of a warp directly below its root, and returns that. A lane writes no
 // entry but its own, so that what it leaves there is the root, whatever other warps do; the entries
 // of others shorten its way, which makes this pointer jumping (logarithmic in the depth). With
 // `exists` false nothing is written. Must not run beside unite().
-__device__ inline uint32_t flatten(uint32_t* parent, uint32_t node, bool exists) {
-  const volatile uint32_t* forest = parent;
-  uint32_t above = forest[node];
+template <class Forest>
+__device__ inline uint32_t flatten(Forest forest, uint32_t node, bool exists) {
+  uint32_t above = parent_in(forest, node);
   while (true) {
-    const uint32_t beyond = forest[above];
+    const uint32_t beyond = parent_in(forest, above);
     const bool moves = beyond != above;
     if (!__any_sync(kAllLanes, moves)) return above;
-    if (moves && exists) atomicExch(parent + node, beyond);
+    if (moves && exists) atomicExch(forest + node, beyond);
     above = beyond;
   }
 }
@@ -37,18 +42,18 @@ __device__ inline uint32_t flatten(uint32_t* parent, uint32_t node, bool exists)
 // trees, never which nodes share one nor its root. Paths are halved on the way: a node that is no
 // root is given its grandparent; a root is changed by the link alone (Rem's and Komura's rules:
 // link roots by compare-and-swap, try again from what was seen).
-__device__ inline uint32_t unite(uint32_t* parent, uint32_t a, uint32_t b, bool wanted) {
-  volatile uint32_t* forest = parent;
+template <class Forest>
+__device__ inline uint32_t unite(Forest forest, uint32_t a, uint32_t b, bool wanted) {
   uint32_t lost = kNone;
   bool is_apart = wanted;
   while (__any_sync(kAllLanes, is_apart)) {
     if (!is_apart) continue;
-    const uint32_t above_a = forest[a], above_b = forest[b];
+    const uint32_t above_a = parent_in(forest, a), above_b = parent_in(forest, b);
     if (above_a == above_b) {
       is_apart = false;
     } else if (above_a == a && above_b == b) {
       const uint32_t larger = a > b ? a : b, smaller = a > b ? b : a;
-      const uint32_t seen = atomicCAS(parent + larger, larger, smaller);
+      const uint32_t seen = atomicCAS(forest + larger, larger, smaller);
       if (seen == larger) {
         lost = larger;
         is_apart = false;
@@ -56,9 +61,10 @@ __device__ inline uint32_t unite(uint32_t* parent, uint32_t a, uint32_t b, bool 
       a = seen;
       b = smaller;
     } else {
-      const uint32_t beyond_a = forest[above_a], beyond_b = forest[above_b];
-      if (beyond_a != above_a) atomicExch(parent + a, beyond_a);
-      if (beyond_b != above_b) atomicExch(parent + b, beyond_b);
+      const uint32_t beyond_a = parent_in(forest, above_a);
+      const uint32_t beyond_b = parent_in(forest, above_b);
+      if (beyond_a != above_a) atomicExch(forest + a, beyond_a);
+      if (beyond_b != above_b) atomicExch(forest + b, beyond_b);
       a = beyond_a;
       b = beyond_b;
     }

@@ -1,19 +1,15 @@
 // The table of regions, from the device to the host.
-#include "gpu/cclabel/base/records.hpp"
+#include "gpu/cclabel/base/publish.hpp"
 
 namespace regions::cclabel {
 namespace {
 
 constexpr int kThreads = 256;
 
-// Straight into pinned host memory: as many records as there are, which only the device knows.
 __global__ void publish_kernel(const uint32_t* total, const Region* records, RegionTable table) {
-  static_assert(sizeof(Region) % sizeof(uint64_t) == 0);
-  constexpr size_t kWords = sizeof(Region) / sizeof(uint64_t);
-  const size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i == 0) *table.total = total[0];
-  if (i >= min(total[1], table.capacity) * kWords) return;
-  reinterpret_cast<uint64_t*>(table.regions)[i] = reinterpret_cast<const uint64_t*>(records)[i];
+  publish_words(total[0], total[1], records, table,
+                static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x,
+                static_cast<size_t>(gridDim.x) * blockDim.x);
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ class ForegroundContacts {
 
   __device__ ForegroundContacts(TileRuns<T>& runs, Bits&) : runs_(runs) {}
 
-  // Fills foreground and starts. Ends with a barrier.
-  __device__ void read(const Reader& reader, int x, int y) {
-    reader.template read<T>(runs_.foreground, x, y);
+  // Fills foreground and starts, of so many rows. Ends with a barrier.
+  __device__ void read(const Reader& reader, int x, int y, int rows = T::rows) {
+    reader.template read<T>(runs_.foreground, x, y, rows);
     __syncthreads();  // foreground is complete
     for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) {
       const uint32_t bits = runs_.foreground[w];

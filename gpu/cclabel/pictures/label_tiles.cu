@@ -1,5 +1,5 @@
 // Labels each tile by itself: union-find over its runs in shared memory, one block a tile.
-#include "gpu/cclabel/pictures/contacts.hpp"
+#include "gpu/cclabel/pictures/join_runs.hpp"
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/readers.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
@@ -19,21 +19,6 @@ struct TileForest {
   uint32_t firsts[T::all_words];   // first pixels of components
   uint32_t warp_sums[T::threads / 32];
 };
-
-// Joins runs to trees. First every run hangs below the first run above that it touches, without an
-// atomic; then the remaining contacts are united (Wu, Otoo, Suzuki 2009: link to the smaller).
-template <RunContacts Contacts>
-__device__ void join_runs(TileForest<Contacts>& s, const Contacts& contacts) {
-  s.runs.for_each([&](int r, bool exists) {
-    const int above = contacts.above(r);
-    if (exists) s.parent[r] = static_cast<uint32_t>(above);
-  });
-  __syncthreads();  // every run has a parent
-  s.runs.for_each([&](int r, bool exists) { flatten(s.parent, static_cast<uint32_t>(r), exists); });
-  __syncthreads();  // trees are flat before they are joined
-  s.runs.for_each([&](int r, bool exists) { contacts.join(s.parent, r, exists); });
-  __syncthreads();  // no link is made after this
-}
 
 // Gives every run its root and marks the roots whose component touches another tile.
 template <RunContacts Contacts>
@@ -163,7 +148,7 @@ __global__ __launch_bounds__(Contacts::Tile::threads) void label_tiles_kernel(Re
   for (int w = static_cast<int>(threadIdx.x); w < T::runs / 32; w += T::threads) s.borders[w] = 0;
   contacts.read(reader, place.x, place.y);
   rank_runs(s.runs, s.warp_sums);
-  join_runs(s, contacts);
+  join_runs(s.runs, s.parent, contacts);
   find_roots(s, tiles, place);
   const uint32_t counts = rank_roots(s);
   publish_runs(s, tiles, place, counts);

@@ -1,11 +1,11 @@
 // Measures regions: sums of each component in shared memory, then one flush a tile and component;
 // only components that reach another tile need global atomics. No atomic per pixel anywhere.
 #include "gpu/cclabel/base/color_sums.hpp"
+#include "gpu/cclabel/base/picture_sums.hpp"
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
 #include "gpu/cclabel/pictures/words.hpp"
 #include "gpu/chain.hpp"
-#include "gpu/primitives/atomic_add.hpp"
 #include "gpu/primitives/warp.hpp"
 
 namespace regions::cclabel {
@@ -86,14 +86,6 @@ struct TileSums {
   uint16_t component[BinaryTile::runs];  // of each run, from the first one that is summed now
 };
 
-// The pixels of the run that holds pixel `b`, from there on, as a mask.
-__device__ uint32_t rest_of_run(const Word& word, int b) {
-  const uint32_t from = ~below(b), beyond = from & ~up_to(b);
-  const uint32_t end =
-      (~word.foreground | word.starts) & beyond;  // the first that is not the run's
-  return end ? ((end & (0u - end)) - 1) & from : from;
-}
-
 // Sums a word a lane, run by run.
 template <class Values>
 __device__ void sum_words(TileSums& s, const Tiles& tiles, const TilePlace& place,
@@ -111,7 +103,7 @@ __device__ void sum_words(TileSums& s, const Tiles& tiles, const TilePlace& plac
       Piece piece = {};
       if (left) {
         const int b = __ffs(static_cast<int>(left)) - 1;
-        const uint32_t mask = rest_of_run(word, b);
+        const uint32_t mask = word.rest_of_run(b);
         left &= ~mask;
         const uint16_t found = s.component[word.run_at(b)];
         if (found != TileSums::kUnwanted) {
@@ -173,14 +165,14 @@ __device__ void flush_border(const ComponentSums& sums, const TilePlace& place, 
     uint32_t value[3];
     for (int k = 0; k < 3; ++k) value[k] = warp_sum(joins ? sums.value[k][c] : 0);
     if (static_cast<int>(threadIdx.x % 32) != leader) continue;
-    Region& record = records[common - 1];
-    atomicMin(&record.left, static_cast<int>(left + px));
-    atomicMax(&record.right, static_cast<int>(right + px));
-    atomicMax(&record.bottom, static_cast<int>(bottom + py));
-    add64(record.area, area);
-    add64(record.sum_x, x + area * px);
-    add64(record.sum_y, y + area * py);
-    for (int k = 0; k < 3; ++k) add64(record.sum_value[k], value[k]);
+    const PictureSums of_region{area,
+                                x + area * px,
+                                y + area * py,
+                                static_cast<int>(left + px),
+                                static_cast<int>(right + px),
+                                static_cast<int>(bottom + py),
+                                {value[0], value[1], value[2]}};
+    add(of_region, records[common - 1]);
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace regions::cclabel {
 
-// A reader's read<T>() fills `foreground` for the tile at (x, y), 0 outside the picture. All
-// threads of the block call it.
+// A reader's read<T>() fills `foreground` for `rows` rows of the tile at (x, y), 0 below them and
+// outside the picture. All threads of the block call it.
 
 // One byte a pixel, rows 16-byte aligned: a thread turns 16 pixels into half a word.
 struct ByteReader {
@@ -26,17 +26,31 @@ struct ByteReader {
   static bool can_read(const Subject& subject) {
     const Layout& layout = subject.frame.layout;
     const auto address = reinterpret_cast<uintptr_t>(subject.frame.plane[0]);
-    return subject.measure == Measure::value && layout.model != ColorModel::rgb &&
-           layout.sample_bytes == 1 && layout.component[0].step == 1 && subject.level <= 255 &&
+    const bool is_first =  // the first component is what counts
+        subject.measure == Measure::value || subject.measure == Measure::nonzero;
+    return is_first && layout.model != ColorModel::rgb && layout.sample_bytes == 1 &&
+           layout.component[0].step == 1 && subject.level <= 255 &&
            (address | static_cast<uintptr_t>(subject.frame.pitch[0])) % 16 == 0;
   }
 
   template <class T>
-  __device__ void read(uint32_t* foreground, int x, int y) const {
+  __device__ void read(uint32_t* foreground, int x, int y, int rows) const {
+    constexpr int kHalves = 2 * T::all_words, kSteps = (kHalves + T::threads - 1) / T::threads;
     auto* halves = reinterpret_cast<uint16_t*>(foreground);
-    for (int i = static_cast<int>(threadIdx.x); i < 2 * T::all_words; i += T::threads) {
-      halves[i] = static_cast<uint16_t>(half(x + i % (2 * T::words) * 16, y + i / (2 * T::words)));
-    }
+    uint4 pixels[kSteps];
+    const auto for_each_half = [&](auto f) {
+#pragma unroll
+      for (int k = 0; k < kSteps; ++k) {
+        const int i = k * T::threads + static_cast<int>(threadIdx.x);
+        const int column = i % (2 * T::words), row = i / (2 * T::words);
+        if (i < kHalves) f(k, i, x + column * 16, row < rows ? y + row : -1);
+      }
+    };
+    // All loads are on their way before the first is waited for.
+    for_each_half([&](int k, int, int px, int py) { pixels[k] = load(px, py); });
+    for_each_half([&](int k, int i, int px, int py) {
+      halves[i] = static_cast<uint16_t>(half(pixels[k], px, py));
+    });
   }
 
  private:
@@ -45,18 +59,25 @@ struct ByteReader {
     const uint32_t ones = __vcmpgeu4(bytes, levels) & 0x01010101u;
     return ones * 0x01020408u >> 24 & 15u;
   }
-  __device__ uint32_t half(int x, int y) const {
-    if (y >= image.height || x >= image.width) return 0;
-    const uint8_t* pixels = image.row(y) + x;
+  __device__ bool has_row(int y) const {
+    return static_cast<unsigned>(y) < static_cast<unsigned>(image.height);
+  }
+  // 16 pixels, where the picture has them all.
+  __device__ uint4 load(int x, int y) const {
+    if (!has_row(y) || x + 16 > image.width) return {};
+    return *reinterpret_cast<const uint4*>(image.row(y) + x);
+  }
+  __device__ uint32_t half(const uint4& v, int x, int y) const {
     const int inside = image.width - x;
+    if (!has_row(y) || inside <= 0) return 0;
     uint32_t bits = 0;
     if (inside >= 16) {
-      const uint4 v = *reinterpret_cast<const uint4*>(pixels);
       const uint32_t levels = static_cast<uint32_t>(level) * 0x01010101u;
       bits = nibble(v.x, levels) | nibble(v.y, levels) << 4 | nibble(v.z, levels) << 8 |
              nibble(v.w, levels) << 12;
       return (bits ^ flip) & 0xffffu;
     }
+    const uint8_t* pixels = image.row(y) + x;
     for (int k = 0; k < inside; ++k) bits |= static_cast<uint32_t>(pixels[k] >= level) << k;
     return (bits ^ flip) & below(inside);
   }
@@ -69,11 +90,12 @@ struct PixelReader {
   explicit PixelReader(const Subject& s) : subject(s) {}
 
   template <class T>
-  __device__ void read(uint32_t* foreground, int x, int y) const {
+  __device__ void read(uint32_t* foreground, int x, int y, int rows) const {
     const int lane = static_cast<int>(threadIdx.x % 32);
     for (int w = static_cast<int>(threadIdx.x / 32); w < T::all_words; w += T::threads / 32) {
-      const int px = x + w % T::words * 32 + lane, py = y + w / T::words;
-      const bool inside = px < subject.frame.width && py < subject.frame.height;
+      const int px = x + w % T::words * 32 + lane, row = w / T::words, py = y + row;
+      const bool inside =
+          row < rows && px < subject.frame.width && py >= 0 && py < subject.frame.height;
       const bool set = inside && is_set(px, py) != subject.complement;
       const uint32_t bits = __ballot_sync(kAllLanes, set);
       if (lane == 0) foreground[w] = bits;

@@ -44,26 +44,25 @@ struct TileRuns {
 // without one: a thread reads no other thread's words before the first barrier inside.
 template <class T>
 __device__ inline void rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32]) {
-  static_assert(T::all_words <= T::threads, "a thread ranks one word");
-  const int w = static_cast<int>(threadIdx.x);
-  const bool has_word = w < T::all_words;
-  const uint32_t starts = has_word ? runs.starts[w] : 0;
+  constexpr int kWords = (T::all_words + T::threads - 1) / T::threads;  // of a thread
+  const int begin = static_cast<int>(threadIdx.x) * kWords;
+  const int end = min(begin + kWords, T::all_words);
+  uint32_t own = 0;
+  for (int w = begin; w < end; ++w) own += static_cast<uint32_t>(__popc(runs.starts[w]));
   uint32_t total;
-  const uint32_t rank =
-      sum_before<T::threads>(static_cast<uint32_t>(__popc(starts)), warp_sums, total);
-  if (has_word) {
-    const uint32_t foreground = runs.foreground[w];
+  uint32_t run = sum_before<T::threads>(own, warp_sums, total);
+  for (int w = begin; w < end; ++w) {
+    const uint32_t foreground = runs.foreground[w], starts = runs.starts[w];
     const uint32_t continued = foreground & ~starts;  // linked to the pixel at their left
     const bool last_word = w % T::words == T::words - 1;
     const uint32_t next = last_word ? 0 : runs.foreground[w + 1] & ~runs.starts[w + 1] & 1;
-    runs.rank[w] = static_cast<uint16_t>(rank);
-    uint32_t run = rank;
+    runs.rank[w] = static_cast<uint16_t>(run);
+    uint32_t ending = run - (continued & 1);  // the first end may be of a run of the word before
     for (uint32_t bits = starts; bits; bits &= bits - 1) {
       runs.first[run++] = static_cast<uint16_t>(w * 32 + __ffs(bits) - 1);
     }
-    run = rank - (continued & 1);  // the first end may belong to a run of the word before
     for (uint32_t bits = foreground & ~(continued >> 1 | next << 31); bits; bits &= bits - 1) {
-      runs.last[run++] = static_cast<uint16_t>(w * 32 + __ffs(bits) - 1);
+      runs.last[ending++] = static_cast<uint16_t>(w * 32 + __ffs(bits) - 1);
     }
   }
   if (threadIdx.x == 0) runs.count = static_cast<int>(total);

@@ -23,6 +23,12 @@ struct Word {
     const uint32_t begun = starts & up_to(lane);
     return begun ? 31 - __clz(static_cast<int>(begun)) : 0;
   }
+  // The pixels of the run that holds pixel `b`, from there on, as a mask.
+  __device__ uint32_t rest_of_run(int b) const {
+    const uint32_t from = ~below(b), beyond = from & ~up_to(b);
+    const uint32_t end = (~foreground | starts) & beyond;  // the first that is not the run's
+    return end ? ((end & (0u - end)) - 1) & from : from;
+  }
 };
 
 __device__ inline Word word_of(const Tiles& tiles, int tile, int word) {

@@ -1,9 +1,9 @@
 // Writes what each pixel's region gives: its label, a mask, a colour. The output is written once
 // and never read.
-#include "gpu/cclabel/base/writers.hpp"
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/runs.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
+#include "gpu/cclabel/pictures/write_words.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -39,20 +39,7 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
     s.of_run[r] = s.of_component[component[r]];
   }
   __syncthreads();  // runs' labels are there
-  for (int i = static_cast<int>(threadIdx.x); i < T::all_words * 8; i += T::threads) {
-    const int w = i / 8, bit = i % 8 * 4;
-    const int x = place.x + w % T::words * 32 + bit, y = place.y + w / T::words;
-    if (x >= tiles.size.width || y >= tiles.size.height) continue;
-    const uint32_t foreground = s.foreground[w] >> bit, starts = s.starts[w];
-    int run = s.rank[w] + __popc(starts & up_to(bit)) - 1;
-    uint32_t labels[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (k > 0) run += starts >> (bit + k) & 1;
-      labels[k] = foreground >> k & 1 ? s.of_run[run] : 0;
-    }
-    cclabel::write(writer, x, y, labels);
-  }
+  write_words<T>(s, s.of_run, place.x, place.y, tiles.size, writer);
 }
 
 template <PixelWriter Writer>
