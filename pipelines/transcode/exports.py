@@ -99,12 +99,19 @@ class Coco(Lines):
         table, labels = table_of(number, time, buffer), label_map(buffer, number)
         height, width = labels.shape
         self.images.append({"id": number + 1, "width": width, "height": height, "file_name": f"frame {number}"})
+        told = set()
         for label, area, track, first, *box in picked(table, "id", "area", "track", "first-seen", "x", "y", "width",
                                                       "height"):
+            if label in told:  # a track that shares the region has no pixels of its own
+                continue
+            told.add(label)
+            mask = labels == label
+            if mask.any():  # the record of a region that is shared has one track's box
+                area, box = int(numpy.count_nonzero(mask)), box_of(mask)
             self.annotations.append({
                 "id": len(self.annotations) + 1, "image_id": number + 1, "category_id": 1, "iscrowd": 1,
                 "area": area, "bbox": box,
-                "segmentation": {"size": [height, width], "counts": runs_of(labels == label)},
+                "segmentation": {"size": [height, width], "counts": runs_of(mask)},
                 **({} if first is None else {"track_id": track})})
 
     def append(self, path, before, names):
@@ -124,6 +131,12 @@ class Coco(Lines):
         json.dump({"images": self.images, "annotations": self.annotations,
                    "categories": [{"id": 1, "name": "region"}]}, self.file, separators=(",", ":"))
         super().close()
+
+
+def box_of(mask):
+    """x, y, width and height of the pixels in a mask."""
+    sides = [numpy.flatnonzero(mask.any(axis)) for axis in (0, 1)]
+    return [int(side[0]) for side in sides] + [int(side[-1] - side[0]) + 1 for side in sides]
 
 
 def runs_of(mask):

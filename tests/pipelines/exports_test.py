@@ -5,6 +5,7 @@ read them: exports_judged_test.py.)"""
 import csv
 import json
 import unittest
+import unittest.mock
 
 import inside
 import jsonschema
@@ -115,6 +116,19 @@ class Exports(inside.Case):
             self.assertEqual(mask.sum(), annotation["area"])
             rows, columns = numpy.nonzero(mask)
             self.assertEqual(annotation["bbox"], [columns.min(), rows.min(), numpy.ptp(columns) + 1, numpy.ptp(rows) + 1])
+    def test_masks_of_regions_that_tracks_share(self):
+        """One for each region, with its own box: pixels belong to no track alone."""
+        labels = numpy.array([[0, 1, 1, 1, 1, 0, 0], [0, 1, 1, 1, 1, 0, 2]])
+        columns = ["id", "track", "first-seen", "x", "y", "width", "height", "area"]
+        table = {"columns": columns, "regions": [(1, 5, 0, 1, 0, 2, 2, 4), (2, 6, 0, 6, 1, 1, 1, 1),
+                                                 (1, 7, 0, 3, 0, 2, 2, 4)]}
+        with (unittest.mock.patch.object(exports, "table_of", lambda *_: table),
+              unittest.mock.patch.object(exports, "label_map", lambda *_: labels)):
+            found = json.loads(self.written("coco-rle", [None]))["annotations"]
+        self.assertEqual([(one["track_id"], one["bbox"], one["area"]) for one in found],
+                         [(5, [1, 0, 4, 2], 8), (6, [6, 1, 1, 1], 1)])
+
+    def test_runs(self):
         self.assertEqual(exports.runs_of(numpy.array([[1, 0], [1, 1]], bool)), [0, 2, 1, 1])
 
 

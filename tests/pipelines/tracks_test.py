@@ -50,6 +50,16 @@ class Tracks(inside.Case):
         after = table(0.2, region(4, 11), region(5, 50), region(6, 52), region(8, 99, first=2))
         self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3, 4])
 
+    def test_regions_that_tracks_share(self):
+        """Each of the tracks goes on, whichever of them the region's record has."""
+        known = tracks.Tracks()
+        known.begin([])
+        shared = region(1, 10, width=20) | {"id": 1}, region(2, 50) | {"id": 2}, region(3, 24) | {"id": 1}
+        self.assertEqual(self.renamed(known, table(0.0, *shared)), [(1, 0), (2, 0), (3, 0)])
+        known.begin([table(0.0, region(8, 24) | {"id": 1}, region(7, 50) | {"id": 2}, region(9, 10, width=20) | {"id": 1})])
+        after = table(0.1, region(9, 10, width=20) | {"id": 1}, region(7, 50) | {"id": 2}, region(8, 25) | {"id": 1})
+        self.assertEqual([track for track, _ in self.renamed(known, after)], [1, 2, 3])
+
     def test_regions_that_are_not_followed(self):
         known = tracks.Tracks()
         known.begin([])
