@@ -1,9 +1,9 @@
 """Files in segments: what regions-transcode does where it is to cut them. The truth is in manifests on disk; whatever
 dies, the same command goes on."""
 
-import argparse
 import asyncio
 import contextlib
+import math
 import os
 import sys
 import time
@@ -12,71 +12,10 @@ import attempts
 import manifest
 import processes
 import storage
+from progress import Progress
 
 MOST_PENDING = 1000  # tasks that a cluster is given at once
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def add_options(parser):
-    group = parser.add_argument_group("long files and archives")
-    group.add_argument("--segments", type=float, metavar="SECONDS",
-                       help="cut inputs at key frames into segments of about so many seconds, and work on -j of them at"
-                       " once; what is finished is not repeated when the same command runs again; 60 suits most")
-    group.add_argument("--warm-up", type=float, metavar="SECONDS",
-                       help="seconds before a segment that its filter learns from; default: 0 for filters that learn"
-                       " nothing, else 20")
-    group.add_argument("--cluster", nargs="?", const="", metavar="ADDRESS",
-                       help="spread segments over a cluster of Ray; without an address over one started here, which only"
-                       " this machine reaches")
-    group.add_argument("--cpus-per-task", type=float, default=1, metavar="N", help="of a segment on a cluster; default: 1")
-    group.add_argument("--gpus-per-task", type=float, default=0, metavar="N",
-                       help="of a segment on a cluster, which may be a fraction; default: 0")
-    group.add_argument("--memory-per-task", type=float, default=0, metavar="GIB",
-                       help="of a segment on a cluster; default: 0, which reserves none")
-    group.add_argument("--plan", action="store_true", help="only cut the inputs, for workers")
-    group.add_argument("--segment", metavar="K/N", type=share, help="work on the K-th of N shares of planned segments,"
-                       " K from 1 on: N such commands may run anywhere at once; the command without it joins what they"
-                       " made, and makes what is missing")
-    group.add_argument("--status", action="store_true", help="tell how far the job in DIR is; wants -o alone")
-    group.add_argument("--exact", action="store_true", help="take each input as one segment")
-    group.add_argument("--attempts", type=int, default=3, metavar="N",
-                       help="how often a segment may fail in a run before it is quarantined, and the rest goes on;"
-                       " default: 3")
-
-
-def share(text):
-    """K/N as numbers."""
-    parts = text.split("/")
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or not 1 <= int(parts[0]) <= int(parts[1]):
-        raise argparse.ArgumentTypeError(f"'{text}' is not K/N with K from 1 to N")
-    return int(parts[0]), int(parts[1])
-
-
-def is_wanted(options):
-    return options.segments is not None or options.exact
-
-
-def refusal(options):
-    """Why what was asked for of segments cannot be, or None."""
-    if options.segments is not None and not 0 < options.segments < float("inf"):
-        return f"--segments wants a number of seconds above 0, not {options.segments:g}"
-    if options.warm_up is not None and not 0 <= options.warm_up < float("inf"):
-        return f"--warm-up wants a number of seconds from 0 on, not {options.warm_up:g}"
-    if options.attempts < 1:
-        return f"--attempts wants a number from 1 on, not {options.attempts}"
-    if (options.plan or options.segment) and not is_wanted(options):
-        return "--plan and --segment are of segments: say --segments, too"
-    if options.cluster is not None and (not is_wanted(options) or options.plan or options.segment):
-        return "--cluster is of segments, and spreads all of them: say --segments, and neither --plan nor --segment"
-    if not all(0 <= one < float("inf") for one in (options.cpus_per_task, options.gpus_per_task, options.memory_per_task)):
-        return "--cpus-per-task, --gpus-per-task and --memory-per-task want numbers from 0 on"
-    if options.gpus_per_task > 1 and options.gpus_per_task % 1:
-        return f"--gpus-per-task wants a fraction below 1 or a whole number, not {options.gpus_per_task:g}"
-    if options.plan and options.segment:
-        return "--plan is for one command before all with --segment"
-    if options.warm_up is not None and options.segments is None:
-        return "--warm-up is of segments: say --segments, too"
-    return None
 
 
 class Archive:
@@ -92,7 +31,7 @@ class Archive:
         for slot in range(self.options.jobs):
             self.slots.put_nowait(slot)
         self.files = {}  # by source, what summary.json says
-        self.frames = {}  # by source and segment, frames that are done
+        self.progress = Progress(self.screen, len(self.options.inputs))
         self.began = time.time()
 
     @contextlib.asynccontextmanager
@@ -125,15 +64,17 @@ class Archive:
         if differs:
             self.screen.line(f"{source}: is begun anew: {differs}", sys.stderr)
         if (self.options.force and not self.options.segment) or differs or not known.spans:
-            plan = await self.plan(source)
-            if "problem" in plan:
-                return plan["problem"]
+            plan = {}
+            if problem := await self.attempted(lambda: self.plan(source, plan)):
+                told["quarantined"] = 1
+                return problem
             if plan["why"] and not self.exact:
                 self.screen.line(f"{source}: note: is one segment: {plan['why']}", sys.stderr)
             known.begin(made, plan)
         known.tidy()
         spans = known.spans
         told["segments"] = len(spans)
+        self.progress.begin(source, spans)
         if self.options.plan:
             self.screen.line(f"{source}: {len(spans)} segment{'s' * (len(spans) > 1)}")
             return None
@@ -148,7 +89,22 @@ class Archive:
         if problems:
             return "; ".join(problems) + (f"; the others are kept in {known.folder}" if len(spans) > 1 else "")
         told["frames"] = sum(one["done"]["frames"] for one in found)
-        return await self.assemble(source, known) if len(spans) > 1 and not self.is_part else None
+        if len(spans) == 1 or self.is_part:
+            return None
+        problem = await self.attempted(lambda: self.assemble(source, known))
+        told["quarantined"] = bool(problem)
+        return problem
+
+    async def attempted(self, work):
+        """Work that is no segment's, until it tells no problem. Returns the problem of the last attempt, or None."""
+        for _ in range(self.options.attempts):
+            try:
+                problem = await work()
+            except OSError as error:
+                problem = error.strerror or str(error)
+            if not problem or self.queue.interrupted:
+                return problem
+        return f"quarantined after {self.options.attempts} attempts: {problem}"
 
     @property
     def is_part(self):
@@ -160,15 +116,15 @@ class Archive:
         mine, of = self.options.segment or (1, 1)
         return range((mine - 1 + self.options.inputs.index(source)) % of, count, of)
 
-    async def plan(self, source):
+    async def plan(self, source, plan):
+        """Fills in a plan (see cutting.py); returns what went wrong, or None."""
         if self.exact:
-            return {"why": "it was asked for", "spans": [None]}
-        made = {}
+            plan |= {"why": "it was asked for", "spans": [None]}
+            return None
         async with self.slot():
-            problem = await processes.run(os.path.join(HERE, "cutting.py"), {
+            return await processes.run(os.path.join(HERE, "cutting.py"), {
                 "source": await self.queue.fetched(source), "seconds": self.options.segments, "warm_up": self.warm_up},
-                made.update, self.begun(source))
-        return {"problem": problem} if problem else made["plan"]
+                lambda said: plan.update(said["plan"]), self.begun(source))
 
     def begun(self, name):
         """For processes.run: the process is one that an interruption ends."""
@@ -177,43 +133,53 @@ class Archive:
     async def segment(self, source, known, number, spans):
         """Attempts a segment until it is done or quarantined. Returns it as the manifest has it, `problem` more where
         it is not done."""
-        name, span = (source, number), spans[number]
-        if await asyncio.to_thread(known.finished, number):
-            self.count(source, name, known.segment(number)["done"]["frames"], spans)
-            return known.segment(number)
-        before = known.segment(number)
-        if before["state"] != manifest.WAITING:  # fresh attempts; those of before stay told
-            known.write(number, before | {"state": manifest.WAITING})
+        try:
+            before = known.segment(number)
+            if await asyncio.to_thread(known.finished, number):
+                self.progress.finish(source, number, before["done"]["frames"], by_earlier=True)
+                return before
+            if before["state"] != manifest.WAITING:  # fresh attempts; those of before stay told
+                known.write(number, before | {"state": manifest.WAITING})
+        except OSError as problem:
+            return {"state": manifest.FAILED, "problem": problem.strerror or str(problem)}
         for _ in range(self.options.attempts):
             async with self.pending if self.cluster else self.slot() as slot:
                 if self.queue.interrupted:
                     return before
-                task = self.task(source, known, number, span, slot or 0)
-                after = await self.attempt(task, name, spans)
+                after = await self.attempt(self.task(source, known, number, spans[number], slot or 0), source, spans)
             if after["state"] == manifest.DONE:
                 self.say_done(source, after, number, spans)
-                self.count(source, name, after["done"]["frames"], spans)
+                self.progress.finish(source, number, after["done"]["frames"])
                 return after
             if "problem" in after or self.queue.interrupted:
                 return after
+            self.progress.fail()
             self.screen.line(f"{source}: segment {number + 1} of {len(spans)} failed: {after['problems'][-1]}",
                              sys.stderr)
-        known.write(number, after | {"state": manifest.QUARANTINED})
-        return after | {"state": manifest.QUARANTINED, "problem":
-                        f"quarantined after {self.options.attempts} attempts: {after['problems'][-1]}"}
+        after |= {"state": manifest.QUARANTINED}
+        with contextlib.suppress(OSError):  # where it cannot be written, it waits
+            known.write(number, after)
+        return after | {"problem": f"quarantined after {self.options.attempts} attempts: {after['problems'][-1]}"}
 
-    async def attempt(self, task, name, spans):
+    async def attempt(self, task, source, spans):
+        """As attempts.attempt. An attempt counts, too, where the folder or the storage of outputs fails."""
+        number = task["number"]
+
         def heard(said):
             if "progress" in said:
-                self.count(name[0], name, said["progress"]["frame"], spans)
+                self.progress.hear(source, number, said["progress"]["frame"], said["progress"]["of"])
 
-        if self.cluster:
-            shown = f"{os.path.basename(name[0])} {name[1] + 1} of {len(spans)}"
-            task["settings"]["device"] = -1  # Ray shows a task the GPUs that it may use
+        try:
+            if not self.cluster:
+                return await attempts.attempt(task, heard, self.begun((source, number)), lambda: self.queue.interrupted)
+            shown = f"{os.path.basename(source)} {number + 1} of {len(spans)}"
+            # Ray shows a task the GPUs that it may use, and counts processors.
+            task["settings"] |= {"device": -1, "threads": max(1, math.ceil(self.options.cpus_per_task))}
             after = await self.cluster.attempt(task, shown, lambda: self.queue.interrupted)
-            await asyncio.to_thread(attempts.manifest_of(task).pull, task["number"])
+            await asyncio.to_thread(attempts.manifest_of(task).pull, number)
             return after
-        return await attempts.attempt(task, heard, self.begun(name), lambda: self.queue.interrupted)
+        except OSError as problem:
+            return attempts.failed(attempts.manifest_of(task).segment(number), problem.strerror or str(problem))
 
     def task(self, source, known, number, span, slot):
         """See attempts.attempt."""
@@ -235,12 +201,6 @@ class Archive:
         if len(spans) == 1:
             self.screen.hear(source, {"done": segment["done"]}, self.queue.names(source))
 
-    def count(self, source, name, frames, spans):
-        self.frames[name] = frames
-        total = sum(span["packets"] for span in spans) if len(spans) > 1 else 0
-        done = sum(count for (of, _), count in self.frames.items() if of == source)
-        self.screen.show(source, done, total, done / max(time.time() - self.began, 1e-3))
-
     async def assemble(self, source, known):
         """Joins segments."""
         if known.store:  # whose files other machines may have made
@@ -261,6 +221,7 @@ class Archive:
 
     def note(self, source, problem):
         """How a file ended."""
+        self.progress.end(source)
         known = self.files.setdefault(source, {})
         known["state"] = "failed" if problem else "done" if "segments" in known else "skipped"
         if known.pop("quarantined", 0):
@@ -270,6 +231,7 @@ class Archive:
 
     def summarise(self):
         """Writes summary.json."""
+        self.screen.forget("")
         if self.is_part:
             return
         states = [told["state"] for told in self.files.values()]

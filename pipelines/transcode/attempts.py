@@ -73,9 +73,14 @@ async def make(task, known, heard, begun, told):
     return sums
 
 
+def failed(before, problem):
+    """A segment after an attempt more."""
+    return before | {"state": manifest.FAILED, "attempts": before["attempts"] + 1,
+                     "problems": [*before["problems"], problem]}
+
+
 def fail(known, number, before, problem, began=None):
-    after = before | {"state": manifest.FAILED, "attempts": before["attempts"] + 1,
-                      "problems": [*before["problems"], problem]} | ({"seconds": since(began)} if began else {})
+    after = failed(before, problem) | ({"seconds": since(began)} if began else {})
     known.write(number, after)
     return after
 

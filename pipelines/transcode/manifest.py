@@ -11,7 +11,7 @@ import record
 from files import Output, remove_remains
 
 # Of NNNN.json; a segment without one waits.
-RUNNING, FAILED, DONE, QUARANTINED, WAITING = "running", "failed", "done", "quarantined", "waiting"
+STATES = RUNNING, FAILED, DONE, QUARANTINED, WAITING = "running", "failed", "done", "quarantined", "waiting"
 
 
 def write_json(path, what):
@@ -30,6 +30,15 @@ def read_json(path):
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def is_segment(told):
+    """Whether a dictionary is what a segment's file holds: what is damaged is as if it were not there."""
+    done = told.get("done")
+    return (told.get("state") in STATES and isinstance(told.get("attempts"), int)
+            and isinstance(told.get("problems"), list)
+            and (told["state"] != DONE or (isinstance(told.get("checksums"), dict) and isinstance(done, dict)
+                                           and isinstance(done.get("frames"), int))))
 
 
 def checksum(path):
@@ -53,7 +62,10 @@ class Manifest:
     @property
     def plan(self):
         """Of cutting.py, with what it is `made` of; of no spans where there is none."""
-        self.known_plan = self.known_plan or read_json(self.path("plan.json"))
+        if not self.known_plan:
+            told = read_json(self.path("plan.json")) or {}
+            is_one = isinstance(told.get("made"), dict) and isinstance(told.get("spans"), list)
+            self.known_plan = told if is_one else None
         return self.known_plan or {"spans": []}
 
     @property
@@ -102,8 +114,8 @@ class Manifest:
 
     def segment(self, number):
         """What is known of a segment."""
-        told = read_json(self.path(f"{number:04}.json"))
-        return told or {"state": WAITING, "attempts": 0, "problems": []}
+        told = read_json(self.path(f"{number:04}.json")) or {}
+        return told if is_segment(told) else {"state": WAITING, "attempts": 0, "problems": []}
 
     def write(self, number, told):
         self.keep(f"{number:04}.json", told)

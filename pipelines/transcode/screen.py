@@ -1,5 +1,6 @@
 """What programs tell of their work: bars of progress on a terminal (tqdm, on standard error), plain lines elsewhere."""
 
+import datetime
 import os
 import sys
 import time
@@ -47,19 +48,22 @@ class Screen:
                       f" second, {length / seconds:.1f} times its speed);"
                       f" wrote {', '.join(written)}")
 
-    def show(self, name, frame, of, rate):
-        """`of`: how many frames there are, about; 0 if that is not known."""
-        text = printable(os.path.basename(name))
+    def show(self, name, frame, of, rate, text=None):
+        """`of`: how many frames there are, about; 0 if that is not known. `text`: what stands for the name."""
+        text = text or printable(os.path.basename(name))
         if self.tqdm:
             if name not in self.bars:
                 self.bars[name] = self.tqdm(desc=text, total=of or None, initial=frame, unit=" frames",
                                             file=sys.stderr, leave=False, dynamic_ncols=True)
-            self.bars[name].total = of or None
-            self.bars[name].update(frame - self.bars[name].n)
+            bar = self.bars[name]
+            bar.total = of or None
+            bar.set_description(text, refresh=False)
+            bar.update(frame - bar.n)
         elif time.monotonic() - self.shown.get(name, -PLAIN_PERIOD) >= PLAIN_PERIOD:
             self.shown[name] = time.monotonic()
+            left = datetime.timedelta(seconds=round(max(of - frame, 0) / rate)) if of and rate > 0 else None
             print(f"{text}: frame {frame}" + (f" of about {of}, {100 * frame // of} %" if of else "")
-                  + f", {rate:.0f} frames/s", flush=True)
+                  + f", {rate:.0f} frames/s" + (f", {left} left" if left is not None else ""), flush=True)
 
     def forget(self, name):
         if name in self.bars:

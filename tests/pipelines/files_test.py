@@ -150,12 +150,12 @@ class Screens(inside.Case):
         told = self.screen(Stream())
         now = self.replace(screen.time, "monotonic", unittest.mock.Mock())
         for at, said, text in (
-                (100, (10, 40, 5.0), "in\\n: frame 10 of about 40, 25 %, 5 frames/s\n"),
+                (100, (10, 40, 5.0), "in\\n: frame 10 of about 40, 25 %, 5 frames/s, 0:00:06 left\n"),
                 (104.9, (20, 40, 5.0), ""),
-                (105, (39, 40, 0.4), "in\\n: frame 39 of about 40, 97 %, 0 frames/s\n"),
+                (105, (39, 40, 0.4), "in\\n: frame 39 of about 40, 97 %, 0 frames/s, 0:00:02 left\n"),
                 (110, (7, 0, 5.0), "in\\n: frame 7, 5 frames/s\n"),
                 (115, (0, 40, 0.0), "in\\n: frame 0 of about 40, 0 %, 0 frames/s\n"),
-                (120, (1, 1, 1.0), "in\\n: frame 1 of about 1, 100 %, 1 frames/s\n")):
+                (120, (1, 1, 1.0), "in\\n: frame 1 of about 1, 100 %, 1 frames/s, 0:00:00 left\n")):
             now.return_value = at
             told.hear("/folder/in\n", {"progress": dict(zip(("frame", "of", "rate"), said))})
             self.assertEqual(self.said(), [text, ""])
