@@ -42,6 +42,17 @@ def error_text(message):
     return error.message + (f" ({cause})" if cause else "")
 
 
+def limit_threads(part, most):
+    """Lets the elements of a bin have so many threads each, where they would have more; 0: as they are."""
+    for element in part.children if most else ():
+        if isinstance(element, Gst.Bin):
+            limit_threads(element, most)
+        for name in ("cpu-threads", "max-threads", "n-threads", "threads"):
+            if (known := element.find_property(name)) and known.value_type.name in ("gint", "guint"):
+                now = element.get_property(name)
+                element.set_property(name, min(now or most, most))  # 0: as many as there are processors
+
+
 def regions_total(buffer):
     """How many regions were found in a frame; 0 where nothing looked for any."""
     meta = buffer.get_custom_meta("regions")

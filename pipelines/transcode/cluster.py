@@ -7,6 +7,7 @@ import socket
 import sys
 
 import attempts
+from files import printable
 from storage import INSTALL
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -62,7 +63,7 @@ class Cluster:
     async def attempt(self, task, name, stopped):
         """As attempts.attempt, by a worker that Ray chooses; `name` is what its dashboard shows."""
         task = task | {"wrapper": [os.path.join(HERE, "..", "with-plugin")]}
-        reference = self.remote.options(name=name).remote(task)
+        reference = self.remote.options(name=printable(name)).remote(task)  # Ray takes UTF-8 alone
         waiting = asyncio.ensure_future(asyncio.wrap_future(reference.future()))
         while not (await asyncio.wait({waiting}, timeout=PATIENCE))[0]:
             if stopped():

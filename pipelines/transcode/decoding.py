@@ -67,6 +67,7 @@ class Decoder:
         self.shifted = 0  # what later times are moved by
         self.thread = threading.Thread(target=self.run)
         self.stopped = False
+        self.threads = 0  # at most; 0: as many as there are processors
         av.logging.set_level(av.logging.PANIC)
 
     def run(self):
@@ -75,6 +76,7 @@ class Decoder:
             with av.open("file:" + self.source.path, metadata_errors="replace") as file:
                 picture = file.streams[self.source.picture["index"]]
                 picture.thread_type = "AUTO"
+                picture.codec_context.thread_count = self.threads
                 name = stamp_name(file)
                 for frame in self.decoded(file, picture):
                     if not self.give(frame, getattr(frame, name)):

@@ -26,7 +26,7 @@ import joining  # noqa: E402
 import sidecars  # noqa: E402
 from decoding import Decoder  # noqa: E402
 from files import Output, partial_name  # noqa: E402
-from gstreamer import GLib, Gst, error_text, first_structure, stop_at_faults  # noqa: E402
+from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
 from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
 
@@ -44,15 +44,13 @@ class Job:
         self.accept_partial = accept_partial
         self.files = {}
         self.hint = ""  # how what is not whole would be accepted
+        self.threads = 0  # of the decoder and of each element, at most; 0: as many as they like
         self.loop = GLib.MainLoop()
-        self.problem = None
-        self.interrupted = False
+        self.problem, self.interrupted = None, False
         self.frames = self.end = 0
-        self.warnings = []
-        self.sidecars = []
+        self.warnings, self.sidecars = [], []
         self.tail = self.colors = self.picture = None
-        self.began = self.moved = time.monotonic()
-        self.started = None
+        self.moved, self.started = time.monotonic(), None
 
     # The pipeline: appsrc ! chain (upright, filter) ! tail (encoder, muxer, file)
 
@@ -71,7 +69,9 @@ class Job:
             "appsrc name=frames format=time block=true max-buffers=4 max-bytes=0 !"
             f" {CONVERT} ! {flip}identity", True)
         self.pipeline.add(chain)
+        limit_threads(chain, self.threads)
         self.decoder = self.decoder_to(chain.get_by_name("frames"))
+        self.decoder.threads = self.threads
         self.filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
         self.add(self.filtered, chain.srcpads[0])
@@ -80,6 +80,7 @@ class Job:
         return Decoder(self.input, appsrc)
 
     def add(self, part, pad):
+        limit_threads(part, self.threads)
         self.pipeline.add(part)
         part.sync_state_with_parent()
         pad.link(part.sinkpads[0])
@@ -289,7 +290,7 @@ def main(channel, settings, kind=Job):
                             bool({"labels", "coco-rle"} & set(outputs)))
     job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
                settings.get("with_sound", True), settings.get("accept_partial", False))
-    job.settings = settings
+    job.settings, job.threads = settings, settings.get("threads", 0)
     job.hint = " (--accept-partial takes it for whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()

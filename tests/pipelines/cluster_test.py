@@ -2,12 +2,16 @@
 """regions-transcode on a cluster of Ray that it starts itself. Skipped where pipelines/cluster_requirements.txt is not
 installed into .venv/cluster."""
 
+import contextlib
 import json
 import os
 import pathlib
+import secrets
 import signal
+import socket
 import subprocess
 import sys
+import time
 import unittest
 import unittest.mock
 
@@ -45,16 +49,17 @@ class OnCluster(TranscodeCase):
         super().setUp()
         self.source = self.clip(*self.CLIP)
 
-    def start(self, chain):
+    def start(self, chain, *address, **options):
         command = [PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", chain, *self.WORDS, "--json",
-                   "--cluster"]
+                   "--cluster", *address]
         return subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True, start_new_session=True)
+                                text=True, start_new_session=True, **options)
 
     def wait_for(self, work, words):
         """A process that the run began, see family()."""
         while not (found := family(work.pid, words)):
             self.assertIsNone(work.poll())
+            time.sleep(0.01)
         return found[0]
 
     def finished(self, work, status=0):
@@ -67,13 +72,14 @@ class OnCluster(TranscodeCase):
         return told["segments"], told["attempts"]
 
 
-class OnRay(OnCluster):
     def expect_same(self, chain):
         plain = self.folder / "plain"
         media.run(PROGRAM, self.source, "-o", plain, "--filter", chain, "--json")
         self.assertEqual((self.out / "in.jsonl").read_bytes(), (plain / "in.jsonl").read_bytes())
         self.assertEqual(media.times(self.out / "in.mp4"), media.times(plain / "in.mp4"))
 
+
+class OnRay(OnCluster):
     def test_workers_that_die(self):
         """Their segments are attempted again; meanwhile no other machine reaches the cluster."""
         work = self.start(SLOW)
@@ -120,12 +126,64 @@ class OnRay(OnCluster):
         self.finished(self.start(LABELS.replace("none", "none ! " + SLOW.split(" ! ", maxsplit=1)[0])))
 
 
+class OnNodes(OnCluster):
+    """A job that joins a cluster of two nodes, each of which does a segment at a time."""
+
+    def setUp(self):
+        super().setUp()
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            self.port = taken.getsockname()[1]
+        # Others on this machine are kept out, and it is soon noticed that a node is gone.
+        self.environment = os.environ | {
+            "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_health_check_period_ms": "500",
+            "RAY_health_check_failure_threshold": "4"}
+        self.nodes = []
+        self.addCleanup(self.stop)
+
+    def node(self):
+        """Begins a node more; returns its process."""
+        where = ("--address", f"127.0.0.1:{self.port}") if self.nodes else (
+            "--head", "--port", str(self.port), "--include-dashboard", "false")
+        self.nodes.append(subprocess.Popen(
+            [PYTHON.with_name("ray"), "start", "--block", *where, "--node-ip-address", "127.0.0.1", "--num-cpus", "1",
+             "--disable-usage-stats"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        while True:  # until it answers
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self.nodes[-1]
+            except ConnectionRefusedError:
+                self.assertIsNone(self.nodes[-1].poll())
+                time.sleep(0.1)
+
+    def stop(self):
+        for node in reversed(self.nodes):
+            for number in family(node.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+            node.wait()
+
+    def test_a_node_that_vanishes(self):
+        """Its segment is done by the other, and no other segment again."""
+        self.node()
+        other = self.node()
+        work = self.start(SLOW, f"127.0.0.1:{self.port}", env=self.environment)
+        while not family(other.pid, "segment.py"):
+            self.assertIsNone(work.poll())
+            time.sleep(0.01)
+        for number in family(other.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        self.assertRegex(self.finished(work), r"segment \d of 3 failed: its worker died")
+        self.assertEqual(self.attempts(), (3, 4))
+        self.expect_same(SLOW)
+
+
 class WithoutRay(unittest.TestCase):
     def test_what_is_said(self):
         sys.path[:0] = [str(PROGRAM.parent), str(PROGRAM.parent.parent)]
         import cluster
         with unittest.mock.patch.dict(sys.modules, {"ray": None}), self.assertRaisesRegex(
-                cluster.NoCluster, r"--cluster wants Ray .*Python 3\.\d+\): .* -r pipelines/cluster_requirements.txt"):
+                cluster.NoCluster, r"--cluster wants Ray .*Python 3\.\d+\): pipelines/setup --cluster,"):
             cluster.Cluster("", 1, 0)
 
 

@@ -194,6 +194,16 @@ class Threads(inside.Case):
                               text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_threads_are_limited(self):
+        """Also in bins; where no number is said, an element would have as many as there are processors."""
+        line = "cclabel name=a ! videoconvert n-threads=2 name=b ! cclabel cpu-threads=3 name=c ! x264enc name=d"
+        properties = {"a": "cpu-threads", "b": "n-threads", "c": "cpu-threads", "d": "threads", "e": "cpu-threads"}
+        for most, expected in ((0, (0, 2, 3, 0, 0)), (1, (1, 1, 1, 1, 1)), (2, (2, 2, 2, 2, 2)), (5, (5, 2, 3, 5, 5))):
+            made = Gst.parse_bin_from_description(line, False)
+            made.add(Gst.parse_bin_from_description("identity ! cclabel name=e", True))
+            gstreamer.limit_threads(made, most)
+            self.assertEqual(tuple(made.get_by_name(name).get_property(key) for name, key in properties.items()), expected)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

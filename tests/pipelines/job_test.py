@@ -59,6 +59,28 @@ class Jobs(JobCase):
         self.assertEqual(names[-1], self.outputs["video"])
         self.assertEqual(len(names), 3)
 
+    def test_threads(self):
+        """As many as a cluster gave to the job, in decoder, filter and encoder."""
+        clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
+        decoded, add, seen = job.Decoder.decoded, job.Job.add, []
+
+        def decode(decoder, file, picture):
+            seen.append(picture.codec_context.thread_count)
+            return decoded(decoder, file, picture)
+
+        def added(one, part, pad):
+            add(one, part, pad)
+            seen.extend(element.get_property("cpu-threads") for element in part.children
+                        if element.find_property("cpu-threads"))
+
+        self.replace(job.Decoder, "decoded", decode)
+        self.replace(job.Job, "add", added)
+        for threads in (1, 3):
+            seen.clear()
+            self.job(clip, threads=threads)
+            self.assertEqual(seen, [threads, threads])
+            self.assertEqual(inside.x264_settings(self.video())["threads"], str(threads))
+
     def test_a_table_alone_makes_no_video(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.job(clip, "jsonl")
