@@ -12,9 +12,7 @@ import types
 from files import Output, unreadable
 
 PREFIX = "s3://"
-INSTALL = "/usr/bin/python3 -m venv --system-site-packages .venv/cluster &&" \
-          " .venv/cluster/bin/pip install --require-hashes -r pipelines/cluster_requirements.txt, and start the" \
-          " program by .venv/cluster/bin/python"
+INSTALL = "pipelines/setup --cluster, and start the program by .venv/cluster/bin/python"
 
 
 def is_address(name):

@@ -153,8 +153,8 @@ class Stored(TranscodeCase):
     def test_without_fsspec(self):
         text = media.run(sys.base_prefix + "/bin/python3", PROGRAM, "--filter", LABELS, self.source, "-o",
                          self.address("out"), status=2)
-        self.assertRegex(text, r"^regions-transcode: s3://\S+ wants fsspec and s3fs \(.*\): .*pip install --require-hashes"
-                         r" -r pipelines/cluster_requirements.txt, and start the program by \S+\n$")
+        self.assertRegex(text, r"^regions-transcode: s3://\S+ wants fsspec and s3fs \(.*\): pipelines/setup --cluster, and"
+                         r" start the program by \S+\n$")
 
 
 if __name__ == "__main__":
