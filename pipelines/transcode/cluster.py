@@ -40,9 +40,12 @@ class Cluster:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray
+            import ray._private.utils
         except ImportError as missing:
             version = ".".join(map(str, sys.version_info[:2]))
             raise NoCluster(f"--cluster wants Ray ({missing}; this is Python {version}): {INSTALL}") from missing
+        # What Ray tells of this program is its command line, whose names may be any bytes; Ray takes UTF-8 alone.
+        ray._private.utils.get_entrypoint_name = lambda: "regions-transcode"
         if address:
             expect_server(address)
         own = {} if address else {"_node_ip_address": "127.0.0.1"}
@@ -63,7 +66,7 @@ class Cluster:
     async def attempt(self, task, name, stopped):
         """As attempts.attempt, by a worker that Ray chooses; `name` is what its dashboard shows."""
         task = task | {"wrapper": [os.path.join(HERE, "..", "with-plugin")]}
-        reference = self.remote.options(name=printable(name)).remote(task)  # Ray takes UTF-8 alone
+        reference = self.remote.options(name=printable(name)).remote(task)
         waiting = asyncio.ensure_future(asyncio.wrap_future(reference.future()))
         while not (await asyncio.wait({waiting}, timeout=PATIENCE))[0]:
             if stopped():

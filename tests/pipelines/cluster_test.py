@@ -118,12 +118,14 @@ class OnRay(OnCluster):
             self.assertRegex(said, why)
 
     def test_interrupted(self):
+        self.source = self.source.rename(self.folder / "in \udce9'%d.mp4")  # bytes that are no UTF-8
         work = self.start(SLOW)
         self.wait_for(work, "segment.py")
         work.send_signal(signal.SIGINT)
         self.finished(work, 130)
-        self.assertFalse((self.out / "in.mp4").exists())
+        self.assertFalse((self.out / self.source.name).exists())
         self.finished(self.start(LABELS.replace("none", "none ! " + SLOW.split(" ! ", maxsplit=1)[0])))
+        self.assertTrue((self.out / self.source.name).exists())
 
 
 class OnNodes(OnCluster):

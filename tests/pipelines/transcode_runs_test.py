@@ -21,7 +21,7 @@ from transcoding import BALLS, DRAWN, PROGRAM, SOUND, UNTOUCHED, TranscodeCase, 
 def family(number, words=""):
     """A process and those that it began, whose command lines or names have these words: jobs have their program's."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        told, name, children = (pathlib.Path(f"/proc/{number}/{what}").read_text()
+        told, name, children = (pathlib.Path(f"/proc/{number}/{what}").read_text(errors="replace")
                                 for what in ("cmdline", "comm", f"task/{number}/children"))
         found = [number] if words in told.replace("\0", " ") + name else []
         return found + [more for child in children.split() for more in family(int(child), words)]
