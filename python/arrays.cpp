@@ -19,25 +19,27 @@ Memory memory_of(int device_type) {
 }  // namespace
 
 Voxels::Voxels(const AnyArray& array)
-    : data(static_cast<const std::byte*>(array.data())),
-      type(array.dtype()),
-      memory(memory_of(array.device_type())) {
-  expects(array.ndim() == 2 || array.ndim() == 3, "a picture has 2 axes, a volume 3");
-  const size_t y = array.ndim() - 2, x = array.ndim() - 1;
-  const size_t height = array.shape(y), width = array.shape(x), depth = y == 1 ? array.shape(0) : 1;
+    : Voxels(static_cast<const std::byte*>(array.data()), array.dtype(),
+             {array.shape_ptr(), array.ndim()}, {array.stride_ptr(), array.ndim()},
+             memory_of(array.device_type())) {}
+
+Voxels::Voxels(const std::byte* first, nb::dlpack::dtype element, std::span<const int64_t> shape,
+               std::span<const int64_t> strides, Memory where)
+    : data(first), type(element), memory(where) {
+  expects(shape.size() == 2 || shape.size() == 3, "a picture has 2 axes, a volume 3");
+  const size_t y = shape.size() - 2, x = shape.size() - 1;
+  const auto side_of = [&](size_t axis) { return static_cast<size_t>(shape[axis]); };
+  const size_t height = side_of(y), width = side_of(x), depth = y == 1 ? side_of(0) : 1;
   for (const size_t side : {width, height, depth}) expects_side(side);
   expects(depth * height * width <= std::numeric_limits<int32_t>::max(),
           "more elements than int32 labels can count");
   slice = {static_cast<int>(width), static_cast<int>(height)};
   slices = static_cast<int>(depth);
   // Strides along axes of one element mean nothing.
-  const int64_t to_next_row = height > 1   ? array.stride(y)
-                              : slices > 1 ? array.stride(0)
-                                           : slice.width;
+  const int64_t to_next_row = height > 1 ? strides[y] : slices > 1 ? strides[0] : slice.width;
   pitch = to_next_row * element_bytes();
-  expects(array.stride(x) == 1 || width == 1, "elements of a row must lie side by side");
-  expects(slices == 1 || array.stride(0) == to_next_row * slice.height,
-          "slices must lie without a gap");
+  expects(strides[x] == 1 || width == 1, "elements of a row must lie side by side");
+  expects(slices == 1 || strides[0] == to_next_row * slice.height, "slices must lie without a gap");
 }
 
 ConstFrame Voxels::frame(PixelFormat format) const {

@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include <limits>
+#include <span>
 
 #include "core/backend.hpp"
 
@@ -26,6 +27,9 @@ inline constexpr int kMostSide = 65535;  // pixels, see Setup
 // A picture's or volume's elements, rows one `pitch` apart, slices without a gap between.
 struct Voxels {
   explicit Voxels(const AnyArray& array);
+  // Strides in elements.
+  Voxels(const std::byte* data, nb::dlpack::dtype type, std::span<const int64_t> shape,
+         std::span<const int64_t> strides, Memory memory);
 
   const std::byte* data;
   nb::dlpack::dtype type;

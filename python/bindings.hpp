@@ -6,6 +6,7 @@
 namespace regions::python {
 
 void bind_label(nanobind::module_& module);
+void bind_label_device(nanobind::module_& module);
 void bind_masks(nanobind::module_& module);
 void bind_measure(nanobind::module_& module);
 void bind_slic(nanobind::module_& module);

@@ -47,12 +47,16 @@ bool is_apart(const AnyArray& written, const AnyArray& read) {
   return end <= other || other_end <= first;
 }
 
+// Of its first element.
+uintptr_t address_of(const AnyArray& array) { return reinterpret_cast<uintptr_t>(array.data()); }
+
 }  // namespace
 
 void bind_devices(nb::module_& module) {
   module.def("stream_of", stream_of_device);
   module.def("wait_for_stream_of", wait_for_stream_of);
   module.def("is_apart", is_apart);
+  module.def("address_of", address_of);
 }
 
 }  // namespace regions::python

@@ -1,8 +1,6 @@
 // Connected components of arrays.
 #include "python/label.hpp"
 
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
 #include <span>
 
@@ -102,62 +100,6 @@ Picture above(const Voxels& voxels, const std::vector<double>& thresholds, CcLab
   return picture;
 }
 
-// One of the pictures or volumes that a batch has along its leading axes.
-AnyArray item_of(const AnyArray& batch, size_t leading, size_t index) {
-  std::vector<size_t> shape;
-  std::vector<int64_t> strides;
-  auto* data = static_cast<std::byte*>(const_cast<void*>(batch.data()));
-  for (size_t axis = leading; axis-- > 0;) {
-    const auto at = static_cast<int64_t>(index % batch.shape(axis));
-    data += at * batch.stride(axis) * (batch.dtype().bits / 8);
-    index /= batch.shape(axis);
-  }
-  for (size_t axis = leading; axis < batch.ndim(); ++axis) {
-    shape.push_back(batch.shape(axis));
-    strides.push_back(batch.stride(axis));
-  }
-  return AnyArray(data, shape.size(), shape.data(), nb::handle(), strides.data(), batch.dtype(),
-                  batch.device_type(), batch.device_id());
-}
-
-// Labels bool, int8 to uint16 on a device, of a batch with so many `leading` axes each picture for
-// itself: by each of the levels that values are to reach, or, without any, by equal values but
-// those of `background`. Returns how many regions there are of each, if that counts.
-std::vector<uint32_t> label_on_device(const AnyArray& images, size_t leading,
-                                      const std::vector<int>& levels,
-                                      std::optional<uint32_t> background, const Labels& labels,
-                                      const Settings& settings, bool counts,
-                                      const PlaceWords& words) {
-  const Place place = place_of(words);
-  place.expects_holds(images, labels);
-  const size_t layers = std::max<size_t>(levels.size(), 1);
-  expects(leading < images.ndim() && labels.size() == images.size() * layers,
-          "labels go with the image");
-  expects(images.dtype().bits <= 16, "elements of this type are not supported on a device");
-  const bool is_bytes = images.dtype().bits == 8;
-  const auto format = is_bytes ? PixelFormat::gray8 : PixelFormat::gray16;
-  auto params = parameters<CcLabelParams>(settings);
-  size_t items = 1;
-  for (size_t axis = 0; axis < leading; ++axis) items *= images.shape(axis);
-  std::vector<uint32_t> found;
-  int32_t* to = labels.data();
-  for (size_t index = 0; index < items; ++index) {
-    const Voxels voxels(item_of(images, leading, index));
-    for (size_t layer = 0; layer < layers; ++layer, to += images.size() / items) {
-      if (levels.empty()) {
-        params.criterion = Criterion::equal;
-      } else {
-        params.threshold = (levels[layer] - 0.5) / (is_bytes ? 255 : 65535);
-      }
-      const Unlocked unlocked;
-      const auto total = run(voxels, voxels.frame(format), params,
-                             {.labels = to, .counts = counts, .background = background}, place);
-      if (total) found.push_back(*total);
-    }
-  }
-  return found;
-}
-
 uint32_t label_equal(const AnyArray& image, const AnyArray& background, const Labels& labels,
                      const Settings& settings, int threads) {
   const Place place{threads};
@@ -223,9 +165,6 @@ bool is_blank_array(const AnyArray& image) {
 
 void bind_label(nb::module_& module) {
   module.def("label_equal", label_equal);
-  module.def("label_on_device", label_on_device, nb::arg("images"), nb::arg("leading"),
-             nb::arg("levels"), nb::arg("background").none(), nb::arg("labels"),
-             nb::arg("settings"), nb::arg("counts"), nb::arg("place"));
   module.def("label_above", label_above);
   module.def("is_blank", is_blank_array);
 }

@@ -18,8 +18,14 @@ NB_MODULE(_core, module) {
     }
   });
   module.attr("__version__") = REGIONS_VERSION;
+#if REGIONS_CUDA
+  module.attr("has_cuda") = true;
+#else
+  module.attr("has_cuda") = false;
+#endif
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(regions::python::begin_ending));
   regions::python::bind_label(module);
+  regions::python::bind_label_device(module);
   regions::python::bind_masks(module);
   regions::python::bind_measure(module);
   regions::python::bind_slic(module);

@@ -56,11 +56,15 @@ def given(place: NDArray[Any], out: Array | None, like: Array) -> Array:
 
 def expect_axes(array: Any, name: str, *counts: int) -> None:
     """Raises ValueError unless the array has so many axes and each of them elements."""
-    if array.ndim not in counts:
+    expect_shape(array.shape, name, *counts)
+
+
+def expect_shape(shape: tuple[int, ...], name: str, *counts: int) -> None:
+    if len(shape) not in counts:
         wanted = " or ".join(map(str, counts))
-        raise ValueError(f"{name} has {array.ndim} axes, must have {wanted}")
-    if array.size == 0:
-        raise ValueError(f"{name} has no elements: its shape is {array.shape}")
+        raise ValueError(f"{name} has {len(shape)} axes, must have {wanted}")
+    if 0 in shape:
+        raise ValueError(f"{name} has no elements: its shape is {shape}")
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,29 +6,31 @@ import contextlib
 import functools
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._array_libraries import Array, CuPy, Jax, Library, Place, Torch
 
-CUDA = 2  # of DLPack: kDLCUDA
-NO_WAIT = -1  # of DLPack: the stream that the work follows is the one that the array is made on
-
-Array = Any
-Place = tuple[int, int, int]  # threads, device, stream: as the compiled module takes it
+CURRENT = contextlib.nullcontext()  # the stream that the library works on anyway
 
 
 class DeviceArray:
     """An array on a device, with what NumPy tells of arrays."""
 
-    __slots__ = ("array", "device", "dtype", "library", "shape")
+    __slots__ = ("array", "device", "library")
 
     def __init__(self, array: Array, library: Library, device: int) -> None:
         self.array, self.library, self.device = array, library, device
-        self.shape: tuple[int, ...] = tuple(array.shape)
-        self.dtype = library.dtype_of(array)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.library.dtype_of(self.array.dtype)
 
     @property
     def ndim(self) -> int:
@@ -75,220 +77,19 @@ class DeviceArray:
         """A copy for NumPy."""
         return self.library.host(self.array)
 
+    def labelled(self, work: _core.DeviceLabelling, leading: int, labels: Array) -> tuple[Array, list[int]]:
+        """The labels once they were written, and how many regions there are of each picture, if that counts."""
+        library, array, place = self.library, self.array, self.place()
+        strides: tuple[int, ...] = ()
+        if not library.is_packed(array):
+            array = self.in_rows(leading).array
+            strides = library.strides(array)
+        found = work.run(library.address(array, place), strides, library.address(labels, place), place[2])
+        return library.finished(labels, place), found
+
     def finished(self, place: Place) -> Array:
         """The library's array, once it was written by work at the place."""
         return self.library.finished(self.array, place)
-
-
-class Library:
-    """What CuPy and PyTorch do alike; `module` is theirs."""
-
-    can_write = True  # arrays that exist
-
-    def __init__(self, module: Any) -> None:
-        self.module = self.ops = module
-
-    def is_packed(self, array: Array) -> bool:
-        raise NotImplementedError
-
-    def strides(self, array: Array) -> tuple[int, ...]:
-        """In elements."""
-        return tuple(stride // array.itemsize for stride in array.strides)
-
-    def reaches(self, image: DeviceArray, threshold: float) -> Array:
-        """Where the image is as large, a bool array."""
-        array = image.array
-        if image.dtype.kind == "f":
-            return array >= threshold
-        if threshold > most_of(image.dtype):
-            return array != array
-        return array == array if threshold <= least_of(image.dtype) else array >= math.ceil(threshold)
-
-    def dtype_of(self, array: Array) -> np.dtype[Any]:
-        found: np.dtype[Any] = np.dtype(array.dtype)
-        return found
-
-    def device_of(self, array: Array) -> int | None:
-        """None on the CPU."""
-        kind, device = array.__dlpack_device__()
-        return int(device) if kind == CUDA else None
-
-    def capsule(self, array: Array, place: Place) -> Any:
-        return array.__dlpack__(stream=NO_WAIT)
-
-    def finished(self, array: Array, place: Place) -> Array:
-        return array
-
-    def stream(self, device: int) -> int:
-        raise NotImplementedError
-
-    def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:
-        raise NotImplementedError
-
-    def packed(self, array: Array) -> Array:
-        raise NotImplementedError
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
-        raise NotImplementedError
-
-    def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
-        return array.astype(dtype)
-
-    def host(self, array: Array) -> Any:
-        return np.asarray(array)
-
-    def is_not_zero(self, array: Array, out: Array | None) -> Array:
-        return self.module.not_equal(array, 0, out=out)
-
-    def inverted(self, array: Array, out: Array | None) -> Array:
-        return self.module.logical_not(array, out=out)
-
-
-class CuPy(Library):
-    def is_packed(self, array: Array) -> bool:
-        return bool(array.flags.c_contiguous)
-
-    def device_of(self, array: Array) -> int | None:
-        return int(array.device.id)
-
-    def stream(self, device: int) -> int:
-        return int(self.module.cuda.get_current_stream(device).ptr)
-
-    @contextlib.contextmanager
-    def on(self, stream: int, device: int) -> Iterator[None]:
-        with self.module.cuda.Device(device), self.module.cuda.ExternalStream(stream, device):
-            yield
-
-    def packed(self, array: Array) -> Array:
-        return self.module.ascontiguousarray(array)
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
-        if like.device.id == self.module.cuda.runtime.getDevice():
-            return self.module.empty(shape, dtype)
-        with like.device:
-            return self.module.empty(shape, dtype)
-
-    def host(self, array: Array) -> Any:
-        return array.get()
-
-
-class Torch(Library):
-    def __init__(self, module: Any) -> None:
-        super().__init__(module)
-        self.dtypes: dict[Any, np.dtype[Any]] = {}
-        self.torch_types = {np.dtype(name).char: getattr(module, name) for name in ("int32", "uint8")}
-        self.capsule_of = module.utils.dlpack.to_dlpack
-
-    def dtype_of(self, array: Array) -> np.dtype[Any]:
-        kind = array.dtype
-        if kind not in self.dtypes:
-            with contextlib.suppress(TypeError):  # bfloat16 and others, of which there is no NumPy's
-                self.dtypes[kind] = np.dtype(str(kind).removeprefix("torch."))
-        return self.dtypes.get(kind, np.dtype("V1"))
-
-    def device_of(self, array: Array) -> int | None:
-        return array.get_device() if array.is_cuda else None
-
-    def capsule(self, array: Array, place: Place) -> Any:
-        return self.capsule_of(array)  # as __dlpack__, at a fifth of the time
-
-    def stream(self, device: int) -> int:
-        return int(self.module.cuda.current_stream(device).cuda_stream)
-
-    def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:
-        cuda = self.module.cuda
-        held: contextlib.AbstractContextManager[Any] = cuda.stream(cuda.ExternalStream(stream, device))
-        return held
-
-    def is_packed(self, array: Array) -> bool:
-        return bool(array.is_contiguous())
-
-    def strides(self, array: Array) -> tuple[int, ...]:
-        return tuple(array.stride())
-
-    def reaches(self, image: DeviceArray, threshold: float) -> Array:
-        if image.dtype.kind == "u" and image.dtype.itemsize > 1:  # PyTorch does not compare these
-            if image.dtype.itemsize > 4:
-                raise TypeError("image has elements of type uint64, which PyTorch does not compare on a device")
-            image = image.of(image.array.to(self.module.int64))
-        return super().reaches(image, threshold)
-
-    def packed(self, array: Array) -> Array:
-        return array.contiguous()
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
-        return like.new_empty(shape, dtype=self.torch_types[dtype.char])
-
-    def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
-        return array.to(self.torch_types[dtype.char])
-
-    def host(self, array: Array) -> Any:
-        return array.cpu().numpy()
-
-    def is_not_zero(self, array: Array, out: Array | None) -> Array:
-        return self.module.ne(array, 0, out=out)
-
-
-class Jax(Library):
-    """Its arrays do not change, and its streams are its own: work is done on one of ours, which waits for the arrays
-    that are read, and which JAX waits for when it takes what was written."""
-
-    can_write = False
-
-    def __init__(self, module: Any) -> None:
-        super().__init__(module)
-        self.ops = module.numpy
-
-    def is_packed(self, array: Array) -> bool:
-        return True
-
-    def stream(self, device: int) -> int:
-        return _core.stream_of(device)
-
-    def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:
-        raise TypeError("stream is given, but JAX has streams of its own")
-
-    def capsule(self, array: Array, place: Place) -> Any:
-        return array.__dlpack__(stream=place[2])
-
-    def packed(self, array: Array) -> Array:
-        return array
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
-        return self.ops.empty(shape, dtype, device=like.device)
-
-    def finished(self, array: Array, place: Place) -> Array:
-        return self.module.dlpack.from_dlpack(_Ordered(array, place))
-
-    def is_not_zero(self, array: Array, out: Array | None) -> Array:
-        return array != 0
-
-    def inverted(self, array: Array, out: Array | None) -> Array:
-        return ~array
-
-
-class _Ordered:
-    """An array for a library that says on which stream it goes on: that one waits for the place's."""
-
-    def __init__(self, array: Array, place: Place) -> None:
-        self.array, self.place = array, place
-
-    def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
-
-    def __dlpack__(self, *, stream: int | None = None, **how: Any) -> Any:
-        _core.wait_for_stream_of(self.place[1], stream or 0)
-        return self.array.__dlpack__(stream=stream)
-
-
-@functools.lru_cache(maxsize=None)
-def most_of(dtype: np.dtype[Any]) -> int:
-    return 1 if dtype == np.bool_ else int(np.iinfo(dtype).max)
-
-
-@functools.lru_cache(maxsize=None)
-def least_of(dtype: np.dtype[Any]) -> int:
-    return 0 if dtype == np.bool_ else int(np.iinfo(dtype).min)
 
 
 @functools.lru_cache(maxsize=64)
@@ -345,7 +146,7 @@ def handle_of(stream: Any) -> int:
 def on_stream(array: DeviceArray, stream: Any) -> contextlib.AbstractContextManager[Any]:
     """While it lasts the array's library works on the stream; of None on its current one."""
     if stream is None:
-        return contextlib.nullcontext()
+        return CURRENT
     return array.library.on(handle_of(stream), array.device)
 
 

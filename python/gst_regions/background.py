@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _arrays, _core, _devices
 from ._arrays import Array
+from ._label_arguments import most_threads
 from ._parameters import Parameters, Value, described
-from .labelling import most_threads
 
 CHANNELS = ("RGB", "BGR")
 

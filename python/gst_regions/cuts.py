@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _core, _devices
 from ._arrays import Array
-from .labelling import most_threads, threads_for
+from ._label_arguments import most_threads, threads_for
 
 Capacities = NDArray[np.int32]
 INT32, UINT8, BOOL = np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_)

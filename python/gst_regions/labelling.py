@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import math
-import operator
-import os
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -13,17 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _arrays, _core, _devices
-from ._arrays import Array, expect_type
-from ._devices import DeviceArray, most_of
+from ._arrays import Array
+from ._device_labelling import label_on_device
+from ._devices import DeviceArray
+from ._label_arguments import Settings, background_of, most_threads, settings_of, threads_for, thresholds_of
 from .tables import table_of
 
-# Neighbours by scikit-image's connectivity: how many axes a step may take at once.
-NEIGHBOURS = {2: (4, 8), 3: (6, 18, 26)}
-
-CPUS = os.cpu_count() or 1
-INT32 = np.dtype(np.int32)
 LARGE = 1 << 16  # elements
-PIXELS_A_THREAD = 1 << 15  # fewer are done before another thread is awake
 
 Labels = NDArray[np.int32]
 
@@ -130,37 +122,25 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         Another shape, an axis without elements or with too many, NaN among the values that are compared or in
         `threshold`, a connectivity or combination that does not exist.
     """
-    device = _devices.on_device(image)
-    values: Any = device or _arrays.taken(image, "image")
-    _arrays.expect_axes(values, "image", *((3, 4) if batch else (2, 3)))
-    shape = values.shape[1:] if batch else values.shape
-    settings = _settings(shape, connectivity)
     most_threads(threads)
-    several = isinstance(threshold, (Sequence, np.ndarray))
-    thresholds = [] if threshold is None else _thresholds(threshold)
+    several = threshold is not None and isinstance(threshold, (Sequence, np.ndarray))
+    thresholds = thresholds_of(threshold)
     if thresholds and background is not None:
         raise ValueError("background and threshold are given, but a threshold alone says what is background")
     if return_table and (batch or several):
         raise ValueError("return_table is of one picture or volume and one threshold")
-    outer = values.shape[:batch] + ((len(thresholds),) if several else ())
-    if device:
-        wants = return_num or return_table
-        how = (device, background, thresholds, several, batch, out, settings, wants)
-        if stream is None:
-            labels, found = _label_on_device(*how)
-        else:
-            with _devices.on_stream(device, stream):
-                labels, found = _label_on_device(*how)
-        if not wants:
+    if device := _devices.on_device(image):
+        with _devices.on_stream(device, stream):
+            labels, found = label_on_device(device, background, connectivity, thresholds, several, batch, out,
+                                            counts=return_num or return_table)
+        if not return_num and not return_table:
             return labels
-        results = [labels]
-        if return_num:
-            results.append(np.array(found, np.int64).reshape(outer) if outer else found[0])
-        if return_table:
-            known = device if intensity_image is None else _devices.on_device(intensity_image)
-            intensity = known.host() if known else _arrays.taken(intensity_image, "intensity_image")
-            results.append(table_of(device.of(labels).host(), found[0], intensity))
-        return tuple(results)
+        outer = device.shape[:batch] + ((len(thresholds),) if several else ())
+        return _results_on_device(device, labels, found, outer, return_num, return_table, intensity_image)
+    values = _arrays.taken(image, "image")
+    settings = settings_of(values.shape, batch, connectivity)
+    shape = values.shape[1:] if batch else values.shape
+    outer = values.shape[:batch] + ((len(thresholds),) if several else ())
     counts: Any = 0
     is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
     # Zeros that were never written take no memory, and no time.
@@ -180,96 +160,27 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     return (labels, num, table) if return_num else (labels, table)
 
 
+def _results_on_device(image: DeviceArray, labels: Array, counts: list[int], outer: tuple[int, ...], return_num: bool,
+                       return_table: bool, intensity_image: Array | None) -> tuple[Any, ...]:
+    results = [labels]
+    if return_num:
+        results.append(np.array(counts, np.int64).reshape(outer) if outer else counts[0])
+    if return_table:
+        known = image if intensity_image is None else _devices.on_device(intensity_image)
+        intensity = known.host() if known else _arrays.taken(intensity_image, "intensity_image")
+        results.append(table_of(image.of(labels).host(), counts[0], intensity))
+    return tuple(results)
+
+
 def _is_large_and_blank(values: NDArray[Any]) -> bool:
     return values.size >= LARGE and values.flags.c_contiguous and values.flags.aligned and _core.is_blank(values)
 
 
-def _label(image: NDArray[Any], background: float | None, thresholds: list[float], labels: NDArray[np.int32],
-           settings: list[tuple[str, str]], threads: int) -> int | list[int]:
+def _label(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...],
+           labels: NDArray[np.int32], settings: Settings, threads: int) -> int | list[int]:
     """Labels one picture or volume and returns how many regions it has, or of thresholds the list of that."""
     image = _arrays.in_rows(image)
     threads = threads_for(image, threads)
     if thresholds:
         return _core.label_above(image, thresholds, labels, settings, threads)
-    return _core.label_equal(image, _background(background, image.dtype), labels, settings, threads)
-
-
-def _label_on_device(image: DeviceArray, background: float | None, thresholds: list[float], several: bool, batch: bool,
-                     out: Array | None, settings: list[tuple[str, str]], counts: bool) -> tuple[Array, list[int]]:
-    """The labels, and how many regions each picture and threshold has, or if that does not count, nothing."""
-    expect_type(image.dtype, "image")
-    layers = (len(thresholds),) if several else ()
-    labels = _devices.written(out, image.shape[:batch] + layers + image.shape[batch:], INT32, image, "image")
-    leading, levels, without = int(batch), [], None
-    if thresholds:
-        levels = [math.ceil(number) if math.isfinite(number) else 0 for number in thresholds]
-        if image.dtype.char not in "?BH" or not all(1 <= level <= most_of(image.dtype) for level in levels):
-            reached = [image.library.reaches(image, number) for number in thresholds]
-            image = image.of(image.library.ops.stack(reached, leading) if several else reached[0])
-            leading, levels = leading + several, [1]
-    elif image.dtype == np.bool_:
-        if background:
-            value = _background(background, image.dtype)
-            levels = [1] * len(value)
-            image = image.of(~image.array) if len(value) else image
-        else:
-            levels = [1]
-    elif image.dtype.kind == "f" or image.dtype.itemsize > 2:
-        raise TypeError(f"image has elements of type {image.dtype}, of which equal ones are labelled on the CPU alone; "
-                        "threshold is not given")
-    else:
-        without = next(iter(_background(background, image.dtype).view(f"u{image.dtype.itemsize}").tolist()), None)
-    place, library = image.place(), image.library
-    found = _core.label_on_device(image.in_rows(leading).capsule(place), leading, levels, without,
-                                  library.capsule(labels, place), settings, counts, place)
-    return (library.finished(labels, place) if out is None else out), found
-
-
-@functools.lru_cache(maxsize=256)
-def _background(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The background's value as an array of one element of the image's type; of none if that cannot hold it."""
-    value = 0 if value is None else value
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError("background is NaN, which equals nothing")
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        holds = value == int(value) and limits.min <= value <= limits.max if math.isfinite(value) else False
-    else:
-        holds = dtype.kind == "f" or value in (0, 1)
-    return np.array([value] if holds else [], dtype)
-
-
-def _thresholds(threshold: float | Sequence[float] | NDArray[Any]) -> list[float]:
-    found = np.atleast_1d(np.asarray(threshold, np.float64))
-    if found.ndim != 1 or found.size == 0:
-        raise ValueError("threshold must be a number or a list of numbers")
-    if np.isnan(found).any():
-        raise ValueError("threshold is NaN, which nothing reaches")
-    return [float(number) for number in found]
-
-
-@functools.lru_cache(maxsize=256)
-def _settings(shape: tuple[int, ...], connectivity: int | None) -> list[tuple[str, str]]:
-    return [("connectivity", neighbours(shape, connectivity)), ("output", "none")]
-
-
-def neighbours(shape: tuple[int, ...], connectivity: int | None) -> str:
-    axes = len(shape)
-    known = NEIGHBOURS[axes]
-    wanted = axes if connectivity is None else connectivity
-    if wanted not in range(1, axes + 1):
-        raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
-    if axes == 3 and shape[0] == 1:
-        known = (4, 8, 8)  # a volume of one slice is a picture to the algorithm
-    return str(known[wanted - 1])
-
-
-def most_threads(threads: int) -> int:
-    if operator.index(threads) < 0:
-        raise ValueError(f"threads is {threads}, must be at least 0")
-    return min(threads or CPUS, CPUS)
-
-
-def threads_for(image: NDArray[Any], threads: int) -> int:
-    """How many threads work on the image where so many are wanted."""
-    return min(most_threads(threads), 1 + image.size // PIXELS_A_THREAD)
+    return _core.label_equal(image, background_of(background, image.dtype), labels, settings, threads)

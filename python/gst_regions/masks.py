@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import _arrays, _core, _devices
 from ._arrays import Array
 from ._devices import DeviceArray
-from .labelling import neighbours, threads_for
+from ._label_arguments import neighbours, threads_for
 
 BOOL = np.dtype(np.bool_)
 # How foreground is connected where its holes are connected so.
@@ -134,9 +134,8 @@ def _filled_on_device(mask: DeviceArray, connectivity: int, out: Array | None, s
 
 
 def _labelled(mask: DeviceArray, settings: list[tuple[str, str]]) -> Array:
-    place, labels = mask.place(), mask.empty(mask.shape, np.dtype(np.int32))
-    _core.label_on_device(mask.in_rows().capsule(place), 0, [1], None, labels.capsule(place), settings, False, place)
-    return labels.finished(place)
+    work = _core.DeviceLabelling(mask.shape, 0, 8, [1], None, settings, False, mask.device)
+    return mask.labelled(work, 0, mask.empty(mask.shape, np.dtype(np.int32)).array)[0]
 
 
 def _expect_mask(mask: Any) -> None:

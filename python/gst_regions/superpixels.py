@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _core, _devices
 from ._arrays import Array
-from .labelling import threads_for
+from ._label_arguments import threads_for
 from .tables import table_of
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from . import _arrays, _core, _devices
 from ._arrays import Array
+from ._label_arguments import most_threads
 from ._parameters import Parameters, Value, described
-from .labelling import most_threads
 from .tables import table_of
 
 CHANGES = ("births", "deaths", "splits", "merges", "lost")

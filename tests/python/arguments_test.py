@@ -45,6 +45,11 @@ class Refusals(unittest.TestCase):
         self.expect(ValueError, "65536 elements", label, numpy.zeros((65536, 1, 1), bool))
         self.expect(ValueError, "65536 elements", gst_regions.slic, numpy.zeros((65536, 1), numpy.uint8))
         self.expect(ValueError, "65536 elements", gst_regions.mincut, numpy.zeros((65536, 1), numpy.int32), 1, 1)
+        # Memory that is never touched: what is too large is told before it is read.
+        large = numpy.zeros((50000, 43000), bool)
+        self.expect(ValueError, "more elements than int32 labels can count", label, large)
+        self.expect(ValueError, "more elements than int32 labels can count", label, large[None], connectivity=1)
+        self.expect(ValueError, "more elements than int32 labels can count", gst_regions.remove_small_objects, large)
         self.expect(ValueError, "image has 2 channels", gst_regions.slic, COLOURS[..., :2])
         self.expect(ValueError, "has no elements", gst_regions.slic, COLOURS[:0])
         self.expect(ValueError, "intensity_image has shape", gst_regions.regionprops_table, WHOLE, WHOLE[1:])

@@ -28,6 +28,19 @@ class Threads(unittest.TestCase):
             for future in [pool.submit(label_all) for _ in range(40)]:
                 future.result()
 
+    def test_arrays_whose_last_name_goes_during_a_call(self):
+        """The call alone holds its arrays; what others allocate meanwhile does not take their memory."""
+        source = CHOOSE.integers(0, 2, (700, 900), numpy.uint8)
+        want = gst_regions.label(source)
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(20):
+                images, outs = [source.copy()], [numpy.empty(source.shape, numpy.int32)]
+                call = pool.submit(lambda images=images, outs=outs: gst_regions.label(images.pop(), out=outs.pop()))
+                while not call.done():
+                    numpy.full(source.shape, 3, numpy.uint8)
+                    numpy.full(source.shape, 3, numpy.int32)
+                numpy.testing.assert_array_equal(call.result(), want)
+
     def test_interpreter_is_free_during_a_call(self):
         image = CHOOSE.integers(0, 2, (3000, 3000)).astype(numpy.float64)
         seen, begin = [], threading.Event()

@@ -1,0 +1,82 @@
+"""`label` for arrays on CUDA devices: what the arguments and the shape say is worked out once and kept."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core, _devices
+from ._array_libraries import Library, most_of
+from ._arrays import Array, expect_type
+from ._devices import DeviceArray
+from ._label_arguments import background_of, settings_of
+
+INT32 = np.dtype(np.int32)
+
+
+class Plan(NamedTuple):
+    """For calls that differ in nothing but the values of their arrays."""
+
+    work: _core.DeviceLabelling
+    prepare: Callable[[DeviceArray], DeviceArray] | None  # gives the array that is worked on
+    leading: int  # its axes before those of a picture or volume
+    shape: tuple[int, ...]  # of the labels
+
+
+def label_on_device(image: DeviceArray, background: float | None, connectivity: int | None,
+                    thresholds: tuple[float, ...], several: bool, batch: bool, out: Array | None,
+                    counts: bool) -> tuple[Array, list[int]]:
+    """The labels, and how many regions each picture and threshold has, or if that does not count, nothing."""
+    array, library = image.array, image.library
+    plan = _plan_of(library, image.device, array.dtype, array.shape, batch, background, connectivity, thresholds, several,
+                    counts)
+    labels = (library.empty(plan.shape, INT32, array) if out is None else
+              _devices.written(out, plan.shape, INT32, image, "image"))
+    if plan.prepare:
+        image = plan.prepare(image)
+    return image.labelled(plan.work, plan.leading, labels)
+
+
+@functools.lru_cache(maxsize=256)
+def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], batch: bool, background: float | None,
+             connectivity: int | None, thresholds: tuple[float, ...], several: bool, counts: bool) -> Plan:
+    """`kind` is the library's type of the elements."""
+    shape, leading = tuple(shape), int(batch)
+    settings = settings_of(shape, batch, connectivity)
+    dtype = library.dtype_of(kind)
+    expect_type(dtype, "image")
+    of_labels = shape[:leading] + ((len(thresholds),) if several else ()) + shape[leading:]
+    worked, bits, without = shape, 8 * dtype.itemsize, None
+    levels: list[int] = []
+    prepare: Callable[[DeviceArray], DeviceArray] | None = None
+    if thresholds:
+        levels = [math.ceil(number) if math.isfinite(number) else 0 for number in thresholds]
+        if dtype.char not in "?BH" or not all(1 <= level <= most_of(dtype) for level in levels):
+            prepare = functools.partial(_reached, thresholds=thresholds, axis=leading if several else None)
+            worked, leading, levels, bits = of_labels, leading + several, [1], 8
+    elif dtype == np.bool_:
+        levels = [1]
+        if background:
+            levels = [1] * len(background_of(background, dtype))
+            prepare = _inverted if levels else None
+    elif dtype.kind == "f" or dtype.itemsize > 2:
+        raise TypeError(f"image has elements of type {dtype}, of which equal ones are labelled on the CPU alone; "
+                        "threshold is not given")
+    else:
+        without = next(iter(background_of(background, dtype).view(f"u{dtype.itemsize}").tolist()), None)
+    work = _core.DeviceLabelling(worked, leading, bits, levels, without, settings, counts, device)
+    return Plan(work, prepare, leading, of_labels)
+
+
+def _reached(image: DeviceArray, thresholds: tuple[float, ...], axis: int | None) -> DeviceArray:
+    """Where the image reaches a threshold; of several, those of each along an axis of their own."""
+    reached = [image.library.reaches(image, number) for number in thresholds]
+    return image.of(reached[0] if axis is None else image.library.ops.stack(reached, axis))
+
+
+def _inverted(image: DeviceArray) -> DeviceArray:
+    return image.of(~image.array)
