@@ -109,9 +109,11 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
               labels.size() == image.size(),
           "background and labels go with the image");
   const Unlocked unlocked;
+  const bool is_bool =
+      static_cast<nb::dlpack::dtype_code>(voxels.type.code) == nb::dlpack::dtype_code::Bool;
   // The same labels, without a second pass.
   if (voxels.element_bytes() == 1 && background.size() == 1 &&
-      *static_cast<const uint8_t*>(background.data()) == 0 && is_mask(voxels)) {
+      *static_cast<const uint8_t*>(background.data()) == 0 && (is_bool || is_mask(voxels))) {
     return *run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),
                 {.labels = labels.data()}, place);
   }
