@@ -81,7 +81,7 @@ def new_record(suite, cuda=False):
     facts = machine()
     git = ["git", "-C", os.path.dirname(os.path.abspath(__file__))]
     changed = first_line([*git, "status", "--porcelain", "--", ":/core", ":/cpu", ":/gpu", ":/plugin",
-                          ":/bench/programs", ":/tests/pictures"])
+                          ":/python", ":/bench/programs", ":/tests/pictures"])
     return {"suite": suite, "device": facts["gpu" if cuda else "cpu"], **facts, "commit":
             first_line([*git, "rev-parse", "--short=12", "HEAD"]) + "+changes" * bool(changed)}
 

@@ -2,12 +2,18 @@
 """Times the Python package gst_regions beside scikit-image, SciPy, cc3d and cv2 on the CPU.
 
 Each function takes turns with ours in one process, so that both see the same machine; a line gives both medians and
-their ratio. Answers are compared first. A missing package is named and left out. With --json, one object a line.
+their ratio. With one thread it is the process's time that is told, which other processes change little, else time that
+passed. Pictures are the benchmark's 21 with --picture, else noise and blobs. Answers are compared first. A missing
+package is named and left out. With --json, one object a line.
 """
 import argparse
+import functools
 import importlib
+import importlib.metadata
 import json
+import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -15,6 +21,8 @@ import numpy
 from cclabel_peers import same_components
 
 import gst_regions
+
+PACKAGES = {"cv2": "opencv-python-headless", "skimage": "scikit-image", "scipy": "scipy", "cc3d": "connected-components-3d"}
 
 
 def noise(shape, density):
@@ -37,79 +45,127 @@ def colours(shape):
     return numpy.stack([60 + 120 * layer for layer in layers], -1).astype(numpy.uint8)
 
 
-def cases(height, width, depth):
-    """(what is timed, the peer's module, their function of the module, ours of the number of threads)"""
+def pictures(program, width, height, names=()):
+    """{content: a mask}, the benchmark's own, or those named, if the program bench/programs/picture is given."""
+    shape = height, width
+    if not program:
+        return {"rand_g1_d30": noise(shape, 0.3), "rand_g1_d50": noise(shape, 0.5), "smooth": blobs(shape)}
+    known = subprocess.run([program, "--contents"], check=True, capture_output=True, text=True).stdout.split()
+    made = {}
+    for name in names or known:
+        data = subprocess.run([program, name, f"{width}x{height}"], check=True, capture_output=True).stdout
+        made[name] = numpy.frombuffer(data, numpy.uint8).reshape(shape) != 0
+    return made
+
+
+class Case:
+    """What is timed (of the row), and by whom: their function of the package, ours of the number of threads."""
+
+    def __init__(self, package, theirs, ours, **what):
+        self.package, self.theirs, self.ours, self.what = package, theirs, ours, what
+
+    @property
+    def module(self):
+        return importlib.import_module(self.package)
+
+
+def label_cases(mask, **what):
+    """Of a picture, by those who label pictures."""
+    picture = mask.astype(numpy.uint8)
+    for connectivity, neighbours in ((1, 4), (2, 8)):
+        what |= {"task": "label", "neighbours": neighbours}
+        ours = functools.partial(gst_regions.label, mask, connectivity=connectivity)
+        yield Case("cv2", lambda cv2, n=neighbours: cv2.connectedComponents(picture, connectivity=n)[1],
+                   lambda t, f=ours: f(threads=t), **what)
+        yield Case("skimage.measure", lambda m, c=connectivity: m.label(picture, connectivity=c),
+                   lambda t, c=connectivity: gst_regions.label(picture, connectivity=c, threads=t), **what)
+        yield Case("cc3d", lambda cc3d, n=neighbours: cc3d.connected_components(picture, connectivity=n),
+                   lambda t, f=ours: f(threads=t), **what)
+        structure = numpy.ones((3, 3), bool) if neighbours == 8 else None
+        yield Case("scipy.ndimage", lambda m, s=structure: m.label(picture, s)[0], lambda t, f=ours: f(threads=t), **what)
+
+
+def cases(masks, width, height, depth):
     size = f"{width}x{height}"
-    for content, mask in (("noise 0.3", noise((height, width), 0.3)), ("noise 0.5", noise((height, width), 0.5)),
-                          ("blobs", blobs((height, width))), ("empty", noise((height, width), 0))):
-        picture = mask.astype(numpy.uint8)
-        for neighbours, connectivity in ((4, 1), (8, 2)):
-            what = f"label {size} {neighbours} {content}"
-            yield what, "cv2", lambda cv2, p=picture, n=neighbours: cv2.connectedComponents(p, connectivity=n)[1], \
-                lambda t, m=mask, c=connectivity: gst_regions.label(m, connectivity=c, threads=t)
-            yield what, "skimage.measure", lambda m, p=picture, c=connectivity: m.label(p, connectivity=c), \
-                lambda t, p=picture, c=connectivity: gst_regions.label(p, connectivity=c, threads=t)
-            yield what, "cc3d", lambda cc3d, p=picture, n=neighbours: cc3d.connected_components(p, connectivity=n), \
-                lambda t, p=picture, c=connectivity: gst_regions.label(p, connectivity=c, threads=t)
+    for content, mask in masks.items():
+        yield from label_cases(mask, content=content, size=size)
     spot = numpy.zeros((16, 16), numpy.uint8)  # what a call costs
     spot[2:5, 3:9] = 1
-    yield "label 16x16 8 spot", "cv2", lambda cv2: cv2.connectedComponents(spot)[1], \
-        lambda t: gst_regions.label(spot, threads=t)
-    yield "label 16x16 8 spot", "skimage.measure", lambda m: m.label(spot), lambda t: gst_regions.label(spot, threads=t)
-    yield "label 16x16 8 spot", "cc3d", lambda cc3d: cc3d.connected_components(spot, connectivity=8), \
-        lambda t: gst_regions.label(spot, threads=t)
-    for content, mask in (("noise 0.3", noise((depth,) * 3, 0.3)), ("blobs", blobs((depth,) * 3))):
-        for neighbours, connectivity in ((6, 1), (26, 3)):
-            yield f"label {depth}^3 {neighbours} {content}", "cc3d", \
-                lambda cc3d, m=mask, n=neighbours: cc3d.connected_components(m, connectivity=n), \
-                lambda t, m=mask, c=connectivity: gst_regions.label(m, connectivity=c, threads=t)
+    what = {"task": "call", "size": "16x16", "neighbours": 8, "content": "spot"}
+
+    def ours(threads):
+        return gst_regions.label(spot, threads=threads)
+    yield Case("cv2", lambda cv2: cv2.connectedComponents(spot)[1], ours, **what)
+    yield Case("skimage.measure", lambda m: m.label(spot), ours, **what)
+    yield Case("cc3d", lambda cc3d: cc3d.connected_components(spot, connectivity=8), ours, **what)
+    for content, mask in (("noise 0.1", noise((depth,) * 3, 0.1)), ("noise 0.3", noise((depth,) * 3, 0.3)),
+                          ("noise 0.5", noise((depth,) * 3, 0.5)), ("blobs", blobs((depth,) * 3))):
+        for neighbours, connectivity in ((6, 1), (18, 2), (26, 3)):
+            yield Case("cc3d", lambda cc3d, m=mask, n=neighbours: cc3d.connected_components(m, connectivity=n),
+                       lambda t, m=mask, c=connectivity: gst_regions.label(m, connectivity=c, threads=t),
+                       task="volume", size=f"{depth}x{depth}x{depth}", neighbours=neighbours, content=content)
     image = colours((height, width))
-    yield f"slic {size} 1000 pieces", "skimage.segmentation", lambda m: m.slic(image, 1000), \
-        lambda t: gst_regions.slic(image, 1000, threads=t)
+    for pieces in (300, 3000):
+        yield Case("skimage.segmentation", lambda m, n=pieces: m.slic(image, n),
+                   lambda t, n=pieces: gst_regions.slic(image, n, threads=t),
+                   task="slic", size=size, content=f"{pieces} pieces")
 
 
-def seconds_of(function):
-    start = time.perf_counter()
+def seconds_of(function, clock):
+    start = clock()
     function()
-    return time.perf_counter() - start
+    return clock() - start
+
+
+def row_of(case, options):
+    module = case.module
+    package = case.package.partition(".")[0]
+    if package == "cv2":
+        module.setNumThreads(options.threads or -1)
+    found, wanted = case.ours(options.threads), case.theirs(module)
+    correct = None if case.what["task"] == "slic" else same_components(wanted, found)
+    clock = time.process_time if options.threads == 1 else time.perf_counter
+    times, others = [], []
+    end = time.perf_counter() + options.seconds
+    while len(times) < options.runs and (len(times) < 3 or time.perf_counter() < end):
+        times.append(seconds_of(lambda: case.ours(options.threads), clock))
+        others.append(seconds_of(lambda: case.theirs(module), clock))
+    mine, other = statistics.median(times), statistics.median(others)
+    return {"what": "python", **case.what, "threads": options.threads or os.cpu_count(), "clock": clock.__name__, "us": round(mine * 1e6, 2),
+            "peer": f"{package} {importlib.metadata.version(PACKAGES[package])}", "peer_us": round(other * 1e6, 2),
+            "runs": len(times), "correct": correct}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--picture", help="the program bench/programs/picture")
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--depth", type=int, default=256, help="side of volumes")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=10, help="most for one line")
     parser.add_argument("--threads", type=int, default=1, help="of ours and of cv2; 0: as many as there are")
+    parser.add_argument("--tasks", default="label,call,volume,slic")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     width, height = map(int, options.size.split("x"))
     missing = set()
-    for what, name, theirs, ours in cases(height, width, options.depth):
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            if name not in missing:
-                print(f"python_peers.py: {name} is left out: it is not installed", file=sys.stderr)
-            missing.add(name)
+    for case in cases(pictures(options.picture, width, height), width, height, options.depth):
+        if case.what["task"] not in options.tasks.split(","):
             continue
-        if name == "cv2":
-            module.setNumThreads(options.threads or -1)
-        found, wanted = ours(options.threads), theirs(module)
-        correct = None if what.startswith("slic") else same_components(wanted, found)
-        times, others = [], []
-        end = time.perf_counter() + options.seconds
-        while len(times) < options.runs and (len(times) < 3 or time.perf_counter() < end):
-            times.append(seconds_of(lambda: ours(options.threads)))
-            others.append(seconds_of(lambda: theirs(module)))
-        mine, other = statistics.median(times) * 1e3, statistics.median(others) * 1e3
+        try:
+            row = row_of(case, options)
+        except ImportError:
+            if case.package not in missing:
+                print(f"python_peers.py: {case.package} is left out: it is not installed", file=sys.stderr)
+            missing.add(case.package)
+            continue
         if options.json:
-            print(json.dumps({"what": what, "peer": name, "ms": round(mine, 3), "peer_ms": round(other, 3),
-                              "ratio": round(other / mine, 2), "runs": len(times), "threads": options.threads,
-                              "correct": correct}), flush=True)
+            print(json.dumps(row), flush=True)
         else:
-            note = "" if correct in (True, None) else "  DIFFERS"
-            print(f"{what:34} {mine:9.3f} ms  {name:22} {other:9.3f} ms  {other / mine:6.2f}{note}", flush=True)
+            name = " ".join(str(value) for value in case.what.values())
+            note = "" if row["correct"] in (True, None) else "  DIFFERS"
+            print(f"{name:36} {row['us'] / 1e3:9.3f} ms  {row['peer']:36} {row['peer_us'] / 1e3:9.3f} ms  "
+                  f"{row['peer_us'] / row['us']:6.2f}{note}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import sys
 
 import cuts
 import labelling
+import packages
 import performance
 import pipelines
 import superpixels
@@ -28,6 +29,8 @@ class Report:
         self.cuts_on_gpus, self.cuts_on_cpus = cuts.all_cuts(found)
         self.transcode, self.beside = of_suite("transcode"), superpixels.beside_peers()
         self.cubes = volumes.Cpu(of_suite("volumes-cpu"))
+        self.package = packages.Cpu(of_suite("python"))
+        self.package_on_gpu = packages.Gpu(of_suite("python-gpu"))
 
     def asked_on_gpu(self):
         labels = labelling.Gpu(self.gpu)
@@ -35,14 +38,14 @@ class Report:
                 *[row for each in self.cuts_on_gpus for row in each.asked_on_gpu()],
                 *pipelines.asked_of_graphcutbg(self.gpu),
                 *pipelines.asked_of_streams(self.gpu), *superpixels.asked_on_gpu(self.gpu),
-                *labels.tracking(), *volumes.Gpu(self.gpu).asked()]
+                *labels.tracking(), *volumes.Gpu(self.gpu).asked(), *self.package_on_gpu.asked()]
 
     def asked_on_cpu(self):
         return [*self.with_opencv.asked(),
                 *[row for each in self.cuts_on_cpus for row in each.asked_on_cpu()],
                 *cuts.asked_of_foreground(), *superpixels.asked_on_cpu(self.beside),
                 *superpixels.asked_of_quality(), *pipelines.asked_of_transcode(self.transcode),
-                *self.cubes.asked()]
+                *self.cubes.asked(), *self.package.asked()]
 
     def pages(self):
         """{file below docs/benchmarks: (title, parts)}."""
@@ -66,6 +69,7 @@ class Report:
                 *(superpixels.gpu_part(gpu) + superpixels.ladder_part(gpu) if gpu else []),
                 *superpixels.cpu_part(self.beside), *superpixels.quality_part(),
                 *superpixels.stability_part()]),
+            "python.md": ("The Python package", [*self.package_on_gpu.part(), *self.package.part()]),
             "cuts.md": ("Minimum cuts and foregrounds", [
                 *[part for each in self.cuts_on_gpus + self.cuts_on_cpus for part in each.part()],
                 *cuts.foreground_part(), *cuts.motion_part()])}
