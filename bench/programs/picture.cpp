@@ -16,12 +16,12 @@ int run(int count, char** words) {
   bool names = false;
   std::string criterion = "binary";
   const auto others =
-      parse(count, words, "CONTENT SIZE [4] [8] | --contents\nWrites a picture: gray, or RGB.",
+      parse(count, words, "CONTENT SIZE [4] [8] | --contents\nWrites a picture.",
             {{"--contents", nullptr, "names the pictures of the criterion", into(names)},
-             {"--criterion", "NAME", "binary: gray (default); others: RGB", into(criterion)}});
-  const bool is_gray = criterion == "binary";
+             {"--criterion", "NAME", "binary: as it is (default); others: RGB", into(criterion)}});
+  const bool is_binary = criterion == "binary";
   if (names) {
-    for (const auto name : is_gray ? contents() : tone_contents()) {
+    for (const auto name : is_binary ? contents() : tone_contents()) {
       std::printf("%s\n", std::string(name).c_str());
     }
     return 0;
@@ -31,9 +31,9 @@ int run(int count, char** words) {
   read(others[1], task.size);
   task.params.output = CcOutput::none;
   set_parameter(fields_of(task.params), &task.params, "criterion=" + criterion);
-  if (!is_gray) task.format = PixelFormat::rgb;
+  if (!is_binary) task.format = PixelFormat::rgb;
   const Picture picture = make_picture(task.content, task.size);
-  if (picture.format == task.format) {
+  if (is_binary || picture.format == task.format) {
     write(picture.pixels.data(), picture.pixels.size());
   } else {
     const GuardedFrame converted = convert(picture.frame(), task.format);
