@@ -2,8 +2,12 @@
 // Pieces of fewer than `least` pixels join a neighbour, in rounds: every small piece chooses the
 // neighbour of the closest mean colour (ties: the one whose first pixel comes first in raster
 // order), then all that chose each other, directly or along a chain, become one piece. In each
-// round the smallest area at least doubles, so bit_width(least) rounds are enough; and no order of
-// work changes the outcome. What is left is numbered in raster order of first pixels.
+// round there are at most half as many small pieces, so few rounds are enough; and no order of work
+// changes the outcome. What is left is numbered in raster order of first pixels.
+//
+// Of a wanted number of superpixels there are more by then, mostly, and the largest of them stay,
+// as many as are wanted, see StayRule: all others join, in the same way, until what they are part
+// of has one of those.
 #pragma once
 
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
@@ -11,8 +15,11 @@
 namespace regions {
 
 struct Piece {
-  uint32_t area = 0;
+  static constexpr uint32_t kStays = 1u << 31;
+  uint32_t area = 0;       // pixels, and kStays of one that stays whatever its size
   uint32_t color[3] = {};  // sums of component + 128, modulo 2^32
+
+  REGIONS_HD uint32_t pixels() const { return area & ~kStays; }
 };
 
 // Mean colour in sixteenths, 0..4080.
@@ -21,7 +28,7 @@ struct PieceColor {
 };
 REGIONS_HD inline PieceColor color_of(const Piece& piece) {
   PieceColor color;
-  for (int c = 0; c < 3; ++c) color.mean[c] = mean_of(piece.color[c], piece.area);
+  for (int c = 0; c < 3; ++c) color.mean[c] = mean_of(piece.color[c], piece.pixels());
   return color;
 }
 REGIONS_HD inline uint32_t piece_distance(const PieceColor& a, const PieceColor& b,
@@ -43,7 +50,29 @@ REGIONS_HD inline uint64_t choice_of(uint32_t distance, uint32_t other) {
 }
 inline constexpr uint64_t kNoChoice = UINT64_MAX;
 
-// Pixels that a piece needs to stay by itself.
-uint32_t least_area(const SlicGrid& grid, const SlicParams& params);
+// Which pieces stay.
+struct StayRule {
+  // Pieces are ranked by area in steps of a 32nd of a cell, up to 4 cells, those of one step at
+  // random, as patterns have many of one size.
+  static constexpr uint32_t kSteps = 128, kClasses = 32, kRanks = kSteps * kClasses;
+  uint32_t least = 0;   // pixels: smaller ones join first
+  uint32_t wanted = 0;  // pieces that stay then; 0: all
+  uint32_t step = 1;    // pixels
+
+  // `x`, `y`: the piece's first pixel.
+  REGIONS_HD uint32_t rank_of(uint32_t area, uint32_t x, uint32_t y) const {
+    const uint32_t steps = area / step < kSteps ? area / step : kSteps - 1;
+    uint32_t mix = x * 0x9E3779B1u + y * 0x85EBCA77u;
+    mix = (mix ^ mix >> 15) * 0x2C1B3C6Du;
+    return steps * kClasses + (mix ^ mix >> 16) % kClasses;
+  }
+  // The least rank that stays. `rank`: the greatest that as many as are wanted have or exceed;
+  // `of_step`: how many have or exceed the first of its step, which stays as well if few do.
+  REGIONS_HD uint32_t bound(uint32_t rank, uint32_t of_step) const {
+    return of_step <= wanted + wanted / 32 ? first_of_step(rank) : rank;
+  }
+  REGIONS_HD static uint32_t first_of_step(uint32_t rank) { return rank / kClasses * kClasses; }
+};
+StayRule stay_rule(const SlicGrid& grid, const SlicParams& params);
 
 }  // namespace regions

@@ -12,6 +12,9 @@ namespace {
 using P = SlicParams;
 
 constexpr int kMostCell = 512;  // pixels: sums over nine such cells fit in 32 bits
+// Cells, of the superpixels wanted: clusters of photographs have second pieces worth keeping.
+constexpr double kCellsWanted = 0.95;
+constexpr double kFewCellsCost = 0.1;  // of a tenth too few, as flat pictures have no second pieces
 
 constexpr Choice kSpaces[] = {
     {0, "lab", "CIELAB (sRGB, D65)"}, {1, "rgb", "Red, green and blue"}, {2, "luma", "Luma alone"}};
@@ -54,9 +57,11 @@ std::vector<Field> table() {
       field<P, &P::tolerance>(
           "tolerance", "Iterations end when centres move less on average (pixels)", {0, 512}),
       field<P, &P::color_space>("color-space", "Where colours are compared", {}, kSpaces),
-      field<P, &P::min_size>(
-          "min-size",
-          "Smaller pieces join their most similar neighbour (fraction of a cell's area)", {0, 1}),
+      field<P, &P::min_size>("min-size",
+                             "Smaller pieces join their most similar neighbour, and with "
+                             "`superpixels` all but so many "
+                             "of the largest; 0 joins none (fraction of a cell's area)",
+                             {0, 1}),
       field<P, &P::warm_start>("warm-start",
                                "Begin with the last frame's centres, so that superpixels keep "
                                "their track; a cut of the scene begins afresh (true or false)"),
@@ -125,7 +130,8 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
     return grid_with(size, side, side);
   }
   // Near squares of the wanted area, as many as wanted if that can be.
-  const double area = static_cast<double>(size.area()) / static_cast<double>(params.superpixels);
+  const double wanted = kCellsWanted * static_cast<double>(params.superpixels);
+  const double area = static_cast<double>(size.area()) / wanted;
   const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMostCell);
   const auto sides_for = [](int length, int64_t cells) {
     const int64_t shared = (length + std::max<int64_t>(cells, 1) - 1) / std::max<int64_t>(cells, 1);
@@ -133,17 +139,19 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
   };
   SlicGrid best;
   double least = 1e9;
-  const auto end = static_cast<int64_t>(1.3 * size.width / side) + 1;
+  const auto end = static_cast<int64_t>(1.7 * size.width / side) + 1;
   for (auto c = static_cast<int64_t>(size.width / side / 1.3); c <= end; ++c) {
     const int width = sides_for(size.width, c);
-    const int64_t rows =
-        std::llround(static_cast<double>(params.superpixels) / ceil_div(size.width, width));
-    for (int64_t r = rows - 1; r <= rows + 1; ++r) {
-      const SlicGrid grid = grid_with(size, width, sides_for(size.height, r));
-      const double ratio =
-          static_cast<double>(grid.cells()) / static_cast<double>(params.superpixels);
+    const int64_t rows = std::llround(wanted / ceil_div(size.width, width));
+    const int most = sides_for(size.height, rows - 1);
+    for (int h = std::max(sides_for(size.height, rows + 1) - 1, 2); h <= most; ++h) {
+      const int height = sides_for(size.height, ceil_div(size.height, h));  // of even rows
+      const SlicGrid grid = grid_with(size, width, height);
+      const double ratio = static_cast<double>(grid.cells()) / wanted;
       const double skew = std::log(1.0 * grid.width / grid.height);
-      const double miss = std::abs(std::log(ratio)) + 0.1 * std::abs(skew);
+      const bool is_few = ratio * kCellsWanted < 0.9;
+      const double miss =
+          std::abs(std::log(ratio)) + 0.1 * std::abs(skew) + (is_few ? kFewCellsCost : 0);
       if (miss >= least) continue;
       least = miss;
       best = grid;
@@ -193,9 +201,18 @@ uint64_t movement_limit(const SlicGrid& grid, const SlicParams& params) {
   return static_cast<uint64_t>(16 * params.tolerance * static_cast<double>(grid.cells()));
 }
 
-uint32_t least_area(const SlicGrid& grid, const SlicParams& params) {
-  return static_cast<uint32_t>(
-      std::lround(params.min_size * static_cast<double>(grid.width) * grid.height));
+StayRule stay_rule(const SlicGrid& grid, const SlicParams& params) {
+  const int cell = grid.width * grid.height;
+  const bool is_number_wanted =
+      params.superpixels > 0 && params.min_size > 0 && grid.size.area() < Piece::kStays;
+  StayRule rule;
+  // A quarter of it leaves as many as are wanted of all photographs of BSDS500.
+  const double share = params.min_size * (is_number_wanted ? 0.25 : 1);
+  rule.least = static_cast<uint32_t>(std::lround(share * cell));
+  if (!is_number_wanted) return rule;
+  rule.wanted = static_cast<uint32_t>(params.superpixels);
+  rule.step = static_cast<uint32_t>(std::max(cell / 32, 1));
+  return rule;
 }
 
 Verdict verdict_of(const SlicParams& params, uint32_t total, const Layout& out) {

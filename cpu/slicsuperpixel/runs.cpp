@@ -77,6 +77,86 @@ void unite(const PieceGraph& graph, uint32_t a, uint32_t b) {
   graph.color[root] = color_of(piece);
 }
 
+// Runs of pieces before joining, in raster order: counts[strip] of them at runs[strip].
+struct RunLists {
+  const Run* const* runs;
+  const size_t* counts;
+  int strips;
+};
+
+template <std::invocable<const Run&> Visit>
+void for_each_run(const RunLists& lists, Visit visit) {
+  for (int s = 0; s < lists.strips; ++s) {
+    for (const Run& run : std::span(lists.runs[s], lists.counts[s])) visit(run);
+  }
+}
+
+// Lists the runs of pieces with fewer pixels. Returns how many.
+size_t list_small(const PieceGraph& graph, const RunLists& lists, uint32_t least) {
+  size_t small = 0;
+  for_each_run(lists, [&](const Run& run) {
+    if (graph.piece[graph.parent[run.label]].area < least) graph.small[small++] = &run;
+  });
+  return small;
+}
+
+// Marks the pieces that stay by a rule with a wanted number. Parents are flat.
+void mark_largest(const PieceGraph& graph, const RunLists& lists, const StayRule& rule) {
+  // Labels appear in order, and the first pixel of a piece is that of its root.
+  const auto for_each_piece = [&](auto visit) {
+    uint32_t seen = 0;
+    for_each_run(lists, [&](const Run& run) {
+      if (run.label <= seen) return;
+      seen = run.label;
+      if (graph.parent[seen] != seen) return;
+      Piece& piece = graph.piece[seen];
+      visit(piece, rule.rank_of(piece.area, run.x, run.y));
+    });
+  };
+  uint32_t of_rank[StayRule::kRanks] = {};
+  for_each_piece([&](const Piece&, uint32_t rank) { ++of_rank[rank]; });
+  uint32_t rank = StayRule::kRanks, count = 0;
+  while (rank > 0 && count < rule.wanted) count += of_rank[--rank];
+  for (uint32_t r = StayRule::first_of_step(rank); r < rank; ++r) count += of_rank[r];
+  const uint32_t bound = rule.bound(rank, count);
+  for_each_piece([&](Piece& piece, uint32_t of) {
+    if (of >= bound) piece.area |= Piece::kStays;
+  });
+}
+
+// The rounds in which pieces with fewer pixels join; `small` runs of them are listed.
+void join_small(const PieceGraph& graph, uint32_t pieces, size_t small, uint32_t least,
+                const SlicScale& scale, const Workers& workers) {
+  while (small > 0) {
+    uint32_t choosers = 0;
+    flatten(graph, pieces);
+    for (size_t i = 0; i < small; ++i) {
+      const uint32_t root = graph.parent[graph.small[i]->label];
+      if (graph.choice[root] == 0) graph.chooser[choosers++] = root;
+      graph.choice[root] = kNoChoice;
+    }
+    const size_t shares = std::clamp<size_t>(small / kLeastRuns, 1, kShares);
+    workers.parallel_for(static_cast<int>(shares), [&](int s) {
+      const auto share = static_cast<size_t>(s);
+      choose(graph, small * share / shares, small * (share + 1) / shares, scale);
+    });
+    // All choices were made by the means of before.
+    bool changes = false;
+    for (uint32_t i = 0; i < choosers; ++i) {
+      const uint64_t choice = std::exchange(graph.choice[graph.chooser[i]], 0);
+      if (choice == kNoChoice) continue;  // it fills the picture
+      unite(graph, graph.chooser[i], static_cast<uint32_t>(choice));
+      changes = true;
+    }
+    if (!changes) break;
+    const auto is_large = [&](const Run* run) {
+      return graph.piece[root_of(graph.parent, run->label)].area >= least;
+    };
+    small = static_cast<size_t>(std::remove_if(graph.small, graph.small + small, is_large) -
+                                graph.small);
+  }
+}
+
 }  // namespace
 
 size_t find_runs(ConstLabelMap labels, const ColorPlanes& colors, int y, Run* runs) {
@@ -117,56 +197,28 @@ void sum_colors(const ColorPlanes& colors, std::span<Run> runs) {
 }
 
 uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size_t* counts,
-                     int strips, uint32_t least, const SlicScale& scale, const Workers& workers) {
+                     int strips, const StayRule& rule, const SlicScale& scale,
+                     const Workers& workers) {
+  const RunLists lists = {runs, counts, strips};
   // Labels appear in order, so a new one is always the next.
   uint32_t pieces = 0;
-  for (int s = 0; s < strips; ++s) {
-    for (const Run *run = runs[s], *end = run + counts[s]; run != end; ++run) {
-      if (run->label > pieces) graph.piece[++pieces] = {};
-      Piece& piece = graph.piece[run->label];
-      piece.area += run->length;
-      for (int c = 0; c < 3; ++c) piece.color[c] += run->color[c];
-    }
-  }
+  for_each_run(lists, [&](const Run& run) {
+    if (run.label > pieces) graph.piece[++pieces] = {};
+    Piece& piece = graph.piece[run.label];
+    piece.area += run.length;
+    for (int c = 0; c < 3; ++c) piece.color[c] += run.color[c];
+  });
   for (uint32_t p = 1; p <= pieces; ++p) {
     graph.parent[p] = p;
     graph.choice[p] = 0;
     graph.color[p] = color_of(graph.piece[p]);
   }
-
-  size_t small = 0;
-  for (int s = 0; s < strips; ++s) {
-    for (const Run *run = runs[s], *end = run + counts[s]; run != end; ++run) {
-      if (graph.piece[run->label].area < least) graph.small[small++] = run;
-    }
-  }
-  while (small > 0) {
-    uint32_t choosers = 0;
+  join_small(graph, pieces, list_small(graph, lists, rule.least), rule.least, scale, workers);
+  if (rule.wanted > 0) {
     flatten(graph, pieces);
-    for (size_t i = 0; i < small; ++i) {
-      const uint32_t root = graph.parent[graph.small[i]->label];
-      if (graph.choice[root] == 0) graph.chooser[choosers++] = root;
-      graph.choice[root] = kNoChoice;
-    }
-    const size_t shares = std::clamp<size_t>(small / kLeastRuns, 1, kShares);
-    workers.parallel_for(static_cast<int>(shares), [&](int s) {
-      const auto share = static_cast<size_t>(s);
-      choose(graph, small * share / shares, small * (share + 1) / shares, scale);
-    });
-    // All choices were made by the means of before.
-    bool changes = false;
-    for (uint32_t i = 0; i < choosers; ++i) {
-      const uint64_t choice = std::exchange(graph.choice[graph.chooser[i]], 0);
-      if (choice == kNoChoice) continue;  // it fills the picture
-      unite(graph, graph.chooser[i], static_cast<uint32_t>(choice));
-      changes = true;
-    }
-    if (!changes) break;
-    const auto is_large = [&](const Run* run) {
-      return graph.piece[root_of(graph.parent, run->label)].area >= least;
-    };
-    small = static_cast<size_t>(std::remove_if(graph.small, graph.small + small, is_large) -
-                                graph.small);
+    mark_largest(graph, lists, rule);
+    const size_t small = list_small(graph, lists, Piece::kStays);
+    join_small(graph, pieces, small, Piece::kStays, scale, workers);
   }
 
   uint32_t left = 0;

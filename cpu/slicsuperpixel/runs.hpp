@@ -38,6 +38,7 @@ struct PieceGraph {
 // Joins small pieces; `strips` lists of runs lie at runs[strip], counts[strip] of them. Returns the
 // count of labels left.
 uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size_t* counts,
-                     int strips, uint32_t least, const SlicScale& scale, const Workers& workers);
+                     int strips, const StayRule& rule, const SlicScale& scale,
+                     const Workers& workers);
 
 }  // namespace regions

@@ -178,8 +178,9 @@ void SlicCpu::finish(const Job& job, const Params& params) {
   const Run* runs[SuperpixelSlot::kMostStrips];
   for (int s = 0; s < strips(); ++s) runs[s] = slot.runs_from(first_row(s));
   slot.graph.labels = slot.pieces;
-  const uint32_t total = join_pieces(slot.graph, runs, slot.counts, strips(),
-                                     least_area(grid, params), scale_of(grid, params), workers_);
+  const StayRule rule = stay_rule(grid, params);
+  const uint32_t total =
+      join_pieces(slot.graph, runs, slot.counts, strips(), rule, scale_of(grid, params), workers_);
   const LabelMap labels = job.labels.empty() ? slot.labels : job.labels;
   for_rows([&](int y, int) {
     const uint32_t* from = slot.pieces.row(y);
@@ -196,7 +197,7 @@ void SlicCpu::finish(const Job& job, const Params& params) {
     record(job, slot, records);
     if (params.warm_start) {
       const PieceRuns pieces = {runs, slot.counts, strips()};
-      track_superpixels(slot, pieces, grid, least_area(grid, params), labels, records);
+      track_superpixels(slot, pieces, grid, rule.least, labels, records);
     }
   }
   const auto recorded = static_cast<uint32_t>(records.size());

@@ -179,19 +179,25 @@ __global__ __launch_bounds__(kLast) void finish_kernel(Joining joining) {
          });
 }
 
-}  // namespace
-
-void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale,
-                 cudaStream_t stream) {
-  const Joining joining{pieces, scale, least};
+void join_small(const Joining& joining, cudaStream_t stream) {
   make_first_choices(joining, stream);
   for (int round = 0; round < JoinRounds::wide; ++round) {
     launch_chained(follow_kernel, JoinRounds::follow_blocks, kThreads, 0, stream, joining, round);
     launch_chained(choose_again_kernel, JoinRounds::choose_blocks, kThreads, 0, stream, joining,
                    round);
   }
-  launch_cooperative_chained(finish_kernel, static_cast<unsigned>(pieces.join_blocks), kLast, 0,
-                             stream, joining);
+  launch_cooperative_chained(finish_kernel, static_cast<unsigned>(joining.pieces.join_blocks),
+                             kLast, 0, stream, joining);
+}
+
+}  // namespace
+
+void join_pieces(const Pieces& pieces, const StayRule& rule, const SlicScale& scale,
+                 cudaStream_t stream) {
+  join_small({pieces, scale, rule.least}, stream);
+  if (rule.wanted == 0) return;
+  mark_largest(pieces, rule, stream);
+  join_small({pieces, scale, Piece::kStays}, stream);
 }
 
 int join_blocks() {

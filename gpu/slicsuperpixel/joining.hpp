@@ -26,7 +26,7 @@ __device__ inline uint32_t room_for(uint32_t mine, uint32_t* count) {
 struct Joining {
   Pieces pieces;
   SlicScale scale;
-  uint32_t least;
+  uint32_t least;  // area of a piece that is not small
 
 #ifdef __CUDACC__
   // Representatives a and b touch: small ones consider each other for the choices of turn `turn`.
@@ -108,6 +108,9 @@ struct JoinLists {
 #endif
 };
 
+// Of a rule with a wanted number, when small pieces have joined: marks the largest ones, and leaves
+// components and lists as make_first_choices() wants them.
+void mark_largest(const Pieces& pieces, const StayRule& rule, cudaStream_t stream);
 // Finds the pieces that are too small, what they touch, and their first choices.
 void make_first_choices(const Joining& joining, cudaStream_t stream);
 

@@ -72,8 +72,9 @@ void assign_last(const Clusters& clusters, int iterations, Image<uint8_t> codes,
                  const Pieces& pieces, cudaStream_t stream);
 // Sums what pieces have in several tiles.
 void gather(const Pieces& pieces, cudaStream_t stream);
-// Small pieces join others.
-void join_pieces(const Pieces& pieces, uint32_t least, const SlicScale& scale, cudaStream_t stream);
+// Small pieces join others; of a wanted number, all but the largest.
+void join_pieces(const Pieces& pieces, const StayRule& rule, const SlicScale& scale,
+                 cudaStream_t stream);
 // How many blocks may join, on the current device.
 int join_blocks();
 // Final labels, in raster order, to `labels`.

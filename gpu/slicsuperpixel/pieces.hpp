@@ -55,6 +55,8 @@ struct Pieces {
   uint32_t* parent;
   uint32_t* first;                // the piece's first pixel, as y * stride + x
   Piece* piece;                   // area and colours
+  uint32_t* of_rank;              // [StayRule::kRanks] pieces; 0 between frames
+  uint32_t* bound;                // see StayRule::bound()
   unsigned long long* choice[2];  // by turns: choice_of() with the neighbour's first pixel
 
   JoinCounts* counts;
@@ -88,7 +90,7 @@ struct Pieces {
     return 2 * size.area() + static_cast<size_t>(rows) * static_cast<size_t>(stride) +
            static_cast<size_t>(columns) * static_cast<size_t>(size.height);
   }
-  // The smallest area doubles at least from round to round.
+  // Each round leaves half of the small pieces at most.
   REGIONS_HD size_t small_capacity(int list) const { return (size.area() >> list) + 1; }
 
 #ifdef __CUDACC__

@@ -78,7 +78,7 @@ class SlicCuda final : public Algorithm<Params> {
     gather(pieces, stream);
     const bool tracks = params.warm_start && records_wanted(job, params) > 0;
     if (tracks) find_largest(grid, slot.codes(), pieces, slot.tracks(), stream);
-    join_pieces(pieces, least_area(grid, params), clusters.scale, stream);
+    join_pieces(pieces, stay_rule(grid, params), clusters.scale, stream);
     const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
     number_labels(pieces, labels, stream);
     report(job, params, clusters, labels, slot, stream);
@@ -164,8 +164,8 @@ class SlicCuda final : public Algorithm<Params> {
       if (records.moments && params.color_space != ColorSpace::lab) read_lab(job, clusters, stream);
       measure_records(labels, job.in, clusters.colors, records, stream);
       if (params.warm_start) {
-        track_records(clusters.grid, least_area(clusters.grid, params), slot.codes(), slot.pieces(),
-                      labels, slot.tracks(), records, stream);
+        track_records(clusters.grid, stay_rule(clusters.grid, params).least, slot.codes(),
+                      slot.pieces(), labels, slot.tracks(), records, stream);
       }
     }
     if (job.table.total) publish_records(records, job.table, stream);

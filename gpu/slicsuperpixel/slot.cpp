@@ -51,6 +51,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup,
   memory_.allocate(*backend);
   // Each frame leaves these as it finds them.
   fill_with_zeros(*backend, pieces_.arrivals, 2 * pieces_.tiles() * sizeof(uint32_t));
+  fill_with_zeros(*backend, pieces_.of_rank, StayRule::kRanks * sizeof(uint32_t));
   if (setup.has_output && setup.out.format == setup.in.format) {
     ink_ = blank_device_ink(*backend, size_);
   }
@@ -78,6 +79,8 @@ void Slot::reserve_pieces() {
   memory_.reserve(p.parent, ids);
   memory_.reserve(p.first, ids);
   memory_.reserve(p.piece, ids);
+  memory_.reserve(p.of_rank, StayRule::kRanks);
+  memory_.reserve(p.bound, 1);
   for (auto& choice : p.choice) memory_.reserve(choice, ids);
   memory_.reserve(p.counts, 1);
   for (int list = 0; list < kJoinLists; ++list) {

@@ -117,6 +117,11 @@ const std::vector<SlicCase>& small_cases() {
     }
     list.push_back({"noise", {96, 64}, {"superpixels=700"}});  // cells that are not square
     list.push_back({"noise", {131, 60}, {"superpixels=330", "variant=slico"}});
+    for (const char* content : {"scene", "noise", "clouds", "full", "maze", "rand_g1_d50"}) {
+      list.push_back({content, common, {"superpixels=150"}});
+    }
+    list.push_back({"scene", common, {"superpixels=40", "compactness=1", "min-size=1"}});
+    list.push_back({"scene", common, {"superpixels=60", "min-size=0"}});
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=1"}});
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=0"}});
     list.push_back({"scene", common, {"region-size=40", "row-step=3", "compactness=3"}});
@@ -154,6 +159,8 @@ const std::vector<SlicCase>& large_cases() {
       {"clouds", {1921, 1079}, {"compactness=1", "iterations=5"}, PixelFormat::gray8},
       {"rand_g1_d50", {1001, 703}, {"compactness=0"}},
       {"rand_g1_d50", {1001, 703}, {"compactness=3", "min-size=1"}},
+      {"rand_g1_d50", {1001, 703}, {"superpixels=900"}},
+      {"clouds", {1921, 1079}, {"superpixels=4000", "compactness=1"}},
       {"scene", {2048, 1024}, {"region-size=128", "min-size=0", "row-step=1"}, PixelFormat::rgba},
       {"scene", {1920, 1080}, {"variant=slico"}, PixelFormat::nv12},
       {"rand_g1_d50", {1001, 703}, {"variant=slico", "region-size=33"}},

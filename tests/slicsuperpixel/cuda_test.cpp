@@ -69,10 +69,12 @@ TEST_F(SlicCuda, WarmStartEqualsTheCpu) {
   SlicParams params;
   params.output = SlicOutput::none;
   params.warm_start = true;
-  for (const auto& [iterations, variant] :
-       {std::pair(0, SlicVariant::slic), std::pair(1, SlicVariant::slic),
-        std::pair(3, SlicVariant::slic), std::pair(2, SlicVariant::slico)}) {
+  for (const auto& [iterations, variant, wanted] :
+       {std::tuple(0, SlicVariant::slic, 0), std::tuple(1, SlicVariant::slic, 0),
+        std::tuple(3, SlicVariant::slic, 0), std::tuple(2, SlicVariant::slico, 0),
+        std::tuple(3, SlicVariant::slic, 200)}) {
     params.iterations = iterations;
+    params.superpixels = wanted;
     params.variant = variant;
     const auto cpu = make_cpu_backend(2);
     const auto on_cpu = make_algorithm<SlicParams, BackendKind::cpu>(cpu);

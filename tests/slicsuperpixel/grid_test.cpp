@@ -13,10 +13,11 @@ namespace {
 
 int cells_along(int pixels, int side) { return (pixels + side - 1) / side; }
 
-// How far cells of w x h pixels are from squares of the wanted number.
+// How far cells of w x h pixels are from squares of 0.95 of the wanted number.
 double miss_of(Size size, int wanted, int w, int h) {
   const double cells = 1.0 * cells_along(size.width, w) * cells_along(size.height, h);
-  return std::abs(std::log(cells / wanted)) + 0.1 * std::abs(std::log(1.0 * w / h));
+  return (cells < 0.9 * wanted ? 0.1 : 0) + std::abs(std::log(cells / (0.95 * wanted))) +
+         0.1 * std::abs(std::log(1.0 * w / h));
 }
 
 TEST(SlicGrid, CellsOfAGivenSideCoverThePicture) {
@@ -63,17 +64,17 @@ TEST(SlicGrid, AWantedNumberGivesTheCellsItAlwaysGave) {
   };
   for (const auto& [size, wanted, width, height] : {Case{{481, 321}, 1, 481, 321},
                                                     {{481, 321}, 20, 97, 81},
-                                                    {{481, 321}, 100, 44, 36},
+                                                    {{481, 321}, 100, 41, 41},
                                                     {{481, 321}, 5000, 8, 4},
                                                     {{321, 481}, 3, 321, 161},
                                                     {{321, 481}, 37, 65, 69},
-                                                    {{1920, 1080}, 1, 512, 512},
+                                                    {{1920, 1080}, 1, 480, 360},
                                                     {{1920, 1080}, 20, 384, 270},
-                                                    {{1920, 1080}, 1000, 48, 44},
+                                                    {{1920, 1080}, 1000, 47, 47},
                                                     {{97, 13}, 3, 33, 13},
-                                                    {{97, 13}, 37, 8, 5},
+                                                    {{97, 13}, 37, 6, 7},
                                                     {{97, 13}, 1 << 24, 2, 2},
-                                                    {{640, 31}, 20, 32, 31},
+                                                    {{640, 31}, 20, 34, 31},
                                                     {{5, 7}, 2, 5, 4},
                                                     {{1, 1}, 1, 2, 2}}) {
     SlicParams params;
@@ -135,11 +136,17 @@ TEST(SlicScales, LimitsCountCellsAndPixels) {
   params.tolerance = 0.75;  // pixels, as sixteenths, of 20 cells
   EXPECT_EQ(movement_limit(grid, params), 240u);
   params.min_size = 0;
-  EXPECT_EQ(least_area(grid, params), 0u);
+  EXPECT_EQ(stay_rule(grid, params).least, 0u);
   params.min_size = 0.25;
-  EXPECT_EQ(least_area(grid, params), 75u);
+  EXPECT_EQ(stay_rule(grid, params).least, 75u);
   params.min_size = 0.005;
-  EXPECT_EQ(least_area(grid, params), 2u) << "1.5 is rounded";
+  EXPECT_EQ(stay_rule(grid, params).least, 2u) << "1.5 is rounded";
+  EXPECT_EQ(stay_rule(grid, params).wanted, 0u);
+  params.superpixels = 19;
+  EXPECT_EQ(stay_rule(grid, params).wanted, 19u);
+  EXPECT_EQ(stay_rule(grid, params).least, 0u) << "a quarter of it";
+  params.min_size = 0;
+  EXPECT_EQ(stay_rule(grid, params).wanted, 0u) << "pieces apart";
 }
 
 }  // namespace

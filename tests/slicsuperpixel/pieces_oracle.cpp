@@ -14,9 +14,39 @@ struct Sums {
   int64_t color[3] = {}, count = 0;  // colours + 128
 };
 
+// Which pieces stay where a number is wanted: the largest in steps of a 32nd of a cell, those of a
+// step by a hash of their first pixels, or all of a step if few more are.
+std::vector<bool> largest_of(const std::vector<uint32_t>& pieces, uint32_t count,
+                             const SlicGrid& grid, size_t wanted) {
+  std::vector<int> areas(count);
+  std::vector<std::pair<int, uint32_t>> rank(count);
+  for (const uint32_t piece : pieces) ++areas[piece];
+  for (size_t i = pieces.size(); i-- > 0;) {
+    const auto width = static_cast<size_t>(grid.size.width);
+    uint32_t mix = static_cast<uint32_t>(i % width) * 2654435761u +
+                   static_cast<uint32_t>(i / width) * 2246822519u;
+    mix = (mix ^ mix >> 15) * 739982445u;
+    const int step = std::max(1, grid.width * grid.height / 32);
+    rank[pieces[i]] = {std::min(areas[pieces[i]] / step, 127), (mix ^ mix >> 16) % 32};
+  }
+  auto sorted = rank;
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::pair<int, uint32_t> bound = {0, 0};
+  if (count >= wanted) {
+    bound = sorted[wanted - 1];
+    const auto is_in_step = [&](const auto& of) { return of.first >= bound.first; };
+    const auto of_step = std::count_if(rank.begin(), rank.end(), is_in_step);
+    if (static_cast<size_t>(of_step) <= wanted + wanted / 32) bound.second = 0;
+  }
+  std::vector<bool> stays;
+  for (const auto& of : rank) stays.push_back(of >= bound);
+  return stays;
+}
+
+// Joins those that do not stay or, if that is empty, those with fewer pixels than `least`.
 std::vector<uint32_t> join(std::vector<uint32_t> pieces, uint32_t count,
-                           const std::vector<Color>& pixels, Size size, const SlicScale& scale,
-                           uint32_t least) {
+                           const std::vector<Color>& pixels, const SlicGrid& grid,
+                           const SlicScale& scale, int64_t least, std::vector<bool> stays) {
   for (bool changes = true; changes;) {
     changes = false;
     std::vector<Sums> sums(count);
@@ -27,7 +57,7 @@ std::vector<uint32_t> join(std::vector<uint32_t> pieces, uint32_t count,
     std::map<uint32_t, std::pair<int64_t, uint32_t>> choice;
     const auto look = [&](size_t i, size_t j) {
       const uint32_t a = pieces[i], b = pieces[j];
-      if (a == b || sums[a].count >= least) return;
+      if (a == b || (stays.empty() ? sums[a].count >= least : stays[a])) return;
       int64_t d = 0;
       for (size_t c = 0; c < 3; ++c) {
         d += scale.weight[c] *
@@ -38,7 +68,7 @@ std::vector<uint32_t> join(std::vector<uint32_t> pieces, uint32_t count,
       const auto [at, is_new] = choice.try_emplace(a, d, b);
       if (!is_new) at->second = std::min(at->second, {d, b});
     };
-    const auto width = static_cast<size_t>(size.width);
+    const auto width = static_cast<size_t>(grid.size.width);
     for (size_t i = 0; i < pieces.size(); ++i) {
       if (i % width > 0) look(i, i - 1), look(i - 1, i);
       if (i >= width) look(i, i - width), look(i - width, i);
@@ -48,6 +78,7 @@ std::vector<uint32_t> join(std::vector<uint32_t> pieces, uint32_t count,
     for (const auto& [from, best] : choice) {
       const uint32_t a = name[from], b = name[best.second];
       for (uint32_t& n : name) n = n == a || n == b ? std::min(a, b) : n;
+      if (!stays.empty()) stays[std::min(a, b)] = stays[a] || stays[b];
       changes = true;
     }
     for (uint32_t& piece : pieces) piece = name[piece];
@@ -124,10 +155,16 @@ Superpixels connect_slowly(const ConstFrame& in, const SlicParams& params,
   const std::vector<Color> pixels = colors_slowly(in, params.color_space);
   uint32_t count = 0;
   const auto pieces = pieces_of(chosen, size, &count);
-  const auto least = static_cast<uint32_t>(
-      std::lround(params.min_size * static_cast<double>(grid.width) * grid.height));
+  const bool is_number_wanted = params.superpixels > 0 && params.min_size > 0;
+  const double share = params.min_size * (is_number_wanted ? 0.25 : 1);
+  const int64_t least = std::lround(share * grid.width * grid.height);
+  auto joined = pieces_of(join(pieces, count, pixels, grid, scale, least, {}), size, &count);
+  if (is_number_wanted) {
+    const auto stays = largest_of(joined, count, grid, static_cast<size_t>(params.superpixels));
+    joined = pieces_of(join(joined, count, pixels, grid, scale, 0, stays), size, &count);
+  }
   Superpixels result;
-  result.labels = pieces_of(join(pieces, count, pixels, size, scale, least), size, &count);
+  result.labels = joined;
   result.regions.resize(count);
   for (size_t i = 0; i < result.labels.size(); ++i) {
     const int x = static_cast<int>(i) % size.width, y = static_cast<int>(i) / size.width;
