@@ -35,8 +35,10 @@ class SharedRegions {
           if (i >= lost) return false;
           const uint32_t t = m_.kept[i], host = m_.heir[t];
           m_.part_rank[i] = 0;
-          if (host != 0) reach_out(t, host - 1);
-          return host != 0;
+          if (host == 0 || !is_told(t, host - 1)) return false;
+          reach_out(t, host - 1);
+          team_.add(m_.joins + host - 1, TrackMemory::kOneTold);
+          return true;
         },
         [&](uint32_t rank, uint32_t r) {
           m_.part[r] = rank;
@@ -45,7 +47,7 @@ class SharedRegions {
     team_.for_each(parts, [&](uint32_t r) {
       const uint32_t rank = m_.part[r], t = m_.kept[rank], b = m_.heir[t] - 1;
       Track guest = part(t, b);
-      if (!holds_both(b, guest)) ++guest.missed;
+      if (!holds_both(b, guest.area)) ++guest.missed;
       t_.lost_now[rank] = guest;
       m_.part_record[r] = record_of(guest, regions_[b], color_bits_);
     });
@@ -53,6 +55,8 @@ class SharedRegions {
   }
 
  private:
+  static constexpr uint32_t kHidden = 2;  // frames in which a guest may be unseen and is told of
+
   REGIONS_TEAM void reach_out(uint32_t t, uint32_t b) const {
     const Track track = whole(t_.track(t));
     for (int side = 0; side < kSides; ++side) {
@@ -61,10 +65,15 @@ class SharedRegions {
   }
 
   // Whether a region is so much larger than one of them that the guest must be there.
-  REGIONS_TEAM bool holds_both(uint32_t b, const Track& guest) const {
+  REGIONS_TEAM bool holds_both(uint32_t b, uint32_t guest_area) const {
     const uint32_t owner = m_.track_of[b];
     const uint64_t area = owner != 0 ? t_.track(owner - 1).area : 0;
-    return regions_[b].area * 2 > 3 * (area > guest.area ? area : guest.area);
+    return regions_[b].area * 2 > 3 * (area > guest_area ? area : guest_area);
+  }
+  // Whether a guest is told of: it is there, or was a while ago and may be hidden.
+  REGIONS_TEAM bool is_told(uint32_t t, uint32_t b) const {
+    const Track guest = whole(t_.track(t));
+    return guest.missed <= kHidden || holds_both(b, guest.area);
   }
 
   const Team& team_;

@@ -139,12 +139,14 @@ class TrackStep {
   }
 
   REGIONS_TEAM void bring_up(uint32_t b, const RegionTable& published) const {
-    const uint32_t joins = m_.joins[b], owner = m_.track_of[b];
+    const uint32_t guests = m_.joins[b] % TrackMemory::kOneTold,
+                   told = m_.joins[b] / TrackMemory::kOneTold;
+    const uint32_t owner = m_.track_of[b];
     m_.best_of_region[b] = 0;
     m_.track_of[b] = 0;
     m_.joins[b] = 0;
     Track next = whole(t_.now[b]);
-    const bool is_shared = owner != 0 && joins > 0;
+    const bool is_shared = owner != 0 && told > 0;
     if (is_shared) {
       next = shared().part(owner - 1, b);
       next.seen = seen_again(next);
@@ -153,7 +155,7 @@ class TrackStep {
     } else if (owner != 0) {
       next = followed(whole(t_.track(owner - 1)), next);
     }
-    next.guests = joins;
+    next.guests = guests;
     regions_[b].track = next.id;
     if (b < published.capacity) published.regions[b].track = next.id;
     if (is_shared && published.parts) {

@@ -14,7 +14,7 @@ struct TrackReport {
   uint32_t merges = 0;  // regions that went into one that keeps another's id
   uint32_t lost = 0;    // ids without a region now, still waited for
   uint32_t last_id = 0;
-  uint32_t parts = 0;  // lost ids that share a region with another
+  uint32_t parts = 0;  // lost ids that share a region with another, and are told of
 };
 
 // A region over time. Places are in sixteenths of a pixel. Laid out in groups of 16 bytes that a
@@ -89,6 +89,7 @@ struct TrackCounts {
 // The memory of one tracked stream, cut out of one block by cut_tracking().
 struct TrackMemory {
   static constexpr uint32_t kMostRegions = 65535;  // labels of 16 bits, two in a pair
+  static constexpr uint32_t kOneTold = 1 << 16;    // in `joins`
 
   uint32_t capacity = 0;  // regions of a frame, and as many lost tracks
   TrackCounts* counts = nullptr;
@@ -107,7 +108,7 @@ struct TrackMemory {
   uint32_t* region_of = nullptr;       // [2 capacity] 1 + the track's region; 0: none
   uint32_t* claims = nullptr;          // [2 capacity] regions that originate in it
   uint32_t* heir = nullptr;   // [2 capacity] 1 + region that shares most pixels, or hosts it now
-  uint32_t* joins = nullptr;  // [capacity] tracks that went into the region
+  uint32_t* joins = nullptr;  // [capacity] tracks that are in the region, and kOneTold for a part
   uint32_t* kept = nullptr;   // [capacity] tracks that are lost now
   uint32_t* part = nullptr;   // [capacity] ranks of those among them that share a region
   uint32_t* part_rank = nullptr;  // [capacity] 1 + which of those one that is lost is; 0: none

@@ -194,6 +194,30 @@ TEST(Tracking, ASharedRegionHasAPartForEachTrack) {
   EXPECT_GE(right, 2 * 60 - 2);
 }
 
+// Where a region is no larger than one of its tracks, the others are told of for some frames, as
+// they may be hidden; then the region's box is that track's again.
+TEST(Tracking, TracksGoneFromASharedRegionAreSoonNotToldOf) {
+  Scene scene;
+  const Disc stays = {.x = 160, .y = 90, .radius = 20, .green = 60, .blue = 60};
+  constexpr int kGone = 32;
+  for (int t = 0; t < kGone + 20; ++t) {
+    scene.push_back({stays});
+    if (t < kGone)
+      scene.back().push_back({.x = 40.0 + 3 * t, .y = 90, .radius = 16, .red = 60, .green = 60});
+  }
+  const auto frames = run(scene, tracked());
+  EXPECT_EQ(frames[kGone - 1].parts.size(), 1u);
+  for (size_t t = kGone; t < scene.size(); ++t) {
+    ASSERT_EQ(frames[t].regions.size(), 1u);
+    EXPECT_EQ(frames[t].parts.size(), frames[t].report.parts);
+    if (t < kGone + 4) continue;
+    EXPECT_EQ(frames[t].parts.size(), 0u) << "frame " << t;
+    EXPECT_EQ(frames[t].regions[0].track, track_of(frames[0], stays));
+    EXPECT_EQ(frames[t].regions[0].width(), 41) << "frame " << t;
+    EXPECT_EQ(frames[t].report.lost, 1u) << "it is waited for all the same";
+  }
+}
+
 // Parts lie in their region, whose other tracks have other ids; they need places in the table.
 TEST(Tracking, PartsKeepTheBooks) {
   for (const uint32_t capacity : {12u, 4096u}) {
