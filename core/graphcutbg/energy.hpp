@@ -15,9 +15,9 @@ inline constexpr int kMostWeight = 2 * kSure;
 
 // What a border costs whatever the contrast, of lambda: noise stands out on all sides, so contrast
 // alone would leave its specks. With the default lambda and var-threshold a line of a pixel's width
-// costs 5.4 nats a pixel, and its evidence may be 6: it stays from nine pixels on. Masks that come
+// costs 5.6 nats a pixel, and its evidence may be 6: it stays from 14 pixels on. Masks that come
 // with the frame have no such noise, and are refined along every edge.
-inline constexpr double kLinkFloor = 0.3;
+inline constexpr double kLinkFloor = 0.14;
 
 // What the parameters say of the energy; small enough to travel by value.
 struct EnergyPlan {
@@ -81,9 +81,11 @@ REGIONS_LANES Int without_shadow(const Int& evidence, const BasicColor<Int>& now
   }
   constexpr int kMost = 1 << 14;                                                    // another hue
   const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMost + 1));  // of 1/16
+  const Truth<Int> of_hue = darker & !(d2 > kMost) & (d2 * (kNat / 32) - kShadowMost < evidence);
+  if (!any(of_hue)) return evidence;  // whatever the texture
   const Int texture = small_quotient(shading_error(ratio) * kTextureScale, background.var_luma);
   const Int remains = (d2 + texture) * (kNat / 32) - kShadowMost;
-  const Truth<Int> less = darker & !(d2 > kMost) & (remains < evidence);
+  const Truth<Int> less = of_hue & (remains < evidence);
   // Negative, and rounded towards zero.
   return pick(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
 }

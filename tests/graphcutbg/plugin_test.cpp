@@ -228,7 +228,7 @@ TEST(GraphCutBg, APresetSetsOtherProperties) {
   EXPECT_EQ(h.property("output"), "none");
   EXPECT_EQ(h.property("cpu-threads"), "1");
   EXPECT_EQ(h.property("process-scale"), "0.25");
-  EXPECT_EQ(h.property("lambda"), "9");
+  EXPECT_EQ(h.property("lambda"), "20");
   std::string heard;
   const auto hear = +[](GObject*, GParamSpec* spec, gpointer text) {
     *static_cast<std::string*>(text) += std::string(spec->name) + " ";
