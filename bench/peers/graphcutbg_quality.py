@@ -9,8 +9,9 @@ time of one core.
 
 FOLDER is in CDnet's layout, see cdnet.py. Without one, clips are composed with exact masks, see
 composites.py. Ours runs with one setting for all; ours is shown raw and, like each peer, with the one
-median, opening or closing that is best for it over all clips. Needs numpy and pillow;
-opencv-contrib-python-headless too for peers, composites and stills.
+median, opening or closing that is best for it over all clips, peers also with the one that is best for each
+kind of clip: raw, ours has to be ahead of that. Needs numpy and pillow; opencv-contrib-python-headless too
+for peers, composites and stills.
 """
 import argparse
 import json
@@ -30,27 +31,14 @@ from cdnet import Counts
 try:
     import cv2
     import composites
+    import subtractors
     from boxes import Agreement, boxes_of_mask
 except ImportError:  # it makes the peers and the composites
-    cv2 = composites = None
+    cv2 = composites = subtractors = None
 
 SIZE, FRAMES, LAST = (240, 320), 220, (100, 220)  # of composites; of which these are scored
 SPECK = 8  # pixels at most
-PEERS = {"MOG2": lambda: cv2.createBackgroundSubtractorMOG2(),
-         "KNN": lambda: cv2.createBackgroundSubtractorKNN(),
-         "GSOC": lambda: cv2.bgsegm.createBackgroundSubtractorGSOC(),
-         "CNT": lambda: cv2.bgsegm.createBackgroundSubtractorCNT()}
-
-
-def filters():
-    """What a peer's mask may be cleaned with."""
-    yield "none", lambda mask: mask
-    for k in (3, 5, 7, 9):
-        yield f"median {k}", lambda mask, k=k: cv2.medianBlur(mask, k)
-    for k in (3, 5, 7):
-        disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (k, k))
-        for name, kind in (("opening", cv2.MORPH_OPEN), ("closing", cv2.MORPH_CLOSE)):
-            yield f"{name} {k}", lambda mask, d=disc, o=kind: cv2.morphologyEx(mask, o, d)
+OF_EACH = "the best for each"
 
 
 def composed(seed, difficulty, recording):
@@ -65,7 +53,7 @@ class Scores:
 
     def __init__(self, cleans):
         self.ways = {label: (clean, Counts(), Agreement(SPECK + 1) if cv2 else None)
-                     for label, clean in filters() if cleans or label == "none"}
+                     for label, clean in (subtractors.filters() if cleans else [("none", lambda mask: mask)])}
         self.specks = dict.fromkeys(self.ways, 0)
         self.frames = 0
 
@@ -126,23 +114,25 @@ def score(task):
         if truth is not None:
             ours.add(mask, truth, scored)
     figures = {"graphcutbg": ours.figures((cpu_of_children() - before) * 1e3 / len(frames))}
-    shown = [masks[-1]]
-    for peer, make in PEERS.items() if peers else ():
+    last = max(i for i, (_, truth, _) in enumerate(frames) if truth is not None)  # shown in stills
+    shown = [masks[last]]
+    for peer, make in subtractors.EVERY.items() if peers else ():
         cv2.setNumThreads(1)
         subtractor = make()
         scores, spent = Scores(cleans), 0
-        for picture, truth, scored in frames:
+        for i, (picture, truth, scored) in enumerate(frames):
             begin = time.thread_time()
             found = subtractor.apply(picture)
             spent += time.thread_time() - begin
-            mask = np.where(found == 255, 255, 0).astype(np.uint8)
+            mask = subtractors.mask_of(found)
             if truth is not None:
                 scores.add(mask, truth, scored)
+            if i == last:
+                shown.append(cv2.medianBlur(mask, 5))
         figures[peer] = scores.figures(spent * 1e3 / len(frames))
-        shown.append(cv2.medianBlur(mask, 5))
     if stills:
-        row = [frames[-1][0]] + [cv2.cvtColor(mask, cv2.COLOR_GRAY2BGR)
-                                 for mask in (frames[-1][1], *shown)]
+        row = [frames[last][0]] + [cv2.cvtColor(mask, cv2.COLOR_GRAY2BGR)
+                                   for mask in (frames[last][1], *shown)]
         cv2.imwrite(os.path.join(stills, name.replace("/", "_") + ".jpg"), np.hstack(row))
     return name, figures
 
@@ -154,6 +144,15 @@ def mean_of(results, who, label, name):
         kinds.setdefault(clip.split("/")[-1], []).append(figures[who][label][name])
     every = [value for values in kinds.values() for value in values]
     return {kind: round(float(np.mean(values)), 4) for kind, values in kinds.items()}, round(float(np.mean(every)), 4)
+
+
+def best_of_each(results, who, ways):
+    """A peer's figures where each kind of clip has the filter that is best for it there."""
+    f = {}
+    for label in ways:
+        for kind, value in mean_of(results, who, label, "f")[0].items():
+            f[kind] = max(f.get(kind, 0), value)
+    return {"who": who, "filter": OF_EACH, "mean_f": round(float(np.mean(list(f.values()))), 4), "f": f}
 
 
 def summary(results):
@@ -168,12 +167,14 @@ def summary(results):
             for name in ("specks", "boxes", "ms") if "ms" in ways[label] else ():
                 line |= dict(zip((name, "mean_" + name), mean_of(results, who, label, name)))
             lines.append(line)
+        if who != "graphcutbg":
+            lines.append(best_of_each(results, who, ways))
     return lines
 
 
 def write(options, results, lines):
     """The record: of clips the figures that the summary is of, a line each."""
-    ways = [(line["who"], line["filter"]) for line in lines]
+    ways = [(line["who"], line["filter"]) for line in lines if line["filter"] != OF_EACH]
     clips = {name: {} for name in results}
     for who, label in ways:
         for name, figures in results.items():

@@ -5,7 +5,9 @@
 
 Prints IDF1, MOTA and switches (track_scores.py) a clip and way. Clips are composed with exact truth
 (track_scenes.py); with --clip also a video, whose truth is a file as MOTChallenge's gt.txt: OpenCV's vtest.avi
-is PETS 2009 S2.L1, view 1, and its truth is that of the sequence PETS09-S2L1 of MOTChallenge 2015.
+is PETS 2009 S2.L1, view 1, and its truth is that of the sequence PETS09-S2L1 of MOTChallenge 2015. Of the
+video also precision and recall of boxes: of tracks, of regions without them, and of the regions of OpenCV's
+subtractors, each with the clean-up that makes most boxes right (the F-measure).
 
 --peers names a Python that has the package `trackers` (2.6.1 was measured); without, the peers are left out.
 Needs python3-opencv, python3-scipy, python3-gi and GStreamer's base plugins.
@@ -22,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import composites
 import measure
+import subtractors
 import track_scenes
 from track_scores import Count
 
@@ -89,7 +92,7 @@ def followed(pictures, options):
     for picture in pictures:
         if not ways:
             chains = [options.chain, options.chain.replace("track=true", "track=false")]
-            ways = [Elements(chain, options.device, picture.shape[:2]) for chain in chains[:1 + bool(options.peers)]]
+            ways = [Elements(chain, options.device, picture.shape[:2]) for chain in chains]
         for way, found in zip(ways, frames):
             found.append(way.tracks(picture))
     for way in ways:
@@ -113,6 +116,38 @@ def clips(options):
     if options.clip:
         tracks, boxes = followed(pictures_of(options.clip), options)
         yield os.path.basename(options.clip), truth_of(options.truth, len(tracks)), tracks, boxes
+
+
+def numbered(boxes):
+    return [(i, *box) for i, box in enumerate(boxes)]
+
+
+def boxes_of_peer(pictures, make):
+    """Of all frames, by the name of the clean-up."""
+    subtractor, found = make(), {}
+    for picture in pictures:
+        mask = subtractors.mask_of(subtractor.apply(picture))
+        for name, clean in subtractors.filters():
+            stats = cv2.connectedComponentsWithStats(clean(mask), connectivity=8)[2][1:]
+            large = stats[stats[:, 4] >= int(LEAST * mask.size)]
+            found.setdefault(name, []).append(numbered(large[:, :4].tolist()))
+    return found
+
+
+def boxes(options, truth, ours):
+    """Rows on boxes in the video. `ours`: frames of boxes, by the way they were found."""
+    def row(name, clean, frames):
+        count = Count()
+        count.add_clip(truth, frames)
+        figures = count.figures()
+        return {"what": "boxes", "clip": os.path.basename(options.clip), "by": name, "cleaned": clean,
+                "f": round(2 * count.matched / max(1, count.true + count.found), 4),
+                "precision": figures["precision"], "recall": figures["recall"]}
+    for name, frames in ours.items():
+        yield row(name, "none", frames)
+    for name, make in subtractors.EVERY.items():
+        rows = [row(name, clean, frames) for clean, frames in boxes_of_peer(pictures_of(options.clip), make).items()]
+        yield max(rows, key=lambda row: row["f"])
 
 
 def peers(python, boxes):
@@ -152,6 +187,12 @@ def main():
             row = {"what": "tracks", "clip": kind, "by": name} | count.figures() | {"commit": record["commit"]}
             record["figures"].append(row)
             print(json.dumps(row), flush=True)
+    if options.clip:
+        *_, (_, truth, tracks, regions) = every
+        for row in boxes(options, truth, {"cclabel": tracks, "cclabel without tracks": [
+                numbered(box[1:] for box in frame) for frame in regions]}):
+            record["figures"].append(row | {"opencv": cv2.__version__, "commit": record["commit"]})
+            print(json.dumps(record["figures"][-1]), flush=True)
     if options.json:
         measure.write(record, options.json)
 

@@ -112,13 +112,13 @@ def foreground_part():
     lines = [[each["who"], each["filter"], f"{each['mean_f']:.3f}"] +
              [f"{each['f'][kind]:.3f}" for kind in kinds] for each in quality["summary"]]
     others = [[each["who"], each["filter"], number(each["mean_specks"]), number(each["mean_boxes"]),
-               number(each["mean_ms"])] for each in quality["summary"]]
+               number(each["mean_ms"])] for each in quality["summary"] if "mean_ms" in each]
     return ["## Foreground\n",
             "F-measure in CDnet's way on clips composed with exact masks "
             "(`bench/peers/graphcutbg_quality.py`): one setting for all of ours; of each of OpenCV "
             f"{quality['opencv']}'s subtractors the median, opening or closing that is "
-            "best for it. *hard-shadow*: sharp shadows as dark as the sky leaves them; *jitter*: a camera "
-            "that trembles by up to 3 pixels; *bootstrap*: frames 15 to 99, people are in the first; "
+            "best for it, of all clips or of each kind. *hard-shadow*: sharp shadows as dark as the sky leaves "
+            "them; *jitter*: a camera that trembles by up to 3 pixels; *bootstrap*: frames 15 to 99, people are in the first; "
             "*gradual*: daylight that changes, and a cloud; *jacket*: of the background's colour; "
             "*flicker*: mains, a lamp, a screen.\n",
             table(["by", "mask cleaned by", "mean F", *kinds], lines),

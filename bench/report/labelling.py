@@ -229,10 +229,16 @@ def tracks_part():
     figures = of_suite("tracks")
     lines = [[row["clip"], row["by"], *(f"{row[name]:.3f}" for name in ("idf1", "mota", "precision", "recall")),
               str(row["switches"])] for row in figures.select(what="tracks")]
+    boxes = [[row["by"], row["cleaned"], *(f"{row[name]:.3f}" for name in ("precision", "recall", "f"))]
+             for row in figures.select(what="boxes")]
     return lines and ["## Tracks\n", f"Commit {figures.record['commit']}, {figures.record['date']}.\n",
                       "`graphcutbg ! cclabel source=mask track=true`, and SORT and ByteTrack (the package `trackers` "
                       "2.6.1) on the same regions' boxes, against the truth: clips of walking cut-outs composed with "
                       "exact tracks, three seeds each, and vtest.avi of Debian's opencv-doc, which is PETS 2009 S2.L1, "
                       "with MOTChallenge 2015's truth of that sequence (`bench/peers/tracks.py`). A box counts from "
                       "half of the union on; precision and recall are of boxes.\n",
-                      table(["clip", "by", "IDF1", "MOTA", "precision", "recall", "switches"], lines)]
+                      table(["clip", "by", "IDF1", "MOTA", "precision", "recall", "switches"], lines),
+                      *([f"Boxes of people on vtest.avi against the same truth, beside OpenCV "
+                         f"{figures.select(what='boxes')[0]['opencv']}'s subtractors, of each the median, opening or "
+                         "closing that makes most boxes right; regions of a thousandth of the picture and more:\n",
+                         table(["by", "mask cleaned by", "precision", "recall", "F"], boxes)] if boxes else [])]
