@@ -5,10 +5,12 @@
 // round there are at most half as many small pieces, so few rounds are enough; and no order of work
 // changes the outcome. What is left is numbered in raster order of first pixels.
 //
-// Of a wanted number of superpixels there are more by then, mostly, and the largest of them stay,
-// as many as are wanted, see StayRule: all others join, in the same way, until what they are part
-// of has one of those.
+// Of a wanted number of superpixels there are more by then, mostly. All choose, and those stay that
+// are large and stand out, as many as are wanted, see StayRule: all others join, in the same way,
+// until what they are part of has one of those.
 #pragma once
+
+#include <bit>
 
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 
@@ -52,19 +54,23 @@ inline constexpr uint64_t kNoChoice = UINT64_MAX;
 
 // Which pieces stay.
 struct StayRule {
-  // Pieces are ranked by area in steps of a 32nd of a cell, up to 4 cells, those of one step at
-  // random, as patterns have many of one size.
+  // Pieces are ranked by what joining would cost, in steps of an eighth of an octave, those of one
+  // step at random, as patterns have many that are alike.
   static constexpr uint32_t kSteps = 128, kClasses = 32, kRanks = kSteps * kClasses;
-  uint32_t least = 0;   // pixels: smaller ones join first
-  uint32_t wanted = 0;  // pieces that stay then; 0: all
-  uint32_t step = 1;    // pixels
+  uint32_t least = 0;    // pixels: smaller ones join first
+  uint32_t wanted = 0;   // pieces that stay then; 0: all
+  uint32_t certain = 0;  // pixels: those that have so many stay and make no choice
+  uint32_t lowest = 0;   // eighths of octaves
 
-  // `x`, `y`: the piece's first pixel.
-  REGIONS_HD uint32_t rank_of(uint32_t area, uint32_t x, uint32_t y) const {
-    const uint32_t steps = area / step < kSteps ? area / step : kSteps - 1;
+  // `choice`: the piece's own, kNoChoice of one that makes none; `x`, `y`: its first pixel.
+  REGIONS_HD uint32_t rank_of(uint32_t area, uint64_t choice, uint32_t x, uint32_t y) const {
+    // A colour counts little: where all is alike, large pieces still keep the picture apart.
+    const uint32_t cost =
+        eighths_of_octaves(area) + eighths_of_octaves(static_cast<uint32_t>(choice >> 32)) / 8;
+    const uint32_t above = cost > lowest ? cost - lowest : 0;
     uint32_t mix = x * 0x9E3779B1u + y * 0x85EBCA77u;
     mix = (mix ^ mix >> 15) * 0x2C1B3C6Du;
-    return steps * kClasses + (mix ^ mix >> 16) % kClasses;
+    return (above < kSteps ? above : kSteps - 1) * kClasses + (mix ^ mix >> 16) % kClasses;
   }
   // The least rank that stays. `rank`: the greatest that as many as are wanted have or exceed;
   // `of_step`: how many have or exceed the first of its step, which stays as well if few do.
@@ -72,6 +78,10 @@ struct StayRule {
     return of_step <= wanted + wanted / 32 ? first_of_step(rank) : rank;
   }
   REGIONS_HD static uint32_t first_of_step(uint32_t rank) { return rank / kClasses * kClasses; }
+  // Of logarithms to the base 2, linear within an octave as a float's bits are.
+  REGIONS_HD static uint32_t eighths_of_octaves(uint32_t value) {
+    return std::bit_cast<uint32_t>(static_cast<float>(value | 1)) >> 20;
+  }
 };
 StayRule stay_rule(const SlicGrid& grid, const SlicParams& params);
 

@@ -13,7 +13,7 @@ using P = SlicParams;
 
 constexpr int kMostCell = 512;  // pixels: sums over nine such cells fit in 32 bits
 // Cells, of the superpixels wanted: clusters of photographs have second pieces worth keeping.
-constexpr double kCellsWanted = 0.95;
+constexpr double kCellsWanted = 0.96;
 constexpr double kFewCellsCost = 0.1;  // of a tenth too few, as flat pictures have no second pieces
 
 constexpr Choice kSpaces[] = {
@@ -60,7 +60,7 @@ std::vector<Field> table() {
       field<P, &P::min_size>("min-size",
                              "Smaller pieces join their most similar neighbour, and with "
                              "`superpixels` all but so many "
-                             "of the largest; 0 joins none (fraction of a cell's area)",
+                             "that stand out most; 0 joins none (fraction of a cell's area)",
                              {0, 1}),
       field<P, &P::warm_start>("warm-start",
                                "Begin with the last frame's centres, so that superpixels keep "
@@ -206,12 +206,16 @@ StayRule stay_rule(const SlicGrid& grid, const SlicParams& params) {
   const bool is_number_wanted =
       params.superpixels > 0 && params.min_size > 0 && grid.size.area() < Piece::kStays;
   StayRule rule;
-  // A quarter of it leaves as many as are wanted of all photographs of BSDS500.
-  const double share = params.min_size * (is_number_wanted ? 0.25 : 1);
+  // So much of it leaves as many as are wanted of all photographs of BSDS500.
+  const double share = params.min_size * (is_number_wanted ? 0.4 : 1);
   rule.least = static_cast<uint32_t>(std::lround(share * cell));
   if (!is_number_wanted) return rule;
   rule.wanted = static_cast<uint32_t>(params.superpixels);
-  rule.step = static_cast<uint32_t>(std::max(cell / 32, 1));
+  // No more than cells can be as large as one.
+  rule.certain = grid.cells() <= rule.wanted ? static_cast<uint32_t>(cell) : Piece::kStays;
+  // Colours differ by 1 at least: a 32nd of a cell has the first step.
+  rule.lowest = StayRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +
+                StayRule::eighths_of_octaves(1) / 8;
   return rule;
 }
 

@@ -100,8 +100,27 @@ size_t list_small(const PieceGraph& graph, const RunLists& lists, uint32_t least
   return small;
 }
 
-// Marks the pieces that stay by a rule with a wanted number. Parents are flat.
-void mark_largest(const PieceGraph& graph, const RunLists& lists, const StayRule& rule) {
+// Lets pieces choose whose runs are the `small` listed ones. Returns how many there are.
+uint32_t make_choices(const PieceGraph& graph, uint32_t pieces, size_t small,
+                      const SlicScale& scale, const Workers& workers) {
+  uint32_t choosers = 0;
+  flatten(graph, pieces);
+  for (size_t i = 0; i < small; ++i) {
+    const uint32_t root = graph.parent[graph.small[i]->label];
+    if (graph.choice[root] == 0) graph.chooser[choosers++] = root;
+    graph.choice[root] = kNoChoice;
+  }
+  const size_t shares = std::clamp<size_t>(small / kLeastRuns, 1, kShares);
+  workers.parallel_for(static_cast<int>(shares), [&](int s) {
+    const auto share = static_cast<size_t>(s);
+    choose(graph, small * share / shares, small * (share + 1) / shares, scale);
+  });
+  return choosers;
+}
+
+// Marks the pieces that stay by a rule with a wanted number, and forgets their choices. Parents are
+// flat.
+void mark_staying(const PieceGraph& graph, const RunLists& lists, const StayRule& rule) {
   // Labels appear in order, and the first pixel of a piece is that of its root.
   const auto for_each_piece = [&](auto visit) {
     uint32_t seen = 0;
@@ -109,51 +128,48 @@ void mark_largest(const PieceGraph& graph, const RunLists& lists, const StayRule
       if (run.label <= seen) return;
       seen = run.label;
       if (graph.parent[seen] != seen) return;
-      Piece& piece = graph.piece[seen];
-      visit(piece, rule.rank_of(piece.area, run.x, run.y));
+      const uint64_t choice = graph.choice[seen] != 0 ? graph.choice[seen] : kNoChoice;
+      visit(seen, rule.rank_of(graph.piece[seen].area, choice, run.x, run.y));
     });
   };
   uint32_t of_rank[StayRule::kRanks] = {};
-  for_each_piece([&](const Piece&, uint32_t rank) { ++of_rank[rank]; });
+  for_each_piece([&](uint32_t, uint32_t rank) { ++of_rank[rank]; });
   uint32_t rank = StayRule::kRanks, count = 0;
   while (rank > 0 && count < rule.wanted) count += of_rank[--rank];
   for (uint32_t r = StayRule::first_of_step(rank); r < rank; ++r) count += of_rank[r];
   const uint32_t bound = rule.bound(rank, count);
-  for_each_piece([&](Piece& piece, uint32_t of) {
-    if (of >= bound) piece.area |= Piece::kStays;
+  for_each_piece([&](uint32_t piece, uint32_t of) {
+    if (of < bound) return;
+    graph.piece[piece].area |= Piece::kStays;
+    if (graph.choice[piece] != 0) graph.choice[piece] = kNoChoice;
   });
 }
 
-// The rounds in which pieces with fewer pixels join; `small` runs of them are listed.
+// Joins what has chosen; takes the runs of pieces from the list that are small no more. Returns how
+// many are left, none if nothing has joined.
+size_t follow_choices(const PieceGraph& graph, uint32_t choosers, size_t small, uint32_t least) {
+  bool changes = false;
+  for (uint32_t i = 0; i < choosers; ++i) {
+    const uint64_t choice = std::exchange(graph.choice[graph.chooser[i]], 0);
+    if (choice == kNoChoice) continue;  // it stays, or fills the picture
+    unite(graph, graph.chooser[i], static_cast<uint32_t>(choice));
+    changes = true;
+  }
+  if (!changes) return 0;
+  const auto is_large = [&](const Run* run) {
+    return graph.piece[root_of(graph.parent, run->label)].area >= least;
+  };
+  return static_cast<size_t>(std::remove_if(graph.small, graph.small + small, is_large) -
+                             graph.small);
+}
+
+// The rounds in which pieces with fewer pixels join; `small` runs of them are listed. All choices
+// of a round are made by the means of before.
 void join_small(const PieceGraph& graph, uint32_t pieces, size_t small, uint32_t least,
                 const SlicScale& scale, const Workers& workers) {
   while (small > 0) {
-    uint32_t choosers = 0;
-    flatten(graph, pieces);
-    for (size_t i = 0; i < small; ++i) {
-      const uint32_t root = graph.parent[graph.small[i]->label];
-      if (graph.choice[root] == 0) graph.chooser[choosers++] = root;
-      graph.choice[root] = kNoChoice;
-    }
-    const size_t shares = std::clamp<size_t>(small / kLeastRuns, 1, kShares);
-    workers.parallel_for(static_cast<int>(shares), [&](int s) {
-      const auto share = static_cast<size_t>(s);
-      choose(graph, small * share / shares, small * (share + 1) / shares, scale);
-    });
-    // All choices were made by the means of before.
-    bool changes = false;
-    for (uint32_t i = 0; i < choosers; ++i) {
-      const uint64_t choice = std::exchange(graph.choice[graph.chooser[i]], 0);
-      if (choice == kNoChoice) continue;  // it fills the picture
-      unite(graph, graph.chooser[i], static_cast<uint32_t>(choice));
-      changes = true;
-    }
-    if (!changes) break;
-    const auto is_large = [&](const Run* run) {
-      return graph.piece[root_of(graph.parent, run->label)].area >= least;
-    };
-    small = static_cast<size_t>(std::remove_if(graph.small, graph.small + small, is_large) -
-                                graph.small);
+    const uint32_t choosers = make_choices(graph, pieces, small, scale, workers);
+    small = follow_choices(graph, choosers, small, least);
   }
 }
 
@@ -216,8 +232,10 @@ uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size
   join_small(graph, pieces, list_small(graph, lists, rule.least), rule.least, scale, workers);
   if (rule.wanted > 0) {
     flatten(graph, pieces);
-    mark_largest(graph, lists, rule);
-    const size_t small = list_small(graph, lists, Piece::kStays);
+    size_t small = list_small(graph, lists, rule.certain);
+    const uint32_t choosers = make_choices(graph, pieces, small, scale, workers);
+    mark_staying(graph, lists, rule);
+    small = follow_choices(graph, choosers, small, Piece::kStays);
     join_small(graph, pieces, small, Piece::kStays, scale, workers);
   }
 

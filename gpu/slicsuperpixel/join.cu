@@ -179,8 +179,8 @@ __global__ __launch_bounds__(kLast) void finish_kernel(Joining joining) {
          });
 }
 
+// The rounds after the first choices.
 void join_small(const Joining& joining, cudaStream_t stream) {
-  make_first_choices(joining, stream);
   for (int round = 0; round < JoinRounds::wide; ++round) {
     launch_chained(follow_kernel, JoinRounds::follow_blocks, kThreads, 0, stream, joining, round);
     launch_chained(choose_again_kernel, JoinRounds::choose_blocks, kThreads, 0, stream, joining,
@@ -194,9 +194,13 @@ void join_small(const Joining& joining, cudaStream_t stream) {
 
 void join_pieces(const Pieces& pieces, const StayRule& rule, const SlicScale& scale,
                  cudaStream_t stream) {
-  join_small({pieces, scale, rule.least}, stream);
+  const Joining small = {pieces, scale, rule.least};
+  make_first_choices(small, stream);
+  join_small(small, stream);
   if (rule.wanted == 0) return;
-  mark_largest(pieces, rule, stream);
+  settle(pieces, stream);
+  make_first_choices({pieces, scale, rule.certain}, stream);
+  mark_staying(pieces, rule, stream);
   join_small({pieces, scale, Piece::kStays}, stream);
 }
 

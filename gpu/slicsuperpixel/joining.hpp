@@ -108,9 +108,11 @@ struct JoinLists {
 #endif
 };
 
-// Of a rule with a wanted number, when small pieces have joined: marks the largest ones, and leaves
-// components and lists as make_first_choices() wants them.
-void mark_largest(const Pieces& pieces, const StayRule& rule, cudaStream_t stream);
+// Between two series of rounds: leaves components and lists as make_first_choices() wants them.
+void settle(const Pieces& pieces, cudaStream_t stream);
+// Of a rule with a wanted number: when those have chosen that are not certain to stay, marks the
+// pieces that stay, and forgets their choices.
+void mark_staying(const Pieces& pieces, const StayRule& rule, cudaStream_t stream);
 // Finds the pieces that are too small, what they touch, and their first choices.
 void make_first_choices(const Joining& joining, cudaStream_t stream);
 

@@ -13,10 +13,10 @@ namespace {
 
 int cells_along(int pixels, int side) { return (pixels + side - 1) / side; }
 
-// How far cells of w x h pixels are from squares of 0.95 of the wanted number.
+// How far cells of w x h pixels are from squares of 0.96 of the wanted number.
 double miss_of(Size size, int wanted, int w, int h) {
   const double cells = 1.0 * cells_along(size.width, w) * cells_along(size.height, h);
-  return (cells < 0.9 * wanted ? 0.1 : 0) + std::abs(std::log(cells / (0.95 * wanted))) +
+  return (cells < 0.9 * wanted ? 0.1 : 0) + std::abs(std::log(cells / (0.96 * wanted))) +
          0.1 * std::abs(std::log(1.0 * w / h));
 }
 
@@ -70,7 +70,7 @@ TEST(SlicGrid, AWantedNumberGivesTheCellsItAlwaysGave) {
                                                     {{321, 481}, 37, 65, 69},
                                                     {{1920, 1080}, 1, 480, 360},
                                                     {{1920, 1080}, 20, 384, 270},
-                                                    {{1920, 1080}, 1000, 47, 47},
+                                                    {{1920, 1080}, 1000, 48, 45},
                                                     {{97, 13}, 3, 33, 13},
                                                     {{97, 13}, 37, 6, 7},
                                                     {{97, 13}, 1 << 24, 2, 2},
@@ -144,7 +144,10 @@ TEST(SlicScales, LimitsCountCellsAndPixels) {
   EXPECT_EQ(stay_rule(grid, params).wanted, 0u);
   params.superpixels = 19;
   EXPECT_EQ(stay_rule(grid, params).wanted, 19u);
-  EXPECT_EQ(stay_rule(grid, params).least, 0u) << "a quarter of it";
+  EXPECT_EQ(stay_rule(grid, params).least, 1u) << "0.4 of it is 0.6";
+  EXPECT_EQ(stay_rule(grid, params).certain, Piece::kStays) << "20 cells";
+  params.superpixels = 20;
+  EXPECT_EQ(stay_rule(grid, params).certain, 300u) << "a cell";
   params.min_size = 0;
   EXPECT_EQ(stay_rule(grid, params).wanted, 0u) << "pieces apart";
 }

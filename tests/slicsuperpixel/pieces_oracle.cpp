@@ -14,25 +14,76 @@ struct Sums {
   int64_t color[3] = {}, count = 0;  // colours + 128
 };
 
-// Which pieces stay where a number is wanted: the largest in steps of a 32nd of a cell, those of a
-// step by a hash of their first pixels, or all of a step if few more are.
-std::vector<bool> largest_of(const std::vector<uint32_t>& pieces, uint32_t count,
-                             const SlicGrid& grid, size_t wanted) {
-  std::vector<int> areas(count);
-  std::vector<std::pair<int, uint32_t>> rank(count);
-  for (const uint32_t piece : pieces) ++areas[piece];
+std::vector<Sums> sums_of(const std::vector<uint32_t>& pieces, uint32_t count,
+                          const std::vector<Color>& pixels) {
+  std::vector<Sums> sums(count);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    for (size_t c = 0; c < 3; ++c) sums[pieces[i]].color[c] += pixels[i][c] + 128;
+    ++sums[pieces[i]].count;
+  }
+  return sums;
+}
+
+// The least (distance, neighbour) of each piece that has neighbours and chooses.
+template <class Chooses>
+std::map<uint32_t, std::pair<int64_t, uint32_t>> choices(const std::vector<uint32_t>& pieces,
+                                                         const std::vector<Sums>& sums,
+                                                         const SlicGrid& grid,
+                                                         const SlicScale& scale, Chooses chooses) {
+  std::map<uint32_t, std::pair<int64_t, uint32_t>> choice;
+  const auto look = [&](size_t i, size_t j) {
+    const uint32_t a = pieces[i], b = pieces[j];
+    if (a == b || !chooses(a)) return;
+    int64_t d = 0;
+    for (size_t c = 0; c < 3; ++c) {
+      d += scale.weight[c] *
+           static_cast<int64_t>(std::pow(sixteenths_slowly(sums[a].color[c], sums[a].count) -
+                                             sixteenths_slowly(sums[b].color[c], sums[b].count),
+                                         2));
+    }
+    const auto [at, is_new] = choice.try_emplace(a, d, b);
+    if (!is_new) at->second = std::min(at->second, {d, b});
+  };
+  const auto width = static_cast<size_t>(grid.size.width);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (i % width > 0) look(i, i - 1), look(i - 1, i);
+    if (i >= width) look(i, i - width), look(i - width, i);
+  }
+  return choice;
+}
+
+// Eight times a logarithm to the base 2, linear within an octave.
+int eighths(int64_t value) {
+  int octave = 0;
+  for (value |= 1; value >> (octave + 1) > 0;) ++octave;
+  return octave * 8 + static_cast<int>((8 * value >> octave) - 8);
+}
+
+// Which pieces stay where a number is wanted: those with the greatest product of area and a small
+// power of the difference to the nearest neighbour, in steps; those of a step by a hash of their
+// first pixels, or all of a step if few more are. One that holds a cell differs from all.
+std::vector<bool> staying_of(const std::vector<uint32_t>& pieces, const std::vector<Sums>& sums,
+                             const SlicGrid& grid, const SlicScale& scale, size_t wanted) {
+  const auto width = static_cast<size_t>(grid.size.width);
+  const int cell = grid.width * grid.height;
+  const auto choice = choices(pieces, sums, grid, scale, [&](uint32_t piece) {
+    return sums[piece].count < cell || grid.cells() > wanted;
+  });
+  std::vector<std::pair<int, uint32_t>> rank(sums.size());
   for (size_t i = pieces.size(); i-- > 0;) {
-    const auto width = static_cast<size_t>(grid.size.width);
+    const uint32_t piece = pieces[i];
     uint32_t mix = static_cast<uint32_t>(i % width) * 2654435761u +
                    static_cast<uint32_t>(i / width) * 2246822519u;
     mix = (mix ^ mix >> 15) * 739982445u;
-    const int step = std::max(1, grid.width * grid.height / 32);
-    rank[pieces[i]] = {std::min(areas[pieces[i]] / step, 127), (mix ^ mix >> 16) % 32};
+    const auto found = choice.find(piece);
+    const int stands_out = found == choice.end() ? 32 : eighths(found->second.first) / 8;
+    const int cost = eighths(sums[piece].count) - eighths(cell) + 40 + stands_out;
+    rank[piece] = {std::clamp(cost, 0, 127), (mix ^ mix >> 16) % 32};
   }
   auto sorted = rank;
   std::sort(sorted.rbegin(), sorted.rend());
   std::pair<int, uint32_t> bound = {0, 0};
-  if (count >= wanted) {
+  if (rank.size() >= wanted) {
     bound = sorted[wanted - 1];
     const auto is_in_step = [&](const auto& of) { return of.first >= bound.first; };
     const auto of_step = std::count_if(rank.begin(), rank.end(), is_in_step);
@@ -49,30 +100,10 @@ std::vector<uint32_t> join(std::vector<uint32_t> pieces, uint32_t count,
                            const SlicScale& scale, int64_t least, std::vector<bool> stays) {
   for (bool changes = true; changes;) {
     changes = false;
-    std::vector<Sums> sums(count);
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      for (size_t c = 0; c < 3; ++c) sums[pieces[i]].color[c] += pixels[i][c] + 128;
-      ++sums[pieces[i]].count;
-    }
-    std::map<uint32_t, std::pair<int64_t, uint32_t>> choice;
-    const auto look = [&](size_t i, size_t j) {
-      const uint32_t a = pieces[i], b = pieces[j];
-      if (a == b || (stays.empty() ? sums[a].count >= least : stays[a])) return;
-      int64_t d = 0;
-      for (size_t c = 0; c < 3; ++c) {
-        d += scale.weight[c] *
-             static_cast<int64_t>(std::pow(sixteenths_slowly(sums[a].color[c], sums[a].count) -
-                                               sixteenths_slowly(sums[b].color[c], sums[b].count),
-                                           2));
-      }
-      const auto [at, is_new] = choice.try_emplace(a, d, b);
-      if (!is_new) at->second = std::min(at->second, {d, b});
-    };
-    const auto width = static_cast<size_t>(grid.size.width);
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      if (i % width > 0) look(i, i - 1), look(i - 1, i);
-      if (i >= width) look(i, i - width), look(i - width, i);
-    }
+    const auto sums = sums_of(pieces, count, pixels);
+    const auto choice = choices(pieces, sums, grid, scale, [&](uint32_t piece) {
+      return stays.empty() ? sums[piece].count < least : !stays[piece];
+    });
     std::vector<uint32_t> name(count);
     for (uint32_t p = 0; p < count; ++p) name[p] = p;
     for (const auto& [from, best] : choice) {
@@ -156,11 +187,12 @@ Superpixels connect_slowly(const ConstFrame& in, const SlicParams& params,
   uint32_t count = 0;
   const auto pieces = pieces_of(chosen, size, &count);
   const bool is_number_wanted = params.superpixels > 0 && params.min_size > 0;
-  const double share = params.min_size * (is_number_wanted ? 0.25 : 1);
+  const double share = params.min_size * (is_number_wanted ? 0.4 : 1);
   const int64_t least = std::lround(share * grid.width * grid.height);
   auto joined = pieces_of(join(pieces, count, pixels, grid, scale, least, {}), size, &count);
   if (is_number_wanted) {
-    const auto stays = largest_of(joined, count, grid, static_cast<size_t>(params.superpixels));
+    const auto stays = staying_of(joined, sums_of(joined, count, pixels), grid, scale,
+                                  static_cast<size_t>(params.superpixels));
     joined = pieces_of(join(joined, count, pixels, grid, scale, 0, stays), size, &count);
   }
   Superpixels result;

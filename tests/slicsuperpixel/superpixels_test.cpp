@@ -49,8 +49,8 @@ TEST(Slic, EveryLabelIsOnePieceAndLargeEnough) {
     for (size_t i = 0; i < piece.size(); ++i) wrong += piece[i] + 1 != result.superpixels.labels[i];
     EXPECT_EQ(wrong, 0u);
     const SlicGrid grid = grid_of(task.size, params);
-    const double least = std::round(params.min_size * (params.superpixels > 0 ? 0.25 : 1) *
-                                    grid.width * grid.height);
+    const double least =
+        std::round(params.min_size * (params.superpixels > 0 ? 0.4 : 1) * grid.width * grid.height);
     uint64_t area = 0;
     for (const Region& r : result.superpixels.regions) {
       area += r.area;
@@ -69,7 +69,7 @@ TEST(Slic, CellsComeCloseToTheWantedCount) {
       params.superpixels = wanted;
       const SlicGrid grid = grid_of(size, params);
       if (size.area() / static_cast<size_t>(wanted) > 400 * 400) continue;
-      EXPECT_NEAR(static_cast<double>(grid.cells()), 0.97 * wanted, 0.06 * wanted + 1)
+      EXPECT_NEAR(static_cast<double>(grid.cells()), 0.98 * wanted, 0.06 * wanted + 1)
           << size.width << " " << wanted;
       EXPECT_GE(grid.columns * grid.width, size.width);
       EXPECT_LT((grid.columns - 1) * grid.width, size.width);
@@ -93,7 +93,7 @@ TEST(Slic, AsManyAsAreWanted) {
               run_slic_on_cpu(2, picture.frame(), task.params()).total / (1.0 * wanted);
           // slico leaves little of noise in one piece.
           const bool is_in_pieces = task.content == "noise" && task.settings[0] == "variant=slico";
-          EXPECT_NEAR(share, 1, is_in_pieces ? 0.25 : 0.1) << task.name();
+          EXPECT_NEAR(share, 1, is_in_pieces ? 0.3 : 0.1) << task.name();
           sum += share;
           ++pictures;
         }
