@@ -85,6 +85,7 @@ TEST(GraphCutClip, SpecksGoAndThinThingsStay) {
   for (int i = 0; i < 4; ++i) paint(6 * i + 7, 16, false), paint(6 * i + 8, 16, false);
   for (int i = 0; i < 24; ++i)
     paint(20 + i, 22, true), paint(50, 20 + i, true);  // a mast and a wire
+  for (int i = 0; i < 8; ++i) paint(6 + i, 40, true);  // a short one
   EXPECT_EQ(camera.shoot(frame.frame()).mask, thin);
 }
 

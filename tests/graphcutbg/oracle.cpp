@@ -67,7 +67,7 @@ void Mixture::learn(const std::array<double, 3>& color, bool foreground, double 
 
 double link(double lambda, double sigma, double contrast2, bool diagonal) {
   const double alike = std::exp(-contrast2 / (2 * sigma * sigma));
-  return lambda * std::max(alike, 0.14) / (diagonal ? std::sqrt(2.0) : 1.0);
+  return lambda * std::max(alike, 0.13) / (diagonal ? std::sqrt(2.0) : 1.0);
 }
 
 double shading_error(const Levels& now, const Levels& background, size_t x, size_t y) {
