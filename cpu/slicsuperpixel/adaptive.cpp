@@ -146,7 +146,7 @@ using Passes = ByLanes<AdaptiveStrip, AdaptiveCandidates, AdaptiveCellCandidates
 
 void sum_adaptive_clusters(const AssignInput& input, int row, RowChoice choice,
                            const RowSums& sums) {
-  Passes::sum(input, row, choice, sums);
+  Passes::sum(input, row, choice, {}, sums);
 }
 
 void write_adaptive_codes(const AssignInput& input, int row, Image<uint8_t> codes) {

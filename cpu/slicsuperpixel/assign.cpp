@@ -143,9 +143,15 @@ using Passes = ByLanes<Strip, Candidates, CellCandidates>;
 
 }  // namespace
 
-void sum_clusters(const AssignInput& input, int row, RowChoice choice, const RowSums& sums) {
+void sum_clusters(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
+                  const RowSums& sums) {
   if (input.colors_of) return sum_adaptive_clusters(input, row, choice, sums);
-  Passes::sum(input, row, choice, sums);
+  Passes::sum(input, row, choice, places, sums);
+}
+
+void move_pixels(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
+                 const RowSums& sums) {
+  Passes::move(input, row, choice, places, sums);
 }
 
 void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {

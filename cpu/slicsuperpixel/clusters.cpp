@@ -8,15 +8,17 @@
 
 namespace regions {
 
-// The three rows of sums that the cells of row `row` fill, each with one entry before and after.
-ClusterSums* ClusterWork::sums_row(int row, int which) const {
+// The three rows of sums that the pixels of a phase in cells of row `row` fill, each with one entry
+// before and after.
+ClusterSums* ClusterWork::sums_row(int row, int which, int phase) const {
   const auto stride = static_cast<size_t>(grid.columns) + 2;
-  return slot.sums + (static_cast<size_t>(row) * 3 + static_cast<size_t>(which)) * stride + 1;
+  const int of_phase = phase * grid.rows + row;
+  return slot.sums + (static_cast<size_t>(of_phase) * 3 + static_cast<size_t>(which)) * stride + 1;
 }
 
 // Likewise the three rows of reaches.
-uint32_t* ClusterWork::reach_row(int row, int which) const {
-  return slot.reach + (sums_row(row, which) - slot.sums);
+uint32_t* ClusterWork::reach_row(int row, int which, int phase) const {
+  return slot.reach + (sums_row(row, which, phase) - slot.sums);
 }
 
 // Where the clusters from (column, row) on begin.
@@ -74,7 +76,8 @@ bool ClusterWork::stays(const ClusterSums* kept) const {
 }
 
 // Centres from sums; returns how far they moved, in sixteenths of a pixel.
-uint64_t ClusterWork::average(const Center* before, int after, const KeptClusters& kept) const {
+uint64_t ClusterWork::average(const Center* before, int after, int phase,
+                              const KeptClusters& kept) const {
   std::atomic<uint64_t> moved = 0;
   workers.parallel_for(grid.rows, [&](int row) {
     uint64_t moved_here = 0;
@@ -83,8 +86,8 @@ uint64_t ClusterWork::average(const Center* before, int after, const KeptCluster
       uint32_t reach = 0;
       for (int dy = -1; dy <= 1; ++dy) {
         if (row + dy < 0 || row + dy >= grid.rows) continue;
-        sums.add(sums_row(row + dy, 1 - dy)[column]);
-        if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy)[column]);
+        sums.add(sums_row(row + dy, 1 - dy, phase)[column]);
+        if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy, phase)[column]);
       }
       const size_t at = grid.index(column, row);
       if (kept.sums) {
@@ -101,17 +104,20 @@ uint64_t ClusterWork::average(const Center* before, int after, const KeptCluster
   return moved;
 }
 
-void ClusterWork::assign(const AssignInput& input, RowChoice choice) const {
+// `begins`: the pixels of the phase have no places yet, else most are in the same as then.
+void ClusterWork::assign(const AssignInput& input, RowChoice choice, bool begins) const {
   workers.parallel_for(grid.rows, [&](int row) {
     RowSums to = {};
     for (int k = 0; k < 3; ++k) {
-      to.sums[k] = sums_row(row, k);
+      to.sums[k] = sums_row(row, k, choice.phase);
+      if (!begins) continue;
       std::fill_n(to.sums[k] - 1, grid.columns + 2, ClusterSums{});
       if (!adapts()) continue;
-      to.reach[k] = reach_row(row, k);
+      to.reach[k] = reach_row(row, k, choice.phase);
       std::fill_n(to.reach[k] - 1, grid.columns + 2, 0u);
     }
-    sum_clusters(input, row, choice, to);
+    if (begins) return sum_clusters(input, row, choice, slot.codes, to);
+    move_pixels(input, row, choice, slot.codes, to);
   });
 }
 
@@ -121,10 +127,11 @@ AssignInput ClusterWork::input_of(int which) const {
 }
 
 // From set `before` of centres to the other.
-uint64_t ClusterWork::iterate(int before, RowChoice choice, const KeptClusters& kept) const {
+uint64_t ClusterWork::iterate(int before, int iteration, RowChoice choice,
+                              const KeptClusters& kept) const {
   if (by_cells()) return iterate_cells(cells_of(before), workers, kept.sums, kept.reach);
-  assign(input_of(before), choice);
-  return average(slot.centers[before], 1 - before, kept);
+  assign(input_of(before), choice, adapts() || iteration < choice.step);
+  return average(slot.centers[before], 1 - before, choice.phase, kept);
 }
 
 int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool same) const {
@@ -135,7 +142,7 @@ int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool s
   for (int i = 0; i < params.iterations; ++i) {
     const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;
     const uint64_t moved =
-        iterate(which, rows_of(grid, params, i), may_be_last ? kept : KeptClusters{});
+        iterate(which, i, rows_of(grid, params, i), may_be_last ? kept : KeptClusters{});
     which = 1 - which;
     if (params.tolerance > 0 && moved <= limit) break;
   }

@@ -1,6 +1,7 @@
 // Memory for the largest grids and the most pieces there can be; untouched pages cost nothing.
 #include "cpu/slicsuperpixel/slot.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/slicsuperpixel/borders.hpp"
@@ -23,7 +24,11 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   const size_t cells = most_cells(size);
   for (Center*& list : centers) list = piece<Center>(backend, cells);
   for (ClusterColor*& list : cluster_colors) list = piece<ClusterColor>(backend, cells);
-  const size_t sum_count = 3 * (cells + static_cast<size_t>(size.height) + 1);
+  const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
+  // Of the smallest cells, 2x2 pixels, or of the lowest that have phases.
+  const size_t most_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
+  const size_t sum_count = std::max(sums_of(most_columns, height / 2 + 1),
+                                    kMostRowStep * sums_of(most_columns, height / kPatchRows + 1));
   sums = piece<ClusterSums>(backend, sum_count);
   reach = piece<uint32_t>(backend, sum_count);
   // Of the smallest cells, 2x2 pixels.
@@ -37,7 +42,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   small_cells.sums =
       piece<uint32_t>(backend, static_cast<size_t>(kMostStrips) * CellMemory::kStripRows *
                                    CellSumRow::kParts * stride);
-  codes = {piece<uint8_t>(backend, pixels), size.width, size.height,
+  codes = {piece<uint8_t>(backend, pixels + kPlaneSlack), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
   const auto label_map = [&] {
     return LabelMap{piece<uint32_t>(backend, pixels), size.width, size.height,

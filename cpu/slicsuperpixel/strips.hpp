@@ -95,9 +95,20 @@ concept ChoosingStrip =
   strip.give(0, sums, 0);
 };
 
+// Stores the first `count` bytes, at most a vector's.
+template <int kLanes>
+REGIONS_INLINE void put_bytes(const typename Vectors<kLanes>::Bytes& bytes, int count,
+                              uint8_t* to) {
+  if (count >= kLanes) {
+    std::memcpy(to, &bytes, kLanes);
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
+  }
+}
+
 template <ChoosingStrip Strip>
 REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
-                           const RowSums& row_sums) {
+                           Image<uint8_t> places_of, const RowSums& row_sums) {
   constexpr int kLanes = Strip::kLanes;
   using Numbers = typename Vectors<kLanes>::Numbers;
   const SlicGrid& grid = input.grid;
@@ -118,9 +129,12 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
           Strip strip(around, u, top / kPatchRows, choice);
           for (int v = choice.phase; v < rows; v += choice.step) {
             Numbers pixel[3];
-            read_pixels<kLanes>(input.colors, column * grid.width + u, row * grid.height + top + v,
-                                pixel);
+            const int x = column * grid.width + u, y = row * grid.height + top + v;
+            read_pixels<kLanes>(input.colors, x, y, pixel);
             const Numbers places = strip.places(v, pixel) | (beyond & kNoCandidate);
+            if constexpr (!Strip::kAdapts) {
+              put_bytes<kLanes>(Vectors<kLanes>::bytes_of(places), width - u, places_of.row(y) + x);
+            }
             strip_sums.add(places, pixel, top - first + v);
             strip.note(places);
           }
@@ -131,6 +145,72 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
         }
         for (int place = 0; place < kCandidates; ++place) {
           strip_sums.give(place, u, first, grid, row_sums.sums[place / 3][column + place % 3 - 1]);
+        }
+      }
+    }
+  }
+}
+
+// Moves the pixel in column u, row v of cell (column, row) from place to place.
+inline void move_pixel(const AssignInput& input, int column, int row, int u, int v, int from,
+                       int place, const RowSums& row_sums) {
+  const SlicGrid& grid = input.grid;
+  const int x = column * grid.width + u, y = row * grid.height + v;
+  const auto sums_of = [&](int at) -> ClusterSums& {
+    return row_sums.sums[at / 3][column + at % 3 - 1];
+  };
+  // From the cell's own corner to that of the cluster's reach.
+  const auto left = [&](int at) { return static_cast<uint32_t>(u + (2 - at % 3) * grid.width); };
+  const auto above = [&](int at) { return static_cast<uint32_t>(v + (2 - at / 3) * grid.height); };
+  ClusterSums &old = sums_of(from), &now = sums_of(place);
+  for (int c = 0; c < 3; ++c) {
+    const auto value = static_cast<uint32_t>(input.colors.plane[c](x, y) + kColorBias);
+    old.color[c] -= value;
+    now.color[c] += value;
+  }
+  old.x -= left(from);
+  now.x += left(place);
+  old.y -= above(from);
+  now.y += above(place);
+  --old.count;
+  ++now.count;
+}
+
+template <ChoosingStrip Strip>
+REGIONS_INLINE void move_by(const AssignInput& input, int row, RowChoice choice,
+                            Image<uint8_t> places_of, const RowSums& row_sums) {
+  constexpr int kLanes = Strip::kLanes, kWord = kLanes < 8 ? kLanes : 8;
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  const SlicGrid& grid = input.grid;
+  const int height = std::min(grid.height, grid.size.height - row * grid.height);
+  for (int column = 0; column < grid.columns; ++column) {
+    const typename Strip::Neighbourhood around(input, column, row);
+    const int width = std::min(grid.width, grid.size.width - column * grid.width);
+    for (int u = 0; u < width; u += kLanes) {
+      for (int top = 0; top < height; top += kPatchRows) {
+        Strip strip(around, u, top / kPatchRows, choice);
+        const int end = std::min(top + kPatchRows, height);
+        for (int v = top + choice.phase; v < end; v += choice.step) {
+          Numbers pixel[3];
+          const int x = column * grid.width + u, y = row * grid.height + v;
+          read_pixels<kLanes>(input.colors, x, y, pixel);
+          const auto bytes = Vectors<kLanes>::bytes_of(strip.places(v - top, pixel));
+          uint8_t* const old = places_of.row(y) + x;
+          for (int first = 0; first < kLanes; first += kWord) {
+            uint64_t now = 0, before = 0;
+            std::memcpy(&now, reinterpret_cast<const char*>(&bytes) + first, kWord);
+            std::memcpy(&before, old + first, kWord);
+            uint64_t changed = now ^ before;
+            while (changed) {
+              const int lane = __builtin_ctzll(changed) / 8;
+              changed &= ~(uint64_t{255} << lane * 8);
+              const int i = first + lane;
+              if (i >= width - u) break;
+              const auto place = static_cast<uint8_t>(now >> lane * 8);
+              move_pixel(input, column, row, u + i, v, old[i], place & 15, row_sums);
+              old[i] = place;
+            }
+          }
         }
       }
     }
@@ -163,13 +243,8 @@ REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> co
           Numbers pixel[3];
           const int y = row * grid.height + v, x = column * grid.width + u;
           read_pixels<kLanes>(input.colors, x, y, pixel);
-          const auto bytes = codes_of<kLanes>(strip.places(v % kPatchRows, pixel), column, row);
-          uint8_t* to = codes.row(y) + x;
-          if (width - u >= kLanes) {
-            std::memcpy(to, &bytes, kLanes);
-          } else {
-            for (int i = 0; i < width - u; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
-          }
+          put_bytes<kLanes>(codes_of<kLanes>(strip.places(v % kPatchRows, pixel), column, row),
+                            width - u, codes.row(y) + x);
         }
       }
     }
