@@ -2,7 +2,8 @@
 // sums or the pixels' codes are written.
 #pragma once
 
-#include "core/slicsuperpixel/slico.hpp"
+#include "core/image.hpp"
+#include "cpu/slicsuperpixel/centers.hpp"
 
 namespace regions {
 
@@ -20,10 +21,7 @@ struct ColorPlanes {
 // What a pass reads.
 struct AssignInput {
   ColorPlanes colors;
-  SlicGrid grid;
-  SlicScale scale;
-  const Center* centers = nullptr;          // [rows][columns]
-  const ClusterColor* colors_of = nullptr;  // [rows][columns] of slico's clusters; null: slic
+  CellInput cells;
 };
 
 // Where the pixels of a row of cells are added: to [place / 3][column + place % 3 - 1], which has

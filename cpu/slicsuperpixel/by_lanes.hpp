@@ -5,7 +5,7 @@
 
 namespace regions {
 
-template <template <int, class> class Strip, class Around, template <int> class CellsAround>
+template <template <int, Lanes> class Strip>
 struct ByLanes {
   using Codes = Image<uint8_t>;
 
@@ -34,9 +34,9 @@ struct ByLanes {
 
  private:
   template <int kLanes>
-  using Pixels = Strip<kLanes, Around>;
+  using Pixels = Strip<kLanes, Lanes::pixels>;
   template <int kLanes>
-  using Cells = Strip<kLanes, CellsAround<kLanes>>;
+  using Cells = Strip<kLanes, Lanes::cells>;
 
   REGIONS_BY_16 static void sum_by_16(const AssignInput& in, int row, RowChoice choice,
                                       Codes places, const RowSums& to) {

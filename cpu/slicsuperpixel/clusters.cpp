@@ -21,17 +21,6 @@ uint32_t* ClusterWork::reach_row(int row, int which, int phase) const {
   return slot.reach + (sums_row(row, which, phase) - slot.sums);
 }
 
-// Where the clusters from (column, row) on begin.
-void ClusterWork::put(int column, int row, std::span<const ClusterSums> sums,
-                      const uint32_t* reach) const {
-  if (by_cells()) return put_centers(cells_of(0), column, row, sums, reach);
-  const size_t at = grid.index(column, row);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    slot.centers[0][at + i] = center_of(sums[i], grid, scale);
-    if (adapts()) slot.cluster_colors[0][at + i] = color_of(sums[i], reach[i]);
-  }
-}
-
 // Where clusters begin; `kept` holds those of the last frame if they stay, and gets the sums.
 void ClusterWork::seed(bool stays, const KeptClusters& kept) const {
   const auto color_at = [&](int x, int y) { return slot.colors.at(x, y); };
@@ -51,7 +40,7 @@ void ClusterWork::seed(bool stays, const KeptClusters& kept) const {
           reach[i] = first_reach(scale);
         }
       }
-      put(begin, row, {sums, static_cast<size_t>(count)}, reach);
+      put_centers(cells_of(0), begin, row, {sums, static_cast<size_t>(count)}, reach);
       if (!kept.sums) continue;
       std::copy_n(sums, count, kept.sums + at);
       std::copy_n(reach, count, kept.reach + at);
@@ -75,29 +64,34 @@ bool ClusterWork::stays(const ClusterSums* kept) const {
   return !is_cut(unfit, grid);
 }
 
-// Centres from sums; returns how far they moved, in sixteenths of a pixel.
-uint64_t ClusterWork::average(const Center* before, int after, int phase,
-                              const KeptClusters& kept) const {
+// Adds up what the rows of cells above, at and below a row of clusters gave it in a phase.
+void ClusterWork::gather(int row, int phase, const CellSumRow& to) const {
+  for (int column = 0; column < grid.columns; ++column) {
+    ClusterSums sums;
+    uint32_t reach = 0;
+    for (int dy = -1; dy <= 1; ++dy) {
+      if (row + dy < 0 || row + dy >= grid.rows) continue;
+      sums.add(sums_row(row + dy, 1 - dy, phase)[column]);
+      if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy, phase)[column]);
+    }
+    const uint32_t part[] = {sums.color[0], sums.color[1], sums.color[2], sums.x,
+                             sums.y,        sums.count,    reach};
+    for (int p = 0; p < CellSumRow::kParts; ++p) to.part[p][column] = part[p];
+  }
+}
+
+// Centres from sums, into the other set; returns how far they moved, in sixteenths of a pixel.
+uint64_t ClusterWork::average(int before, int phase, const KeptClusters& kept) const {
   std::atomic<uint64_t> moved = 0;
-  workers.parallel_for(grid.rows, [&](int row) {
+  const int shares = std::min(grid.rows, SuperpixelSlot::kMostStrips);
+  workers.parallel_for(shares, [&](int share) {
+    const CellSumRow sums = slot.cells.sum_row(share, 0, grid);
     uint64_t moved_here = 0;
-    for (int column = 0; column < grid.columns; ++column) {
-      ClusterSums sums;
-      uint32_t reach = 0;
-      for (int dy = -1; dy <= 1; ++dy) {
-        if (row + dy < 0 || row + dy >= grid.rows) continue;
-        sums.add(sums_row(row + dy, 1 - dy, phase)[column]);
-        if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy, phase)[column]);
-      }
-      const size_t at = grid.index(column, row);
-      if (kept.sums) {
-        kept.sums[at] = sums;
-        kept.reach[at] = reach;
-      }
-      Center& center = slot.centers[after][at];
-      center = center_of(sums, grid, scale);
-      if (adapts()) slot.cluster_colors[after][at] = color_of(sums, reach);
-      moved_here += static_cast<uint64_t>(movement(before[at], center));
+    for (int row = grid.rows * share / shares; row < grid.rows * (share + 1) / shares; ++row) {
+      gather(row, phase, sums);
+      const size_t at = grid.index(0, row);
+      moved_here += average_cells(cells_of(before), row, sums, kept.sums ? kept.sums + at : nullptr,
+                                  kept.sums ? kept.reach + at : nullptr);
     }
     moved += moved_here;
   });
@@ -121,21 +115,17 @@ void ClusterWork::assign(const AssignInput& input, RowChoice choice, bool begins
   });
 }
 
-AssignInput ClusterWork::input_of(int which) const {
-  return {slot.colors, grid, scale, slot.centers[which],
-          adapts() ? slot.cluster_colors[which] : nullptr};
-}
-
 // From set `before` of centres to the other.
 uint64_t ClusterWork::iterate(int before, int iteration, RowChoice choice,
                               const KeptClusters& kept) const {
   if (by_cells()) return iterate_cells(cells_of(before), workers, kept.sums, kept.reach);
-  assign(input_of(before), choice, adapts() || iteration < choice.step);
-  return average(slot.centers[before], 1 - before, choice.phase, kept);
+  assign({slot.colors, cells_of(before)}, choice, adapts() || iteration < choice.step);
+  return average(before, choice.phase, kept);
 }
 
 int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool same) const {
-  if (by_cells()) prepare_cells(slot.small_cells, slot.colors, grid, workers);
+  surround_centers(slot.cells, grid);
+  if (by_cells()) prepare_cells(slot.cells, slot.colors, grid, workers);
   seed(same && stays(kept.sums), kept);
   const uint64_t limit = movement_limit(grid, params);
   int which = 0;
@@ -152,7 +142,7 @@ int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool s
 void ClusterWork::write_codes(int which) const {
   workers.parallel_for(grid.rows, [&](int row) {
     if (by_cells()) return write_cell_codes(cells_of(which), row, slot.codes);
-    regions::write_codes(input_of(which), row, slot.codes);
+    regions::write_codes({slot.colors, cells_of(which)}, row, slot.codes);
   });
 }
 
