@@ -53,7 +53,8 @@ std::vector<Field> table() {
       field<P, &P::iterations>("iterations", "Most rounds of assignment and averaging (count)",
                                {0, 100}),
       field<P, &P::row_step>("row-step",
-                             "Of every so many rows one takes part in an iteration (rows)", {1, 4}),
+                             "Of every so many rows one takes part in an iteration (rows)",
+                             {1, kMostRowStep}),
       field<P, &P::tolerance>(
           "tolerance", "Iterations end when centres move less on average (pixels)", {0, 512}),
       field<P, &P::color_space>("color-space", "Where colours are compared", {}, kSpaces),

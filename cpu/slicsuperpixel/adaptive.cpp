@@ -5,50 +5,21 @@
 namespace regions {
 namespace {
 
-// The candidates of a cell, each part side by side.
+// The candidates of cells side by side.
+template <int lanes>
 struct AdaptiveCandidates {
-  static constexpr bool kSmallCells = false;
-  int base[kCandidates];
-  int down[kCandidates];
-  int column[kCandidates];
-  int row[kCandidates];
-  float mean[3][kCandidates];
-  float factor[kCandidates];
-  float weight[3];
-
-  REGIONS_INLINE AdaptiveCandidates(const AssignInput& input, int x, int y) {
-    const SlicGrid& grid = input.grid;
-    for (int c = 0; c < 3; ++c) weight[c] = static_cast<float>(input.scale.weight[c]);
-    for (int place = 0; place < kCandidates; ++place) {
-      const int cx = x + place % 3 - 1, cy = y + place / 3 - 1;
-      const bool inside = cx >= 0 && cy >= 0 && cx < grid.columns && cy < grid.rows;
-      const size_t index = inside ? grid.index(cx, cy) : 0;
-      const AdaptiveCandidate candidate = adaptive_candidate_of(
-          input.centers[index], input.colors_of[index], inside, place, grid, input.scale);
-      base[place] = candidate.place.base;
-      down[place] = candidate.place.down;
-      column[place] = candidate.place.column;
-      row[place] = 16 * candidate.place.row;
-      for (int c = 0; c < 3; ++c) mean[c][place] = static_cast<float>(candidate.color.mean[c]);
-      factor[place] = candidate.factor;
-    }
-  }
-};
-
-// The same of small cells side by side.
-template <int kLanes>
-struct AdaptiveCellCandidates {
-  static constexpr bool kSmallCells = true;
+  static constexpr int kLanes = lanes;
   using Numbers = typename Vectors<kLanes>::Numbers;
   using Floats = typename Vectors<kLanes>::Scores;
   Numbers base[kCandidates];
   Numbers column[kCandidates];
+  Numbers down[kCandidates];
   Numbers row[kCandidates];
   Floats mean[3][kCandidates];
   Floats factor[kCandidates];
   float weight[3];
 
-  REGIONS_INLINE AdaptiveCellCandidates(const CellRow& cells, int first) {
+  REGIONS_INLINE AdaptiveCandidates(const CellRow& cells, int first) {
     const SlicGrid& grid = cells.grid;
     const SlicScale& scale = cells.input.scale;
     for (int c = 0; c < 3; ++c) weight[c] = static_cast<float>(scale.weight[c]);
@@ -59,27 +30,29 @@ struct AdaptiveCellCandidates {
     };
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      const CellLanes<kLanes> lanes(cells, first, place, make);
+      const CellLanes<kLanes> made(cells, first, place, make);
       const AdaptiveCandidate lost = adaptive_candidate_of({}, {}, true, place, grid, scale);
-      base[place] = lanes.alive ? lanes.base : Numbers{} + lost.place.base;
-      column[place] = lanes.column;
-      row[place] = 16 * lanes.row;
+      base[place] = made.alive ? made.base : Numbers{} + lost.place.base;
+      column[place] = made.column;
+      down[place] = made.down;
+      row[place] = 16 * made.row;
       for (int c = 0; c < 3; ++c) {
-        mean[c][place] = __builtin_convertvector(lanes.stored[c], Floats);
+        mean[c][place] = __builtin_convertvector(made.stored[c], Floats);
       }
-      const Numbers reach = lanes.alive ? lanes.stored_base : Numbers{} + 1;
+      const Numbers reach = made.alive ? made.stored_base : Numbers{} + 1;
       const Floats share = scale.adaptive / __builtin_convertvector(reach, Floats);
-      factor[place] = lanes.alive ? share : Floats{};
+      factor[place] = made.alive ? share : Floats{};
     }
   }
 };
 
-template <int lanes, class Around>
+template <int lanes, Lanes of>
 class AdaptiveStrip {
  public:
   static constexpr int kLanes = lanes;
   static constexpr bool kAdapts = true;
-  using Neighbourhood = Around;
+  using Candidates = AdaptiveCandidates<lanes>;
+  using Around = Neighbourhood<of, Candidates>;
 
  private:
   using Floats = typename Vectors<kLanes>::Scores;
@@ -90,7 +63,7 @@ class AdaptiveStrip {
       : around_(around) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      start_[place] = starts_of<kLanes>(around, place, u, patch);
+      start_[place] = around.starts(place, u, patch);
       reach_[place] = Floats{};
     }
   }
@@ -104,13 +77,13 @@ class AdaptiveStrip {
     for (int place = 0; place < kCandidates; ++place) {
       Floats distance = {};
       for (int c = 0; c < 3; ++c) {
-        const Floats d = color[c] - around_.mean[c][place];
-        distance += around_.weight[c] * (d * d);
+        const Floats d = color[c] - around_.of(around_.all.mean[c][place]);
+        distance += around_.all.weight[c] * (d * d);
       }
-      Floats score = distance * around_.factor[place];
+      Floats score = distance * around_.of(around_.all.factor[place]);
       score = score < kMostColorScore ? score : Floats{} + kMostColorScore;
-      const Numbers sum =
-          start_[place] + v * around_.row[place] + 16 * __builtin_convertvector(score, Numbers);
+      const Numbers sum = start_[place] + v * around_.of(around_.all.row[place]) +
+                          16 * __builtin_convertvector(score, Numbers);
       const Numbers better = place == 0 ? Numbers{} == 0 : sum < best;
       best = better ? sum : best;
       distance_ = better ? distance : distance_;
@@ -134,19 +107,19 @@ class AdaptiveStrip {
   REGIONS_INLINE const Floats& reach(int place) const { return reach_[place]; }
 
  private:
-  const Around& around_;
+  const Around around_;
   Numbers start_[kCandidates];
   Floats reach_[kCandidates];
   Floats distance_ = {};
 };
 
-using Passes = ByLanes<AdaptiveStrip, AdaptiveCandidates, AdaptiveCellCandidates>;
+using Passes = ByLanes<AdaptiveStrip>;
 
 }  // namespace
 
 void sum_adaptive_clusters(const AssignInput& input, int row, RowChoice choice,
                            const RowSums& sums) {
-  Passes::sum(input, row, choice, sums);
+  Passes::sum(input, row, choice, {}, sums);
 }
 
 void write_adaptive_codes(const AssignInput& input, int row, Image<uint8_t> codes) {

@@ -9,68 +9,19 @@
 namespace regions {
 namespace {
 
-// The candidates of a cell, each part side by side; as many as vectors have lanes, of which nine
-// count. They are made together: one by one they would cost as much as a third of the pixels.
+// The candidates of cells side by side, their colours and rows as scores.
+template <int lanes>
 struct Candidates {
-  static constexpr bool kSmallCells = false;
-  static constexpr int kLanes = 16;
-  int base[kLanes];
-  int down[kLanes];
-  int column[kLanes];
-  float row[kLanes];  // as scores
-  float color[3][kLanes];
-
-  REGIONS_INLINE Candidates(const AssignInput& input, int x, int y) {
-    const SlicGrid& grid = input.grid;
-    int first[kLanes] = {}, second[kLanes] = {}, third[kLanes] = {}, bases[kLanes] = {};
-    int xs[kLanes] = {}, ys[kLanes] = {}, across[kLanes] = {}, along[kLanes] = {};
-    bool counts[kCandidates], is_inside[kCandidates];
-    for (int place = 0; place < kCandidates; ++place) {
-      const int cx = x + place % 3 - 1, cy = y + place / 3 - 1;
-      const bool inside = cx >= 0 && cy >= 0 && cx < grid.columns && cy < grid.rows;
-      const Center& center = input.centers[inside ? grid.index(cx, cy) : 0];
-      is_inside[place] = inside;
-      counts[place] = inside && center.alive;
-      first[place] = center.color[0];
-      second[place] = center.color[1];
-      third[place] = center.color[2];
-      bases[place] = center.base;
-      xs[place] = center.x;
-      ys[place] = center.y;
-      across[place] = (place % 3 - 1) * grid.width;
-      along[place] = (place / 3 - 1) * grid.height;
-    }
-    for (int i = 0; i < kLanes; ++i) {
-      const Center center = {{first[i], second[i], third[i]}, bases[i], xs[i], ys[i], true};
-      set(i, candidate_at(center, across[i], along[i], grid, input.scale));
-    }
-    for (int place = 0; place < kCandidates; ++place) {
-      if (!counts[place]) set(place, no_candidate(is_inside[place], place));
-    }
-  }
-
- private:
-  REGIONS_INLINE void set(int place, const Candidate& candidate) {
-    base[place] = candidate.base;
-    down[place] = candidate.down;
-    column[place] = candidate.column;
-    row[place] = static_cast<float>(16 * candidate.row);
-    for (int c = 0; c < 3; ++c) color[c][place] = static_cast<float>(16 * candidate.color[c]);
-  }
-};
-
-// The same of small cells side by side.
-template <int kLanes>
-struct CellCandidates {
-  static constexpr bool kSmallCells = true;
+  static constexpr int kLanes = lanes;
   using Numbers = typename Vectors<kLanes>::Numbers;
   using Scores = typename Vectors<kLanes>::Scores;
   Numbers base[kCandidates];
   Numbers column[kCandidates];
+  Numbers down[kCandidates];
   Scores row[kCandidates];
   Scores color[3][kCandidates];
 
-  REGIONS_INLINE CellCandidates(const CellRow& cells, int first) {
+  REGIONS_INLINE Candidates(const CellRow& cells, int first) {
     const SlicGrid& grid = cells.grid;
     const SlicScale& scale = cells.input.scale;
     const auto make = [&](const Center& center, int dx, int dy) {
@@ -78,24 +29,26 @@ struct CellCandidates {
     };
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      const CellLanes<kLanes> lanes(cells, first, place, make);
-      base[place] = lanes.base;
-      column[place] = lanes.column;
-      row[place] = __builtin_convertvector(16 * lanes.row, Scores);
+      const CellLanes<kLanes> made(cells, first, place, make);
+      base[place] = made.base;
+      column[place] = made.column;
+      down[place] = made.down;
+      row[place] = __builtin_convertvector(16 * made.row, Scores);
       for (int c = 0; c < 3; ++c) {
-        color[c][place] = __builtin_convertvector(16 * lanes.color[c], Scores);
+        color[c][place] = __builtin_convertvector(16 * made.color[c], Scores);
       }
     }
   }
 };
 
 // Columns of one patch side by side, or of small cells.
-template <int lanes, class Around>
+template <int lanes, Lanes of>
 class Strip {
  public:
   static constexpr int kLanes = lanes;
   static constexpr bool kAdapts = false;
-  using Neighbourhood = Around;
+  using Candidates = regions::Candidates<lanes>;
+  using Around = Neighbourhood<of, Candidates>;
 
  private:
   using Scores = typename Vectors<kLanes>::Scores;
@@ -105,10 +58,11 @@ class Strip {
   REGIONS_INLINE Strip(const Around& around, int u, int patch, RowChoice choice) : around_(around) {
 #pragma GCC unroll 9
     for (int place = 0; place < kCandidates; ++place) {
-      const Numbers start = starts_of<kLanes>(around, place, u, patch);
+      const Numbers start = around.starts(place, u, patch);
       const auto phase = static_cast<float>(choice.phase), step = static_cast<float>(choice.step);
-      start_[place] = __builtin_convertvector(start, Scores) + phase * around.row[place];
-      increment_[place] = step * around.row[place];
+      start_[place] =
+          __builtin_convertvector(start, Scores) + phase * around.of(around.all.row[place]);
+      increment_[place] = step * around.of(around.all.row[place]);
     }
   }
   // Places of the pixels in the next row.
@@ -130,26 +84,32 @@ class Strip {
   REGIONS_INLINE Scores score(int place, const Scores (&color)[3]) {
     Scores sum = start_[place];
     start_[place] += increment_[place];
-    for (int c = 0; c < 3; ++c) sum += around_.color[c][place] * color[c];
+    for (int c = 0; c < 3; ++c) sum += around_.of(around_.all.color[c][place]) * color[c];
     return sum;
   }
-  using Slope = std::remove_cvref_t<decltype(Around::row[0])>;
-  const Around& around_;
+  using Slope = std::conditional_t<of == Lanes::pixels, float, Scores>;
+  const Around around_;
   Scores start_[kCandidates];     // of the next row
   Slope increment_[kCandidates];  // from a row to the next that is chosen
 };
 
-using Passes = ByLanes<Strip, Candidates, CellCandidates>;
+using Passes = ByLanes<Strip>;
 
 }  // namespace
 
-void sum_clusters(const AssignInput& input, int row, RowChoice choice, const RowSums& sums) {
-  if (input.colors_of) return sum_adaptive_clusters(input, row, choice, sums);
-  Passes::sum(input, row, choice, sums);
+void sum_clusters(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
+                  const RowSums& sums) {
+  if (input.cells.adapts()) return sum_adaptive_clusters(input, row, choice, sums);
+  Passes::sum(input, row, choice, places, sums);
+}
+
+void move_pixels(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
+                 const RowSums& sums) {
+  Passes::move(input, row, choice, places, sums);
 }
 
 void write_codes(const AssignInput& input, int row, Image<uint8_t> codes) {
-  if (input.colors_of) return write_adaptive_codes(input, row, codes);
+  if (input.cells.adapts()) return write_adaptive_codes(input, row, codes);
   Passes::code(input, row, codes);
 }
 

@@ -2,7 +2,8 @@
 // sums or the pixels' codes are written.
 #pragma once
 
-#include "core/slicsuperpixel/slico.hpp"
+#include "core/image.hpp"
+#include "cpu/slicsuperpixel/centers.hpp"
 
 namespace regions {
 
@@ -20,10 +21,7 @@ struct ColorPlanes {
 // What a pass reads.
 struct AssignInput {
   ColorPlanes colors;
-  SlicGrid grid;
-  SlicScale scale;
-  const Center* centers = nullptr;          // [rows][columns]
-  const ClusterColor* colors_of = nullptr;  // [rows][columns] of slico's clusters; null: slic
+  CellInput cells;
 };
 
 // Where the pixels of a row of cells are added: to [place / 3][column + place % 3 - 1], which has
@@ -33,8 +31,14 @@ struct RowSums {
   uint32_t* reach[3];  // the greatest colour distances, of slico
 };
 
-// Adds the pixels of cell row `row` that take part.
-void sum_clusters(const AssignInput& input, int row, RowChoice choice, const RowSums& sums);
+// Adds the pixels of cell row `row` that take part, and notes each one's place.
+void sum_clusters(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
+                  const RowSums& sums);
+
+// The same where `sums` and `places` are what an earlier pass made of these rows: pixels that are
+// in another place now are moved from sum to sum. Not for slico.
+void move_pixels(const AssignInput& input, int row, RowChoice choice, Image<uint8_t> places,
+                 const RowSums& sums);
 
 // Writes each pixel's cluster_code.
 void write_codes(const AssignInput& input, int row, Image<uint8_t> codes);

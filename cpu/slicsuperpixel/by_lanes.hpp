@@ -5,13 +5,19 @@
 
 namespace regions {
 
-template <template <int, class> class Strip, class Around, template <int> class CellsAround>
+template <template <int, Lanes> class Strip>
 struct ByLanes {
   using Codes = Image<uint8_t>;
 
-  static void sum(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
+  static void sum(const AssignInput& in, int row, RowChoice choice, Codes places,
+                  const RowSums& to) {
     static const auto run = for_machine(sum_by_16, sum_by_8, sum_by_4);
-    run(in, row, choice, to);
+    run(in, row, choice, places, to);
+  }
+  static void move(const AssignInput& in, int row, RowChoice choice, Codes places,
+                   const RowSums& to) {
+    static const auto run = for_machine(move_by_16, move_by_8, move_by_4);
+    run(in, row, choice, places, to);
   }
   static void code(const AssignInput& in, int row, Codes codes) {
     static const auto run = for_machine(code_by_16, code_by_8, code_by_4);
@@ -28,20 +34,33 @@ struct ByLanes {
 
  private:
   template <int kLanes>
-  using Pixels = Strip<kLanes, Around>;
+  using Pixels = Strip<kLanes, Lanes::pixels>;
   template <int kLanes>
-  using Cells = Strip<kLanes, CellsAround<kLanes>>;
+  using Cells = Strip<kLanes, Lanes::cells>;
 
   REGIONS_BY_16 static void sum_by_16(const AssignInput& in, int row, RowChoice choice,
-                                      const RowSums& to) {
-    sum_by<Pixels<16>>(in, row, choice, to);
+                                      Codes places, const RowSums& to) {
+    sum_by<Pixels<16>>(in, row, choice, places, to);
   }
-  REGIONS_BY_8 static void sum_by_8(const AssignInput& in, int row, RowChoice choice,
+  REGIONS_BY_8 static void sum_by_8(const AssignInput& in, int row, RowChoice choice, Codes places,
                                     const RowSums& to) {
-    sum_by<Pixels<8>>(in, row, choice, to);
+    sum_by<Pixels<8>>(in, row, choice, places, to);
   }
-  static void sum_by_4(const AssignInput& in, int row, RowChoice choice, const RowSums& to) {
-    sum_by<Pixels<4>>(in, row, choice, to);
+  static void sum_by_4(const AssignInput& in, int row, RowChoice choice, Codes places,
+                       const RowSums& to) {
+    sum_by<Pixels<4>>(in, row, choice, places, to);
+  }
+  REGIONS_BY_16 static void move_by_16(const AssignInput& in, int row, RowChoice choice,
+                                       Codes places, const RowSums& to) {
+    move_by<Pixels<16>>(in, row, choice, places, to);
+  }
+  REGIONS_BY_8 static void move_by_8(const AssignInput& in, int row, RowChoice choice, Codes places,
+                                     const RowSums& to) {
+    move_by<Pixels<8>>(in, row, choice, places, to);
+  }
+  static void move_by_4(const AssignInput& in, int row, RowChoice choice, Codes places,
+                        const RowSums& to) {
+    move_by<Pixels<4>>(in, row, choice, places, to);
   }
   REGIONS_BY_16 static void code_by_16(const AssignInput& in, int row, Codes codes) {
     code_by<Pixels<16>>(in, row, codes);

@@ -149,19 +149,21 @@ uint64_t iterate_cells(const CellInput& before, const Workers& workers, ClusterS
   return Iteration(before, workers, kept, kept_reach).run(workers);
 }
 
-void prepare_cells(const CellMemory& memory, const ColorPlanes& colors, const SlicGrid& grid,
-                   const Workers& workers) {
+void surround_centers(const CellMemory& memory, const SlicGrid& grid) {
   const size_t stride = cell_stride(grid.columns);
-  workers.parallel_for(grid.rows + 2, [&](int i) {
-    const int row = i - 1;
-    const bool inside = row >= 0 && row < grid.rows;
+  for (int row = -1; row <= grid.rows; ++row) {
+    const int cells = row >= 0 && row < grid.rows ? grid.columns : 0;
     for (int which = 0; which < 2; ++which) {
       int32_t* const base = memory.center_row(which, row, grid).base;
-      const int cells = inside ? grid.columns : 0;
       std::fill(base - kCellMargin, base, CellCenterRow::kLost);
       std::fill(base + cells, base - kCellMargin + stride, CellCenterRow::kLost);
     }
-    if (!inside) return;
+  }
+}
+
+void prepare_cells(const CellMemory& memory, const ColorPlanes& colors, const SlicGrid& grid,
+                   const Workers& workers) {
+  workers.parallel_for(grid.rows, [&](int row) {
     for (int v = 0; v < std::min(grid.height, grid.size.height - row * grid.height); ++v) {
       for (int c = 0; c < 3; ++c) {
         const int8_t* const from = colors.plane[c].row(row * grid.height + v);

@@ -8,26 +8,17 @@
 
 namespace regions {
 
-// The three rows of sums that the cells of row `row` fill, each with one entry before and after.
-ClusterSums* ClusterWork::sums_row(int row, int which) const {
+// The three rows of sums that the pixels of a phase in cells of row `row` fill, each with one entry
+// before and after.
+ClusterSums* ClusterWork::sums_row(int row, int which, int phase) const {
   const auto stride = static_cast<size_t>(grid.columns) + 2;
-  return slot.sums + (static_cast<size_t>(row) * 3 + static_cast<size_t>(which)) * stride + 1;
+  const int of_phase = phase * grid.rows + row;
+  return slot.sums + (static_cast<size_t>(of_phase) * 3 + static_cast<size_t>(which)) * stride + 1;
 }
 
 // Likewise the three rows of reaches.
-uint32_t* ClusterWork::reach_row(int row, int which) const {
-  return slot.reach + (sums_row(row, which) - slot.sums);
-}
-
-// Where the clusters from (column, row) on begin.
-void ClusterWork::put(int column, int row, std::span<const ClusterSums> sums,
-                      const uint32_t* reach) const {
-  if (by_cells()) return put_centers(cells_of(0), column, row, sums, reach);
-  const size_t at = grid.index(column, row);
-  for (size_t i = 0; i < sums.size(); ++i) {
-    slot.centers[0][at + i] = center_of(sums[i], grid, scale);
-    if (adapts()) slot.cluster_colors[0][at + i] = color_of(sums[i], reach[i]);
-  }
+uint32_t* ClusterWork::reach_row(int row, int which, int phase) const {
+  return slot.reach + (sums_row(row, which, phase) - slot.sums);
 }
 
 // Where clusters begin; `kept` holds those of the last frame if they stay, and gets the sums.
@@ -49,7 +40,7 @@ void ClusterWork::seed(bool stays, const KeptClusters& kept) const {
           reach[i] = first_reach(scale);
         }
       }
-      put(begin, row, {sums, static_cast<size_t>(count)}, reach);
+      put_centers(cells_of(0), begin, row, {sums, static_cast<size_t>(count)}, reach);
       if (!kept.sums) continue;
       std::copy_n(sums, count, kept.sums + at);
       std::copy_n(reach, count, kept.reach + at);
@@ -73,69 +64,75 @@ bool ClusterWork::stays(const ClusterSums* kept) const {
   return !is_cut(unfit, grid);
 }
 
-// Centres from sums; returns how far they moved, in sixteenths of a pixel.
-uint64_t ClusterWork::average(const Center* before, int after, const KeptClusters& kept) const {
+// Adds up what the rows of cells above, at and below a row of clusters gave it in a phase.
+void ClusterWork::gather(int row, int phase, const CellSumRow& to) const {
+  for (int column = 0; column < grid.columns; ++column) {
+    ClusterSums sums;
+    uint32_t reach = 0;
+    for (int dy = -1; dy <= 1; ++dy) {
+      if (row + dy < 0 || row + dy >= grid.rows) continue;
+      sums.add(sums_row(row + dy, 1 - dy, phase)[column]);
+      if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy, phase)[column]);
+    }
+    const uint32_t part[] = {sums.color[0], sums.color[1], sums.color[2], sums.x,
+                             sums.y,        sums.count,    reach};
+    for (int p = 0; p < CellSumRow::kParts; ++p) to.part[p][column] = part[p];
+  }
+}
+
+// Centres from sums, into the other set; returns how far they moved, in sixteenths of a pixel.
+uint64_t ClusterWork::average(int before, int phase, const KeptClusters& kept) const {
   std::atomic<uint64_t> moved = 0;
-  workers.parallel_for(grid.rows, [&](int row) {
+  const int shares = std::min(grid.rows, SuperpixelSlot::kMostStrips);
+  workers.parallel_for(shares, [&](int share) {
+    const CellSumRow sums = slot.cells.sum_row(share, 0, grid);
     uint64_t moved_here = 0;
-    for (int column = 0; column < grid.columns; ++column) {
-      ClusterSums sums;
-      uint32_t reach = 0;
-      for (int dy = -1; dy <= 1; ++dy) {
-        if (row + dy < 0 || row + dy >= grid.rows) continue;
-        sums.add(sums_row(row + dy, 1 - dy)[column]);
-        if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy)[column]);
-      }
-      const size_t at = grid.index(column, row);
-      if (kept.sums) {
-        kept.sums[at] = sums;
-        kept.reach[at] = reach;
-      }
-      Center& center = slot.centers[after][at];
-      center = center_of(sums, grid, scale);
-      if (adapts()) slot.cluster_colors[after][at] = color_of(sums, reach);
-      moved_here += static_cast<uint64_t>(movement(before[at], center));
+    for (int row = grid.rows * share / shares; row < grid.rows * (share + 1) / shares; ++row) {
+      gather(row, phase, sums);
+      const size_t at = grid.index(0, row);
+      moved_here += average_cells(cells_of(before), row, sums, kept.sums ? kept.sums + at : nullptr,
+                                  kept.sums ? kept.reach + at : nullptr);
     }
     moved += moved_here;
   });
   return moved;
 }
 
-void ClusterWork::assign(const AssignInput& input, RowChoice choice) const {
+// `begins`: the pixels of the phase have no places yet, else most are in the same as then.
+void ClusterWork::assign(const AssignInput& input, RowChoice choice, bool begins) const {
   workers.parallel_for(grid.rows, [&](int row) {
     RowSums to = {};
     for (int k = 0; k < 3; ++k) {
-      to.sums[k] = sums_row(row, k);
+      to.sums[k] = sums_row(row, k, choice.phase);
+      if (!begins) continue;
       std::fill_n(to.sums[k] - 1, grid.columns + 2, ClusterSums{});
       if (!adapts()) continue;
-      to.reach[k] = reach_row(row, k);
+      to.reach[k] = reach_row(row, k, choice.phase);
       std::fill_n(to.reach[k] - 1, grid.columns + 2, 0u);
     }
-    sum_clusters(input, row, choice, to);
+    if (begins) return sum_clusters(input, row, choice, slot.codes, to);
+    move_pixels(input, row, choice, slot.codes, to);
   });
 }
 
-AssignInput ClusterWork::input_of(int which) const {
-  return {slot.colors, grid, scale, slot.centers[which],
-          adapts() ? slot.cluster_colors[which] : nullptr};
-}
-
 // From set `before` of centres to the other.
-uint64_t ClusterWork::iterate(int before, RowChoice choice, const KeptClusters& kept) const {
+uint64_t ClusterWork::iterate(int before, int iteration, RowChoice choice,
+                              const KeptClusters& kept) const {
   if (by_cells()) return iterate_cells(cells_of(before), workers, kept.sums, kept.reach);
-  assign(input_of(before), choice);
-  return average(slot.centers[before], 1 - before, kept);
+  assign({slot.colors, cells_of(before)}, choice, adapts() || iteration < choice.step);
+  return average(before, choice.phase, kept);
 }
 
 int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool same) const {
-  if (by_cells()) prepare_cells(slot.small_cells, slot.colors, grid, workers);
+  surround_centers(slot.cells, grid);
+  if (by_cells()) prepare_cells(slot.cells, slot.colors, grid, workers);
   seed(same && stays(kept.sums), kept);
   const uint64_t limit = movement_limit(grid, params);
   int which = 0;
   for (int i = 0; i < params.iterations; ++i) {
     const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;
     const uint64_t moved =
-        iterate(which, rows_of(grid, params, i), may_be_last ? kept : KeptClusters{});
+        iterate(which, i, rows_of(grid, params, i), may_be_last ? kept : KeptClusters{});
     which = 1 - which;
     if (params.tolerance > 0 && moved <= limit) break;
   }
@@ -145,7 +142,7 @@ int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool s
 void ClusterWork::write_codes(int which) const {
   workers.parallel_for(grid.rows, [&](int row) {
     if (by_cells()) return write_cell_codes(cells_of(which), row, slot.codes);
-    regions::write_codes(input_of(which), row, slot.codes);
+    regions::write_codes({slot.colors, cells_of(which)}, row, slot.codes);
   });
 }
 

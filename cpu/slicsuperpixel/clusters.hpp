@@ -24,17 +24,16 @@ struct ClusterWork {
   void write_codes(int which) const;
 
  private:
-  AssignInput input_of(int which) const;
-  CellInput cells_of(int which) const { return {slot.small_cells, grid, scale, which}; }
+  CellInput cells_of(int which) const { return {slot.cells, grid, scale, which}; }
   bool by_cells() const { return has_small_cells(grid); }
-  ClusterSums* sums_row(int row, int which) const;
+  ClusterSums* sums_row(int row, int which, int phase) const;
   bool stays(const ClusterSums* kept) const;
-  uint32_t* reach_row(int row, int which) const;
+  uint32_t* reach_row(int row, int which, int phase) const;
   void seed(bool stays, const KeptClusters& kept) const;
-  void put(int column, int row, std::span<const ClusterSums> sums, const uint32_t* reach) const;
-  uint64_t iterate(int before, RowChoice choice, const KeptClusters& kept) const;
-  void assign(const AssignInput& input, RowChoice choice) const;
-  uint64_t average(const Center* before, int after, const KeptClusters& kept) const;
+  uint64_t iterate(int before, int iteration, RowChoice choice, const KeptClusters& kept) const;
+  void assign(const AssignInput& input, RowChoice choice, bool begins) const;
+  void gather(int row, int phase, const CellSumRow& to) const;
+  uint64_t average(int before, int phase, const KeptClusters& kept) const;
   bool adapts() const { return scale.adaptive > 0; }
 };
 

@@ -1,6 +1,7 @@
 // Memory for the largest grids and the most pieces there can be; untouched pages cost nothing.
 #include "cpu/slicsuperpixel/slot.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/slicsuperpixel/borders.hpp"
@@ -20,24 +21,25 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
     // Vectors compute with what lies beyond the width, though no result is used.
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
-  const size_t cells = most_cells(size);
-  for (Center*& list : centers) list = piece<Center>(backend, cells);
-  for (ClusterColor*& list : cluster_colors) list = piece<ClusterColor>(backend, cells);
-  const size_t sum_count = 3 * (cells + static_cast<size_t>(size.height) + 1);
+  const size_t most = most_cells(size);
+  const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
+  // Of the smallest cells, 2x2 pixels, or of the lowest that have phases.
+  const size_t most_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
+  const size_t sum_count = std::max(sums_of(most_columns, height / 2 + 1),
+                                    kMostRowStep * sums_of(most_columns, height / kPatchRows + 1));
   sums = piece<ClusterSums>(backend, sum_count);
   reach = piece<uint32_t>(backend, sum_count);
   // Of the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
   const size_t rows = static_cast<size_t>(size.height) / 2 + 3;
-  small_cells.colors = piece<int8_t>(backend, CellMemory::color_bytes(size));
-  for (int16_t*& list : small_cells.centers) {
+  cells.colors = piece<int8_t>(backend, CellMemory::color_bytes(size));
+  for (int16_t*& list : cells.centers) {
     list = piece<int16_t>(backend, rows * CellCenterRow::kParts * stride);
   }
-  for (int32_t*& list : small_cells.bases) list = piece<int32_t>(backend, rows * stride);
-  small_cells.sums =
-      piece<uint32_t>(backend, static_cast<size_t>(kMostStrips) * CellMemory::kStripRows *
-                                   CellSumRow::kParts * stride);
-  codes = {piece<uint8_t>(backend, pixels), size.width, size.height,
+  for (int32_t*& list : cells.bases) list = piece<int32_t>(backend, rows * stride);
+  cells.sums = piece<uint32_t>(backend, static_cast<size_t>(kMostStrips) * CellMemory::kStripRows *
+                                            CellSumRow::kParts * stride);
+  codes = {piece<uint8_t>(backend, pixels + kPlaneSlack), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
   const auto label_map = [&] {
     return LabelMap{piece<uint32_t>(backend, pixels), size.width, size.height,
@@ -56,8 +58,8 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   graph.chooser = piece<uint32_t>(backend, pixels + 1);
   graph.dense = piece<uint32_t>(backend, pixels + 1);
   graph.small = piece<const Run*>(backend, pixels);
-  largest = piece<uint64_t>(backend, cells);
-  spares = piece<uint32_t>(backend, cells);
+  largest = piece<uint64_t>(backend, most);
+  spares = piece<uint32_t>(backend, most);
   records = piece<Region>(backend, setup.max_regions);
   borders =
       setup.has_borders ? piece<Border>(backend, border_table_size(setup.max_regions)) : nullptr;

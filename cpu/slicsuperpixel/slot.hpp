@@ -19,16 +19,14 @@ struct SuperpixelSlot {
   static constexpr int kMostStrips = 64;
 
   ColorPlanes colors;
-  Center* centers[2];               // [rows][columns]
-  ClusterColor* cluster_colors[2];  // [rows][columns] of slico
-  ClusterSums* sums;                // [rows][3][columns + 2]
-  uint32_t* reach;                  // [rows][3][columns + 2] of slico
-  CellMemory small_cells;           // for small cells, in place of the four above
-  Image<uint8_t> codes;
-  LabelMap pieces;    // before small ones have joined
-  LabelMap labels;    // where the job wants none
-  Run* runs;          // [height][width]; strip s begins with its first row
-  RunValues* values;  // [height][width]
+  ClusterSums* sums;  // [phases of rows][rows][3][columns + 2]
+  uint32_t* reach;    // the same of slico
+  CellMemory cells;
+  Image<uint8_t> codes;  // before, of large cells, pixels' places; readable a vector beyond the end
+  LabelMap pieces;       // before small ones have joined
+  LabelMap labels;       // where the job wants none
+  Run* runs;             // [height][width]; strip s begins with its first row
+  RunValues* values;     // [height][width]
   PieceGraph graph;
   uint64_t* largest;  // [rows][columns] piece_claim(), for tracks
   uint32_t* spares;   // [rows][columns] ids of superpixels, for tracks

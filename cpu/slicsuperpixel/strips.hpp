@@ -6,27 +6,11 @@
 #include <concepts>
 
 #include "cpu/slicsuperpixel/assign.hpp"
-#include "cpu/slicsuperpixel/lanes.hpp"
+#include "cpu/slicsuperpixel/candidates.hpp"
 
 namespace regions {
 
 inline constexpr int kNoCandidate = 15;  // place of a pixel beyond the picture
-
-// The scores of column u of patch `patch` before its first row. Lanes are columns of one cell
-// from u on, or, of small cells, the same column of cells side by side.
-template <int kLanes, class Candidates>
-REGIONS_INLINE typename Vectors<kLanes>::Numbers starts_of(const Candidates& around, int place,
-                                                           int u, int patch) {
-  typename Vectors<kLanes>::Numbers first = {};
-  if constexpr (Candidates::kSmallCells) {
-    first = around.base[place] + around.column[place] * u;
-  } else {
-    first +=
-        around.base[place] + kPatchRows * patch * around.down[place] + around.column[place] * u;
-    first += around.column[place] * Vectors<kLanes>::lane();
-  }
-  return (first & ~15) | place;
-}
 
 // Sums of at most kRows rows of a strip, packed into two numbers a lane.
 template <int kLanes>
@@ -86,7 +70,7 @@ REGIONS_INLINE void read_pixels(const ColorPlanes& colors, int x, int y,
 // results too: note() follows each row, give() the last.
 template <class S>
 concept ChoosingStrip =
-    std::constructible_from<S, const typename S::Neighbourhood&, int, int, RowChoice> &&
+    std::constructible_from<S, const typename S::Around&, int, int, RowChoice> &&
     requires(S strip, const typename Vectors<S::kLanes>::Numbers& places,
              const typename Vectors<S::kLanes>::Numbers (&pixel)[3], const RowSums& sums) {
   { S::kAdapts } -> std::convertible_to<bool>;
@@ -95,46 +79,140 @@ concept ChoosingStrip =
   strip.give(0, sums, 0);
 };
 
+// Stores the first `count` bytes, at most a vector's.
+template <int kLanes>
+REGIONS_INLINE void put_bytes(const typename Vectors<kLanes>::Bytes& bytes, int count,
+                              uint8_t* to) {
+  if (count >= kLanes) {
+    std::memcpy(to, &bytes, kLanes);
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
+  }
+}
+
+// Calls visit(around, column) for each cell of a row.
+template <class Strip, class Visit>
+REGIONS_INLINE void for_each_cell(const CellRow& cells, Visit visit) {
+  for (int begin = 0; begin < cells.grid.columns; begin += Strip::kLanes) {
+    const typename Strip::Candidates candidates(cells, begin);
+    const int count = std::min(Strip::kLanes, cells.grid.columns - begin);
+    for (int i = 0; i < count; ++i) visit(typename Strip::Around{candidates, i}, begin + i);
+  }
+}
+
 template <ChoosingStrip Strip>
 REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
-                           const RowSums& row_sums) {
+                           Image<uint8_t> places_of, const RowSums& row_sums) {
   constexpr int kLanes = Strip::kLanes;
   using Numbers = typename Vectors<kLanes>::Numbers;
-  const SlicGrid& grid = input.grid;
-  const int height = std::min(grid.height, grid.size.height - row * grid.height);
-  for (int column = 0; column < grid.columns; ++column) {
-    const typename Strip::Neighbourhood around(input, column, row);
-    const int width = std::min(grid.width, grid.size.width - column * grid.width);
-    for (int u = 0; u < width; u += kLanes) {
-      const Numbers beyond = Vectors<kLanes>::lane() >= width - u;
-      for (int top = 0; top < height;) {
-        // Patches of which few rows take part share sums.
-        StripSums<kLanes> strip_sums;
-        const int first = top;
-        for (int held = 0; top < height && held + choice.rows(kPatchRows) <= strip_sums.kRows;
-             top += kPatchRows) {
-          const int rows = std::min(kPatchRows, height - top);
-          if (choice.phase >= rows) continue;
-          Strip strip(around, u, top / kPatchRows, choice);
-          for (int v = choice.phase; v < rows; v += choice.step) {
-            Numbers pixel[3];
-            read_pixels<kLanes>(input.colors, column * grid.width + u, row * grid.height + top + v,
-                                pixel);
-            const Numbers places = strip.places(v, pixel) | (beyond & kNoCandidate);
-            strip_sums.add(places, pixel, top - first + v);
-            strip.note(places);
-          }
-          held += choice.rows(rows);
-          for (int place = 0; place < kCandidates; ++place) {
-            strip.give(place, row_sums, column + place % 3 - 1);
+  const CellRow cells(input.cells, row);
+  const SlicGrid& grid = cells.grid;
+  const int height = cells.rows();
+  for_each_cell<Strip>(
+      cells, [&](const typename Strip::Around& around, int column) __attribute__((always_inline)) {
+        const int width = std::min(grid.width, grid.size.width - column * grid.width);
+        for (int u = 0; u < width; u += kLanes) {
+          const Numbers beyond = Vectors<kLanes>::lane() >= width - u;
+          for (int top = 0; top < height;) {
+            // Patches of which few rows take part share sums.
+            StripSums<kLanes> strip_sums;
+            const int first = top;
+            for (int held = 0; top < height && held + choice.rows(kPatchRows) <= strip_sums.kRows;
+                 top += kPatchRows) {
+              const int rows = std::min(kPatchRows, height - top);
+              if (choice.phase >= rows) continue;
+              Strip strip(around, u, top / kPatchRows, choice);
+              for (int v = choice.phase; v < rows; v += choice.step) {
+                Numbers pixel[3];
+                const int x = column * grid.width + u, y = row * grid.height + top + v;
+                read_pixels<kLanes>(input.colors, x, y, pixel);
+                const Numbers places = strip.places(v, pixel) | (beyond & kNoCandidate);
+                if constexpr (!Strip::kAdapts) {
+                  put_bytes<kLanes>(Vectors<kLanes>::bytes_of(places), width - u,
+                                    places_of.row(y) + x);
+                }
+                strip_sums.add(places, pixel, top - first + v);
+                strip.note(places);
+              }
+              held += choice.rows(rows);
+              for (int place = 0; place < kCandidates; ++place) {
+                strip.give(place, row_sums, column + place % 3 - 1);
+              }
+            }
+            for (int place = 0; place < kCandidates; ++place) {
+              strip_sums.give(place, u, first, grid,
+                              row_sums.sums[place / 3][column + place % 3 - 1]);
+            }
           }
         }
-        for (int place = 0; place < kCandidates; ++place) {
-          strip_sums.give(place, u, first, grid, row_sums.sums[place / 3][column + place % 3 - 1]);
-        }
-      }
-    }
+      });
+}
+
+// Moves the pixel in column u, row v of cell (column, row) from place to place.
+inline void move_pixel(const AssignInput& input, int column, int row, int u, int v, int from,
+                       int place, const RowSums& row_sums) {
+  const SlicGrid& grid = input.cells.grid;
+  const int x = column * grid.width + u, y = row * grid.height + v;
+  const auto sums_of = [&](int at) -> ClusterSums& {
+    return row_sums.sums[at / 3][column + at % 3 - 1];
+  };
+  // From the cell's own corner to that of the cluster's reach.
+  const auto left = [&](int at) { return static_cast<uint32_t>(u + (2 - at % 3) * grid.width); };
+  const auto above = [&](int at) { return static_cast<uint32_t>(v + (2 - at / 3) * grid.height); };
+  ClusterSums &old = sums_of(from), &now = sums_of(place);
+  for (int c = 0; c < 3; ++c) {
+    const auto value = static_cast<uint32_t>(input.colors.plane[c](x, y) + kColorBias);
+    old.color[c] -= value;
+    now.color[c] += value;
   }
+  old.x -= left(from);
+  now.x += left(place);
+  old.y -= above(from);
+  now.y += above(place);
+  --old.count;
+  ++now.count;
+}
+
+template <ChoosingStrip Strip>
+REGIONS_INLINE void move_by(const AssignInput& input, int row, RowChoice choice,
+                            Image<uint8_t> places_of, const RowSums& row_sums) {
+  constexpr int kLanes = Strip::kLanes, kWord = kLanes < 8 ? kLanes : 8;
+  using Numbers = typename Vectors<kLanes>::Numbers;
+  const CellRow cells(input.cells, row);
+  const SlicGrid& grid = cells.grid;
+  const int height = cells.rows();
+  for_each_cell<Strip>(
+      cells, [&](const typename Strip::Around& around, int column) __attribute__((always_inline)) {
+        const int width = std::min(grid.width, grid.size.width - column * grid.width);
+        for (int u = 0; u < width; u += kLanes) {
+          for (int top = 0; top < height; top += kPatchRows) {
+            Strip strip(around, u, top / kPatchRows, choice);
+            const int end = std::min(top + kPatchRows, height);
+            for (int v = top + choice.phase; v < end; v += choice.step) {
+              Numbers pixel[3];
+              const int x = column * grid.width + u, y = row * grid.height + v;
+              read_pixels<kLanes>(input.colors, x, y, pixel);
+              const auto bytes = Vectors<kLanes>::bytes_of(strip.places(v - top, pixel));
+              uint8_t* const old = places_of.row(y) + x;
+              for (int first = 0; first < kLanes; first += kWord) {
+                uint64_t now = 0, before = 0;
+                std::memcpy(&now, reinterpret_cast<const char*>(&bytes) + first, kWord);
+                std::memcpy(&before, old + first, kWord);
+                uint64_t changed = now ^ before;
+                while (changed) {
+                  const int lane = __builtin_ctzll(changed) / 8;
+                  changed &= ~(uint64_t{255} << lane * 8);
+                  const int i = first + lane;
+                  if (i >= width - u) break;
+                  const auto place = static_cast<uint8_t>(now >> lane * 8);
+                  move_pixel(input, column, row, u + i, v, old[i], place & 15, row_sums);
+                  old[i] = place;
+                }
+              }
+            }
+          }
+        }
+      });
 }
 
 // cluster_code() of the clusters at these places round cell (column, row), or a cell a lane.
@@ -151,29 +229,25 @@ template <ChoosingStrip Strip>
 REGIONS_INLINE void code_by(const AssignInput& input, int row, Image<uint8_t> codes) {
   constexpr int kLanes = Strip::kLanes;
   using Numbers = typename Vectors<kLanes>::Numbers;
-  const SlicGrid& grid = input.grid;
-  for (int column = 0; column < grid.columns; ++column) {
-    const typename Strip::Neighbourhood around(input, column, row);
-    const int width = std::min(grid.width, grid.size.width - column * grid.width);
-    const int height = std::min(grid.height, grid.size.height - row * grid.height);
-    for (int u = 0; u < width; u += kLanes) {
-      for (int v = 0; v < height;) {
-        Strip strip(around, u, v / kPatchRows, RowChoice{});
-        for (const int end = std::min(v + kPatchRows, height); v < end; ++v) {
-          Numbers pixel[3];
-          const int y = row * grid.height + v, x = column * grid.width + u;
-          read_pixels<kLanes>(input.colors, x, y, pixel);
-          const auto bytes = codes_of<kLanes>(strip.places(v % kPatchRows, pixel), column, row);
-          uint8_t* to = codes.row(y) + x;
-          if (width - u >= kLanes) {
-            std::memcpy(to, &bytes, kLanes);
-          } else {
-            for (int i = 0; i < width - u; ++i) to[i] = static_cast<uint8_t>(bytes[i]);
+  const CellRow cells(input.cells, row);
+  const SlicGrid& grid = cells.grid;
+  const int height = cells.rows();
+  for_each_cell<Strip>(
+      cells, [&](const typename Strip::Around& around, int column) __attribute__((always_inline)) {
+        const int width = std::min(grid.width, grid.size.width - column * grid.width);
+        for (int u = 0; u < width; u += kLanes) {
+          for (int v = 0; v < height;) {
+            Strip strip(around, u, v / kPatchRows, RowChoice{});
+            for (const int end = std::min(v + kPatchRows, height); v < end; ++v) {
+              Numbers pixel[3];
+              const int y = row * grid.height + v, x = column * grid.width + u;
+              read_pixels<kLanes>(input.colors, x, y, pixel);
+              put_bytes<kLanes>(codes_of<kLanes>(strip.places(v % kPatchRows, pixel), column, row),
+                                width - u, codes.row(y) + x);
+            }
           }
         }
-      }
-    }
-  }
+      });
 }
 
 }  // namespace regions
