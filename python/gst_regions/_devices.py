@@ -14,6 +14,7 @@ from . import _core
 from ._array_libraries import Array, CuPy, Jax, Library, Place, Torch
 
 CURRENT = contextlib.nullcontext()  # the stream that the library works on anyway
+NOWHERE: Place = 0, 0, 0  # where a place has no meaning
 
 
 class DeviceArray:
@@ -163,7 +164,25 @@ def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], lik
         raise TypeError(f"out has elements of type {found.dtype}, must have {dtype}")
     if found.shape != shape:
         raise ValueError(f"out has shape {found.shape}, must have {shape}")
-    place = like.place()
-    if not _core.is_apart(found.capsule(place), like.capsule(place)):
+    if not _is_apart(found, like):
         raise ValueError(f"out shares memory with {name}, or is not C-contiguous")
     return out
+
+
+def _is_apart(written: DeviceArray, read: DeviceArray) -> bool:
+    """Whether `written` has no gaps, and shares no memory with `read`."""
+    if not written.library.is_packed(written.array):
+        return False
+    first = written.library.address(written.array, NOWHERE)
+    end = first + written.size * written.dtype.itemsize
+    begin = last = read.library.address(read.array, NOWHERE)
+    size = read.dtype.itemsize
+    if read.library.is_packed(read.array):
+        last += (read.size - 1) * size
+    else:
+        for side, stride in zip(read.shape, read.library.strides(read.array)):
+            if stride > 0:
+                last += (side - 1) * stride * size
+            else:
+                begin += (side - 1) * stride * size
+    return end <= begin or last + size <= first
