@@ -10,9 +10,10 @@ namespace {
 
 // The root of a node; links every second node on the way to its grandparent (path halving).
 REGIONS_INLINE uint32_t find_halving(uint32_t* parent, uint32_t node) {
-  while (parent[node] != node) {
-    const uint32_t above = parent[node];
-    node = parent[node] = parent[above];
+  for (uint32_t above = parent[node]; above != node; above = parent[node]) {
+    const uint32_t next = parent[above];
+    if (next == above) return above;  // as most are: nothing to write
+    node = parent[node] = next;
   }
   return node;
 }
