@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Processes that end after calls with arrays on CUDA devices: nothing is told of leaks."""
 
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -23,8 +24,8 @@ class Leaks(unittest.TestCase):
     def test_end_of_a_process(self):
         for kind in STREAMED:
             with self.subTest(kind):
-                done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM.format(kind=kind)], check=True, timeout=120,
-                                      stderr=subprocess.PIPE, text=True)
+                done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM.format(kind=kind)], check=True,
+                                      timeout=120, cwd=pathlib.Path(__file__).parent, stderr=subprocess.PIPE, text=True)
                 self.assertNotIn("leaked", done.stderr)
 
 
