@@ -8,12 +8,13 @@
 namespace regions {
 namespace {
 
-// The root of a node; links every second node on the way to its grandparent (path halving).
+// The root of a node. Most hang from it directly, or are one; else every second node on the way is
+// linked to its grandparent (path halving), from the second one on.
 REGIONS_INLINE uint32_t find_halving(uint32_t* parent, uint32_t node) {
-  for (uint32_t above = parent[node]; above != node; above = parent[node]) {
-    const uint32_t next = parent[above];
-    if (next == above) return above;  // as most are: nothing to write
-    node = parent[node] = next;
+  node = parent[node];
+  while (parent[node] != node) {
+    const uint32_t above = parent[node];
+    node = parent[node] = parent[above];
   }
   return node;
 }
@@ -37,6 +38,7 @@ void unite_band(uint32_t* parent, const Contacts& contacts, const Word* lower, c
       return;
     }
     const uint32_t root = find_halving(parent, node);
+    if (root == upper_root) return;
     if (root < upper_root) {
       parent[upper_root] = root;
     } else {
