@@ -175,6 +175,8 @@ class Calls(unittest.TestCase):
         for kind, words, image, how in (
                 (ValueError, "axes", noise(4), {}), (ValueError, "no elements", noise((0, 4)), {}),
                 (ValueError, "65536 elements", noise((1, 65536)), {}),
+                # Memory that is never touched, and labels of which are never made.
+                (ValueError, "more elements than int32", numpy.zeros((50000, 43000), bool), {}),
                 (ValueError, "threshold is NaN", levels((4, 4), 9), {"threshold": float("nan")}),
                 (ValueError, "background and threshold", levels((4, 4), 9), {"threshold": 1, "background": 0}),
                 (ValueError, "connectivity is 3", noise((4, 4)), {"connectivity": 3}),
