@@ -76,6 +76,12 @@ class Queue {
   virtual int64_t elapsed() const = 0;
   // A backend's own handle: cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }
+  // The handle of the stream that is the queue's own, wherever it has moved.
+  virtual void* own() const { return native(); }
+  // Work from here on goes onto that stream itself, behind the work before the last record(): a
+  // native handle of the same device and context, of others' making. While a graph is made of what
+  // is put there, it is part of the graph, and cannot be waited for.
+  virtual void move_to(void* /*native*/) {}
   // Work from here on begins when what has been put on that stream is done: a native handle of the
   // same device and context, of others' making.
   virtual void follow(void* /*native*/) {}

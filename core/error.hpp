@@ -1,6 +1,7 @@
 // What goes wrong is thrown as one of these; the plugin turns each into one element error.
 #pragma once
 
+#include <concepts>
 #include <stdexcept>
 #include <string>
 
@@ -34,14 +35,29 @@ struct MemoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Precondition at a public edge: throws InputError(message) unless `holds`.
+// Precondition at a public edge: throws InputError(message) unless `holds`. Where it is asked for
+// every frame, a message of several parts is better given as a function that makes it.
 inline void expects(bool holds, const std::string& message) {
   if (!holds) throw InputError(message);
+}
+inline void expects(bool holds, const char* message) {
+  if (!holds) throw InputError(message);
+}
+template <std::invocable Message>
+void expects(bool holds, const Message& message) {
+  if (!holds) throw InputError(message());
 }
 
 // The same where settings may contradict each other: throws SettingsError.
 inline void expects_setting(bool holds, const std::string& message) {
   if (!holds) throw SettingsError(message);
+}
+inline void expects_setting(bool holds, const char* message) {
+  if (!holds) throw SettingsError(message);
+}
+template <std::invocable Message>
+void expects_setting(bool holds, const Message& message) {
+  if (!holds) throw SettingsError(message());
 }
 
 }  // namespace regions

@@ -24,6 +24,14 @@ inline void check(cudaError_t error, const char* what) {
 }
 
 inline cudaStream_t stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.native()); }
+inline cudaStream_t own_stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.own()); }
+
+// Whether a graph is made of what is put on the stream.
+inline bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "asking what becomes of a stream's work");
+  return status != cudaStreamCaptureStatusNone;
+}
 
 // A stream of Backend::make_queue's priority.
 inline cudaStream_t make_stream(int priority) {
@@ -45,8 +53,9 @@ struct Launch {
   void** arguments;
   std::span<const size_t> sizes;  // of the arguments, in bytes
 
-  void go() const {
-    check(cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+  void go() const { go_on(stream); }
+  void go_on(cudaStream_t other) const {
+    check(cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, other),
           "launching a kernel");
   }
 };
@@ -57,6 +66,8 @@ class LaunchTaker {
   virtual void take(const Launch& launch) = 0;
   // Whether what is taken reaches the streams, so that they must wait for each other.
   virtual bool reaches_streams() const = 0;
+  // The stream that work for `stream` goes onto.
+  virtual cudaStream_t instead_of(cudaStream_t stream) const { return stream; }
 
  protected:
   ~LaunchTaker() = default;

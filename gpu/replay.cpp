@@ -49,15 +49,10 @@ void Replay::Step::take_arguments_of(const Launch& launch) {
 
 // ---- passes
 
-bool Replay::is_captured(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "asking what becomes of a stream's work");
-  return status != cudaStreamCaptureStatusNone;
-}
-
 void Replay::take(const Launch& launch) {
   if (pass_ == Pass::compare) return compare(launch);
-  launch.go();
+  const cudaStream_t stream = instead_of(launch.stream);
+  launch.go_on(stream);
   if (pass_ == Pass::launch) {
     steps_.emplace_back(launch);
   } else {
@@ -65,9 +60,8 @@ void Replay::take(const Launch& launch) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaGraphNode_t* last = nullptr;
     size_t count = 0;
-    check(
-        cudaStreamGetCaptureInfo(launch.stream, &status, nullptr, nullptr, &last, nullptr, &count),
-        "asking for a graph's kernel");
+    check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &last, nullptr, &count),
+          "asking for a graph's kernel");
     steps_.at(seen_).node = count == 1 ? *last : nullptr;
   }
   ++seen_;
@@ -102,22 +96,25 @@ bool Replay::set_arguments(const Step& step, const Launch& launch) const {
 
 // ---- graphs
 
-Replay::Capture::Capture(Replay& replay, cudaStream_t stream) : replay_(replay), stream_(stream) {
+Replay::Capture::Capture(Replay& replay, cudaStream_t stream, cudaStream_t own)
+    : replay_(replay), own_(own) {
+  replay.captured_for_ = stream;
+  replay.captured_on_ = own;
   // Other threads may allocate meanwhile.
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+  check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), "beginning a graph");
 }
 
 Replay::Capture::~Capture() {
   if (is_done_) return;
   cudaGraph_t unfinished = nullptr;
-  cudaStreamEndCapture(stream_, &unfinished);
+  cudaStreamEndCapture(own_, &unfinished);
   if (unfinished) cudaGraphDestroy(unfinished);
   cudaGetLastError();
   replay_.forget();
 }
 
 void Replay::Capture::end() {
-  check(cudaStreamEndCapture(stream_, &replay_.graph_), "ending a graph");
+  check(cudaStreamEndCapture(own_, &replay_.graph_), "ending a graph");
   size_t nodes = 0;
   check(cudaGraphGetNodes(replay_.graph_, nullptr, &nodes), "counting a graph's kernels");
   expects(nodes == replay_.steps_.size() && replay_.is_same(),

@@ -17,14 +17,15 @@ class Replay final : private LaunchTaker {
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
-  // Runs on `stream` what work() puts there by launch() and SideStream alone, behind earlier runs,
-  // which were on the same one: a graph under way keeps its arguments, and is freed when it has
-  // ended. work() is called again where its kernels are not the last frame's:
-  // then they go to the stream one by one, and at the next frame a graph is made of them, which
-  // later ones use with arguments of their own. Where the stream's work becomes a graph of the
-  // caller's, it is put there as it comes.
+  // Runs on the queue's stream what work() puts there by launch() and SideStream alone, behind
+  // earlier runs, which were on the same queue: a graph under way keeps its arguments, and is freed
+  // when it has ended. work() is called again where its kernels are not the last frame's: then they
+  // go to the stream one by one, and at the next frame a graph is made of them, on the queue's own
+  // stream as others may be using this one, which later frames use with arguments of their own.
+  // Where the stream's work becomes a graph of the caller's, it is put there as it comes.
   template <class Work>
-  void run(cudaStream_t stream, const Work& work) {
+  void run(Queue& queue, const Work& work) {
+    const cudaStream_t stream = stream_of(queue);
     if (is_captured(stream)) return work();
     pass(Pass::compare, work);
     if (!is_same()) {
@@ -32,7 +33,7 @@ class Replay final : private LaunchTaker {
       return pass(Pass::launch, work);
     }
     if (!executable_) {
-      Capture capture(*this, stream);
+      Capture capture(*this, stream, own_stream_of(queue));
       pass(Pass::capture, work);
       capture.end();
     }
@@ -55,16 +56,17 @@ class Replay final : private LaunchTaker {
   };
   // Where the launches go.
   enum class Pass : uint8_t { compare, launch, capture };
-  // A stream whose work becomes the graph; left alone again, whatever happens.
+  // What is for `stream` goes onto `own`, whose work becomes the graph; left alone again, whatever
+  // happens.
   class Capture {
    public:
-    Capture(Replay& replay, cudaStream_t stream);
+    Capture(Replay& replay, cudaStream_t stream, cudaStream_t own);
     ~Capture();
     void end();
 
    private:
     Replay& replay_;
-    const cudaStream_t stream_;
+    const cudaStream_t own_;
     bool is_done_ = false;
   };
   // The thread's launches are ours.
@@ -87,9 +89,11 @@ class Replay final : private LaunchTaker {
     differs_ = false;
     work();
   }
-  static bool is_captured(cudaStream_t stream);
   void take(const Launch& launch) override;
   bool reaches_streams() const override { return pass_ != Pass::compare; }
+  cudaStream_t instead_of(cudaStream_t stream) const override {
+    return pass_ == Pass::capture && stream == captured_for_ ? captured_on_ : stream;
+  }
   void compare(const Launch& launch);
   bool set_arguments(const Step& step, const Launch& launch) const;
   bool is_same() const { return !differs_ && seen_ > 0 && seen_ == steps_.size(); }
@@ -99,8 +103,9 @@ class Replay final : private LaunchTaker {
   std::shared_ptr<Backend> backend_;
   std::vector<Step> steps_;  // of the last frame
   Pass pass_ = Pass::compare;
-  size_t seen_ = 0;       // launches of this pass
-  bool differs_ = false;  // from the steps
+  size_t seen_ = 0;                                              // launches of this pass
+  bool differs_ = false;                                         // from the steps
+  cudaStream_t captured_for_ = nullptr, captured_on_ = nullptr;  // by the Capture
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
 };

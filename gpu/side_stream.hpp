@@ -30,7 +30,7 @@ class SideStream {
   // The side stream, behind all that `main` has been given.
   cudaStream_t fork(cudaStream_t main) {
     if (!orders()) return stream_;
-    check(cudaEventRecord(forked_, main), "recording an event");
+    check(cudaEventRecord(forked_, taken(main)), "recording an event");
     check(cudaStreamWaitEvent(stream_, forked_, 0), "waiting for an event");
     return stream_;
   }
@@ -38,7 +38,7 @@ class SideStream {
   void join(cudaStream_t main) {
     if (!orders()) return;
     check(cudaEventRecord(done_, stream_), "recording an event");
-    check(cudaStreamWaitEvent(main, done_, 0), "waiting for an event");
+    check(cudaStreamWaitEvent(taken(main), done_, 0), "waiting for an event");
   }
   // The same after a failure that left a fork without its join: a thread that waits for `main`
   // waits for what is there already. Says nothing of failures of its own.
@@ -48,6 +48,9 @@ class SideStream {
   }
 
  private:
+  static cudaStream_t taken(cudaStream_t main) {
+    return launch_taker ? launch_taker->instead_of(main) : main;
+  }
   static bool orders() { return !launch_taker || launch_taker->reaches_streams(); }
 
   std::shared_ptr<Backend> backend_;

@@ -7,9 +7,10 @@ namespace regions::python {
 namespace {
 
 void expects_side(size_t side) {
-  expects(side >= 1 && side <= kMostSide, "an axis has " + std::to_string(side) +
-                                              " elements, must be 1 to " +
-                                              std::to_string(kMostSide));
+  expects(side >= 1 && side <= kMostSide, [&] {
+    return "an axis has " + std::to_string(side) + " elements, must be 1 to " +
+           std::to_string(kMostSide);
+  });
 }
 
 Memory memory_of(int device_type) {

@@ -30,21 +30,17 @@ struct EngineKey {
   Size size;
   int depth, layers, threads, device;
   int variant;  // of the work, where engines are not alike
-  EngineKey(Work work, PixelFormat format, Size size, int depth, int layers, const Place& place,
-            int variant = 0)
-      : work(work),
-        format(format),
-        size(size),
-        depth(depth),
-        layers(layers),
+  EngineKey(Work kind, PixelFormat pixels, Size sides, int slices, int levels, const Place& place,
+            int way = 0)
+      : work(kind),
+        format(pixels),
+        size(sides),
+        depth(slices),
+        layers(levels),
         threads(place.threads),
         device(place.device),
-        variant(variant) {}
-  bool operator==(const EngineKey& other) const {
-    return work == other.work && format == other.format && size == other.size &&
-           depth == other.depth && layers == other.layers && threads == other.threads &&
-           device == other.device && variant == other.variant;
-  }
+        variant(way) {}
+  bool operator==(const EngineKey&) const = default;
 };
 
 class Engines {

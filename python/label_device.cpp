@@ -34,6 +34,8 @@ class DeviceLabelling {
     outer_.assign(shape.begin(), item);
     inner_.assign(item, shape.end());
     packed_ = packed(shape);
+    // Says what is beyond the limits before labels of such a shape are made.
+    static_cast<void>(Voxels(nullptr, type(), inner_, inner(packed_), Memory::device));
     for (const int64_t side : outer_) items_ *= side;
     for (const int64_t side : inner_) pixels_ *= side;
     auto params = parameters<CcLabelParams>(settings);
@@ -56,14 +58,11 @@ class DeviceLabelling {
     const Place place{.device = device_, .stream = stream};
     const Strides& steps = strides.empty() ? packed_ : strides;
     const auto format = bits_ == 8 ? PixelFormat::gray8 : PixelFormat::gray16;
-    const nb::dlpack::dtype type{static_cast<uint8_t>(nb::dlpack::dtype_code::UInt),
-                                 static_cast<uint8_t>(bits_), 1};
     auto* to = reinterpret_cast<int32_t*>(labels);
     std::vector<uint32_t> found;
     for (int64_t index = 0; index < items_; ++index) {
       const auto* from = reinterpret_cast<const std::byte*>(images) + offset_of(index, steps);
-      const Voxels voxels(from, type, inner_, std::span(steps).subspan(outer_.size()),
-                          place.memory());
+      const Voxels voxels(from, type(), inner_, inner(steps), place.memory());
       for (const CcLabelParams& params : passes_) {
         const auto total =
             python::run(voxels, voxels.frame(format), params,
@@ -76,6 +75,13 @@ class DeviceLabelling {
   }
 
  private:
+  nb::dlpack::dtype type() const {
+    return {static_cast<uint8_t>(nb::dlpack::dtype_code::UInt), static_cast<uint8_t>(bits_), 1};
+  }
+  // Of an item.
+  std::span<const int64_t> inner(const Strides& strides) const {
+    return std::span(strides).subspan(outer_.size());
+  }
   // Bytes to one of the items.
   int64_t offset_of(int64_t index, const Strides& strides) const {
     int64_t elements = 0;

@@ -38,8 +38,8 @@ struct Place {
 using PlaceWords = nb::tuple;
 Place place_of(const PlaceWords& words);
 
-// A queue of a backend of its own. Work on a CUDA device follows what is on the caller's stream,
-// and what comes onto that later follows the work: the caller waits only where it asks for numbers.
+// A queue of a backend of its own. Work on a CUDA device goes onto the caller's stream: the caller
+// waits only where it asks for numbers.
 class Lane {
  public:
   explicit Lane(const Place& place);
@@ -64,18 +64,19 @@ class Lane {
   template <class Put>
   void run(const Place& place, Put put) {
     const Backend::Entry entry(*backend_);
-    auto* const stream = reinterpret_cast<void*>(place.stream);
-    if (!place.is_cpu()) queue_->follow(stream);
+    if (!place.is_cpu()) queue_->move_to(reinterpret_cast<void*>(place.stream));
     try {
       put(*queue_);
     } catch (...) {
-      queue_->record();
-      queue_->wait();
+      try {
+        queue_->record();
+      } catch (const std::runtime_error&) {  // the first failure is the one to tell
+      }
+      settle();
       throw;
     }
     queue_->record();
-    if (place.is_cpu()) return queue_->wait();
-    queue_->lead(stream);
+    if (place.is_cpu()) queue_->wait();
   }
 
   // Ends what works on the queue. In a child of fork() a device cannot be reached: there it stays.
@@ -86,14 +87,19 @@ class Lane {
       return;
     }
     const Backend::Entry entry(*backend_);
-    try {
-      queue_->wait();
-    } catch (const std::runtime_error&) {  // of work that no caller waits for any more
-    }
+    settle();
     (owned.reset(), ...);
   }
 
  private:
+  // Waits for what is on the queue, of which no caller asks any more what became.
+  void settle() noexcept {
+    try {
+      queue_->wait();
+    } catch (const std::runtime_error&) {
+    }
+  }
+
   const pid_t process_ = getpid();
   const std::shared_ptr<Backend> backend_;
   std::unique_ptr<Queue> queue_;

@@ -64,16 +64,16 @@ Seeds seeds_of(const CcLabelParams& params, Size picture) {
 void expects_agreeing(const Setup& setup, const CcLabelParams& params) {
   expects_combinable(setup);
   const bool is_volume = setup.depth > 1;
-  const std::string connectivity = std::to_string(static_cast<int>(params.connectivity));
-  expects_setting(
-      is_spatial(params.connectivity) == is_volume,
-      is_volume
-          ? "connectivity " + connectivity + " is one of pictures; with depth it is 6, 18 or 26"
-          : "connectivity " + connectivity + " is one of volumes; without depth it is 4 or 8");
+  expects_setting(is_spatial(params.connectivity) == is_volume, [&] {
+    return "connectivity " + std::to_string(static_cast<int>(params.connectivity)) +
+           (is_volume ? " is one of pictures; with depth it is 6, 18 or 26"
+                      : " is one of volumes; without depth it is 4 or 8");
+  });
   expects_setting(params.fill_holes == 0 || !params.label_background,
                   "with label-background, holes are regions: fill-holes is of no use");
-  expects_setting(params.seeds.count % 2 == 0, "seeds are pairs of x and y, not " +
-                                                   std::to_string(params.seeds.count) + " numbers");
+  expects_setting(params.seeds.count % 2 == 0, [&] {
+    return "seeds are pairs of x and y, not " + std::to_string(params.seeds.count) + " numbers";
+  });
   expects_setting(
       params.seeds.count == 0 || (!is_volume && setup.layers == 1 && !setup.has_background),
       "seeds take pictures: no depth, no thresholds, no label-background");
@@ -111,9 +111,10 @@ void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& 
   const bool is_volume = setup.depth > 1;
   expects(params.sliding == setup.slides, "sliding is not as configured");
   expects_agreeing(setup, params);
-  expects(job.slices >= 1 && job.slices <= (setup.slides ? 1 : setup.depth),
-          "a volume of " + std::to_string(job.slices) + " slices, configured for " +
-              std::to_string(setup.depth));
+  expects(job.slices >= 1 && job.slices <= (setup.slides ? 1 : setup.depth), [&] {
+    return "a volume of " + std::to_string(job.slices) + " slices, configured for " +
+           std::to_string(setup.depth);
+  });
   expects(job.in.width == setup.size.width && job.in.height == setup.size.height * job.slices &&
               job.in.layout.format == setup.in.format,
           "the frame is not as configured");
@@ -129,8 +130,9 @@ void expects_source(const Setup& setup, const Job& job, const CcLabelParams& par
   expects(params.source != Source::mask ||
               (!job.mask.empty() && (job.mask_is_small || job.mask.size() == job.in.size())),
           "source=mask, but the frame has no mask of its size");
-  expects(params.source != Source::alpha || setup.in.alpha,
-          "source=alpha, but " + std::string(name_of(setup.in.format)) + " has no alpha");
+  expects(params.source != Source::alpha || setup.in.alpha, [&] {
+    return "source=alpha, but " + std::string(name_of(setup.in.format)) + " has no alpha";
+  });
 }
 
 void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind backend) {

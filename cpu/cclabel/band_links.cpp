@@ -8,8 +8,10 @@
 namespace regions {
 namespace {
 
-// The root of a node; links every second node on the way to its grandparent (path halving).
+// The root of a node. Most hang from it directly, or are one; else every second node on the way is
+// linked to its grandparent (path halving), from the second one on.
 REGIONS_INLINE uint32_t find_halving(uint32_t* parent, uint32_t node) {
+  node = parent[node];
   while (parent[node] != node) {
     const uint32_t above = parent[node];
     node = parent[node] = parent[above];
@@ -36,6 +38,7 @@ void unite_band(uint32_t* parent, const Contacts& contacts, const Word* lower, c
       return;
     }
     const uint32_t root = find_halving(parent, node);
+    if (root == upper_root) return;
     if (root < upper_root) {
       parent[upper_root] = root;
     } else {

@@ -15,7 +15,12 @@ REGIONS_INLINE void for_each_contact(const Word* contacts, const Word* lower, co
                                      Join join) {
   uint32_t lower_before = lower_first - 1, upper_before = upper_first - 1;
   for (int w = 0; w < words; ++w) {
-    for (Word bits = contacts[w]; bits; bits &= bits - 1) {
+    Word bits = contacts[w];
+    if (kShift == 0 && bits == lower[w] && bits == upper[w]) {  // the runs meet one by one
+      for (; bits; bits &= bits - 1) join(++lower_before, ++upper_before);
+      continue;
+    }
+    for (; bits; bits &= bits - 1) {
       const Word here = up_to_lowest(bits);
       const uint32_t node = lower_before + count_bits(lower[w] & here);
       uint32_t other;

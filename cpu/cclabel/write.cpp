@@ -1,7 +1,6 @@
 // Rows of labels, masks and colours, eight pixels at a time.
 #include "cpu/cclabel/write.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -15,22 +14,29 @@ typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
 
 // For each byte of run starts: which run each of its pixels lies in, the first pixel's being 0.
 constexpr auto kRunOf = [] {
-  std::array<std::array<uint8_t, kLanes>, 256> table{};
+  std::array<std::array<uint32_t, kLanes>, 256> table{};
   for (unsigned starts = 0; starts < 256; ++starts) {
     for (unsigned i = 1; i < kLanes; ++i) {
-      table[starts][i] = static_cast<uint8_t>(table[starts][i - 1] + (starts >> i & 1));
+      table[starts][i] = table[starts][i - 1] + (starts >> i & 1);
     }
   }
   return table;
 }();
 
+// In each byte of the result: how many bits are set in the bytes of `word` before it.
+REGIONS_INLINE Word bits_before(Word word) {
+  constexpr Word kEach = ~Word{0} / 255;  // a 1 in each byte
+  word -= word >> 1 & kEach * 0x55;
+  word = (word & kEach * 0x33) + (word >> 2 & kEach * 0x33);
+  word = (word + (word >> 4)) & kEach * 0x0f;
+  return (word * kEach) << 8;
+}
+
 // Values of eight pixels; `value` is the first pixel's run.
 REGIONS_INLINE void expand(unsigned pixels, unsigned starts, const uint32_t* value, Lanes& out) {
-  Lanes values;
-  Bytes run;
+  Lanes values, lane_of;
   std::memcpy(&values, value, sizeof values);
-  std::memcpy(&run, kRunOf[starts].data(), sizeof run);
-  const Lanes lane_of = __builtin_convertvector(run, Lanes);
+  std::memcpy(&lane_of, kRunOf[starts].data(), sizeof lane_of);
 #ifdef __clang__
   for (int i = 0; i < kLanes; ++i) out[i] = values[lane_of[i]];
 #else
@@ -60,34 +66,39 @@ REGIONS_INLINE void store(const Lanes& values, std::byte* out) {
   }
 }
 
+// The pixels of a word; `run` is that of the pixel before.
+template <int kBytes>
+REGIONS_INLINE void write_word(Word pixels, Word starts, const uint32_t* run, std::byte* out) {
+  if (starts == 0 && (pixels == 0 || pixels == ~Word{0})) {
+    Lanes same = {};
+    if (pixels) same += *run;
+    for (int x = 0; x < kWordBits; x += kLanes) store<kBytes>(same, out + x * kBytes);
+    return;
+  }
+  const Word before = bits_before(starts);
+  for (int x = 0; x < kWordBits; x += kLanes) {
+    const auto here = static_cast<unsigned>(starts >> x & 255);
+    const uint32_t* first = run + (before >> x & 255) + (here & 1);
+    Lanes values;
+    expand(static_cast<unsigned>(pixels >> x & 255), here, first, values);
+    store<kBytes>(values, out + x * kBytes);
+  }
+}
+
 template <int kBytes>
 REGIONS_INLINE void write_pixels(const Word* pixels, const Word* starts, const uint32_t* value,
                                  int width, std::byte* out) {
+  constexpr size_t kWordBytes = kWordBits * kBytes;
   const uint32_t* run = value - 1;  // of the pixel before
-  for (int w = 0; w < words_for(width); ++w) {
-    Word rest_pixels = pixels[w], rest_starts = starts[w];
-    const int count = std::min(kWordBits, width - w * kWordBits);
-    std::byte* to = out + static_cast<ptrdiff_t>(w) * kWordBits * kBytes;
-    // A word within one run, or without any: all values are the same.
-    const bool same = rest_starts == 0 && (rest_pixels == 0 || rest_pixels == ~Word{0});
-    Lanes lanes = {};
-    if (same && rest_pixels) lanes += *run;
-    for (int x = 0; x < count; x += kLanes) {
-      if (!same) {
-        const auto here = static_cast<unsigned>(rest_starts & 255);
-        expand(static_cast<unsigned>(rest_pixels & 255), here, run + (here & 1), lanes);
-        run += count_bits(here);
-        rest_pixels >>= kLanes;
-        rest_starts >>= kLanes;
-      }
-      if (x + kLanes <= count) {
-        store<kBytes>(lanes, to + x * kBytes);
-      } else {
-        std::byte last[kLanes * kBytes];
-        store<kBytes>(lanes, last);
-        std::memcpy(to + x * kBytes, last, static_cast<size_t>(count - x) * kBytes);
-      }
-    }
+  const int whole = width / kWordBits;
+  for (int w = 0; w < whole; ++w, out += kWordBytes) {
+    write_word<kBytes>(pixels[w], starts[w], run, out);
+    run += count_bits(starts[w]);
+  }
+  if (const int rest = width % kWordBits) {
+    std::byte last[kWordBytes];
+    write_word<kBytes>(pixels[whole], starts[whole], run, last);
+    std::memcpy(out, last, static_cast<size_t>(rest) * kBytes);
   }
 }
 

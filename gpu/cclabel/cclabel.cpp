@@ -125,7 +125,7 @@ class CcLabelCuda final : public CcLabel {
         return label_strips(subject_of(job, params), params.connectivity, job.in,
                             {job.labels, records, job.table}, stream);
       }
-      slot.replay().run(stream, [&] { label(job, params, slot, stream); });
+      slot.replay().run(queue, [&] { label(job, params, slot, stream); });
     } catch (...) {
       slot.side().join_again(stream);
       throw;

@@ -57,7 +57,7 @@ void expect_device(int ordinal) {
 class CudaQueue : public Queue {
  public:
   CudaQueue(std::shared_ptr<Backend> backend, int priority)
-      : backend_(std::move(backend)), stream_(make_stream(priority)) {
+      : backend_(std::move(backend)), stream_(make_stream(priority)), current_(stream_) {
     create(begin_, cudaEventDefault);
     create(timed_end_, cudaEventDefault);
     create(end_, cudaEventDisableTiming | cudaEventBlockingSync);
@@ -80,29 +80,29 @@ class CudaQueue : public Queue {
       if (least >= static_cast<ptrdiff_t>(bytes)) {
         check(cudaMemcpy2DAsync(to.plane[p], static_cast<size_t>(to.pitch[p]), from.plane[p],
                                 static_cast<size_t>(from.pitch[p]), bytes,
-                                static_cast<size_t>(rows), way, stream_),
+                                static_cast<size_t>(rows), way, current_),
               "copying a picture");
         continue;
       }
       for (int y = 0; y < rows; ++y) {  // from below to above, or a single row
         check(cudaMemcpyAsync(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p],
-                              bytes, way, stream_),
+                              bytes, way, current_),
               "copying a row of a picture");
       }
     }
   }
   void copy_bytes(const void* from, void* to, size_t bytes) override {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copying bytes");
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current_), "copying bytes");
   }
   void shrink(const ConstFrame& from, const Frame& to) override {
-    regions::shrink(from, to, stream_);
+    regions::shrink(from, to, current_);
   }
   void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
                   bool is_tint) override {
-    regions::carry_over(before, after, to, is_tint, stream_);
+    regions::carry_over(before, after, to, is_tint, current_);
   }
   void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
-    regions::pick(from, to, picking, stream_);
+    regions::pick(from, to, picking, current_);
   }
   void start() override {
     is_timed_ = frames_ < kFirstTimed || frames_ % kTimedEach == 0;
@@ -110,11 +110,13 @@ class CudaQueue : public Queue {
     if (is_timed_) mark(begin_);
   }
   void record() override {
+    if (is_part_of_graph_) return;
     if (is_timed_) mark(timed_end_);
     mark(end_);
   }
   bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }
   void wait() override {
+    if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
     const auto begin = Clock::now();
     if (is_short_wait_) spin_until(begin + kShortWait);
     check(cudaEventSynchronize(end_), "running a frame on the GPU");
@@ -125,12 +127,19 @@ class CudaQueue : public Queue {
     elapsed_ = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
   }
   int64_t elapsed() const override { return elapsed_; }
-  void* native() const override { return stream_; }
+  void* native() const override { return current_; }
+  void* own() const override { return stream_; }
+  void move_to(void* native) override {
+    current_ = static_cast<cudaStream_t>(native);
+    is_part_of_graph_ = is_captured(current_);
+    if (is_part_of_graph_) return;
+    check(cudaStreamWaitEvent(current_, end_), "following the queue's earlier work");
+  }
   void follow(void* native) override {
     if (!joint_)
       check(cudaEventCreateWithFlags(&joint_, cudaEventDisableTiming), "creating an event");
     check(cudaEventRecord(joint_, static_cast<cudaStream_t>(native)), "recording an event");
-    check(cudaStreamWaitEvent(stream_, joint_), "following a stream");
+    check(cudaStreamWaitEvent(current_, joint_), "following a stream");
   }
   void lead(void* native) override {
     check(cudaStreamWaitEvent(static_cast<cudaStream_t>(native), end_), "leading a stream");
@@ -159,7 +168,7 @@ class CudaQueue : public Queue {
     if (error != cudaSuccess) release();
     check(error, "creating an event");
   }
-  void mark(cudaEvent_t event) { check(cudaEventRecord(event, stream_), "recording an event"); }
+  void mark(cudaEvent_t event) { check(cudaEventRecord(event, current_), "recording an event"); }
   void release() {
     for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
       if (event) cudaEventDestroy(event);
@@ -174,7 +183,9 @@ class CudaQueue : public Queue {
   }
 
   std::shared_ptr<Backend> backend_;
-  cudaStream_t stream_ = nullptr;
+  const cudaStream_t stream_;
+  cudaStream_t current_;           // that work goes onto: the queue's own, or another
+  bool is_part_of_graph_ = false;  // what is put there
   cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
   cudaEvent_t joint_ = nullptr;  // on the streams that are followed
   uint64_t frames_ = 0;          // that were started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import math
 from collections.abc import Callable
@@ -70,6 +71,9 @@ def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], b
         without = next(iter(background_of(background, dtype).view(f"u{dtype.itemsize}").tolist()), None)
     work = _core.DeviceLabelling(worked, leading, bits, levels, without, settings, counts, device)
     return Plan(work, prepare, leading, of_labels)
+
+
+atexit.register(_plan_of.cache_clear)  # before the compiled module, which counts its objects, ends
 
 
 def _reached(image: DeviceArray, thresholds: tuple[float, ...], axis: int | None) -> DeviceArray:

@@ -14,6 +14,7 @@ from . import _core
 from ._array_libraries import Array, CuPy, Jax, Library, Place, Torch
 
 CURRENT = contextlib.nullcontext()  # the stream that the library works on anyway
+NOWHERE: Place = 0, 0, 0  # where a place has no meaning
 
 
 class DeviceArray:
@@ -155,15 +156,31 @@ def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], lik
     if out is None:
         return like.library.empty(shape, dtype, like.array)
     found = beside(out, "out", like, name)
-    if not found.library.can_write:
+    library = found.library
+    if not library.can_write:
         raise ValueError("out is an array that does not change")
-    if found.library is not like.library:
+    if library is not like.library:
         raise ValueError(f"out is no array of the library that {name} is of")
-    if found.dtype != dtype:
-        raise TypeError(f"out has elements of type {found.dtype}, must have {dtype}")
-    if found.shape != shape:
+    kind = library.dtype_of(out.dtype)
+    if kind != dtype:
+        raise TypeError(f"out has elements of type {kind}, must have {dtype}")
+    if tuple(out.shape) != shape:
         raise ValueError(f"out has shape {found.shape}, must have {shape}")
-    place = like.place()
-    if not _core.is_apart(found.capsule(place), like.capsule(place)):
+    begin, end = _extent(like)
+    first = library.address(out, NOWHERE)
+    if not library.is_packed(out) or (first < end and begin < first + math.prod(shape) * dtype.itemsize):
         raise ValueError(f"out shares memory with {name}, or is not C-contiguous")
     return out
+
+
+def _extent(array: DeviceArray) -> tuple[int, int]:
+    """The addresses of the first byte, and of that behind the last one."""
+    library, held = array.library, array.array
+    first = last = library.address(held, NOWHERE)
+    size = library.dtype_of(held.dtype).itemsize
+    if library.is_packed(held):
+        return first, first + math.prod(held.shape) * size
+    for side, stride in zip(held.shape, library.strides(held)):
+        reach = (side - 1) * stride * size
+        first, last = (first, last + reach) if stride > 0 else (first + reach, last)
+    return first, last + size

@@ -44,9 +44,7 @@ def background_of(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
     return np.array([value] if holds else [], dtype)
 
 
-def thresholds_of(threshold: float | Sequence[float] | NDArray[Any] | None) -> tuple[float, ...]:
-    if threshold is None:
-        return ()
+def thresholds_of(threshold: float | Sequence[float] | NDArray[Any]) -> tuple[float, ...]:
     found = np.atleast_1d(np.asarray(threshold, np.float64))
     if found.ndim != 1 or found.size == 0:
         raise ValueError("threshold must be a number or a list of numbers")

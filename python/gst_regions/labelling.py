@@ -122,18 +122,23 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         Another shape, an axis without elements or with too many, NaN among the values that are compared or in
         `threshold`, a connectivity or combination that does not exist.
     """
-    most_threads(threads)
+    if threads:
+        most_threads(threads)
     several = threshold is not None and isinstance(threshold, (Sequence, np.ndarray))
-    thresholds = thresholds_of(threshold)
+    thresholds = () if threshold is None else thresholds_of(threshold)
     if thresholds and background is not None:
         raise ValueError("background and threshold are given, but a threshold alone says what is background")
     if return_table and (batch or several):
         raise ValueError("return_table is of one picture or volume and one threshold")
-    if device := _devices.on_device(image):
-        with _devices.on_stream(device, stream):
-            labels, found = label_on_device(device, background, connectivity, thresholds, several, batch, out,
-                                            counts=return_num or return_table)
-        if not return_num and not return_table:
+    if device := None if isinstance(image, np.ndarray) else _devices.on_device(image):
+        wants = return_num or return_table
+        call = device, background, connectivity, thresholds, several, batch, out, wants
+        if stream is None:
+            labels, found = label_on_device(*call)
+        else:
+            with _devices.on_stream(device, stream):
+                labels, found = label_on_device(*call)
+        if not wants:
             return labels
         outer = device.shape[:batch] + ((len(thresholds),) if several else ())
         return _results_on_device(device, labels, found, outer, return_num, return_table, intensity_image)

@@ -82,6 +82,11 @@ class Stream {
     return what.empty() ? what : "frame " + std::to_string(number) + ": " + what;
   }
 
+  // Later frames go onto that stream; null is the default one.
+  void move_to(void* native) {
+    for (const std::unique_ptr<Queue>& queue : queues_) queue->move_to(native);
+  }
+
  private:
   std::shared_ptr<Backend> backend_;
   Backend::Entry entry_;
@@ -128,6 +133,23 @@ TEST_F(CcLabelReplay, SettingsChangeAtAnyFrame) {
     const auto same = i / 100;  // frames in a row with the same settings: 1, 3, 5, 7
     const auto step = static_cast<uint32_t>(i / (2 * same + 1));
     EXPECT_EQ(stream.play(i, hash(step, 0) % all.size()), "");
+  }
+}
+
+// The graphs of one stream's frames run on others, the default one among them, too, which cannot
+// be captured itself.
+TEST_F(CcLabelReplay, FramesMoveFromStreamToStream) {
+  const std::vector<Shot> all = shots();
+  const auto other = gpu_->make_queue();
+  for (void* place : {static_cast<void*>(nullptr), other->native()}) {
+    Stream fresh(gpu_, all);
+    fresh.move_to(place);
+    for (size_t i = 0; i < 12; ++i) EXPECT_EQ(fresh.play(i, i / 6), "");
+  }
+  Stream stream(gpu_, all);
+  for (size_t i = 0; i < 120; ++i) {
+    stream.move_to(i / 4 % 2 ? nullptr : other->native());
+    EXPECT_EQ(stream.play(i, i / 30 % 2 ? hash(static_cast<uint32_t>(i), 3) % 8 : i % 3), "");
   }
 }
 

@@ -136,6 +136,26 @@ class Calls(unittest.TestCase):
         gst_regions.label(Elsewhere(levels((2, 20, 30), 99)), threshold=[1, 2, 3], batch=True)
         self.assertEqual(self.library.made[1:], [(2, 3, 20, 30)])
 
+    def test_out_lies_apart(self):
+        memory = numpy.zeros(4 * 800, numpy.uint8)
+        out = Elsewhere(memory[400:2000].view(numpy.int32).reshape(20, 20))
+        image = numpy.random.default_rng(3).random((20, 20)) < 0.5
+        want = gst_regions.label(image)
+        for first, step, apart in ((0, 1, True), (1, 1, False), (1999, 1, False), (2000, 1, True), (399, -1, True),
+                                   (400, -1, False), (2399, -1, True), (2398, -1, False)):
+            flat = memory[first:first + 400] if step > 0 else memory[first::-1][:400]
+            there = flat.reshape(20, 20).view(bool)
+            there[...] = image
+            with self.subTest(first=first, step=step):
+                if apart:
+                    self.assertIs(gst_regions.label(Elsewhere(there), out=out), out)
+                    numpy.testing.assert_array_equal(out.hidden, want)
+                else:
+                    with self.assertRaisesRegex(ValueError, "out shares memory with image"):
+                        gst_regions.label(Elsewhere(there), out=out)
+        with self.assertRaisesRegex(ValueError, "not C-contiguous"):
+            gst_regions.label(Elsewhere(noise((20, 20))), out=Elsewhere(numpy.zeros((20, 40), numpy.int32)[:, ::2]))
+
     def test_streams(self):
         runs = []
         real = gst_regions._core.DeviceLabelling
@@ -155,6 +175,8 @@ class Calls(unittest.TestCase):
         for kind, words, image, how in (
                 (ValueError, "axes", noise(4), {}), (ValueError, "no elements", noise((0, 4)), {}),
                 (ValueError, "65536 elements", noise((1, 65536)), {}),
+                # Memory that is never touched, and labels of which are never made.
+                (ValueError, "more elements than int32", numpy.zeros((50000, 43000), bool), {}),
                 (ValueError, "threshold is NaN", levels((4, 4), 9), {"threshold": float("nan")}),
                 (ValueError, "background and threshold", levels((4, 4), 9), {"threshold": 1, "background": 0}),
                 (ValueError, "connectivity is 3", noise((4, 4)), {"connectivity": 3}),

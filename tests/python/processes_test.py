@@ -17,6 +17,11 @@ IMAGES = [CHOOSE.integers(0, 2, (40 + i, 60), numpy.uint8) for i in range(12)]
 WANT = [gst_regions.label(image, threads=1) for image in IMAGES]
 
 
+def said_by(program):
+    """What a process that runs the program and ends writes where errors go."""
+    return subprocess.run([sys.executable, "-c", program], check=True, timeout=60, stderr=subprocess.PIPE, text=True).stderr
+
+
 def label_all():
     for image, want in zip(IMAGES, WANT):
         numpy.testing.assert_array_equal(gst_regions.label(image), want)
@@ -96,14 +101,25 @@ class Processes(unittest.TestCase):
             thread.join()
 
     def test_end_while_a_thread_is_in_a_call(self):
-        program = ("import gst_regions, numpy, threading\n"
+        program = ("import gst_regions, numpy, threading, time\n"
                    "image = numpy.random.default_rng(0).integers(0, 2, (400, 400), numpy.uint8)\n"
                    "gst_regions.label(image)\n"
                    "def work():\n"
-                   "    while True: gst_regions.label(image)\n"
-                   "for _ in range(3): threading.Thread(target=work, daemon=True).start()\n")
+                   "    tracker = gst_regions.Tracker()\n"
+                   "    while True:\n"
+                   "        gst_regions.label(image)\n"
+                   "        tracker.apply(image)\n"
+                   "for _ in range(3): threading.Thread(target=work, daemon=True).start()\n"
+                   "time.sleep(0.2)\n")
         for _ in range(5):
-            subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+            self.assertEqual(said_by(program), "")
+
+    def test_end_with_objects(self):
+        """Nothing is told of leaks."""
+        self.assertEqual(said_by("import gst_regions, numpy\n"
+                                 "cut, tracker, graph = gst_regions.BackgroundCut(), gst_regions.Tracker(), gst_regions.WarmCut()\n"
+                                 "masks = [cut.apply(numpy.zeros((9, 9, 3), numpy.uint8)), tracker.apply(numpy.eye(9, dtype=bool))]\n"
+                                 "gst_regions.kept = masks, cut, tracker, graph\n"), "")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""docs/python-reference.md is what docs/python_reference.py prints, and what docs/python.md compares holds."""
+"""docs/python-reference.md is what docs/python_reference.py prints, docs/python-gallery.md what its blocks print, and what
+docs/python.md compares holds."""
 
 import inspect
 import pathlib
@@ -23,6 +24,13 @@ class Reference(unittest.TestCase):
                                  check=True).stdout
         written = (ROOT / "docs" / "python-reference.md").read_text(encoding="utf-8")
         self.assertEqual(written, printed, "run docs/python_reference.py > docs/python-reference.md")
+
+    def test_gallery_prints_what_it_says(self):
+        for name in ("skimage", "PIL"):
+            judge(name)
+        done = subprocess.run([sys.executable, ROOT / "docs" / "python_gallery.py"], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_every_parameter_is_described(self):
         for name in gst_regions.__all__:
