@@ -214,7 +214,8 @@ class Archive:
             self.screen.hear(source, said, known.outputs.values())
 
         settings = self.queue.settings(source, 0) | {
-            "source": await self.queue.fetched(source), "outputs": known.outputs, "filter": "identity"}
+            "source": await self.queue.fetched(source), "outputs": known.outputs, "filter": "identity",
+            "probed": known.plan.get("probed")}
         async with self.slot():
             return await processes.run(os.path.join(HERE, "assembly.py"), settings, heard,
                                        self.begun(source))
