@@ -43,6 +43,7 @@ class Runs(TranscodeCase):
         self.assertEqual(self.written(), ["bad.mp4.segments", "good.jsonl", "good.mp4", "job.json", "summary.json"])
         told = self.summary()
         self.assertEqual(told["files"], {"done": 1, "quarantined": 1})
+        self.assertRegex(self.status(1), r"bad.mp4: 2 done, 1 quarantined\n  segment 3 of 3 quarantined: ")
         self.assertEqual([told["inputs"][str(clip)]["attempts"] for clip in (bad, good)], [4, 4])
         self.assertEqual([self.segment("bad.mp4", number)["state"] for number in range(3)],
                          ["done", "done", "quarantined"])
@@ -53,6 +54,22 @@ class Runs(TranscodeCase):
         self.assertIn("good.mp4: skipped", text)
         self.assertEqual([self.segment("bad.mp4", number)["attempts"] for number in range(3)], [2, 1, 4])
         self.assertEqual(self.summary()["files"], {"quarantined": 1, "skipped": 1})
+
+    def test_what_status_tells_of_files_that_failed(self):
+        """Those that could not be cut, and those that could not be joined."""
+        text, whole = self.folder / "text.mp4", self.clip("in.mp4", SMALL, *KEYS)
+        text.write_text("no video")
+        damaged = self.clip("damaged.mkv", SMALL, *KEYS)
+        with open(damaged, "rb+") as file:
+            file.truncate(damaged.stat().st_size * 2 // 3)
+        self.cut(text, whole, damaged, self.folder / "none.mp4", "--attempts", "1", chain=LABELS, status=1)
+        told = self.status(1)
+        self.assertRegex(told, r"text.mp4: quarantined after 1 attempts?: holds no video")
+        self.assertIn("in.mp4: done\n", told)
+        self.assertRegex(told, r"damaged.mkv: \d done; quarantined after 1 attempts?: .*cut off or damaged")
+        self.assertIn("none.mp4: cannot be read: No such file", told)
+        self.cut(text, "--plan", chain=LABELS, status=1)
+        self.assertIn("text.mp4: waits\n", self.status(1), "what an earlier job came to is not told of this one")
 
     def test_filters_that_change_how_many_frames_there_are(self):
         text = self.cut(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
