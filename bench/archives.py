@@ -2,6 +2,7 @@
 differ, and how fast Ray is. bench/run uses it."""
 
 import contextlib
+import ctypes
 import json
 import os
 import secrets
@@ -18,6 +19,8 @@ PLAIN = "cclabel output=none ! regionoverlay"
 LEARNS = "graphcutbg output=none ! cclabel source=mask output=none"
 SETTLE = 20  # seconds until a node is there
 SEGMENT, WARM_UPS = 10, (0, 5, 10, 20)  # seconds
+PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+SMALL, FRAMES, CUTS = "64x48", 800, (1, 2, 16)  # of costs()
 
 
 def expect(command, env):
@@ -27,6 +30,37 @@ def expect(command, env):
     if done.returncode:
         raise SystemExit(f"bench/run: {' '.join(command)} ended with {done.returncode}: {done.stdout}")
     return time.monotonic() - begin
+
+
+def processor_seconds(command, env):
+    """Seconds of processor that a command takes with all that it starts."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what outlives its parent is waited for here
+    before = os.times()
+    expect(command, env)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+    after = os.times()
+    return round(after.children_user + after.children_system - before.children_user - before.children_system, 2)
+
+
+def costs(program, env, runs):
+    """Rows of what small frames take, in some segments and in one, which is the plain program: the difference is what
+    segments take, and a file that is cut."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = os.path.join(folder, "in.mp4"), os.path.join(folder, "out")
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={SMALL}:rate=25", "-frames:v", str(FRAMES),
+                        "-pix_fmt", "yuv420p", "-g", "25", source], check=True)
+        rows = [{"what": "costs", "size": SMALL, "frames": FRAMES, "segments": count, "cpu_seconds": []} for count in CUTS]
+        for _ in range(runs):
+            for row in rows:
+                shutil.rmtree(out, ignore_errors=True)
+                cut = ["--segments", str(FRAMES / 25 / row["segments"])] if row["segments"] > 1 else []
+                row["cpu_seconds"].append(processor_seconds([program, source, "--filter", PLAIN, "--json", "-o", out, *cut],
+                                                            env))
+    for row in rows:
+        print("bench/run: " + json.dumps(row), flush=True)
+    return rows
 
 
 def masks(path, size):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How fast regions-transcode --jobs is on one GPU of a host, and on all of them; and how busy each is meanwhile.
 
-    bench/devices.py CLIP [--seconds 60] [--jobs 8] [--out bench/results/devices.json] [--commit NAME]
+    bench/devices.py CLIP [--seconds 60 | --times N] [--jobs 8] [--out bench/results/devices.json] [--commit NAME]
 
 The GPU is to have the most work: superpixels of six sizes, 100 iterations each, of every frame, while frames themselves
-pass as they are. Each job has a file, of the clip so often that one GPU alone takes about so many seconds. Needs the
+pass as they are. Each job has a file, of the clip N times, or so often that one GPU alone takes about so many seconds.
+Programs start and end beside that (five seconds for eight jobs): a short run says little. Needs the
 elements where GStreamer finds them, and what regions-transcode needs; --gpus and --filter are for trying this where there
 is no GPU.
 """
@@ -103,6 +104,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clip")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--times", type=int)
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--out", default=os.path.join(HERE, "results", "devices.json"))
     parser.add_argument("--commit")
@@ -114,7 +116,7 @@ def main():
         sys.exit("devices: no GPU here")
     record = measure.new_record("devices", cuda=not options.gpus)
     record["commit"] = options.commit or record["commit"]
-    times = max(1, round(options.seconds / timed(1, 1, options)["seconds"]))
+    times = options.times or max(1, round(options.seconds / timed(1, 1, options)["seconds"]))
     record["figures"] = [timed(count, times, options) for count in sorted({1, gpus})]
     one, all_of_them = record["figures"][0], record["figures"][-1]
     print(f"devices: {gpus} GPUs are {one['seconds'] / all_of_them['seconds']:.2f} times as fast as one")

@@ -9,6 +9,7 @@ import labelling
 import packages
 import performance
 import pipelines
+import segments
 import superpixels
 import volumes
 from records import Figures, of_gpu, of_suite, records
@@ -31,6 +32,7 @@ class Report:
         self.cubes = volumes.Cpu(of_suite("volumes-cpu"))
         self.package = packages.Cpu(of_suite("python"))
         self.package_on_gpu = packages.Gpu(of_suite("python-gpu"))
+        self.archives = segments.Archives()
 
     def asked_on_gpu(self):
         labels = labelling.Gpu(self.gpu)
@@ -38,14 +40,15 @@ class Report:
                 *[row for each in self.cuts_on_gpus for row in each.asked_on_gpu()],
                 *pipelines.asked_of_graphcutbg(self.gpu),
                 *pipelines.asked_of_streams(self.gpu), *superpixels.asked_on_gpu(self.gpu),
-                *labels.tracking(), *volumes.Gpu(self.gpu).asked(), *self.package_on_gpu.asked()]
+                *labels.tracking(), *volumes.Gpu(self.gpu).asked(), *self.package_on_gpu.asked(),
+                *self.archives.asked_on_gpu()]
 
     def asked_on_cpu(self):
         return [*self.with_opencv.asked(),
                 *[row for each in self.cuts_on_cpus for row in each.asked_on_cpu()],
                 *cuts.asked_of_foreground(), *superpixels.asked_on_cpu(self.beside),
                 *superpixels.asked_of_quality(), *pipelines.asked_of_transcode(self.transcode),
-                *self.cubes.asked(), *self.package.asked()]
+                *self.cubes.asked(), *self.package.asked(), *self.archives.asked_on_cpu()]
 
     def pages(self):
         """{file below docs/benchmarks: (title, parts)}."""
@@ -65,6 +68,7 @@ class Report:
                 *(pipelines.gpu_part(gpu) if gpu else []),
                 *[part for each in self.cpus for part in pipelines.cpu_part(each.figures)],
                 *pipelines.transcode_part(self.transcode)]),
+            "archives.md": ("Archives", self.archives.part()),
             "superpixels.md": ("Superpixels", [
                 *(superpixels.gpu_part(gpu) + superpixels.ladder_part(gpu) if gpu else []),
                 *superpixels.cpu_part(self.beside), *superpixels.quality_part(),

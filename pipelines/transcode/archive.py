@@ -11,6 +11,7 @@ import time
 import attempts
 import manifest
 import processes
+import status
 import storage
 from progress import Progress
 
@@ -214,7 +215,8 @@ class Archive:
             self.screen.hear(source, said, known.outputs.values())
 
         settings = self.queue.settings(source, 0) | {
-            "source": await self.queue.fetched(source), "outputs": known.outputs, "filter": "identity"}
+            "source": await self.queue.fetched(source), "outputs": known.outputs, "filter": "identity",
+            "probed": known.plan.get("probed")}
         async with self.slot():
             return await processes.run(os.path.join(HERE, "assembly.py"), settings, heard,
                                        self.begun(source))
@@ -238,8 +240,8 @@ class Archive:
         counts = {state: states.count(state) for state in sorted(set(states))}
         seconds = time.time() - self.began
         frames = sum(told.get("frames", 0) for told in self.files.values())
-        path = os.path.join(self.options.out, "summary.json")
+        path = os.path.join(self.options.out, status.SUMMARY)
         manifest.write_json(path, {
-            "files": counts, "seconds": round(seconds, 1), "frames": frames, "inputs": self.files})
+            "files": counts, "began": self.began, "seconds": round(seconds, 1), "frames": frames, "inputs": self.files})
         if self.queue.store:
             self.queue.store.publish([path])

@@ -2,6 +2,7 @@
 manifests on a folder that all nodes see, so that any part may die, the program too."""
 
 import asyncio
+import atexit
 import os
 import socket
 import sys
@@ -44,6 +45,7 @@ class Cluster:
         except ImportError as missing:
             version = ".".join(map(str, sys.version_info[:2]))
             raise NoCluster(f"--cluster wants Ray ({missing}; this is Python {version}): {INSTALL}") from missing
+        atexit.register(ray.shutdown)  # before Ray's own way to end, which sleeps half a second
         # What Ray tells of this program is its command line, whose names may be any bytes; Ray takes UTF-8 alone.
         ray._private.utils.get_entrypoint_name = lambda: "regions-transcode"
         if address:

@@ -11,6 +11,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("Debian's package python3-av is not installed: pipelines/setup installs it")
 
+av.logging.set_level(av.logging.PANIC)  # what it tells of damage names no file
 # FFmpeg's names of formats by GStreamer's; what is not here is converted to what is nearest.
 FORMATS = {
     "yuv420p": "I420", "yuv422p": "Y42B", "yuv444p": "Y444", "yuv411p": "Y41B", "yuvj420p": "I420", "yuvj422p": "Y42B",
@@ -68,7 +69,6 @@ class Decoder:
         self.thread = threading.Thread(target=self.run)
         self.stopped = False
         self.threads = 0  # at most; 0: as many as there are processors
-        av.logging.set_level(av.logging.PANIC)
 
     def run(self):
         try:

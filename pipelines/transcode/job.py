@@ -42,8 +42,8 @@ class Job:
         self.source, self.filtered, self.with_sound = source, filtered, with_sound
         self.profile, self.say, self.outputs = profile, say, outputs
         self.accept_partial = accept_partial
-        self.files = {}
-        self.hint = ""  # how what is not whole would be accepted
+        self.files, self.hint = {}, ""  # how what is not whole would be accepted
+        self.probed = None  # what probe.look tells of the source, if that is known
         self.threads = 0  # of the decoder and of each element, at most; 0: as many as they like
         self.loop = GLib.MainLoop()
         self.problem, self.interrupted = None, False
@@ -179,7 +179,7 @@ class Job:
         return self.files[kind]
 
     def transcode_and_keep(self):
-        self.input = Input(self.source)
+        self.input = Input(self.source, self.probed)
         for kind in self.outputs:
             if partial_name(os.path.abspath(self.open(kind).path)) == self.source:
                 raise OSError(0, f"{self.source} would be overwritten by what is made of it")
@@ -290,7 +290,7 @@ def main(channel, settings, kind=Job):
                             bool({"labels", "coco-rle"} & set(outputs)))
     job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
                settings.get("with_sound", True), settings.get("accept_partial", False))
-    job.settings, job.threads = settings, settings.get("threads", 0)
+    job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")
     job.hint = " (--accept-partial takes it for whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()

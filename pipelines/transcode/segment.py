@@ -108,7 +108,7 @@ class Segment(job.Job):
         return Gst.PadProbeReturn.DROP
 
     def transcode_and_keep(self):
-        self.input = job.Input(self.source, self.settings["probed"])
+        self.input = job.Input(self.source, self.probed)
         for kind in self.outputs:
             self.open(kind)
         self.transcode()

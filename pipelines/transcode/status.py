@@ -4,32 +4,37 @@ on any machine, or have died."""
 import collections
 import os
 import sys
+import time
 
 import manifest
 import record
 from files import printable
 
 LOCKED = "job"  # of record.locked, in the folder
+SUMMARY = "summary.json"
 
 
 def begin(folder, outputs, store=None):
     """Remembers what a job is of: `outputs` by kind, of each input."""
     path = os.path.join(folder, "job.json")
-    manifest.write_json(path, {"outputs": outputs})
+    manifest.write_json(path, {"outputs": outputs, "began": time.time()})
     if store:
         store.publish([path])
 
 
 def tell(folder, store=None):
     """Prints it; returns the exit status: 0 if all is done, 1 if not, 2 if there is no job."""
-    if store:
-        store.fetch(os.path.join(folder, "job.json"))
+    for name in ("job.json", SUMMARY) if store else ():
+        store.fetch(os.path.join(folder, name))
     job = manifest.read_json(os.path.join(folder, "job.json"))
     if not job:
         print(printable(f"regions-transcode: {store.address if store else folder} has no job.json: no job in segments began here"), file=sys.stderr)
         return 2
-    files = [of_file(source, outputs, store) for source, outputs in job["outputs"].items()]
-    for line, *_ in files:
+    summary = manifest.read_json(os.path.join(folder, SUMMARY)) or {}
+    ended = summary["inputs"] if summary.get("began", 0) >= job.get("began", 0) else {}  # by source; of this job alone
+    files = [of_file(source, outputs, store, ended.get(source, {}).get("problem"))
+             for source, outputs in job["outputs"].items()]
+    for line in (line for lines, *_ in files for line in lines):
         print(printable(line))
     done = sum(is_done for _, is_done, *_ in files)
     segments, retries = sum(counts.total() for _, _, counts, _ in files), sum(again for *_, again in files)
@@ -47,18 +52,21 @@ def runs(folder):
         return True
 
 
-def of_file(source, outputs, store):
-    """A line, whether it is done, its unfinished segments by state, and how many attempts failed."""
+def of_file(source, outputs, store, problem):
+    """Lines, whether it is done, its unfinished segments by state, and how many attempts failed. `problem`: of a job
+    that ended, if there was one."""
     known = manifest.Manifest(outputs, store)
     known.pull()
     if not known.spans:
         video = known.outputs["video"]
         is_done = all(map(store.exists if store else os.path.exists, (video, record.path_of(video))))
-        return f"{source}: {'done' if is_done else 'waits'}", is_done, collections.Counter(), 0
+        return [f"{source}: {'done' if is_done else problem or 'waits'}"], is_done, collections.Counter(), 0
     segments = [known.segment(number) for number in range(len(known.spans))]
     counts = collections.Counter(segment["state"] for segment in segments)
     lines = [f"{source}: " + ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))]
+    if problem and counts[manifest.DONE] == len(segments):
+        lines[0] += f"; {problem}"
     for number, segment in enumerate(segments, 1):
         if segment["state"] in (manifest.QUARANTINED, manifest.FAILED):
             lines.append(f"  segment {number} of {len(segments)} {segment['state']}: {segment['problems'][-1]}")
-    return "\n".join(lines), False, counts, sum(len(segment["problems"]) for segment in segments)
+    return lines, False, counts, sum(len(segment["problems"]) for segment in segments)

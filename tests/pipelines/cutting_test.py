@@ -90,6 +90,16 @@ class Cutting(inside.Case):
             self.assertEqual(list(self.told(path)), ["problem"], name)
         self.assertEqual(list(self.told(self.folder / "missing.mp4")), ["problem"])
 
+    def test_nothing_else_is_printed(self):
+        """FFmpeg tells of damage itself, without the name of a file."""
+        clip = self.clip("in.mp4", *YUV, *KEYS)
+        data = bytearray(clip.read_bytes())
+        middle = data.index(b"mdat") + 4 + (len(data) - data.index(b"mdat")) // 2
+        data[middle:middle + 2000] = os.urandom(2000)
+        clip.write_bytes(data)
+        said = inside.called(self.told, clip)
+        self.assertEqual((said.out, said.err), ("", ""))
+
     def test_filters(self):
         for line, seconds in (
                 ("cclabel ! regionoverlay", 0), ("slicsuperpixel ! identity ! queue", 0), ("videoscale ! videoconvert", 0),
