@@ -20,15 +20,29 @@ def begin(folder, outputs, store=None):
         store.publish([path])
 
 
+def is_of_job(outputs):
+    """Whether these are names by kind, of each input."""
+    return isinstance(outputs, dict) and all(
+        isinstance(names, dict) and "video" in names and all(map(is_name, names.values())) for names in outputs.values())
+
+
+def is_name(what):
+    try:
+        return isinstance(what, str) and b"\0" not in os.fsencode(what)
+    except UnicodeEncodeError:
+        return False
+
+
 def tell(folder, store=None):
     """Prints it; returns the exit status: 0 if all is done, 1 if not, 2 if there is no job."""
     if store:
         store.fetch(os.path.join(folder, "job.json"))
-    job = manifest.read_json(os.path.join(folder, "job.json"))
-    if not job:
-        print(printable(f"regions-transcode: {store.address if store else folder} has no job.json: no job in segments began here"), file=sys.stderr)
+    outputs = (manifest.read_json(os.path.join(folder, "job.json")) or {}).get("outputs")
+    if not is_of_job(outputs):
+        print(printable(f"regions-transcode: {store.address if store else folder} has no job.json, or a damaged one:"
+                        " no job in segments began here"), file=sys.stderr)
         return 2
-    files = [of_file(source, outputs, store) for source, outputs in job["outputs"].items()]
+    files = [of_file(source, names, store) for source, names in outputs.items()]
     for line, *_ in files:
         print(printable(line))
     done = sum(is_done for _, is_done, *_ in files)
