@@ -1,6 +1,7 @@
 """The files that programs of this folder read and write. Their names come from strangers: no name
 becomes part of a pipeline's text, of a command line's options, or of what a terminal obeys."""
 
+import argparse
 import contextlib
 import fcntl
 import json
@@ -45,6 +46,13 @@ def json_of(path):
 def printable(text):
     """A text with names in it, where control characters and bytes that are no UTF-8 are escaped."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+class Arguments(argparse.ArgumentParser):
+    """Of a command line with names in it: what is wrong with it is said as printable() has it."""
+
+    def error(self, message):
+        super().error(printable(message))
 
 
 def partial_name(path):
