@@ -1,12 +1,25 @@
 """The files that programs of this folder read and write. Their names come from strangers: no name
 becomes part of a pipeline's text, of a command line's options, or of what a terminal obeys."""
 
+import argparse
 import contextlib
 import fcntl
+import json
 import os
 import re
 import stat
 import tempfile
+
+MOST_JSON = 1 << 27  # bytes that are read of a file of JSON
+
+
+def opened(path, more_flags=0):
+    """A regular file, to be read as bytes. A FIFO would be waited for, and a device has no end."""
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | more_flags))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(0, "it is no regular file")
+    return file
 
 
 def unreadable(path):
@@ -14,17 +27,32 @@ def unreadable(path):
     if "://" in str(path) and not os.path.exists(path):
         return "is an address; only files are taken: download it first"
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return "cannot be read: it is no regular file"
+        with opened(path) as file:
             return None if file.read(1) else "the file is empty"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 
 
+def json_of(path):
+    """The object in a file of JSON, or None where the file holds no whole one."""
+    with opened(path) as file:
+        try:
+            found = json.loads(file.read(MOST_JSON))
+        except (ValueError, RecursionError):
+            return None
+    return found if isinstance(found, dict) else None
+
+
 def printable(text):
     """A text with names in it, where control characters and bytes that are no UTF-8 are escaped."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+class Arguments(argparse.ArgumentParser):
+    """Of a command line with names in it: what is wrong with it is said as printable() has it."""
+
+    def error(self, message):
+        super().error(printable(message))
 
 
 def partial_name(path):
@@ -74,7 +102,7 @@ def remove_remains(folder):
         if not re.fullmatch(r"\.regions-(\w+\.part|.+\.lock)", name):
             continue
         path = os.path.join(folder, name)
-        with contextlib.suppress(OSError), open(path, "rb") as file:
+        with contextlib.suppress(OSError), opened(path, os.O_NOFOLLOW) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.remove(path)
 

@@ -13,7 +13,7 @@ import stat
 import sys
 import time
 
-from files import Output, printable
+from files import Arguments, Output, printable
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcode"))
 
@@ -139,7 +139,7 @@ def take_file(source, video, found):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="quickstart", description="Draws the moving objects of a video."
     )
     parser.add_argument("source", nargs="?", default=CLIP, metavar="FILE|rtsp://…|/dev/videoN",

@@ -9,7 +9,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "transcode"))
 import profiles  # noqa: E402  (after the path)
-from files import Output, StandardOutput, printable, unreadable  # noqa: E402
+from files import Arguments, Output, StandardOutput, printable, unreadable  # noqa: E402
 
 NAME = os.path.basename(sys.argv[0])
 PHOTOS = "/usr/share/doc/opencv-doc/examples/data/"
@@ -25,8 +25,8 @@ def with_plugin():
 
 def parser(doc):
     """What begins with a dash may be the name of a file, so nothing is an option."""
-    return argparse.ArgumentParser(NAME, description=doc, prefix_chars="\0", add_help=False,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    return Arguments(NAME, description=doc, prefix_chars="\0", add_help=False,
+                     formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def add_properties(made, element):

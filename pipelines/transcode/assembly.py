@@ -38,9 +38,9 @@ class Assembly(job.Job):
                                 " it in one segment")
                 return
         if "video" in self.files:
-            self.picture = listed(segments, "video", "video.txt")
+            self.picture = listed(segments, "video")
         if "labels" in self.files:
-            write_labels(listed(segments, "labels", "labels.txt"), self.files["labels"].fd)
+            write_labels(listed(segments, "labels"), self.files["labels"].fd)
         self.write_tables(segments)
 
     def write_tables(self, segments):
@@ -71,9 +71,10 @@ def read_tables(path):
         yield from map(json.loads, file)
 
 
-def listed(segments, kind, name):
-    """ffmpeg's words for an input: the videos of segments, one after another. Their list lies beside them, in a folder
-    without its name, where # would end an address; segments begin where the whole has them, whatever their files say (MP4: 0)."""
+def listed(segments, kind):
+    """ffmpeg's words for an input: the videos of segments, one after another. Their list, which has no name, tells of them in
+    a folder without its name, where # would end an address; segments begin where the whole has them, whatever their files say
+    (MP4: 0)."""
     paths = [segment["files"][kind] for segment in segments]
     coded = set()
     for path in paths:
@@ -83,14 +84,15 @@ def listed(segments, kind, name):
         raise OSError(0, "its segments are coded in different ways: --exact takes it in one segment")
     micros = [segment["begin"] // 1000 for segment in segments]
     folder = os.open(os.path.dirname(paths[0]), os.O_RDONLY | os.O_CLOEXEC)
-    path = f"/proc/{os.getpid()}/fd/{folder}/{name}"
-    with open(path, "w", encoding="utf-8") as file:
+    open_files = f"/proc/{os.getpid()}/fd"
+    list_of_them = os.memfd_create("segments")
+    with open(list_of_them, "w", encoding="utf-8", closefd=False) as file:
         file.write("ffconcat version 1.0\n")
         for part, begin, end in zip(paths, micros, [*micros[1:], None]):
-            file.write(f"file {os.path.basename(part)}\n")
+            file.write(f"file {open_files}/{folder}/{os.path.basename(part)}\n")
             if end is not None:
                 file.write(f"duration {end - begin}us\n")
-    return ["-f", "concat", "-safe", "0", "-auto_convert", "0", "-i", input_of(path)]
+    return ["-f", "concat", "-safe", "0", "-auto_convert", "0", "-i", input_of(f"{open_files}/{list_of_them}")]
 
 
 def write_labels(words, fd):

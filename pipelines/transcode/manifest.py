@@ -8,7 +8,7 @@ import os
 import shutil
 
 import record
-from files import Output, remove_remains
+from files import Output, json_of, remove_remains
 
 # Of NNNN.json; a segment without one waits.
 STATES = RUNNING, FAILED, DONE, QUARANTINED, WAITING = "running", "failed", "done", "quarantined", "waiting"
@@ -25,11 +25,11 @@ def write_json(path, what):
 def read_json(path):
     """None where there is none, or what is there is no whole object of JSON."""
     try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return json_of(path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return found if isinstance(found, dict) else None
+    except OSError as problem:
+        raise OSError(problem.errno, f"{path}: {problem.strerror}") from problem
 
 
 def is_segment(told):
@@ -37,6 +37,7 @@ def is_segment(told):
     done = told.get("done")
     return (told.get("state") in STATES and isinstance(told.get("attempts"), int)
             and isinstance(told.get("problems"), list)
+            and (told["state"] not in (FAILED, QUARANTINED) or told["problems"])
             and (told["state"] != DONE or (isinstance(told.get("checksums"), dict) and isinstance(done, dict)
                                            and isinstance(done.get("frames"), int))))
 
@@ -44,6 +45,13 @@ def is_segment(told):
 def checksum(path):
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_plan(told):
+    """Likewise of plan.json. Of one span, nothing is asked here."""
+    spans = told.get("spans")
+    return (isinstance(told.get("made"), dict) and isinstance(spans, list)
+            and (len(spans) == 1 or all(isinstance(span, dict) and isinstance(span.get("packets"), int) for span in spans)))
 
 
 class Manifest:
@@ -63,9 +71,8 @@ class Manifest:
     def plan(self):
         """Of cutting.py, with what it is `made` of; of no spans where there is none."""
         if not self.known_plan:
-            told = read_json(self.path("plan.json")) or {}
-            is_one = isinstance(told.get("made"), dict) and isinstance(told.get("spans"), list)
-            self.known_plan = told if is_one else None
+            told = {} if os.path.islink(self.folder) else read_json(self.path("plan.json")) or {}
+            self.known_plan = told if is_plan(told) else None
         return self.known_plan or {"spans": []}
 
     @property
@@ -82,9 +89,12 @@ class Manifest:
 
     def begin(self, made, plan):
         """Forgets what was there."""
-        self.remove()
+        try:
+            self.remove()
+            os.makedirs(self.folder)
+        except OSError as problem:
+            raise OSError(problem.errno, f"{self.folder}: {problem.strerror or problem}") from problem
         self.known_plan = None
-        os.makedirs(self.folder)
         self.keep("plan.json", {"made": made} | plan)
 
     def keep(self, name, what):
@@ -148,6 +158,6 @@ class Manifest:
         for is_here in (True, False):
             if not is_here and self.store:
                 self.store.fetch(path)
-            if os.path.exists(path) and checksum(path) == wanted:
+            if os.path.isfile(path) and checksum(path) == wanted:
                 return True
         return False

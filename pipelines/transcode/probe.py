@@ -28,6 +28,10 @@ TAKEN = ("Display Matrix", "3x3 displaymatrix", "Mastering display metadata", "C
 EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "ur-ll", "8": "90l"}
 
 
+# FFmpeg's names of formats that hold no streams themselves, but name files that do.
+LISTS = ("hls", "concat", "dash", "sdp", "imf")
+
+
 class InputProblem(Exception):
     """The file cannot be used; the message says why."""
 
@@ -46,6 +50,8 @@ def probed(path, *options):
 def look(path):
     """What ffprobe tells of a file, as JSON: all that it `holds`, and its first `frame`."""
     holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
+    if (form := holds.get("format", {}).get("format_name")) in LISTS:
+        raise InputProblem(f"is a list ({form}) of other files, which are to be named themselves")
     # With one packet alone, a time code of MPEG-2 is not told.
     frames = probed(path, "-select_streams", str(picture_of(holds)["index"]), "-read_intervals", "%+#2",
                     "-show_entries", "frame").get("frames", [])

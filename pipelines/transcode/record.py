@@ -8,7 +8,7 @@ import json
 import os
 
 import storage
-from files import Output
+from files import Output, json_of
 
 
 class Busy(Exception):
@@ -41,11 +41,11 @@ def write(video, made):
 def difference(video, source, made):
     """How a finished output is not what is wanted now, or None."""
     try:
-        with open(path_of(video), encoding="utf-8") as file:
-            was = json.load(file)
-    except (OSError, ValueError):
-        return f"nothing tells what it was made of ({os.path.basename(path_of(video))} is not there)"
-    if not isinstance(was, dict):
+        was = json_of(path_of(video))
+    except OSError as error:
+        why = "is not there" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+        return f"nothing tells what it was made of ({os.path.basename(path_of(video))} {why})"
+    if was is None:
         return f"{path_of(video)} is damaged"
     lines = [f"{name} was {json.dumps(was.get(name))}, is {json.dumps(value)}" for name, value in made.items()
              if name not in ("source", "time") and was.get(name) != value]

@@ -22,18 +22,38 @@ def begin(folder, outputs, store=None):
         store.publish([path])
 
 
+def is_of_job(outputs):
+    """Whether these are names by kind, of each input."""
+    return isinstance(outputs, dict) and all(
+        isinstance(names, dict) and "video" in names and all(map(is_name, names.values())) for names in outputs.values())
+
+
+def read_object(path):
+    """What a file of JSON says by names; nothing if it is missing, or says something else."""
+    said = manifest.read_json(path)
+    return said if isinstance(said, dict) else {}
+
+
+def is_name(what):
+    try:
+        return isinstance(what, str) and b"\0" not in os.fsencode(what)
+    except UnicodeEncodeError:
+        return False
+
+
 def tell(folder, store=None):
     """Prints it; returns the exit status: 0 if all is done, 1 if not, 2 if there is no job."""
     for name in ("job.json", SUMMARY) if store else ():
         store.fetch(os.path.join(folder, name))
-    job = manifest.read_json(os.path.join(folder, "job.json"))
-    if not job:
-        print(printable(f"regions-transcode: {store.address if store else folder} has no job.json: no job in segments began here"), file=sys.stderr)
+    job, summary = (read_object(os.path.join(folder, name)) for name in ("job.json", SUMMARY))
+    outputs = job.get("outputs")
+    if not is_of_job(outputs):
+        print(printable(f"regions-transcode: {store.address if store else folder} has no job.json, or a damaged one:"
+                        " no job in segments began here"), file=sys.stderr)
         return 2
-    summary = manifest.read_json(os.path.join(folder, SUMMARY)) or {}
-    ended = summary["inputs"] if summary.get("began", 0) >= job.get("began", 0) else {}  # by source; of this job alone
-    files = [of_file(source, outputs, store, ended.get(source, {}).get("problem"))
-             for source, outputs in job["outputs"].items()]
+    # By source; of this job alone.
+    ended = summary["inputs"] if summary.get("began", 0) >= job.get("began", 0) and "inputs" in summary else {}
+    files = [of_file(source, names, store, ended.get(source, {}).get("problem")) for source, names in outputs.items()]
     for line in (line for lines, *_ in files for line in lines):
         print(printable(line))
     done = sum(is_done for _, is_done, *_ in files)

@@ -14,6 +14,7 @@ import manifest
 import processes
 
 SEGMENTS = 3
+DEEP = "[" * 200_000  # Python's reader of JSON calls itself for each
 
 
 class Attempts(stand_in_jobs.Case):
@@ -89,13 +90,16 @@ class Attempts(stand_in_jobs.Case):
         self.run_on(self.source, status=1)
         folder = self.out / "one.mp4.segments"
         for text in ("", "{", "{}", "[]", "3", '{"state": "done"}', '{"state": "done", "attempts": 1, "problems": [], "done": {},'
-                     ' "checksums": {}}', '{"state": "failed", "attempts": "x", "problems": []}', '{"state": 3}', "\0\xff"):
+                     ' "checksums": {}}', '{"state": "failed", "attempts": "x", "problems": []}', '{"state": 3}', "\0\xff",
+                     '{"state": "failed", "attempts": 1, "problems": []}', DEEP):
             self.began.clear()
             (folder / "0001.json").write_text(text)
             self.problems["assembly.py", "one.mp4"] = ["fails"] * 3
             self.run_on(self.source, status=1)
             self.assertEqual((self.began["cutting.py", "one.mp4"], self.began["segment.py", "one.mp4"]), (0, 1), text)
-        for text in ("", "{}", '{"spans": 3, "made": {}}', '{"spans": [], "made": 3}', '{"spans": [null]}'):
+        plan = json.loads((folder / "plan.json").read_text())
+        of_this = [json.dumps(plan | {"spans": spans}) for spans in ([3, 3], [{}, {}], [{"packets": "x"}] * 2, [None] * 2, 3, {})]
+        for text in ("", "{}", '{"spans": 3, "made": {}}', '{"spans": [], "made": 3}', '{"spans": [null]}', DEEP, *of_this):
             self.began.clear()
             (folder / "plan.json").write_text(text)
             self.problems["assembly.py", "one.mp4"] = ["fails"] * 3

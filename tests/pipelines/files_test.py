@@ -8,6 +8,7 @@ import unittest
 import unittest.mock
 
 import inside
+import media
 import files
 import screen
 
@@ -31,6 +32,15 @@ class Files(inside.Case):
                             ("\x1b[31m", "\\x1b[31m"), ("\udcff", "\\udcff"), ("tab\t", "tab\\t"),
                             ("\u202e", "\\u202e"), ("'\"\\", "'\"\\")):
             self.assertEqual(files.printable(text), shown)
+
+    def test_command_lines_that_are_refused(self):
+        """By each program: what stands in a message is no name that a terminal obeys."""
+        for program, words in (("wand", ("a", "1", "2", "b", "1", "seed", "\x1b[31m")), ("objects.py", ("--\x1b[31m",)),
+                               ("transcode/regions-transcode", ("a", "--\x1b[31m", "-o", "b"))):
+            said = inside.program(media.ROOT / "pipelines" / program, *words)
+            self.assertEqual(said.status, 2)
+            self.assertNotIn("\x1b", said.err)
+            self.assertIn("\\x1b[31m", said.err)
 
     def mode(self, path):
         return stat.S_IMODE(os.stat(path).st_mode)

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -70,6 +71,28 @@ class Trouble(JobCase):
 
         with unittest.mock.patch.object(job.Job, "transcode", nothing):
             self.assertEqual(self.problem(clip), "holds no video frame: nothing could be decoded")
+
+    def test_lists_of_other_files(self):
+        """Whatever they are called: neither are files taken that they name, nor is anything asked of the network."""
+        clip = self.clip("other.ts", PLAIN, "-c:v", "mpeg2video")
+        self.clip("other.mkv", PLAIN, "-c:v", "ffv1")
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            address = f"127.0.0.1:{server.getsockname()[1]}"
+            hls = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXTINF:0.4,\n{}\n#EXT-X-ENDLIST\n"
+            dash = ('<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" profiles="urn:mpeg:dash:'
+                    'profile:isoff-on-demand:2011"><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" '
+                    'bandwidth="1"><BaseURL>{}</BaseURL></Representation></AdaptationSet></Period></MPD>\n')
+            sdp = "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video {} RTP/AVP 26\n"
+            for form, text in (("hls", hls.format(clip.name)), ("hls", hls.format(clip)),
+                               ("concat", "ffconcat version 1.0\nfile other.mkv\n"), ("", hls.format(f"http://{address}/a.ts")),
+                               ("", f"ffconcat version 1.0\nfile http://{address}/a.mkv\n"),
+                               ("", dash.format(f"http://{address}/a.mp4")), ("", sdp.format(server.getsockname()[1]))):
+                listed = self.folder / "list.mp4"
+                listed.write_text(text)
+                told = rf"^is a list \({form}\) of other files" if form else "^is a list|^holds no video"
+                self.assertRegex(self.problem(listed), told, text)
+            server.settimeout(0)
+            self.assertRaises(BlockingIOError, server.accept)
 
     def test_a_fault_of_its_own_ends_it(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")

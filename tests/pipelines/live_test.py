@@ -45,9 +45,11 @@ class Live(unittest.TestCase):
         self.assertGreater(seconds, 0.9)
 
     def test_what_is_not_there_is_named(self):
-        for camera in ("/dev/video77", "missing.mp4"):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)  # which would be waited for, also after Ctrl-C
+        for camera, why in (("/dev/video77", "played: "), ("missing.mp4", "played: "), (pipe, "read: it is no regular file")):
             text = self.live(media.script("live"), camera, status=1)
-            self.assertIn(f"live: {camera}: cannot be played: ", text)
+            self.assertIn(f"live: {camera}: cannot be {why}", text)
         text = self.live(media.script("live"), "test", "nonsense", status=2)
         self.assertIn('no element "nonsense"', text)
 

@@ -151,6 +151,13 @@ class Program(stand_in_jobs.Case):
             self.assertFalse(again(differs=f'version was "{was}", is "99"'))
         os.remove(made)
         self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json is not there)"))
+        os.mkfifo(made)
+        self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json cannot be read: it is no"
+                                       " regular file)"))
+        os.remove(made)
+        for text in ("", "3", "[" * 200_000, "\0\xff"):
+            made.write_text(text)
+            self.assertFalse(again(differs=f"{made} is damaged"))
         os.remove(video)
         self.assertTrue(again(), "without an output there is nothing to lose")
         os.remove(good)
@@ -175,10 +182,12 @@ class Program(stand_in_jobs.Case):
         (self.out / ".regions-abc.part").touch()
         (self.out / ".regions-a.mp4.lock").touch()
         (self.out / "mine.part").touch()
+        os.mkfifo(self.out / ".regions-pipe.part")  # which would be waited for
+        (self.out / ".regions-link.part").symlink_to("mine.part")
         with __import__("files").Output(str(self.out / "a")) as open_one:
             self.assertEqual(self.ran(*self.inputs("good.avi")).status, 0)
-            self.assertEqual(self.files(self.out), sorted([os.path.basename(open_one.part), "good.mp4",
-                                                           "good.mp4.made.json", "mine.part"]))
+            self.assertEqual(self.files(self.out), sorted([os.path.basename(open_one.part), ".regions-pipe.part", "good.mp4",
+                                                           ".regions-link.part", "good.mp4.made.json", "mine.part"]))
 
     def test_as_a_program(self):
         said = media.run(stand_in_jobs.PATH, self.input("bad.txt"), "-o", self.out, "--filter", "nonsense", status=2)
