@@ -190,6 +190,23 @@ def asked_of_graphcutbg(figures):
                   ASKED["graphcutbg"], frame_of_graphcutbg(figures))]
 
 
+def asked_of_live(figures):
+    """Streams like cameras' through all elements, beside those that are decoded alone."""
+    found = {(chain_of(row), row["streams"]): row for row in figures.select(what="streams") if is_live(row)}
+
+    def beyond(count, of):
+        alone, ours = (found.get((chain, count)) for chain in ("identity", FLAGSHIP))
+        return alone and ours and of(ours) - of(alone)
+
+    work = work_of_all(figures)
+    return [asked(f"one frame alone on the device, `{FLAGSHIP}`, its work", ASKED["a frame alone"],
+                  work and work / 1000),
+            asked(f"a live stream, `{FLAGSHIP}`, CPU time a frame beyond the decoder's", ASKED["CPU time live"],
+                  beyond(1, lambda row: row["cpu_us"] / 1000)),
+            asked(f"16 live streams that begin at once, `{FLAGSHIP}`, frames dropped beyond the decoders'",
+                  ASKED["dropped live"], beyond(16, lambda row: row["frames_expected"] - row["frames"]))]
+
+
 def rate(row):
     """Frames a second of the whole program, the median of its turns."""
     return row["frames"] / statistics.median(row["seconds"])

@@ -39,9 +39,9 @@ class Report:
         return [*labels.asked(), *pipelines.asked_of_labelling(self.gpu),
                 *[row for each in self.cuts_on_gpus for row in each.asked_on_gpu()],
                 *pipelines.asked_of_graphcutbg(self.gpu),
-                *pipelines.asked_of_streams(self.gpu), *superpixels.asked_on_gpu(self.gpu),
-                *labels.tracking(), *volumes.Gpu(self.gpu).asked(), *self.package_on_gpu.asked(),
-                *self.archives.asked_on_gpu()]
+                *pipelines.asked_of_streams(self.gpu), *pipelines.asked_of_live(self.gpu),
+                *superpixels.asked_on_gpu(self.gpu), *labels.tracking(), *volumes.Gpu(self.gpu).asked(),
+                *self.package_on_gpu.asked(), *self.archives.asked_on_gpu()]
 
     def asked_on_cpu(self):
         return [*self.with_opencv.asked(),

@@ -109,6 +109,19 @@ class Report(unittest.TestCase):
             two = {**sixteen, "sources": 2, "frames_per_second": rate}
             self.assertEqual(pipelines.asked_of_streams(figures([two, sixteen]))[-1][3], expected)
 
+    def test_live_streams_beside_their_decoders(self):
+        def of(chain, streams, frames, cpu):
+            return {"what": "streams", "source": "launch", "from": "clip ! identity sync=true", "chain": chain,
+                    "streams": streams, "frames_per_second": 30.0, "frames": frames, "frames_expected": 100,
+                    "cpu_us": cpu, "connections": 8}
+        alone = {"what": "pipeline", "source": "launch", "from": "clip", "in_flight": 1, "latency_us": 0.0,
+                 "frames_per_second": 700.0, "chain": pipelines.FLAGSHIP.replace(" !", " device=cuda !") + " device=cuda"}
+        for work, cpu, frames, expected in ((799.0, 1599.0, 90, "holds"), (801.0, 1601.0, 89, "**does not hold**")):
+            rows = [of("identity", 1, 100, 1000.0), of(pipelines.FLAGSHIP, 1, 100, cpu),
+                    of("identity", 16, 90, 1000.0), of(pipelines.FLAGSHIP, 16, frames, 9e9), {**alone, "work_us": work}]
+            self.assertEqual([must[3] for must in pipelines.asked_of_live(figures(rows))], [expected] * 3)
+        self.assertEqual([must[3] for must in pipelines.asked_of_live(figures([]))], ["not measured"] * 3)
+
     def test_live_streams_and_other_chains_say_nothing_of_all_three_elements(self):
         def of(chain, streams, rate, clip="clip"):
             return {"what": "streams", "source": "launch", "from": clip, "chain": chain, "streams": streams,

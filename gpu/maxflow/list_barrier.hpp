@@ -9,7 +9,7 @@ class ListBarrier {
  public:
   // All threads of the block construct theirs together.
   __device__ ListBarrier(Progress* progress, GridBarrier::Words* words)
-      : grid_(&progress->tiles, words), said_(&progress->said) {
+      : grid_(&progress->tiles, words), said_(progress->said) {
 #if __CUDA_ARCH__ >= 900
     unsigned blocks;
     asm("mov.u32 %0, %cluster_nctarank;" : "=r"(blocks));
@@ -22,12 +22,13 @@ class ListBarrier {
   __device__ unsigned meet(unsigned bits) {
 #if __CUDA_ARCH__ >= 900
     if (is_cluster_) {
-      if (bits) atomicOr(said_, bits);
+      unsigned* said = &said_[turn_++ % 2];
+      if (bits) atomicOr(said, bits);
       asm volatile(
           "barrier.cluster.arrive.release.aligned;\n"
           "barrier.cluster.wait.acquire.aligned;" ::
               : "memory");
-      return __ldcg(said_);
+      return all_ |= __ldcg(said);
     }
 #endif
     all_ |= grid_.meet(bits);
@@ -36,7 +37,8 @@ class ListBarrier {
 
  private:
   GridBarrier grid_;
-  unsigned* said_;
+  unsigned* said_;  // [2], by turns: a thread that is late reads no bits of the next one
+  unsigned turn_ = 0;
   unsigned all_ = 0;
   bool is_cluster_ = false;
 };

@@ -18,7 +18,7 @@ struct Progress {
   } tiles, plain;
   long long started;         // when, if a solver handed over; nanoseconds
   unsigned listed[kLists];   // tiles on each list
-  unsigned said;             // at the barrier of the blocks that work on lists
+  unsigned said[2];          // at the barrier of the blocks that work on lists, by turns
   int wide;                  // 16 bits are too few for the capacities of some pixel
   int solved;                // the report is told
   int go_on;                 // the flows kept are this frame's: go on from there
