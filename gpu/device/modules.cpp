@@ -46,12 +46,14 @@ bool is_machine_code(const void* kernel) {
   return attributes.binaryVersion == attributes.ptxVersion;
 }
 
+// Whether the kernel is loaded then.
 bool load(const Calls& calls, CUkernel kernel) {
   CUfunction function = nullptr;
-  CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_MAX;
-  if (calls.function(&function, kernel) != CUDA_SUCCESS) return false;
-  if (calls.is_loaded(&state, function) != CUDA_SUCCESS) return false;
-  return state == CU_FUNCTION_LOADING_STATE_UNLOADED && calls.load(function) == CUDA_SUCCESS;
+  CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_UNLOADED;
+  return calls.function(&function, kernel) == CUDA_SUCCESS &&
+         calls.load(function) == CUDA_SUCCESS &&
+         calls.is_loaded(&state, function) == CUDA_SUCCESS &&
+         state == CU_FUNCTION_LOADING_STATE_LOADED;
 }
 
 }  // namespace

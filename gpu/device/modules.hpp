@@ -9,8 +9,8 @@ bool list_module(const void* kernel);
 
 // Loads the kernels of all modules into the context in use. CUDA loads each at its first launch
 // otherwise, which takes a millisecond while streams wait for their first frames. Returns how many
-// were loaded by this call: none where the driver has no such call, or where machine code would
-// have to be made from the portable one, which takes a minute for all.
+// are loaded then: none where the driver has no such call, or where machine code would have to be
+// made from the portable one, which takes a minute for all.
 int load_modules();
 
 }  // namespace regions

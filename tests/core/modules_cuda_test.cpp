@@ -7,14 +7,13 @@
 namespace regions {
 namespace {
 
-TEST(ModulesCuda, AreLoadedOnce) {
+TEST(ModulesCuda, AreLoaded) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   const auto backend = make_cuda_backend();
   const Backend::Entry entry(*backend);
   const int loaded = load_modules();
-  if (loaded == 0) GTEST_SKIP() << "kernels of portable code, or all are loaded at the start";
-  EXPECT_GT(loaded, 1) << "besides listed_kernel";
-  EXPECT_EQ(load_modules(), 0);
+  if (loaded == 0) GTEST_SKIP() << "kernels of portable code, or a driver of before CUDA 12.5";
+  EXPECT_GT(loaded, 10) << "those of resampling alone are more";
 }
 
 }  // namespace
