@@ -5,6 +5,7 @@
 
 #include "cpu/backend.hpp"
 #include "gpu/device/device.hpp"
+#include "gpu/device/modules.hpp"
 #include "tests/algorithms.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
@@ -155,6 +156,8 @@ void* primary_context(int ordinal) {
   if (ordinal >= fake::kDevices) throw DeviceError("no fake device " + std::to_string(ordinal));
   return fake::context_of(ordinal);
 }
+
+int load_modules() { return 0; }
 
 std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* /*context*/) {
   return std::make_shared<FakeBackend>(ordinal);
