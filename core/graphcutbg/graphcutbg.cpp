@@ -17,8 +17,8 @@ constexpr double kMostPixels = 65535;
 constexpr Choice kPresets[] = {
     {0, "none", "All as it is set"},
     {1, "motion",
-     "Where something moves, for many cameras on few cores: process-scale=0.1, cpu-threads=1, "
-     "output=none"}};
+     "Where something moves, for many cameras on few cores: process-scale=0.1, lambda=3, "
+     "cpu-threads=1, output=none"}};
 constexpr Choice kOutputs[] = {
     {0, "overlay", "The picture with the foreground tinted"},
     {1, "mask", "255 in the foreground, 0 elsewhere, graded by `feather`"},
@@ -127,7 +127,10 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
 }
 
 std::span<const Implied> implied_by(Preset preset) {
+  // A pixel of so small a picture is the mean of a hundred: there is little noise, and things are
+  // few pixels wide.
   static const Implied motion[] = {{"process-scale", 0.1},
+                                   {"lambda", 3.0},
                                    {"cpu-threads", int64_t{1}},
                                    {"output", static_cast<int64_t>(GraphCutOutput::none)}};
   return preset == Preset::motion ? std::span<const Implied>(motion) : std::span<const Implied>();

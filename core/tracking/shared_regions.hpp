@@ -56,6 +56,7 @@ class SharedRegions {
 
  private:
   static constexpr uint32_t kHidden = 2;  // frames in which a guest may be unseen and is told of
+  static constexpr uint32_t kMostTogether = 5;  // of equal size
 
   REGIONS_TEAM void reach_out(uint32_t t, uint32_t b) const {
     const Track track = whole(t_.track(t));
@@ -70,10 +71,12 @@ class SharedRegions {
     const uint64_t area = owner != 0 ? t_.track(owner - 1).area : 0;
     return regions_[b].area * 2 > 3 * (area > guest_area ? area : guest_area);
   }
-  // Whether a guest is told of: it is there, or was a while ago and may be hidden.
+  // Whether a guest is told of: it is there, or was a while ago and may be hidden; and it was no
+  // fragment of what the region is now.
   REGIONS_TEAM bool is_told(uint32_t t, uint32_t b) const {
     const Track guest = whole(t_.track(t));
-    return guest.missed <= kHidden || holds_both(b, guest.area);
+    const bool is_fragment = uint64_t{guest.area} * kMostTogether < regions_[b].area;
+    return !is_fragment && (guest.missed <= kHidden || holds_both(b, guest.area));
   }
 
   const Team& team_;

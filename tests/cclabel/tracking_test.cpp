@@ -218,6 +218,23 @@ TEST(Tracking, TracksGoneFromASharedRegionAreSoonNotToldOf) {
   }
 }
 
+// What comes into view in two pieces is one thing as soon as it is much larger than they were.
+TEST(Tracking, FragmentsOfWhatGrowsAreNotToldOf) {
+  Scene scene;
+  for (int t = 0; t < 30; ++t) {
+    const double radius = 6 + std::max(0, t - 5) * 2;
+    scene.push_back({{.x = 150, .y = 90, .radius = radius, .green = 60, .blue = 60}});
+    scene.back().push_back({.x = 165, .y = 90, .radius = 6, .green = 60, .blue = 60});
+  }
+  const auto frames = run(scene, tracked());
+  EXPECT_EQ(frames[5].regions.size(), 2u);
+  for (size_t t = 20; t < scene.size(); ++t) {
+    ASSERT_EQ(frames[t].regions.size(), 1u);
+    EXPECT_EQ(frames[t].parts.size(), 0u) << "frame " << t;
+    EXPECT_EQ(frames[t].regions[0].height(), 13 + 4 * (static_cast<int>(t) - 5));
+  }
+}
+
 // Parts lie in their region, whose other tracks have other ids; they need places in the table.
 TEST(Tracking, PartsKeepTheBooks) {
   for (const uint32_t capacity : {12u, 4096u}) {

@@ -228,7 +228,8 @@ TEST(GraphCutBg, APresetSetsOtherProperties) {
   EXPECT_EQ(h.property("output"), "none");
   EXPECT_EQ(h.property("cpu-threads"), "1");
   EXPECT_EQ(h.property("process-scale"), "0.25");
-  EXPECT_EQ(h.property("lambda"), "20");
+  EXPECT_EQ(h.property("lambda"), "3");
+  EXPECT_EQ(h.property("sigma"), "0");
   std::string heard;
   const auto hear = +[](GObject*, GParamSpec* spec, gpointer text) {
     *static_cast<std::string*>(text) += std::string(spec->name) + " ";
@@ -236,7 +237,7 @@ TEST(GraphCutBg, APresetSetsOtherProperties) {
   GstElement* other = gst_element_factory_make("graphcutbg", nullptr);
   g_signal_connect(other, "notify", G_CALLBACK(hear), &heard);
   gst_util_set_object_arg(G_OBJECT(other), "preset", "motion");
-  for (const char* name : {"process-scale", "cpu-threads", "output", "preset"}) {
+  for (const char* name : {"process-scale", "lambda", "cpu-threads", "output", "preset"}) {
     EXPECT_NE(heard.find(std::string(name) + " "), std::string::npos) << heard;
   }
   gst_util_set_object_arg(G_OBJECT(other), "preset", "none");
