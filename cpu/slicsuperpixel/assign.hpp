@@ -24,10 +24,17 @@ struct AssignInput {
   CellInput cells;
 };
 
+// ClusterSums as a vector holds them.
+struct alignas(32) PackedSums {
+  uint32_t part[8];  // components, x, y, count
+
+  ClusterSums unpacked() const { return {{part[0], part[1], part[2]}, part[3], part[4], part[5]}; }
+};
+
 // Where the pixels of a row of cells are added: to [place / 3][column + place % 3 - 1], which has
 // one entry more at either end.
 struct RowSums {
-  ClusterSums* sums[3];
+  PackedSums* sums[3];
   uint32_t* reach[3];  // the greatest colour distances, of slico
 };
 

@@ -10,7 +10,7 @@ namespace regions {
 
 // The three rows of sums that the pixels of a phase in cells of row `row` fill, each with one entry
 // before and after.
-ClusterSums* ClusterWork::sums_row(int row, int which, int phase) const {
+PackedSums* ClusterWork::sums_row(int row, int which, int phase) const {
   const auto stride = static_cast<size_t>(grid.columns) + 2;
   const int of_phase = phase * grid.rows + row;
   return slot.sums + (static_cast<size_t>(of_phase) * 3 + static_cast<size_t>(which)) * stride + 1;
@@ -71,7 +71,7 @@ void ClusterWork::gather(int row, int phase, const CellSumRow& to) const {
     uint32_t reach = 0;
     for (int dy = -1; dy <= 1; ++dy) {
       if (row + dy < 0 || row + dy >= grid.rows) continue;
-      sums.add(sums_row(row + dy, 1 - dy, phase)[column]);
+      sums.add(sums_row(row + dy, 1 - dy, phase)[column].unpacked());
       if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy, phase)[column]);
     }
     const uint32_t part[] = {sums.color[0], sums.color[1], sums.color[2], sums.x,
@@ -105,7 +105,7 @@ void ClusterWork::assign(const AssignInput& input, RowChoice choice, bool begins
     for (int k = 0; k < 3; ++k) {
       to.sums[k] = sums_row(row, k, choice.phase);
       if (!begins) continue;
-      std::fill_n(to.sums[k] - 1, grid.columns + 2, ClusterSums{});
+      std::fill_n(to.sums[k] - 1, grid.columns + 2, PackedSums{});
       if (!adapts()) continue;
       to.reach[k] = reach_row(row, k, choice.phase);
       std::fill_n(to.reach[k] - 1, grid.columns + 2, 0u);

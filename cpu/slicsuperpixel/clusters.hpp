@@ -26,7 +26,7 @@ struct ClusterWork {
  private:
   CellInput cells_of(int which) const { return {slot.cells, grid, scale, which}; }
   bool by_cells() const { return has_small_cells(grid); }
-  ClusterSums* sums_row(int row, int which, int phase) const;
+  PackedSums* sums_row(int row, int which, int phase) const;
   bool stays(const ClusterSums* kept) const;
   uint32_t* reach_row(int row, int which, int phase) const;
   void seed(bool stays, const KeptClusters& kept) const;

@@ -27,7 +27,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   const size_t most_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
   const size_t sum_count = std::max(sums_of(most_columns, height / 2 + 1),
                                     kMostRowStep * sums_of(most_columns, height / kPatchRows + 1));
-  sums = piece<ClusterSums>(backend, sum_count);
+  sums = piece<PackedSums>(backend, sum_count);
   reach = piece<uint32_t>(backend, sum_count);
   // Of the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);

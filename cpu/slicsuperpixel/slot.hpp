@@ -19,8 +19,8 @@ struct SuperpixelSlot {
   static constexpr int kMostStrips = 64;
 
   ColorPlanes colors;
-  ClusterSums* sums;  // [phases of rows][rows][3][columns + 2]
-  uint32_t* reach;    // the same of slico
+  PackedSums* sums;  // [phases of rows][rows][3][columns + 2]
+  uint32_t* reach;   // the same of slico
   CellMemory cells;
   Image<uint8_t> codes;  // before, of large cells, pixels' places; readable a vector beyond the end
   LabelMap pieces;       // before small ones have joined

@@ -40,7 +40,7 @@ struct StripSums {
   }
   // `u` is the strip's first column in the cell, `top` the first row.
   REGIONS_INLINE void give(int place, int u, int top, const SlicGrid& grid,
-                           ClusterSums& sums) const {
+                           PackedSums& sums) const {
     const Numbers n = rest[place] >> kCount & ((1 << (kRow - kCount)) - 1);
     const Numbers third_row = (rest[place] & ((1 << kCount) - 1)) | rest[place] >> kRow << 16;
     const auto four =
@@ -48,12 +48,12 @@ struct StripSums {
     const auto all = [&](int i) { return static_cast<uint32_t>(four[i]); };
     // From the cell's own corner to that of the cluster's reach.
     const int left = u + (2 - place % 3) * grid.width, above = top + (2 - place / 3) * grid.height;
-    sums.color[0] += all(0) & 0xffff;  // at most 256 pixels of 255: below 2^16
-    sums.color[1] += all(0) >> 16;
-    sums.color[2] += all(1) & 0xffff;
-    sums.x += all(3) + all(2) * static_cast<uint32_t>(left);
-    sums.y += (all(1) >> 16) + all(2) * static_cast<uint32_t>(above);
-    sums.count += all(2);
+    sums.part[0] += all(0) & 0xffff;  // at most 256 pixels of 255: below 2^16
+    sums.part[1] += all(0) >> 16;
+    sums.part[2] += all(1) & 0xffff;
+    sums.part[3] += all(3) + all(2) * static_cast<uint32_t>(left);
+    sums.part[4] += (all(1) >> 16) + all(2) * static_cast<uint32_t>(above);
+    sums.part[5] += all(2);
   }
 };
 
@@ -148,68 +148,98 @@ REGIONS_INLINE void sum_by(const AssignInput& input, int row, RowChoice choice,
       });
 }
 
-// Moves the pixel in column u, row v of cell (column, row) from place to place.
-inline void move_pixel(const AssignInput& input, int column, int row, int u, int v, int from,
-                       int place, const RowSums& row_sums) {
-  const SlicGrid& grid = input.cells.grid;
-  const int x = column * grid.width + u, y = row * grid.height + v;
-  const auto sums_of = [&](int at) -> ClusterSums& {
-    return row_sums.sums[at / 3][column + at % 3 - 1];
-  };
-  // From the cell's own corner to that of the cluster's reach.
-  const auto left = [&](int at) { return static_cast<uint32_t>(u + (2 - at % 3) * grid.width); };
-  const auto above = [&](int at) { return static_cast<uint32_t>(v + (2 - at / 3) * grid.height); };
-  ClusterSums &old = sums_of(from), &now = sums_of(place);
-  for (int c = 0; c < 3; ++c) {
-    const auto value = static_cast<uint32_t>(input.colors.plane[c](x, y) + kColorBias);
-    old.color[c] -= value;
-    now.color[c] += value;
+// The places that pixels of a strip, side by side in at most kPatchRows rows, chose now, and which
+// of them differ from those before.
+template <int kLanes>
+struct StripPlaces {
+  static constexpr int kWord = std::min(kLanes, 8);  // bytes looked at together
+  uint8_t place[kPatchRows][kLanes];
+  uint64_t changed[kPatchRows * kLanes / 64] = {};  // a bit a pixel
+
+  // `row`-th of the rows, of which the first `count` pixels are of the cell.
+  REGIONS_INLINE void put(int row, const typename Vectors<kLanes>::Bytes& now, int count,
+                          const uint8_t* old) {
+    std::memcpy(place[row], &now, kLanes);
+    uint32_t bits = 0;
+    for (int first = 0; first < kLanes; first += kWord) {
+      uint64_t differs = 0, before = 0;
+      std::memcpy(&differs, place[row] + first, kWord);
+      std::memcpy(&before, old + first, kWord);
+      differs ^= before;
+      differs |= differs >> 2;  // places have four bits
+      differs |= differs >> 1;
+      // The lowest bits of all bytes, side by side.
+      const uint64_t lowest = (differs & 0x0101010101010101) * 0x0102040810204080 >> 56;
+      bits |= static_cast<uint32_t>(lowest) << first;
+    }
+    if (count < kLanes) bits &= (1u << count) - 1;
+    changed[row * kLanes / 64] |= static_cast<uint64_t>(bits) << row * kLanes % 64;
   }
-  old.x -= left(from);
-  now.x += left(place);
-  old.y -= above(from);
-  now.y += above(place);
-  --old.count;
-  ++now.count;
-}
+  // Calls visit(row, lane) for all that differ.
+  template <class Visit>
+  REGIONS_INLINE void for_each_change(Visit visit) const {
+    for (int w = 0; w < kPatchRows * kLanes / 64; ++w) {
+      for (uint64_t left = changed[w]; left; left &= left - 1) {
+        const int pixel = w * 64 + __builtin_ctzll(left);
+        visit(pixel / kLanes, pixel % kLanes);
+      }
+    }
+  }
+};
 
 template <ChoosingStrip Strip>
 REGIONS_INLINE void move_by(const AssignInput& input, int row, RowChoice choice,
                             Image<uint8_t> places_of, const RowSums& row_sums) {
-  constexpr int kLanes = Strip::kLanes, kWord = kLanes < 8 ? kLanes : 8;
-  using Numbers = typename Vectors<kLanes>::Numbers;
+  constexpr int kLanes = Strip::kLanes;
+  using Sums = VectorTypes<8>::Unsigned;
   const CellRow cells(input.cells, row);
   const SlicGrid& grid = cells.grid;
   const int height = cells.rows();
+  Sums corner[kNoCandidate + 1] = {};  // from the cell's own to that of a cluster's reach
+  for (int place = 0; place < kCandidates; ++place) {
+    corner[place][3] = static_cast<uint32_t>((2 - place % 3) * grid.width);
+    corner[place][4] = static_cast<uint32_t>((2 - place / 3) * grid.height);
+  }
   for_each_cell<Strip>(
       cells, [&](const typename Strip::Around& around, int column) __attribute__((always_inline)) {
         const int width = std::min(grid.width, grid.size.width - column * grid.width);
         for (int u = 0; u < width; u += kLanes) {
+          const int x = column * grid.width + u;
           for (int top = 0; top < height; top += kPatchRows) {
             Strip strip(around, u, top / kPatchRows, choice);
-            const int end = std::min(top + kPatchRows, height);
-            for (int v = top + choice.phase; v < end; v += choice.step) {
-              Numbers pixel[3];
-              const int x = column * grid.width + u, y = row * grid.height + v;
-              read_pixels<kLanes>(input.colors, x, y, pixel);
-              const auto bytes = Vectors<kLanes>::bytes_of(strip.places(v - top, pixel));
-              uint8_t* const old = places_of.row(y) + x;
-              for (int first = 0; first < kLanes; first += kWord) {
-                uint64_t now = 0, before = 0;
-                std::memcpy(&now, reinterpret_cast<const char*>(&bytes) + first, kWord);
-                std::memcpy(&before, old + first, kWord);
-                uint64_t changed = now ^ before;
-                while (changed) {
-                  const int lane = __builtin_ctzll(changed) / 8;
-                  changed &= ~(uint64_t{255} << lane * 8);
-                  const int i = first + lane;
-                  if (i >= width - u) break;
-                  const auto place = static_cast<uint8_t>(now >> lane * 8);
-                  move_pixel(input, column, row, u + i, v, old[i], place & 15, row_sums);
-                  old[i] = place;
-                }
-              }
+            StripPlaces<kLanes> places;
+            const int end = std::min(top + kPatchRows, height), first = top + choice.phase;
+            for (int v = first, r = 0; v < end; v += choice.step, ++r) {
+              typename Vectors<kLanes>::Numbers pixel[3];
+              read_pixels<kLanes>(input.colors, x, cells.top() + v, pixel);
+              places.put(r, Vectors<kLanes>::bytes_of(strip.places(v - top, pixel)), width - u,
+                         places_of.row(cells.top() + v) + x);
             }
+            places.for_each_change([&](int r, int lane) __attribute__((always_inline)) {
+              const int v = first + r * choice.step, y = cells.top() + v;
+              const auto value = [&](int c) __attribute__((always_inline)) {
+                return static_cast<uint32_t>(input.colors.plane[c](x + lane, y) + kColorBias);
+              };
+              const Sums pixel = {value(0),
+                                  value(1),
+                                  value(2),
+                                  static_cast<uint32_t>(u + lane),
+                                  static_cast<uint32_t>(v),
+                                  1,
+                                  0,
+                                  0};
+              const auto change = [&](int place, const Sums& by) __attribute__((always_inline)) {
+                uint32_t* const part = row_sums.sums[place / 3][column + place % 3 - 1].part;
+                Sums sums;
+                std::memcpy(&sums, part, sizeof sums);
+                sums += by;
+                std::memcpy(part, &sums, sizeof sums);
+              };
+              uint8_t& place = places_of(x + lane, y);
+              change(place, Sums{} - (pixel + corner[place]));
+              place = places.place[r][lane];
+              change(place, pixel + corner[place]);
+            });
           }
         }
       });
