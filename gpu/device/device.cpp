@@ -54,6 +54,8 @@ void expect_device(int ordinal) {
                                      std::to_string(count));
 }
 
+constexpr cudaStream_t kDefault = nullptr;
+
 class CudaQueue : public Queue {
  public:
   CudaQueue(std::shared_ptr<Backend> backend, int priority)
@@ -112,11 +114,15 @@ class CudaQueue : public Queue {
   void record() override {
     if (is_part_of_graph_) return;
     if (is_timed_) mark(timed_end_);
-    mark(end_);
+    if (!(is_to_mark_ = current_ == kDefault)) mark(end_);
   }
-  bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }
+  bool done() const override {
+    mark_end();
+    return cudaEventQuery(end_) != cudaErrorNotReady;
+  }
   void wait() override {
     if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
+    mark_end();
     const auto begin = Clock::now();
     if (is_short_wait_) spin_until(begin + kShortWait);
     check(cudaEventSynchronize(end_), "running a frame on the GPU");
@@ -130,9 +136,11 @@ class CudaQueue : public Queue {
   void* native() const override { return current_; }
   void* own() const override { return stream_; }
   void move_to(void* native) override {
-    current_ = static_cast<cudaStream_t>(native);
-    is_part_of_graph_ = is_captured(current_);
-    if (is_part_of_graph_) return;
+    const auto next = static_cast<cudaStream_t>(native);
+    is_part_of_graph_ = is_captured(next);  // while it is, nothing may be put on the default stream
+    const bool stays = std::exchange(current_, next) == kDefault && next == kDefault;
+    if (stays || is_part_of_graph_) return;
+    mark_end();
     check(cudaStreamWaitEvent(current_, end_), "following the queue's earlier work");
   }
   void follow(void* native) override {
@@ -142,6 +150,7 @@ class CudaQueue : public Queue {
     check(cudaStreamWaitEvent(current_, joint_), "following a stream");
   }
   void lead(void* native) override {
+    mark_end();
     check(cudaStreamWaitEvent(static_cast<cudaStream_t>(native), end_), "leading a stream");
   }
 
@@ -169,6 +178,11 @@ class CudaQueue : public Queue {
     check(error, "creating an event");
   }
   void mark(cudaEvent_t event) { check(cudaEventRecord(event, current_), "recording an event"); }
+  // The default stream is there whenever the event is asked for; other streams may be gone.
+  void mark_end() const {
+    if (!std::exchange(is_to_mark_, false)) return;
+    check(cudaEventRecord(end_, kDefault), "recording an event");
+  }
   void release() {
     for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
       if (event) cudaEventDestroy(event);
@@ -184,8 +198,9 @@ class CudaQueue : public Queue {
 
   std::shared_ptr<Backend> backend_;
   const cudaStream_t stream_;
-  cudaStream_t current_;           // that work goes onto: the queue's own, or another
-  bool is_part_of_graph_ = false;  // what is put there
+  cudaStream_t current_;             // that work goes onto: the queue's own, or another
+  bool is_part_of_graph_ = false;    // what is put there
+  mutable bool is_to_mark_ = false;  // with end_, the end of what was put on the default stream
   cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
   cudaEvent_t joint_ = nullptr;  // on the streams that are followed
   uint64_t frames_ = 0;          // that were started
