@@ -14,5 +14,6 @@ void bind_mincut(nanobind::module_& module);
 void bind_devices(nanobind::module_& module);
 void bind_background(nanobind::module_& module);
 void bind_tracker(nanobind::module_& module);
+void bind_outputs(nanobind::module_& module);
 
 }  // namespace regions::python

@@ -33,4 +33,5 @@ NB_MODULE(_core, module) {
   regions::python::bind_background(module);
   regions::python::bind_tracker(module);
   regions::python::bind_devices(module);
+  regions::python::bind_outputs(module);
 }

@@ -54,6 +54,8 @@ void expect_device(int ordinal) {
                                      std::to_string(count));
 }
 
+constexpr cudaStream_t kDefault = nullptr;
+
 class CudaQueue : public Queue {
  public:
   CudaQueue(std::shared_ptr<Backend> backend, int priority)
@@ -114,11 +116,15 @@ class CudaQueue : public Queue {
     const auto last = std::exchange(recorded_, Clock::now());
     follows_soon_ = recorded_ - last < kSoon;
     if (is_timed_) mark(timed_end_);
-    mark(end_);
+    if (!(is_to_mark_ = current_ == kDefault)) mark(end_);
   }
-  bool done() const override { return cudaEventQuery(end_) != cudaErrorNotReady; }
+  bool done() const override {
+    mark_end();
+    return cudaEventQuery(end_) != cudaErrorNotReady;
+  }
   void wait() override {
     if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
+    mark_end();
     const auto begin = Clock::now();
     if (is_short_wait_ && follows_soon_) spin_until(begin + kShortWait);
     check(cudaEventSynchronize(end_), "running a frame on the GPU");
@@ -132,9 +138,11 @@ class CudaQueue : public Queue {
   void* native() const override { return current_; }
   void* own() const override { return stream_; }
   void move_to(void* native) override {
-    current_ = static_cast<cudaStream_t>(native);
-    is_part_of_graph_ = is_captured(current_);
-    if (is_part_of_graph_) return;
+    const auto next = static_cast<cudaStream_t>(native);
+    is_part_of_graph_ = is_captured(next);  // while it is, nothing may be put on the default stream
+    const bool stays = std::exchange(current_, next) == kDefault && next == kDefault;
+    if (stays || is_part_of_graph_) return;
+    mark_end();
     check(cudaStreamWaitEvent(current_, end_), "following the queue's earlier work");
   }
   void follow(void* native) override {
@@ -144,6 +152,7 @@ class CudaQueue : public Queue {
     check(cudaStreamWaitEvent(current_, joint_), "following a stream");
   }
   void lead(void* native) override {
+    mark_end();
     check(cudaStreamWaitEvent(static_cast<cudaStream_t>(native), end_), "leading a stream");
   }
 
@@ -171,6 +180,11 @@ class CudaQueue : public Queue {
     check(error, "creating an event");
   }
   void mark(cudaEvent_t event) { check(cudaEventRecord(event, current_), "recording an event"); }
+  // The default stream is there whenever the event is asked for; other streams may be gone.
+  void mark_end() const {
+    if (!std::exchange(is_to_mark_, false)) return;
+    check(cudaEventRecord(end_, kDefault), "recording an event");
+  }
   void release() {
     for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
       if (event) cudaEventDestroy(event);
@@ -186,8 +200,9 @@ class CudaQueue : public Queue {
 
   std::shared_ptr<Backend> backend_;
   const cudaStream_t stream_;
-  cudaStream_t current_;           // that work goes onto: the queue's own, or another
-  bool is_part_of_graph_ = false;  // what is put there
+  cudaStream_t current_;             // that work goes onto: the queue's own, or another
+  bool is_part_of_graph_ = false;    // what is put there
+  mutable bool is_to_mark_ = false;  // with end_, the end of what was put on the default stream
   cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
   cudaEvent_t joint_ = nullptr;  // on the streams that are followed
   uint64_t frames_ = 0;          // that were started

@@ -155,8 +155,9 @@ def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], lik
     """Where to write: `out`, or a new array. It must not share memory with `like`, which is called `name`."""
     if out is None:
         return like.library.empty(shape, dtype, like.array)
-    found = beside(out, "out", like, name)
-    library = found.library
+    library = like.library
+    if out.__class__ is not like.array.__class__ or library.device_of(out) != like.device:
+        library = beside(out, "out", like, name).library
     if not library.can_write:
         raise ValueError("out is an array that does not change")
     if library is not like.library:
@@ -165,7 +166,7 @@ def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], lik
     if kind != dtype:
         raise TypeError(f"out has elements of type {kind}, must have {dtype}")
     if tuple(out.shape) != shape:
-        raise ValueError(f"out has shape {found.shape}, must have {shape}")
+        raise ValueError(f"out has shape {tuple(out.shape)}, must have {shape}")
     begin, end = _extent(like)
     first = library.address(out, NOWHERE)
     if not library.is_packed(out) or (first < end and begin < first + math.prod(shape) * dtype.itemsize):

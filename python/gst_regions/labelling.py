@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -149,7 +150,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     counts: Any = 0
     is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
     # Zeros that were never written take no memory, and no time.
-    place = np.zeros(shape, np.int32) if is_blank else _arrays.written(out, outer + shape, np.int32, values, "image")
+    place = np.zeros(shape, np.int32) if is_blank else _place(out, outer + shape, values)
     if batch:
         counts = [_label(picture, background, thresholds, at, settings, threads) for picture, at in zip(values, place)]
     elif not is_blank:
@@ -175,6 +176,12 @@ def _results_on_device(image: DeviceArray, labels: Array, counts: list[int], out
         intensity = known.host() if known else _arrays.taken(intensity_image, "intensity_image")
         results.append(table_of(image.of(labels).host(), counts[0], intensity))
     return tuple(results)
+
+
+def _place(out: Array | None, shape: tuple[int, ...], image: NDArray[Any]) -> NDArray[np.int32]:
+    if out is None and math.prod(shape) >= LARGE:
+        return _core.empty_labels(shape)
+    return _arrays.written(out, shape, np.int32, image, "image")
 
 
 def _is_large_and_blank(values: NDArray[Any]) -> bool:

@@ -55,6 +55,18 @@ class Out(unittest.TestCase):
         self.assertIs(gst_regions.label(pair, threshold=[1, 4, 7], batch=True, out=out), out)
         numpy.testing.assert_array_equal(out, gst_regions.label(pair, threshold=[1, 4, 7], batch=True))
 
+    def test_memory_that_is_let_go_is_used_again(self):
+        """And is an array's own as long as that, or a view of it, lives."""
+        image = numpy.random.default_rng(8).random((300, 310)) < 0.5
+        want, other = gst_regions.label(image).copy(), gst_regions.label(~image).copy()
+        views = [gst_regions.label(image)[5:, ::2] for _ in range(6)]
+        for _ in range(6):
+            numpy.testing.assert_array_equal(gst_regions.label(~image), other)
+        for view in views:
+            numpy.testing.assert_array_equal(view, want[5:, ::2])
+        begins = {gst_regions.label(image).ctypes.data for _ in range(6)}
+        self.assertEqual(len(begins), 1)
+
     def test_memory_around_is_left_alone(self):
         holder = numpy.full((5, 3, 4), -5, numpy.int32)
         gst_regions.label(IMAGE, out=holder[2])

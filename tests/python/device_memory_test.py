@@ -93,7 +93,7 @@ class Memory(unittest.TestCase):
             for call in (lambda: gst_regions.label(image), lambda: gst_regions.label(image[:, 3:600]),
                          lambda: gst_regions.label(image, out=out), lambda: gst_regions.label(grey, threshold=[50, 90])):
                 did = seen(lambda call=call: [call() for _ in range(4)])
-                self.assertGreater(len(did), 4, name)
+                self.assertGreaterEqual(len(did), 4, name)
                 self.assertEqual([what for what in did if "memcpy" in what.lower()], [], name)
             copies = [what for what in seen(lambda: library.copy(grey, library.to(levels((480, 640), 9))))
                       if "memcpy" in what.lower()]

@@ -94,6 +94,21 @@ class Order(unittest.TestCase):
                 library.to(numpy.ones((200, 300), bool))  # in the place of the mask
                 numpy.testing.assert_array_equal(library.host(labels), gst_regions.label(mask))
 
+    def test_the_default_stream_and_another_take_turns(self):
+        """With one working memory: what it does on a stream waits for what it did on the other."""
+        masks = [noise((700, 900), seed=seed) for seed in range(2)]
+        wanted = [gst_regions.label(mask) for mask in masks]
+        for library in STREAMED.values():
+            images = [library.to(mask) for mask in masks]
+            other = library.new_stream()
+            library.host(images[1])
+            for _ in range(4):
+                library.delay()
+                first = gst_regions.label(images[0])
+                with library.use(other):
+                    numpy.testing.assert_array_equal(library.host(gst_regions.label(images[1])), wanted[1])
+                numpy.testing.assert_array_equal(library.host(first), wanted[0])
+
     def test_calls_of_threads(self):
         for library in STREAMED.values():
             faults = []
