@@ -53,9 +53,10 @@ class Cluster:
         own = {} if address else {"_node_ip_address": "127.0.0.1"}
         try:
             ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
-        except (ConnectionError, ValueError, RuntimeError) as problem:
-            raise NoCluster(f"there is no cluster of Ray at {address or 'this machine'}, or it wants a token"
-                            f" (RAY_AUTH_MODE=token, RAY_AUTH_TOKEN_PATH): {str(problem).strip()}") from problem
+        except Exception as problem:  # of many kinds, and where Ray starts too slowly no kind more special
+            where = (f"there is no cluster of Ray at {address}, or it wants a token (RAY_AUTH_MODE=token,"
+                     " RAY_AUTH_TOKEN_PATH)") if address else "Ray does not start on this machine"
+            raise NoCluster(f"{where}: {str(problem).strip()}") from problem
         self.ray, folder = ray, HERE
 
         def attempt(task):

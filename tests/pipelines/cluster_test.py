@@ -181,8 +181,20 @@ class OnNodes(OnCluster):
 
 
 class WithoutRay(unittest.TestCase):
-    def test_what_is_said(self):
+    def setUp(self):
         sys.path[:0] = [str(PROGRAM.parent), str(PROGRAM.parent.parent)]
+
+    def test_ray_that_does_not_start(self):
+        """On a machine that has too much to do Ray raises an Exception that is nothing more special."""
+        import cluster
+        ray = unittest.mock.MagicMock()
+        ray.init.side_effect = Exception("The node timed out")
+        modules = {"ray": ray, "ray._private": ray._private, "ray._private.utils": ray._private.utils}
+        with (unittest.mock.patch.dict(sys.modules, modules), unittest.mock.patch.object(cluster.atexit, "register"),
+              self.assertRaisesRegex(cluster.NoCluster, "Ray does not start on this machine: The node timed out")):
+            cluster.Cluster("", 1, 0)
+
+    def test_what_is_said(self):
         import cluster
         with unittest.mock.patch.dict(sys.modules, {"ray": None}), self.assertRaisesRegex(
                 cluster.NoCluster, r"--cluster wants Ray .*Python 3\.\d+\): pipelines/setup --cluster,"):
