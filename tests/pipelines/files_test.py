@@ -26,6 +26,38 @@ class Files(inside.Case):
                           ("missing", "cannot be read: No such file or directory"),
                           ("", "cannot be read: Is a directory"), ("one/more", "cannot be read: Not a directory")):
             self.assertEqual(files.unreadable(self.folder / name), why, name)
+        self.assertEqual(files.unreadable("https://127.0.0.1/a.mp4"),
+                         "is an address; only files are taken: download it first")
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        os.makedirs("a:")
+        (self.folder / "a:" / "b").write_text("x")
+        self.assertIsNone(files.unreadable("a://b"), "a file of such a name is one")
+
+    def test_objects_in_json(self):
+        path = self.folder / "one.json"
+        for text, found in (("{}", {}), ('{"a": [1]}', {"a": [1]}), ("", None), ("3", None), ("[]", None), ("{", None),
+                            ("\0\xff", None), ("[" * 200_000, None), ('{"a": 1}' + " " * 100, None)):
+            path.write_text(text, encoding="latin-1")
+            self.replace(files, "MOST_JSON", 1 << 20)
+            if text.endswith(" "):
+                self.replace(files, "MOST_JSON", 7)
+            self.assertEqual(files.json_of(path), found, text[:20])
+        with self.assertRaises(FileNotFoundError):
+            files.json_of(self.folder / "none")
+
+    def test_what_killed_programs_left(self):
+        """All of it goes, but for what a living one has, and what is no file of ours."""
+        left = [".regions-0.part", ".regions-a b.lock", ".regions-_9.part"]
+        mine = ["x.part", "regions-a.part", ".regions-a.parts", ".regions-a b.part", "a.lock"]
+        for name in left + mine:
+            (self.folder / name).touch()
+        os.mkfifo(self.folder / ".regions-pipe.part")
+        (self.folder / ".regions-link.part").symlink_to("x.part")
+        with files.Output(str(self.folder / "out")) as output:
+            files.remove_remains(self.folder)
+            self.assertEqual(self.files(), sorted([*mine, ".regions-pipe.part", ".regions-link.part",
+                                                   os.path.basename(output.part)]))
 
     def test_what_a_terminal_obeys_is_escaped(self):
         for text, shown in (("", ""), ("plain é 漢.mp4", "plain é 漢.mp4"), ("a\nb", "a\\nb"),

@@ -67,6 +67,9 @@ class Tracks(inside.Case):
             before = json.loads(json.dumps(one))
             known.rename(one)
             self.assertEqual(one, before)
+        # Beside some that are.
+        mixed = table(0.2, region(9, 10, first=None), region(5, 50))
+        self.assertEqual(self.renamed(known, mixed), [(9, None), (1, 0)])
 
 
 if __name__ == "__main__":
