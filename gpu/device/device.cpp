@@ -1,48 +1,33 @@
-// The CUDA backend: contexts, memory, streams. The driver is asked for by name at run time, so that
-// a machine without one loads this code and is told so.
+// The CUDA backend: contexts, memory, streams.
 #include "gpu/device/device.hpp"
-
-#include <cuda.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
 
+#include "gpu/device/driver.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/resampling/resampling.hpp"
 
 namespace regions {
 namespace {
 
-// The driver calls that the runtime has no counterpart for.
-struct Driver {
-  CUresult (*retain_primary)(CUcontext*, CUdevice) = nullptr;
-  CUresult (*push)(CUcontext) = nullptr;
-  CUresult (*pop)(CUcontext*) = nullptr;
-};
-
-void* driver_function(const char* name) {
-  void* function = nullptr;
-  auto status = cudaDriverEntryPointSymbolNotFound;
-  constexpr unsigned kVersion = 12000;  // the oldest driver interface we need
-  const cudaError_t error =
-      cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &status);
-  if (error != cudaSuccess || status != cudaDriverEntryPointSuccess || !function) {
-    throw DeviceError(std::string("the CUDA driver lacks ") + name);
-  }
-  return function;
+template <class Function>
+Function* needed_call(const char* name) {
+  if (auto* const call = driver_call<Function>(name)) return call;
+  throw DeviceError(std::string("the CUDA driver lacks ") + name);
 }
 
+struct Driver {
+  decltype(&cuDevicePrimaryCtxRetain) retain_primary =
+      needed_call<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
+  decltype(&cuCtxPushCurrent) push = needed_call<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent");
+  decltype(&cuCtxPopCurrent) pop = needed_call<decltype(cuCtxPopCurrent)>("cuCtxPopCurrent");
+};
+
 const Driver& driver() {
-  static const Driver found = [] {
-    Driver d;
-    d.retain_primary =
-        reinterpret_cast<decltype(d.retain_primary)>(driver_function("cuDevicePrimaryCtxRetain"));
-    d.push = reinterpret_cast<decltype(d.push)>(driver_function("cuCtxPushCurrent"));
-    d.pop = reinterpret_cast<decltype(d.pop)>(driver_function("cuCtxPopCurrent"));
-    return d;
-  }();
+  static const Driver found;
   return found;
 }
 
@@ -210,7 +195,7 @@ class CudaQueue : public Queue {
   int64_t elapsed_ = 0;          // by the last that was
   bool is_short_wait_ = true;    // the last one was
   Clock::time_point recorded_{};
-  bool follows_soon_ = false;    // the last record on the one before
+  bool follows_soon_ = false;  // the last record on the one before
 };
 
 class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {

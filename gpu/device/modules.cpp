@@ -1,10 +1,8 @@
 #include "gpu/device/modules.hpp"
 
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-
 #include <vector>
 
+#include "gpu/device/driver.hpp"
 #include "gpu/launch.hpp"
 
 namespace regions {
@@ -13,15 +11,6 @@ namespace {
 std::vector<const void*>& modules() {
   static std::vector<const void*> listed;
   return listed;
-}
-
-// Null where the driver has no such call.
-template <class Function>
-Function* driver_call(const char* name, unsigned version) {
-  void* found = nullptr;
-  auto status = cudaDriverEntryPointSymbolNotFound;
-  cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &status);
-  return status == cudaDriverEntryPointSuccess ? reinterpret_cast<Function*>(found) : nullptr;
 }
 
 struct Calls {
