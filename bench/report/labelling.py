@@ -239,6 +239,6 @@ def tracks_part():
                       "half of the union on; precision and recall are of boxes.\n",
                       table(["clip", "by", "IDF1", "MOTA", "precision", "recall", "switches"], lines),
                       *([f"Boxes of people on vtest.avi against the same truth, beside OpenCV "
-                         f"{figures.select(what='boxes')[0]['opencv']}'s subtractors, of each the median, opening or "
+                         f"{figures.select(what='boxes')[-1]['opencv']}'s subtractors, of each the median, opening or "
                          "closing that makes most boxes right; regions of a thousandth of the picture and more:\n",
                          table(["by", "mask cleaned by", "precision", "recall", "F"], boxes)] if boxes else [])]

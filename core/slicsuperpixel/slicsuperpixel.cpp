@@ -13,7 +13,7 @@ using P = SlicParams;
 
 constexpr int kMostCell = 512;  // pixels: sums over nine such cells fit in 32 bits
 // Cells, of the superpixels wanted: clusters of photographs have second pieces worth keeping.
-constexpr double kCellsWanted = 0.96;
+constexpr double kCellsWanted = 0.94;
 constexpr double kFewCellsCost = 0.1;  // of a tenth too few, as flat pictures have no second pieces
 
 constexpr Choice kSpaces[] = {
