@@ -139,7 +139,8 @@ def nodes(ray, count, env):
 def cluster(program, python, clip, env, times, runs):
     """Rows of the plain program, one node of Ray and two, each with one processor, in turns."""
     ray = os.path.join(os.path.dirname(python), "ray")
-    env = env | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}  # of these nodes alone
+    env = env | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),  # of these nodes alone
+                 "RAY_worker_niceness": "0"}  # else the plain program has more of a machine that is not idle
     with tempfile.TemporaryDirectory() as folder:
         source, out = keyed(clip, folder, 1, times), os.path.join(folder, "out")
         length = float(subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0",

@@ -38,6 +38,8 @@ class Cluster:
             # Else Ray takes the address that others reach for 127.0.0.1, and its servers listen at all there are (seen
             # with 2.60, whose name for this is of other systems).
             os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+            # Else workers, and what they start, have a nice value of 15: other programs would starve them.
+            os.environ.setdefault("RAY_worker_niceness", "0")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray

@@ -86,6 +86,8 @@ class OnRay(OnCluster):
         self.wait_for(work, "segment.py")
         found = listening(family(work.pid))
         self.assertTrue(found)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, self.wait_for(work, "segment.py")), os.nice(0),
+                         "as without Ray")
         self.assertLessEqual(found, {"0100007F", "0000000000000000FFFF00000100007F",
                                      "00000000000000000000000001000000"}, "127.0.0.1 and ::1 alone")
         os.kill(self.wait_for(work, "ray::in.mp4"), signal.SIGKILL)
@@ -138,7 +140,7 @@ class OnNodes(OnCluster):
         # Others on this machine are kept out, and it is soon noticed that a node is gone.
         self.environment = os.environ | {
             "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_health_check_period_ms": "500",
-            "RAY_health_check_failure_threshold": "4"}
+            "RAY_health_check_failure_threshold": "4", "RAY_worker_niceness": "0"}
         self.nodes = []
         self.addCleanup(self.stop)
 
