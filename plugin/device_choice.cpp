@@ -7,7 +7,6 @@
 #include "plugin/debug.hpp"
 #if REGIONS_CUDA
 #include "gpu/device/device.hpp"
-#include "gpu/device/modules.hpp"
 #endif
 
 namespace regions {
@@ -26,12 +25,7 @@ std::shared_ptr<Backend> shared_backend(Key key, Make make) {
 
 std::shared_ptr<Backend> cuda_backend([[maybe_unused]] int device, [[maybe_unused]] void* context) {
 #if REGIONS_CUDA
-  return shared_backend(context, [&] {
-    auto backend = make_cuda_backend(device, context);
-    const Backend::Entry entry(*backend);
-    GST_INFO("%d kernels loaded", load_modules());
-    return backend;
-  });
+  return shared_backend(context, [&] { return make_cuda_backend(device, context); });
 #else
   return nullptr;  // CudaContext has thrown
 #endif

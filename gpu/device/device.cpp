@@ -1,29 +1,39 @@
-// The CUDA backend: contexts, memory, streams.
+// The CUDA backend: contexts, memory, streams. The driver is asked for by name at run time, so that
+// a machine without one loads this code and is told so.
 #include "gpu/device/device.hpp"
+
+#include <cuda.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
 
-#include "gpu/device/driver.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/resampling/resampling.hpp"
 
 namespace regions {
 namespace {
 
+// A call of the driver that the runtime has no counterpart for.
 template <class Function>
-Function* needed_call(const char* name) {
-  if (auto* const call = driver_call<Function>(name)) return call;
+Function* driver_call(const char* name) {
+  void* function = nullptr;
+  auto status = cudaDriverEntryPointSymbolNotFound;
+  constexpr unsigned kVersion = 12000;  // the oldest driver interface we need
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &status);
+  if (error == cudaSuccess && status == cudaDriverEntryPointSuccess && function) {
+    return reinterpret_cast<Function*>(function);
+  }
   throw DeviceError(std::string("the CUDA driver lacks ") + name);
 }
 
 struct Driver {
   decltype(&cuDevicePrimaryCtxRetain) retain_primary =
-      needed_call<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
-  decltype(&cuCtxPushCurrent) push = needed_call<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent");
-  decltype(&cuCtxPopCurrent) pop = needed_call<decltype(cuCtxPopCurrent)>("cuCtxPopCurrent");
+      driver_call<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
+  decltype(&cuCtxPushCurrent) push = driver_call<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent");
+  decltype(&cuCtxPopCurrent) pop = driver_call<decltype(cuCtxPopCurrent)>("cuCtxPopCurrent");
 };
 
 const Driver& driver() {

@@ -5,7 +5,6 @@
 
 #include "cpu/backend.hpp"
 #include "gpu/device/device.hpp"
-#include "gpu/device/modules.hpp"
 #include "tests/algorithms.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
@@ -156,8 +155,6 @@ void* primary_context(int ordinal) {
   if (ordinal >= fake::kDevices) throw DeviceError("no fake device " + std::to_string(ordinal));
   return fake::context_of(ordinal);
 }
-
-int load_modules() { return 0; }
 
 std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* /*context*/) {
   return std::make_shared<FakeBackend>(ordinal);
