@@ -2,6 +2,7 @@
 #include "plugin/cuda_memory.hpp"
 
 #include <map>
+#include <memory>
 
 #include "core/error.hpp"
 #include "core/placement.hpp"
@@ -69,6 +70,50 @@ void offer_to_all(GstElement* element, GstObject* cuda) {
   GstContext* context = cuda_library()->offer(cuda);
   gst_element_set_context(element, context);
   gst_element_post_message(element, gst_message_new_have_context(GST_OBJECT(element), context));
+}
+
+struct UnrefObject {
+  void operator()(gpointer object) const { gst_object_unref(object); }
+};
+using ElementRef = std::unique_ptr<GstElement, UnrefObject>;
+using PadRef = std::unique_ptr<GstPad, UnrefObject>;
+
+// The element that gives this one its input, or null; of bins the one inside.
+ElementRef upstream_of(GstElement* element) {
+  PadRef pad(gst_element_get_static_pad(element, "sink"));
+  if (pad) pad.reset(gst_pad_get_peer(pad.get()));
+  while (pad && GST_IS_PROXY_PAD(pad.get())) {
+    if (GST_IS_GHOST_PAD(pad.get())) {
+      pad.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(pad.get())));
+    } else {
+      const PadRef outside(GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(pad.get()))));
+      pad.reset(gst_pad_get_peer(outside.get()));
+    }
+  }
+  return ElementRef(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
+}
+
+// What an element tells of its device, as NVIDIA's decoders do; negative if nothing.
+int64_t told_device(GstElement* element) {
+  constexpr const char* kProperty = "cuda-device-id";
+  if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), kProperty)) return -1;
+  GValue id = G_VALUE_INIT;
+  g_value_init(&id, G_TYPE_INT64);
+  g_object_get_property(G_OBJECT(element), kProperty, &id);
+  return g_value_get_int64(&id);
+}
+
+// The device that the frames will come from, as the nearest element upstream that tells of one
+// says; negative if none does. Decoders make a context each where they are offered none of their
+// device.
+int device_upstream(GstElement* element, int devices) {
+  constexpr int kFarthest = 32;  // elements
+  ElementRef at = upstream_of(element);
+  for (int i = 0; at && i < kFarthest; ++i, at = upstream_of(at.get())) {
+    const int64_t told = told_device(at.get());
+    if (told >= 0) return told < devices ? static_cast<int>(told) : -1;
+  }
+  return -1;
 }
 
 // The buffer's memory if it is CUDA memory, else null.
@@ -153,6 +198,7 @@ void* CudaContext::acquire(GstElement* element, int device_id) {
   const bool has_library = takes_cuda_memory();
   if (has_library && !context()) ask_for_offers(element);
   const CudaContextRef offered = context();
+  if (device_id < 0) device_id = device_upstream(element, devices);
   if (offered && (device_id < 0 || device_of(offered.get()) == device_id)) {
     settle(device_of(offered.get()), false);
     return handle_of(offered.get());

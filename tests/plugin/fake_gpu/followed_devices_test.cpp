@@ -40,6 +40,17 @@ TEST(Followed, FramesThatChangeDevicesAllComeOutInOrder) {
   }
 }
 
+TEST(Followed, ElementsOpenOnTheDeviceThatOneUpstreamTellsOf) {
+  for (const char* line : {"graphcutbg output=none cuda-device-id=1 ! slicsuperpixel output=none ! "
+                           "cclabel output=none",
+                           "( graphcutbg output=none cuda-device-id=1 ) ! cclabel output=none"}) {
+    Harness h(line);
+    GstElement* element = gst_harness_find_element(h.get(), "cclabel");
+    EXPECT_EQ(device_of(element), "cuda:1 fake") << line;
+    gst_object_unref(element);
+  }
+}
+
 TEST(Followed, MovesAreToldOf) {
   const Log log(GST_LEVEL_DEBUG);
   Harness h("cclabel output=none");
