@@ -16,8 +16,8 @@ import segment
 from gstreamer import Gst
 
 CHAINS = ("cclabel output=none ! regionoverlay", "slicsuperpixel superpixels=40 output=mean")
-# How clips are coded, with key frames each second or oftener.
-CLIPS = (("-pix_fmt", "yuv420p", "-g", "20", "-bf", "2"), ("-vf", "scale=161:121", "-pix_fmt", "yuv444p10le", "-g", "20"))
+# How clips are coded, with key frames each second or oftener. Rows have no padding, whose bytes nothing sets.
+CLIPS = (("-pix_fmt", "yuv420p", "-g", "20", "-bf", "2"), ("-vf", "scale=168:121", "-pix_fmt", "yuv444p10le", "-g", "20"))
 
 
 class EncoderFrames(inside.Case):
