@@ -68,7 +68,9 @@ REGIONS_INLINE uint64_t average_by(const CellInput& before, int row, const CellS
   const SlicScale scale = before.scale;
   const CellCenterRow from = before.memory.center_row(before.which, row, grid);
   const CellCenterRow to = before.memory.center_row(1 - before.which, row, grid);
-  std::fill_n(sums.part[5] + grid.columns, kLanes, 0u);  // no clusters there
+  for (uint32_t* part : sums.part) {
+    std::fill_n(part + grid.columns, kLanes, 0u);  // no clusters there
+  }
   uint64_t moved = 0;
   for (int column = 0; column < grid.columns; column += kLanes) {
     uint32_t sum[CellSumRow::kParts][kLanes];
