@@ -61,14 +61,15 @@ class Adoption : protected Trees<L> {
       while (!now_.empty()) find_parent<s>(now_.pop(), level);
       std::swap(now_, next_);
       ++level;
-      if (rises_ > kMostRises) return regrow<s>();
+      if (rises_ > most_rises_) return regrow<s>();
     }
   }
 
  private:
   // Rises by more than a level, in one mending. Nodes cut off from all roots lift each other a
-  // level or two at a time, up to the limit: past this number they are taken apart instead.
-  static constexpr int kMostRises = 512;
+  // level or two at a time, up to the limit: past most_rises_ they are taken apart instead. Where
+  // many of them came back, as many rises may come before the next time.
+  static constexpr int32_t kLeastRises = 512;
 
   static unsigned bit(bool value, int k) { return static_cast<unsigned>(value) << k; }
 
@@ -217,9 +218,13 @@ class Adoption : protected Trees<L> {
     }
     broken_.clear();
     for (const int32_t index : now_) lattice_[index].marks &= static_cast<uint8_t>(~kLost);
+    int32_t kept = now_.size();
     for (const int32_t index : now_) {
-      if (lattice_[index].label == 0) set_free<s>(index);
+      if (lattice_[index].label != 0) continue;
+      set_free<s>(index);
+      --kept;
     }
+    most_rises_ = std::max(kLeastRises, kept);
     now_.clear();
   }
 
@@ -238,7 +243,8 @@ class Adoption : protected Trees<L> {
     broken_.push(index);
   }
 
-  int rises_ = 0;
+  int32_t rises_ = 0;
+  int32_t most_rises_ = kLeastRises;
 };
 
 }  // namespace regions::maxflow

@@ -116,6 +116,7 @@ TEST(CpuMaxflow, EnergiesAsTheOracle) {
         expect_as_oracle(background_difference(size, 11), neighbours, threads);
         expect_as_oracle(grabcut(size, 12), neighbours, threads);
         expect_as_oracle(maze(size), neighbours, threads);
+        expect_as_oracle(checkerboard(size), neighbours, threads);
       }
     }
   }
@@ -126,7 +127,7 @@ TEST(CpuMaxflow, ThreadsAgree) {
   const Size size{203, 151};
   for (const Neighbours neighbours : kBoth) {
     for (const auto& graph : {background_difference(size, 1), grabcut(size, 2), maze(size),
-                              random_graph(size, 100, 2, false, 3)}) {
+                              checkerboard(size), random_graph(size, 100, 2, false, 3)}) {
       Cutter one(size, neighbours, 1);
       expect_certified(one, graph, neighbours);
       for (const int threads : {2, 3, 7}) {

@@ -141,4 +141,16 @@ OwnedGraph maze(Size size) {
   return graph;
 }
 
+OwnedGraph checkerboard(Size size) {
+  OwnedGraph graph(size);
+  for (int y = 0; y < size.height; ++y) {
+    for (int x = 0; x < size.width; ++x) {
+      graph.array(0)(x, y) = (x + y) % 2 == 0 ? 20 : -20;
+      graph.array(1)(x, y) = graph.array(2)(x, y) = 12;
+      graph.array(3)(x, y) = graph.array(4)(x, y) = 23;
+    }
+  }
+  return graph;
+}
+
 }  // namespace regions

@@ -42,5 +42,8 @@ OwnedGraph background_difference(Size size, uint64_t seed);
 OwnedGraph grabcut(Size size, uint64_t seed);
 // One corridor that winds through the whole picture from the source to the sink.
 OwnedGraph maze(Size size);
+// As much excess as the sink takes, of pixels that alternate: what neighbours leave to each other
+// has to cross the picture.
+OwnedGraph checkerboard(Size size);
 
 }  // namespace regions
