@@ -126,8 +126,8 @@ def nodes(ray, count, env):
             where = ["--address", address] if number else ["--head", "--port", str(port), "--include-dashboard", "false"]
             running.append(subprocess.Popen(
                 ["taskset", "-c", str(number), ray, "start", "--block", *where, "--node-ip-address", "127.0.0.1",
-                 "--num-cpus", "1", "--disable-usage-stats"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env=env))
+                 "--num-cpus", "1", "--disable-usage-stats", "--include-log-monitor", "false"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env))
             time.sleep(SETTLE)
         yield address
     finally:

@@ -52,7 +52,8 @@ class Cluster:
         ray._private.utils.get_entrypoint_name = lambda: "regions-transcode"
         if address:
             expect_server(address)
-        own = {} if address else {"_node_ip_address": "127.0.0.1"}
+        # Its dashboard, which is not reached, would have a few seconds of the processor.
+        own = {} if address else {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
         try:
             ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
         except Exception as problem:  # of many kinds, and where Ray starts too slowly no kind more special

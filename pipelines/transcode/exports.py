@@ -62,6 +62,10 @@ class JsonLines(Lines):
     def add(self, table):
         self.file.write(json.dumps(table, separators=(",", ":")) + "\n")
 
+    def copy(self, line, number):
+        """Adds a line of another such file as that of a frame with another number."""
+        self.file.write(f'{{"frame":{number}{line[line.index(","):]}')
+
 
 class Csv(Lines):
     """One row a region, for spreadsheets and pandas."""

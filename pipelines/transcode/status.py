@@ -28,6 +28,13 @@ def is_of_job(outputs):
         isinstance(names, dict) and "video" in names and all(map(is_name, names.values())) for names in outputs.values())
 
 
+def is_summary(summary):
+    """Whether this is what archive.Archive.summarise writes, as far as it is read here; nothing is one, too."""
+    inputs = summary.get("inputs", {})
+    return isinstance(summary.get("began", 0), (int, float)) and isinstance(inputs, dict) and all(
+        isinstance(told, dict) and isinstance(told.get("problem", ""), str) for told in inputs.values())
+
+
 def read_object(path):
     """What a file of JSON says by names; nothing if it is missing, or says something else."""
     said = manifest.read_json(path)
@@ -42,14 +49,18 @@ def is_name(what):
 
 
 def tell(folder, store=None):
-    """Prints it; returns the exit status: 0 if all is done, 1 if not, 2 if there is no job."""
+    """Prints it; returns the exit status: 0 if all is done, 1 if not, 2 if there is no job, or a damaged summary."""
     for name in ("job.json", SUMMARY) if store else ():
         store.fetch(os.path.join(folder, name))
     job, summary = (read_object(os.path.join(folder, name)) for name in ("job.json", SUMMARY))
     outputs = job.get("outputs")
-    if not is_of_job(outputs):
+    if not is_of_job(outputs) or not isinstance(job.get("began", 0), (int, float)):
         print(printable(f"regions-transcode: {store.address if store else folder} has no job.json, or a damaged one:"
                         " no job in segments began here"), file=sys.stderr)
+        return 2
+    if not is_summary(summary):
+        print(printable(f"regions-transcode: {os.path.join(store.address if store else folder, SUMMARY)} is damaged;"
+                        " remove it: the manifests tell the rest"), file=sys.stderr)
         return 2
     # By source; of this job alone.
     ended = summary["inputs"] if summary.get("began", 0) >= job.get("began", 0) and "inputs" in summary else {}

@@ -41,6 +41,22 @@ class Exports(inside.Case):
     def regions(self, buffer):
         return list(map(inside.gstreamer.fields, buffer.get_custom_meta("regions").get_structure().get_value("regions")))
 
+    def test_lines_of_other_frames(self):
+        """A line is copied as one of another frame is written, also of a frame before the first."""
+        for line in ("cclabel output=none track=true", "cclabel output=none"):
+            buffers = self.samples(line)
+            wanted = self.written("jsonl", buffers * 6)
+            source = self.written("jsonl", buffers).splitlines(keepends=True)
+            source[0] = source[0].replace('"frame":0', '"frame":-1', 1)
+            times = [json.loads(one)["time"] for one in wanted.splitlines()]
+            with open(self.folder / "copy", "w+b") as file:
+                lines = exports.JsonLines(file.fileno())
+                for number, time in enumerate(times):
+                    lines.copy(source[number % 2].replace(f'"time":{number % 2 and times[1]}', f'"time":{time}', 1), number)
+                lines.close()
+                file.seek(0)
+                self.assertEqual(file.read().decode(), wanted)
+
     def test_json(self):
         buffers = self.samples()
         rows = media.tables(self.written("jsonl", buffers))

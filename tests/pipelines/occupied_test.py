@@ -137,6 +137,21 @@ class Occupied(TranscodeCase):
             self.assertIn("no regular file" if text is None else "no job in segments began here", said)
             self.assertNotIn("Traceback", said)
 
+    def test_status_beside_a_damaged_summary(self):
+        self.out.mkdir()
+        (self.out / "job.json").write_text('{"outputs": {"a.mp4": {"video": "a.mp4"}}, "began": 1}')
+        for text in ('{"began": 2, "inputs": 3}', '{"began": 2, "inputs": ["a.mp4"]}', '{"began": 2, "inputs": {"a.mp4": 3}}',
+                     '{"began": 2, "inputs": {"a.mp4": {"problem": 3}}}', '{"began": "2", "inputs": {}}'):
+            (self.out / "summary.json").write_text(text)
+            said = media.run(PROGRAM, "-o", self.out, "--status", status=2)
+            self.assertIn("summary.json is damaged; remove it", said)
+            self.assertNotIn("Traceback", said)
+        for text in ("", "3", "{}", '{"began": 2, "inputs": {"a.mp4": {}}}'):
+            (self.out / "summary.json").write_text(text)
+            self.assertIn("a.mp4: waits", media.run(PROGRAM, "-o", self.out, "--status", status=1))
+        (self.out / "job.json").write_text('{"outputs": {"a.mp4": {"video": "a.mp4"}}, "began": "1"}')
+        self.assertIn("no job in segments began here", media.run(PROGRAM, "-o", self.out, "--status", status=2))
+
 
 if __name__ == "__main__":
     media.expect_tools()
