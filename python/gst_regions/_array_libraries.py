@@ -115,10 +115,11 @@ class CuPy(Library):
         return self.module.ascontiguousarray(array)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
+        kind = dtype.char  # sooner than the type itself
         if like.data.device_id == self.current_device():
-            return self.new(shape, dtype)
+            return self.new(shape, kind)
         with like.device:
-            return self.new(shape, dtype)
+            return self.new(shape, kind)
 
     def host(self, array: Array) -> Any:
         return array.get()
@@ -135,6 +136,9 @@ class Torch(Library):
         self.address = module.Tensor.data_ptr
         # What torch.compile's kernels ask: the number alone, at a tenth of the time.
         self.raw_stream = getattr(module._C, "_cuda_getCurrentRawStream", None)
+        # Likewise: new memory on the current device, at half the time.
+        self.current_device = getattr(module._C, "_cuda_getDevice", lambda: -1)
+        self.new = getattr(getattr(getattr(module._C, "_dynamo", None), "guards", None), "_empty_strided_cuda", None)
 
     def dtype_of(self, kind: Any) -> np.dtype[Any]:
         if kind not in self.dtypes:
@@ -174,6 +178,8 @@ class Torch(Library):
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
         kind = self.torch_types[dtype.char]
+        if self.new and like.get_device() == self.current_device():
+            return self.new(shape, strides_of(shape), kind)
         if shape == like.shape and like.is_contiguous():
             return self.module.empty_like(like, dtype=kind)  # at two thirds of the time
         return like.new_empty(shape, dtype=kind)
@@ -241,6 +247,12 @@ class _Ordered:
     def __dlpack__(self, *, stream: int | None = None, **how: Any) -> Any:
         _core.wait_for_stream_of(self.place[1], stream or 0)
         return self.array.__dlpack__(stream=stream)
+
+
+@functools.lru_cache(maxsize=256)
+def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of an array without gaps, in elements."""
+    return tuple(math.prod(shape[axis + 1:]) for axis in range(len(shape)))
 
 
 @functools.lru_cache(maxsize=None)
