@@ -2,6 +2,7 @@
 #include "cpu/cclabel/band_links.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/cclabel/touching_runs.hpp"
 
@@ -19,19 +20,11 @@ REGIONS_INLINE uint32_t find_halving(uint32_t* parent, uint32_t node) {
   return node;
 }
 
-}  // namespace
+// Hangs runs of a band on trees of earlier bands.
+struct Uniting {
+  uint32_t* parent;
 
-REGIONS_CLONES
-uint32_t count_row(const Word* row, int words) {
-  uint32_t count = 0;
-  for (int w = 0; w < words; ++w) count += count_bits(row[w]);
-  return count;
-}
-
-REGIONS_CLONES
-void unite_band(uint32_t* parent, const Contacts& contacts, const Word* lower, const Word* upper,
-                uint32_t lower_first, uint32_t upper_first, int words) {
-  const auto join = [&](uint32_t node, uint32_t other) __attribute__((always_inline)) {
+  REGIONS_INLINE void operator()(uint32_t node, uint32_t other) const {
     const uint32_t upper_root = find_halving(parent, other);
     if (parent[node] == node) {  // its first contact
       parent[node] = upper_root;
@@ -44,8 +37,40 @@ void unite_band(uint32_t* parent, const Contacts& contacts, const Word* lower, c
     } else {
       parent[root] = upper_root;
     }
-  };
-  for_all_contacts(contacts, lower, upper, lower_first, upper_first, words, join);
+  }
+  // As many of each that follow one another. Those without a contact yet hang from what the others
+  // hang from, which need be no root: halve_paths() shortens the way.
+  REGIONS_INLINE void operator()(uint32_t node, uint32_t other, uint32_t count) const {
+    for (; count >= kLanes && is_new(node); count -= kLanes, node += kLanes, other += kLanes) {
+      std::memcpy(parent + node, parent + other, kLanes * sizeof *parent);
+    }
+    for (uint32_t k = 0; k < count; ++k) (*this)(node + k, other + k);
+  }
+
+ private:
+  static constexpr uint32_t kLanes = 8;
+
+  // Whether neither the node nor one of the next ones has had a contact.
+  REGIONS_INLINE bool is_new(uint32_t node) const {
+    uint32_t differ = 0;
+    for (uint32_t k = 0; k < kLanes; ++k) differ |= parent[node + k] ^ (node + k);
+    return differ == 0;
+  }
+};
+
+}  // namespace
+
+REGIONS_CLONES
+uint32_t count_row(const Word* row, int words) {
+  uint32_t count = 0;
+  for (int w = 0; w < words; ++w) count += count_bits(row[w]);
+  return count;
+}
+
+REGIONS_CLONES
+void unite_band(uint32_t* parent, const Contacts& contacts, const Word* lower, const Word* upper,
+                uint32_t lower_first, uint32_t upper_first, int words) {
+  for_all_contacts(contacts, lower, upper, lower_first, upper_first, words, Uniting{parent});
 }
 
 REGIONS_CLONES

@@ -7,8 +7,9 @@
 
 namespace regions {
 
-// Calls join(lower, upper) with the nodes that touch at the bits of one kind of contact. kShift is
-// where the upper column lies from the bit's own.
+// Calls join(lower, upper) with the nodes that touch at the bits of one kind of contact, or, where
+// it takes them, join(lower, upper, count) with as many of each that follow one another and touch
+// one by one. kShift is where the upper column lies from the bit's own.
 template <int kShift, std::invocable<uint32_t, uint32_t> Join>
 REGIONS_INLINE void for_each_contact(const Word* contacts, const Word* lower, const Word* upper,
                                      uint32_t lower_first, uint32_t upper_first, int words,
@@ -17,7 +18,14 @@ REGIONS_INLINE void for_each_contact(const Word* contacts, const Word* lower, co
   for (int w = 0; w < words; ++w) {
     Word bits = contacts[w];
     if (kShift == 0 && bits == lower[w] && bits == upper[w]) {  // the runs meet one by one
-      for (; bits; bits &= bits - 1) join(++lower_before, ++upper_before);
+      const uint32_t count = count_bits(bits);
+      if constexpr (std::invocable<Join, uint32_t, uint32_t, uint32_t>) {
+        join(lower_before + 1, upper_before + 1, count);
+      } else {
+        for (uint32_t k = 1; k <= count; ++k) join(lower_before + k, upper_before + k);
+      }
+      lower_before += count;
+      upper_before += count;
       continue;
     }
     for (; bits; bits &= bits - 1) {

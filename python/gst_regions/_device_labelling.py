@@ -26,20 +26,41 @@ class Plan(NamedTuple):
     prepare: Callable[[DeviceArray], DeviceArray] | None  # gives the array that is worked on
     leading: int  # its axes before those of a picture or volume
     shape: tuple[int, ...]  # of the labels
+    kind: Any  # of the labels' elements, as the library calls it
+    read: int  # bytes of the image, without gaps
+    written: int  # of the labels
 
 
 def label_on_device(image: DeviceArray, background: float | None, connectivity: int | None,
                     thresholds: tuple[float, ...], several: bool, batch: bool, out: Array | None,
                     counts: bool) -> tuple[Array, list[int]]:
     """The labels, and how many regions each picture and threshold has, or if that does not count, nothing."""
-    array, library = image.array, image.library
-    plan = _plan_of(library, image.device, array.dtype, array.shape, batch, background, connectivity, thresholds, several,
+    array, library, device = image.array, image.library, image.device
+    plan = _plan_of(library, device, array.dtype, array.shape, batch, background, connectivity, thresholds, several,
                     counts)
-    labels = (library.empty(plan.shape, INT32, array) if out is None else
-              _devices.written(out, plan.shape, INT32, image, "image"))
-    if plan.prepare:
-        image = plan.prepare(image)
-    return image.labelled(plan.work, plan.leading, labels)
+    if plan.prepare or not library.can_write or not library.is_packed(array):
+        labels = _devices.written(out, plan.shape, INT32, image, "image")
+        return (plan.prepare(image) if plan.prepare else image).labelled(plan.work, plan.leading, labels)
+    # The ordinary call, of little more than what the library itself takes.
+    first = library.address(array)
+    if out is None:
+        labels = library.empty(plan.shape, INT32, array)
+        to = library.address(labels)
+    else:
+        labels = out
+        to = _place_in(out, first, plan, image)
+    return labels, plan.work.run(first, (), to, library.stream(device))
+
+
+def _place_in(out: Array, first: int, plan: Plan, image: DeviceArray) -> int:
+    """The address of `out`, where labels of the image without gaps, which begins at `first`, are written."""
+    library = image.library
+    if (out.__class__ is image.array.__class__ and out.dtype == plan.kind and out.shape == plan.shape
+            and library.device_of(out) == image.device and library.is_packed(out)):
+        to = library.address(out)
+        if to >= first + plan.read or first >= to + plan.written:
+            return to
+    return library.address(_devices.written(out, plan.shape, INT32, image, "image"))
 
 
 @functools.lru_cache(maxsize=256)
@@ -70,7 +91,8 @@ def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], b
     else:
         without = next(iter(background_of(background, dtype).view(f"u{dtype.itemsize}").tolist()), None)
     work = _core.DeviceLabelling(worked, leading, bits, levels, without, settings, counts, device)
-    return Plan(work, prepare, leading, of_labels)
+    return Plan(work, prepare, leading, of_labels, library.int32, math.prod(shape) * dtype.itemsize,
+                math.prod(of_labels) * INT32.itemsize)
 
 
 atexit.register(_plan_of.cache_clear)  # before the compiled module, which counts its objects, ends

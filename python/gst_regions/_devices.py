@@ -14,7 +14,6 @@ from . import _core
 from ._array_libraries import Array, CuPy, Jax, Library, Place, Torch
 
 CURRENT = contextlib.nullcontext()  # the stream that the library works on anyway
-NOWHERE: Place = 0, 0, 0  # where a place has no meaning
 
 
 class DeviceArray:
@@ -85,7 +84,7 @@ class DeviceArray:
         if not library.is_packed(array):
             array = self.in_rows(leading).array
             strides = library.strides(array)
-        found = work.run(library.address(array, place), strides, library.address(labels, place), place[2])
+        found = work.run(library.address(array), strides, library.address(labels), place[2])
         return library.finished(labels, place), found
 
     def finished(self, place: Place) -> Array:
@@ -168,7 +167,7 @@ def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], lik
     if tuple(out.shape) != shape:
         raise ValueError(f"out has shape {tuple(out.shape)}, must have {shape}")
     begin, end = _extent(like)
-    first = library.address(out, NOWHERE)
+    first = library.address(out)
     if not library.is_packed(out) or (first < end and begin < first + math.prod(shape) * dtype.itemsize):
         raise ValueError(f"out shares memory with {name}, or is not C-contiguous")
     return out
@@ -177,7 +176,7 @@ def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], lik
 def _extent(array: DeviceArray) -> tuple[int, int]:
     """The addresses of the first byte, and of that behind the last one."""
     library, held = array.library, array.array
-    first = last = library.address(held, NOWHERE)
+    first = last = library.address(held)
     size = library.dtype_of(held.dtype).itemsize
     if library.is_packed(held):
         return first, first + math.prod(held.shape) * size

@@ -22,6 +22,9 @@ int gray_at(const std::string& content, Size size, int slices, int x, int y, int
     const int joined = content == "comb" ? slices - 1 : 0;
     return z == joined || (x % 2 == 0 && y % 2 == 0) ? 255 : 0;
   }
+  if (content == "walls") {  // side by side, joined by the last row
+    return x % 2 == 0 || (y == size.height - 1 && z == slices - 1) ? 255 : 0;
+  }
   if (content == "stairs") {  // up and down blocks: four along z, four along y, and so on
     const bool along_z = y % 4 == 0 && z >= y && z <= y + 4;
     return along_z || (z % 4 == 0 && y <= z && y >= z - 4) ? 255 : 0;
@@ -93,8 +96,8 @@ std::vector<Volume> volume_cases() {
        {Extent{{1, 1}, 1}, Extent{{1, 1}, 9}, Extent{{1, 19}, 9}, Extent{{67, 1}, 5},
         Extent{{2, 2}, 2}, Extent{{31, 7}, 8}, Extent{{64, 8}, 8}, Extent{{65, 9}, 9},
         Extent{{127, 15}, 7}, Extent{{129, 17}, 17}, Extent{{40, 33}, 34}}) {
-    for (const char* content :
-         {"noise", "clouds", "sparse", "corners", "comb", "broom", "helix", "full", "empty"}) {
+    for (const char* content : {"noise", "clouds", "sparse", "corners", "comb", "broom", "walls",
+                                "helix", "full", "empty"}) {
       cases.push_back(make_volume(content, size, slices));
     }
   }

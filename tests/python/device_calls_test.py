@@ -49,7 +49,7 @@ class FakeLibrary(_array_libraries.Library):
     def strides(self, array):
         return tuple(stride // array.hidden.itemsize for stride in array.hidden.strides)
 
-    def address(self, array, place):
+    def address(self, array):
         return array.hidden.ctypes.data
 
     def stream(self, device):
