@@ -169,7 +169,7 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
 
 
 # Like cameras: each frame at its time. One that comes when a quarter of a second waits is dropped.
-LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8"
+LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8 max-size-bytes=0 max-size-time=0"
 
 
 def pipelines(runner, programs, cuda, clips=None, quick=False):

@@ -17,30 +17,34 @@ constexpr int kPatience = 5'000'000;  // microseconds to wait for one of them
 constexpr int kReadyMade = 16;        // frames on the GPU: 48 MB at 1080p NV12
 constexpr const char* kCudaContext = "gst.cuda.context";
 
-// Arrival times at the sink, microseconds.
+struct Arrival {
+  int64_t time;  // at the sink, µs
+  double cpu;    // that all threads had taken by then, µs
+};
+
 class Arrivals {
  public:
   void add() {
     const std::lock_guard lock(mutex_);
-    times_.push_back(g_get_monotonic_time());
+    all_.push_back({g_get_monotonic_time(), cpu_time_us()});
     changed_.notify_all();
   }
   // When frame `index` arrived; -1 if it does not within kPatience.
   int64_t wait_for(size_t index) {
     std::unique_lock lock(mutex_);
     const bool came = changed_.wait_for(lock, std::chrono::microseconds(kPatience),
-                                        [&] { return times_.size() > index; });
-    return came ? times_[index] : -1;
+                                        [&] { return all_.size() > index; });
+    return came ? all_[index].time : -1;
   }
-  std::vector<int64_t> times() {
+  std::vector<Arrival> all() {
     const std::lock_guard lock(mutex_);
-    return times_;
+    return all_;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<int64_t> times_;  // since the pipeline began
+  std::vector<Arrival> all_;  // since the pipeline began
 };
 
 // A pipeline with an owner, of one stream or of several side by side.
@@ -79,7 +83,6 @@ class Stage {
 
   // Until EOS; throws what the pipeline says if that is an error.
   void play_to_end() {
-    const double before = cpu_time_us();
     start();
     GstBus* bus = gst_element_get_bus(pipeline_);
     GstMessage* message = gst_bus_timed_pop_filtered(
@@ -96,9 +99,7 @@ class Stage {
     }
     gst_message_unref(message);
     if (!problem.empty()) throw DeviceError(problem);
-    cpu_us_ = cpu_time_us() - before;
   }
-  double cpu_us() const { return cpu_us_; }  // of the process, while it played to its end
 
   // What the first element that says so runs on.
   std::string active_device() const {
@@ -155,7 +156,6 @@ class Stage {
 
   Arrivals arrivals_;
   GstElement* pipeline_ = nullptr;
-  double cpu_us_ = 0;
 };
 
 const std::string kSink = " ! fakesink name=sink sync=false";
@@ -212,23 +212,23 @@ class ReadyMade {
   GstContext* context_ = nullptr;
 };
 
-double rate_of(const std::vector<int64_t>& times) {
-  const size_t first = times.size() / 10;
-  if (times.size() < first + 2) return 0;
-  const auto elapsed = static_cast<double>(times.back() - times[first]);
-  return elapsed > 0 ? static_cast<double>(times.size() - 1 - first) * 1e6 / elapsed : 0;
+// The start belongs to no frame: what the first tenth took is left out.
+void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
+  outcome.frames = static_cast<int>(arrivals.size());
+  const size_t first = arrivals.size() / 10;
+  if (arrivals.size() < first + 2) return;
+  const Arrival &begin = arrivals[first], &end = arrivals.back();
+  const auto frames = static_cast<double>(arrivals.size() - 1 - first);
+  outcome.cpu_us = (end.cpu - begin.cpu) / frames;
+  const auto elapsed = static_cast<double>(end.time - begin.time);
+  if (elapsed > 0) outcome.frames_per_second = frames * 1e6 / elapsed;
 }
 
 // Of a stage that played to its end.
 Outcome outcome_of(Stage& stage) {
-  const std::vector<int64_t> times = stage.arrivals().times();
   Outcome outcome;
-  outcome.frames = static_cast<int>(times.size());
-  outcome.frames_per_second = rate_of(times);
-  if (!times.empty()) {
-    outcome.work_us = stage.work_time() / 1e3 / outcome.frames;
-    outcome.cpu_us = stage.cpu_us() / outcome.frames;
-  }
+  measure(stage.arrivals().all(), outcome);
+  if (outcome.frames > 0) outcome.work_us = stage.work_time() / 1e3 / outcome.frames;
   outcome.device = stage.active_device();
   return outcome;
 }

@@ -27,7 +27,7 @@ struct Outcome {
   double latency_us = 0;         // median of single frames that nothing follows; -1: one of them
                                  // did not arrive; 0: not measured
   double work_us = 0;            // of the chain's elements for a frame, see their `stats`
-  double cpu_us = 0;             // of all threads for a frame, at full speed
+  double cpu_us = 0;             // of all threads for a frame, likewise
   bool offered_pool = false;     // by the first element of the chain
   std::string device;            // active-device of the chain's first element that has one
 };

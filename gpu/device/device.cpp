@@ -1,16 +1,14 @@
-// The CUDA backend: contexts, memory, streams. The driver is asked for by name at run time, so that
+// The CUDA backend: contexts and memory. The driver is asked for by name at run time, so that
 // a machine without one loads this code and is told so.
 #include "gpu/device/device.hpp"
 
 #include <cuda.h>
 
-#include <algorithm>
-#include <chrono>
 #include <map>
 #include <mutex>
 
+#include "gpu/device/queue.hpp"
 #include "gpu/launch.hpp"
-#include "gpu/resampling/resampling.hpp"
 
 namespace regions {
 namespace {
@@ -30,6 +28,10 @@ Function* driver_call(const char* name) {
 }
 
 struct Driver {
+  decltype(&cuDevicePrimaryCtxGetState) primary_state =
+      driver_call<decltype(cuDevicePrimaryCtxGetState)>("cuDevicePrimaryCtxGetState");
+  decltype(&cuDevicePrimaryCtxSetFlags) set_primary_flags =
+      driver_call<decltype(cuDevicePrimaryCtxSetFlags)>("cuDevicePrimaryCtxSetFlags");
   decltype(&cuDevicePrimaryCtxRetain) retain_primary =
       driver_call<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain");
   decltype(&cuCtxPushCurrent) push = driver_call<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent");
@@ -49,165 +51,6 @@ void expect_device(int ordinal) {
                                      std::to_string(count));
 }
 
-constexpr cudaStream_t kDefault = nullptr;
-
-class CudaQueue : public Queue {
- public:
-  CudaQueue(std::shared_ptr<Backend> backend, int priority)
-      : backend_(std::move(backend)), stream_(make_stream(priority)), current_(stream_) {
-    create(begin_, cudaEventDefault);
-    create(timed_end_, cudaEventDefault);
-    create(end_, cudaEventDisableTiming | cudaEventBlockingSync);
-  }
-  ~CudaQueue() override {
-    Backend::Entry entry(*backend_);
-    release();
-  }
-  CudaQueue(const CudaQueue&) = delete;
-  CudaQueue& operator=(const CudaQueue&) = delete;
-
-  void copy(const ConstFrame& from, const Frame& to) override {
-    expects(from.layout.format == to.layout.format && from.size() == to.size(),
-            "copy between pictures of different format or size");
-    const cudaMemcpyKind way = direction(from.memory, to.memory);
-    for (int p = 0; p < from.layout.planes; ++p) {
-      const size_t bytes = row_bytes(from.layout, p, from.size());
-      const int rows = row_count(from.layout, p, from.size());
-      const ptrdiff_t least = std::min(from.pitch[p], to.pitch[p]);
-      if (least >= static_cast<ptrdiff_t>(bytes)) {
-        check(cudaMemcpy2DAsync(to.plane[p], static_cast<size_t>(to.pitch[p]), from.plane[p],
-                                static_cast<size_t>(from.pitch[p]), bytes,
-                                static_cast<size_t>(rows), way, current_),
-              "copying a picture");
-        continue;
-      }
-      for (int y = 0; y < rows; ++y) {  // from below to above, or a single row
-        check(cudaMemcpyAsync(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p],
-                              bytes, way, current_),
-              "copying a row of a picture");
-      }
-    }
-  }
-  void copy_bytes(const void* from, void* to, size_t bytes) override {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current_), "copying bytes");
-  }
-  void shrink(const ConstFrame& from, const Frame& to) override {
-    regions::shrink(from, to, current_);
-  }
-  void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
-                  bool is_tint) override {
-    regions::carry_over(before, after, to, is_tint, current_);
-  }
-  void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) override {
-    regions::pick(from, to, picking, current_);
-  }
-  void start() override {
-    is_timed_ = frames_ < kFirstTimed || frames_ % kTimedEach == 0;
-    ++frames_;
-    if (is_timed_) mark(begin_);
-  }
-  void record() override {
-    if (is_part_of_graph_) return;
-    const auto last = std::exchange(recorded_, Clock::now());
-    follows_soon_ = recorded_ - last < kSoon;
-    if (is_timed_) mark(timed_end_);
-    if (!(is_to_mark_ = current_ == kDefault)) mark(end_);
-  }
-  bool done() const override {
-    mark_end();
-    return cudaEventQuery(end_) != cudaErrorNotReady;
-  }
-  void wait() override {
-    if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
-    mark_end();
-    const auto begin = Clock::now();
-    if (is_short_wait_ && follows_soon_) spin_until(begin + kShortWait);
-    check(cudaEventSynchronize(end_), "running a frame on the GPU");
-    is_short_wait_ = Clock::now() - begin < kShortWait + kWakeUp;
-    if (!std::exchange(is_timed_, false)) return;
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin_, timed_end_), "asking for a frame's time");
-    elapsed_ = static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
-  }
-  int64_t elapsed() const override { return elapsed_; }
-  void* native() const override { return current_; }
-  void* own() const override { return stream_; }
-  void move_to(void* native) override {
-    const auto next = static_cast<cudaStream_t>(native);
-    is_part_of_graph_ = is_captured(next);  // while it is, nothing may be put on the default stream
-    const bool stays = std::exchange(current_, next) == kDefault && next == kDefault;
-    if (stays || is_part_of_graph_) return;
-    mark_end();
-    check(cudaStreamWaitEvent(current_, end_), "following the queue's earlier work");
-  }
-  void follow(void* native) override {
-    if (!joint_)
-      check(cudaEventCreateWithFlags(&joint_, cudaEventDisableTiming), "creating an event");
-    check(cudaEventRecord(joint_, static_cast<cudaStream_t>(native)), "recording an event");
-    check(cudaStreamWaitEvent(current_, joint_), "following a stream");
-  }
-  void lead(void* native) override {
-    mark_end();
-    check(cudaStreamWaitEvent(static_cast<cudaStream_t>(native), end_), "leading a stream");
-  }
-
- private:
-  // Events that tell the time cost the driver as much as kernels: with a pair for each frame
-  // sixteen streams of 640x480 get a fifth fewer frames through (H200, 2026-11-21). The first
-  // frames are timed, too: of what is used for long, none waited for kernels to be loaded or a
-  // graph made.
-  static constexpr uint64_t kTimedEach = 16, kFirstTimed = 3;
-
-  // A thread that sleeps until the end of the work wakes up late, and one that asks for it again
-  // and again holds a core. So a wait spins for a while where the one before was short and frames
-  // follow each other soon, else it sleeps: a camera's frames lose nothing by 40 us.
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds kShortWait{120}, kWakeUp{40}, kSoon{10'000};
-
-  void spin_until(Clock::time_point latest) const {
-    while (cudaEventQuery(end_) == cudaErrorNotReady && Clock::now() < latest) {
-    }
-  }
-
-  void create(cudaEvent_t& event, unsigned flags) {
-    const cudaError_t error = cudaEventCreateWithFlags(&event, flags);
-    if (error != cudaSuccess) release();
-    check(error, "creating an event");
-  }
-  void mark(cudaEvent_t event) { check(cudaEventRecord(event, current_), "recording an event"); }
-  // The default stream is there whenever the event is asked for; other streams may be gone.
-  void mark_end() const {
-    if (!std::exchange(is_to_mark_, false)) return;
-    check(cudaEventRecord(end_, kDefault), "recording an event");
-  }
-  void release() {
-    for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
-      if (event) cudaEventDestroy(event);
-    }
-    cudaStreamDestroy(stream_);
-  }
-  static cudaMemcpyKind direction(Memory from, Memory to) {
-    if (from == Memory::host) {
-      return to == Memory::host ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
-    }
-    return to == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
-  }
-
-  std::shared_ptr<Backend> backend_;
-  const cudaStream_t stream_;
-  cudaStream_t current_;             // that work goes onto: the queue's own, or another
-  bool is_part_of_graph_ = false;    // what is put there
-  mutable bool is_to_mark_ = false;  // with end_, the end of what was put on the default stream
-  cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
-  cudaEvent_t joint_ = nullptr;  // on the streams that are followed
-  uint64_t frames_ = 0;          // that were started
-  bool is_timed_ = false;        // the one under way
-  int64_t elapsed_ = 0;          // by the last that was
-  bool is_short_wait_ = true;    // the last one was
-  Clock::time_point recorded_{};
-  bool follows_soon_ = false;  // the last record on the one before
-};
-
 class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {
  public:
   CudaBackend(int ordinal, CUcontext context) : context_(context), ordinal_(ordinal) {
@@ -222,7 +65,7 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   Memory memory() const override { return Memory::device; }
   std::unique_ptr<Queue> make_queue(int priority) override {
     Entry entry(*this);
-    return std::make_unique<CudaQueue>(shared_from_this(), priority);
+    return make_cuda_queue(shared_from_this(), priority);
   }
   Block allocate(size_t bytes) override {
     return allocate<cudaFree>("GPU", bytes, [&](void** data) { return cudaMalloc(data, bytes); });
@@ -288,6 +131,15 @@ void* primary_context(int ordinal) {
     throw DeviceError("cannot make a context on CUDA device " + std::to_string(ordinal));
   }
   return context;
+}
+
+void let_waits_sleep(int ordinal) {
+  expect_device(ordinal);
+  unsigned flags = 0;
+  int is_made = 0;
+  if (driver().primary_state(ordinal, &flags, &is_made) != CUDA_SUCCESS || is_made) return;
+  flags = (flags & ~unsigned{CU_CTX_SCHED_MASK}) | CU_CTX_SCHED_BLOCKING_SYNC;
+  driver().set_primary_flags(ordinal, flags);
 }
 
 std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* context) {

@@ -156,6 +156,8 @@ void* primary_context(int ordinal) {
   return fake::context_of(ordinal);
 }
 
+void let_waits_sleep(int /*ordinal*/) {}
+
 std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* /*context*/) {
   return std::make_shared<FakeBackend>(ordinal);
 }
