@@ -23,7 +23,7 @@ struct GraphCutBgParams {
   GraphCutSource source = GraphCutSource::image;
 
   // Energy.
-  double lambda = 20;
+  double lambda = 22;
   double sigma = 0;
   Neighbours neighbours = Neighbours::four;
   double var_threshold = 12;

@@ -215,7 +215,10 @@ REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Ran
   const uint32_t average = 65536 / (scene.age + kFirstCounts);
   model.alpha = static_cast<int32_t>(average > plan.least_alpha ? average : plan.least_alpha);
   model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
-  model.alpha_fast = model.alpha * 4 < 65536 ? model.alpha * 4 : 65536;
+  // New background, too, is learnt no faster while the model is young: else what a cut missed of
+  // something alike is background a few frames later.
+  constexpr int kFast = 65536 / 128;
+  model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kFast));
   if (!model.starts) model.light = light_of(survey, ranks);
 
   const SurveySums& sums = survey.sums;

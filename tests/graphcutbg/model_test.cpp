@@ -57,6 +57,24 @@ TEST(GraphCutModel, FollowsTheFormulas) {
   }
 }
 
+TEST(GraphCutModel, WhatACutMissesIsNotBackgroundAtOnce) {
+  const GraphCutBgParams params;
+  const ScenePlan scene_plan = scene_plan_of(params);
+  const Color grass{90, 110, 120}, person{110, 125, 112};
+  Model model;
+  Scene scene;
+  int32_t match;
+  for (int i = 0; i < 110; ++i) {
+    const Survey survey;
+    const FramePlan frame = settle(scene, survey, ranks_of(survey), scene_plan);
+    const bool passes = i >= 100;
+    if (passes) {
+      EXPECT_GT(evidence(model, person, frame.model, match), frame.model.threshold / 2) << i;
+    }
+    learn(model, passes ? person : grass, false, frame.model, 7);
+  }
+}
+
 TEST(GraphCutModel, StoresWhatItLoads) {
   Model model;
   for (int k = 0; k < Model::kModes; ++k) {

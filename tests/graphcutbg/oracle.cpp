@@ -40,7 +40,8 @@ void Mixture::learn(const std::array<double, 3>& color, bool foreground, double 
   }
   const bool known = match && match->share >= kUpper;
   if (foreground && known) return;
-  const double weight = foreground ? alpha / 2 : known ? alpha : std::min(1.0, 4 * alpha);
+  const double fast = std::max(alpha, std::min(4 * alpha, 1.0 / 128));
+  const double weight = foreground ? alpha / 2 : known ? alpha : fast;
   for (Gaussian& mode : modes_) mode.share += ((&mode == match) - mode.share) * weight;
   if (!match) {
     const Gaussian fresh{weight, color};
@@ -67,7 +68,7 @@ void Mixture::learn(const std::array<double, 3>& color, bool foreground, double 
 
 double link(double lambda, double sigma, double contrast2, bool diagonal) {
   const double alike = std::exp(-contrast2 / (2 * sigma * sigma));
-  return lambda * std::max(alike, 0.13) / (diagonal ? std::sqrt(2.0) : 1.0);
+  return lambda * std::max(alike, 0.12) / (diagonal ? std::sqrt(2.0) : 1.0);
 }
 
 double shading_error(const Levels& now, const Levels& background, size_t x, size_t y) {

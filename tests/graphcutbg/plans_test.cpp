@@ -56,9 +56,9 @@ TEST(GraphCutPlans, OfTheEnergy) {
   params.mask_background = 17;
   const EnergyPlan plan = energy_plan_of(params, {64, 32}, {16, 64});
   for (int i = 0; i < 128; ++i) {
-    ASSERT_EQ(plan.link[i], std::max(42L, std::lround(320 * std::exp(-i / 16.0)))) << i;
+    ASSERT_EQ(plan.link[i], std::max(38L, std::lround(320 * std::exp(-i / 16.0)))) << i;
   }
-  EXPECT_EQ(plan.link[128], 42) << "contrasts beyond the table";
+  EXPECT_EQ(plan.link[128], 38) << "contrasts beyond the table";
   params.source = GraphCutSource::mask;
   EXPECT_EQ(energy_plan_of(params, {64, 32}).link[128], 0) << "a mask is refined along edges";
   params.source = GraphCutSource::image;
