@@ -18,7 +18,7 @@ void with_shape(const SlicGrid& grid, Use use) {
     if (grid.width == 128) return use(Cells128());
   }
   const int side = grid.width > grid.height ? grid.width : grid.height;
-  if (side <= 16) return use(NarrowCells());
+  if (grid.width <= 16 && grid.height <= 32) return use(NarrowCells());
   if (side <= 64) return use(MiddleCells());
   use(WideCells());
 }

@@ -47,7 +47,8 @@ __device__ void sum_strip(const Candidates<T>& s, const Strip<T>& strip,
     atomicAdd(sums + plan.color[i][lane], share.color);
     atomicAdd(sums + plan.rest[i][lane], share.rest);
   };
-  const auto reach = [&](int i) { return plan.sides[i][lane] * side; };
+  const int above = own.share == 0 ? strip.top : 0;
+  const auto reach = [&](int i) { return plan.sides[i][lane] * side + above; };
   HalfWarpSums all;
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
@@ -122,9 +123,26 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
   clear_sums<T>(grid, x0, y0, turn.clear);
   make_candidates(clusters, turn.from, x0, y0, s);
 
-  if (there) {
-    sum_strip<T, kStep>(s, strip, color, phase, geometry, plan, own,
-                        warp_counters[threadIdx.x / 32], block);
+  WarpCounters& counters = warp_counters[threadIdx.x / 32];
+  const auto sum = [&](const auto& colors) {
+    sum_strip<T, kStep>(s, strip, colors, phase, geometry, plan, own, counters, block);
+  };
+  if (there) sum(color);
+  if constexpr (T::side == 0) {
+    // Cells may be higher than a strip, mostly by a row.
+    for (strip.move_down(); there && strip.end > phase; strip.move_down()) {
+      __syncwarp();  // all lanes have read
+      counters.clear(lane);
+      __syncwarp();  // and cleared
+      if (strip.end <= phase + kStep) {
+        uint32_t row[1][1];
+        read_strip<kStep>(clusters.colors, strip, phase, row[0]);
+        sum(row);
+      } else {
+        read();
+        sum(color);
+      }
+    }
   }
   __syncthreads();  // the block's sums are complete
   block.give(grid, x0, y0, turn.to);

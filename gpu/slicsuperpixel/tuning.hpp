@@ -29,7 +29,7 @@ struct BlockShape {
 using Cells16 = BlockShape<16, 16, 4, 4, 8>;
 using Cells32 = BlockShape<32, 32, 2, 2, 8>;
 using Cells128 = BlockShape<128, 32, 1, 1, 16, 2>;
-using NarrowCells = BlockShape<0, 16, 4, 4, 8>;  // up to 16 pixels wide
+using NarrowCells = BlockShape<0, 16, 4, 4, 8>;  // up to 16 pixels wide, up to 32 high
 using MiddleCells = BlockShape<0, 32, 2, 2, 8>;  // up to 64
 using WideCells = BlockShape<0, 32, 1, 1, 16, 2>;
 

@@ -1,6 +1,7 @@
 // Pictures that one cluster of blocks labels: sizes at which its strips begin and end to fit.
 #include "gpu/cclabel/strips/strips.hpp"
 #include "tests/cclabel/cuda_fixture.hpp"
+#include "tests/pictures/guarded.hpp"
 
 namespace regions {
 namespace {
@@ -23,6 +24,23 @@ TEST_F(CcLabelStrips, SizesAroundStrips) {
         const Labelling expected = label_slowly(picture.frame(), {}, params);
         EXPECT_EQ(gpu_->repeats_that_differ(picture.frame(), params, expected.labels, 3), 0)
             << content << " " << size.width << "x" << size.height;
+      }
+    }
+  }
+}
+
+// Sums of one byte and of three of 16 bits, which grow beyond 32; a checkerboard has more
+// components with 4 neighbours than have sums in shared memory.
+TEST_F(CcLabelStrips, RecordsOfAllRegions) {
+  for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::gray16, PixelFormat::rgb}) {
+    for (const std::string content : {"full", "checkerboard", "rand_g1_d30", "smooth"}) {
+      for (const Size size : {Size{512, 512}, {640, 512}, {637, 100}}) {
+        const GuardedFrame picture = convert(make_picture(content, size).frame(), format);
+        for (const Connectivity connectivity : kBoth) {
+          CcLabelParams params;
+          params.connectivity = connectivity;
+          expect_oracle(picture.frame(), {}, params, content, 0, 1 << 18);
+        }
       }
     }
   }

@@ -16,6 +16,17 @@ TEST_F(SlicCuda, LargeCasesEqualTheCpu) {
   for (const SlicCase& task : large_cases()) expect_cpu(task);
 }
 
+// Of 16x21, 16x17 and 15x17 pixels.
+TEST_F(SlicCuda, CellsHigherThanAPatchEqualTheCpu) {
+  for (const char* wanted : {"superpixels=53", "superpixels=61", "superpixels=72"}) {
+    for (const char* step : {"row-step=1", "row-step=2", "row-step=3", "row-step=4"}) {
+      for (const char* variant : {"variant=slic", "variant=slico"}) {
+        expect_cpu({"scene", {160, 101}, {wanted, step, variant}});
+      }
+    }
+  }
+}
+
 TEST_F(SlicCuda, AgainAndAgainTheSame) {
   for (const SlicCase& task : {large_cases()[0], large_cases()[4]}) {
     const GuardedFrame picture = task.frame();

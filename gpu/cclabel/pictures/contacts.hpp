@@ -86,16 +86,20 @@ class LinkedContacts {
 
   __device__ LinkedContacts(TileRuns<T>& runs, Bits& bits) : runs_(runs), bits_(bits) {}
 
-  // Fills all bits. A warp goes down some rows of the tile and keeps the row above in registers, so
-  // that a pixel is loaded once. Ends with a barrier.
+  // Fills all bits. A warp has some rows of the tile and keeps them in registers: a pixel is loaded
+  // once, and all loads are on their way before the first is waited for. Ends with a barrier.
   __device__ void read(const Links& links, int x, int y) {
     constexpr int kRows = T::rows / (T::threads / 32);  // of a warp
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int first_row = static_cast<int>(threadIdx.x / 32) * kRows;
-    Row above(links, x, y, first_row - 1);
-#pragma unroll 2
-    for (int row = first_row; row < first_row + kRows; ++row) {
-      const Row now(links, x, y, row);
+    Loaded loaded[kRows + 1];  // from the row above on
+#pragma unroll
+    for (int k = 0; k <= kRows; ++k) loaded[k].load(links, x, y, first_row + k - 1);
+    Row above(links, loaded[0], x, y, first_row - 1);
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) {
+      const int row = first_row + k;
+      const Row now(links, loaded[k + 1], x, y, row);
 #pragma unroll
       for (int w = 0; w < T::words; ++w) {
         const auto linked = [&](uint32_t other, uint32_t where) {
@@ -195,13 +199,28 @@ class LinkedContacts {
     }
   };
 
+  // What a lane has loaded for the pixel of its place in each word of a row.
+  struct Loaded {
+    uint32_t here[T::words];
+
+    __device__ void load(const Links& links, int x, int y, int row) {
+      const int lane = static_cast<int>(threadIdx.x % 32);
+      const int width = row >= 0 && y + row < links.height() ? links.width() - x : 0;
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        const int rest = width - w * 32;
+        here[w] = lane < rest ? links.load(x + w * 32 + lane, y + row, rest >= 32) : 0;
+      }
+    }
+  };
+
   // A row of the tile: a lane has the pixel of its place in each word, and that one's neighbours.
   // `inside` says which lie in the tile and the picture.
   struct Row {
     uint32_t left[T::words], here[T::words], right[T::words];
     uint32_t inside[T::words];
 
-    __device__ Row(const Links& links, int x, int y, int row) {
+    __device__ Row(const Links& links, const Loaded& loaded, int x, int y, int row) {
       const int lane = static_cast<int>(threadIdx.x % 32);
       const int width = row >= 0 && y + row < links.height() ? links.width() - x : 0;
       uint32_t before[T::words], behind[T::words];  // turned round within the word
@@ -209,7 +228,7 @@ class LinkedContacts {
       for (int w = 0; w < T::words; ++w) {
         const int rest = width - w * 32;
         inside[w] = rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : below(rest);
-        here[w] = lane < rest ? links.color(x + w * 32 + lane, y + row) : 0;
+        here[w] = links.unpack(loaded.here[w], rest >= 32);
       }
 #pragma unroll
       for (int w = 0; w < T::words; ++w) {

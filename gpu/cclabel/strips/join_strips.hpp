@@ -84,11 +84,20 @@ __device__ void count_regions(Strip<T>& s, const StripForest& forest, uint32_t s
   if (w < kStrips) *in_strip(&s.regions[strip], static_cast<uint32_t>(w)) = total;
 }
 
-// Gives first runs of components their label, and calls begin(run, label) for those of regions;
-// returns how many regions there are. Others' memory is not read after it. Behind a cluster
-// barrier.
-template <class T, class Begin>
-__device__ uint32_t label_components(Strip<T>& s, uint32_t strip, Begin begin) {
+// Regions of all strips, and of those above one; behind a cluster barrier, as what follows.
+struct RegionCounts {
+  uint32_t all, above;
+};
+template <class T>
+__device__ RegionCounts counts_of(const Strip<T>& s, uint32_t strip) {
+  const uint32_t lane = threadIdx.x % 32, own = lane < kStrips ? s.regions[lane] : 0;
+  return {warp_sum(own), warp_sum(lane < strip ? own : 0)};
+}
+
+// Gives first runs of components their label, and calls found(run, label) for each of them. Others'
+// memory is not read after it.
+template <class T, class Found>
+__device__ void label_components(Strip<T>& s, const Found& found) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t own = lane < kStrips ? s.regions[lane] : 0;
   const uint32_t before = warp_prefix_sum(own) - own;  // regions that begin above a lane's strip
@@ -105,9 +114,8 @@ __device__ uint32_t label_components(Strip<T>& s, uint32_t strip, Begin begin) {
     __syncwarp();  // lanes that are no roots have read what roots overwrite
     if (!is_root) return;
     s.parent[w * 32 + lane] = label;
-    if (s.firsts[w] >> lane & 1) begin(w * 32 + lane, label);
+    found(static_cast<uint32_t>(w * 32 + lane), label);
   });
-  return warp_sum(own);
 }
 
 // Gives all other runs the label of their component. Begins and ends with a barrier.

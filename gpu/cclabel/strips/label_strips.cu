@@ -5,6 +5,7 @@
 #include "gpu/cclabel/base/publish.hpp"
 #include "gpu/cclabel/pictures/readers.hpp"
 #include "gpu/cclabel/pictures/write_words.hpp"
+#include "gpu/cclabel/strips/component_sums.hpp"
 #include "gpu/cclabel/strips/join_strips.hpp"
 #include "gpu/cclabel/strips/measure_strip.hpp"
 #include "gpu/cclabel/strips/strips.hpp"
@@ -16,6 +17,41 @@ namespace {
 
 // In place of the readers of colours: no records are wanted.
 struct Unmeasured {};
+template <class Values>
+constexpr bool is_measured = !std::is_same_v<Values, Unmeasured>;
+
+// What a block has in its shared memory.
+template <class T, class Values>
+struct StripMemory : MeasuredStrip<T, Values> {};
+template <class T>
+struct StripMemory<T, Unmeasured> : Strip<T> {};
+
+#if __CUDA_ARCH__ >= 900
+// Labels, measures and publishes the regions if a strip has more components than have sums: records
+// begin in the device's memory and are summed up there. Ends with all runs labelled.
+template <class T, class Values>
+__device__ void measure_in_memory(Strip<T>& s, uint32_t strip, int y0, int rows,
+                                  const Values& values, const Records& records,
+                                  const RegionTable& table) {
+  const auto cluster = cooperative_groups::this_cluster();
+  const uint32_t total = counts_of(s, strip).all;
+  label_components(s, [&](uint32_t run, uint32_t label) {
+    const bool begins = s.firsts[run / 32] >> run % 32 & 1;
+    if (!begins || label > records.capacity) return;
+    const int pixel = s.runs.first[run];
+    records.region[label - 1] = first_record(label, pixel % T::width, y0 + pixel / T::width);
+  });
+  cluster.sync();  // records have begun
+  label_runs(s);
+  measure_strip(
+      s, y0, rows, values,
+      [&](uint32_t run) { return s.parent[run] <= records.capacity ? s.parent[run] : 0; },
+      [&](uint32_t label, const LaneSums& sums) { add(sums.all(), records.region[label - 1]); });
+  cluster.sync();  // records are complete
+  publish_words(total, total, records.region, table, strip * T::threads + threadIdx.x,
+                kStrips * T::threads);
+}
+#endif
 
 template <class T, Connectivity connectivity, class Reader, class Values>
 __global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader, Values values,
@@ -24,7 +60,7 @@ __global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader,
                                                                   RegionTable table) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ uint4 shared[];
-  auto& s = *reinterpret_cast<Strip<T>*>(shared);
+  auto& s = *reinterpret_cast<StripMemory<T, Values>*>(shared);
   const auto cluster = cooperative_groups::this_cluster();
   const uint32_t strip = cluster.block_rank();
   const int y0 = static_cast<int>(strip) * own_rows - 1, rows = own_rows + 1;
@@ -32,35 +68,42 @@ __global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader,
   using Contacts = ForegroundContacts<T, connectivity, Reader>;
   typename Contacts::Bits none;
   Contacts contacts(s.runs, none);
+  if constexpr (is_measured<Values>) begin_sums(s);
   contacts.read(reader, 0, y0, rows);
   rank_runs(s.runs, s.warp_sums);
   join_runs(s.runs, s.parent, contacts);
   enter_forest(s, strip);
-  cluster.sync();  // trees of all strips are there
+  cluster.barrier_arrive();
+  if constexpr (is_measured<Values>) measure_components(s, y0, rows, values);
+  cluster.barrier_wait();  // trees of all strips are there
+  if constexpr (is_measured<Values>) tell_too_many(s);
   join_strips(s, forest, strip);
   cluster.sync();  // no joint is made after this
   count_regions(s, forest, strip);
   cluster.sync();  // all strips know all counts
 
   const Size written{writer.image.width, min(writer.image.height, y0 + rows)};
-  if constexpr (std::is_same_v<Values, Unmeasured>) {
-    label_components(s, strip, [](int, uint32_t) {});
+  if constexpr (!is_measured<Values>) {
+    label_components(s, [](uint32_t, uint32_t) {});
     cluster.barrier_arrive();
     label_runs(s);
     write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
     cluster.barrier_wait();  // until then other blocks may read this one's memory
+  } else if (s.sums.are_too_many) {
+    measure_in_memory(s, strip, y0, rows, values, records, table);
+    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
   } else {
-    const uint32_t total = label_components(s, strip, [&](int run, uint32_t label) {
-      if (label > records.capacity) return;
-      const int first = s.runs.first[run];
-      records.region[label - 1] = first_record(label, first % T::width, y0 + first / T::width);
+    const RegionCounts counts = counts_of(s, strip);
+    gather_components(s, strip);
+    label_components(s, [&](uint32_t run, uint32_t label) {
+      const bool begins = s.firsts[run / 32] >> run % 32 & 1;
+      if (begins) s.sums.first[label - 1 - counts.above] = static_cast<uint16_t>(run);
     });
-    cluster.sync();  // records have begun
+    cluster.barrier_arrive();
     label_runs(s);
-    measure_strip(s, y0, rows, values, records);
-    cluster.sync();  // records are complete
-    publish_words(total, total, records.region, table, strip * T::threads + threadIdx.x,
-                  kStrips * T::threads);
+    cluster.barrier_wait();  // sums are those of regions
+    if (strip == 0 && threadIdx.x == 0) *table.total = counts.all;
+    write_records(s, y0, s.regions[strip], counts.above, table);
     write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
   }
 #endif
@@ -77,13 +120,16 @@ bool with_shape(Size size, const Use& use) {
   return fits.template operator()<NarrowStrip>() || fits.template operator()<WideStrip>();
 }
 
-// Calls use(kernel) with each kernel of a shape.
+// Calls use(kernel, bytes of shared memory) with each kernel of a shape.
 template <class T, class Use>
 void with_kernels(const Use& use) {
   const auto with_values = [&]<Connectivity c, class Reader>() {
-    use(label_strips_kernel<T, c, Reader, Unmeasured>);
-    use(label_strips_kernel<T, c, Reader, ByteValues>);
-    use(label_strips_kernel<T, c, Reader, SampleValues>);
+    const auto with = [&]<class Values>() {
+      use(label_strips_kernel<T, c, Reader, Values>, sizeof(StripMemory<T, Values>));
+    };
+    with.template operator()<Unmeasured>();
+    with.template operator()<ByteValues>();
+    with.template operator()<SampleValues>();
   };
   with_values.template operator()<Connectivity::four, ByteReader>();
   with_values.template operator()<Connectivity::eight, ByteReader>();
@@ -96,9 +142,9 @@ bool is_possible() {
   static PerDevice possible;
   return possible.get([] {
     bool all = true;
-    with_kernels<T>([&](auto* kernel) {
+    with_kernels<T>([&](auto* kernel, size_t shared_bytes) {
       all = all && code_version(reinterpret_cast<const void*>(kernel)) >= 90 &&
-            allow_cluster(kernel, kStrips, T::threads, sizeof(Strip<T>));
+            allow_cluster(kernel, kStrips, T::threads, shared_bytes);
     });
     return all;
   });
@@ -119,8 +165,8 @@ void label_strips(const Subject& subject, Connectivity connectivity, const Const
     const auto go = [&]<class Values>(const Values& values) {
       with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
         launch_cluster(label_strips_kernel<T, c, Reader, Values>, kStrips, T::threads,
-                       sizeof(Strip<T>), stream, Reader(subject), values, writer, own_rows,
-                       out.records, out.table);
+                       sizeof(StripMemory<T, Values>), stream, Reader(subject), values, writer,
+                       own_rows, out.records, out.table);
       });
     };
     if (out.records.capacity == 0) return go(Unmeasured{});

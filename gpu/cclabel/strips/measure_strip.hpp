@@ -14,9 +14,9 @@
 
 namespace regions::cclabel {
 
-// A lane's sums over words of one region; it has a few, so that 32 bits hold them.
+// A lane's sums over words of one region or component; it has a few, so that 32 bits hold them.
 struct LaneSums {
-  uint32_t label = 0;  // 0: none
+  uint32_t key = 0;  // of what they are the sums; 0: of nothing
   uint32_t area = 0, x = 0, y = 0;
   uint32_t left = kNone, right = 0, bottom = 0;
   uint32_t value[3] = {};
@@ -30,26 +30,26 @@ struct LaneSums {
     right = max(right, x0 + count - 1);
     bottom = max(bottom, row);
   }
-  __device__ void flush(const Records& records) const {
-    if (label == 0) return;
-    add(PictureSums{area,
-                    x,
-                    y,
-                    static_cast<int>(left),
-                    static_cast<int>(right),
-                    static_cast<int>(bottom),
-                    {value[0], value[1], value[2]}},
-        records.region[label - 1]);
+  __device__ PictureSums all() const {
+    return {area,
+            x,
+            y,
+            static_cast<int>(left),
+            static_cast<int>(right),
+            static_cast<int>(bottom),
+            {value[0], value[1], value[2]}};
   }
 };
 
-// Flushes all lanes' sums. The first few regions that lanes name, and many of them have, go as one.
-__device__ inline void flush_warp(LaneSums& sums, const Records& records) {
+// Calls add(key, sums) for all lanes' sums. The first few keys that lanes have, and many of them,
+// go as one.
+template <class Add>
+__device__ void flush_warp(LaneSums& sums, const Add& add) {
   constexpr int kTries = 4;
-  uint32_t pending = __ballot_sync(kAllLanes, sums.label != 0);
+  uint32_t pending = __ballot_sync(kAllLanes, sums.key != 0);
   for (int i = 0; pending && i < kTries; ++i) {
     const int leader = __ffs(static_cast<int>(pending)) - 1;
-    const bool joins = sums.label == __shfl_sync(kAllLanes, sums.label, leader);
+    const bool joins = sums.key == __shfl_sync(kAllLanes, sums.key, leader);
     const uint32_t group = __ballot_sync(kAllLanes, joins);
     pending &= ~group;
     if (__popc(group) < MeasureBlock::least_joined) continue;
@@ -61,20 +61,17 @@ __device__ inline void flush_warp(LaneSums& sums, const Records& records) {
     all.right = warp_max(joins ? sums.right : 0);
     all.bottom = warp_max(joins ? sums.bottom : 0);
     for (int k = 0; k < 3; ++k) all.value[k] = warp_sum(joins ? sums.value[k] : 0);
-    if (static_cast<int>(threadIdx.x % 32) == leader) {
-      all.label = sums.label;
-      all.flush(records);
-    }
-    if (joins) sums.label = 0;
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums.key, all);
+    if (joins) sums.key = 0;
   }
-  sums.flush(records);
+  if (sums.key) add(sums.key, sums);
 }
 
-// Adds the strip's own rows to the records of labels 1..capacity. `y0`: of its first row; `rows`:
-// with that one, which is the strip above's.
-template <class T, class Values>
+// Sums up the strip's own rows by what key_of(run) says, 0 being nothing; calls add(key, sums).
+// `y0`: of its first row; `rows`: with that one, which is the strip above's.
+template <class T, class Values, class KeyOf, class Add>
 __device__ void measure_strip(const Strip<T>& s, int y0, int rows, const Values& values,
-                              const Records& records) {
+                              const KeyOf& key_of, const Add& add) {
   LaneSums sums;
   for (int w = T::words + static_cast<int>(threadIdx.x); w < rows * T::words; w += T::threads) {
     const Word word{s.runs.foreground[w], s.runs.starts[w], s.runs.rank[w]};
@@ -85,12 +82,12 @@ __device__ void measure_strip(const Strip<T>& s, int y0, int rows, const Values&
       const int b = __ffs(static_cast<int>(left)) - 1;
       const uint32_t mask = word.rest_of_run(b);
       left &= ~mask;
-      const uint32_t label = s.parent[word.run_at(b)];
-      if (label > records.capacity) continue;
-      if (label != sums.label) {
-        sums.flush(records);
+      const uint32_t key = key_of(static_cast<uint32_t>(word.run_at(b)));
+      if (key == 0) continue;
+      if (key != sums.key) {
+        if (sums.key) add(sums.key, sums);
         sums = {};
-        sums.label = label;
+        sums.key = key;
       }
       sums.add_pixels(static_cast<uint32_t>(x + b), static_cast<uint32_t>(__popc(mask)),
                       static_cast<uint32_t>(y));
@@ -100,7 +97,7 @@ __device__ void measure_strip(const Strip<T>& s, int y0, int rows, const Values&
     }
   }
   __syncwarp();
-  flush_warp(sums, records);
+  flush_warp(sums, add);
 }
 
 // A region's record with what its first pixel says; the rest only grows.

@@ -13,6 +13,10 @@ struct StripShape {
   static constexpr int own_rows = rows_;
   static constexpr int rows = rows_ + 1;
   static constexpr int threads = 1024;
+  // Components that have sums in shared memory, as many as there is room for. Noise has up to 2,700
+  // in a strip with 4 neighbours, 1,400 with 8.
+  static constexpr int byte_components = 3584;    // of a value of a byte
+  static constexpr int sample_components = 2048;  // of up to three of 16 bits
   static constexpr int width = 32 * words;
   static constexpr int height = kStrips * own_rows;  // most of a picture
   static constexpr int all_words = words * rows;
