@@ -110,8 +110,7 @@ class FirstLook {
       settle(tile_, residual_arcs(tile_, lane_), lane_);
       const Look look = look_at(tile_, problem_.size(), place_, lane_);
       if (!look.active) return look.settled;
-      for (int k = 0; k < SparseSchedule::pushes && any_active(tile_, lane_); ++k) {
-        push_relabel(tile_, lane_);
+      for (int k = 0; k < SparseSchedule::pushes && push_relabel(tile_, lane_); ++k) {
       }
     }
     return false;

@@ -223,10 +223,8 @@ class SparseCut {
     stored_.bring(place, beside, turns_);
     take_heights(tile_, beside.heights(~0u));
     bool stays = true;
-    for (int k = 0; k < SparseSchedule::pushes && stays; ++k) {
-      push_relabel(tile_, lane_);
-      stays = any_active(tile_, lane_);
-    }
+    for (int k = 0; k < SparseSchedule::pushes && stays; ++k) stays = push_relabel(tile_, lane_);
+    stays = stays && any_active(tile_, lane_);
     const unsigned sent = stored_.send(place, turns_);
     stored_.tell(place, beside, turns_);
     stored_.put_whole(index);
