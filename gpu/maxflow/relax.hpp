@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "gpu/maxflow/tile.hpp"
+#include "gpu/maxflow/exchange.hpp"
 
 namespace regions::maxflow {
 
@@ -170,16 +170,23 @@ __device__ bool row_is_open(const Tile<kNeighbours>& tile, const Arcs<kNeighbour
   return (arcs.rows >> (lane.half ? 0 : 16) & 1) && own > other + 1;
 }
 
-// Sweeps until no height falls. False if it stopped before, at the bound on sweeps.
+// What sweeps came to.
+struct Sweeps {
+  bool settled = false;  // nothing is left to do; else they stopped at the bound on their number
+  bool fell = false;     // some height did
+};
+
+// Sweeps until no height falls. `ways`: along which the ring differs from that of the last time.
 template <int kNeighbours, bool kLong>
-__device__ bool sweep_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane,
-                           unsigned& highest) {
+__device__ void sweep_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane,
+                           unsigned ways, unsigned& highest, Sweeps& sweeps) {
   constexpr int kWays = kNeighbours == 4 ? 2 : 3, kMostSweeps = 64;
-  int quiet = 0;
+  int quiet = kNeighbours == 4 && ways != kBothWays ? 1 : 0;
   // Counts ways in a row that have nothing left to do.
   const auto settled = [&](bool changed, const auto& is_open) {
     __syncwarp();  // what one way writes the next one reads
-    if (!__any_sync(~0u, changed)) return ++quiet == kWays;
+    if (!__any_sync(~0u, changed)) return sweeps.settled = ++quiet == kWays;
+    sweeps.fell = true;
     quiet = __any_sync(~0u, is_open()) ? 0 : 1;
     return false;
   };
@@ -194,18 +201,20 @@ __device__ bool sweep_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arc
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     if constexpr (kNeighbours == 4) {
       using Down = std::integral_constant<int, kTilePitch>;
-      if (settled(line(Down(), cell(lane.index, 0), arcs.columns[0]), closed)) return true;
+      if (ways != kRowWays && settled(line(Down(), cell(lane.index, 0), arcs.columns[0]), closed)) {
+        return;
+      }
+      ways = kBothWays;
     } else {
-      if (settled(relax_fan<true>(tile, arcs, lane), closed)) return true;
-      if (settled(relax_fan<false>(tile, arcs, lane), closed)) return true;
+      if (settled(relax_fan<true>(tile, arcs, lane), closed)) return;
+      if (settled(relax_fan<false>(tile, arcs, lane), closed)) return;
     }
     using Right = std::integral_constant<int, 1>;
     if (settled(line(Right(), cell(lane.half * 16, lane.row), arcs.rows),
                 [&] { return row_is_open(tile, arcs, lane); })) {
-      return true;
+      return;
     }
   }
-  return false;
 }
 
 // Zero where the sink takes more, unreachable elsewhere, the ring too.
@@ -218,13 +227,20 @@ __device__ void start_heights(Tile<kNeighbours>& tile, Lane lane) {
   __syncwarp();  // heights are there for all lanes
 }
 
-// Sweeps until no height falls. False if it stopped before, at the bound on sweeps.
+// Sweeps until no height falls, or for long enough. `ways`: all, or, of a tile that was settled,
+// those along which its ring differs since.
 template <int kNeighbours>
-__device__ bool relax_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane) {
+__device__ Sweeps relax_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane,
+                             unsigned ways = kBothWays) {
   unsigned highest = 0;
-  if (!sweep_tile<kNeighbours, false>(tile, arcs, lane, highest)) return false;
+  Sweeps sweeps;
+  sweep_tile<kNeighbours, false>(tile, arcs, lane, ways, highest, sweeps);
   const bool is_long = __vmaxu2(highest, twice(kNear)) != twice(kNear);
-  return !__any_sync(~0u, is_long) || sweep_tile<kNeighbours, true>(tile, arcs, lane, highest);
+  if (sweeps.settled && __any_sync(~0u, is_long)) {
+    sweeps.settled = false;
+    sweep_tile<kNeighbours, true>(tile, arcs, lane, kBothWays, highest, sweeps);
+  }
+  return sweeps;
 }
 
 // The bits that a tile says after its heights are exact.
