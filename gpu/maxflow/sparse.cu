@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNe
 }
 
 template <int kNeighbours>
-__global__ void __launch_bounds__(SparseBlock<kNeighbours>::threads,
+__global__ void __launch_bounds__(SparseBlock<kNeighbours>::most_threads,
                                   SparseBlock<kNeighbours>::blocks)
     lists_kernel(const __grid_constant__ Problem problem,
                  const __grid_constant__ Sparse<kNeighbours> sparse,
@@ -179,18 +179,18 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
   memory.reserve(store_.state, tiles);
   memory.reserve(store_.lists, kLists * tiles);
   for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
-  static_assert(sizeof(Progress) / sizeof(uint32_t) <= Block::threads, "a word a thread");
+  static_assert(sizeof(Progress) / sizeof(uint32_t) <= 32 * Block::warps(0), "a word a thread");
   allow_shared(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
-  allow_shared(lists_kernel<kNeighbours>, Block::shared_bytes);
-  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, Block::warps), Block::threads,
-                 Block::shared_bytes);
+  const auto warps = static_cast<unsigned>(Block::warps(tiles));
+  const size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
+  allow_shared(lists_kernel<kNeighbours>, Block::most_warps * sizeof(Tile<kNeighbours>));
+  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, warps), 32 * warps, shared_bytes);
 }
 
 template <int kNeighbours>
 void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arrays,
                                         Progress* next_frames, bool after_sparse, bool alone,
                                         cudaStream_t stream) {
-  using Block = SparseBlock<kNeighbours>;
   store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
   store_.flowless = problem.flowless = flowless_[++frames_ % 2];
   problem.tiles = store_.boxes.tiles();
