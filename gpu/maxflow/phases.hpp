@@ -43,8 +43,8 @@ class BlocksTogether {
   template <class Kernel, class... Given>
   void launch(Kernel* kernel, bool alone, cudaStream_t stream, Given&&... given) const {
     if (is_cluster_ && !alone) {
-      launch_cluster(kernel, blocks_, threads_, shared_bytes_, stream,
-                     std::forward<Given>(given)...);
+      launch_cluster<Begin::early>(kernel, blocks_, threads_, shared_bytes_, stream,
+                                   std::forward<Given>(given)...);
     } else {
       launch_cooperative(kernel, alone ? all_blocks_ : blocks_, threads_, shared_bytes_, stream,
                          std::forward<Given>(given)...);

@@ -139,11 +139,25 @@ class FirstLook {
   long long demand_ = 0;  // of the sinks, below zero
 };
 
+// Blocks of the next kernel on the stream may take the room of those that end, and wait there.
+__device__ void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+// For all that the last kernel on the stream writes.
+__device__ void wait_for_last() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 template <int kNeighbours>
 __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::blocks)
     load_kernel(const __grid_constant__ Problem problem,
                 const __grid_constant__ Sparse<kNeighbours> sparse) {
   extern __shared__ int4 shared_tiles[];
+  let_next_begin();
   auto& tile = reinterpret_cast<Tile<kNeighbours>&>(*shared_tiles);
   const int index = static_cast<int>(blockIdx.x);
   const long long took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
@@ -161,6 +175,7 @@ __global__ void __launch_bounds__(SparseBlock<kNeighbours>::most_threads,
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
   __shared__ GridBarrier::Words words;
+  wait_for_last();
   auto* const next = reinterpret_cast<uint32_t*>(next_frames);
   if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
