@@ -199,7 +199,8 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
   const auto warps = static_cast<unsigned>(Block::warps(tiles));
   const size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
   allow_shared(lists_kernel<kNeighbours>, Block::most_warps * sizeof(Tile<kNeighbours>));
-  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, warps), 32 * warps, shared_bytes);
+  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, warps), 32 * warps, shared_bytes,
+                 Block::together);
 }
 
 template <int kNeighbours>
