@@ -6,7 +6,7 @@
 namespace regions {
 
 // Asks for clusters of so many blocks with so much shared memory each; whether the device has room
-// for one.
+// for one. What launches with more shared memory were allowed stays so.
 template <class Kernel>
 bool allow_cluster(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes) {
   const auto* function = reinterpret_cast<const void*>(kernel);
@@ -15,7 +15,10 @@ bool allow_cluster(Kernel* kernel, unsigned blocks, unsigned threads, size_t sha
     if (error != cudaSuccess) cudaGetLastError();  // the device has less
     return error == cudaSuccess;
   };
-  if (!allow(cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)) ||
+  cudaFuncAttributes has = {};
+  check(cudaFuncGetAttributes(&has, function), "asking about a kernel");
+  const int bytes = std::max(static_cast<int>(shared_bytes), has.maxDynamicSharedSizeBytes);
+  if (!allow(cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ||
       !allow(cudaFuncAttributeNonPortableClusterSizeAllowed, 1)) {
     return false;
   }

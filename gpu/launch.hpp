@@ -118,20 +118,25 @@ void launch_cooperative(Kernel* kernel, Given&&... given) {
 
 // The same for up to 16 blocks on multiprocessors that lie together (compute capability 9.0): grids
 // of several streams run side by side, where cooperative ones follow each other.
-template <class Kernel, class... Given>
+// An `early` one may begin while the kernel before it on the stream ends, and waits for that
+// itself.
+enum class Begin { after, early };
+template <Begin kBegin = Begin::after, class Kernel, class... Given>
 void launch_cluster(Kernel* kernel, Given&&... given) {
   with_launch(
       [](const Launch& ready) {
-        cudaLaunchAttribute cluster{};
-        cluster.id = cudaLaunchAttributeClusterDimension;
-        cluster.val.clusterDim = {ready.grid.x, 1, 1};
+        cudaLaunchAttribute attributes[2] = {};
+        attributes[0].id = cudaLaunchAttributeClusterDimension;
+        attributes[0].val.clusterDim = {ready.grid.x, 1, 1};
+        attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[1].val.programmaticStreamSerializationAllowed = 1;
         cudaLaunchConfig_t config{};
         config.gridDim = ready.grid;
         config.blockDim = ready.block;
         config.dynamicSmemBytes = ready.shared_bytes;
         config.stream = ready.stream;
-        config.attrs = &cluster;
-        config.numAttrs = 1;
+        config.attrs = attributes;
+        config.numAttrs = kBegin == Begin::early ? 2 : 1;
         check(cudaLaunchKernelExC(&config, ready.kernel, ready.arguments), "launching a cluster");
       },
       kernel, std::forward<Given>(given)...);

@@ -142,13 +142,16 @@ __device__ RingHeights<kNeighbours> ask_heights(const Tile<kNeighbours>& tile, c
   return ring;
 }
 
-// Writes them into the ring. Returns whether any differs from what was there.
+// Along which ways heights of the ring are others: of rows above and below, or of columns beside.
+enum Ways : unsigned { kColumnWays = 1, kRowWays = 2, kBothWays = 3 };
+
+// Writes them into the ring. Returns the ways along which any differs from what was there.
 template <int kNeighbours>
-__device__ bool take_heights(Tile<kNeighbours>& tile, const RingHeights<kNeighbours>& ring) {
-  bool changed = false;
+__device__ unsigned take_heights(Tile<kNeighbours>& tile, const RingHeights<kNeighbours>& ring) {
+  bool changed[2] = {};
 #pragma unroll
   for (int i = 0; i < ring.count; ++i) {
-    changed |= ring.height[i] >= 0 && tile.height(ring.at[i]) != ring.height[i];
+    changed[i == 2] |= ring.height[i] >= 0 && tile.height(ring.at[i]) != ring.height[i];
   }
   __syncwarp();  // compared by all before any writes: corners are held by several lanes
 #pragma unroll
@@ -156,7 +159,8 @@ __device__ bool take_heights(Tile<kNeighbours>& tile, const RingHeights<kNeighbo
     if (ring.height[i] >= 0) tile.height(ring.at[i]) = static_cast<uint16_t>(ring.height[i]);
   }
   __syncwarp();  // the ring is there for all lanes
-  return __any_sync(~0u, changed);
+  return (__any_sync(~0u, changed[0]) ? kColumnWays : 0) |
+         (__any_sync(~0u, changed[1]) ? kRowWays : 0);
 }
 
 // Moves the flow that lies in the rings out. Returns of the lane's share which neighbours get some,

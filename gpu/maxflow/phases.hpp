@@ -26,15 +26,16 @@ void allow_shared(Kernel* kernel, size_t bytes) {
 // them, as cooperative grids of several streams follow each other.
 class BlocksTogether {
  public:
-  // Plans blocks of such a size, at most so many.
+  // Plans blocks of such a size, at most so many; `most` of them where others run beside.
   template <class Kernel>
-  void plan(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes) {
+  void plan(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes,
+            unsigned most = kMost) {
     threads_ = threads;
     shared_bytes_ = shared_bytes;
     is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
     const int resident = resident_blocks(kernel, static_cast<int>(threads), shared_bytes);
     all_blocks_ = std::min(blocks, static_cast<unsigned>(resident));
-    blocks_ = std::min(all_blocks_, kMost);
+    blocks_ = std::min({all_blocks_, most, kMost});
     if (!is_cluster_) return;
     const auto fits = [&] { return allow_cluster(kernel, blocks_, threads_, shared_bytes_); };
     if (!fits()) blocks_ = std::min(blocks_, kPortable);
@@ -43,8 +44,8 @@ class BlocksTogether {
   template <class Kernel, class... Given>
   void launch(Kernel* kernel, bool alone, cudaStream_t stream, Given&&... given) const {
     if (is_cluster_ && !alone) {
-      launch_cluster(kernel, blocks_, threads_, shared_bytes_, stream,
-                     std::forward<Given>(given)...);
+      launch_cluster<Begin::early>(kernel, blocks_, threads_, shared_bytes_, stream,
+                                   std::forward<Given>(given)...);
     } else {
       launch_cooperative(kernel, alone ? all_blocks_ : blocks_, threads_, shared_bytes_, stream,
                          std::forward<Given>(given)...);

@@ -20,10 +20,12 @@ __device__ inline int given(int had, int came, int residual) {
 
 // Goldberg & Tarjan's relabel of every active pixel. Down the column a pixel sees the new height of
 // the one above, which lifts whole plateaus at once; the others' may be old: too low, never wrong.
+// Returns in every lane whether any pixel was active.
 template <int kNeighbours>
-__device__ void lift(Tile<kNeighbours>& tile, Lane lane) {
+__device__ bool lift(Tile<kNeighbours>& tile, Lane lane) {
   constexpr int kLength = kStretch<kNeighbours>;
   int above = tile.height(cell(lane.index, -1));
+  bool any_in_tile = false;
 #pragma unroll 1
   for (int y = 0; y < kTileHeight; y += kLength) {
     const int start = cell(lane.index, y);
@@ -38,6 +40,7 @@ __device__ void lift(Tile<kNeighbours>& tile, Lane lane) {
       above = height_of(pixel[kLength - 1]);
       continue;
     }
+    any_in_tile = true;
     const int below = tile.height(start + kLength * kTilePitch);
     int lowest[kLength], up[kLength];
 #pragma unroll
@@ -72,6 +75,7 @@ __device__ void lift(Tile<kNeighbours>& tile, Lane lane) {
     }
     __syncwarp();  // lifted before the next stretch reads
   }
+  return any_in_tile;
 }
 
 // Waves forth and back along 16 pixels: the lane's column, or its half of a row. What a half row
@@ -92,56 +96,59 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   if (!__any_sync(~0u, active)) return;
   const int before = tile.height(start - kStep), after = tile.height(start + kLength * kStep);
   __syncwarp();  // read before the other half writes
-#pragma unroll
-  for (int i = 0; i < kLength; ++i) link[i] = tile.link(kLink, start + i * kStep);
-
-  const auto push = [&](int i, int next, uint32_t residual, int came) {
-    const int height = height_of(pixel[i]);
-    const bool downhill = height != kUnreachable && height == next + 1;
-    const int flow = given(excess_of(pixel[i]), came, downhill ? static_cast<int>(residual) : 0);
-    pixel[i] = with_more(pixel[i], came - flow);
-    return flow;
-  };
-  int forth = 0;
+  // What may flow out of each pixel, forth and back; one of the two along a link, as heights stand.
+  int excess[kLength], forth[kLength], back[kLength];
 #pragma unroll
   for (int i = 0; i < kLength; ++i) {
+    link[i] = tile.link(kLink, start + i * kStep);
+    excess[i] = excess_of(pixel[i]);
     const int next = i + 1 < kLength ? height_of(pixel[i + 1]) : after;
-    const int came = forth;
-    forth = push(i, next, link[i] & 0xffff, came);
-    link[i] += (static_cast<uint32_t>(came) << 16) - static_cast<uint32_t>(forth);
+    const int last = i > 0 ? height_of(pixel[i - 1]) : before;
+    forth[i] = height_of(pixel[i]) == next + 1 ? static_cast<int>(link[i] & 0xffff) : 0;
+    back[i] = height_of(pixel[i]) == last + 1 ? static_cast<int>(link[i] >> 16) : 0;
   }
+
+  int flow = 0;
+#pragma unroll
+  for (int i = 0; i < kLength; ++i) {
+    const int came = flow;
+    forth[i] = flow = given(excess[i], came, forth[i]);
+    excess[i] += came - flow;
+  }
+  int entered = 0, left = flow;
   if (kInRows) {
-    const int came = __shfl_up_sync(~0u, forth, kLength);
-    if (lane.half == 1) {
-      pixel[0] = with_more(pixel[0], came);
-      link[0] += static_cast<uint32_t>(came) << 16;
-    }
+    const int came = __shfl_up_sync(~0u, flow, kLength);
+    if (lane.half == 1) excess[0] += entered = came;
   }
-  int back = 0;
+  flow = 0;
 #pragma unroll
   for (int i = kLength - 1; i >= 0; --i) {
-    const int next = i > 0 ? height_of(pixel[i - 1]) : before;
-    const int came = back;
-    back = push(i, next, link[i] >> 16, came);
-    link[i] += static_cast<uint32_t>(came) - (static_cast<uint32_t>(back) << 16);
+    const int came = flow;
+    back[i] = flow = given(excess[i], came, back[i]);
+    excess[i] += came - flow;
   }
+  const int returned = flow;
+  entered -= returned;
   if (kInRows) {
-    const int came = __shfl_down_sync(~0u, back, kLength);
+    const int came = __shfl_down_sync(~0u, returned, kLength);
     if (lane.half == 0) {
-      pixel[kLength - 1] = with_more(pixel[kLength - 1], came);
-      link[kLength - 1] += static_cast<uint32_t>(came);
+      excess[kLength - 1] += came;
+      left -= came;
     }
   }
 #pragma unroll
   for (int i = 0; i < kLength; ++i) {
-    tile.pixel(start + i * kStep) = pixel[i];
-    tile.link(kLink, start + i * kStep) = link[i];
+    const int in = i > 0 ? forth[i - 1] - back[i] : entered;
+    const int out = i + 1 < kLength ? forth[i] - back[i + 1] : left;
+    tile.pixel(start + i * kStep) = paired(pixel[i], static_cast<uint32_t>(excess[i]));
+    tile.link(kLink, start + i * kStep) =
+        link[i] + (static_cast<uint32_t>(in) << 16) - static_cast<uint32_t>(out);
   }
   if (!kInRows || lane.half == 1) {
-    tile.link(kLink, start + kLength * kStep) += static_cast<uint32_t>(forth) << 16;
+    tile.link(kLink, start + kLength * kStep) += static_cast<uint32_t>(forth[kLength - 1]) << 16;
   }
   if (!kInRows || lane.half == 0) {
-    tile.link(kLink, start - kStep) += static_cast<uint32_t>(back);
+    tile.link(kLink, start - kStep) += static_cast<uint32_t>(returned);
   }
 }
 
@@ -215,9 +222,10 @@ __device__ void push_fan(Tile<8>& tile, Lane lane) {
   __syncwarp();  // all is in place for the next wave
 }
 
+// Returns in every lane whether there was anything to do.
 template <int kNeighbours>
-__device__ void push_relabel(Tile<kNeighbours>& tile, Lane lane) {
-  lift(tile, lane);
+__device__ bool push_relabel(Tile<kNeighbours>& tile, Lane lane) {
+  if (!lift(tile, lane)) return false;
   if constexpr (kNeighbours == 4) {
     push_lines<4, false>(tile, lane);
     __syncwarp();  // columns are written before rows are read
@@ -227,6 +235,7 @@ __device__ void push_relabel(Tile<kNeighbours>& tile, Lane lane) {
   }
   push_lines<kNeighbours, true>(tile, lane);
   __syncwarp();  // all is in place for the next lift
+  return true;
 }
 
 template <int kNeighbours>

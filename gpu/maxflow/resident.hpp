@@ -82,21 +82,21 @@ class ResidentCut {
   __device__ unsigned visit_heights(int index, bool first) {
     const unsigned turn = barrier_.turn();
     const Place place(boxes_, index);
-    bool work = true;
+    unsigned ways = kBothWays;
     if (first) {
       if (flows_wait_) {
         take_flows(tile_, ask_flows<kNeighbours>(boxes_, turn - 1, place, kAll, lane_), lane_);
       }
       start_heights(tile_, lane_);
     } else {
-      work = take_heights(tile_, ask_heights(tile_, boxes_, turn - 1, place, kAll, lane_)) ||
-             (state_ & kUnsettled);
+      ways = take_heights(tile_, ask_heights(tile_, boxes_, turn - 1, place, kAll, lane_));
+      if (state_ & kUnsettled) ways = kBothWays;
     }
     bool fell = false;
-    if (work) {
+    if (ways) {
       if (first) arcs_ = residual_arcs(tile_, lane_);
       const EdgeHeights before = first ? EdgeHeights() : EdgeHeights(tile_, lane_);
-      const bool settled = relax_tile(tile_, arcs_, lane_);
+      const bool settled = relax_tile(tile_, arcs_, lane_, ways).settled;
       fell = EdgeHeights(tile_, lane_).differ<kNeighbours>(before) != 0;
       bool active, saturated;
       look_over(tile_, lane_, active, saturated);

@@ -110,8 +110,7 @@ class FirstLook {
       settle(tile_, residual_arcs(tile_, lane_), lane_);
       const Look look = look_at(tile_, problem_.size(), place_, lane_);
       if (!look.active) return look.settled;
-      for (int k = 0; k < SparseSchedule::pushes && any_active(tile_, lane_); ++k) {
-        push_relabel(tile_, lane_);
+      for (int k = 0; k < SparseSchedule::pushes && push_relabel(tile_, lane_); ++k) {
       }
     }
     return false;
@@ -140,11 +139,25 @@ class FirstLook {
   long long demand_ = 0;  // of the sinks, below zero
 };
 
+// Blocks of the next kernel on the stream may take the room of those that end, and wait there.
+__device__ void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+// For all that the last kernel on the stream writes.
+__device__ void wait_for_last() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 template <int kNeighbours>
 __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::blocks)
     load_kernel(const __grid_constant__ Problem problem,
                 const __grid_constant__ Sparse<kNeighbours> sparse) {
   extern __shared__ int4 shared_tiles[];
+  let_next_begin();
   auto& tile = reinterpret_cast<Tile<kNeighbours>&>(*shared_tiles);
   const int index = static_cast<int>(blockIdx.x);
   const long long took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
@@ -153,7 +166,7 @@ __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNe
 }
 
 template <int kNeighbours>
-__global__ void __launch_bounds__(SparseBlock<kNeighbours>::threads,
+__global__ void __launch_bounds__(SparseBlock<kNeighbours>::most_threads,
                                   SparseBlock<kNeighbours>::blocks)
     lists_kernel(const __grid_constant__ Problem problem,
                  const __grid_constant__ Sparse<kNeighbours> sparse,
@@ -162,6 +175,7 @@ __global__ void __launch_bounds__(SparseBlock<kNeighbours>::threads,
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
   __shared__ GridBarrier::Words words;
+  wait_for_last();
   auto* const next = reinterpret_cast<uint32_t*>(next_frames);
   if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
@@ -180,18 +194,19 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
   memory.reserve(store_.state, tiles);
   memory.reserve(store_.lists, kLists * tiles);
   for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
-  static_assert(sizeof(Progress) / sizeof(uint32_t) <= Block::threads, "a word a thread");
+  static_assert(sizeof(Progress) / sizeof(uint32_t) <= 32 * Block::warps(0), "a word a thread");
   allow_shared(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
-  allow_shared(lists_kernel<kNeighbours>, Block::shared_bytes);
-  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, Block::warps), Block::threads,
-                 Block::shared_bytes);
+  const auto warps = static_cast<unsigned>(Block::warps(tiles));
+  const size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
+  allow_shared(lists_kernel<kNeighbours>, Block::most_warps * sizeof(Tile<kNeighbours>));
+  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, warps), 32 * warps, shared_bytes,
+                 Block::together);
 }
 
 template <int kNeighbours>
 void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arrays,
                                         Progress* next_frames, bool after_sparse, bool alone,
                                         cudaStream_t stream) {
-  using Block = SparseBlock<kNeighbours>;
   store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
   store_.flowless = problem.flowless = flowless_[++frames_ % 2];
   problem.tiles = store_.boxes.tiles();

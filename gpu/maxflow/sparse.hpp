@@ -152,8 +152,8 @@ class SparseCut {
     Look look = look_at(tile_, problem_.size(), place, lane_);
     const bool settled = look.settled;
     if (!settled) {
-      if (take_heights(tile_, beside.heights(~beside.live))) {
-        settle(tile_, arcs, lane_);
+      const unsigned ways = take_heights(tile_, beside.heights(~beside.live));
+      if (ways && settle(tile_, arcs, lane_, ways)) {
         look = look_at(tile_, problem_.size(), place, lane_);
       }
       if (lane_.index == 0) sparse_.state[index].unsettled = turns_.relabel + 1;
@@ -177,9 +177,10 @@ class SparseCut {
     const Place place(sparse_.boxes, index);
     const auto beside = stored_.ask(place, turns_);
     wait_for_copy();
-    if (!take_heights(tile_, beside.heights(~0u))) return 0;
+    const unsigned ways = take_heights(tile_, beside.heights(~0u));
+    if (!ways) return 0;
     const EdgeHeights before(tile_, lane_);
-    settle(tile_, residual_arcs(tile_, lane_), lane_);
+    if (!settle(tile_, residual_arcs(tile_, lane_), lane_, ways)) return 0;
     const Look look = look_at(tile_, problem_.size(), place, lane_);
     const unsigned fell = EdgeHeights(tile_, lane_).template differ<kNeighbours>(before);
     if (fell) stored_.tell(place, beside, turns_);
@@ -223,10 +224,8 @@ class SparseCut {
     stored_.bring(place, beside, turns_);
     take_heights(tile_, beside.heights(~0u));
     bool stays = true;
-    for (int k = 0; k < SparseSchedule::pushes && stays; ++k) {
-      push_relabel(tile_, lane_);
-      stays = any_active(tile_, lane_);
-    }
+    for (int k = 0; k < SparseSchedule::pushes && stays; ++k) stays = push_relabel(tile_, lane_);
+    stays = stays && any_active(tile_, lane_);
     const unsigned sent = stored_.send(place, turns_);
     stored_.tell(place, beside, turns_);
     stored_.put_whole(index);

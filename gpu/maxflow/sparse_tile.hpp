@@ -35,10 +35,15 @@ __device__ Look look_at(const Tile<kNeighbours>& tile, Size size, const Place& p
           __all_sync(~0u, look.settled) != 0, __any_sync(~0u, look.saturated) != 0};
 }
 
-// Exact heights in the tile from where they are, the ring's included.
+// Exact heights in the tile from where they are, the ring's included. Returns whether any fell.
+// `ways` as in relax_tile().
 template <int kNeighbours>
-__device__ void settle(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane) {
-  while (!relax_tile(tile, arcs, lane)) {
+__device__ bool settle(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane,
+                       unsigned ways = kBothWays) {
+  for (bool fell = false;; ways = kBothWays) {
+    const Sweeps sweeps = relax_tile(tile, arcs, lane, ways);
+    fell |= sweeps.fell;
+    if (sweeps.settled) return fell;
   }
 }
 

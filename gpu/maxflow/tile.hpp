@@ -56,6 +56,11 @@ __device__ inline uint32_t with_more(uint32_t pixel, int excess) {
   return pixel + (static_cast<uint32_t>(excess) << 16);
 }
 
+// The lower halves of two words.
+__device__ inline uint32_t paired(uint32_t lower, uint32_t upper) {
+  return __byte_perm(lower, upper, 0x5410);
+}
+
 // Cell of pixel (x, y) of the tile; -1 and the width or height are the ring.
 __device__ constexpr int cell(int x, int y) { return (y + 1) * kTilePitch + x + 1; }
 __device__ constexpr int cell_step(int d) { return step_y(d) * kTilePitch + step_x(d); }
