@@ -42,7 +42,7 @@ class Starter:
         with os.fdopen(reader, "rb"), told, os.fdopen(os.memfd_create("words"), "w") as written:
             json.dump(words, written)
             written.flush()
-            with contextlib.suppress(BrokenPipeError):  # the starter has just died: the job is one that ended with it
+            with contextlib.suppress(ConnectionError):  # the starter has just died: the job is one that ended with it
                 socket.send_fds(self.requests, [b"job"], [reader, channel, told.fileno(), written.fileno()])
         return Process(heard, stdin)
 

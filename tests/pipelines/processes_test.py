@@ -106,6 +106,19 @@ class Jobs(unittest.TestCase):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
             self.assertEqual([problem for _, problem in asked], ["the process was ended with what started it"] * 2)
 
+    def test_jobs_that_a_dead_starter_left_unread(self):
+        """A request after them is told that the connection was reset, a further one that it is broken."""
+        starter = processes.Starter(("/bin/sh", "-c", "sleep 0.2"))
+        self.addCleanup(starter.requests.close)
+        channel = os.open(os.devnull, os.O_WRONLY)
+        self.addCleanup(os.close, channel)
+        for _ in range(3):
+            process = starter.start([self.program, "{}"], channel)
+            self.addCleanup(process.close)
+            starter.process.wait()
+            asyncio.run(process.begun())
+            self.assertIsNone(asyncio.run(process.wait()))
+
 
 if __name__ == "__main__":
     unittest.main()
