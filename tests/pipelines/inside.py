@@ -24,9 +24,10 @@ Said = collections.namedtuple("Said", "status out err")
 
 class Case(unittest.TestCase):
     maxDiff = None
+    within = None  # the folder of the test's own, if not that of temporary files
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
+        folder = tempfile.TemporaryDirectory(dir=self.within)
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
