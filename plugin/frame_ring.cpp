@@ -95,17 +95,19 @@ GstFlowReturn FrameRing::take_in(GstBuffer* input, GstBuffer* output, Way way,
   }
   lock.lock();
   filling_ = true;
-  return is_full ? begin(free, lock) : GST_FLOW_OK;
+  return is_full ? begin(next, lock) : GST_FLOW_OK;
 }
 
-GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock) {
+GstFlowReturn FrameRing::begin(RingEntry& filled, std::unique_lock<std::mutex>& lock) {
   filling_ = false;
-  const bool first = !std::exchange(running_, true);
+  filled.begun = g_get_monotonic_time();
+  const bool alone = comes_after_pause(filled.begun);
+  const bool first = !alone && !std::exchange(running_, true);
   lock.unlock();
   if (first && !starts_task(pad_, run, this)) {
     {
       const Backend::Entry entry(*setup_.backend);
-      filled.discard();
+      filled.slot->discard();
     }
     lock.lock();
     running_ = false;
@@ -115,12 +117,16 @@ GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& 
   }
   try {
     const Backend::Entry entry(*setup_.backend);
-    filled.begin();
+    filled.slot->begin();
   } catch (const std::exception& error) {
     callbacks_.failed(error);
     return GST_FLOW_ERROR;
   }
 
+  if (alone) {
+    see_off(filled);
+    return GST_FLOW_OK;
+  }
   lock.lock();
   ++in_flight_;
   lock.unlock();
@@ -128,95 +134,10 @@ GstFlowReturn FrameRing::begin(FrameSlot& filled, std::unique_lock<std::mutex>& 
   return GST_FLOW_OK;
 }
 
-// The ring's own thread.
-void FrameRing::finish_all() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    begun_.wait(lock, [&] { return ending_ || (finished_ < in_flight_ && !interrupted_); });
-    if (ending_) return;
-    RingEntry& next = at(finished_);
-    const bool dropping = flow_ != GST_FLOW_OK;
-    finishing_ = true;
-    lock.unlock();
-    finish(next, dropping);
-    lock.lock();
-    finishing_ = false;
-    ++finished_;
-    const bool flushes = interrupted_;
-    lock.unlock();  // the woken thread takes this mutex
-    ready_.notify_one();
-    if (flushes) left_.notify_all();
-    lock.lock();
-  }
-}
-
-void FrameRing::finish(RingEntry& entry, bool dropping) {
-  const Backend::Entry use(*setup_.backend);
-  entry.frames = entry.slot->frames();
-  try {
-    if (dropping) return entry.slot->discard();
-    entry.slot->finish();
-    for (Finished next; (next = entry.slot->take()).buffer;) entry.finished.push_back(next);
-    entry.done = g_get_monotonic_time();
-    const FrameSlot& slot = *entry.slot;
-    const Latency::Stay stay = {slot.filled() - slot.started(),
-                                entry.done - slot.filled() + entry.waited};
-    for (Finished& frame : entry.finished) frame.stay = stay;
-  } catch (...) {
-    entry.error = std::current_exception();
-  }
-}
-
-void FrameRing::run(gpointer self) { static_cast<FrameRing*>(self)->push_oldest(); }
-
-// One turn of the source pad's task.
-void FrameRing::push_oldest() {
-  std::unique_lock lock(mutex_);
-  ready_.wait(lock, [&] { return finished_ > 0 || interrupted_; });
-  if (interrupted_) {
-    gst_pad_pause_task(pad_);
-    return;
-  }
-  RingEntry& oldest = at(0);
-  std::swap(leaving_, oldest.finished);
-  const std::exception_ptr failure = std::exchange(oldest.error, nullptr);
-  const GstFlowReturn before = flow_;
-  lock.unlock();
-
-  GstFlowReturn flow = before;
-  size_t left = 0;
-  for (const Finished& next : leaving_) {
-    if (flow == GST_FLOW_OK) {
-      flow = callbacks_.finished(*oldest.slot, next);
-      ++left;
-    } else {
-      gst_buffer_unref(next.buffer);
-    }
-  }
-  leaving_.clear();
-  callbacks_.dropped(oldest.frames - left);
-  if (failure && flow == GST_FLOW_OK) {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-      callbacks_.failed(error);
-      flow = GST_FLOW_ERROR;
-    }
-  }
-
-  lock.lock();
-  oldest_ = (oldest_ + 1) % entries_.size();
-  --in_flight_;
-  --finished_;
-  if (flow_ == GST_FLOW_OK) flow_ = flow;
-  lock.unlock();
-  left_.notify_all();
-}
-
 // Begins the work for a part-filled volume, if there is one. On success the lock is held again.
 GstFlowReturn FrameRing::begin_filled(std::unique_lock<std::mutex>& lock) {
   if (!filling_ || interrupted_ || flow_ != GST_FLOW_OK) return GST_FLOW_OK;
-  const GstFlowReturn begun = begin(*at(in_flight_).slot, lock);
+  const GstFlowReturn begun = begin(at(in_flight_), lock);
   if (!lock.owns_lock()) lock.lock();
   return begun;
 }
@@ -258,7 +179,7 @@ void FrameRing::flush() {
   if (running_) gst_pad_stop_task(pad_);
   const Backend::Entry entry(*setup_.backend);
   std::unique_lock lock(mutex_);
-  left_.wait(lock, [&] { return !finishing_; });
+  left_.wait(lock, [&] { return !finishing_ && !seeing_off_; });
   size_t frames = 0;
   for (size_t i = 0; i < in_flight_ + (filling_ ? 1 : 0); ++i) {
     RingEntry& dropped = at(i);
@@ -275,6 +196,7 @@ void FrameRing::flush() {
   oldest_ = in_flight_ = finished_ = 0;
   running_ = interrupted_ = filling_ = false;
   flow_ = GST_FLOW_OK;
+  last_left_ = G_MAXINT64;
 }
 
 }  // namespace regions

@@ -1,6 +1,8 @@
 // The frames in flight of one stream, in order. The streaming thread puts frames in; a thread of
 // the ring finishes each when its work is done (describing many regions takes as long as pushing
-// them); a task on the source pad pushes it, never waiting for later input.
+// them); a task on the source pad pushes it, never waiting for later input. A frame that comes long
+// after the one before had left, as a camera's do, the streaming thread sees off itself: nothing
+// could overlap, and waking two threads would cost more than all else of the frame does.
 #pragma once
 
 #include <condition_variable>
@@ -58,15 +60,18 @@ class FrameRing {
     std::vector<Finished> finished;  // those that leave
     std::exception_ptr error;        // why other frames do not leave
     gint64 waited = 0;               // µs that its first frame waited for the slot's former work
-    gint64 done = 0;                 // monotonic time when its work was done, µs
+    gint64 begun = 0, done = 0;      // monotonic times when its work was put in, and done, µs
   };
   static void run(gpointer self);
   using Way = bool (FrameSlot::*)(GstBuffer* input, GstBuffer* output);
   GstFlowReturn take_in(GstBuffer* input, GstBuffer* output, Way way,
                         std::unique_lock<std::mutex>& lock);
   GstFlowReturn begin_filled(std::unique_lock<std::mutex>& lock);
-  GstFlowReturn begin(FrameSlot& filled, std::unique_lock<std::mutex>& lock);
+  GstFlowReturn begin(RingEntry& filled, std::unique_lock<std::mutex>& lock);
+  bool comes_after_pause(gint64 now) const;
+  void see_off(RingEntry& only);
   void push_oldest();
+  void push(RingEntry& entry, std::unique_lock<std::mutex>& lock);
   void finish_all();
   void finish(RingEntry& entry, bool dropping);
   // Entry i behind the oldest frame in flight.
@@ -76,7 +81,7 @@ class FrameRing {
   SlotSetup setup_;
   const Callbacks callbacks_;
   std::vector<RingEntry> entries_;
-  std::vector<Finished> leaving_;  // the task's own
+  std::vector<Finished> leaving_;  // what is being pushed
 
   std::mutex mutex_;  // guards what follows
   // Three conditions, so that each wakes only the thread that waits for it: waking is a good part
@@ -88,6 +93,9 @@ class FrameRing {
   size_t in_flight_ = 0;  // the oldest stays counted until it has been pushed
   size_t finished_ = 0;   // of those in flight
   bool finishing_ = false;
+  bool seeing_off_ = false;        // the streaming thread; nothing else is in flight then
+  gint64 last_left_ = G_MAXINT64;  // monotonic time when the last frame had been pushed, µs
+  gint64 way_ = 0;                 // and how long its work and its push had taken
   bool interrupted_ = false;
   bool running_ = false;  // the task has been started
   bool filling_ = false;  // the slot behind those in flight has frames of a volume

@@ -1,22 +1,10 @@
 // What elements say of how long they keep frames.
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
 #include "tests/plugin/moving_square.hpp"
-
-namespace {
-
-std::atomic<gint64> ahead{0};  // µs, of the true time
-
-}  // namespace
-
-// Takes the place of GLib's, in the elements too, so that a test can let time pass.
-extern "C" gint64 g_get_monotonic_time() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(now).count() + ahead;
-}
+#include "tests/plugin/passing_time.hpp"
 
 namespace regions::test {
 namespace {
@@ -95,7 +83,7 @@ class SlowSink {
     if (taken_ == 1) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return done_ == frames_; });
-      ahead += G_USEC_PER_SEC;
+      let_pass(G_USEC_PER_SEC);
     }
     // The last one's input goes a moment before its work counts as done.
     if (taken_ == frames_ - 1) latency_ = stat(h_, "latency");
