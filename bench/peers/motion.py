@@ -33,6 +33,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import composites
 from boxes import Agreement, boxes_of_mask
+from elements import Elements
 import measure
 
 WIDTH, HEIGHT = 1920, 1080
@@ -42,6 +43,7 @@ FULL = "graphcutbg device=cpu output=none"
 MOTION = ("graphcutbg device=cpu preset=motion ! cclabel device=cpu cpu-threads=1 source=mask track=true "
           "output=none attach-labels=never")
 OURS = {"graphcutbg": FULL, "graphcutbg, one thread": FULL + " cpu-threads=1", "motion": MOTION}
+BOX = "x", "y", "width", "height"
 LEAST = 32 * 32  # pixels of a box that counts, of both
 FRAMES, FIRST = 120, 80  # of composed clips; frames before FIRST are not scored
 
@@ -157,41 +159,9 @@ def composed(seed, difficulty, recording):
                cv2.resize(mask, (WIDTH, HEIGHT), interpolation=cv2.INTER_NEAREST))
 
 
-class Elements:
-    """Our chain, a frame at a time."""
-
-    def __init__(self, chain):
-        import gi
-        gi.require_version("Gst", "1.0")
-        from gi.repository import Gst
-        Gst.init(None)
-        self.gst = Gst
-        self.line = Gst.parse_launch(
-            f"appsrc name=in format=time caps=video/x-raw,format=BGR,width={WIDTH},height={HEIGHT},"
-            f"framerate=10/1 ! {chain} ! appsink name=out sync=false")
-        self.source, self.sink = self.line.get_by_name("in"), self.line.get_by_name("out")
-        self.line.set_state(Gst.State.PLAYING)
-        self.count = 0
-
-    def boxes(self, picture):
-        buffer = self.gst.Buffer.new_wrapped(picture.tobytes())
-        buffer.pts = self.count * self.gst.SECOND // 10
-        self.count += 1
-        self.source.emit("push-buffer", buffer)
-        sample = self.sink.emit("pull-sample")
-        if sample is None:
-            raise SystemExit("motion.py: the elements gave no frame")
-        found = sample.get_buffer().get_custom_meta("regions").get_structure()
-        return [[region.get_value(name) for name in ("x", "y", "width", "height")]
-                for region in found.get_value("regions")]
-
-    def end(self):
-        self.line.set_state(self.gst.State.NULL)
-
-
 def boxes(options):
     recording = composites.Recording.read()
-    ways = {"motion": lambda: Elements(options.chain), **PEERS}
+    ways = {"motion": lambda: Elements(options.chain, (HEIGHT, WIDTH)), **PEERS}
     ways = {name: way for name, way in ways.items() if name in options.by}
     every = {name: {} for name in ways}
     for seed in options.seeds.split(","):
@@ -200,7 +170,7 @@ def boxes(options):
             scored = {name: every[name].setdefault(difficulty, Agreement(LEAST)) for name in ways}
             for i, (picture, mask) in enumerate(composed(int(seed), difficulty, recording)):
                 for name, way in running.items():
-                    got = way.boxes(picture) if name == "motion" else look(way, name, picture)[0]
+                    got = way.regions(picture, BOX) if name == "motion" else look(way, name, picture)[0]
                     if i >= FIRST:
                         scored[name].add(got, boxes_of_mask(mask))
             if "motion" in running:

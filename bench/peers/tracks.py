@@ -26,46 +26,19 @@ import composites
 import measure
 import subtractors
 import track_scenes
+from elements import Elements
 from track_scores import Count
 
 MEMORY = 30  # frames
 CHAIN = f"graphcutbg output=none ! cclabel source=mask track=true track-memory={MEMORY} output=none attach-labels=never"
+TRACK = "track", "x", "y", "width", "height"
 LEAST = 1 / 1000  # of the picture's pixels: smaller regions are no people, as in pipelines/objects.py
 
 
-class Elements:
-    """Our chain, a frame at a time."""
-
-    def __init__(self, chain, device, size):
-        import gi
-        gi.require_version("Gst", "1.0")
-        from gi.repository import Gst
-        Gst.init(None)
-        self.gst = Gst
-        chain = chain.replace("graphcutbg", f"graphcutbg device={device}").replace(
-            "cclabel", f"cclabel device={device} min-area={int(LEAST * size[0] * size[1])}")
-        self.line = Gst.parse_launch(
-            f"appsrc name=in format=time caps=video/x-raw,format=BGR,width={size[1]},height={size[0]},"
-            f"framerate=10/1 ! {chain} ! appsink name=out sync=false")
-        self.source, self.sink = self.line.get_by_name("in"), self.line.get_by_name("out")
-        self.line.set_state(Gst.State.PLAYING)
-        self.count = 0
-
-    def tracks(self, picture):
-        """Of the next frame: (track, x, y, width, height)."""
-        buffer = self.gst.Buffer.new_wrapped(picture.tobytes())
-        buffer.pts = self.count * self.gst.SECOND // 10
-        self.count += 1
-        self.source.emit("push-buffer", buffer)
-        sample = self.sink.emit("pull-sample")
-        if sample is None:
-            raise SystemExit("tracks.py: the elements gave no frame")
-        found = sample.get_buffer().get_custom_meta("regions").get_structure()
-        return [tuple(region.get_value(name) for name in ("track", "x", "y", "width", "height"))
-                for region in found.get_value("regions")]
-
-    def end(self):
-        self.line.set_state(self.gst.State.NULL)
+def elements(chain, device, size):
+    chain = chain.replace("graphcutbg", f"graphcutbg device={device}").replace(
+        "cclabel", f"cclabel device={device} min-area={int(LEAST * size[0] * size[1])}")
+    return Elements(chain, size)
 
 
 def truth_of(path, frames):
@@ -92,9 +65,9 @@ def followed(pictures, options):
     for picture in pictures:
         if not ways:
             chains = [options.chain, options.chain.replace("track=true", "track=false")]
-            ways = [Elements(chain, options.device, picture.shape[:2]) for chain in chains]
+            ways = [elements(chain, options.device, picture.shape[:2]) for chain in chains]
         for way, found in zip(ways, frames):
-            found.append(way.tracks(picture))
+            found.append(way.regions(picture, TRACK))
     for way in ways:
         way.end()
     return frames
