@@ -146,7 +146,7 @@ void attach_analytics(GstBuffer* buffer, const Summary& summary) {
       return;
     }
     detections.push_back(detection.id);
-    if (summary.first_seen.empty() ||
+    if (summary.first_seen.empty() || r.track == 0 ||
         !library->add_tracking(meta, r.track, summary.first_seen[i], &track)) {
       continue;
     }

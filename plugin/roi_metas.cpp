@@ -84,7 +84,8 @@ void attach_rois(GstBuffer* buffer, const Summary& summary, std::vector<Paramete
         static_cast<guint>(r.width()), static_cast<guint>(r.height()));
     roi->id = static_cast<gint>(r.id);
     roi->parent_id = 0;
-    roi->params = parameters_of({r, summary.size}, !summary.first_seen.empty(), spare);
+    roi->params =
+        parameters_of({r, summary.size}, !summary.first_seen.empty() && r.track != 0, spare);
   }
 }
 

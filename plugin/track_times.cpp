@@ -14,6 +14,10 @@ std::vector<GstClockTime> TrackTimes::first_seen(std::span<const Region> regions
   std::vector<GstClockTime> times;
   times.reserve(regions.size());
   for (const Region& region : regions) {
+    if (region.track == 0) {  // not born yet
+      times.push_back(now);
+      continue;
+    }
     Seen& seen = tracks_.try_emplace(region.track, Seen{now, 0}).first->second;
     seen.last_frame = frame_;
     times.push_back(seen.first);

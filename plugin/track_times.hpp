@@ -14,7 +14,8 @@ namespace regions {
 
 class TrackTimes {
  public:
-  // Of each region's track, in a frame of this time; frames come in order.
+  // Of each region's track, in a frame of this time; frames come in order. A region without a track
+  // is seen first now.
   std::vector<GstClockTime> first_seen(std::span<const Region> regions, GstClockTime now);
   // Ids begin anew.
   void clear();

@@ -7,9 +7,9 @@
 namespace regions::python {
 namespace {
 
-constexpr const char* kNames[] = {"criterion",    "threshold",   "tolerance",
-                                  "connectivity", "min-area",    "max-area",
-                                  "fill-holes",   "max-regions", "track-memory"};
+constexpr const char* kNames[] = {"criterion",   "threshold",   "tolerance",  "connectivity",
+                                  "min-area",    "max-area",    "fill-holes", "max-regions",
+                                  "track-birth", "track-memory"};
 
 class Tracker : public Stream<CcLabelParams> {
  public:

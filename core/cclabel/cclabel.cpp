@@ -179,6 +179,12 @@ int difference_level(double tolerance, const Layout& layout) {
   return static_cast<int>(std::ceil(tolerance * layout.max_value()));
 }
 
+TrackRules track_rules(const CcLabelParams& params, const Layout& in) {
+  return {.birth = static_cast<uint32_t>(params.track_birth),
+          .memory = static_cast<uint32_t>(params.track_memory),
+          .color_bits = in.depth};
+}
+
 uint32_t limit_of(const Job& job, const CcLabelParams& params) {
   const bool writes_labels = params.output == CcOutput::labels && !job.out.empty();
   return writes_labels ? label_limit(job.out.layout) : UINT32_MAX;

@@ -38,6 +38,7 @@ struct CcLabelParams : DrawingParams {
   CcOutput output = CcOutput::overlay;
   Overflow overflow = Overflow::drop_smallest;
   bool track = false;
+  int64_t track_birth = 1;
   int64_t track_memory = 30;
   LabelValues label_values = LabelValues::dense;
   int64_t depth = 1;
@@ -154,6 +155,7 @@ REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, ui
   return overflow == Overflow::saturate ? limit : 0;
 }
 
+TrackRules track_rules(const CcLabelParams& params, const Layout& in);
 // How many labels the job's output picture can tell apart; the rest overflows.
 uint32_t limit_of(const Job& job, const CcLabelParams& params);
 // Of a frame with so many regions; `out` is its picture, if it has one. Throws InputError where

@@ -82,6 +82,11 @@ std::vector<Field> table() {
           "overflow", "What happens to labels that the output format cannot hold", {}, kOverflows),
       field<P, &P::track>("track", "Follow regions from frame to frame (true or false)", {}, {},
                           Change::stopped),
+      field<P, &P::track_birth>("track-birth",
+                                "In how many frames on end a region is seen before it has a track; "
+                                "until then its track is "
+                                "0 (frames)",
+                                {1, kMostTrackMemory}),
       field<P, &P::track_memory>("track-memory", "How long a lost region is waited for (frames)",
                                  {0, kMostTrackMemory}),
       field<P, &P::label_values>("label-values", "Which numbers `labels` shows", {}, kLabelValues),

@@ -61,7 +61,8 @@ inline StampPlan stamp_plan(Size picture, const DrawingParams& params) {
           glyphs_for(picture.height)};
 }
 
-// One region's ink: the four bars of its box, then its tag (a plate with the id on it).
+// One region's ink: the four bars of its box, then its tag (a plate with the id on it), which a
+// region without a track has not.
 class Stamp {
  public:
   static constexpr int kParts = 5;
@@ -83,7 +84,8 @@ class Stamp {
     box_ = Rect{region.left, region.top, region.right, region.bottom}.within(
         {-kFar, -kFar, kFar, kFar});
     visible_ = !box_.within(plan.picture).empty();
-    if (visible_ && (plan.style & static_cast<uint32_t>(Style::ids))) place_tag();
+    const bool has_tag = track_ != 0 && (plan.style & static_cast<uint32_t>(Style::ids));
+    if (visible_ && has_tag) place_tag();
   }
 
   // Whether there may be ink in these pixels.

@@ -146,6 +146,7 @@ class TrackStep {
     m_.track_of[b] = 0;
     m_.joins[b] = 0;
     Track next = whole(t_.now[b]);
+    const uint32_t given = next.id;
     const bool is_shared = owner != 0 && told > 0;
     if (is_shared) {
       next = shared().part(owner - 1, b);
@@ -156,6 +157,7 @@ class TrackStep {
       next = followed(whole(t_.track(owner - 1)), next);
     }
     next.guests = guests;
+    if (next.id == 0) next.id = given;
     regions_[b].track = next.id;
     if (b < published.capacity) published.regions[b].track = next.id;
     if (is_shared && published.parts) {
@@ -224,7 +226,7 @@ class TrackStep {
 
   REGIONS_TEAM bool is_forgotten(uint32_t t) const {
     const Track old = whole(t_.track(t));
-    if (old.missed >= rules_.memory) return true;
+    if (old.id == 0 || old.missed >= rules_.memory) return true;
     return t < t_.visible && m_.heir[t] != 0 && old.seen < kFirm;
   }
 
@@ -234,8 +236,10 @@ class TrackStep {
     return team_.compact_two(
         count_ > t_.all ? count_ : t_.all,
         [&](uint32_t i) {
-          if (i < count_) count_arrival(i);
-          return i < count_ && m_.track_of[i] == 0;
+          if (i >= count_) return false;
+          const bool is_born = gets_id(i);
+          count_arrival(i, is_born);
+          return is_born;
         },
         [&](uint32_t b, uint32_t rank) { t_.now[b].id = counts_.last_id + rank + 1; },
         [&](uint32_t i) { return i < t_.all && m_.region_of[i] == 0 && is_waited_for(i); },
@@ -244,31 +248,40 @@ class TrackStep {
         });
   }
 
+  // Whether region `b` has been seen so often now that its track is born.
+  REGIONS_TEAM bool gets_id(uint32_t b) const {
+    const uint32_t owner = m_.track_of[b];
+    if (owner == 0) return rules_.birth <= 1;
+    const Track& old = t_.track(owner - 1);
+    return old.id == 0 && old.seen + 1u >= rules_.birth;
+  }
+
   // Where a track without a region went: into the region with most of its pixels; a guest with its
   // host. Returns whether it is remembered.
   REGIONS_TEAM bool is_waited_for(uint32_t t) const {
+    const bool is_born = t_.track(t).id != 0;
     if (t >= t_.visible) {
       const uint32_t host = t_.track(t).host, kept = host ? m_.region_of[host - 1] : 0;
       m_.heir[t] = kept || host == 0 ? kept : m_.heir[host - 1];
     } else if (m_.heir[t] != 0) {
-      team_.add(&m_.report->merges, 1);
+      if (is_born) team_.add(&m_.report->merges, 1);
     }
     const bool is_over = is_forgotten(t);
     if (is_over) {
-      team_.add(&m_.report->deaths, 1);
+      if (is_born) team_.add(&m_.report->deaths, 1);
     } else if (m_.heir[t] != 0) {
       team_.add(m_.joins + m_.heir[t] - 1, 1);
     }
     return !is_over;
   }
 
-  REGIONS_TEAM void count_arrival(uint32_t b) const {
+  REGIONS_TEAM void count_arrival(uint32_t b, bool is_born) const {
     const uint32_t origin = m_.origin[b], owner = m_.track_of[b];
     const bool was_guest = owner > t_.visible && t_.track(owner - 1).host != 0;
     const bool parts =
         was_guest || (origin != 0 && owner != origin && m_.region_of[origin - 1] != 0);
     if (parts) team_.add(&m_.report->splits, 1);
-    if (!parts && owner == 0) team_.add(&m_.report->births, 1);
+    if (!parts && is_born) team_.add(&m_.report->births, 1);
   }
 
   const Team& team_;

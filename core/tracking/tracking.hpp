@@ -8,7 +8,7 @@ namespace regions {
 
 // What became of regions between a frame and the one before.
 struct TrackReport {
-  uint32_t births = 0;  // new ids, of regions that came out of no other
+  uint32_t births = 0;  // new ids, of regions that came out of no other when they got them
   uint32_t deaths = 0;  // ids given up for good
   uint32_t splits = 0;  // regions that came out of one whose id another region keeps, or a guest's
   uint32_t merges = 0;  // regions that went into one that keeps another's id
@@ -20,7 +20,7 @@ struct TrackReport {
 // A region over time. Places are in sixteenths of a pixel. Laid out in groups of 16 bytes that a
 // GPU reads at once.
 struct alignas(16) Track {
-  uint32_t id = 0;
+  uint32_t id = 0;      // 0: not born yet, see TrackRules
   uint16_t seen = 0;    // frames with a region, counted up to 65535
   uint16_t missed = 0;  // frames since
   // 1 + index of the visible track in whose region this lost one is believed to be; 0: none.
@@ -126,6 +126,7 @@ struct TrackMemory {
 
 // What the step needs of parameters and stream.
 struct TrackRules {
+  uint32_t birth = 1;       // frames on end in which a region is seen until its track has an id
   uint32_t memory = 0;      // frames a lost track is waited for
   uint32_t color_bits = 8;  // depth of the colour sums
 };

@@ -82,8 +82,7 @@ class CcLabelCpu final : public CcLabel {
     tracker_.await(ticket);
     tracker_.begin(ticket);
     share(slot, counts.recorded);
-    const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
-                           .color_bits = setup_.in.depth};
+    const TrackRules rules = track_rules(params, setup_.in);
     RegionTable table = job.table;
     table.regions = slot.table_of(job);
     tracker_.step(rules, table, counts.recorded, job.slot);

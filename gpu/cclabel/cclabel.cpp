@@ -166,8 +166,7 @@ class CcLabelCuda final : public CcLabel {
     const cudaStream_t side = slot.side().fork(stream);
     measure_regions(tiles, job.in, records, side);
     const TrackMemory& memory = tracker_.begin(stream);
-    const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
-                           .color_bits = setup_.in.depth};
+    const TrackRules rules = track_rules(params, setup_.in);
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
     share_pixels(tiles, memory, tracker_.past(), records.capacity, stream);
     slot.side().join(stream);

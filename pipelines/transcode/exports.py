@@ -89,6 +89,8 @@ class Mot(Lines):
         for first, track, x, y, width, height in picked(table, "first-seen", "track", "x", "y", "width", "height"):
             if first is None:  # of what is not followed, the track is the id
                 raise SidecarProblem("regions have no tracks: MOT wants track=true of cclabel")
+            if track == 0:  # not born yet
+                continue
             self.file.write(f"{table['frame'] + 1},{track},{x + 1},{y + 1},{width},{height},1,-1,-1,-1\n")
 
 
@@ -116,7 +118,7 @@ class Coco(Lines):
                 "id": len(self.annotations) + 1, "image_id": number + 1, "category_id": 1, "iscrowd": 1,
                 "area": area, "bbox": box,
                 "segmentation": {"size": [height, width], "counts": runs_of(mask)},
-                **({} if first is None else {"track_id": track})})
+                **({} if first is None or track == 0 else {"track_id": track})})
 
     def append(self, path, before, names):
         """Adds what was written of a segment: `before` frames precede it, its tracks have `names` (tracks.Tracks)."""

@@ -15,7 +15,7 @@ def overlap(one, other):
 def followed(table):
     """The regions of a frame that have tracks (see exports.table_of), as dictionaries."""
     regions = (dict(zip(table["columns"], region)) for region in table["regions"])
-    return [region for region in regions if region.get("first-seen") is not None]
+    return [region for region in regions if region.get("first-seen") is not None and region["track"]]
 
 
 class Tracks:
@@ -46,7 +46,7 @@ class Tracks:
         if "first-seen" in table["columns"]:
             track, first = map(table["columns"].index, ("track", "first-seen"))
             for region in table["regions"]:
-                if region[first] is None:
+                if region[first] is None or not region[track]:
                     continue
                 if region[track] not in self.names:
                     self.used += 1

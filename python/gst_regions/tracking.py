@@ -66,7 +66,8 @@ class Tracker(Parameters):
         -------
         labels : int32 array of shape (H, W), 1 … n as of `label`
         table : structured array
-            As of `regionprops_table`, with `track`: the number that stays (int64), 0 of regions beyond `max_regions`.
+            As of `regionprops_table`, with `track`: the number that stays (int64), 0 of regions beyond `max_regions` and
+            of those that are not born yet (`track_birth`).
 
         Raises
         ------

@@ -82,6 +82,12 @@ TEST_F(TrackingCuda, CrowdsThatMergeAndPart) {
   expect_same(crowd_pictures({320, 180}, 30, 30, 5, false), linked, 2);
 }
 
+TEST_F(TrackingCuda, BirthsThatAreWaitedFor) {
+  CcLabelParams params = tracked();
+  params.track_birth = 3;
+  expect_same(crowd_pictures({320, 180}, 40, 40, 8, false), params, 3);
+}
+
 // Few records, pairs beyond the table's room, more lost ones than fit.
 TEST_F(TrackingCuda, Noise) {
   for (const uint32_t capacity : {1u, 40u, 4096u, 65535u}) {

@@ -337,6 +337,54 @@ TEST(Tracking, WithoutMemoryLostIsGone) {
   EXPECT_EQ(frames[3].report.births, 0u);
 }
 
+// One from the start, one from frame 5 on that is hidden in frame 6, specks of one and of two
+// frames.
+TEST(Tracking, ATrackIsBornAfterSoManyFramesOnEnd) {
+  Scene scene;
+  for (int t = 0; t < 14; ++t) {
+    const auto shown = [&](bool is_shown, Disc disc) {
+      if (!is_shown) disc.x = -100;
+      return disc;
+    };
+    scene.push_back({{.x = 40.0 + 2 * t, .y = 40, .radius = 9},
+                     shown(t >= 5 && t != 6, {.x = 200.0 - 2 * t, .y = 120, .radius = 9}),
+                     shown(t == 3, {.x = 280, .y = 30, .radius = 5}),
+                     shown(t == 9 || t == 10, {.x = 280, .y = 80, .radius = 5})});
+  }
+  CcLabelParams params = tracked();
+  params.track_birth = 3;
+  const auto frames = run(scene, params);
+  for (size_t t = 0; t < frames.size(); ++t) {
+    EXPECT_EQ(track_of(frames[t], scene[t][0]), t >= 2 ? 1u : 0u) << t;
+    EXPECT_EQ(track_of(frames[t], scene[t][1]), t >= 9 ? 2u : 0u) << t;
+    EXPECT_EQ(frames[t].report.births, t == 2 || t == 9 ? 1u : 0u) << t;
+    EXPECT_EQ(frames[t].report.last_id, t < 2 ? 0u : t < 9 ? 1u : 2u) << t;
+    EXPECT_EQ(frames[t].report.deaths + frames[t].report.lost + frames[t].report.merges, 0u) << t;
+    for (const Region& region : frames[t].regions) EXPECT_LE(region.track, 2u);
+  }
+}
+
+// What is never out of sight has the same tracks, only later.
+TEST(Tracking, BirthsComeLaterAndChangeNothingElse) {
+  const Scene scene = crowd_scene(kSize, 25, 40, 11);
+  const auto at_once = run(scene, tracked());
+  CcLabelParams params = tracked();
+  params.track_birth = 4;
+  const auto later = run(scene, params);
+  std::map<uint32_t, uint32_t> names;
+  for (size_t t = 0; t < scene.size(); ++t) {
+    for (const Disc& disc : scene[t]) {
+      const uint32_t first = track_of(at_once[t], disc), second = track_of(later[t], disc);
+      if (t < 3) {
+        EXPECT_EQ(second, 0u);
+      } else if (second != 0) {
+        EXPECT_EQ(names.try_emplace(first, second).first->second, second) << t;
+      }
+    }
+  }
+  EXPECT_GE(names.size(), 25u);
+}
+
 TEST(Tracking, ResetForgets) {
   const std::vector<Picture> pictures = painted(crowd_scene(kSize, 10, 6, 7));
   const std::vector<ConstFrame> frames = frames_of(pictures);
@@ -385,32 +433,38 @@ TEST(Tracking, FramesInFlightAndThreadsChangeNothing) {
   }
 }
 
-// Whatever comes, every region has a track, none twice, and the counts add up.
+// Whatever comes, every region has a track once it is born, none twice, and the counts add up.
+void expect_books_kept(uint32_t capacity, int birth) {
+  std::vector<Picture> pictures;
+  for (int t = 0; t < 12; ++t) {
+    const int grain = 1 + t % 5;
+    pictures.push_back(make_picture("rand_g" + std::to_string(grain) + "_d40", {200, 120}));
+  }
+  TrackedRun run = on_cpu(PixelFormat::gray8, {200, 120}, 2, 2, capacity);
+  CcLabelParams params = tracked();
+  params.track_memory = 2;
+  params.track_birth = birth;
+  uint64_t alive = 0;
+  for (const TrackedFrame& frame : run.run(frames_of(pictures), params)) {
+    std::map<uint32_t, int> uses;
+    uint32_t fresh = 0;
+    for (const Region& region : frame.regions) {
+      if (region.track == 0 && birth > 1) continue;
+      EXPECT_EQ(++uses[region.track], 1) << region.track;
+      EXPECT_GT(region.track, 0u);
+      EXPECT_LE(region.track, frame.report.last_id);
+      fresh += region.track > alive;
+    }
+    alive = frame.report.last_id;
+    EXPECT_GE(fresh, frame.report.births);
+    EXPECT_LE(fresh, frame.report.births + frame.report.splits);
+    EXPECT_LE(frame.report.lost, capacity);
+  }
+}
+
 TEST(Tracking, NoiseKeepsTheBooks) {
   for (const uint32_t capacity : {40u, 4096u}) {
-    std::vector<Picture> pictures;
-    for (int t = 0; t < 12; ++t) {
-      const int grain = 1 + t % 5;
-      pictures.push_back(make_picture("rand_g" + std::to_string(grain) + "_d40", {200, 120}));
-    }
-    TrackedRun run = on_cpu(PixelFormat::gray8, {200, 120}, 2, 2, capacity);
-    CcLabelParams params = tracked();
-    params.track_memory = 2;
-    uint64_t alive = 0;
-    for (const TrackedFrame& frame : run.run(frames_of(pictures), params)) {
-      std::map<uint32_t, int> uses;
-      uint32_t fresh = 0;
-      for (const Region& region : frame.regions) {
-        EXPECT_EQ(++uses[region.track], 1) << region.track;
-        EXPECT_GT(region.track, 0u);
-        EXPECT_LE(region.track, frame.report.last_id);
-        fresh += region.track > alive;
-      }
-      alive = frame.report.last_id;
-      EXPECT_GE(fresh, frame.report.births);
-      EXPECT_LE(fresh, frame.report.births + frame.report.splits);
-      EXPECT_LE(frame.report.lost, capacity);
-    }
+    for (const int birth : {1, 2}) expect_books_kept(capacity, birth);
   }
 }
 

@@ -144,6 +144,16 @@ class Exports(inside.Case):
         self.assertEqual([(one["track_id"], one["bbox"], one["area"]) for one in found],
                          [(5, [1, 0, 4, 2], 8), (6, [6, 1, 1, 1], 1)])
 
+    def test_regions_whose_track_is_not_born_yet(self):
+        columns = ["id", "track", "first-seen", "x", "y", "width", "height", "area"]
+        table = {"frame": 0, "columns": columns, "regions": [(1, 0, 0, 1, 0, 2, 2, 4), (2, 6, 0, 6, 1, 1, 1, 1)]}
+        labels = numpy.array([[0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0, 2]])
+        with (unittest.mock.patch.object(exports, "table_of", lambda *_: table),
+              unittest.mock.patch.object(exports, "label_map", lambda *_: labels)):
+            self.assertEqual(self.written("mot", [None]), "1,6,7,2,1,1,1,-1,-1,-1\n")
+            found = json.loads(self.written("coco-rle", [None]))["annotations"]
+        self.assertEqual([one.get("track_id") for one in found], [None, 6])
+
     def test_runs(self):
         self.assertEqual(exports.runs_of(numpy.array([[1, 0], [1, 1]], bool)), [0, 2, 1, 1])
 

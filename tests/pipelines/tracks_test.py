@@ -67,6 +67,13 @@ class Tracks(inside.Case):
             before = json.loads(json.dumps(one))
             known.rename(one)
             self.assertEqual(one, before)
+        # Not born yet: before the seam, and as known of the frames behind it.
+        unborn = table(0.1, region(0, 10), region(3, 50))
+        self.assertEqual(self.renamed(known, unborn), [(0, 0), (1, 0)])
+        known.begin([table(0.1, region(0, 10), region(8, 50))])
+        self.assertEqual(self.renamed(known, table(0.2, region(4, 10), region(8, 50))), [(2, 0), (1, 0)])
+        known = tracks.Tracks()
+        known.begin([])
         # Beside some that are.
         mixed = table(0.2, region(9, 10, first=None), region(5, 50))
         self.assertEqual(self.renamed(known, mixed), [(9, None), (1, 0)])

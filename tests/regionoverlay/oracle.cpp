@@ -19,8 +19,10 @@ bool inside(int x, int y, int left, int top, int width, int height) {
   return x >= left && y >= top && x < left + width && y < top + height;
 }
 
-// Tag: above the box, else below, else at the top of the box in the picture; margin a fifth.
+// Tag of what has a track: above the box, else below, else at the top of the box in the picture;
+// margin a fifth.
 bool touch_tag(const Region& r, Size size, int x, int y, Touch& touch) {
+  if (r.track == 0) return false;
   if (r.right < 0 || r.bottom < 0 || r.left >= size.width || r.top >= size.height) return false;
   const GlyphSize g = glyphs_for(size.height);
   const std::string id = std::to_string(r.track);

@@ -54,8 +54,7 @@ class SlidingCpu final : public Sliding {
     measure_labels(labels, job.in, count, bands_, records, workers_);
     const TrackMemory& memory = tracker_.memory();
     share_windows(window, count, memory.counts->visible, memory.pairs, workers_);
-    const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
-                           .color_bits = setup().in.depth};
+    const TrackRules rules = track_rules(params, setup().in);
     RegionTable table = job.table;
     table.regions = records;
     tracker_.step(rules, table, count, job.slot);

@@ -51,8 +51,7 @@ class SlidingCuda final : public Sliding {
     describe(labels, job.in, frame, stream);
     share_windows(window, frame, memory, stream);
     publish(job, frame, stream);
-    const TrackRules rules{.memory = static_cast<uint32_t>(params.track_memory),
-                           .color_bits = setup().in.depth};
+    const TrackRules rules = track_rules(params, setup().in);
     const TrackedRecords tracked{frame.records, frame.total, frame.capacity};
     tracker_.see(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
