@@ -46,9 +46,11 @@ Pixels seen(const AxisMapping& axis, Interval interval) {
   // An edge just below a whole number counts as that number: GStreamer's matrices hold floats.
   constexpr double kRounding = 1e-3;
   const auto edge = [](double e) { return static_cast<int>(std::floor(e + kRounding)); };
-  if (interval.high <= axis.low || interval.low >= axis.high) return {};
-  const int first = std::max(edge(interval.low), axis.low);
-  return {first, std::max(std::min(edge(interval.high), axis.high) - first, 1)};
+  if (!(interval.high > axis.low && interval.low < axis.high)) return {};
+  const double low = std::max<double>(interval.low, axis.low);
+  const double high = std::min<double>(interval.high, axis.high);
+  const int first = std::min(edge(low), axis.high - 1);
+  return {first, std::max(edge(high) - first, 1)};
 }
 
 void set_int(GstStructure* s, const char* name, int value) {
@@ -109,9 +111,10 @@ bool move_region(GstStructure* s, const PictureMapping& m) {
   set_int(s, "height", y.count);
   guint64 area = 0;
   if (gst_structure_get_uint64(s, "area", &area)) {
+    constexpr double kMost = 1e18;
     const double pixels = static_cast<double>(area) * std::abs(m.x.scale * m.y.scale);
-    gst_structure_set(s, "area", G_TYPE_UINT64,
-                      std::max<guint64>(static_cast<guint64>(std::llround(pixels)), 1), nullptr);
+    const auto whole = static_cast<guint64>(std::llround(std::min(pixels, kMost)));
+    gst_structure_set(s, "area", G_TYPE_UINT64, std::max<guint64>(whole, 1), nullptr);
   }
   move_point(s, "cx", "cy", m);
   move_covariance(s, m);

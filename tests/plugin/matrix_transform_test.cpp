@@ -236,21 +236,38 @@ TEST(MatrixTransform, MalformedMetadataGoes) {
   }
 }
 
-// Points lie where they lay with fields that are not there, and nothing is made up.
-TEST(MatrixTransform, RegionsMaySayLess) {
-  const BufferPtr from = picture({kInside});
-  GstStructure* s =
-      gst_custom_meta_get_structure(gst_buffer_get_custom_meta(from.get(), "regions"));
-  GstStructure* region = gst_structure_new("region", "id", G_TYPE_UINT, 1u, "x", G_TYPE_INT, 4, "y",
-                                           G_TYPE_INT, 2, "width", G_TYPE_INT, 3, "height",
-                                           G_TYPE_INT, 5, "cx", G_TYPE_DOUBLE, 1.0, nullptr);
+// A picture that tells of nothing but this region.
+BufferPtr told_of(GstStructure* region) {
+  BufferPtr picture_of_one = picture({kInside});
   GValue array = G_VALUE_INIT, item = G_VALUE_INIT;
   g_value_init(&array, GST_TYPE_ARRAY);
   g_value_init(&item, GST_TYPE_STRUCTURE);
   g_value_take_boxed(&item, region);
   gst_value_array_append_and_take_value(&array, &item);
-  gst_structure_take_value(s, "regions", &array);
+  GstCustomMeta* meta = gst_buffer_get_custom_meta(picture_of_one.get(), "regions");
+  gst_structure_take_value(gst_custom_meta_get_structure(meta), "regions", &array);
+  return picture_of_one;
+}
+
+// Points lie where they lay with fields that are not there, and nothing is made up.
+TEST(MatrixTransform, RegionsMaySayLess) {
+  const BufferPtr from = told_of(gst_structure_new(
+      "region", "id", G_TYPE_UINT, 1u, "x", G_TYPE_INT, 4, "y", G_TYPE_INT, 2, "width", G_TYPE_INT,
+      3, "height", G_TYPE_INT, 5, "cx", G_TYPE_DOUBLE, 1.0, nullptr));
   EXPECT_EQ(regions_on(scaled(from.get(), 160, 120).get()), Texts{"8 4 6 10, - 1 -, - -, - - -"});
+}
+
+// From strangers, whose boxes reach beyond all numbers when they are scaled.
+TEST(MatrixTransform, RegionsMayBeLargerThanThePicture) {
+  const auto moved = [](int x, int y) {
+    const BufferPtr from = told_of(
+        gst_structure_new("region", "id", G_TYPE_UINT, 1u, "x", G_TYPE_INT, x, "y", G_TYPE_INT, y,
+                          "width", G_TYPE_INT, G_MAXINT, "height", G_TYPE_INT, G_MAXINT, nullptr));
+    return regions_on(scaled(from.get(), 320, 240).get());
+  };
+  EXPECT_EQ(moved(40, 15), Texts{"160 60 160 180, - - -, - -, - - -"});
+  EXPECT_EQ(moved(-5, 0), Texts{"0 0 320 240, - - -, - -, - - -"});
+  EXPECT_EQ(moved(0, G_MININT), Texts());
 }
 
 // Which tracks they are, objects say as before: of those that tell when they were first seen.
