@@ -144,6 +144,10 @@ void FilterStream::interrupt() {
 
 void FilterStream::shut() {
   engine_->may_wait(false);
+  if (GstBufferPool* pool = gst_base_transform_get_buffer_pool(element_)) {
+    gst_buffer_pool_set_flushing(pool, TRUE);
+    gst_object_unref(pool);
+  }
   const std::lock_guard lock(mutex_);
   shut_ = true;
   if (ring_) ring_->interrupt();

@@ -49,7 +49,8 @@ class FilterStream {
   // nothing of them.
   bool passes_frames(const GstEvent* event);
   void interrupt();  // safe from any thread
-  // From PAUSED to READY: until reopen(), no thread waits for a free slot, in whatever ring comes.
+  // From PAUSED to READY: no thread waits for a buffer that downstream keeps, nor, until reopen(),
+  // for a free slot, in whatever ring comes.
   void shut();
   void reopen();
   void flush();

@@ -33,14 +33,6 @@ void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
 
 // ---- states
 
-// A frame that waits for a buffer that downstream keeps holds the pad.
-void end_waits_for_buffers(GstElement* element) {
-  GstBufferPool* pool = gst_base_transform_get_buffer_pool(GST_BASE_TRANSFORM(element));
-  if (!pool) return;
-  gst_buffer_pool_set_flushing(pool, TRUE);
-  gst_object_unref(pool);
-}
-
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   FilterStream& stream = stream_of(element);
   try {
@@ -50,12 +42,9 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
     stream.report(error);
     return GST_STATE_CHANGE_FAILURE;
   }
-  // A frame may be waiting for a free slot while its thread holds the pad; and until the pad is
-  // inactive, new caps or the end of a flush may still make a ring that waits again.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) {
-    stream.shut();
-    end_waits_for_buffers(element);
-  }
+  // A frame may be waiting for a free slot or buffer while its thread holds the pad; and until the
+  // pad is inactive, new caps or the end of a flush may still make a ring that waits again.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.shut();
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.reopen();
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(parent_class)->change_state(element, change);

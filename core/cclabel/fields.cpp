@@ -84,8 +84,7 @@ std::vector<Field> table() {
                           Change::stopped),
       field<P, &P::track_birth>("track-birth",
                                 "In how many frames on end a region is seen before it has a track; "
-                                "until then its track is "
-                                "0 (frames)",
+                                "until then its track is 0 (frames)",
                                 {1, kMostTrackMemory}),
       field<P, &P::track_memory>("track-memory", "How long a lost region is waited for (frames)",
                                  {0, kMostTrackMemory}),
