@@ -25,10 +25,15 @@ Size size_of(const GstVideoInfo* info) {
 }
 
 // The mapping in a matrix's row. A matrix maps whole pixels, so one that mirrors shifts edges by
-// one pixel more.
-AxisMapping axis_of(double scale, double translation, int in_offset, int out_offset, int out_size) {
+// one pixel more. What it shows lies in the picture, whatever the rectangle says.
+AxisMapping axis_of(double scale, double translation, int in_offset, int out_offset, int out_size,
+                    int picture) {
   const double shift = translation + (scale < 0 ? 1 : 0);
-  return {scale, out_offset + shift - scale * in_offset, out_offset, out_offset + out_size};
+  const auto inside = [&](int64_t edge) {
+    return static_cast<int>(std::clamp<int64_t>(edge, 0, picture));
+  };
+  return {scale, out_offset + shift - scale * in_offset, inside(out_offset),
+          inside(int64_t{out_offset} + out_size)};
 }
 
 std::optional<PictureMapping> mapping_of(const MatrixTransform& t) {
@@ -36,15 +41,16 @@ std::optional<PictureMapping> mapping_of(const MatrixTransform& t) {
   const bool affine = m[2][0] == 0 && m[2][1] == 0 && m[2][2] == 1;
   const bool upright = m[0][1] == 0 && m[1][0] == 0 && m[0][0] != 0 && m[1][1] != 0;
   const bool transposed = m[0][0] == 0 && m[1][1] == 0 && m[0][1] != 0 && m[1][0] != 0;
-  if (!affine || (!upright && !transposed)) return {};
+  const bool finite = std::all_of(&m[0][0], &m[2][0], [](float v) { return std::isfinite(v); });
+  if (!affine || (!upright && !transposed) || !finite) return {};
   const int other = transposed ? 1 : 0;
   const int in[] = {t.in.x, t.in.y};
   PictureMapping mapping;
   mapping.transposed = transposed;
-  mapping.x = axis_of(m[0][other], m[0][2], in[other], t.out.x, t.out.w);
-  mapping.y = axis_of(m[1][1 - other], m[1][2], in[1 - other], t.out.y, t.out.h);
   mapping.from = size_of(t.in_info);
   mapping.to = size_of(t.out_info);
+  mapping.x = axis_of(m[0][other], m[0][2], in[other], t.out.x, t.out.w, mapping.to.width);
+  mapping.y = axis_of(m[1][1 - other], m[1][2], in[1 - other], t.out.y, t.out.h, mapping.to.height);
   return mapping;
 }
 

@@ -46,7 +46,7 @@ Pixels seen(const AxisMapping& axis, Interval interval) {
   // An edge just below a whole number counts as that number: GStreamer's matrices hold floats.
   constexpr double kRounding = 1e-3;
   const auto edge = [](double e) { return static_cast<int>(std::floor(e + kRounding)); };
-  if (!(interval.high > axis.low && interval.low < axis.high)) return {};
+  if (!(axis.low < axis.high && interval.high > axis.low && interval.low < axis.high)) return {};
   const double low = std::max<double>(interval.low, axis.low);
   const double high = std::min<double>(interval.high, axis.high);
   const int first = std::min(edge(low), axis.high - 1);

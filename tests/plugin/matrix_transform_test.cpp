@@ -1,5 +1,8 @@
 // Regions where an element tells metadata by a matrix, as from GStreamer 1.28 on, or by two sizes
 // what it does to the picture: given to the metadata here without the element.
+#include <climits>
+#include <cmath>
+
 #include "tests/plugin/moved_picture.hpp"
 
 namespace regions::test {
@@ -145,7 +148,9 @@ TEST(MatrixTransform, WhatIsUnknownDropsThem) {
                           {kWhole, kWhole, 80, 60, {{0, 1, 0}, {0, 0, 0}}},
                           {kWhole, kWhole, 80, 60, {{0, 0, 0}, {1, 0, 0}}},
                           {kWhole, kWhole, 80, 60, {{0.5, 1, 0}, {1, 0, 0}}},
-                          {kWhole, kWhole, 80, 60, {{0, 1, 0}, {1, 0.5, 0}}}};
+                          {kWhole, kWhole, 80, 60, {{0, 1, 0}, {1, 0.5, 0}}},
+                          {kWhole, kWhole, 80, 60, {{NAN, 0, 0}, {0, 1, 0}}},
+                          {kWhole, kWhole, 80, 60, {{1, 0, INFINITY}, {0, 1, 0}}}};
   for (const Move& move : unclear) {
     const BufferPtr to = moved(from.get(), move);
     EXPECT_FALSE(regions_of(to.get()))
@@ -161,6 +166,20 @@ TEST(MatrixTransform, WhatIsUnknownDropsThem) {
     EXPECT_FALSE(regions_of(transformed(from.get(), "gst-video-matrix", &t).get())) << column;
   }
   EXPECT_FALSE(regions_of(transformed(from.get(), "some-other-transform", nullptr).get()));
+}
+
+// Rectangles that reach beyond the picture show what lies in it; one outside of it shows nothing.
+TEST(MatrixTransform, RectanglesEndAtThePicture) {
+  const BufferPtr from = picture({kInside});
+  const BufferPtr as_it_was = moved(from.get(), {kWhole, kWhole, 80, 60, {{1, 0, 0}, {0, 1, 0}}});
+  ASSERT_EQ(regions_on(as_it_was.get()).size(), 1u);
+  const Move beyond{kWhole, {-5, -3, INT_MAX, INT_MAX}, 80, 60, {{1, 0, 5}, {0, 1, 3}}};
+  EXPECT_EQ(regions_on(moved(from.get(), beyond).get()), regions_on(as_it_was.get()));
+  for (const GstVideoRectangle& outside :
+       {GstVideoRectangle{80, 0, 80, 60}, {0, INT_MAX, 80, INT_MAX}, {INT_MIN, 0, 1, 60}}) {
+    const Move move{kWhole, outside, 80, 60, {{1, 0, 0}, {0, 1, 0}}};
+    EXPECT_EQ(regions_on(moved(from.get(), move).get()), Texts()) << outside.x << " " << outside.y;
+  }
 }
 
 // Before 1.28 sizes tell all, unless shapes differ: then there may be borders of any width.
