@@ -27,7 +27,7 @@ template <class T>
 struct StripMemory<T, Unmeasured> : Strip<T> {};
 
 #if __CUDA_ARCH__ >= 900
-// Labels, measures and publishes the regions if a strip has more components than have sums: records
+// Labels, measures and publishes the regions if a strip does without sums of components: records
 // begin in the device's memory and are summed up there. Ends with all runs labelled.
 template <class T, class Values>
 __device__ void measure_in_memory(Strip<T>& s, uint32_t strip, int y0, int rows,
@@ -76,7 +76,7 @@ __global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader,
   cluster.barrier_arrive();
   if constexpr (is_measured<Values>) measure_components(s, y0, rows, values);
   cluster.barrier_wait();  // trees of all strips are there
-  if constexpr (is_measured<Values>) tell_too_many(s);
+  if constexpr (is_measured<Values>) tell_by_label(s);
   join_strips(s, forest, strip);
   cluster.sync();  // no joint is made after this
   count_regions(s, forest, strip);
@@ -89,7 +89,7 @@ __global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader,
     label_runs(s);
     write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
     cluster.barrier_wait();  // until then other blocks may read this one's memory
-  } else if (s.sums.are_too_many) {
+  } else if (s.sums.by_label) {
     measure_in_memory(s, strip, y0, rows, values, records, table);
     write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
   } else {
