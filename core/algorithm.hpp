@@ -44,7 +44,8 @@ struct Job {
   LabelMap labels;            // where dense labels go; empty if not asked for
   Image<uint8_t> foreground;  // where an algorithm's own mask goes, 0..255; empty if not asked for
   RegionTable table;          // pinned host memory; regions == nullptr if not asked for
-  // Regions that came with the frame (host memory), for algorithms that read them.
+  // Regions that came with the frame, for algorithms that read them: host memory that is kept until
+  // the job is done.
   const Region* attached = nullptr;
   uint32_t attached_count = 0;
 };

@@ -14,6 +14,9 @@ namespace {
 // Records as they travel: the count, then the records, in one copy.
 struct Records {
   static constexpr size_t kStart = 256;  // bytes before the first record
+  // So many have pinned memory, of which a megabyte takes the driver half a millisecond to give.
+  // Those behind them are copied from the caller's memory, which the caller waits for.
+  static constexpr uint32_t kStaged = 8192;
 
   static size_t bytes(uint32_t count) { return kStart + count * sizeof(Region); }
   static uint32_t* count(const Block& block) { return block.as<uint32_t>(); }
@@ -24,7 +27,7 @@ struct Records {
 
 struct Slot {
   Block ink;
-  Block staging;  // pinned
+  Block staging;  // pinned, of the first records
   Block records;  // on the device
 };
 
@@ -39,7 +42,7 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     slots_.clear();
     for (int i = 0; i < setup.slots; ++i) {
       slots_.push_back({blank_device_ink(*backend_, setup.size),
-                        backend_->allocate_pinned(Records::bytes(max_regions_)),
+                        backend_->allocate_pinned(Records::bytes(Records::kStaged)),
                         backend_->allocate(Records::bytes(max_regions_))});
     }
   }
@@ -47,11 +50,16 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
   void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     const uint32_t count = std::min(job.attached_count, max_regions_);
+    const uint32_t staged = std::min(count, Records::kStaged);
     *Records::count(slot.staging) = count;
-    if (count) {
-      std::memcpy(Records::regions(slot.staging), job.attached, count * sizeof(Region));
+    if (staged) {
+      std::memcpy(Records::regions(slot.staging), job.attached, staged * sizeof(Region));
     }
-    queue.copy_bytes(slot.staging.data(), slot.records.data(), Records::bytes(count));
+    queue.copy_bytes(slot.staging.data(), slot.records.data(), Records::bytes(staged));
+    if (count > staged) {
+      queue.copy_bytes(job.attached + staged, Records::regions(slot.records) + staged,
+                       (count - staged) * sizeof(Region));
+    }
     const DeviceRegions regions{Records::regions(slot.records), Records::count(slot.records),
                                 count};
     const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);
