@@ -32,11 +32,14 @@ REGIONS_HD constexpr bool any(bool truth) { return truth; }
 REGIONS_HD constexpr int32_t pick(bool first, int32_t a, int32_t b) { return first ? a : b; }
 REGIONS_HD constexpr int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 REGIONS_HD constexpr int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-// a / b, for 0 <= a, 0 < b and a quotient below 2^22; else any number, and of vectors no trap.
-REGIONS_HD constexpr int32_t quotient(int32_t a, int32_t b) { return a / b; }
+// a / b, for 0 <= a, 0 < b and a quotient below 2^22; else any number, and of vectors no trap. GPUs
+// divide by instructions, of which signs would take more.
+REGIONS_HD constexpr int32_t quotient(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) / static_cast<uint32_t>(b));
+}
 // The same for a <= 2^24 and b < 2^24, which floats hold: as a / b is at least 1 / b below the next
 // whole number, and a float's rounding at most a / b / 2^24, no ratio is rounded up to one.
-REGIONS_HD constexpr int32_t small_quotient(int32_t a, int32_t b) { return a / b; }
+REGIONS_HD constexpr int32_t small_quotient(int32_t a, int32_t b) { return quotient(a, b); }
 // Modulo 2^32.
 REGIONS_HD constexpr int32_t wrapped_product(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));

@@ -20,19 +20,15 @@ struct BasicMode : ModeScale {
   Int var_luma = 0;  // of 1/16
   Int var_chroma = 0;
 
-  // `first`: the first of its words. The others are not read where it stands for no mode.
-  REGIONS_LANES static BasicMode load(const Int& first, const uint32_t* words, size_t plane) {
+  // From its words.
+  REGIONS_LANES static BasicMode unpacked(const Int& first, const Int& second, const Int& third) {
     BasicMode mode;
     mode.weight = upper_bits(first, 16);
-    if (!any(mode.weight != 0)) return mode;
-    Int b, c;
-    read_words(words + plane, b);
-    read_words(words + 2 * plane, c);
     mode.mean[0] = first & 0xFFFF;
-    mode.mean[1] = b & 0xFFFF;
-    mode.mean[2] = upper_bits(b, 16);
-    mode.var_luma = c & 0xFFFF;
-    mode.var_chroma = upper_bits(c, 16);
+    mode.mean[1] = second & 0xFFFF;
+    mode.mean[2] = upper_bits(second, 16);
+    mode.var_luma = third & 0xFFFF;
+    mode.var_chroma = upper_bits(third, 16);
     return mode;
   }
   REGIONS_LANES void store(uint32_t* words, size_t plane) const {

@@ -100,16 +100,24 @@ struct BasicModel {
   BasicMode<Int> mode[kModes];
   bool may_exist[kModes] = {true, true, true};  // in any lane, here or in memory
 
-  // First all words that tell which modes there are, so that memory is waited for twice.
+  // First all words that tell which modes there are, then the others of those, so that memory is
+  // waited for twice.
   REGIONS_LANES static BasicModel load(const uint32_t* words, size_t plane) {
     BasicModel model;
-    Int first[kModes];
+    Int first[kModes], second[kModes], third[kModes];
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) read_words(words + k * Mode::kWords * plane, first[k]);
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
-      model.mode[k] = BasicMode<Int>::load(first[k], words + k * Mode::kWords * plane, plane);
-      model.may_exist[k] = any(model.mode[k].weight != 0);
+      second[k] = third[k] = 0;
+      model.may_exist[k] = any(upper_bits(first[k], 16) != 0);
+      if (!model.may_exist[k]) continue;
+      read_words(words + (k * Mode::kWords + 1) * plane, second[k]);
+      read_words(words + (k * Mode::kWords + 2) * plane, third[k]);
+    }
+    REGIONS_UNROLL
+    for (int k = 0; k < kModes; ++k) {
+      model.mode[k] = BasicMode<Int>::unpacked(first[k], second[k], third[k]);
     }
     return model;
   }

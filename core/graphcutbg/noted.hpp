@@ -22,42 +22,49 @@ template <class Int>
 REGIONS_LANES bool teach_noted(const Canvas& canvas, const ModelPlan& plan,
                                const Truth<Int>& foreground, size_t i) {
   if (plan.starts || !plan.light.same()) return false;
-  Int word;
+  const size_t plane = canvas.model_plane();
+  const auto words = [&](int k) { return canvas.model + i + k * Mode::kWords * plane; };
+  Int word, first[Model::kModes];
   read_words(canvas.now + i, word);
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) read_words(words(k), first[k]);
   const Int match = upper_bits(word, 24) - 2;
   if (any(match < 0)) return false;
   const auto color = BasicColor<Int>::unpacked(word);
-  const size_t plane = canvas.model_plane();
-  const auto words = [&](int k) { return canvas.model + i + k * Mode::kWords * plane; };
-  Int first[Model::kModes], weight = 0, pixel;
+  Int weight = 0, pixel;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
-    read_words(words(k), first[k]);
     weight = pick(match == k, upper_bits(first[k], 16), weight);
   }
   count_up(static_cast<int32_t>(i), pixel);
   const auto lesson = Lesson<Int>::of(match, weight, foreground, plan, pixel);
-  Int most = 0;
+  // What is needed of the other words is read for all modes before any is changed.
+  Int share[Model::kModes], second[Model::kModes], third[Model::kModes], most = 0;
+  Truth<Int> heavier[Model::kModes];
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) {
+    second[k] = third[k] = 0;
+    const Int before = upper_bits(first[k], 16);
+    share[k] = any(before != 0) ? lesson.share(before, k) : Int(0);
+    heavier[k] = share[k] > most;
+    most = pick(heavier[k], share[k], most);
+    if (!any(heavier[k]) && !(any(before != 0) && any(lesson.visits(k)))) continue;
+    read_words(words(k) + plane, second[k]);
+    read_words(words(k) + 2 * plane, third[k]);
+  }
   BasicColor<Int> background;
   REGIONS_UNROLL
   for (int k = 0; k < Model::kModes; ++k) {
-    BasicMode<Int> mode;
-    mode.weight = upper_bits(first[k], 16);
-    if (!any(mode.weight != 0)) continue;
-    const Int share = lesson.share(mode.weight, k);
-    const Truth<Int> heavier = share > most;
+    if (!any(upper_bits(first[k], 16) != 0)) continue;
+    auto mode = BasicMode<Int>::unpacked(first[k], second[k], third[k]);
+    mode.weight = share[k];
     if (any(lesson.visits(k))) {
-      mode = BasicMode<Int>::load(first[k], words(k), plane);
-      mode.weight = share;
       join(mode, lesson.visits(k), color, lesson, plan.rate);
       mode.store(words(k), plane);
     } else {
-      write_words(words(k), share << 16 | (first[k] & 0xFFFF));
-      if (!any(heavier)) continue;
-      mode = BasicMode<Int>::load(first[k], words(k), plane);
+      write_words(words(k), share[k] << 16 | mode.mean[0]);
     }
-    most = pick(heavier, share, most);
-    background = pick<Int>(heavier, mode.color(), background);
+    if (any(heavier[k])) background = pick<Int>(heavier[k], mode.color(), background);
   }
   write_words(canvas.background + i, background.packed());
   return true;

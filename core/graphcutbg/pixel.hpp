@@ -164,25 +164,26 @@ struct Spot {
   }
 };
 
-// The link between pixels (x, y) and (x2, y2).
-REGIONS_HD inline int link_at(const Canvas& canvas, const FramePlan& frame, const EnergyPlan& plan,
-                              int x, int y, int x2, int y2) {
-  if (x2 < 0 || x2 >= canvas.width || y2 >= canvas.height) return 0;
-  const auto a = Spot<int32_t>::at(canvas, frame, canvas.at(x, y));
-  const auto b = Spot<int32_t>::at(canvas, frame, canvas.at(x2, y2));
-  return plan.link_for(link_step(a, b, frame, plan), x != x2 && y != y2);
-}
-
-// Writes pixel (x, y)'s weights.
+// Writes pixel (x, y)'s weights. All that links are made of is read before anything is written, and
+// without a branch: GPUs are slow to read, but read much at a time.
 REGIONS_HD inline void weigh(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
                              const EnergyPlan& plan, int x, int y) {
   const size_t i = canvas.at(x, y);
+  const auto own = Spot<int32_t>::at(canvas, frame, i);
+  const auto link_to = [&](int dx, int dy) {
+    const int x2 = within(x + dx, 0, canvas.width - 1), y2 = smaller(y + dy, canvas.height - 1);
+    const auto other = Spot<int32_t>::at(canvas, frame, canvas.at(x2, y2));
+    const int link = plan.link_for(link_step(own, other, frame, plan), dx != 0 && dy != 0);
+    return x2 == x + dx && y2 == y + dy ? link : 0;
+  };
+  const int right = link_to(1, 0), down = link_to(0, 1);
+  if (canvas.down_right) {
+    canvas.down_right[i] = link_to(1, 1);
+    canvas.down_left[i] = link_to(-1, 1);
+  }
   canvas.terminal[i] = terminal_at(canvas, mask, frame, plan, x, y);
-  canvas.right[i] = link_at(canvas, frame, plan, x, y, x + 1, y);
-  canvas.down[i] = link_at(canvas, frame, plan, x, y, x, y + 1);
-  if (!canvas.down_right) return;
-  canvas.down_right[i] = link_at(canvas, frame, plan, x, y, x + 1, y + 1);
-  canvas.down_left[i] = link_at(canvas, frame, plan, x, y, x - 1, y + 1);
+  canvas.right[i] = right;
+  canvas.down[i] = down;
 }
 
 // Teaches the model what the cut made of the pixels from number i on.
