@@ -40,6 +40,10 @@ struct Problem {
   int tiles;
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }
+  // Of the flow along link k that pixel (x, y) owns.
+  REGIONS_HD size_t kept_at(int k, int x, int y) const {
+    return (k * static_cast<size_t>(size().height) + y) * size().width + x;
+  }
 
 #ifdef __CUDACC__
   // One thread calls it, when what the sink took is added up.
@@ -53,12 +57,13 @@ struct Problem {
 #endif
 };
 
+REGIONS_HD inline const Image<const int32_t>& links_of(const GridGraph& graph, int k) {
+  return k == 0 ? graph.right : k == 1 ? graph.down : k == 2 ? graph.down_right : graph.down_left;
+}
+
 // Capacity of link k that pixel (x, y) owns, 0 where it would leave the picture.
 REGIONS_HD inline int32_t capacity(const GridGraph& graph, int k, int x, int y) {
-  const Image<const int32_t>& links = k == 0   ? graph.right
-                                      : k == 1 ? graph.down
-                                      : k == 2 ? graph.down_right
-                                               : graph.down_left;
+  const Image<const int32_t>& links = links_of(graph, k);
   if (!links.contains(x, y) || !links.contains(x + step_x(2 * k), y + step_y(2 * k))) return 0;
   const int32_t c = links(x, y);
   return c > 0 ? c : 0;

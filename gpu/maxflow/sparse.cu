@@ -83,13 +83,12 @@ class FirstLook {
   // All pixels are sinks, and no flow comes: nothing is stored, the weights say all.
   __device__ void leave_to_background() const {
     const bool clear = sparse_.flowless_before && sparse_.flowless_before[place_.index];
-    const Size size = problem_.size();
     for (int row = 0; row < rows_; ++row) {
       problem_.foreground(x_, y_ + row) = GridCut::kBackground;
       if (clear) continue;
 #pragma unroll
       for (int k = 0; k < kNeighbours / 2; ++k) {
-        problem_.kept[(k * static_cast<size_t>(size.height) + y_ + row) * size.width + x_] = 0;
+        problem_.kept[problem_.kept_at(k, x_, y_ + row)] = 0;
       }
     }
     uint16_t* box = height_box(sparse_.boxes, 0, place_.index);

@@ -81,41 +81,144 @@ __device__ inline bool is_active(uint32_t pixel) {
   return excess_of(pixel) > 0 && height_of(pixel) != kUnreachable;
 }
 
-// Whether the pixel's numbers stay within 16 bits whatever flows: |excess| never exceeds the sum
-// of all capacities at the pixel, a residual capacity never twice a link's.
+// Capacity of the links that a pixel owns, and the flow along them.
 template <int kNeighbours>
-__device__ bool load_pixel(Tile<kNeighbours>& tile, const Problem& problem, int x, int y, int at) {
-  const GridGraph& graph = problem.graph;
-  const bool inside = graph.terminal.contains(x, y);
-  const Size size = problem.size();
-  long long excess = inside ? graph.terminal(x, y) : 0;
-  long long sum = excess < 0 ? -excess : excess;
-  unsigned residual[kNeighbours];
+struct OwnLinks {
+  static constexpr int count = kNeighbours / 2;
+  int32_t capacity[count] = {}, flow[count] = {};
+};
+
+// A lane's way down a column of the picture. What a neighbour owns comes from its lane or the row
+// above: no link is read twice. Every read is of some pixel of the picture, and what is none of the
+// column's is put out afterwards: were a read left out by a branch, the next would wait for it.
+template <int kNeighbours, bool kWarm>
+class WeightColumn {
+ public:
+  using Own = OwnLinks<kNeighbours>;
+
+  // Of the links whose bits are set.
+  __device__ WeightColumn(const Problem& problem, int x, unsigned links = ~0u)
+      : problem_(problem), x_(max(0, min(x, problem.size().width - 1))) {
+    const int width = problem.size().width;
 #pragma unroll
-  for (int d = 0; d < kNeighbours; ++d) {
-    const int k = d / 2;
-    const bool own = d % 2 == 0;
-    const int owner_x = own ? x : x + step_x(d), owner_y = own ? y : y + step_y(d);
-    const int32_t c = inside ? capacity(graph, k, owner_x, owner_y) : 0;
-    int flow = 0;  // away from this pixel
-    if (problem.warm && c > 0) {
+    for (int k = 0; k < Own::count; ++k) {
+      const int end = x + step_x(2 * k);
+      there_[k] = links >> k & 1 && x == x_ && end >= 0 && end < width;
+    }
+  }
+
+  // No links outside of the picture.
+  __device__ Own read(int y) const {
+    Own own;
+    const int height = problem_.size().height, row = max(0, min(y, height - 1));
+#pragma unroll
+    for (int k = 0; k < Own::count; ++k) {
+      own.capacity[k] = links_of(problem_.graph, k)(x_, row);
+      if (kWarm) own.flow[k] = problem_.kept[problem_.kept_at(k, x_, row)];
+    }
+#pragma unroll
+    for (int k = 0; k < Own::count; ++k) {
+      const bool there = there_[k] && y == row && (k == 0 || y + 1 < height);
+      const int32_t c = there ? max(own.capacity[k], 0) : 0;
+      own.capacity[k] = c;
       // Kohli & Torr: a flow that the new capacity does not admit is cut to it; the difference
       // turns into excess at one end and lack at the other.
-      const int32_t kept =
-          problem.kept[(k * static_cast<size_t>(size.height) + owner_y) * size.width + owner_x];
-      flow = max(-c, min(c, kept));
-      if (!own) flow = -flow;
+      own.flow[k] = max(-c, min(c, own.flow[k]));
     }
-    excess -= flow;
-    sum += c;
-    residual[d] = static_cast<unsigned>(c) - static_cast<unsigned>(flow);
+    return own;
   }
+  // What the pixel has of the terminals; only in the picture.
+  __device__ int32_t terminal(int y) const {
+    return problem_.graph.terminal(x_, max(0, min(y, problem_.size().height - 1)));
+  }
+
+ private:
+  const Problem& problem_;
+  const int x_;             // a column of the picture, the nearest
+  bool there_[Own::count];  // links that are wanted and stay in the picture, but for its last row
+};
+
+// Calls use(row, read(row)) for the rows of a tile, of which several are read before the first is
+// used: memory is slow to answer.
+template <class Read, class Use>
+__device__ void in_batches(const Read& read, const Use& use) {
+  constexpr int kRows = 4;
+#pragma unroll 1
+  for (int row = 0; row < kTileHeight; row += kRows) {
+    decltype(read(0)) batch[kRows];
 #pragma unroll
-  for (int k = 0; k < kNeighbours / 2; ++k) {
-    tile.link(k, at) = residual[2 * k] | residual[2 * k + 1] << 16;
+    for (int i = 0; i < kRows; ++i) batch[i] = read(row + i);
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) use(row + i, batch[i]);
   }
-  tile.pixel(at) = with_more(kUnreachable, static_cast<int>(excess));
-  return sum < 1 << 15;
+}
+
+// Fills the inside of tile (tile_x, tile_y). Returns whether 16 bits are enough for the lane's
+// pixels, whatever flows: |excess| never exceeds the sum of all capacities at a pixel, a residual
+// capacity never twice a link's.
+template <int kNeighbours, bool kWarm>
+__device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int tile_x, int tile_y,
+                            Lane lane) {
+  using Column = WeightColumn<kNeighbours, kWarm>;
+  using Own = typename Column::Own;
+  const int x = tile_x * kTileWidth + lane.index, first_y = tile_y * kTileHeight;
+  const int rows = x < problem.size().width ? problem.size().height - first_y : 0;
+  const bool first_lane = lane.index == 0, last_lane = lane.index == 31;
+  const Column column(problem, x);
+  // Beside the tile: of links to the right for the first lane, to the left for the last.
+  const Column edge(problem, first_lane ? x - 1 : x + 1,
+                    first_lane  ? 0b0101
+                    : last_lane ? 0b1000
+                                : 0);
+  Own above = column.read(first_y - 1), above_edge;
+  if constexpr (kNeighbours == 8) above_edge = edge.read(first_y - 1);
+  unsigned all = 0, most = 0;  // bits of numbers, and the largest sum
+  struct Row {
+    Own own, edge;
+    int32_t terminal;
+  };
+  const auto read = [&](int row) {
+    const int y = first_y + row;
+    return Row{column.read(y), edge.read(y), column.terminal(y)};
+  };
+  in_batches(read, [&](int row, const Row& is) {
+    const int32_t terminal = row < rows ? is.terminal : 0;
+    // Links to the pixel from the left, from above, from above to the left and to the right.
+    Own to;
+    const auto bring = [&](int k, const Own& from, const Own& beside, bool is_beside, auto shift) {
+      const int capacity = shift(from.capacity[k]), flow = kWarm ? shift(from.flow[k]) : 0;
+      to.capacity[k] = is_beside ? beside.capacity[k] : capacity;
+      to.flow[k] = is_beside ? beside.flow[k] : flow;
+    };
+    const auto from_left = [](int value) { return __shfl_up_sync(~0u, value, 1); };
+    const auto from_right = [](int value) { return __shfl_down_sync(~0u, value, 1); };
+    bring(0, is.own, is.edge, first_lane, from_left);
+    to.capacity[1] = above.capacity[1];
+    to.flow[1] = above.flow[1];
+    if constexpr (kNeighbours == 8) {
+      bring(2, above, above_edge, first_lane, from_left);
+      bring(3, above, above_edge, last_lane, from_right);
+    }
+    auto excess = static_cast<unsigned>(terminal);
+    unsigned sum = terminal < 0 ? 0 - excess : excess;
+    all |= sum;
+    const int at = cell(lane.index, row);
+#pragma unroll
+    for (int k = 0; k < Own::count; ++k) {
+      const auto along = static_cast<unsigned>(is.own.capacity[k]);
+      const auto against = static_cast<unsigned>(to.capacity[k]);
+      const int32_t out = is.own.flow[k], in = to.flow[k];
+      tile.link(k, at) = (along - out) | (against + in) << 16;
+      excess += in - out;
+      sum += along + against;
+      all |= along | against;
+    }
+    tile.pixel(at) = with_more(kUnreachable, static_cast<int>(excess));
+    most = max(most, sum);
+    above = is.own;
+    if constexpr (kNeighbours == 8) above_edge = is.edge;
+  });
+  return max(all, most) < 1u << 15;
 }
 
 // Fills tile (tile_x, tile_y). Returns in every lane whether 16 bits are enough for it.
@@ -126,12 +229,9 @@ __device__ bool load_tile(Tile<kNeighbours>& tile, const Problem& problem, int t
     tile.word[at] = at < kTileCells ? kUnreachable : 0;
   }
   __syncwarp();  // the ring is clear; the inside is written again, by other lanes
-  bool fits = true;
-#pragma unroll 4
-  for (int y = 0; y < kTileHeight; ++y) {
-    fits &= load_pixel(tile, problem, tile_x * kTileWidth + lane.index, tile_y * kTileHeight + y,
-                       cell(lane.index, y));
-  }
+  const bool fits = problem.warm
+                        ? load_pixels<kNeighbours, true>(tile, problem, tile_x, tile_y, lane)
+                        : load_pixels<kNeighbours, false>(tile, problem, tile_x, tile_y, lane);
   __syncwarp();  // the tile is whole
   return __all_sync(~0u, fits);
 }
@@ -149,27 +249,33 @@ template <int kNeighbours>
 __device__ Sums store_tile(const Tile<kNeighbours>& tile, const Problem& problem, int tile_x,
                            int tile_y, Lane lane) {
   Sums sums;
-  const Size size = problem.size();
-  const int x = tile_x * kTileWidth + lane.index;
-#pragma unroll 4
-  for (int row = 0; row < kTileHeight; ++row) {
-    const int y = tile_y * kTileHeight + row;
-    if (x >= size.width || y >= size.height) continue;
-    const int at = cell(lane.index, row);
-    const bool foreground = tile.height(at) == kUnreachable;
+  const int x = tile_x * kTileWidth + lane.index, first_y = tile_y * kTileHeight;
+  const int rows = x < problem.size().width ? min(kTileHeight, problem.size().height - first_y) : 0;
+  const WeightColumn<kNeighbours, false> column(problem, x);
+  struct Row {
+    OwnLinks<kNeighbours> own;
+    int32_t terminal;
+  };
+  const auto read = [&](int row) {
+    return Row{column.read(first_y + row), column.terminal(first_y + row)};
+  };
+  in_batches(read, [&](int row, const Row& is) {
+    if (row >= rows) return;
+    const int y = first_y + row, at = cell(lane.index, row);
+    const uint32_t pixel = tile.pixel(at);
+    const bool foreground = height_of(pixel) == kUnreachable;
     problem.foreground(x, y) = foreground ? GridCut::kForeground : GridCut::kBackground;
-    const int excess = tile.excess(at);
-    const long long terminal = problem.graph.terminal(x, y);
-    sums.taken += (terminal < 0 ? -terminal : 0) + min(excess, 0);
+    const int excess = excess_of(pixel);
+    sums.taken += max(-static_cast<long long>(is.terminal), 0LL) + min(excess, 0);
     sums.lack += min(excess, 0);
     if (!foreground) sums.gap += max(excess, 0);
 #pragma unroll
     for (int k = 0; k < kNeighbours / 2; ++k) {
-      const int flow = capacity(problem.graph, k, x, y) - tile.residual(2 * k, at);
-      problem.kept[(k * static_cast<size_t>(size.height) + y) * size.width + x] = flow;
+      const int flow = is.own.capacity[k] - tile.residual(2 * k, at);
+      problem.kept[problem.kept_at(k, x, y)] = flow;
       sums.has_flow |= flow != 0;
     }
-  }
+  });
   return sums;
 }
 
