@@ -72,11 +72,13 @@ class GridCut {
   virtual ~GridCut() = default;
   // The only place that allocates. Throws InputError for what it cannot do, MemoryError.
   virtual void configure(Size size, Neighbours neighbours, int slots) = 0;
-  // Puts one frame's work on the queue. Neither allocates nor waits. All views lie in the backend's
-  // memory. `foreground` becomes the largest source side of a minimum cut: the pixels that cannot
-  // reach the sink in the residual graph, the same set for every maximum flow. Sums of capacities
-  // that the solver's widest numbers cannot hold raise InputError from the queue's wait() on the
-  // CPU; they never wrap. The report is told when the work is done, in pinned memory; null: none.
+  // Puts one frame's work on the queue. Neither allocates nor waits. Frames follow each other: work
+  // that comes on another queue than the last frame's is to wait for that. All views lie in the
+  // backend's memory. `foreground` becomes the largest source side of a minimum cut: the pixels
+  // that cannot reach the sink in the residual graph, the same set for every maximum flow. Sums of
+  // capacities that the solver's widest numbers cannot hold raise InputError from the queue's
+  // wait() on the CPU; they never wrap. The report is told when the work is done, in pinned memory;
+  // null: none.
   virtual void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
                        CutReport* report, int slot, Queue& queue) = 0;
   // Forgets the last solution.

@@ -18,6 +18,41 @@ Boxes boxes_of(Size size) {
   return boxes;
 }
 
+// Which solver a cut takes that has the device for itself. With 4 neighbours tiles in shared memory
+// pay for cuts of many rounds alone; on an H200 (2026-11-26), rounds and milliseconds by lists of
+// tiles and in shared memory: bgdiff_vga 11 and 48, .28 and .38; bgdiff_1080 20 and 49, .51 and
+// .62; grab_vga 72 and 161, 2.5 and 1.9; grab_1080 110 and 294, 6.1 and 5.2. With 8 they always do,
+// by a fifth to a half. What counts is the last frame of which the host knows.
+class LoneSolver {
+ public:
+  void allocate(Backend& backend, Neighbours neighbours) {
+    neighbours_ = neighbours;
+    rounds_ = backend.allocate_pinned(2 * sizeof(int32_t));
+    choose(false);
+  }
+  bool takes_device() {
+    if (neighbours_ == Neighbours::eight) return true;
+    constexpr int kHardForLists = 45, kHardForDevice = 110;
+    const int rounds = *static_cast<const volatile int32_t*>(told(takes_device_));
+    const bool hard = rounds > (takes_device_ ? kHardForDevice : kHardForLists);
+    if (hard != takes_device_) choose(hard);
+    return hard;
+  }
+  // Where the kernels of either solver tell their rounds.
+  int32_t* told(bool device) const { return rounds_.as<int32_t>() + device; }
+
+ private:
+  // Until a frame of that solver has told its rounds, it stays.
+  void choose(bool device) {
+    takes_device_ = device;
+    *told(device) = device ? INT32_MAX : 0;
+  }
+
+  Block rounds_;
+  Neighbours neighbours_ = Neighbours::four;
+  bool takes_device_ = false;
+};
+
 // The solvers in tiles: one for a cut that has the device for itself, one for any.
 template <int kNeighbours>
 class TileSolvers {
@@ -29,8 +64,8 @@ class TileSolvers {
     }
     if (!is_fixed_) sparse_.reserve(memory, boxes);
   }
-  // Whether a frame goes to the solver that is alone on the device.
-  bool takes_device(bool alone) const { return is_fixed_ || (alone && has_resident_); }
+  // Whether a frame goes to the solver that fills the device, if it is to.
+  bool takes_device(bool wanted) const { return is_fixed_ || (wanted && has_resident_); }
   ResidentSolver<kNeighbours>& resident() { return resident_; }
   SparseSolver<kNeighbours>& sparse() { return sparse_; }
 
@@ -41,21 +76,14 @@ class TileSolvers {
   bool is_fixed_ = false;      // and is always to be there
 };
 
-// One frame at a time is solved, whatever queue it comes on: each may start from the last one's
-// flows, and fills the device anyway. So there is one workspace for all slots.
+// Each frame may start from the last one's flows: there is one workspace for all slots.
 class GridCutCuda : public GridCut {
  public:
   GridCutCuda(std::shared_ptr<Backend> backend, CutTier tier)
       : backend_(std::move(backend)), tier_(tier) {
-    Backend::Entry entry(*backend_);
-    check(cudaEventCreateWithFlags(&solved_, cudaEventDisableTiming), "creating an event");
     ++cuts_at_work_;
   }
-  ~GridCutCuda() override {
-    Backend::Entry entry(*backend_);
-    cudaEventDestroy(solved_);
-    --cuts_at_work_;
-  }
+  ~GridCutCuda() override { --cuts_at_work_; }
   GridCutCuda(const GridCutCuda&) = delete;
   GridCutCuda& operator=(const GridCutCuda&) = delete;
 
@@ -80,6 +108,7 @@ class GridCutCuda : public GridCut {
     memory_.reserve(kept_, size.area() * (static_cast<size_t>(neighbours) / 2));
     memory_.reserve(progress_, 2);
     memory_.allocate(*backend_);
+    lone_.allocate(*backend_, neighbours);
     reset();
   }
 
@@ -95,12 +124,12 @@ class GridCutCuda : public GridCut {
                        .kept = kept_,
                        .progress = progress_ + frames_ % 2,
                        .report = report,
+                       .rounds = nullptr,
                        .max_iterations = limits.max_iterations,
                        .budget_ns = limits.time_budget_us * 1000,
                        .warm = limits.warm && solved_before_,
                        .flowless = nullptr,
                        .tiles = 0};
-    check(cudaStreamWaitEvent(stream, solved_), "waiting for the last cut");
     const bool alone = tier_ != CutTier::sparse && cuts_at_work_ == 1;
     const bool after_sparse = std::exchange(was_sparse_, false);
     if (!after_sparse) {
@@ -111,7 +140,6 @@ class GridCutCuda : public GridCut {
         [&](auto& solvers) { return enqueue_on(solvers, problem, alone, after_sparse, stream); },
         solvers_);
     ++frames_;
-    check(cudaEventRecord(solved_, stream), "recording the end of a cut");
     solved_before_ = true;
   }
 
@@ -120,17 +148,19 @@ class GridCutCuda : public GridCut {
  private:
   // Each returns whether the frame went to the sparse solver.
   bool enqueue_on(std::monostate, const Problem& problem, bool, bool, cudaStream_t stream) {
-    plain_.enqueue(problem, true, stream);
+    plain_.enqueue(problem, stream);
     return false;
   }
   template <int kNeighbours>
   bool enqueue_on(TileSolvers<kNeighbours>& solvers, Problem& problem, bool alone,
                   bool after_sparse, cudaStream_t stream) {
-    if (solvers.takes_device(alone)) {
+    if (solvers.takes_device(alone && lone_.takes_device())) {
+      problem.rounds = lone_.told(true);
       solvers.resident().enqueue(problem, stream);
-      plain_.enqueue(problem, true, stream);
+      plain_.enqueue(problem, stream);
       return false;
     }
+    problem.rounds = lone_.told(false);
     solvers.sparse().enqueue(problem, plain_.arrays(), progress_ + (frames_ + 1) % 2, after_sparse,
                              alone, stream);
     return true;
@@ -140,11 +170,11 @@ class GridCutCuda : public GridCut {
 
   std::shared_ptr<Backend> backend_;
   const CutTier tier_;
-  cudaEvent_t solved_ = nullptr;  // the end of the last frame's work
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
   std::variant<std::monostate, TileSolvers<4>, TileSolvers<8>> solvers_;
   PlainSolver plain_;
+  LoneSolver lone_;
   Workspace memory_;
   int32_t* kept_ = nullptr;       // [links][height][width]
   Progress* progress_ = nullptr;  // [2], of frames by turns

@@ -21,33 +21,38 @@ void allow_shared(Kernel* kernel, size_t bytes) {
         "asking for shared memory");
 }
 
-// Launches of blocks that wait for each other. One that is alone gets all blocks that the device
-// runs at once. Others are of few blocks, and run side by side: in clusters, where the device has
-// them, as cooperative grids of several streams follow each other.
+// Launches of a few blocks that wait for each other: as a cluster, where the device has them, so
+// that those of several streams run side by side; else as cooperative grids, which follow each
+// other. A cut that is alone takes more of them.
 class BlocksTogether {
  public:
-  // Plans blocks of such a size, at most so many; `most` of them where others run beside.
+  // Plans blocks of such a size, at most so many; `most` of them where other cuts run beside.
   template <class Kernel>
-  void plan(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes,
-            unsigned most = kMost) {
+  void plan(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes, unsigned most) {
     threads_ = threads;
     shared_bytes_ = shared_bytes;
     is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
-    const int resident = resident_blocks(kernel, static_cast<int>(threads), shared_bytes);
-    all_blocks_ = std::min(blocks, static_cast<unsigned>(resident));
-    blocks_ = std::min({all_blocks_, most, kMost});
+    const auto resident =
+        static_cast<unsigned>(resident_blocks(kernel, static_cast<int>(threads), shared_bytes));
+    alone_ = std::min(blocks, resident);
+    beside_ = std::min({alone_, most, kMost});
     if (!is_cluster_) return;
-    const auto fits = [&] { return allow_cluster(kernel, blocks_, threads_, shared_bytes_); };
-    if (!fits()) blocks_ = std::min(blocks_, kPortable);
+    alone_ = std::min(alone_, kMost);
+    const auto fits = [&] {
+      return allow_cluster(kernel, beside_, threads_, shared_bytes_) &&
+             allow_cluster(kernel, alone_, threads_, shared_bytes_);
+    };
+    if (!fits()) alone_ = beside_ = std::min(beside_, kPortable);
     is_cluster_ = fits();
   }
   template <class Kernel, class... Given>
   void launch(Kernel* kernel, bool alone, cudaStream_t stream, Given&&... given) const {
-    if (is_cluster_ && !alone) {
-      launch_cluster<Begin::early>(kernel, blocks_, threads_, shared_bytes_, stream,
+    const unsigned blocks = alone ? alone_ : beside_;
+    if (is_cluster_) {
+      launch_cluster<Begin::early>(kernel, blocks, threads_, shared_bytes_, stream,
                                    std::forward<Given>(given)...);
     } else {
-      launch_cooperative(kernel, alone ? all_blocks_ : blocks_, threads_, shared_bytes_, stream,
+      launch_cooperative(kernel, blocks, threads_, shared_bytes_, stream,
                          std::forward<Given>(given)...);
     }
   }
@@ -55,12 +60,12 @@ class BlocksTogether {
  private:
   static constexpr unsigned kMost = 16, kPortable = 8;  // of a cluster: on some devices, on all
 
-  unsigned all_blocks_ = 0, blocks_ = 0, threads_ = 0;
+  unsigned alone_ = 0, beside_ = 0, threads_ = 0;
   size_t shared_bytes_ = 0;
   bool is_cluster_ = false;
 };
 
-// Tiles that stay in shared memory: the fastest way to a single cut, which fills the device.
+// Tiles that stay in shared memory: the fastest way to a single hard cut, which fills the device.
 template <int kNeighbours>
 class ResidentSolver {
  public:
@@ -105,12 +110,12 @@ class SparseSolver {
 class PlainSolver {
  public:
   void reserve(Workspace& memory, Size size);
-  // Does nothing if the frame is solved by then. `alone`: no other cut wants the device.
-  void enqueue(const Problem& problem, bool alone, cudaStream_t stream) const;
+  // Does nothing if the frame is solved by then. Takes the whole device.
+  void enqueue(const Problem& problem, cudaStream_t stream) const;
   const PlainArrays& arrays() const { return arrays_; }
 
  private:
-  BlocksTogether together_;
+  unsigned blocks_ = 0;
   PlainArrays arrays_{};
 };
 

@@ -22,11 +22,12 @@ void PlainSolver::reserve(Workspace& memory, Size size) {
   memory.reserve(arrays_.height, size.area());
   memory.reserve(arrays_.busy, static_cast<size_t>((size.width + Plain::kSide - 1) / Plain::kSide) *
                                    ((size.height + Plain::kSide - 1) / Plain::kSide));
-  together_.plan(plain_kernel, blocks_for(size.area(), kThreads), kThreads, 0);
+  blocks_ = std::min(blocks_for(size.area(), kThreads),
+                     static_cast<unsigned>(resident_blocks(plain_kernel, kThreads)));
 }
 
-void PlainSolver::enqueue(const Problem& problem, bool alone, cudaStream_t stream) const {
-  together_.launch(plain_kernel, alone, stream, problem, arrays_);
+void PlainSolver::enqueue(const Problem& problem, cudaStream_t stream) const {
+  launch_cooperative(plain_kernel, blocks_, kThreads, 0, stream, problem, arrays_);
 }
 
 }  // namespace regions::maxflow

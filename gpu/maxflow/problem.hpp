@@ -33,6 +33,7 @@ struct Problem {
   int32_t* kept;        // [links][height][width], flow along each link at the end of the last frame
   Progress* progress;   // [1]
   CutReport* report;    // in pinned memory, which the device writes to; or null
+  int32_t* rounds;      // likewise: iterations of the frame, for the next choice of a solver
   int max_iterations;   // 0: until exact
   long long budget_ns;  // 0: until exact
   bool warm;            // start from `kept`
@@ -52,6 +53,7 @@ struct Problem {
       *report = {static_cast<int64_t>(__ldcg(&progress->taken)),
                  static_cast<int64_t>(__ldcg(&progress->gap)), iterations, exact};
     }
+    if (rounds) *rounds = iterations;
     progress->solved = 1;
   }
 #endif

@@ -206,6 +206,39 @@ TEST_F(MaxflowCuda, FlowsGoOnThroughSolversAndTiles) {
   }
 }
 
+// A cut that has the device for itself goes to the solver that its last frames were fit for.
+TEST_F(MaxflowCuda, ALoneCutChangesItsSolver) {
+  const Size size{200, 151};
+  const Grid easy = island(size, 60, 50, size.width), hard = corridor(size);
+  const auto rounds = [&](CutTier tier, const Grid& grid) {
+    Cutter gpu = on_gpu(size, Neighbours::four, tier);
+    gpu.run(grid);
+    return gpu.report().iterations;
+  };
+  struct Frame {
+    const char* name;
+    const Grid& grid;
+    int rounds;
+  };
+  const int hard_by_lists = rounds(CutTier::sparse, hard);
+  const int hard_on_device = rounds(CutTier::resident, hard);
+  const int easy_by_lists = rounds(CutTier::sparse, easy);
+  const int easy_on_device = rounds(CutTier::resident, easy);
+  ASSERT_NE(hard_by_lists, hard_on_device);
+  ASSERT_NE(easy_by_lists, easy_on_device);
+  Cutter gpu = on_gpu(size, Neighbours::four, CutTier::automatic);
+  Cutter cpu = on_cpu(size, Neighbours::four);
+  for (const auto& [name, grid, wanted] :
+       {Frame{"first", easy, easy_by_lists}, Frame{"harder", hard, hard_by_lists},
+        Frame{"hard", hard, hard_on_device}, Frame{"easier", easy, easy_on_device},
+        Frame{"easy", easy, easy_by_lists}}) {
+    gpu.run(grid);
+    cpu.run(grid);
+    EXPECT_EQ(gpu.report().iterations, wanted) << name;
+    expect_optimum(gpu, cpu, grid, Neighbours::four, name);
+  }
+}
+
 TEST_F(MaxflowCuda, StopsWhenTimeIsUp) {
   const Size size{1280, 720};
   const Grid grid = random_grid(size, 3000, 5);
