@@ -54,15 +54,30 @@ REGIONS_HD inline Color color_of(const Layout& layout, bool full_range, const in
           static_cast<uint8_t>(component[2] >> shift)};
 }
 
-// The colour of pixel (x, y). Chroma is the nearest sample's.
+// What a frame stores of a pixel, read but not used yet: GPUs read more of it meanwhile.
 template <class Byte>
-REGIONS_HD Color color_at(const BasicFrame<Byte>& frame, int x, int y) {
+struct StoredColor {
+  const BasicFrame<Byte>& frame;
   int component[3] = {};
+
+  REGIONS_HD operator Color() const {
+    return color_of(frame.layout, frame.color.full_range, component);
+  }
+};
+
+// That of pixel (x, y). Chroma is the nearest sample's.
+template <class Byte>
+REGIONS_HD StoredColor<Byte> stored_color_at(const BasicFrame<Byte>& frame, int x, int y) {
+  StoredColor<Byte> stored{frame};
   REGIONS_UNROLL
   for (int c = 0; c < 3; ++c) {
-    if (c < frame.layout.channels) component[c] = frame.sample(c, x, y);
+    if (c < frame.layout.channels) stored.component[c] = frame.sample(c, x, y);
   }
-  return color_of(frame.layout, frame.color.full_range, component);
+  return stored;
+}
+template <class Byte>
+REGIONS_HD Color color_at(const BasicFrame<Byte>& frame, int x, int y) {
+  return stored_color_at(frame, x, y);
 }
 
 template <class Int>

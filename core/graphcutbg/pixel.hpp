@@ -8,20 +8,21 @@
 namespace regions::graphcut {
 
 // What pixel (x, y) tells of the scene, one of those that a survey looks at. at(x, y): the frame's
-// colours.
+// colours. All are read before the first is used, as in weigh().
 template <class Tally, class At>
 REGIONS_HD void survey_pixel(const Canvas& canvas, const Scene& scene, int x, int y,
                              SurveySums& sums, Tally tally, At at) {
-  const Color color = at(x, y);
-  if (scene.age > 0) {
-    survey_light(sums, color, Color::load(canvas.background + canvas.at(x, y)), scene.split, tally);
-  }
-  const auto pair = [&](int x2, int y2) {
-    sums.contrast2 += static_cast<uint64_t>(contrast2(color, at(x2, y2)));
+  const int right = smaller(x + 1, canvas.width - 1), down = smaller(y + 1, canvas.height - 1);
+  const auto read = at(x, y), read_right = at(right, y), read_down = at(x, down);
+  const Color background = Color::load(canvas.background + canvas.at(x, y));
+  const Color color = read, beside = read_right, below = read_down;
+  if (scene.age > 0) survey_light(sums, color, background, scene.split, tally);
+  const auto pair = [&](const Color& other) {
+    sums.contrast2 += static_cast<uint64_t>(contrast2(color, other));
     ++sums.pairs;
   };
-  if (x + 1 < canvas.width) pair(x + 1, y);
-  if (y + 1 < canvas.height) pair(x, y + 1);
+  if (right > x) pair(beside);
+  if (down > y) pair(below);
 }
 
 REGIONS_HD inline bool is_open(const Canvas& canvas, int x, int y) {

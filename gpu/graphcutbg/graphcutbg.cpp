@@ -50,6 +50,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     const EnergyPlan energy = energy_plan_of(params, setup_.size, job.mask.size());
     const Canvas canvas = shared_.canvas(excluded_.as<uint8_t>());
     DeviceScene* scene = shared_.scene();
+    const Image<uint8_t> mask = job.foreground.empty() ? slot.mask() : job.foreground;
     const bool resets = std::exchange(resets_, false);
     slot.verified = params.verify;
 
@@ -58,13 +59,12 @@ class GraphCutBgCuda final : public GraphCutBg {
     look_at(canvas, job.in, scene_plan_of(params), scene, slot.report(), stream);
     if (energy.uses_colors) settle_colors(canvas, stream);
     weigh_all(canvas, job.mask, energy, scene, stream);
-    cut_->enqueue(shared_.graph(), slot.mask(), cut_limits_of(params, resets), slot.host_cut(),
-                  job.slot, queue);
-    if (params.verify) value_cut(canvas, slot.mask(), slot.report(), stream);
-    teach_all(canvas, slot.mask(), energy, scene, slot.report(), stream);
+    cut_->enqueue(shared_.graph(), mask, cut_limits_of(params, resets), slot.host_cut(), job.slot,
+                  queue);
+    if (params.verify) value_cut(canvas, mask, slot.report(), stream);
+    teach_all(canvas, mask, energy, scene, slot.report(), slot.host_report(), stream);
     check(cudaEventRecord(taught_, stream), "recording the end of a model's update");
-    show(job, view, slot, queue);
-    queue.copy_bytes(slot.report(), slot.host_report(), sizeof(DeviceReport));
+    show(job, view, mask, slot, queue);
   }
 
   void reset() override { resets_ = true; }
@@ -135,10 +135,9 @@ class GraphCutBgCuda final : public GraphCutBg {
   }
 
  private:
-  void show(const Job& job, const ViewPlan& plan, const SlotArrays& slot, Queue& queue) const {
+  void show(const Job& job, const ViewPlan& plan, const Image<const uint8_t>& mask,
+            const SlotArrays& slot, Queue& queue) const {
     const cudaStream_t stream = stream_of(queue);
-    const Image<const uint8_t> mask = slot.mask();
-    if (!job.foreground.empty()) copy_mask(mask, job.foreground, stream);
     if (job.out.empty() || plan.output == GraphCutOutput::none) return;
     Image<const uint8_t> alpha = mask;
     if (plan.feather > 0) {

@@ -1,5 +1,5 @@
-// The first phase: the frame's colours as the model sees them, and the survey of the scene, which
-// blocks gather in shared memory. The last block to end works out the frame's plan.
+// The first phase: the frame's colours as the model sees them, by most blocks; beside them some
+// survey the scene, each in shared memory, and the last of those works out the frame's plan.
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/primitives/atomic_add.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -9,9 +9,9 @@ namespace {
 
 struct LookBlock {
   static constexpr unsigned threads = 512;
-  // Two an SM of an H200: few surveys to add up. Odd, so that the rows which are surveyed do not
-  // all fall to the same blocks.
-  static constexpr unsigned most_blocks = 263;
+  static constexpr unsigned blocks = 3;  // of a multiprocessor
+  // One a multiprocessor of an H200 surveys, two read: few surveys to add up.
+  static constexpr unsigned most_surveyors = 132, most_readers = 264;
 };
 
 __global__ void start_kernel(Canvas canvas, const uint32_t* picture, DeviceScene* scene) {
@@ -28,31 +28,21 @@ __global__ void start_kernel(Canvas canvas, const uint32_t* picture, DeviceScene
   if (picture && i < canvas.plane()) start_from(canvas, picture, i);
 }
 
-// A block's work on its rows, and what it adds to the survey.
-class Look {
+// A block's survey of its rows.
+class Surveyor {
  public:
-  __device__ Look(const Canvas& canvas, const ConstFrame& in, Survey& survey)
+  __device__ Surveyor(const Canvas& canvas, const ConstFrame& in, Survey& survey)
       : canvas_(canvas), in_(in), survey_(survey) {}
 
-  __device__ void read_row(int y) const {
-    constexpr int kAtOnce = 4;
-    constexpr auto kThreads = static_cast<int>(LookBlock::threads);
-    for (auto x = static_cast<int>(threadIdx.x); x < canvas_.width; x += kAtOnce * kThreads) {
-      Color color[kAtOnce];
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (x + k * kThreads < canvas_.width) color[k] = color_at(in_, x + k * kThreads, y);
-      }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (x + k * kThreads >= canvas_.width) continue;
-        write_words(canvas_.now + canvas_.at(x + k * kThreads, y), color[k].packed());
-      }
-    }
-  }
   __device__ void survey_row(const Scene& scene, int y) {
-    const auto tally = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
-    const auto color = [&](int x, int y2) { return color_at(in_, x, y2); };
+    // Most pixels have changed alike: lanes of one bin count as one.
+    const auto tally = [&](int half, int bin) {
+      const unsigned alike = __match_any_sync(__activemask(), half * Survey::kBins + bin);
+      const auto leader = static_cast<unsigned>(__ffs(static_cast<int>(alike)) - 1);
+      if (threadIdx.x % 32 != leader) return;
+      atomicAdd(&survey_.change[half][bin], static_cast<uint32_t>(__popc(alike)));
+    };
+    const auto color = [&](int x, int y2) { return stored_color_at(in_, x, y2); };
     for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < canvas_.width;
          x += static_cast<int>(blockDim.x) * Survey::kStep) {
       survey_pixel(canvas_, scene, x, y, sums_, tally, color);
@@ -135,26 +125,54 @@ __device__ void settle_scene(DeviceScene& shared_scene, const ScenePlan& plan, u
   *report = {0, 0, shared_scene.scene.restarted};
 }
 
-__global__ void __launch_bounds__(LookBlock::threads)
+// The colours of a row.
+__device__ void read_row(const Canvas& canvas, const ConstFrame& in, int y) {
+  constexpr auto kThreads = static_cast<int>(LookBlock::threads);
+  for (auto x = static_cast<int>(threadIdx.x); x < canvas.width; x += 4 * kThreads) {
+    // The last pixel where there is none: a branch would keep the next one's bytes waiting.
+    const auto stored = [&](int k) {
+      return stored_color_at(in, min(x + k * kThreads, canvas.width - 1), y);
+    };
+    const auto write = [&](int k, const Color& color) {
+      if (x + k * kThreads >= canvas.width) return;
+      write_words(canvas.now + canvas.at(x + k * kThreads, y), color.packed());
+    };
+    const auto a = stored(0), b = stored(1), c = stored(2), d = stored(3);
+    write(0, a);
+    write(1, b);
+    write(2, c);
+    write(3, d);
+  }
+}
+
+__global__ void __launch_bounds__(LookBlock::threads, LookBlock::blocks)
     look_kernel(const __grid_constant__ Canvas canvas, const __grid_constant__ ConstFrame in,
-                const __grid_constant__ ScenePlan plan, DeviceScene* shared_scene,
+                const __grid_constant__ ScenePlan plan, int surveyors, DeviceScene* shared_scene,
                 DeviceReport* report) {
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   __shared__ alignas(Survey) uint32_t words[kWords];
   __shared__ bool is_last;
+  const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+  if (block >= surveyors) {
+    for (int y = block - surveyors; y < canvas.height; y += blocks - surveyors) {
+      read_row(canvas, in, y);
+    }
+    return;
+  }
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) words[i] = 0;
   __syncthreads();  // the survey is empty
   auto& survey = reinterpret_cast<Survey&>(words);
   const Scene scene = shared_scene->scene;
-  Look look(canvas, in, survey);
-  for (int y = static_cast<int>(blockIdx.x); y < canvas.height; y += static_cast<int>(gridDim.x)) {
-    look.read_row(y);
-    if (y % Survey::kStep == 0) look.survey_row(scene, y);
+  Surveyor surveyor(canvas, in, survey);
+  for (int y = block * Survey::kStep; y < canvas.height; y += surveyors * Survey::kStep) {
+    surveyor.survey_row(scene, y);
   }
-  look.add_to(shared_scene->survey);
+  surveyor.add_to(shared_scene->survey);
   __threadfence();  // what the thread added is seen before its block is counted
   __syncthreads();  // all threads of the block have added
-  if (threadIdx.x == 0) is_last = atomicAdd(&shared_scene->looked, 1u) == gridDim.x - 1;
+  if (threadIdx.x == 0) {
+    is_last = atomicAdd(&shared_scene->looked, 1u) == static_cast<unsigned>(surveyors) - 1;
+  }
   __syncthreads();  // all threads know whether the block is the last one
   if (!is_last) return;
   __threadfence();  // what all blocks added is seen
@@ -183,9 +201,11 @@ void start_again(const Canvas& canvas, const uint32_t* picture, DeviceScene* sce
 
 void look_at(const Canvas& canvas, const ConstFrame& in, const ScenePlan& plan, DeviceScene* scene,
              DeviceReport* report, cudaStream_t stream) {
-  const auto wanted = static_cast<unsigned>(canvas.height);
-  const unsigned blocks = wanted < LookBlock::most_blocks ? wanted : LookBlock::most_blocks;
-  launch(look_kernel, blocks, LookBlock::threads, 0, stream, canvas, in, plan, scene, report);
+  const auto rows = static_cast<unsigned>(canvas.height);
+  const unsigned surveyors = std::min(blocks_for(rows, Survey::kStep), LookBlock::most_surveyors);
+  const unsigned readers = std::min(rows, LookBlock::most_readers);
+  launch(look_kernel, surveyors + readers, LookBlock::threads, 0, stream, canvas, in, plan,
+         surveyors, scene, report);
 }
 
 }  // namespace regions::graphcut

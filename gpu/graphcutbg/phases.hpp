@@ -33,9 +33,10 @@ void settle_colors(const Canvas& canvas, cudaStream_t stream);
 // Writes the weights of the cut.
 void weigh_all(const Canvas& canvas, const ConstFrame& mask, const EnergyPlan& plan,
                const DeviceScene* scene, cudaStream_t stream);
-// Updates the model by the cut's mask and counts its foreground.
+// Updates the model by the cut's mask, counts its foreground, and tells the report, `told` in
+// pinned memory.
 void teach_all(const Canvas& canvas, const Image<const uint8_t>& mask, const EnergyPlan& plan,
-               DeviceScene* scene, DeviceReport* report, cudaStream_t stream);
+               DeviceScene* scene, DeviceReport* report, DeviceReport* told, cudaStream_t stream);
 // Adds up the value of the cut that the mask makes.
 void value_cut(const Canvas& canvas, const Image<const uint8_t>& mask, DeviceReport* report,
                cudaStream_t stream);

@@ -35,12 +35,16 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
   }
 }
 
+// Faster than a copy of so few bytes.
+__global__ void tell_kernel(const DeviceReport* report, DeviceReport* told) { *told = *report; }
+
 }  // namespace
 
 void teach_all(const Canvas& canvas, const Image<const uint8_t>& mask, const EnergyPlan& plan,
-               DeviceScene* scene, DeviceReport* report, cudaStream_t stream) {
+               DeviceScene* scene, DeviceReport* report, DeviceReport* told, cudaStream_t stream) {
   launch(teach_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0, stream,
          canvas, mask, plan, scene, report);
+  launch(tell_kernel, 1, 1, 0, stream, report, told);
 }
 
 }  // namespace regions::graphcut
