@@ -7,6 +7,7 @@
 
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/launch.hpp"
+#include "gpu/regionoverlay/records.hpp"
 
 namespace regions {
 namespace {
@@ -55,7 +56,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     if (staged) {
       std::memcpy(Records::regions(slot.staging), job.attached, staged * sizeof(Region));
     }
-    queue.copy_bytes(slot.staging.data(), slot.records.data(), Records::bytes(staged));
+    drawing::bring_records(slot.staging.data(), slot.records.data(), Records::bytes(staged),
+                           stream_of(queue));
     if (count > staged) {
       queue.copy_bytes(job.attached + staged, Records::regions(slot.records) + staged,
                        (count - staged) * sizeof(Region));
