@@ -1,6 +1,7 @@
 // Lists of tiles that many warps fill, in any order.
 #pragma once
 
+#include "gpu/maxflow/problem.hpp"
 #include "gpu/maxflow/sparse_store.hpp"
 
 namespace regions::maxflow {
@@ -13,12 +14,6 @@ struct TileList {
   __device__ int size() const { return static_cast<int>(__ldcg(count)); }
 };
 
-template <int kNeighbours>
-__device__ TileList list_of(const Sparse<kNeighbours>& sparse, const Problem& problem, int list) {
-  return {&problem.progress->listed[list],
-          sparse.lists + static_cast<size_t>(list) * sparse.boxes.tiles()};
-}
-
 // A tile that a lane puts on a list, unless the tile is known to be there: each list has a stamp in
 // every tile.
 struct Entry {
@@ -26,6 +21,51 @@ struct Entry {
   bool wanted;
   unsigned* of_tile;
   unsigned stamp;
+};
+
+// A frame's lists: of the tiles of a pass, three by turns; of a relabel's, likewise; of active
+// ones, two; of those that were ever on one.
+template <int kNeighbours>
+class TileLists {
+ public:
+  __device__ TileLists(const Problem& problem, const Sparse<kNeighbours>& sparse)
+      : counts_(problem.progress->listed), sparse_(sparse) {}
+
+  __device__ TileList pass(unsigned pass) const {
+    return list(kPassLists + static_cast<int>(pass % 3));
+  }
+  __device__ TileList live(unsigned relabel) const {
+    return list(kLiveLists + static_cast<int>(relabel % 3));
+  }
+  __device__ TileList active(unsigned relabel) const {
+    return list(kActiveLists + static_cast<int>(relabel % 2));
+  }
+  __device__ TileList ever() const { return list(kEverList); }
+
+  // What puts the lane's tile on a list: of the next pass, of the next relabel, of tiles in which
+  // this relabel found active excess, of those that were ever on one.
+  __device__ Entry next_entry(const Turns& turns, int tile, bool wanted) const {
+    const unsigned next = turns.pass + 1;
+    return {pass(next), wanted, &sparse_.state[tile].in_list[next % 2], next + 1};
+  }
+  __device__ Entry live_entry(const Turns& turns, int tile, bool wanted) const {
+    const unsigned next = turns.relabel + 1;
+    return {live(next), wanted, &sparse_.state[tile].live[next % 2], next + 1};
+  }
+  __device__ Entry active_entry(const Turns& turns, int tile, bool wanted) const {
+    return {active(turns.relabel), wanted, &sparse_.state[tile].active, turns.relabel + 1};
+  }
+  __device__ Entry ever_entry(int tile, bool wanted) const {
+    return {ever(), wanted, &sparse_.state[tile].ever, 1};
+  }
+
+ private:
+  __device__ TileList list(int name) const {
+    return {counts_ + name, sparse_.lists + static_cast<size_t>(name) * sparse_.boxes.tiles()};
+  }
+
+  unsigned* const counts_;  // [kLists]
+  const Sparse<kNeighbours>& sparse_;
 };
 
 // Adds entries to several lists; all lists at once, as memory is slow to answer. `tile` is the

@@ -21,47 +21,49 @@ void allow_shared(Kernel* kernel, size_t bytes) {
         "asking for shared memory");
 }
 
+// Blocks of a launch whose blocks wait for each other.
+struct BlocksShape {
+  unsigned blocks, threads;
+  size_t shared_bytes;
+};
+
 // Launches of a few blocks that wait for each other: as a cluster, where the device has them, so
 // that those of several streams run side by side; else as cooperative grids, which follow each
-// other. A cut that is alone takes more of them.
+// other.
 class BlocksTogether {
  public:
-  // Plans blocks of such a size, at most so many; `most` of them where other cuts run beside.
+  // Plans at most so many blocks.
   template <class Kernel>
-  void plan(Kernel* kernel, unsigned blocks, unsigned threads, size_t shared_bytes, unsigned most) {
-    threads_ = threads;
-    shared_bytes_ = shared_bytes;
-    is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
-    const auto resident =
-        static_cast<unsigned>(resident_blocks(kernel, static_cast<int>(threads), shared_bytes));
-    alone_ = std::min(blocks, resident);
-    beside_ = std::min({alone_, most, kMost});
-    if (!is_cluster_) return;
-    alone_ = std::min(alone_, kMost);
+  void plan(Kernel* kernel, const BlocksShape& most) {
+    shape_ = most;
+    const int resident =
+        resident_blocks(kernel, static_cast<int>(shape_.threads), shape_.shared_bytes);
+    shape_.blocks = std::min(shape_.blocks, static_cast<unsigned>(resident));
     const auto fits = [&] {
-      return allow_cluster(kernel, beside_, threads_, shared_bytes_) &&
-             allow_cluster(kernel, alone_, threads_, shared_bytes_);
+      return allow_cluster(kernel, shape_.blocks, shape_.threads, shape_.shared_bytes);
     };
-    if (!fits()) alone_ = beside_ = std::min(beside_, kPortable);
-    is_cluster_ = fits();
+    is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
+    if (is_cluster_ && !fits()) {
+      shape_.blocks = std::min(shape_.blocks, kPortable);
+      is_cluster_ = fits();
+    }
   }
   template <class Kernel, class... Given>
-  void launch(Kernel* kernel, bool alone, cudaStream_t stream, Given&&... given) const {
-    const unsigned blocks = alone ? alone_ : beside_;
+  void launch(Kernel* kernel, cudaStream_t stream, Given&&... given) const {
+    const auto& [blocks, threads, shared_bytes] = shape_;
     if (is_cluster_) {
-      launch_cluster<Begin::early>(kernel, blocks, threads_, shared_bytes_, stream,
+      launch_cluster<Begin::early>(kernel, blocks, threads, shared_bytes, stream,
                                    std::forward<Given>(given)...);
     } else {
-      launch_cooperative(kernel, blocks, threads_, shared_bytes_, stream,
+      launch_cooperative(kernel, blocks, threads, shared_bytes, stream,
                          std::forward<Given>(given)...);
     }
   }
 
  private:
-  static constexpr unsigned kMost = 16, kPortable = 8;  // of a cluster: on some devices, on all
+  static constexpr unsigned kPortable = 8;  // blocks of a cluster that all devices have
 
-  unsigned alone_ = 0, beside_ = 0, threads_ = 0;
-  size_t shared_bytes_ = 0;
+  BlocksShape shape_{};
   bool is_cluster_ = false;
 };
 
@@ -103,7 +105,7 @@ class SparseSolver {
   Sparse<kNeighbours> store_{};
   uint8_t* flowless_[2] = {};  // [tiles], by turns
   unsigned frames_ = 0;
-  BlocksTogether together_;
+  BlocksTogether alone_, beside_;
 };
 
 // Numbers as wide as any frame needs; works on flows in Problem::kept.

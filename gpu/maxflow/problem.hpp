@@ -6,8 +6,7 @@
 
 namespace regions::maxflow {
 
-// Lists of tiles: of a pass over them, three by turns; of those that a relabel is about, likewise;
-// of those with active excess, two; of all that were ever on one.
+// Lists of tiles, see TileLists.
 enum ListName : int { kPassLists = 0, kLiveLists = 3, kActiveLists = 6, kEverList = 8, kLists };
 
 // Where a frame stands, on the device. Zero when its work begins.

@@ -30,7 +30,8 @@ class FirstLook {
       return 0;
     }
     if (!load_tile(tile_, problem_, place_.x, place_.y, lane_)) problem_.progress->wide = 1;
-    const bool done = solve();
+    const Look look = solve();
+    const bool done = !look.active && look.settled;
     long long lack = 0;
     for (int row = 0; row < rows_; ++row) lack += min(tile_.excess(cell(lane_.index, row)), 0);
     lack = warp_total(lack);
@@ -42,7 +43,7 @@ class FirstLook {
       state().lack = static_cast<int>(lack);
       state().told[0] = 1;
     }
-    if (!done) join_lists();
+    if (!done) start_relabel(look);
     return lack - warp_total(demand_);
   }
 
@@ -101,18 +102,17 @@ class FirstLook {
     state().told[0] = 1;
   }
 
-  // Pushes what the tile's own sinks can take. Returns whether that was all, and every pixel
-  // reaches one of them.
-  __device__ bool solve() {
-    for (int round = 0; round < SparseSchedule::load_rounds; ++round) {
+  // Pushes what the tile's own sinks can take, or most of it. Heights are exact in the end, as far
+  // as the tile reaches them.
+  __device__ Look solve() {
+    for (int round = 0;; ++round) {
       start_heights(tile_, lane_);
       settle(tile_, residual_arcs(tile_, lane_), lane_);
       const Look look = look_at(tile_, problem_.size(), place_, lane_);
-      if (!look.active) return look.settled;
+      if (!look.active || round == SparseSchedule::load_rounds) return look;
       for (int k = 0; k < SparseSchedule::pushes && push_relabel(tile_, lane_); ++k) {
       }
     }
-    return false;
   }
 
   __device__ void keep_background() const {
@@ -121,10 +121,17 @@ class FirstLook {
     if (lane_.index == 0) sparse_.flowless[place_.index] = !has_flow;
   }
 
-  __device__ void join_lists() const {
+  // As the starts of later relabels, but that heights of tiles beside come to it in the next pass.
+  __device__ void start_relabel(const Look& look) const {
     const bool first = lane_.index == 0;
-    Entry entries[] = {{list_of(sparse_, problem_, kLiveLists), first, &state().live[0], 1},
-                       {list_of(sparse_, problem_, kEverList), first, &state().ever, 1}};
+    const Turns turns;
+    if (first && !look.settled) state().unsettled = turns.relabel + 1;
+    const TileLists lists(problem_, sparse_);
+    const bool lives = look.active || (!look.settled && look.reaches);
+    Entry entries[] = {lists.next_entry(turns, place_.index, first && !look.settled),
+                       lists.active_entry(turns, place_.index, first && look.active),
+                       lists.live_entry(turns, place_.index, first && lives),
+                       lists.ever_entry(place_.index, first)};
     add_to_lists(place_.index, entries);
   }
 
@@ -195,11 +202,15 @@ void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
   for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
   static_assert(sizeof(Progress) / sizeof(uint32_t) <= 32 * Block::warps(0), "a word a thread");
   allow_shared(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
-  const auto warps = static_cast<unsigned>(Block::warps(tiles));
-  const size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
   allow_shared(lists_kernel<kNeighbours>, Block::most_warps * sizeof(Tile<kNeighbours>));
-  together_.plan(lists_kernel<kNeighbours>, blocks_for(tiles, warps), 32 * warps, shared_bytes,
-                 Block::together);
+  const auto warps = static_cast<unsigned>(Block::warps(tiles));
+  BlocksShape shape{blocks_for(tiles, warps), 32 * warps, warps * sizeof(Tile<kNeighbours>)};
+  // Cooperative grids that are alone take all there is, as nothing runs beside them.
+  const bool has_clusters = device_attribute(cudaDevAttrClusterLaunch) != 0;
+  if (has_clusters) shape.blocks = std::min(shape.blocks, Block::together_alone);
+  alone_.plan(lists_kernel<kNeighbours>, shape);
+  shape.blocks = std::min(shape.blocks, Block::together);
+  beside_.plan(lists_kernel<kNeighbours>, shape);
 }
 
 template <int kNeighbours>
@@ -212,7 +223,8 @@ void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arr
   launch(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
          LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream, problem,
          store_);
-  together_.launch(lists_kernel<kNeighbours>, alone, stream, problem, store_, arrays, next_frames);
+  (alone ? alone_ : beside_)
+      .launch(lists_kernel<kNeighbours>, stream, problem, store_, arrays, next_frames);
 }
 
 template class SparseSolver<4>;

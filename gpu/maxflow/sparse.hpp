@@ -29,6 +29,7 @@ class SparseCut {
         tile_(tile),
         shared_(shared),
         stored_(problem, sparse, tile),
+        lists_(problem, sparse),
         barrier_(problem.progress, &shared->words),
         lane_(this_lane()) {}
 
@@ -46,23 +47,11 @@ class SparseCut {
     for (;; ++turns_.relabel) {
       const unsigned found = relabel();
       if (found & kWide) return give_up();
-      const bool active = active_list().size() > 0;
+      const bool active = lists_.active(turns_.relabel).size() > 0;
       if ((found & kSaturated) || !active || stopped_) return finish(found, active);
       if (!push()) return give_up();
     }
   }
-
-  // Lists: of the tiles of a pass, three by turns; of a relabel's, likewise; of active ones, two.
-  __device__ TileList pass_list(unsigned pass) const {
-    return list_of(sparse_, problem_, kPassLists + static_cast<int>(pass % 3));
-  }
-  __device__ TileList live_list(unsigned relabel) const {
-    return list_of(sparse_, problem_, kLiveLists + static_cast<int>(relabel % 3));
-  }
-  __device__ TileList active_list() const {
-    return list_of(sparse_, problem_, kActiveLists + static_cast<int>(turns_.relabel % 2));
-  }
-  __device__ TileList ever_list() const { return list_of(sparse_, problem_, kEverList); }
 
   // The warp's share of a list. Neighbours in it go to different multiprocessors.
   struct Share {
@@ -94,24 +83,7 @@ class SparseCut {
   __device__ bool is_first_thread() const { return blockIdx.x == 0 && threadIdx.x == 0; }
   // That of the pass after the next one, which no block reads or fills now.
   __device__ void clear_pass_after_next() {
-    if (is_first_thread()) *pass_list(turns_.pass + 2).count = 0;
-  }
-
-  // What puts the lane's tile on a list: of the next pass, of the next relabel, of tiles with
-  // active excess, of those that were ever on one.
-  __device__ Entry next_entry(int tile, bool wanted) const {
-    const unsigned next = turns_.pass + 1;
-    return {pass_list(next), wanted, &sparse_.state[tile].in_list[next % 2], next + 1};
-  }
-  __device__ Entry live_entry(int tile, bool wanted) const {
-    const unsigned next = turns_.relabel + 1;
-    return {live_list(next), wanted, &sparse_.state[tile].live[next % 2], next + 1};
-  }
-  __device__ Entry active_entry(int tile, bool wanted) const {
-    return {active_list(), wanted, &sparse_.state[tile].active, turns_.relabel + 1};
-  }
-  __device__ Entry ever_entry(int tile, bool wanted) const {
-    return {ever_list(), wanted, &sparse_.state[tile].ever, 1};
+    if (is_first_thread()) *lists_.pass(turns_.pass + 2).count = 0;
   }
 
   // The solver with wider numbers begins anew.
@@ -121,24 +93,28 @@ class SparseCut {
 
   // Exact heights of the live tiles. Returns what was said.
   __device__ unsigned relabel() {
-    clear_pass_after_next();
-    if (is_first_thread()) {
-      *live_list(turns_.relabel + 2).count = 0;
-      *list_of(sparse_, problem_, kActiveLists + static_cast<int>((turns_.relabel + 1) % 2)).count =
-          0;
-    }
-    const TileList live = live_list(turns_.relabel);
-    unsigned said = visit_list(live, share_of(live), [&](int tile) { return start(tile); });
-    said = meet(said);
-    ++turns_.flow;
+    // The first kernel has started the first relabel.
+    unsigned said = turns_.relabel == 0 ? 0 : start_all();
     for (spreads_ = 0;; ++spreads_) {
-      const TileList list = pass_list(turns_.pass);
+      const TileList list = lists_.pass(turns_.pass);
       const Share share = share_of(list);
       if (share.count == 0) return said;
       clear_pass_after_next();
       const unsigned more = visit_list(list, share, [&](int tile) { return spread(tile); });
       said |= meet(more);
     }
+  }
+  __device__ unsigned start_all() {
+    clear_pass_after_next();
+    if (is_first_thread()) {
+      *lists_.live(turns_.relabel + 2).count = 0;
+      *lists_.active(turns_.relabel + 1).count = 0;
+    }
+    const TileList live = lists_.live(turns_.relabel);
+    unsigned said = visit_list(live, share_of(live), [&](int tile) { return start(tile); });
+    said = meet(said);
+    ++turns_.flow;
+    return said;
   }
 
   // A live tile's heights from its own sinks, and from neighbours whose heights stand.
@@ -165,9 +141,10 @@ class SparseCut {
       stored_.put_heights(index);
     }
     const bool first = lane_.index == 0;
-    Entry entries[] = {next_entry(index, first && !settled),
-                       active_entry(index, first && look.active),
-                       live_entry(index, first && (look.active || (!settled && look.reaches)))};
+    Entry entries[] = {
+        lists_.next_entry(turns_, index, first && !settled),
+        lists_.active_entry(turns_, index, first && look.active),
+        lists_.live_entry(turns_, index, first && (look.active || (!settled && look.reaches)))};
     add_to_lists(index, entries);
     return said_of(look);
   }
@@ -188,9 +165,10 @@ class SparseCut {
     // Neighbours by lane, and the tile itself in the last one.
     const bool is_own = lane_.index == 31;
     const int other = is_own ? index : target(place, fell);
-    Entry entries[] = {next_entry(other, !is_own && (fell & beside.unsettled) >> lane_.index & 1),
-                       active_entry(other, is_own && look.active),
-                       live_entry(other, is_own && look.reaches)};
+    Entry entries[] = {
+        lists_.next_entry(turns_, other, !is_own && (fell & beside.unsettled) >> lane_.index & 1),
+        lists_.active_entry(turns_, other, is_own && look.active),
+        lists_.live_entry(turns_, other, is_own && look.reaches)};
     add_to_lists(other, entries);
     return said_of(look);
   }
@@ -204,7 +182,7 @@ class SparseCut {
   __device__ bool push() {
     const int rounds = SparseSchedule::rounds + 2 * max(0, spreads_ - Schedule::long_relabel);
     for (int round = 0; round < rounds && !stopped_; ++round) {
-      const TileList list = round == 0 ? active_list() : pass_list(turns_.pass);
+      const TileList list = round == 0 ? lists_.active(turns_.relabel) : lists_.pass(turns_.pass);
       const Share share = share_of(list);
       if (share.count == 0) break;
       clear_pass_after_next();
@@ -231,8 +209,9 @@ class SparseCut {
     stored_.put_whole(index);
     const bool is_target = lane_.index < kNeighbours && (sent >> lane_.index & 1);
     const int other = is_target ? target(place, sent) : index;
-    Entry entries[] = {next_entry(other, is_target || (lane_.index == kNeighbours && stays)),
-                       live_entry(other, is_target), ever_entry(other, is_target)};
+    Entry entries[] = {
+        lists_.next_entry(turns_, other, is_target || (lane_.index == kNeighbours && stays)),
+        lists_.live_entry(turns_, other, is_target), lists_.ever_entry(other, is_target)};
     add_to_lists(other, entries);
     return stored_.is_wide() ? kWide : 0;
   }
@@ -247,7 +226,7 @@ class SparseCut {
   // solver with wider ones.
   __device__ void finish(unsigned found, bool active) {
     shared_->sums.clear();
-    const TileList ever = ever_list();
+    const TileList ever = lists_.ever();
     visit_list(ever, share_of(ever), [&](int index) -> unsigned {
       const Place place(sparse_.boxes, index);
       copy_tile(sparse_.tiles[index], tile_, lane_);
@@ -271,9 +250,10 @@ class SparseCut {
   Tile<kNeighbours>& tile_;
   Shared* const shared_;
   SparseTile<kNeighbours> stored_;
+  const TileLists<kNeighbours> lists_;
   ListBarrier barrier_;
   const Lane lane_;
-  Turns turns_;
+  Turns turns_{.pass = 1, .relabel = 0, .flow = 1};
   int spreads_ = 0;  // passes of the last relabel
   int iterations_ = 0;
   bool stopped_ = false;

@@ -5,6 +5,16 @@
 
 namespace regions::maxflow {
 
+// Where a cut stands, the same in all threads.
+struct Turns {
+  unsigned pass = 0;     // passes over a list so far, of which the first kernel is one
+  unsigned relabel = 0;  // relabels so far
+  unsigned flow = 1;     // by which flows are told
+
+  // The turn in which heights are told now; the first kernel tells at 1.
+  REGIONS_HD unsigned telling() const { return pass + 1; }
+};
+
 // What is kept of a tile while a frame is solved. All zero when its work begins.
 struct alignas(16) TileState {
   // What neighbours ask of it, four words at a time.

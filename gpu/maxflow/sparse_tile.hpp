@@ -77,16 +77,6 @@ __device__ void put_tile(const T& from, T& to, size_t bytes, Lane lane) {
   __syncwarp();
 }
 
-// Where a cut stands, the same in all threads.
-struct Turns {
-  unsigned pass = 0;     // barriers so far
-  unsigned relabel = 0;  // relabels so far
-  unsigned flow = 1;     // by which flows are told
-
-  // The turn in which heights are told now; the first kernel told at 1.
-  __device__ unsigned telling() const { return pass + 2; }
-};
-
 template <int kNeighbours>
 class SparseTile {
  public:

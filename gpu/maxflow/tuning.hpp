@@ -14,13 +14,15 @@ struct TileBlock {
   static constexpr size_t shared_bytes = warps * sizeof(Tile<kNeighbours>);
 };
 
-// A warp a tile. With 8 streams on an H100 (2026-11-25), cuts/s of bgdiff_1080, bgdiff_vga (always
-// 8 warps) and grab_1080 by clusters of 12 blocks of 12 warps: 11,490 / 26,460 / 821; 16 of 12:
-// 10,990 / 26,250 / 902; 16 of 16: 10,970 / 25,560 / 900. One at a time takes 0.62 / 0.34 / 8.0 ms
-// by the first, 0.57 / 0.32 / 7.3 by the second.
+// Blocks and warps of a cut on lists of tiles, a warp a tile; pictures of few tiles keep 8 warps of
+// a block busy. With 8 streams on an H200 (2026-11-26), cuts/s of bgdiff_1080, bgdiff_vga and
+// grab_1080 by clusters of 12 blocks of 12 warps: 13,700 / 31,600 / 984; by 16 of 12 they are
+// 13,700 / 30,900 / 1,111, but 8 streams of video lose 5%. A cut alone takes .57 and .51 ms. With
+// registers for 16 warps a block all lose 6%, and one alone gains nothing.
 template <int kNeighbours>
 struct SparseBlock {
   static constexpr unsigned together = kNeighbours == 4 ? 12 : 16;  // blocks of a cut
+  static constexpr unsigned together_alone = 16;                    // the most that devices have
   static constexpr int most_warps = kNeighbours == 4 ? 12 : 8;
   static constexpr int most_threads = 32 * most_warps;
   static constexpr int blocks = kNeighbours == 4 ? 1 : 2;  // of most warps, of a multiprocessor
@@ -42,7 +44,7 @@ struct LoadBlock {
 // 9,270 / 24,000 / 720 by 4 and 5; 8,480 / 22,700 / 686 by 5 and 4. Teams of 2 or 4 warps a tile,
 // their lines in segments that a scan joins, took 10 to 15% longer, waves through whole rows 10%.
 struct SparseSchedule {
-  static constexpr int load_rounds = 4;  // of relabels in the first kernel; 2 and 8 no faster
+  static constexpr int load_rounds = 3;  // of pushes between relabels in the first kernel
   static constexpr int pushes = 3;       // of a tile, in a round
   static constexpr int rounds = 5;       // of pushes between two relabels
 };
