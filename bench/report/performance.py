@@ -61,8 +61,8 @@ def on_gpu(figures):
 def of_cuts(report):
     rows = []
     for cuts in report.cuts_on_gpus + report.cuts_on_cpus:
-        for solver, name in (("cuda resident", "{}"), ("cpu: 1 thread", "{}, 1 thread")):
-            found, peer = cuts.of(CUT, solver), cuts.of(CUT, "PyMaxflow")
+        peer = cuts.of(CUT, "PyMaxflow")
+        for found, name in ((cuts.alone(CUT)[0], "{}"), (cuts.of(CUT, "cpu: 1 thread"), "{}, 1 thread")):
             rows += row("graphcutbg", f"a minimum cut, {CUT}", HD,
                         name.format(cuts.record["device"]), found and found["ms"],
                         [(peer["solver"], peer["ms"])] if peer else [])

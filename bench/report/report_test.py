@@ -266,6 +266,12 @@ class Cuts(unittest.TestCase):
             found = cuts.Cuts(figures([{**row, **more}]))
             self.assertEqual(verdict_on(found.asked_on_gpu(), begin), expected)
 
+    def test_the_faster_solver_counts_and_both_are_right(self):
+        row = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cuda resident", "ms": 0.41, "expected": True}
+        for more, expected in (({}, "holds"), ({"expected": False}, "**does not hold**")):
+            found = cuts.Cuts(figures([row, {**row, "solver": "cuda sparse", "ms": 0.3, **more}]))
+            self.assertEqual(verdict_on(found.asked_on_gpu(), "minimum cut, bgdiff_vga"), expected)
+
     def test_pymaxflow_beside_ours_counts_by_its_share(self):
         ours = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cpu: 1 thread", "ms": 5.9,
                 "expected": True}
