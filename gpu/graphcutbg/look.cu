@@ -35,13 +35,7 @@ class Surveyor {
       : canvas_(canvas), in_(in), survey_(survey) {}
 
   __device__ void survey_row(const Scene& scene, int y) {
-    // Most pixels have changed alike: lanes of one bin count as one.
-    const auto tally = [&](int half, int bin) {
-      const unsigned alike = __match_any_sync(__activemask(), half * Survey::kBins + bin);
-      const auto leader = static_cast<unsigned>(__ffs(static_cast<int>(alike)) - 1);
-      if (threadIdx.x % 32 != leader) return;
-      atomicAdd(&survey_.change[half][bin], static_cast<uint32_t>(__popc(alike)));
-    };
+    const auto tally = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
     const auto color = [&](int x, int y2) { return stored_color_at(in_, x, y2); };
     for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < canvas_.width;
          x += static_cast<int>(blockDim.x) * Survey::kStep) {

@@ -9,6 +9,8 @@
 namespace regions::test {
 
 inline constexpr int kWidth = 80, kHeight = 60;
+inline constexpr GstVideoRectangle kWhole = {0, 0, kWidth, kHeight};
+using Texts = std::vector<std::string>;
 
 // GstVideoMetaTransformMatrix of GStreamer 1.28.
 struct MatrixTransform {
