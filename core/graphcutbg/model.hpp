@@ -117,6 +117,7 @@ struct BasicModel {
     }
     REGIONS_UNROLL
     for (int k = 0; k < kModes; ++k) {
+      if (!model.may_exist[k]) continue;
       model.mode[k] = BasicMode<Int>::unpacked(first[k], second[k], third[k]);
     }
     return model;
