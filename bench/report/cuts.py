@@ -25,7 +25,7 @@ class Cuts:
                      (row["solver"] + " ").startswith(solver + " ")), None)
 
     def alone(self, instance):
-        """The row of the faster of the solvers that a cut alone on the GPU may take, and which are right."""
+        """The faster one's row of the solvers that a cut alone on the GPU may take, and whether both are right."""
         rows = [row for row in (self.of(instance, f"cuda {name}") for name in ("resident", "sparse")) if row]
         return min(rows, key=lambda row: row["ms"], default=None), all(row["expected"] for row in rows)
 
