@@ -190,7 +190,7 @@ class Runs(TranscodeCase):
             os.kill(found[0], signal.SIGKILL)
             text = work.communicate(timeout=100 * media.PATIENCE)[0].decode()
         self.assertEqual(work.returncode, 0, text)
-        self.assertIn("segment 1 of 3 failed: the process was ended by SIGKILL", text)
+        self.assertRegex(text, "segment [123] of 3 failed: the process was ended by SIGKILL")  # several work at once
         self.assertEqual(self.summary()["inputs"][str(clip)]["attempts"], 4)
         self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
 
