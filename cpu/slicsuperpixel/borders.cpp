@@ -71,16 +71,17 @@ void count_between(const Row& above, const Row& below, const uint32_t* dense,
 
 size_t border_table_size(size_t labels) { return std::bit_ceil(4 * std::max<size_t>(labels, 1)); }
 
-uint32_t find_borders(const LabelRuns& labels, uint32_t recorded, Border* table, Border* borders) {
+uint32_t find_borders(std::span<const PieceStrip> strips, const uint32_t* dense, uint32_t recorded,
+                      Border* table, Border* borders) {
   BorderCounter counter(table, recorded);
   Row above = {nullptr, nullptr};
-  for (int s = 0; s < labels.strips; ++s) {
-    const Run* const end = labels.runs[s] + labels.counts[s];
-    for (const Run* run = labels.runs[s]; run != end;) {
+  for (const PieceStrip& strip : strips) {
+    const Run* const end = strip.runs.data() + strip.runs.size();
+    for (const Run* run = strip.runs.data(); run != end;) {
       Row row = {run, run};
       while (row.end != end && row.end->y == run->y) ++row.end;
-      count_within(row, labels.dense, counter);
-      count_between(above, row, labels.dense, counter);
+      count_within(row, dense, counter);
+      count_between(above, row, dense, counter);
       above = row;
       run = row.end;
     }

@@ -18,8 +18,7 @@ struct Strips {
   Strips(const SlicGrid& of, const Workers& workers)
       : grid(of), count(std::clamp(grid.rows / 2, 1, most(workers))) {}
   static int most(const Workers& workers) {
-    return workers.threads() == 1 ? 1
-                                  : std::min(4 * workers.threads(), SuperpixelSlot::kMostStrips);
+    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), PieceStrip::kMost);
   }
   int begin(int strip) const {
     return static_cast<int>(static_cast<int64_t>(grid.rows) * strip / count);

@@ -1,10 +1,11 @@
-// Rows of labels as runs, and joining small pieces along them.
+// Rows of labels as runs, and which labels touch.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <span>
 
-#include "core/slicsuperpixel/pieces.hpp"
-#include "core/workers.hpp"
+#include "core/image.hpp"
 #include "cpu/slicsuperpixel/assign.hpp"
 
 namespace regions {
@@ -17,28 +18,35 @@ struct Run {
   uint32_t color[3];  // sums of component + 128
 };
 
-// Writes the runs of row y; returns how many.
-size_t find_runs(ConstLabelMap labels, const ColorPlanes& colors, int y, Run* runs);
+// Labels of two pixels side by side, or one above the other.
+struct Contact {
+  uint32_t a, b;
+};
+
+// What a strip of rows holds: its runs in raster order, and all pairs of labels that touch within
+// it or along the row above. A pair may be listed many times.
+struct PieceStrip {
+  static constexpr int kMost = 64;  // of a picture
+  std::span<Run> runs;
+  std::span<Contact> contacts;
+};
+
+// Calls visit(run) for the runs of all strips in raster order.
+template <std::invocable<const Run&> Visit>
+void for_each_run(std::span<const PieceStrip> strips, Visit visit) {
+  for (const PieceStrip& strip : strips) {
+    for (const Run& run : strip.runs) visit(run);
+  }
+}
+
+inline constexpr size_t kMostContacts = 2;  // a pixel
+size_t run_scratch_bytes(int width);
+
+// Finds the runs and contacts of rows begin..end-1, a pixel's at most a run.
+PieceStrip find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begin, int end, Run* runs,
+                     Contact* contacts, std::byte* scratch);
 
 // Sums the colours of runs anew.
 void sum_colors(const ColorPlanes& colors, std::span<Run> runs);
-
-// What joining works on. Labels are 1..n in raster order of first pixels.
-struct PieceGraph {
-  Piece* piece;          // [n + 1]
-  PieceColor* color;     // [n + 1], of the pieces
-  uint32_t* parent;      // [n + 1]
-  uint64_t* choice;      // [n + 1], zero of pieces that do not choose
-  uint32_t* chooser;     // [n + 1], labels that choose in this round
-  uint32_t* dense;       // [n + 1], the outcome: new labels 1..m
-  const Run** small;     // [runs], runs of small pieces
-  ConstLabelMap labels;  // before
-};
-
-// Joins small pieces; `strips` lists of runs lie at runs[strip], counts[strip] of them. Returns the
-// count of labels left.
-uint32_t join_pieces(const PieceGraph& graph, const Run* const* runs, const size_t* counts,
-                     int strips, const StayRule& rule, const SlicScale& scale,
-                     const Workers& workers);
 
 }  // namespace regions

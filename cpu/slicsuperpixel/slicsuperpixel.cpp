@@ -111,8 +111,7 @@ class SlicCpu final : public Algorithm<Params> {
   // Strips of rows that threads share.
   int strips() const {
     const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
-    return std::clamp(setup_.size.height / kLeastRows, 1,
-                      std::min(wanted, SuperpixelSlot::kMostStrips));
+    return std::clamp(setup_.size.height / kLeastRows, 1, std::min(wanted, PieceStrip::kMost));
   }
   int first_row(int strip) const {
     return static_cast<int>(static_cast<int64_t>(setup_.size.height) * strip / strips());
@@ -170,17 +169,14 @@ void SlicCpu::cluster(const Job& job, const Params& params, const WarmStart& war
 void SlicCpu::finish(const Job& job, const Params& params) {
   SuperpixelSlot& slot = slot_of(job);
   const SlicGrid grid = grid_of(setup_.size, params);
-  std::fill_n(slot.counts, SuperpixelSlot::kMostStrips, 0);
-  for_rows([&](int y, int s) {
-    slot.counts[s] +=
-        find_runs(slot.pieces, slot.colors, y, slot.runs_from(first_row(s)) + slot.counts[s]);
+  workers_.parallel_for(strips(), [&](int s) {
+    const int begin = first_row(s);
+    slot.strip[s] = find_runs(slot.pieces, slot.colors, begin, first_row(s + 1),
+                              slot.runs_from(begin), slot.contacts_from(begin), slot.scratch[s]);
   });
-  const Run* runs[SuperpixelSlot::kMostStrips];
-  for (int s = 0; s < strips(); ++s) runs[s] = slot.runs_from(first_row(s));
-  slot.graph.labels = slot.pieces;
+  const std::span<const PieceStrip> all(slot.strip, static_cast<size_t>(strips()));
   const StayRule rule = stay_rule(grid, params);
-  const uint32_t total =
-      join_pieces(slot.graph, runs, slot.counts, strips(), rule, scale_of(grid, params), workers_);
+  const uint32_t total = join_pieces(slot.graph, all, rule, scale_of(grid, params), workers_);
   const LabelMap labels = job.labels.empty() ? slot.labels : job.labels;
   for_rows([&](int y, int) {
     const uint32_t* from = slot.pieces.row(y);
@@ -196,15 +192,14 @@ void SlicCpu::finish(const Job& job, const Params& params) {
   if (job.table.regions || draws) {
     record(job, slot, records);
     if (params.warm_start) {
-      const PieceRuns pieces = {runs, slot.counts, strips()};
-      track_superpixels(slot, pieces, grid, rule.least, labels, records);
+      track_superpixels(slot, all, grid, rule.least, labels, records);
     }
   }
   const auto recorded = static_cast<uint32_t>(records.size());
   if (job.table.moments) measure(job, params, slot, {job.table.moments, recorded});
   if (job.table.borders) {
-    *job.table.border_count = find_borders({runs, slot.counts, strips(), slot.graph.dense},
-                                           recorded, slot.borders, job.table.borders);
+    *job.table.border_count =
+        find_borders(all, slot.graph.dense, recorded, slot.borders, job.table.borders);
   }
   if (job.table.total) *job.table.total = total;
   if (!job.out.empty()) write(job, params, slot, labels, records);
@@ -212,9 +207,9 @@ void SlicCpu::finish(const Job& job, const Params& params) {
 
 void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> records) const {
   workers_.parallel_for(strips(), [&](int s) {
-    const Run* run = slot.runs_from(first_row(s));
+    const Run* run = slot.strip[s].runs.data();
     RunValues* values = slot.values_from(first_row(s));
-    const Run* end = run + slot.counts[s];
+    const Run* end = run + slot.strip[s].runs.size();
     while (run != end) {
       size_t count = 0;
       while (run + count != end && run[count].y == run->y) ++count;
@@ -228,10 +223,9 @@ void SlicCpu::record(const Job& job, SuperpixelSlot& slot, std::span<Region> rec
     records[i].id = records[i].track = static_cast<uint32_t>(i + 1);
   }
   for (int s = 0; s < strips(); ++s) {
-    const Run* runs = slot.runs_from(first_row(s));
     const RunValues* values = slot.values_from(first_row(s));
-    for (size_t r = 0; r < slot.counts[s]; ++r) {
-      add_run(runs[r], values[r], slot.graph.dense[runs[r].label], records);
+    for (const Run& run : slot.strip[s].runs) {
+      add_run(run, *values++, slot.graph.dense[run.label], records);
     }
   }
 }
@@ -242,15 +236,12 @@ void SlicCpu::measure(const Job& job, const Params& params, SuperpixelSlot& slot
     const ColorReader lab = reader_of(job.in.layout, job.in.color, ColorSpace::lab);
     workers_.parallel_for(strips(), [&](int s) {
       read_colors(job.in, lab, slot.colors, first_row(s), first_row(s + 1), slot.scratch[s]);
-      sum_colors(slot.colors, {slot.runs_from(first_row(s)), slot.counts[s]});
+      sum_colors(slot.colors, slot.strip[s].runs);
     });
   }
   std::fill(moments.begin(), moments.end(), Moments{});
-  for (int s = 0; s < strips(); ++s) {
-    for (const Run& run : std::span(slot.runs_from(first_row(s)), slot.counts[s])) {
-      add_run(run, slot.graph.dense[run.label], moments);
-    }
-  }
+  for_each_run({slot.strip, static_cast<size_t>(strips())},
+               [&](const Run& run) { add_run(run, slot.graph.dense[run.label], moments); });
 }
 
 void SlicCpu::write(const Job& job, const Params& params, const SuperpixelSlot& slot,

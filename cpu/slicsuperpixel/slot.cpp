@@ -37,8 +37,8 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
     list = piece<int16_t>(backend, rows * CellCenterRow::kParts * stride);
   }
   for (int32_t*& list : cells.bases) list = piece<int32_t>(backend, rows * stride);
-  cells.sums = piece<uint32_t>(backend, static_cast<size_t>(kMostStrips) * CellMemory::kStripRows *
-                                            CellSumRow::kParts * stride);
+  cells.sums = piece<uint32_t>(backend, static_cast<size_t>(PieceStrip::kMost) *
+                                            CellMemory::kStripRows * CellSumRow::kParts * stride);
   codes = {piece<uint8_t>(backend, pixels + kPlaneSlack), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
   const auto label_map = [&] {
@@ -48,22 +48,25 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   pieces = label_map();
   labels = label_map();
   runs = piece<Run>(backend, pixels);
+  contacts = piece<Contact>(backend, kMostContacts * pixels);
   values = piece<RunValues>(backend, pixels + 1);
   graph.piece = piece<Piece>(backend, pixels + 1);
   // Values of runs are summed after pieces have joined.
   static_assert(sizeof(PieceColor) == sizeof(RunValues));
   graph.color = reinterpret_cast<PieceColor*>(values);
+  graph.first = piece<PieceGraph::Pixel>(backend, pixels + 1);
   graph.parent = piece<uint32_t>(backend, pixels + 1);
   graph.choice = piece<uint64_t>(backend, pixels + 1);
   graph.chooser = piece<uint32_t>(backend, pixels + 1);
   graph.dense = piece<uint32_t>(backend, pixels + 1);
-  graph.small = piece<const Run*>(backend, pixels);
   largest = piece<uint64_t>(backend, most);
   spares = piece<uint32_t>(backend, most);
   records = piece<Region>(backend, setup.max_regions);
   borders =
       setup.has_borders ? piece<Border>(backend, border_table_size(setup.max_regions)) : nullptr;
-  for (std::byte*& row : scratch) row = piece<std::byte>(backend, color_scratch_bytes(size.width));
+  const size_t scratch_bytes =
+      std::max(color_scratch_bytes(size.width), run_scratch_bytes(size.width));
+  for (std::byte*& memory : scratch) memory = piece<std::byte>(backend, scratch_bytes);
   const size_t ink_size = ink_bytes(size);
   auto* memory = piece<std::byte>(backend, ink_size);
   std::memset(memory, 0, ink_size);  // draw() wants zeros

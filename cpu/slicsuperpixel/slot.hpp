@@ -6,7 +6,7 @@
 #include "core/drawing/drawing.hpp"
 #include "core/workers.hpp"
 #include "cpu/slicsuperpixel/cells.hpp"
-#include "cpu/slicsuperpixel/runs.hpp"
+#include "cpu/slicsuperpixel/joining.hpp"
 
 namespace regions {
 
@@ -16,8 +16,6 @@ struct RunValues {
 };
 
 struct SuperpixelSlot {
-  static constexpr int kMostStrips = 64;
-
   ColorPlanes colors;
   PackedSums* sums;  // [phases of rows][rows][3][columns + 2]
   uint32_t* reach;   // the same of slico
@@ -26,18 +24,22 @@ struct SuperpixelSlot {
   LabelMap pieces;       // before small ones have joined
   LabelMap labels;       // where the job wants none
   Run* runs;             // [height][width]; strip s begins with its first row
+  Contact* contacts;     // [height][width][kMostContacts]
   RunValues* values;     // [height][width]
   PieceGraph graph;
   uint64_t* largest;  // [rows][columns] piece_claim(), for tracks
   uint32_t* spares;   // [rows][columns] ids of superpixels, for tracks
   Region* records;    // [max_regions], where the job wants none
   Border* borders;    // [border_table_size(max_regions)], if configured
-  std::byte* scratch[kMostStrips];
-  size_t counts[kMostStrips];  // runs
+  std::byte* scratch[PieceStrip::kMost];
+  PieceStrip strip[PieceStrip::kMost];
   Ink ink;
 
   void allocate(Backend& backend, const Setup& setup);
   Run* runs_from(int y) const { return runs + static_cast<size_t>(y) * width_; }
+  Contact* contacts_from(int y) const {
+    return contacts + kMostContacts * static_cast<size_t>(y) * width_;
+  }
   RunValues* values_from(int y) const { return values + static_cast<size_t>(y) * width_; }
 
  private:

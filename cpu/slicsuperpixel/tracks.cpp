@@ -8,39 +8,31 @@
 namespace regions {
 namespace {
 
-template <std::invocable<const Run&> Visit>
-void for_each_run(const PieceRuns& pieces, Visit visit) {
-  for (int s = 0; s < pieces.strips; ++s) {
-    for (size_t r = 0; r < pieces.counts[s]; ++r) visit(pieces.runs[s][r]);
-  }
-}
-
 // The largest piece of each cluster.
-void find_largest(const SuperpixelSlot& slot, const PieceRuns& pieces, const SlicGrid& grid) {
+void find_largest(const SuperpixelSlot& slot, std::span<const PieceStrip> strips,
+                  const SlicGrid& grid) {
   uint32_t* const area = slot.graph.chooser;  // joining is done with it
   // Labels of pieces appear in order, so a new one is always the next.
   uint32_t seen = 0;
-  for_each_run(pieces, [&](const Run& run) {
+  for_each_run(strips, [&](const Run& run) {
     if (run.label > seen) area[++seen] = 0;
     area[run.label] += run.length;
   });
   std::fill_n(slot.largest, grid.cells(), 0);
-  seen = 0;
-  for_each_run(pieces, [&](const Run& run) {
-    if (run.label <= seen) return;
-    seen = run.label;
-    const auto first =
-        static_cast<uint32_t>(run.y) * static_cast<uint32_t>(grid.size.width) + run.x;
-    uint64_t& largest = slot.largest[cluster_at(slot.codes(run.x, run.y), run.x, run.y, grid)];
-    largest = std::max(largest, piece_claim(area[run.label], first));
-  });
+  for (uint32_t p = 1; p <= seen; ++p) {
+    const auto [x, y] = slot.graph.first[p];
+    const uint32_t first = y * static_cast<uint32_t>(grid.size.width) + x;
+    uint64_t& largest = slot.largest[cluster_at(slot.codes(x, y), x, y, grid)];
+    largest = std::max(largest, piece_claim(area[p], first));
+  }
 }
 
 }  // namespace
 
-void track_superpixels(const SuperpixelSlot& slot, const PieceRuns& pieces, const SlicGrid& grid,
-                       uint32_t least, ConstLabelMap labels, std::span<Region> records) {
-  find_largest(slot, pieces, grid);
+void track_superpixels(const SuperpixelSlot& slot, std::span<const PieceStrip> strips,
+                       const SlicGrid& grid, uint32_t least, ConstLabelMap labels,
+                       std::span<Region> records) {
+  find_largest(slot, strips, grid);
   for (Region& r : records) r.track = kNoTrack;
   const auto width = static_cast<uint32_t>(grid.size.width);
   for (size_t k = 0; k < grid.cells(); ++k) {

@@ -125,6 +125,7 @@ const std::vector<SlicCase>& small_cases() {
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=1"}});
     list.push_back({"rand_g1_d50", common, {"compactness=0", "min-size=0"}});
     list.push_back({"scene", common, {"region-size=40", "row-step=3", "compactness=3"}});
+    list.push_back({"full", {1400, 20}, {"region-size=512", "compactness=0"}});  // long rows of one
     for (const Size size : {Size{1, 1},
                             {1, 90},
                             {90, 1},
