@@ -5,22 +5,29 @@
 
 namespace regions {
 
-MeanColor mean_color(const Region& region, const Layout& layout, const Colorimetry& color) {
+MeanColors::MeanColors(const Layout& layout, const Colorimetry& color)
+    : model_(layout.model),
+      weights_(luma_weights(color.matrix)),
+      unit_(255.0 / layout.max_value()) {
+  const double step = 1 << (layout.depth - 8);  // one 8-bit code
+  luma_scale_ = color.full_range ? unit_ : 255.0 / (219 * step);
+  chroma_scale_ = color.full_range ? unit_ : 255.0 / (224 * step);
+  black_ = color.full_range ? 0 : 16 * step;
+  zero_ = 128 * step;
+}
+
+MeanColor MeanColors::of(const Region& region) const {
   if (region.area == 0) return {};
   const double scale = 1.0 / static_cast<double>(region.area);
-  const double unit = 255.0 / layout.max_value();
   const auto mean = [&](int c) { return static_cast<double>(region.sum_value[c]) * scale; };
   const auto clamped = [](double v) { return std::clamp(v, 0.0, 255.0); };
-  if (layout.model == ColorModel::rgb) return {mean(0) * unit, mean(1) * unit, mean(2) * unit};
-  if (layout.model != ColorModel::yuv) return {mean(0) * unit, mean(0) * unit, mean(0) * unit};
+  if (model_ == ColorModel::rgb) return {mean(0) * unit_, mean(1) * unit_, mean(2) * unit_};
+  if (model_ != ColorModel::yuv) return {mean(0) * unit_, mean(0) * unit_, mean(0) * unit_};
 
-  const double step = 1 << (layout.depth - 8);  // one 8-bit code
-  const double luma_scale = color.full_range ? unit : 255.0 / (219 * step);
-  const double chroma_scale = color.full_range ? unit : 255.0 / (224 * step);
-  const double y = (mean(0) - (color.full_range ? 0 : 16 * step)) * luma_scale;
-  const double u = (mean(1) - 128 * step) * chroma_scale;
-  const double v = (mean(2) - 128 * step) * chroma_scale;
-  const auto [kr, kb] = luma_weights(color.matrix);
+  const double y = (mean(0) - black_) * luma_scale_;
+  const double u = (mean(1) - zero_) * chroma_scale_;
+  const double v = (mean(2) - zero_) * chroma_scale_;
+  const auto [kr, kb] = weights_;
   const double red = y + 2 * (1 - kr) * v;
   const double blue = y + 2 * (1 - kb) * u;
   return {clamped(red), clamped((y - kr * red - kb * blue) / (1 - kr - kb)), clamped(blue)};

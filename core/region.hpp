@@ -85,11 +85,23 @@ struct RegionTable {
   uint32_t* parts = nullptr;
 };
 
-// Mean colour as R, G, B in 0..255, from the sums of a frame with this layout and colorimetry.
+// Mean colours as R, G, B in 0..255, from the sums of a frame with this layout and colorimetry.
 struct MeanColor {
   double red = 0, green = 0, blue = 0;
 };
-MeanColor mean_color(const Region& region, const Layout& layout, const Colorimetry& color);
+class MeanColors {
+ public:
+  MeanColors(const Layout& layout, const Colorimetry& color);
+  MeanColor of(const Region& region) const;
+
+ private:
+  ColorModel model_;
+  LumaWeights weights_;
+  double unit_;          // of a sum of R, G, B or grey
+  double luma_scale_;    // of codes
+  double chroma_scale_;  // of codes
+  double black_, zero_;  // codes of luma and chroma
+};
 
 // Mean of the pixels' CIELAB colours (D65).
 struct MeanLab {

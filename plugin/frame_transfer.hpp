@@ -6,13 +6,9 @@
 
 #include "plugin/attached_mask.hpp"
 #include "plugin/slot_setup.hpp"
+#include "plugin/structure_pool.hpp"
 
 namespace regions {
-
-struct UnrefBuffer {
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
-};
-using BufferPtr = std::unique_ptr<GstBuffer, UnrefBuffer>;
 
 // A frame that a slot holds. Members go in reverse order: what is mapped before its buffer.
 struct HeldFrame {

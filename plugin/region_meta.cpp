@@ -94,15 +94,26 @@ void read_table(const StructureLoan& loan, Size from, Size to, Attached& attache
 
 // The array refers to the structures, which must outlive it; a copy of the array copies them.
 GValue array_of(std::span<const StructurePtr> structures) {
-  GValue array = G_VALUE_INIT, empty = G_VALUE_INIT;
+  GValue array = G_VALUE_INIT, reference = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(structures.size()));
-  g_value_init(&empty, GST_TYPE_STRUCTURE);
+  g_value_init(&reference, GST_TYPE_STRUCTURE);
   for (const StructurePtr& structure : structures) {
-    GValue item = empty;
-    g_value_set_static_boxed(&item, structure.get());
+    if (&structure == structures.data()) g_value_set_static_boxed(&reference, structure.get());
+    GValue item = reference;
+    item.data[0].v_pointer = structure.get();
     gst_value_array_append_and_take_value(&array, &item);
   }
   return array;
+}
+
+// A structure for each of many numbers would cost more than finding them.
+static_assert(sizeof(Border) == 3 * sizeof(uint32_t) && sizeof(PixelRun) == 4 * sizeof(uint32_t));
+
+void add_bytes(GstStructure* s, const char* name, std::span<const std::byte> bytes,
+               StructurePool& pool) {
+  const auto [buffer, memory] = pool.lend_table(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), memory.begin());
+  gst_structure_set(s, name, GST_TYPE_BUFFER, buffer.get(), nullptr);
 }
 
 }  // namespace
@@ -127,8 +138,8 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
   const std::span<StructurePtr> structures(loan.regions.data(), findings.regions.size());
   loan.table.assign(findings.regions.begin(), findings.regions.end());
   const TableForm form = table_form(findings);
-  loan.rows.resize(form.row_bytes * structures.size());
-  write_structures(findings, workers, structures, loan.rows.data(), [&] {
+  const auto [table, rows] = pool.lend_table(form.row_bytes * structures.size());
+  write_structures(findings, workers, structures, rows.data(), [&] {
     Summary summary = summary_of(findings.size, findings.regions, findings.first_seen);
     if (findings.layers == 1) summary.labels = findings.labels;
     summary.labels_format = findings.labels_format;
@@ -142,18 +153,18 @@ const GstStructure* attach(GstBuffer* buffer, const Findings& findings, const Wo
                     "regions-total", G_TYPE_UINT, findings.total, nullptr);
   GValue array = array_of(structures);
   gst_structure_take_value(s, "regions", &array);
-  if (!loan.rows.empty()) {
-    add_bytes(s, "table", loan.rows);
-    gst_structure_set(s, "table-columns", G_TYPE_STRING, form.columns.c_str(), nullptr);
+  if (!rows.empty()) {
+    gst_structure_set(s, "table", GST_TYPE_BUFFER, table.get(), "table-columns", G_TYPE_STRING,
+                      form.columns.c_str(), nullptr);
   }
   if (findings.slices > 0) {
     gst_structure_set(s, "slice", G_TYPE_INT, findings.slice, "slices", G_TYPE_INT, findings.slices,
                       nullptr);
   }
   if (findings.layers > 1) gst_structure_set(s, "layers", G_TYPE_INT, findings.layers, nullptr);
-  if (findings.details.borders) add_bytes(s, "adjacency", std::as_bytes(findings.borders));
+  if (findings.details.borders) add_bytes(s, "adjacency", std::as_bytes(findings.borders), pool);
   if (findings.details.runs > 0) {
-    add_bytes(s, "runs", std::as_bytes(findings.runs));
+    add_bytes(s, "runs", std::as_bytes(findings.runs), pool);
     gst_structure_set(s, "runs-truncated", G_TYPE_BOOLEAN, findings.runs_truncated, nullptr);
   }
   for (const Fact& fact : findings.facts) add_fact(s, fact);

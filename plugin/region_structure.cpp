@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/error.hpp"
 #include "plugin/structure_maker.hpp"
 
 namespace regions {
@@ -20,47 +19,44 @@ struct Known {
 };
 
 using Maker = StructureMaker<Known>;
-using Fields = Maker::Fields;
-
-void put(GValue* value, double number) { g_value_set_double(value, number); }
 
 const Maker& region_maker(const Findings& findings) {
   using K = const Known&;
-  constexpr GType kReal = G_TYPE_DOUBLE;
-  static const Fields plain = {
-      {"id", G_TYPE_UINT, [](GValue* v, K k) { g_value_set_uint(v, k.region.id); }},
-      {"track", G_TYPE_UINT, [](GValue* v, K k) { g_value_set_uint(v, k.region.track); }},
-      {"x", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.left); }},
-      {"y", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.top); }},
-      {"width", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.width()); }},
-      {"height", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.height()); }},
-      {"area", G_TYPE_UINT64, [](GValue* v, K k) { g_value_set_uint64(v, k.region.area); }},
-      {"cx", kReal, [](GValue* v, K k) { put(v, k.region.centroid_x()); }},
-      {"cy", kReal, [](GValue* v, K k) { put(v, k.region.centroid_y()); }},
-      {"first-x", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.first_x); }},
-      {"first-y", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.first_y); }},
-      {"red", kReal, [](GValue* v, K k) { put(v, k.mean.red); }},
-      {"green", kReal, [](GValue* v, K k) { put(v, k.mean.green); }},
-      {"blue", kReal, [](GValue* v, K k) { put(v, k.mean.blue); }}};
-  static const Fields of_volumes = {
-      {"z", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.front); }},
-      {"depth", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.depth()); }},
-      {"cz", kReal, [](GValue* v, K k) { put(v, k.region.centroid_z()); }},
-      {"first-z", G_TYPE_INT, [](GValue* v, K k) { g_value_set_int(v, k.region.first_z); }},
-      {"layer", G_TYPE_UINT, [](GValue* v, K k) { g_value_set_uint(v, k.region.layer); }}};
-  static const Fields of_lab = {{"lab-l", kReal, [](GValue* v, K k) { put(v, k.lab.l); }},
-                                {"lab-a", kReal, [](GValue* v, K k) { put(v, k.lab.a); }},
-                                {"lab-b", kReal, [](GValue* v, K k) { put(v, k.lab.b); }}};
-  static const Fields of_spread = {{"cov-xx", kReal, [](GValue* v, K k) { put(v, k.spread.xx); }},
-                                   {"cov-xy", kReal, [](GValue* v, K k) { put(v, k.spread.xy); }},
-                                   {"cov-yy", kReal, [](GValue* v, K k) { put(v, k.spread.yy); }}};
-  static const Fields of_tracks = {
-      {"first-seen", G_TYPE_UINT64, [](GValue* v, K k) { g_value_set_uint64(v, k.first_seen); }}};
-  static const Fields* const optional[] = {&of_volumes, &of_tracks, &of_lab, &of_spread};
+  static const auto plain =
+      fields_of<Known>(StructureField("id", [](K k) { return k.region.id; }),
+                       StructureField("track", [](K k) { return k.region.track; }),
+                       StructureField("x", [](K k) { return k.region.left; }),
+                       StructureField("y", [](K k) { return k.region.top; }),
+                       StructureField("width", [](K k) { return k.region.width(); }),
+                       StructureField("height", [](K k) { return k.region.height(); }),
+                       StructureField("area", [](K k) { return k.region.area; }),
+                       StructureField("cx", [](K k) { return k.region.centroid_x(); }),
+                       StructureField("cy", [](K k) { return k.region.centroid_y(); }),
+                       StructureField("first-x", [](K k) { return k.region.first_x; }),
+                       StructureField("first-y", [](K k) { return k.region.first_y; }),
+                       StructureField("red", [](K k) { return k.mean.red; }),
+                       StructureField("green", [](K k) { return k.mean.green; }),
+                       StructureField("blue", [](K k) { return k.mean.blue; }));
+  static const auto of_volumes =
+      fields_of<Known>(StructureField("z", [](K k) { return k.region.front; }),
+                       StructureField("depth", [](K k) { return k.region.depth(); }),
+                       StructureField("cz", [](K k) { return k.region.centroid_z(); }),
+                       StructureField("first-z", [](K k) { return k.region.first_z; }),
+                       StructureField("layer", [](K k) { return k.region.layer; }));
+  static const auto of_lab = fields_of<Known>(StructureField("lab-l", [](K k) { return k.lab.l; }),
+                                              StructureField("lab-a", [](K k) { return k.lab.a; }),
+                                              StructureField("lab-b", [](K k) { return k.lab.b; }));
+  static const auto of_spread =
+      fields_of<Known>(StructureField("cov-xx", [](K k) { return k.spread.xx; }),
+                       StructureField("cov-xy", [](K k) { return k.spread.xy; }),
+                       StructureField("cov-yy", [](K k) { return k.spread.yy; }));
+  static const auto of_tracks =
+      fields_of<Known>(StructureField("first-seen", [](K k) { return uint64_t{k.first_seen}; }));
+  static const FieldGroup<Known>* const optional[] = {&of_volumes, &of_tracks, &of_lab, &of_spread};
   static const std::vector<Maker> makers = [] {  // [bits of the optional groups]
     std::vector<Maker> all;
     for (size_t bits = 0; bits < size_t{1} << std::size(optional); ++bits) {
-      std::vector<Fields> groups = {plain};
+      Maker::Groups groups = {plain};
       for (size_t i = 0; i < std::size(optional); ++i) {
         if (bits >> i & 1) groups.push_back(*optional[i]);
       }
@@ -76,9 +72,9 @@ const Maker& region_maker(const Findings& findings) {
   return makers[bits];
 }
 
-Known known_of(const Findings& findings, size_t i) {
+Known known_of(const Findings& findings, const MeanColors& means, size_t i) {
   const Region& region = findings.regions[i];
-  Known known = {region, mean_color(region, findings.layout, findings.color), 0, {}, {}};
+  Known known = {region, means.of(region), 0, {}, {}};
   if (!findings.first_seen.empty()) known.first_seen = findings.first_seen[i];
   if (findings.moments.empty()) return known;
   known.lab = mean_lab(region, findings.moments[i]);
@@ -98,26 +94,17 @@ void write_structures(const Findings& findings, const Workers& workers,
                       const std::function<void()>& meanwhile) {
   constexpr size_t kShare = 32;  // regions a thread takes at a time: about 4 us
   const Maker& maker = region_maker(findings);
+  const MeanColors means(findings.layout, findings.color);
   const auto shares = static_cast<int>((structures.size() + kShare - 1) / kShare);
   const auto do_share = [&](int turn) {
     if (turn == 0) return meanwhile();
     const size_t first = static_cast<size_t>(turn - 1) * kShare;
     for (size_t i = first; i < std::min(first + kShare, structures.size()); ++i) {
-      maker.write(structures[i], known_of(findings, i), table + i * maker.row_bytes());
+      maker.write(structures[i], known_of(findings, means, i), table + i * maker.row_bytes());
     }
   };
   if (shares > 1) return workers.parallel_for(1 + shares, do_share);
   for (int turn = 0; turn <= shares; ++turn) do_share(turn);  // sooner done than a thread woken
-}
-
-static_assert(sizeof(Border) == 3 * sizeof(uint32_t) && sizeof(PixelRun) == 4 * sizeof(uint32_t));
-
-void add_bytes(GstStructure* structure, const char* name, std::span<const std::byte> bytes) {
-  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, bytes.size(), nullptr);
-  expects(buffer, std::string("no memory for the metadata's ") + name);
-  gst_buffer_fill(buffer, 0, bytes.data(), bytes.size());
-  gst_structure_set(structure, name, GST_TYPE_BUFFER, buffer, nullptr);
-  gst_buffer_unref(buffer);
 }
 
 void add_fact(GstStructure* structure, const Fact& fact) {

@@ -27,8 +27,4 @@ void write_structures(const Findings& findings, const Workers& workers,
 // A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);
 
-// A buffer of so many bytes; a structure for each of many numbers would cost more than finding
-// them.
-void add_bytes(GstStructure* structure, const char* name, std::span<const std::byte> bytes);
-
 }  // namespace regions

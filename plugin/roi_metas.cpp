@@ -19,30 +19,30 @@ struct Known {
   Size size;
 };
 using Maker = StructureMaker<Known>;
+constexpr size_t kMostRowBytes = 6 * 8;
 
-void set(GValue* value, int edge, int length) {
-  g_value_set_double(value, static_cast<double>(edge) / length);
-}
+double fraction(int edge, int length) { return static_cast<double>(edge) / length; }
 
 const Maker& detection_maker() {
   using K = const Known&;
-  static const gchar* const kLabel = g_intern_static_string(kRegionName);
+  static const char* const kLabel = g_intern_static_string(kRegionName);
   static const Maker maker(
       "detection",
-      {{{"label", G_TYPE_STRING, [](GValue* v, K) { g_value_set_interned_string(v, kLabel); }},
-        {"confidence", G_TYPE_DOUBLE, [](GValue* v, K) { g_value_set_double(v, 1.0); }},
-        {"x_min", G_TYPE_DOUBLE, [](GValue* v, K k) { set(v, k.region.left, k.size.width); }},
-        {"y_min", G_TYPE_DOUBLE, [](GValue* v, K k) { set(v, k.region.top, k.size.height); }},
-        {"x_max", G_TYPE_DOUBLE, [](GValue* v, K k) { set(v, k.region.right + 1, k.size.width); }},
-        {"y_max", G_TYPE_DOUBLE,
-         [](GValue* v, K k) { set(v, k.region.bottom + 1, k.size.height); }}}});
+      {fields_of<Known>(
+          StructureField("label", [](K) { return kLabel; }),
+          StructureField("confidence", [](K) { return 1.0; }),
+          StructureField("x_min", [](K k) { return fraction(k.region.left, k.size.width); }),
+          StructureField("y_min", [](K k) { return fraction(k.region.top, k.size.height); }),
+          StructureField("x_max", [](K k) { return fraction(k.region.right + 1, k.size.width); }),
+          StructureField("y_max",
+                         [](K k) { return fraction(k.region.bottom + 1, k.size.height); }))});
   return maker;
 }
 
 const Maker& object_maker() {
-  static const Maker maker("object_id", {{{"id", G_TYPE_INT, [](GValue* v, const Known& k) {
-                                             g_value_set_int(v, static_cast<gint>(k.region.track));
-                                           }}}});
+  static const Maker maker("object_id", {fields_of<Known>(StructureField("id", [](const Known& k) {
+                             return static_cast<int32_t>(k.region.track);
+                           }))});
   return maker;
 }
 
@@ -50,7 +50,8 @@ const Maker& object_maker() {
 GList* write(GList* list, guint position, const Maker& maker, const Known& known) {
   GList* node = g_list_nth(list, position);
   StructurePtr structure(node ? static_cast<GstStructure*>(node->data) : nullptr);
-  maker.write(structure, known);
+  std::byte row[kMostRowBytes];
+  maker.write(structure, known, row);
   if (!node) return g_list_append(list, structure.release());
   node->data = structure.release();
   return list;

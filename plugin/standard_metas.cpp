@@ -9,10 +9,17 @@
 namespace regions {
 Summary summary_of(Size size, std::span<const Region> regions,
                    std::span<const GstClockTime> first_seen) {
-  std::vector<std::pair<uint64_t, uint32_t>> order(regions.size());  // ~area, index
-  for (uint32_t i = 0; i < order.size(); ++i) order[i] = {~regions[i].area, i};
-  const size_t count = std::min(order.size(), kMostRois);
-  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end());
+  const size_t count = std::min(regions.size(), kMostRois);
+  std::vector<std::pair<uint64_t, uint32_t>> order(count);  // ~area, index
+  std::fill(order.begin(), order.end(), std::pair{UINT64_MAX, UINT32_MAX});
+  for (uint32_t i = 0; i < regions.size(); ++i) {  // a heap of the largest so far
+    const std::pair entry{~regions[i].area, i};
+    if (entry > order.front()) continue;
+    std::pop_heap(order.begin(), order.end());
+    order.back() = entry;
+    std::push_heap(order.begin(), order.end());
+  }
+  std::sort_heap(order.begin(), order.end());
   Summary summary;
   summary.size = size;
   summary.regions.reserve(count);

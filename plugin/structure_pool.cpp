@@ -10,6 +10,8 @@ namespace {
 
 // About as many frames as are under way at once; structures of more frames are freed.
 constexpr size_t kMostIdle = 16;
+// Of a table that few regions use after many.
+constexpr size_t kSpareBytes = 1 << 14;
 
 // A frame full of noise must not hold its memory for ever: as many structures remain as the frame
 // needs twice over, and some.
@@ -62,18 +64,44 @@ void StructurePool::collect(Collector* collector) {
 }
 
 // end() may not fail, so the list has its full capacity from the start.
-StructurePool::StructurePool() { idle_.reserve(kMostIdle); }
+StructurePool::StructurePool() {
+  idle_.reserve(kMostIdle);
+  idle_tables_.reserve(kMostIdle);
+}
 
-std::unique_ptr<StructurePool::Loan> StructurePool::take() {
+// One of those that came back, or null.
+template <class T>
+std::unique_ptr<T> StructurePool::take(std::vector<std::unique_ptr<T>>& idle) {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) {
-    auto loan = std::make_unique<Loan>();
-    loan->parameters.reserve(kMostRois);
-    return loan;
+  if (idle.empty()) return nullptr;
+  std::unique_ptr<T> last = std::move(idle.back());
+  idle.pop_back();
+  return last;
+}
+
+template <class T>
+void StructurePool::put_back(std::unique_ptr<T> lent,
+                             std::vector<std::unique_ptr<T>> StructurePool::*idle) {
+  const std::shared_ptr<StructurePool> pool = lent->lender.lock();
+  if (!pool) return;
+  const std::lock_guard lock(pool->mutex_);
+  if ((*pool.*idle).size() < kMostIdle) (*pool.*idle).push_back(std::move(lent));
+}
+
+StructurePool::LentTable StructurePool::lend_table(size_t bytes) {
+  if (bytes == 0) return {BufferPtr(gst_buffer_new()), {}};
+  std::unique_ptr<Table> table = take(idle_tables_);
+  if (!table || table->bytes.capacity() > 2 * bytes + kSpareBytes) {
+    table = std::make_unique<Table>();
   }
-  std::unique_ptr<Loan> loan = std::move(idle_.back());
-  idle_.pop_back();
-  return loan;
+  table->lender = weak_from_this();
+  table->bytes.resize(bytes);
+  const std::span<std::byte> memory(table->bytes);
+  BufferPtr buffer(gst_buffer_new_wrapped_full(
+      GST_MEMORY_FLAG_READONLY, memory.data(), bytes, 0, bytes, table.release(), [](gpointer data) {
+        put_back(std::unique_ptr<Table>(static_cast<Table*>(data)), &StructurePool::idle_tables_);
+      }));
+  return {std::move(buffer), memory};
 }
 
 const StructureLoan* StructurePool::loan_of(GstBuffer* buffer) { return find(buffer); }
@@ -86,7 +114,12 @@ StructureLoan& StructurePool::lend(GstBuffer* buffer, size_t regions) {
   if (const Loan* former = find(buffer); former && former->collector) {
     gst_buffer_remove_meta(buffer, &former->collector->meta);
   }
-  Loan* loan = take().release();
+  std::unique_ptr<Loan> taken = take(idle_);
+  if (!taken) {
+    taken = std::make_unique<Loan>();
+    taken->parameters.reserve(kMostRois);
+  }
+  Loan* loan = taken.release();
   loan->lender = weak_from_this();
   loan->regions.resize(kept(loan->regions.size(), regions));
   gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(buffer), kLoan, loan, end);
@@ -97,10 +130,7 @@ StructureLoan& StructurePool::lend(GstBuffer* buffer, size_t regions) {
 void StructurePool::end(gpointer data) {
   std::unique_ptr<Loan> loan(static_cast<Loan*>(data));
   if (loan->collector) collect(loan->collector);
-  const std::shared_ptr<StructurePool> pool = loan->lender.lock();
-  if (!pool) return;
-  const std::lock_guard lock(pool->mutex_);
-  if (pool->idle_.size() < kMostIdle) pool->idle_.push_back(std::move(loan));
+  put_back(std::move(loan), &StructurePool::idle_);
 }
 
 }  // namespace regions

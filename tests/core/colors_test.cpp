@@ -176,7 +176,7 @@ TEST(Colors, MeansAreThoseOfTheSums) {
         region.sum_value[c] = 4 * static_cast<uint64_t>(stored[at]) + (stored[at] > 0 ? 0 : 3);
         mean[at] = static_cast<double>(region.sum_value[c]) / 4;
       }
-      const MeanColor found = mean_color(region, equations.layout, equations.color);
+      const MeanColor found = MeanColors(equations.layout, equations.color).of(region);
       const Triple wanted = equations.rgb(mean);
       ASSERT_NEAR(found.red, wanted[0], 1e-9);
       ASSERT_NEAR(found.green, wanted[1], 1e-9);

@@ -182,12 +182,12 @@ TEST(MeanColor, KnownColoursComeBack) {
     Region region;
     region.area = 7;
     for (int c = 0; c < 3; ++c) region.sum_value[c] = static_cast<uint64_t>(value[c]) * 7;
-    const MeanColor mean = mean_color(region, layout_of(format), color);
+    const MeanColor mean = MeanColors(layout_of(format), color).of(region);
     EXPECT_NEAR(mean.red, red, 2.5) << name_of(format);
     EXPECT_NEAR(mean.green, green, 2.5) << name_of(format);
     EXPECT_NEAR(mean.blue, blue, 2.5) << name_of(format);
   }
-  const MeanColor none = mean_color({}, layout_of(PixelFormat::rgb), {});
+  const MeanColor none = MeanColors(layout_of(PixelFormat::rgb), {}).of({});
   EXPECT_EQ(none.red + none.green + none.blue, 0);
 }
 

@@ -68,6 +68,27 @@ TEST_F(MetaLifetime, CopiesOutliveTheFrame) {
   EXPECT_EQ(x, 11);
 }
 
+// Tables alone, whose frames have gone: none is written again.
+TEST_F(MetaLifetime, TablesOutliveTheFrame) {
+  std::vector<BufferPtr> held;
+  std::vector<std::vector<uint8_t>> bytes;
+  for (int i = 0; i < 24; ++i) {
+    const BufferPtr frame = labelled(i, 1 + i % 3);
+    GstBuffer* table = nullptr;
+    ASSERT_TRUE(
+        gst_structure_get(regions_of(frame.get()), "table", GST_TYPE_BUFFER, &table, nullptr));
+    bytes.push_back(bytes_of(table));
+    ASSERT_EQ(bytes.back().size() % static_cast<size_t>(1 + i % 3), 0u);
+    held.emplace_back(i % 4 ? table : nullptr);  // others are freed, and their memory used again
+    if (!held.back()) gst_buffer_unref(table);
+  }
+  for (size_t i = 0; i < held.size(); ++i) {
+    if (held[i]) {
+      EXPECT_EQ(bytes_of(held[i].get()), bytes[i]) << i;
+    }
+  }
+}
+
 TEST_F(MetaLifetime, FramesOutliveTheElement) {
   BufferPtr last;
   {
