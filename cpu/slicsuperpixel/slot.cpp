@@ -25,9 +25,17 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
   // Of the smallest cells, 2x2 pixels, or of the lowest that have phases.
   const size_t most_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
-  const size_t sum_count = std::max(sums_of(most_columns, height / 2 + 1),
-                                    kMostRowStep * sums_of(most_columns, height / kPatchRows + 1));
+  const size_t most_contacts = kMostContacts * pixels;
+  const size_t sum_count =
+      std::max({sums_of(most_columns, height / 2 + 1),
+                kMostRowStep * sums_of(most_columns, height / kPatchRows + 1),
+                (most_contacts * sizeof(Contact) + (pixels + 1) * sizeof(PieceGraph::Pixel)) /
+                        sizeof(PackedSums) +
+                    1});
   sums = piece<PackedSums>(backend, sum_count);
+  // Pieces join when the sums are done with.
+  contacts = reinterpret_cast<Contact*>(sums);
+  graph.first = reinterpret_cast<PieceGraph::Pixel*>(contacts + most_contacts);
   reach = piece<uint32_t>(backend, sum_count);
   // Of the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
@@ -48,13 +56,11 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   pieces = label_map();
   labels = label_map();
   runs = piece<Run>(backend, pixels);
-  contacts = piece<Contact>(backend, kMostContacts * pixels);
   values = piece<RunValues>(backend, pixels + 1);
   graph.piece = piece<Piece>(backend, pixels + 1);
   // Values of runs are summed after pieces have joined.
   static_assert(sizeof(PieceColor) == sizeof(RunValues));
   graph.color = reinterpret_cast<PieceColor*>(values);
-  graph.first = piece<PieceGraph::Pixel>(backend, pixels + 1);
   graph.parent = piece<uint32_t>(backend, pixels + 1);
   graph.choice = piece<uint64_t>(backend, pixels + 1);
   graph.chooser = piece<uint32_t>(backend, pixels + 1);

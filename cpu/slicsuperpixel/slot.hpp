@@ -24,7 +24,7 @@ struct SuperpixelSlot {
   LabelMap pieces;       // before small ones have joined
   LabelMap labels;       // where the job wants none
   Run* runs;             // [height][width]; strip s begins with its first row
-  Contact* contacts;     // [height][width][kMostContacts]
+  Contact* contacts;     // [height][width][kMostContacts], where the sums were
   RunValues* values;     // [height][width]
   PieceGraph graph;
   uint64_t* largest;  // [rows][columns] piece_claim(), for tracks
