@@ -31,13 +31,20 @@ struct Vectors : VectorTypes<kLanes> {
     std::memcpy(&numbers, wide, sizeof numbers);
     return numbers;
   }
+  // The lowest bytes.
   REGIONS_INLINE static Bytes bytes_of(const Numbers& numbers) {
-    int32_t wide[kLanes];
-    std::memcpy(wide, &numbers, sizeof numbers);
-    int8_t narrow[kLanes];
-    for (int i = 0; i < kLanes; ++i) narrow[i] = static_cast<int8_t>(wide[i]);
     Bytes bytes;
-    std::memcpy(&bytes, narrow, sizeof bytes);
+    if constexpr (kLanes == 8) {
+      typedef int8_t All __attribute__((vector_size(32)));
+      bytes = __builtin_shufflevector(reinterpret_cast<All>(numbers),
+                                      reinterpret_cast<All>(numbers), 0, 4, 8, 12, 16, 20, 24, 28);
+    } else {
+      int32_t wide[kLanes];
+      std::memcpy(wide, &numbers, sizeof numbers);
+      int8_t narrow[kLanes];
+      for (int i = 0; i < kLanes; ++i) narrow[i] = static_cast<int8_t>(wide[i]);
+      std::memcpy(&bytes, narrow, sizeof bytes);
+    }
     return bytes;
   }
   REGIONS_INLINE static uint32_t sum_of(const Numbers& lanes) {
