@@ -22,21 +22,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
     for (int y = 0; y < size.height; ++y) std::memset(plane.row(y) + size.width, 0, pitch - width_);
   }
   const size_t most = most_cells(size);
-  const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
-  // Of the smallest cells, 2x2 pixels, or of the lowest that have phases.
-  const size_t most_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
-  const size_t most_contacts = kMostContacts * pixels;
-  const size_t sum_count =
-      std::max({sums_of(most_columns, height / 2 + 1),
-                kMostRowStep * sums_of(most_columns, height / kPatchRows + 1),
-                (most_contacts * sizeof(Contact) + (pixels + 1) * sizeof(PieceGraph::Pixel)) /
-                        sizeof(PackedSums) +
-                    1});
-  sums = piece<PackedSums>(backend, sum_count);
-  // Pieces join when the sums are done with.
-  contacts = reinterpret_cast<Contact*>(sums);
-  graph.first = reinterpret_cast<PieceGraph::Pixel*>(contacts + most_contacts);
-  reach = piece<uint32_t>(backend, sum_count);
+  allocate_sums(backend, size);
   // Of the smallest cells, 2x2 pixels.
   const size_t stride = cell_stride(size.width / 2 + 1);
   const size_t rows = static_cast<size_t>(size.height) / 2 + 3;
@@ -57,14 +43,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   labels = label_map();
   runs = piece<Run>(backend, pixels);
   values = piece<RunValues>(backend, pixels + 1);
-  graph.piece = piece<Piece>(backend, pixels + 1);
-  // Values of runs are summed after pieces have joined.
-  static_assert(sizeof(PieceColor) == sizeof(RunValues));
-  graph.color = reinterpret_cast<PieceColor*>(values);
-  graph.parent = piece<uint32_t>(backend, pixels + 1);
-  graph.choice = piece<uint64_t>(backend, pixels + 1);
-  graph.chooser = piece<uint32_t>(backend, pixels + 1);
-  graph.dense = piece<uint32_t>(backend, pixels + 1);
+  allocate_graph(backend, pixels);
   largest = piece<uint64_t>(backend, most);
   spares = piece<uint32_t>(backend, most);
   records = piece<Region>(backend, setup.max_regions);
@@ -77,6 +56,34 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
   auto* memory = piece<std::byte>(backend, ink_size);
   std::memset(memory, 0, ink_size);  // draw() wants zeros
   ink = ink_in(memory, size);
+}
+
+void SuperpixelSlot::allocate_sums(Backend& backend, Size size) {
+  const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
+  // Of the smallest cells, 2x2 pixels, or of the lowest that have phases.
+  const size_t most_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
+  const size_t pixels = size.area(), most_contacts = kMostContacts * pixels;
+  const size_t contact_bytes =
+      most_contacts * sizeof(Contact) + (pixels + 1) * sizeof(PieceGraph::Pixel);
+  const size_t count = std::max({sums_of(most_columns, height / 2 + 1),
+                                 kMostRowStep * sums_of(most_columns, height / kPatchRows + 1),
+                                 contact_bytes / sizeof(PackedSums) + 1});
+  sums = piece<PackedSums>(backend, count);
+  reach = piece<uint32_t>(backend, count);
+  // Pieces join when the sums are done with.
+  contacts = reinterpret_cast<Contact*>(sums);
+  graph.first = reinterpret_cast<PieceGraph::Pixel*>(contacts + most_contacts);
+}
+
+void SuperpixelSlot::allocate_graph(Backend& backend, size_t pixels) {
+  graph.piece = piece<Piece>(backend, pixels + 1);
+  // Values of runs are summed after pieces have joined.
+  static_assert(sizeof(PieceColor) == sizeof(RunValues));
+  graph.color = reinterpret_cast<PieceColor*>(values);
+  graph.parent = piece<uint32_t>(backend, pixels + 1);
+  graph.choice = piece<uint64_t>(backend, pixels + 1);
+  graph.chooser = piece<uint32_t>(backend, pixels + 1);
+  graph.dense = piece<uint32_t>(backend, pixels + 1);
 }
 
 }  // namespace regions

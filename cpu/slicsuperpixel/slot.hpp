@@ -48,6 +48,9 @@ struct SuperpixelSlot {
     memory_.push_back(backend.allocate(count * sizeof(T)));
     return memory_.back().template as<T>();
   }
+  void allocate_sums(Backend& backend, Size size);
+  void allocate_graph(Backend& backend, size_t pixels);
+
   size_t width_ = 0;
   std::vector<Block> memory_;
 };
