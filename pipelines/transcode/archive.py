@@ -240,8 +240,9 @@ class Archive:
         counts = {state: states.count(state) for state in sorted(set(states))}
         seconds = time.time() - self.began
         frames = sum(told.get("frames", 0) for told in self.files.values())
+        inputs = {source: self.files[source] for source in self.options.inputs if source in self.files}
         path = os.path.join(self.options.out, status.SUMMARY)
         manifest.write_json(path, {
-            "files": counts, "began": self.began, "seconds": round(seconds, 1), "frames": frames, "inputs": self.files})
+            "files": counts, "began": self.began, "seconds": round(seconds, 1), "frames": frames, "inputs": inputs})
         if self.queue.store:
             self.queue.store.publish([path])
