@@ -82,23 +82,27 @@ struct Vectors : VectorTypes<kLanes> {
   }
 };
 
-// Lanes of the widest vectors of this machine.
+// Lanes of the widest vectors of this machine; tests take fewer. What chooses is each file's own,
+// as a test compiles some of them anew.
+#ifndef REGIONS_MOST_LANES
+#define REGIONS_MOST_LANES 16
+#endif
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define REGIONS_BY_16 __attribute__((target("arch=x86-64-v4")))
 #define REGIONS_BY_8 __attribute__((target("arch=x86-64-v3")))
-inline int widest() {
-  if (__builtin_cpu_supports("x86-64-v4")) return 16;
-  return __builtin_cpu_supports("x86-64-v3") ? 8 : 4;
+static inline int widest() {
+  if (REGIONS_MOST_LANES >= 16 && __builtin_cpu_supports("x86-64-v4")) return 16;
+  return REGIONS_MOST_LANES >= 8 && __builtin_cpu_supports("x86-64-v3") ? 8 : 4;
 }
 #else
 #define REGIONS_BY_16
 #define REGIONS_BY_8
-inline int widest() { return 4; }
+static inline int widest() { return 4; }
 #endif
 
 // Of three versions of a function the one for this machine.
 template <class Function>
-Function* for_machine(Function* by_16, Function* by_8, Function* by_4) {
+static Function* for_machine(Function* by_16, Function* by_8, Function* by_4) {
   const int lanes = widest();
   return lanes == 16 ? by_16 : lanes == 8 ? by_8 : by_4;
 }
