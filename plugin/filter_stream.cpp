@@ -139,18 +139,30 @@ bool FilterStream::passes_frames(const GstEvent* event) {
 }
 
 void FilterStream::interrupt() {
+  let_wait(false);
   if (const auto frames = ring()) frames->interrupt();
 }
 
 void FilterStream::shut() {
   engine_->may_wait(false);
-  if (GstBufferPool* pool = gst_base_transform_get_buffer_pool(element_)) {
-    gst_buffer_pool_set_flushing(pool, TRUE);
-    gst_object_unref(pool);
+  {
+    const std::lock_guard lock(mutex_);
+    shut_ = true;
+    if (ring_) ring_->interrupt();
   }
-  const std::lock_guard lock(mutex_);
-  shut_ = true;
-  if (ring_) ring_->interrupt();
+  let_wait(false);
+}
+
+// Whether threads may wait for buffers of the output's pool. The ring, which gives none back while
+// it is interrupted, may hold all of them.
+void FilterStream::let_wait(bool may) {
+  GstBufferPool* const pool = gst_base_transform_get_buffer_pool(element_);
+  if (!pool) return;
+  {
+    const std::lock_guard lock(mutex_);
+    gst_buffer_pool_set_flushing(pool, may && !shut_ ? FALSE : TRUE);
+  }
+  gst_object_unref(pool);
 }
 
 void FilterStream::reopen() {
@@ -166,6 +178,7 @@ void FilterStream::flush() {
     const std::lock_guard lock(mutex_);
     if (shut_) frames->interrupt();
   }
+  let_wait(true);
   GST_DEBUG_OBJECT(element_, "a new scene begins: flushed");
   forget();
 }

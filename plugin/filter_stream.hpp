@@ -91,6 +91,7 @@ class FilterStream {
   bool follow(GstBuffer* input);  // false: an error was posted
   void keep_area(const std::exception& error);
   void end();  // ends the stream that start() began
+  void let_wait(bool may);
   void begin_scene();
   void drop(size_t frames);  // counts and logs them
   void forget();
