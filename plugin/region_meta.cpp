@@ -97,9 +97,9 @@ GValue array_of(std::span<const StructurePtr> structures) {
   GValue array = G_VALUE_INIT, reference = G_VALUE_INIT;
   gst_value_array_init(&array, static_cast<guint>(structures.size()));
   g_value_init(&reference, GST_TYPE_STRUCTURE);
+  if (!structures.empty()) g_value_set_static_boxed(&reference, structures.front().get());
   for (const StructurePtr& structure : structures) {
-    if (&structure == structures.data()) g_value_set_static_boxed(&reference, structure.get());
-    GValue item = reference;
+    GValue item = reference;  // but for the pointer
     item.data[0].v_pointer = structure.get();
     gst_value_array_append_and_take_value(&array, &item);
   }

@@ -19,7 +19,6 @@ struct Known {
   Size size;
 };
 using Maker = StructureMaker<Known>;
-constexpr size_t kMostRowBytes = 6 * 8;
 
 double fraction(int edge, int length) { return static_cast<double>(edge) / length; }
 
@@ -50,8 +49,7 @@ const Maker& object_maker() {
 GList* write(GList* list, guint position, const Maker& maker, const Known& known) {
   GList* node = g_list_nth(list, position);
   StructurePtr structure(node ? static_cast<GstStructure*>(node->data) : nullptr);
-  std::byte row[kMostRowBytes];
-  maker.write(structure, known, row);
+  maker.write(structure, known);
   if (!node) return g_list_append(list, structure.release());
   node->data = structure.release();
   return list;

@@ -2,6 +2,8 @@
 #include "plugin/standard_metas.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "plugin/analytics_meta.hpp"
 #include "plugin/roi_metas.hpp"
@@ -10,21 +12,18 @@ namespace regions {
 Summary summary_of(Size size, std::span<const Region> regions,
                    std::span<const GstClockTime> first_seen) {
   const size_t count = std::min(regions.size(), kMostRois);
-  std::vector<std::pair<uint64_t, uint32_t>> order(count);  // ~area, index
-  std::fill(order.begin(), order.end(), std::pair{UINT64_MAX, UINT32_MAX});
-  for (uint32_t i = 0; i < regions.size(); ++i) {  // a heap of the largest so far
-    const std::pair entry{~regions[i].area, i};
-    if (entry > order.front()) continue;
-    std::pop_heap(order.begin(), order.end());
-    order.back() = entry;
-    std::push_heap(order.begin(), order.end());
-  }
-  std::sort_heap(order.begin(), order.end());
+  std::vector<uint32_t> order(regions.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto comes_first = [&](uint32_t a, uint32_t b) {
+    return regions[a].area != regions[b].area ? regions[a].area > regions[b].area : a < b;
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(),
+                    comes_first);
+  order.resize(count);
   Summary summary;
   summary.size = size;
   summary.regions.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t index = order[i].second;
+  for (const uint32_t index : order) {
     summary.regions.push_back(regions[index]);
     if (!first_seen.empty()) summary.first_seen.push_back(first_seen[index]);
   }

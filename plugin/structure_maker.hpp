@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/error.hpp"
 #include "plugin/structure_pool.hpp"
 
 namespace regions {
@@ -67,6 +68,8 @@ class StructureMaker {
  public:
   using Groups = std::vector<FieldGroup<Known>>;
 
+  static constexpr size_t kMostRowBytes = 256;
+
   StructureMaker(const char* name, const Groups& groups) : example_(gst_structure_new_empty(name)) {
     for (const FieldGroup<Known>& group : groups) {
       writers_.push_back(group.write);
@@ -80,13 +83,18 @@ class StructureMaker {
             (columns_.empty() ? "" : " ") + std::string(field) + ":" + std::string(numpy_of(type));
       }
     }
+    expects(row_bytes_ <= kMostRowBytes, std::string("a row of ") + name + " is too long");
   }
 
   // Names of the fields and their types as NumPy spells them: "id:<u4 cx:<f8".
   const std::string& columns() const { return columns_; }
   size_t row_bytes() const { return row_bytes_; }
 
-  // `row` has room for row_bytes().
+  void write(StructurePtr& structure, const Known& known) const {
+    std::byte row[kMostRowBytes];
+    write(structure, known, row);
+  }
+  // The row is left in `row`, which has room for row_bytes().
   void write(StructurePtr& structure, const Known& known, std::byte* row) const {
     std::byte* end = row;
     for (const auto& writer : writers_) end = writer(known, end);

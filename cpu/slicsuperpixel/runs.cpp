@@ -102,12 +102,6 @@ uint32_t sum_of(const int8_t* color, uint32_t count) {
 }
 #endif
 
-void sum_colors(const ColorPlanes& colors, Run& run) {
-  for (int c = 0; c < 3; ++c) {
-    run.color[c] = sum_of(colors.plane[c].row(run.y) + run.x, run.length);
-  }
-}
-
 }  // namespace
 
 size_t run_scratch_bytes(int width) { return RowEdges::bytes(width); }
@@ -127,10 +121,11 @@ PieceStrip find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begin,
       *run++ = {.label = row[x], .x = static_cast<uint16_t>(x), .y = static_cast<uint16_t>(y)};
     });
     run[-1].length = static_cast<uint32_t>(labels.width - run[-1].x);
-    for (Run& made : std::span(first, run)) sum_colors(colors, made);
+    sum_colors(colors, {first, run});
     if (y == 0) {
-      for (const Run* after = first + 1; after < run; ++after)
+      for (const Run* after = first + 1; after < run; ++after) {
         *contact++ = {after[-1].label, after->label};
+      }
       continue;
     }
     const uint32_t* const above = labels.row(y - 1);
@@ -147,7 +142,11 @@ PieceStrip find_runs(ConstLabelMap labels, const ColorPlanes& colors, int begin,
 }
 
 void sum_colors(const ColorPlanes& colors, std::span<Run> runs) {
-  for (Run& run : runs) sum_colors(colors, run);
+  for (Run& run : runs) {
+    for (int c = 0; c < 3; ++c) {
+      run.color[c] = sum_of(colors.plane[c].row(run.y) + run.x, run.length);
+    }
+  }
 }
 
 }  // namespace regions

@@ -113,6 +113,9 @@ class SlicCpu final : public Algorithm<Params> {
     const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
     return std::clamp(setup_.size.height / kLeastRows, 1, std::min(wanted, PieceStrip::kMost));
   }
+  std::span<const PieceStrip> strips_of(const SuperpixelSlot& slot) const {
+    return {slot.strip, static_cast<size_t>(strips())};
+  }
   int first_row(int strip) const {
     return static_cast<int>(static_cast<int64_t>(setup_.size.height) * strip / strips());
   }
@@ -174,7 +177,7 @@ void SlicCpu::finish(const Job& job, const Params& params) {
     slot.strip[s] = find_runs(slot.pieces, slot.colors, begin, first_row(s + 1),
                               slot.runs_from(begin), slot.contacts_from(begin), slot.scratch[s]);
   });
-  const std::span<const PieceStrip> all(slot.strip, static_cast<size_t>(strips()));
+  const auto all = strips_of(slot);
   const StayRule rule = stay_rule(grid, params);
   const uint32_t total = join_pieces(slot.graph, all, rule, scale_of(grid, params), workers_);
   const LabelMap labels = job.labels.empty() ? slot.labels : job.labels;
@@ -240,7 +243,7 @@ void SlicCpu::measure(const Job& job, const Params& params, SuperpixelSlot& slot
     });
   }
   std::fill(moments.begin(), moments.end(), Moments{});
-  for_each_run({slot.strip, static_cast<size_t>(strips())},
+  for_each_run(strips_of(slot),
                [&](const Run& run) { add_run(run, slot.graph.dense[run.label], moments); });
 }
 
