@@ -31,6 +31,13 @@ __device__ inline void await_last() {
   wait_for_earlier();
 }
 
+// Both the other way round: when the next kernel's blocks come up, all that was launched before
+// this one is complete, so that they may read it before they wait.
+__device__ inline void await_last_first() {
+  wait_for_earlier();
+  let_next_start();
+}
+
 #endif
 
 // Whether our kernels, as compiled for the device, wait in wait_for_earlier().
@@ -39,41 +46,15 @@ inline bool can_chain(const void* kernel) {
   return can.get([kernel] { return code_version(kernel) >= 90; });
 }
 
-// Puts a kernel that waits in wait_for_earlier() on the stream.
-inline void launch_waiting(const Launch& launch, bool cooperative) {
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
-  attributes[1].id = cudaLaunchAttributeCooperative;
-  attributes[1].val.cooperative = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = launch.grid;
-  config.blockDim = launch.block;
-  config.dynamicSmemBytes = launch.shared_bytes;
-  config.stream = launch.stream;
-  config.attrs = attributes;
-  config.numAttrs = cooperative ? 2 : 1;
-  check(cudaLaunchKernelExC(&config, launch.kernel, launch.arguments), "launching a kernel");
+// launch_as() for a kernel that waits in wait_for_earlier() or await_last().
+template <class Kernel, class... Given>
+void launch_chained_as(Blocks blocks, Kernel* kernel, Given&&... given) {
+  const bool can = can_chain(reinterpret_cast<const void*>(kernel));
+  launch_as(blocks, can ? Begin::early : Begin::after, kernel, std::forward<Given>(given)...);
 }
-
-// launch() for a kernel that waits in wait_for_earlier() or await_last().
 template <class Kernel, class... Given>
 void launch_chained(Kernel* kernel, Given&&... given) {
-  if (launch_taker || !can_chain(reinterpret_cast<const void*>(kernel))) {
-    return launch(kernel, std::forward<Given>(given)...);
-  }
-  with_launch([](const Launch& ready) { launch_waiting(ready, false); }, kernel,
-              std::forward<Given>(given)...);
-}
-
-// launch_cooperative() for such a kernel.
-template <class Kernel, class... Given>
-void launch_cooperative_chained(Kernel* kernel, Given&&... given) {
-  if (!can_chain(reinterpret_cast<const void*>(kernel))) {
-    return launch_cooperative(kernel, std::forward<Given>(given)...);
-  }
-  with_launch([](const Launch& ready) { launch_waiting(ready, true); }, kernel,
-              std::forward<Given>(given)...);
+  launch_chained_as(Blocks::apart, kernel, std::forward<Given>(given)...);
 }
 
 }  // namespace regions

@@ -44,6 +44,14 @@ inline cudaStream_t make_stream(int priority) {
   return stream;
 }
 
+// How the blocks of a kernel come up: by themselves; all at once, or, if something else holds the
+// device, none until they can (cooperative); or, up to 16, on multiprocessors that lie together
+// (a cluster, compute capability 9.0): grids of several streams run side by side, where cooperative
+// ones follow each other.
+enum class Blocks : uint8_t { apart, cooperative, cluster };
+// Whether a kernel may begin while the one before it on the stream ends; see gpu/chain.hpp.
+enum class Begin : uint8_t { after, early };
+
 // A kernel on its way to a stream.
 struct Launch {
   const void* kernel;
@@ -52,11 +60,31 @@ struct Launch {
   cudaStream_t stream;
   void** arguments;
   std::span<const size_t> sizes;  // of the arguments, in bytes
+  Blocks blocks = Blocks::apart;
+  Begin begin = Begin::after;
 
   void go() const { go_on(stream); }
   void go_on(cudaStream_t other) const {
-    check(cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, other),
-          "launching a kernel");
+    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchConfig_t config = {};
+    const auto add = [&](cudaLaunchAttributeID id) -> cudaLaunchAttributeValue& {
+      attributes[config.numAttrs].id = id;
+      return attributes[config.numAttrs++].val;
+    };
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = other;
+    config.attrs = attributes;
+    if (begin == Begin::early) {
+      add(cudaLaunchAttributeProgrammaticStreamSerialization)
+          .programmaticStreamSerializationAllowed = 1;
+    }
+    if (blocks == Blocks::cooperative) add(cudaLaunchAttributeCooperative).cooperative = 1;
+    if (blocks == Blocks::cluster) {
+      add(cudaLaunchAttributeClusterDimension).clusterDim = {grid.x, 1, 1};
+    }
+    check(cudaLaunchKernelExC(&config, kernel, arguments), "launching a kernel");
   }
 };
 
@@ -80,18 +108,26 @@ inline bool may_launch() {
   return !faults::idle.load(std::memory_order_relaxed);
 }
 
-// Hands `go` the launch of a kernel with arguments converted to the types it declares. An empty
-// grid is no launch.
-template <class Go, class... Declared, class... Given>
-void with_launch(const Go& go, void (*kernel)(Declared...), dim3 grid, dim3 block,
-                 size_t shared_bytes, cudaStream_t stream, Given&&... given) {
+// Launches a kernel with arguments converted to the types it declares. An empty grid is no launch.
+template <class... Declared, class... Given>
+void launch_as(Blocks blocks, Begin begin, void (*kernel)(Declared...), dim3 grid, dim3 block,
+               size_t shared_bytes, cudaStream_t stream, Given&&... given) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   if (!may_launch()) return;
   [&](Declared... arguments) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     static constexpr size_t kSizes[] = {sizeof(Declared)...};
-    go(Launch{reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, stream, pointers,
-              kSizes});
+    const Launch ready{reinterpret_cast<const void*>(kernel),
+                       grid,
+                       block,
+                       shared_bytes,
+                       stream,
+                       pointers,
+                       kSizes,
+                       blocks,
+                       begin};
+    const bool is_taken = launch_taker && blocks == Blocks::apart;
+    is_taken ? launch_taker->take(ready) : ready.go();
   }(std::forward<Given>(given)...);
 }
 
@@ -99,47 +135,12 @@ void with_launch(const Go& go, void (*kernel)(Declared...), dim3 grid, dim3 bloc
 // the stream, the arguments.
 template <class Kernel, class... Given>
 void launch(Kernel* kernel, Given&&... given) {
-  with_launch([](const Launch& ready) { launch_taker ? launch_taker->take(ready) : ready.go(); },
-              kernel, std::forward<Given>(given)...);
+  launch_as(Blocks::apart, Begin::after, kernel, std::forward<Given>(given)...);
 }
-
-// The same for a kernel whose blocks wait for each other: CUDA runs all of them at once, or, if
-// something else holds the device, none until it can; a grid too large for the device throws.
+// The same for a kernel whose blocks wait for each other. A grid too large for the device throws.
 template <class Kernel, class... Given>
 void launch_cooperative(Kernel* kernel, Given&&... given) {
-  with_launch(
-      [](const Launch& ready) {
-        check(cudaLaunchCooperativeKernel(ready.kernel, ready.grid, ready.block, ready.arguments,
-                                          ready.shared_bytes, ready.stream),
-              "launching a cooperative kernel");
-      },
-      kernel, std::forward<Given>(given)...);
-}
-
-// The same for up to 16 blocks on multiprocessors that lie together (compute capability 9.0): grids
-// of several streams run side by side, where cooperative ones follow each other.
-// An `early` one may begin while the kernel before it on the stream ends, and waits for that
-// itself.
-enum class Begin { after, early };
-template <Begin kBegin = Begin::after, class Kernel, class... Given>
-void launch_cluster(Kernel* kernel, Given&&... given) {
-  with_launch(
-      [](const Launch& ready) {
-        cudaLaunchAttribute attributes[2] = {};
-        attributes[0].id = cudaLaunchAttributeClusterDimension;
-        attributes[0].val.clusterDim = {ready.grid.x, 1, 1};
-        attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        attributes[1].val.programmaticStreamSerializationAllowed = 1;
-        cudaLaunchConfig_t config{};
-        config.gridDim = ready.grid;
-        config.blockDim = ready.block;
-        config.dynamicSmemBytes = ready.shared_bytes;
-        config.stream = ready.stream;
-        config.attrs = attributes;
-        config.numAttrs = kBegin == Begin::early ? 2 : 1;
-        check(cudaLaunchKernelExC(&config, ready.kernel, ready.arguments), "launching a cluster");
-      },
-      kernel, std::forward<Given>(given)...);
+  launch_as(Blocks::cooperative, Begin::after, kernel, std::forward<Given>(given)...);
 }
 
 // The compute capability, times ten, that the code was made for which a kernel has on the device in

@@ -59,8 +59,9 @@ void Replay::take(const Launch& launch) {
     // What the stream's next work would come behind is what it was given last.
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaGraphNode_t* last = nullptr;
+    const cudaGraphEdgeData* edges = nullptr;
     size_t count = 0;
-    check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &last, nullptr, &count),
+    check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &last, &edges, &count),
           "asking for a graph's kernel");
     steps_.at(seen_).node = count == 1 ? *last : nullptr;
   }

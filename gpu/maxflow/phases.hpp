@@ -2,6 +2,7 @@
 // if those were not enough for the frame, the plain one.
 #pragma once
 
+#include "gpu/chain.hpp"
 #include "gpu/clusters.hpp"
 #include "gpu/maxflow/sparse_store.hpp"
 
@@ -52,8 +53,8 @@ class BlocksTogether {
   void launch(Kernel* kernel, cudaStream_t stream, Given&&... given) const {
     const auto& [blocks, threads, shared_bytes] = shape_;
     if (is_cluster_) {
-      launch_cluster<Begin::early>(kernel, blocks, threads, shared_bytes, stream,
-                                   std::forward<Given>(given)...);
+      launch_chained_as(Blocks::cluster, kernel, blocks, threads, shared_bytes, stream,
+                        std::forward<Given>(given)...);
     } else {
       launch_cooperative(kernel, blocks, threads, shared_bytes, stream,
                          std::forward<Given>(given)...);

@@ -186,8 +186,8 @@ void join_small(const Joining& joining, cudaStream_t stream) {
     launch_chained(choose_again_kernel, JoinRounds::choose_blocks, kThreads, 0, stream, joining,
                    round);
   }
-  launch_cooperative_chained(finish_kernel, static_cast<unsigned>(joining.pieces.join_blocks),
-                             kLast, 0, stream, joining);
+  launch_chained_as(Blocks::cooperative, finish_kernel,
+                    static_cast<unsigned>(joining.pieces.join_blocks), kLast, 0, stream, joining);
 }
 
 }  // namespace

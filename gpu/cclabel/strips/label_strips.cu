@@ -9,6 +9,7 @@
 #include "gpu/cclabel/strips/join_strips.hpp"
 #include "gpu/cclabel/strips/measure_strip.hpp"
 #include "gpu/cclabel/strips/strips.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/clusters.hpp"
 #include "gpu/per_device.hpp"
 
@@ -61,6 +62,7 @@ __global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader,
 #if __CUDA_ARCH__ >= 900
   extern __shared__ uint4 shared[];
   auto& s = *reinterpret_cast<StripMemory<T, Values>*>(shared);
+  await_last();
   const auto cluster = cooperative_groups::this_cluster();
   const uint32_t strip = cluster.block_rank();
   const int y0 = static_cast<int>(strip) * own_rows - 1, rows = own_rows + 1;
@@ -164,9 +166,9 @@ void label_strips(const Subject& subject, Connectivity connectivity, const Const
   const auto with_values = [&]<class T, Connectivity c, class Reader>() {
     const auto go = [&]<class Values>(const Values& values) {
       with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
-        launch_cluster(label_strips_kernel<T, c, Reader, Values>, kStrips, T::threads,
-                       sizeof(StripMemory<T, Values>), stream, Reader(subject), values, writer,
-                       own_rows, out.records, out.table);
+        launch_chained_as(Blocks::cluster, label_strips_kernel<T, c, Reader, Values>, kStrips,
+                          T::threads, sizeof(StripMemory<T, Values>), stream, Reader(subject),
+                          values, writer, own_rows, out.records, out.table);
       });
     };
     if (out.records.capacity == 0) return go(Unmeasured{});
