@@ -50,8 +50,8 @@ struct CutLimits {
   int max_iterations = 0;      // 0: until exact; what an iteration is, the backend says
   int64_t time_budget_us = 0;  // 0: until exact
   // Starts from the last solution of this object, whose residual graph is re-parameterised to the
-  // new weights: exact all the same (Kohli and Torr 2007). The CPU does so where the last cuts of
-  // either kind took less time that way.
+  // new weights: exact all the same (Kohli and Torr 2007). Where no limit stops a cut, it is done
+  // so if the last cuts of either kind took less time that way.
   bool warm = false;
 };
 

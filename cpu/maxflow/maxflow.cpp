@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/maxflow/warm_choice.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/maxflow/mask.hpp"
 #include "cpu/maxflow/strips.hpp"
-#include "cpu/maxflow/warm_choice.hpp"
 #include "cpu/maxflow/weights.hpp"
 
 namespace regions {

@@ -16,12 +16,6 @@ enum Said : unsigned {
   kHalt = 8,       // while loading: capacities too large for 16 bits; later: time is up
 };
 
-__device__ inline long long nanoseconds() {
-  long long now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
-
 class GridBarrier {
  public:
   static constexpr int kMostBlocks = 4095;  // as many as it can count

@@ -1,9 +1,11 @@
 // Minimum cuts on CUDA: what a frame asks for, solver by solver.
 #include <atomic>
+#include <cstring>
 #include <optional>
 #include <variant>
 
 #include "gpu/launch.hpp"
+#include "gpu/maxflow/choices.hpp"
 #include "gpu/maxflow/maxflow.hpp"
 #include "gpu/maxflow/phases.hpp"
 
@@ -17,41 +19,6 @@ Boxes boxes_of(Size size) {
   boxes.rows = (size.height + kTileHeight - 1) / kTileHeight;
   return boxes;
 }
-
-// Which solver a cut takes that has the device for itself. With 4 neighbours tiles in shared memory
-// pay for cuts of many rounds alone; on an H200 (2026-11-26), rounds and milliseconds by lists of
-// tiles and in shared memory: bgdiff_vga 11 and 48, .28 and .38; bgdiff_1080 20 and 49, .51 and
-// .62; grab_vga 72 and 161, 2.5 and 1.9; grab_1080 110 and 294, 6.1 and 5.2. With 8 they always do,
-// by a fifth to a half. What counts is the last frame of which the host knows.
-class LoneSolver {
- public:
-  void allocate(Backend& backend, Neighbours neighbours) {
-    neighbours_ = neighbours;
-    rounds_ = backend.allocate_pinned(2 * sizeof(int32_t));
-    choose(false);
-  }
-  bool takes_device() {
-    if (neighbours_ == Neighbours::eight) return true;
-    constexpr int kHardForLists = 45, kHardForDevice = 110;
-    const int rounds = *static_cast<const volatile int32_t*>(told(takes_device_));
-    const bool hard = rounds > (takes_device_ ? kHardForDevice : kHardForLists);
-    if (hard != takes_device_) choose(hard);
-    return hard;
-  }
-  // Where the kernels of either solver tell their rounds.
-  int32_t* told(bool device) const { return rounds_.as<int32_t>() + device; }
-
- private:
-  // Until a frame of that solver has told its rounds, it stays.
-  void choose(bool device) {
-    takes_device_ = device;
-    *told(device) = device ? INT32_MAX : 0;
-  }
-
-  Block rounds_;
-  Neighbours neighbours_ = Neighbours::four;
-  bool takes_device_ = false;
-};
 
 // The solvers in tiles: one for a cut that has the device for itself, one for any.
 template <int kNeighbours>
@@ -108,7 +75,10 @@ class GridCutCuda : public GridCut {
     memory_.reserve(kept_, size.area() * (static_cast<size_t>(neighbours) / 2));
     memory_.reserve(progress_, 2);
     memory_.allocate(*backend_);
-    lone_.allocate(*backend_, neighbours);
+    told_ = backend_->allocate_pinned(2 * sizeof(Told));
+    std::memset(told_.data(), 0, told_.bytes());
+    lone_.start(neighbours, told_.as<Told>());
+    for (const bool device : {false, true}) warm_starts_[device].start(told(device));
     reset();
   }
 
@@ -119,12 +89,14 @@ class GridCutCuda : public GridCut {
             "a cut of another size or neighbourhood than configured");
     expects(!graph.links, "capacities that are computed where they are read are for the CPU");
     const cudaStream_t stream = stream_of(queue);
+    ++cuts_;
     Problem problem = {.graph = graph,
                        .foreground = foreground,
                        .kept = kept_,
-                       .progress = progress_ + frames_ % 2,
+                       .progress = progress_of(cuts_),
                        .report = report,
-                       .rounds = nullptr,
+                       .told = nullptr,
+                       .cut = cuts_,
                        .max_iterations = limits.max_iterations,
                        .budget_ns = limits.time_budget_us * 1000,
                        .warm = limits.warm && solved_before_,
@@ -139,7 +111,6 @@ class GridCutCuda : public GridCut {
     was_sparse_ = std::visit(
         [&](auto& solvers) { return enqueue_on(solvers, problem, alone, after_sparse, stream); },
         solvers_);
-    ++frames_;
     solved_before_ = true;
   }
 
@@ -155,16 +126,25 @@ class GridCutCuda : public GridCut {
   bool enqueue_on(TileSolvers<kNeighbours>& solvers, Problem& problem, bool alone,
                   bool after_sparse, cudaStream_t stream) {
     if (solvers.takes_device(alone && lone_.takes_device())) {
-      problem.rounds = lone_.told(true);
+      let_choose(true, problem);
       solvers.resident().enqueue(problem, stream);
       plain_.enqueue(problem, stream);
       return false;
     }
-    problem.rounds = lone_.told(false);
-    solvers.sparse().enqueue(problem, plain_.arrays(), progress_ + (frames_ + 1) % 2, after_sparse,
-                             alone, stream);
+    let_choose(false, problem);
+    solvers.sparse().enqueue(problem, plain_.arrays(), progress_of(cuts_ + 1), after_sparse, alone,
+                             stream);
     return true;
   }
+  // For a solver: whether the cut starts warm, and where it tells what that took.
+  void let_choose(bool device, Problem& problem) {
+    problem.told = told(device);
+    // A warm cut that may stop early goes on from where the last one stopped.
+    const bool may_choose = problem.warm && !problem.may_stop();
+    if (may_choose) problem.warm = warm_starts_[device].takes_warm();
+  }
+  Told* told(bool device) const { return told_.as<Told>() + device; }
+  Progress* progress_of(uint32_t cut) const { return progress_ + cut % 2; }
 
   static inline std::atomic<int> cuts_at_work_ = 0;  // objects of the process
 
@@ -175,10 +155,12 @@ class GridCutCuda : public GridCut {
   std::variant<std::monostate, TileSolvers<4>, TileSolvers<8>> solvers_;
   PlainSolver plain_;
   LoneSolver lone_;
+  WarmStarts warm_starts_[2];  // of cuts by lists of tiles, and by the whole device
+  Block told_;                 // [2], likewise
   Workspace memory_;
   int32_t* kept_ = nullptr;       // [links][height][width]
   Progress* progress_ = nullptr;  // [2], of frames by turns
-  unsigned frames_ = 0;
+  uint32_t cuts_ = 0;
   bool was_sparse_ = false;     // the last frame, whose kernels cleared this one's progress
   bool solved_before_ = false;  // kept_ holds the flows of a frame of this size
 };

@@ -24,8 +24,8 @@ class Plain {
         barrier_(&problem.progress->plain, words),
         iterations_(problem.progress->iterations),
         stopped_(problem.max_iterations > 0 && iterations_ >= problem.max_iterations) {
-    started_ = problem.progress->started;
-    if (problem.budget_ns > 0 && started_ == 0) started_ = nanoseconds();
+    const bool is_first = problem.progress->began == 0;  // else another solver has handed over
+    if (blockIdx.x == 0 && threadIdx.x == 0 && is_first) problem.begin();
   }
 
   __device__ void run() {
@@ -41,8 +41,7 @@ class Plain {
           barrier_.meet(0);
         }
         ++iterations_;
-        const bool late = problem_.budget_ns > 0 && blockIdx.x == 0 &&
-                          nanoseconds() - started_ > problem_.budget_ns;
+        const bool late = blockIdx.x == 0 && problem_.time_is_up();
         stopped_ = barrier_.meet(late) || iterations_ == problem_.max_iterations;
         if (!lift()) break;
       }
@@ -268,7 +267,6 @@ class Plain {
   GridBarrier barrier_;
   int iterations_;
   bool stopped_;
-  long long started_ = 0;
 };
 
 }  // namespace regions::maxflow

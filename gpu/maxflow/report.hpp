@@ -35,7 +35,7 @@ struct BlockSums {
 // with wider ones. All blocks call it.
 template <class Barrier>
 __device__ void report_cut(const Problem& problem, const BlockSums& sums, Barrier& barrier,
-                           int iterations, unsigned found, bool active, long long started) {
+                           int iterations, unsigned found, bool active) {
   Progress& progress = *problem.progress;
   __syncthreads();  // all of the block have added
   if (threadIdx.x == 0) {
@@ -48,7 +48,6 @@ __device__ void report_cut(const Problem& problem, const BlockSums& sums, Barrie
   if (found & kSaturated) {
     progress.taken = progress.gap = 0;
     progress.go_on = 1;
-    progress.started = started;
     return;
   }
   problem.tell(iterations, !active);

@@ -30,7 +30,7 @@ class ResidentCut {
         shared_(shared),
         barrier_(&problem.progress->tiles, &shared->words),
         lane_(this_lane()) {
-    if (problem.budget_ns > 0) started_ = nanoseconds();
+    if (blockIdx.x == 0 && threadIdx.x == 0) problem.begin();
   }
 
   __device__ void run() {
@@ -111,7 +111,7 @@ class ResidentCut {
     const int rounds = Schedule::rounds + max(0, relabel_rounds_ - Schedule::long_relabel);
     for (int round = 0; round < rounds && !stopped_; ++round) {
       unsigned said = visit_tile([&](int index) { return visit_excess(index, round == 0); });
-      if (blockIdx.x == 0 && time_is_up()) said |= kHalt;
+      if (blockIdx.x == 0 && problem_.time_is_up()) said |= kHalt;
       const unsigned answer = barrier_.meet(said);
       flows_wait_ = true;
       ++iterations_;
@@ -152,11 +152,7 @@ class ResidentCut {
       shared_->sums.add(sums.taken, sums.gap);
       return 0;
     });
-    report_cut(problem_, shared_->sums, barrier_, iterations_, found, found & kActive, started_);
-  }
-
-  __device__ bool time_is_up() const {
-    return problem_.budget_ns > 0 && nanoseconds() - started_ > problem_.budget_ns;
+    report_cut(problem_, shared_->sums, barrier_, iterations_, found, found & kActive);
   }
 
   const Problem& problem_;
@@ -171,7 +167,6 @@ class ResidentCut {
   int iterations_ = 0;
   bool flows_wait_ = false;
   bool stopped_ = false;
-  long long started_ = 0;
 };
 
 }  // namespace regions::maxflow

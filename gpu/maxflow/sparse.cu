@@ -1,5 +1,6 @@
 // The kernels of cuts whose tiles lie in memory: every tile by itself first, then lists of tiles;
 // and, where 16 bits are too few, the plain solver by the same blocks.
+#include "gpu/chain.hpp"
 #include "gpu/maxflow/phases.hpp"
 #include "gpu/maxflow/plain.hpp"
 #include "gpu/maxflow/sparse.hpp"
@@ -145,25 +146,13 @@ class FirstLook {
   long long demand_ = 0;  // of the sinks, below zero
 };
 
-// Blocks of the next kernel on the stream may take the room of those that end, and wait there.
-__device__ void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-#endif
-}
-// For all that the last kernel on the stream writes.
-__device__ void wait_for_last() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 template <int kNeighbours>
 __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::blocks)
     load_kernel(const __grid_constant__ Problem problem,
                 const __grid_constant__ Sparse<kNeighbours> sparse) {
   extern __shared__ int4 shared_tiles[];
-  let_next_begin();
+  await_last();
+  if (blockIdx.x == 0 && threadIdx.x == 0) problem.begin();
   auto& tile = reinterpret_cast<Tile<kNeighbours>&>(*shared_tiles);
   const int index = static_cast<int>(blockIdx.x);
   const long long took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
@@ -181,7 +170,7 @@ __global__ void __launch_bounds__(SparseBlock<kNeighbours>::most_threads,
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
   __shared__ GridBarrier::Words words;
-  wait_for_last();
+  wait_for_earlier();
   auto* const next = reinterpret_cast<uint32_t*>(next_frames);
   if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
@@ -220,9 +209,9 @@ void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arr
   store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
   store_.flowless = problem.flowless = flowless_[++frames_ % 2];
   problem.tiles = store_.boxes.tiles();
-  launch(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
-         LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream, problem,
-         store_);
+  launch_chained(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
+                 LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream,
+                 problem, store_);
   (alone ? alone_ : beside_)
       .launch(lists_kernel<kNeighbours>, stream, problem, store_, arrays, next_frames);
 }

@@ -5,6 +5,7 @@
 // everywhere, and the flow is maximum.
 #pragma once
 
+#include "gpu/chain.hpp"
 #include "gpu/maxflow/list_barrier.hpp"
 #include "gpu/maxflow/lists.hpp"
 #include "gpu/maxflow/report.hpp"
@@ -43,7 +44,6 @@ class SparseCut {
  private:
   __device__ void cut() {
     if (problem_.progress->wide) return give_up();
-    if (problem_.budget_ns > 0) started_ = nanoseconds();
     for (;; ++turns_.relabel) {
       const unsigned found = relabel();
       if (found & kWide) return give_up();
@@ -187,7 +187,7 @@ class SparseCut {
       if (share.count == 0) break;
       clear_pass_after_next();
       const unsigned said = visit_list(list, share, [&](int tile) { return push_in(tile); });
-      const unsigned answer = meet(said | (blockIdx.x == 0 && time_is_up() ? kHalt : 0));
+      const unsigned answer = meet(said | (blockIdx.x == 0 && problem_.time_is_up() ? kHalt : 0));
       if (answer & kWide) return false;
       ++turns_.flow;
       ++iterations_;
@@ -238,11 +238,8 @@ class SparseCut {
       shared_->sums.add(sums.lack - (lane_.index == 0 ? sparse_.state[index].lack : 0), sums.gap);
       return 0;
     });
-    report_cut(problem_, shared_->sums, barrier_, iterations_, found, active, started_);
-  }
-
-  __device__ bool time_is_up() const {
-    return problem_.budget_ns > 0 && nanoseconds() - started_ > problem_.budget_ns;
+    let_next_start();
+    report_cut(problem_, shared_->sums, barrier_, iterations_, found, active);
   }
 
   const Problem& problem_;
@@ -257,7 +254,6 @@ class SparseCut {
   int spreads_ = 0;  // passes of the last relabel
   int iterations_ = 0;
   bool stopped_ = false;
-  long long started_ = 0;
 };
 
 }  // namespace regions::maxflow

@@ -4,8 +4,8 @@
 
 #include <limits>
 
+#include "core/maxflow/warm_choice.hpp"
 #include "cpu/backend.hpp"
-#include "cpu/maxflow/warm_choice.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/maxflow/graphs.hpp"
 #include "tests/maxflow/oracle.hpp"
@@ -166,7 +166,7 @@ TEST(CpuMaxflow, WarmStartsAreTakenWhereTheyAreFaster) {
   maxflow::WarmChoice choice;
   const auto share_of_warm = [&](int cold, int warm) {
     int taken = 0;
-    for (int i = 0; i < 320; ++i) {
+    for (int i = 0; i < 640; ++i) {
       const bool is_warm = choice.takes_warm();
       choice.note(is_warm, milliseconds(is_warm ? warm : cold));
       taken += is_warm;
@@ -174,9 +174,10 @@ TEST(CpuMaxflow, WarmStartsAreTakenWhereTheyAreFaster) {
     return taken;
   };
   choice.note(false, milliseconds(1));  // an empty first frame
-  EXPECT_GE(share_of_warm(30, 10), 280);
-  EXPECT_LE(share_of_warm(10, 30), 60) << "the scene changed";
-  EXPECT_GE(share_of_warm(30, 10), 200) << "and again";
+  EXPECT_GE(share_of_warm(30, 10), 520);
+  EXPECT_LE(share_of_warm(10, 30), 120) << "the scene changed";
+  EXPECT_GE(share_of_warm(30, 10), 520) << "and again";
+  EXPECT_LE(share_of_warm(10, 10), 120) << "no difference: cold";
 }
 
 // A cut that stops early bounds the optimum from both sides, and warm calls get there.
