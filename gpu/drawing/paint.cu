@@ -1,5 +1,6 @@
 // The second launch of drawing: a block a tile of ink, a thread a 2x2 block of pixels. Tiles with
 // nothing to draw end after two looks.
+#include "gpu/chain.hpp"
 #include "gpu/drawing/phases.hpp"
 #include "gpu/launch.hpp"
 
@@ -78,6 +79,7 @@ __global__ void __launch_bounds__(kBlock.x* kBlock.y)
                  const DeviceRegions regions) {
   __shared__ TileOutlines tile;
   const int thread = static_cast<int>(threadIdx.y * kBlock.x + threadIdx.x);
+  await_last();
   uint32_t& mark = ink.tiles(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y));
   const bool inked = mark != 0;
   if (thread == 0 && blockIdx.x == 0 && blockIdx.y == 0) ink.crowded(0, 0) = 0;
@@ -126,8 +128,8 @@ void paint(const Painter& painter, const Outlines& outlines, const Ink& ink,
            const DeviceRegions& regions, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(ink.tiles.width), static_cast<unsigned>(ink.tiles.height));
   with_storage(painter.picture.layout, [&](auto stored) {
-    launch(paint_kernel<decltype(stored)>, grid, kBlock, 0, stream, painter, outlines, ink,
-           regions);
+    launch_chained(paint_kernel<decltype(stored)>, grid, kBlock, 0, stream, painter, outlines, ink,
+                   regions);
   });
 }
 

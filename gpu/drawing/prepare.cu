@@ -5,6 +5,7 @@
 
 #include "core/drawing/glyph_table.hpp"
 #include "core/halves.hpp"
+#include "gpu/chain.hpp"
 #include "gpu/drawing/phases.hpp"
 #include "gpu/drawing/tuning.hpp"
 #include "gpu/launch.hpp"
@@ -140,6 +141,7 @@ __device__ void stamp_regions(const Trades& trades, unsigned block) {
 }
 
 __global__ void __launch_bounds__(kThreads) prepare_kernel(const __grid_constant__ Trades trades) {
+  await_last();
   unsigned block = blockIdx.x;
   for (const PlaneCopy& copy : trades.copies) {
     if (block < copy.blocks) return copy_plane(copy, block);
@@ -188,6 +190,7 @@ __device__ uint32_t greatest_at(const TileNodes& nodes, int x, int y) {
 // tile a few nodes, however many of its pixels it has.
 __global__ void __launch_bounds__(kThreads)
     stamp_crowd_kernel(const StampPlan plan, const DeviceRegions regions, const Ink ink) {
+  await_last();
   if (ink.crowded(0, 0) == 0) return;  // the whole block
   __shared__ TileNodes nodes;
   constexpr int kNodes = sizeof nodes / sizeof(uint32_t);
@@ -270,11 +273,11 @@ void prepare(const Preparation& preparation, const DeviceRegions& regions, cudaS
   if (stamps) {
     blocks += Stamp::kParts * std::min<unsigned>(regions.capacity, Preparing::stampers);
   }
-  launch(prepare_kernel, blocks, kThreads, 0, stream, trades);
+  launch_chained(prepare_kernel, blocks, kThreads, 0, stream, trades);
   if (stamps && may_crowd(preparation.stamps, regions.capacity)) {
     const Size tiles = preparation.ink.tiles.size();
-    launch(stamp_crowd_kernel, dim3(tiles.width, tiles.height), kThreads, 0, stream,
-           preparation.stamps, regions, preparation.ink);
+    launch_chained(stamp_crowd_kernel, dim3(tiles.width, tiles.height), kThreads, 0, stream,
+                   preparation.stamps, regions, preparation.ink);
   }
 }
 

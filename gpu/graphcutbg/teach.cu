@@ -1,9 +1,11 @@
 // The model learns what the cut made of the frame.
+#include "gpu/chain.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
 #include "gpu/graphcutbg/terms.hpp"
 #include "gpu/primitives/atomic_add.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/small_copy.hpp"
 
 namespace regions::graphcut {
 namespace {
@@ -16,6 +18,7 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
   __shared__ SharedTerms shared;
   __shared__ uint32_t sum;
   if (threadIdx.x == 0 && threadIdx.y == 0) sum = 0;
+  await_last();
   const Terms& terms = shared.load(scene->frame, plan);  // and the sum is zero
   uint32_t count = 0;                                    // of foreground
   for (auto [x, y] = place_of_thread(); y < canvas.height; y += PixelRows::step()) {
@@ -35,16 +38,14 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
   }
 }
 
-// Faster than a copy of so few bytes.
-__global__ void tell_kernel(const DeviceReport* report, DeviceReport* told) { *told = *report; }
-
 }  // namespace
 
 void teach_all(const Canvas& canvas, const Image<const uint8_t>& mask, const EnergyPlan& plan,
                DeviceScene* scene, DeviceReport* report, DeviceReport* told, cudaStream_t stream) {
-  launch(teach_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0, stream,
-         canvas, mask, plan, scene, report);
-  launch(tell_kernel, 1, 1, 0, stream, report, told);
+  launch_chained(teach_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0,
+                 stream, canvas, mask, plan, scene, report);
+  static_assert(sizeof *report % sizeof(uint64_t) == 0);
+  small_copy(report, told, sizeof *report, stream);
 }
 
 }  // namespace regions::graphcut

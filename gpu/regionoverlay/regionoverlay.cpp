@@ -7,7 +7,7 @@
 
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/launch.hpp"
-#include "gpu/regionoverlay/records.hpp"
+#include "gpu/small_copy.hpp"
 
 namespace regions {
 namespace {
@@ -56,8 +56,7 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     if (staged) {
       std::memcpy(Records::regions(slot.staging), job.attached, staged * sizeof(Region));
     }
-    drawing::bring_records(slot.staging.data(), slot.records.data(), Records::bytes(staged),
-                           stream_of(queue));
+    small_copy(slot.staging.data(), slot.records.data(), Records::bytes(staged), stream_of(queue));
     if (count > staged) {
       queue.copy_bytes(job.attached + staged, Records::regions(slot.records) + staged,
                        (count - staged) * sizeof(Region));
