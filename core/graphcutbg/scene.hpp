@@ -99,19 +99,12 @@ struct Rank {
   int bin = 0;
   uint32_t below = 0;
 };
-struct Ranks {
-  Rank half[Survey::kHalves];
-};
 REGIONS_HD inline Rank rank_of(const uint32_t* bins, uint32_t count) {
   Rank rank;
   while (rank.below + bins[rank.bin] <= count / 2 && rank.bin < Survey::kBins - 1) {
     rank.below += bins[rank.bin++];
   }
   return rank;
-}
-REGIONS_HD inline Ranks ranks_of(const Survey& survey) {
-  return {{rank_of(survey.change[0], survey.sums.count[0]),
-           rank_of(survey.change[1], survey.sums.count[1])}};
 }
 
 // A median with 8 fraction bits, of the bins' values from -kBins / 2 up.
@@ -121,6 +114,9 @@ struct Median {
   uint32_t unmoved = 0;  // how many lie within kNear of zero
   uint32_t count = 0;
   static constexpr int kNear = 4;
+};
+struct Medians {
+  Median half[Survey::kHalves];
 };
 
 REGIONS_HD inline Median median_of(const uint32_t* bins, uint32_t count, const Rank& rank) {
@@ -139,15 +135,23 @@ REGIONS_HD inline Median median_of(const uint32_t* bins, uint32_t count, const R
   return median;
 }
 
+REGIONS_HD inline Medians medians_of(const Survey& survey) {
+  Medians medians;
+  for (int half = 0; half < Survey::kHalves; ++half) {
+    const uint32_t* bins = survey.change[half];
+    const uint32_t count = survey.sums.count[half];
+    medians.half[half] = median_of(bins, count, rank_of(bins, count));
+  }
+  return medians;
+}
+
 // The change of light that the medians of the dark and the bright half agree on: a line through
 // both. Foreground moves a median little while it covers less than half.
-REGIONS_HD inline Light light_of(const Survey& survey, const Ranks& ranks) {
+REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians) {
   constexpr uint32_t kLeast = 64;  // pixels of a half worth a median
   constexpr int kStill = 384;      // a change below 1.5 levels is learnt, not applied
   Light light;
-  const SurveySums& sums = survey.sums;
-  const Median dark = median_of(survey.change[0], sums.count[0], ranks.half[0]);
-  const Median bright = median_of(survey.change[1], sums.count[1], ranks.half[1]);
+  const Median &dark = medians.half[0], &bright = medians.half[1];
   if (dark.count + bright.count < kLeast) return light;
   const auto moved = [](const Median& m) { return m.value > kStill || m.value < -kStill; };
   if (!moved(dark) && !moved(bright)) return light;
@@ -190,7 +194,7 @@ REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& ba
 }
 
 // From the last scene and this frame's survey to this frame's plan.
-REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Ranks& ranks,
+REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Medians& medians,
                                    const ScenePlan& plan) {
   // A camera that jumps, or a light no line can describe, leaves nearly all foreground.
   constexpr uint32_t kBusyFrames = 8;
@@ -219,7 +223,7 @@ REGIONS_HD inline FramePlan settle(Scene& scene, const Survey& survey, const Ran
   // something alike is background a few frames later.
   constexpr int kFast = 65536 / 128;
   model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kFast));
-  if (!model.starts) model.light = light_of(survey, ranks);
+  if (!model.starts) model.light = light_of(survey.sums, medians);
 
   const SurveySums& sums = survey.sums;
   const uint32_t count = sums.count[0] + sums.count[1];

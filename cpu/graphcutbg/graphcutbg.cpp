@@ -199,7 +199,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     for (size_t i = 1; i < shared_.surveys.size(); ++i) survey.add(shared_.surveys[i]);
     survey.foreground = shared_.last_foreground;
     survey.pixels = shared_.last_pixels;
-    shared_.frame = settle(shared_.scene, survey, ranks_of(survey), task.scene);
+    shared_.frame = settle(shared_.scene, survey, medians_of(survey), task.scene);
     if (task.energy.uses_colors) {
       settle_totals(*canvas.colors);
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);

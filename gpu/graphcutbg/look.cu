@@ -1,5 +1,6 @@
 // The first phase: the frame's colours as the model sees them, by most blocks; beside them some
 // survey the scene, each in shared memory, and the last of those works out the frame's plan.
+#include "gpu/chain.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/primitives/atomic_add.hpp"
 #include "gpu/primitives/warp.hpp"
@@ -7,11 +8,12 @@
 namespace regions::graphcut {
 namespace {
 
+// Some blocks survey, the others read; all are there at once on an H200. Each surveyor adds to the
+// sums of all, so that few are better, but for the time that a row takes each.
 struct LookBlock {
   static constexpr unsigned threads = 512;
   static constexpr unsigned blocks = 3;  // of a multiprocessor
-  // One a multiprocessor of an H200 surveys, two read: few surveys to add up.
-  static constexpr unsigned most_surveyors = 132, most_readers = 264;
+  static constexpr unsigned all = 132 * blocks;
 };
 
 __global__ void start_kernel(Canvas canvas, const uint32_t* picture, DeviceScene* scene) {
@@ -96,9 +98,9 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
 }
 
 // The whole block calls it, when all blocks have added. Leaves the survey empty for the next frame.
-__device__ void settle_scene(DeviceScene& shared_scene, const ScenePlan& plan, uint32_t pixels,
-                             Survey& survey, DeviceReport* report) {
-  __shared__ Rank ranks[Survey::kHalves];
+__device__ void settle_scene(DeviceScene& shared_scene, Scene scene, const ScenePlan& plan,
+                             uint32_t pixels, Survey& survey, DeviceReport* report) {
+  __shared__ Median medians[Survey::kHalves];
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   auto* all = reinterpret_cast<uint32_t*>(&shared_scene.survey);
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
@@ -108,37 +110,103 @@ __device__ void settle_scene(DeviceScene& shared_scene, const ScenePlan& plan, u
   __syncthreads();  // the survey is copied
   const unsigned warp = threadIdx.x / 32;
   if (warp < Survey::kHalves) {
-    const Rank rank = warp_rank(survey.change[warp], survey.sums.count[warp]);
-    if (threadIdx.x % 32 == 0) ranks[warp] = rank;
+    const uint32_t* bins = survey.change[warp];
+    const uint32_t count = survey.sums.count[warp];
+    const Rank rank = warp_rank(bins, count);
+    if (threadIdx.x % 32 == 0) medians[warp] = median_of(bins, count, rank);
   }
-  __syncthreads();  // the ranks are there
+  __syncthreads();  // the medians are there
   if (threadIdx.x != 0) return;
   survey.pixels = pixels;
   shared_scene.looked = 0;
-  shared_scene.frame = settle(shared_scene.scene, survey, {{ranks[0], ranks[1]}}, plan);
-  *report = {0, 0, shared_scene.scene.restarted};
+  shared_scene.frame = settle(scene, survey, {{medians[0], medians[1]}}, plan);
+  shared_scene.scene = scene;
+  *report = {0, 0, scene.restarted};
 }
 
-// The colours of a row.
-__device__ void read_row(const Canvas& canvas, const ConstFrame& in, int y) {
-  constexpr auto kThreads = static_cast<int>(LookBlock::threads);
-  for (auto x = static_cast<int>(threadIdx.x); x < canvas.width; x += 4 * kThreads) {
-    // The last pixel where there is none: a branch would keep the next one's bytes waiting.
-    const auto stored = [&](int k) {
-      return stored_color_at(in, min(x + k * kThreads, canvas.width - 1), y);
-    };
-    const auto write = [&](int k, const Color& color) {
-      if (x + k * kThreads >= canvas.width) return;
-      write_words(canvas.now + canvas.at(x + k * kThreads, y), color.packed());
-    };
-    const auto a = stored(0), b = stored(1), c = stored(2), d = stored(3);
-    write(0, a);
-    write(1, b);
-    write(2, c);
-    write(3, d);
+constexpr auto kReaders = static_cast<int>(LookBlock::threads);  // of a block
+
+// Frames of any format, row by row.
+struct AnyReader {
+  static constexpr unsigned surveyors = 136;
+
+  __device__ static void read(const Canvas& canvas, const ConstFrame& in, int block, int blocks) {
+    for (int y = block; y < canvas.height; y += blocks) read_row(canvas, in, y);
   }
-}
 
+ private:
+  __device__ static void read_row(const Canvas& canvas, const ConstFrame& in, int y) {
+    for (auto x = static_cast<int>(threadIdx.x); x < canvas.width; x += 4 * kReaders) {
+      // The last pixel where there is none: a branch would keep the next one's bytes waiting.
+      const auto stored = [&](int k) {
+        return stored_color_at(in, min(x + k * kReaders, canvas.width - 1), y);
+      };
+      const auto write = [&](int k, const Color& color) {
+        if (x + k * kReaders >= canvas.width) return;
+        write_words(canvas.now + canvas.at(x + k * kReaders, y), color.packed());
+      };
+      const auto a = stored(0), b = stored(1), c = stored(2), d = stored(3);
+      write(0, a);
+      write(1, b);
+      write(2, c);
+      write(3, d);
+    }
+  }
+};
+
+// NV12 in whole words: a thread has blocks of 4x2 pixels, which are three words.
+struct Nv12Reader {
+  static constexpr unsigned surveyors = 270;
+
+  static bool can_read(const ConstFrame& in) {
+    const auto is_whole = [](const std::byte* plane, ptrdiff_t pitch) {
+      return (reinterpret_cast<uintptr_t>(plane) | static_cast<uintptr_t>(pitch)) % 4 == 0;
+    };
+    return in.layout.format == PixelFormat::nv12 && in.width % 4 == 0 &&
+           is_whole(in.plane[0], in.pitch[0]) && is_whole(in.plane[1], in.pitch[1]);
+  }
+  __device__ static void read(const Canvas& canvas, const ConstFrame& in, int block, int blocks) {
+    constexpr int kAtOnce = 4;
+    const int columns = canvas.width / 4, rows = (canvas.height + 1) / 2, count = columns * rows;
+    const int all = blocks * kReaders;
+    for (int i = block * kReaders + static_cast<int>(threadIdx.x); i < count; i += kAtOnce * all) {
+      Words words[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k)
+        words[k] = words_at(in, columns, min(i + k * all, count - 1));
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (i + k * all < count) write(canvas, in.color.full_range, words[k]);
+      }
+    }
+  }
+
+ private:
+  struct Words {
+    int x, y;  // of the first pixel
+    uint32_t luma[2], chroma;
+  };
+  __device__ static Words words_at(const ConstFrame& in, int columns, int index) {
+    const auto word = [&](int plane, int row, int x) {
+      const std::byte* from = in.plane[plane] + row * in.pitch[plane] + x;
+      return *reinterpret_cast<const uint32_t*>(from);
+    };
+    const int row = index / columns, x = (index - row * columns) * 4, y = row * 2;
+    return {x, y, {word(0, y, x), word(0, min(y + 1, in.height - 1), x)}, word(1, row, x)};
+  }
+  __device__ static void write(const Canvas& canvas, bool full_range, const Words& words) {
+    for (int k = 0; k < 2 && words.y + k < canvas.height; ++k) {
+      const uint32_t luma = full_range ? words.luma[k] : __vsubus4(words.luma[k], 0x10101010u);
+      const auto color = [&](unsigned bytes) {
+        return __byte_perm(luma, words.chroma, bytes) & 0xFFFFFFu;
+      };
+      *reinterpret_cast<uint4*>(canvas.now + canvas.at(words.x, words.y + k)) =
+          make_uint4(color(0x0540), color(0x0541), color(0x0762), color(0x0763));
+    }
+  }
+};
+
+template <class Reader>
 __global__ void __launch_bounds__(LookBlock::threads, LookBlock::blocks)
     look_kernel(const __grid_constant__ Canvas canvas, const __grid_constant__ ConstFrame in,
                 const __grid_constant__ ScenePlan plan, int surveyors, DeviceScene* shared_scene,
@@ -146,12 +214,10 @@ __global__ void __launch_bounds__(LookBlock::threads, LookBlock::blocks)
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   __shared__ alignas(Survey) uint32_t words[kWords];
   __shared__ bool is_last;
+  let_next_start();
   const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
   if (block >= surveyors) {
-    for (int y = block - surveyors; y < canvas.height; y += blocks - surveyors) {
-      read_row(canvas, in, y);
-    }
-    return;
+    return Reader::read(canvas, in, block - surveyors, blocks - surveyors);
   }
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) words[i] = 0;
   __syncthreads();  // the survey is empty
@@ -170,7 +236,7 @@ __global__ void __launch_bounds__(LookBlock::threads, LookBlock::blocks)
   __syncthreads();  // all threads know whether the block is the last one
   if (!is_last) return;
   __threadfence();  // what all blocks added is seen
-  settle_scene(*shared_scene, plan, static_cast<uint32_t>(canvas.plane()), survey, report);
+  settle_scene(*shared_scene, scene, plan, static_cast<uint32_t>(canvas.plane()), survey, report);
 }
 
 __global__ void totals_kernel(Colors* colors) { settle_totals(*colors); }
@@ -195,11 +261,16 @@ void start_again(const Canvas& canvas, const uint32_t* picture, DeviceScene* sce
 
 void look_at(const Canvas& canvas, const ConstFrame& in, const ScenePlan& plan, DeviceScene* scene,
              DeviceReport* report, cudaStream_t stream) {
-  const auto rows = static_cast<unsigned>(canvas.height);
-  const unsigned surveyors = std::min(blocks_for(rows, Survey::kStep), LookBlock::most_surveyors);
-  const unsigned readers = std::min(rows, LookBlock::most_readers);
-  launch(look_kernel, surveyors + readers, LookBlock::threads, 0, stream, canvas, in, plan,
-         surveyors, scene, report);
+  const auto look = [&]<class Reader>(Reader) {
+    const unsigned rows = blocks_for(static_cast<size_t>(canvas.height), Survey::kStep);
+    const unsigned surveyors = std::min(rows, Reader::surveyors);
+    const unsigned readers =
+        std::min(static_cast<unsigned>(canvas.height), LookBlock::all - Reader::surveyors);
+    launch(look_kernel<Reader>, surveyors + readers, LookBlock::threads, 0, stream, canvas, in,
+           plan, surveyors, scene, report);
+  };
+  if (Nv12Reader::can_read(in)) return look(Nv12Reader());
+  look(AnyReader());
 }
 
 }  // namespace regions::graphcut

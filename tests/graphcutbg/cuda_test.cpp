@@ -129,6 +129,21 @@ TEST_F(GraphCutCuda, EveryFormatAndOutput) {
   }
 }
 
+// NV12 in whole words is read four pixels of two rows at a time.
+TEST_F(GraphCutCuda, Nv12OfEveryAlignment) {
+  for (const Size size : {Size{4, 2}, {132, 1}, {128, 65}, {2052, 7}, {130, 64}}) {
+    for (const bool full_range : {true, false}) {
+      for (const int padding : {0, 2, 4}) {
+        const Clip clip{.size = size,
+                        .format = PixelFormat::nv12,
+                        .color = {YuvMatrix::bt709, full_range},
+                        .padding = padding};
+        compare(clip, {}, 3, std::to_string(size.width) + "x" + std::to_string(size.height));
+      }
+    }
+  }
+}
+
 TEST_F(GraphCutCuda, ParametersThatChangeWhilePlaying) {
   for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
     GraphCutBgParams params;

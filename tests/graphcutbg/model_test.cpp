@@ -35,7 +35,7 @@ TEST(GraphCutModel, FollowsTheFormulas) {
     Scene scene;
     for (uint32_t i = 0; i < 150; ++i) {
       Survey survey;
-      const FramePlan frame = settle(scene, survey, ranks_of(survey), scene_plan);
+      const FramePlan frame = settle(scene, survey, medians_of(survey), scene_plan);
       const Color color = color_of_frame(pixel, i);
       const std::array<double, 3> plain = {double(color.y), double(color.u), double(color.v)};
       if (i > 0) {
@@ -66,7 +66,7 @@ TEST(GraphCutModel, WhatACutMissesIsNotBackgroundAtOnce) {
   int32_t match;
   for (int i = 0; i < 110; ++i) {
     const Survey survey;
-    const FramePlan frame = settle(scene, survey, ranks_of(survey), scene_plan);
+    const FramePlan frame = settle(scene, survey, medians_of(survey), scene_plan);
     const bool passes = i >= 100;
     if (passes) {
       EXPECT_GT(evidence(model, person, frame.model, match), frame.model.threshold / 2) << i;
@@ -247,7 +247,7 @@ TEST(GraphCutScene, FindsALineOfLight) {
     const int now = covered ? 90 : was * 5 / 4 + 6;
     survey_light(survey.sums, {now}, {was}, 95, tally);
   }
-  const Light light = light_of(survey, ranks_of(survey));
+  const Light light = light_of(survey.sums, medians_of(survey));
   EXPECT_NEAR(light.gain / double(Light::kOne), 1.25, 0.03);
   EXPECT_NEAR(light.apply(0, 100 << 8) / 256.0, 131, 2);
 }
@@ -260,7 +260,7 @@ TEST(GraphCutScene, NoiseIsNoLight) {
     const auto now = static_cast<uint8_t>(was + regions::hash(i, 1) % 7 - 3);
     survey_light(survey.sums, {now}, {was}, 95, tally);
   }
-  EXPECT_TRUE(light_of(survey, ranks_of(survey)).same());
+  EXPECT_TRUE(light_of(survey.sums, medians_of(survey)).same());
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Reference {
     });
     survey.foreground = foreground_;
     survey.pixels = seen_;
-    const FramePlan plan = settle(scene_, survey, ranks_of(survey), scene_plan_of(params));
+    const FramePlan plan = settle(scene_, survey, medians_of(survey), scene_plan_of(params));
     if (energy.uses_colors) {
       settle_totals(*colors_);
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*colors_, bin);

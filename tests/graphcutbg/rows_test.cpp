@@ -86,7 +86,7 @@ struct Round {
     Scene scene;
     scene.age = one_in(5, 11) ? 0 : 200;
     scene.frame = number;
-    frame = settle(scene, Survey(), Ranks(), scene_plan_of(params));
+    frame = settle(scene, Survey(), Medians(), scene_plan_of(params));
     if (one_in(3, 12)) frame.model.light = {5000, -3000};
     if (one_in(3, 13)) frame.model.light = {2500, 9000};
     if (frame.model.starts) frame.model.light = {};
