@@ -25,7 +25,6 @@ struct PictureRegions {
   const Tiles& tiles;
   const Slot& slot;
   const CcLabelParams& params;
-  const Records& records;
   cudaStream_t stream;
 
   void drop_by_area(const AreaBounds& bounds) const {
@@ -33,11 +32,10 @@ struct PictureRegions {
     cclabel::drop_by_area(tiles, slot.areas(), bounds.least, bounds.most, stream);
   }
   void number(Count count) const {
-    if (count == Count::labelled) return cclabel::number_regions(tiles, count, {}, stream);
-    if (params.seeds.count > 0) {
+    if (count == Count::all && params.seeds.count > 0) {
       keep_chosen(tiles, slot.areas(), seeds_of(params, tiles.size), stream);
     }
-    cclabel::number_regions(tiles, count, records, stream);
+    cclabel::number_regions(tiles, count, stream);
   }
   void keep_largest(uint32_t limit) const {
     const Areas areas = slot.areas(limit);
@@ -137,18 +135,17 @@ class CcLabelCuda final : public CcLabel {
     if (params.fill_holes > 0 && params.criterion == Criterion::binary) {
       subject = without_holes(subject, params, slot, stream);
     }
-    label_tiles(subject, tiles, params.connectivity, stream);
-    join_seams(subject, tiles, params.connectivity, stream);
     const Records records = wanted_records(job, params, slot);
-    number_regions(job, params, stack_of(setup_, job),
-                   PictureRegions{tiles, slot, params, records, stream});
+    label_tiles(subject, tiles, params.connectivity, stream);
+    join_seams(subject, tiles, params.connectivity, records, stream);
+    number_regions(job, params, stack_of(setup_, job), PictureRegions{tiles, slot, params, stream});
     if (params.track) return track(job, params, tiles, records, slot, stream);
     if (!records.capacity) return write(job, params, tiles, stream);
-    const cudaStream_t side = slot.side().fork(stream);
-    measure_regions(tiles, job.in, records, side);
-    publish(job, tiles, records, side);
-    write(job, params, tiles, stream);
-    slot.side().join(stream);
+    measure_regions(tiles, job.in, records, stream);
+    Tiles numbered = tiles;
+    numbered.are_numbered = true;
+    write(job, params, numbered, stream);  // beside the measuring
+    publish(job, tiles, records, stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
   // Union-find over the runs of volumes takes `binary` alone; propagation takes what is left.
@@ -208,7 +205,7 @@ class CcLabelCuda final : public CcLabel {
     Subject background = subject;
     background.complement = true;
     label_tiles(background, tiles, connectivity, stream);
-    join_seams(background, tiles, connectivity, stream);
+    join_seams(background, tiles, connectivity, {}, stream);
     measure_areas(tiles, slot.areas(), stream);
     fill_holes(tiles, slot.areas(), AreaBounds::clamped(params.fill_holes), slot.filled(), stream);
     Subject filled = subject;

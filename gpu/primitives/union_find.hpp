@@ -37,6 +37,20 @@ __device__ inline uint32_t flatten(Forest forest, uint32_t node, bool exists) {
   }
 }
 
+// Halves the way of each lane's node to its root some times, where that has more than a link. Nodes
+// that are linked one below the other all at once, as lines are that cross many seams, make long
+// ways on which unite() halves nothing, as nothing else is joined there; this makes them short for
+// those that walk them. May run beside unite().
+template <class Forest>
+__device__ inline void shorten(Forest forest, uint32_t node, bool wanted, int times) {
+  for (int i = 0; i < times && __any_sync(kAllLanes, wanted); ++i) {
+    if (!wanted) continue;
+    const uint32_t above = parent_in(forest, node), beyond = parent_in(forest, above);
+    wanted = beyond != above;
+    if (wanted) atomicExch(forest + node, beyond);
+  }
+}
+
 // Joins the trees of `a` and `b` under the smaller root for all lanes of a warp that want it.
 // Returns the root that stopped being one, or kNone. The order of calls decides the shape of the
 // trees, never which nodes share one nor its root. Paths are halved on the way: a node that is no

@@ -52,7 +52,8 @@ struct ByteValues {
 
 // Any format. Each component has its own address arithmetic: the kernel looks nothing up in a
 // layout.
-struct SampleValues {
+class SampleValues {
+ public:
   const uint8_t* start[3] = {};
   ptrdiff_t pitch[3] = {};
   int step[3] = {};
@@ -77,18 +78,39 @@ struct SampleValues {
   }
   struct Word {};
   __device__ Word load(int, int) const { return {}; }
+  // Reads some pixels' samples at once, of places inside: a branch would keep the next one's bytes
+  // waiting.
   __device__ void sum(const Word&, int x, int y, uint32_t mask, uint32_t (&value)[3]) const {
+    constexpr int kAtOnce = 4;
+    const uint8_t* row[3];
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
       value[k] = 0;
-      if (k >= channels) continue;
-      const uint8_t* row = start[k] + (y >> y_shift[k]) * pitch[k];
-      for (uint32_t bits = mask; bits; bits &= bits - 1) {
-        const int at = x + __ffs(static_cast<int>(bits)) - 1;
-        const uint8_t* p = row + (at >> x_shift[k]) * step[k];
-        value[k] += is_wide ? (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits : p[0];
+      row[k] = k < channels ? start[k] + (y >> y_shift[k]) * pitch[k] : start[0];
+    }
+    if (mask == 0) return;
+    const int last = 31 - __clz(static_cast<int>(mask));
+    for (int at = __ffs(static_cast<int>(mask)) - 1; at <= last; at += kAtOnce) {
+      uint32_t sample[kAtOnce][3];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+#pragma unroll
+        for (int k = 0; k < 3; ++k) sample[i][k] = sample_at(k, row[k], x + min(at + i, last));
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const bool counts = at + i <= last && mask >> (at + i) & 1;
+#pragma unroll
+        for (int k = 0; k < 3; ++k) value[k] += counts && k < channels ? sample[i][k] : 0;
       }
     }
+  }
+
+ private:
+  __device__ uint32_t sample_at(int k, const uint8_t* row, int x) const {
+    const uint8_t* p = row + (x >> x_shift[k]) * step[k];
+    const uint32_t low = p[0], high = p[is_wide];  // of bytes the same again
+    return is_wide ? (low | high << 8) >> low_bits : low;
   }
 };
 

@@ -1,7 +1,10 @@
 // Joins components across the edges between tiles: atomic union on the ids of first pixels, which
-// need no look at the picture but for `equal` and `difference`.
+// need no look at the picture but for `equal` and `difference`. The same launch clears the records.
+#include <cstring>
+
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
+#include "gpu/chain.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -57,14 +60,19 @@ struct PictureLinks {
   Links links;
 };
 
-// Joins a and b unless a lane before has the same pair; a root that is lost takes its first
-// pixel out of the regions'. All lanes of the warp call it.
+// Joins a and b where they are linked, unless the lane before has the same pair; a root that is
+// lost takes its first pixel out of the regions'. All lanes of the warp call it.
 __device__ void join(const Tiles& tiles, bool is_linked, uint32_t a, uint32_t b) {
-  const uint64_t pair = is_linked && a != b ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
-  const uint32_t alike = __match_any_sync(kAllLanes, pair);
-  const bool leads = static_cast<int>(threadIdx.x % 32) == __ffs(alike) - 1;
-  const uint32_t lost = unite(tiles.parent, a, b, pair != ~0ull && leads);
-  if (lost == kNone) return;
+  constexpr uint64_t kNoPair = ~0ull;
+  const uint64_t pair = is_linked && a != b ? static_cast<uint64_t>(a) << 32 | b : kNoPair;
+  const uint64_t before = __shfl_up_sync(kAllLanes, pair, 1);
+  const bool leads = pair != kNoPair && (threadIdx.x % 32 == 0 || pair != before);
+  const uint32_t lost = unite(tiles.parent, a, b, leads);
+  const bool is_lost = lost != kNone;
+  if (__popc(__ballot_sync(kAllLanes, is_lost)) >= SeamBlock::many) {
+    shorten(tiles.parent, is_lost ? lost : a, is_lost, SeamBlock::halvings);
+  }
+  if (!is_lost) return;
   // Each root is lost once, so every bit is cleared once and every count is exact at the end.
   const uint32_t word = lost >> 5;
   atomicAnd(tiles.firsts + word, ~(1u << (lost & 31)));
@@ -74,54 +82,91 @@ __device__ void join(const Tiles& tiles, bool is_linked, uint32_t a, uint32_t b)
   atomicSub(tiles.regions + row * static_cast<uint32_t>(tiles.columns) + column, 1u);
 }
 
-template <class Links, Connectivity connectivity>
-__global__ __launch_bounds__(SeamBlock::threads) void join_seams_kernel(Links links, Tiles tiles) {
-  const Seam seam = seam_of_block(tiles);
-  const int i = static_cast<int>(blockIdx.x) * SeamBlock::threads + static_cast<int>(threadIdx.x);
-  const bool inside = i < seam.length;
-  const uint32_t near = inside ? seam.near[i] : kNone;
-  const int x = seam.x + i * seam.along_x, y = seam.y + i * seam.along_y;
-  const auto far_at = [&](int offset) {
-    const int k = i + offset;
-    return near != kNone && k >= 0 && k < seam.length ? seam.far[k] : kNone;
-  };
-  const auto is_linked = [&](uint32_t far, int offset) {
-    return far != kNone && links(x, y, x + offset * seam.along_x - seam.along_y,
-                                 y + offset * seam.along_y - seam.along_x);
-  };
-  const uint32_t across = far_at(0);
-  const bool straight = is_linked(across, 0);
-  join(tiles, straight, near, across);
-  if constexpr (connectivity == Connectivity::eight) {
-    const bool needed = !(Links::straight_suffices && straight);
-#pragma unroll
-    for (int offset = -1; offset <= 1; offset += 2) {
-      const uint32_t slanted = needed ? far_at(offset) : kNone;
-      join(tiles, is_linked(slanted, offset), near, slanted);
-    }
+// By blocks that have no seam, the first of which is `first`.
+__device__ void clear_records(const Records& records, size_t first) {
+  constexpr int kWords = sizeof(Region) / sizeof(uint64_t);
+  __shared__ uint64_t cleared[kWords];
+  if (threadIdx.x == 0) {
+    Region region{};
+    region.left = INT32_MAX;  // the others only grow
+    memcpy(cleared, &region, sizeof region);
+  }
+  __syncthreads();  // a record is there
+  auto* to = reinterpret_cast<uint64_t*>(records.region);
+  const size_t block = static_cast<size_t>(blockIdx.y) * gridDim.x + blockIdx.x - first;
+  const size_t blocks = static_cast<size_t>(gridDim.y) * gridDim.x - first;
+  for (size_t i = block * blockDim.x + threadIdx.x; i < size_t{records.capacity} * kWords;
+       i += blocks * blockDim.x) {
+    to[i] = cleared[i % kWords];
   }
 }
 
 template <class Links, Connectivity connectivity>
-void launch_seams(const Subject& subject, const Tiles& tiles, cudaStream_t stream) {
+__global__ __launch_bounds__(SeamBlock::threads) void join_seams_kernel(Links links, Tiles tiles,
+                                                                        Records records,
+                                                                        int seams) {
+  constexpr int kOffsets[] = {0, -1, 1};  // straight across, and slanted
+  constexpr int kWays = connectivity == Connectivity::eight ? 3 : 1;
+  if (static_cast<int>(blockIdx.y) >= seams) {
+    await_last_first();
+    return clear_records(records, static_cast<size_t>(seams) * gridDim.x);
+  }
+  const Seam seam = seam_of_block(tiles);
+  const int i = static_cast<int>(blockIdx.x) * SeamBlock::threads + static_cast<int>(threadIdx.x);
+  const int x = seam.x + i * seam.along_x, y = seam.y + i * seam.along_y;
+  await_last_first();
+  // All at once, of places inside: a branch would keep the next one's bytes waiting.
+  const int last = seam.length - 1;
+  const uint32_t read = seam.near[min(i, last)], near = i <= last ? read : kNone;
+  uint32_t far[kWays];
+#pragma unroll
+  for (int way = 0; way < kWays; ++way) far[way] = seam.far[min(max(i + kOffsets[way], 0), last)];
+  unsigned linked = 0;  // bits by way
+#pragma unroll
+  for (int way = 0; way < kWays; ++way) {
+    const int offset = kOffsets[way];
+    const bool exists = near != kNone && far[way] != kNone && i + offset >= 0 && i + offset <= last;
+    if (way > 0 && Links::straight_suffices && linked & 1) continue;
+    if (exists && links(x, y, x + offset * seam.along_x - seam.along_y,
+                        y + offset * seam.along_y - seam.along_x)) {
+      linked |= 1u << way;
+    }
+  }
+  // Each lane's next way at a time: foreground has two at most, and seldom more than one.
+  for (; __any_sync(kAllLanes, linked != 0); linked &= linked - 1) {
+    uint32_t other = far[0];
+#pragma unroll
+    for (int way = 1; way < kWays; ++way) {
+      if (linked && !(linked & below(way))) other = far[way];
+    }
+    join(tiles, linked != 0, near, other);
+  }
+}
+
+template <class Links, Connectivity connectivity>
+void launch_seams(const Subject& subject, const Tiles& tiles, const Records& records,
+                  cudaStream_t stream) {
+  const int seams = tiles.rows - 1 + tiles.columns - 1;
   const int longest = tiles.size.width > tiles.size.height ? tiles.size.width : tiles.size.height;
-  const dim3 grid(blocks_for(static_cast<size_t>(longest), SeamBlock::threads),
-                  static_cast<unsigned>(tiles.rows - 1 + tiles.columns - 1));
-  launch(join_seams_kernel<Links, connectivity>, grid, SeamBlock::threads, 0, stream,
-         Links(subject), tiles);
+  const unsigned across = blocks_for(static_cast<size_t>(longest), SeamBlock::threads);
+  const unsigned clear_blocks = std::min(
+      blocks_for(size_t{records.capacity}, SeamBlock::cleared_records), SeamBlock::most_clear);
+  const dim3 grid(across, static_cast<unsigned>(seams) + blocks_for(clear_blocks, across));
+  launch_chained(join_seams_kernel<Links, connectivity>, grid, SeamBlock::threads, 0, stream,
+                 Links(subject), tiles, records, seams);
 }
 
 }  // namespace
 
 void join_seams(const Subject& subject, const Tiles& tiles, Connectivity connectivity,
-                cudaStream_t stream) {
+                const Records& records, cudaStream_t stream) {
   with_connectivity(connectivity, [&]<Connectivity c>() {
     if (subject.criterion == Criterion::binary) {
-      launch_seams<ForegroundLinks, c>(subject, tiles, stream);
+      launch_seams<ForegroundLinks, c>(subject, tiles, records, stream);
     } else if (subject.frame.layout.sample_bytes == 1) {
-      launch_seams<PictureLinks<ByteLinks>, c>(subject, tiles, stream);
+      launch_seams<PictureLinks<ByteLinks>, c>(subject, tiles, records, stream);
     } else {
-      launch_seams<PictureLinks<NumberLinks>, c>(subject, tiles, stream);
+      launch_seams<PictureLinks<NumberLinks>, c>(subject, tiles, records, stream);
     }
   });
 }

@@ -3,6 +3,7 @@
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/readers.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
+#include "gpu/chain.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -146,6 +147,7 @@ __global__ __launch_bounds__(Contacts::Tile::threads) void label_tiles_kernel(Re
   Contacts contacts(s.runs, s.bits);
   for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) s.firsts[w] = 0;
   for (int w = static_cast<int>(threadIdx.x); w < T::runs / 32; w += T::threads) s.borders[w] = 0;
+  let_next_start();
   contacts.read(reader, place.x, place.y);
   rank_runs(s.runs, s.warp_sums);
   join_runs(s.runs, s.parent, contacts);

@@ -86,39 +86,51 @@ struct TileSums {
   uint16_t component[BinaryTile::runs];  // of each run, from the first one that is summed now
 };
 
+// The word of a thread, if it has one, with its colours.
+template <class Values>
+struct OwnWord {
+  Word word = {};
+  typename Values::Word colors = {};
+  int x = 0;  // of its first pixel, in the tile
+  uint32_t row = 0;
+
+  __device__ OwnWord(const Tiles& tiles, const TilePlace& place, const Values& values) {
+    const int words = tiles.width / 32, w = static_cast<int>(threadIdx.x);
+    static_assert(BinaryTile::all_words <= kThreads && LinkedTile::all_words <= kThreads);
+    if (w >= words * tiles.height) return;
+    x = w % words * 32;
+    row = static_cast<uint32_t>(w / words);
+    word = word_of(tiles, place.tile, w);
+    if (word.foreground) colors = values.load(place.x + x, place.y + static_cast<int>(row));
+  }
+};
+
 // Sums a word a lane, run by run.
 template <class Values>
-__device__ void sum_words(TileSums& s, const Tiles& tiles, const TilePlace& place,
+__device__ void sum_words(TileSums& s, const OwnWord<Values>& own, const TilePlace& place,
                           const Values& values) {
-  const int words = tiles.width / 32, all_words = words * tiles.height;
-  for (int w = static_cast<int>(threadIdx.x); w < all_words; w += kThreads) {
-    const auto row = static_cast<uint32_t>(w / words);
-    const int first_x = w % words * 32, y = place.y + static_cast<int>(row);
-    const Word word = word_of(tiles, place.tile, w);
-    typename Values::Word colors = {};
-    if (word.foreground) colors = values.load(place.x + first_x, y);
-    uint32_t left = word.foreground;
-    while (__any_sync(kAllLanes, left != 0)) {
-      int component = -1;
-      Piece piece = {};
-      if (left) {
-        const int b = __ffs(static_cast<int>(left)) - 1;
-        const uint32_t mask = word.rest_of_run(b);
-        left &= ~mask;
-        const uint16_t found = s.component[word.run_at(b)];
-        if (found != TileSums::kUnwanted) {
-          component = found;
-          piece.area = static_cast<uint32_t>(__popc(mask));
-          piece.left = static_cast<uint32_t>(first_x + b);
-          piece.right = piece.left + piece.area - 1;
-          piece.x = (piece.left + piece.right) * piece.area / 2;
-          piece.y = row * piece.area;
-          piece.bottom = row;
-          values.sum(colors, place.x + first_x, y, mask, piece.value);
-        }
+  const int y = place.y + static_cast<int>(own.row);
+  uint32_t left = own.word.foreground;
+  while (__any_sync(kAllLanes, left != 0)) {
+    int component = -1;
+    Piece piece = {};
+    if (left) {
+      const int b = __ffs(static_cast<int>(left)) - 1;
+      const uint32_t mask = own.word.rest_of_run(b);
+      left &= ~mask;
+      const uint16_t found = s.component[own.word.run_at(b)];
+      if (found != TileSums::kUnwanted) {
+        component = found;
+        piece.area = static_cast<uint32_t>(__popc(mask));
+        piece.left = static_cast<uint32_t>(own.x + b);
+        piece.right = piece.left + piece.area - 1;
+        piece.x = (piece.left + piece.right) * piece.area / 2;
+        piece.y = own.row * piece.area;
+        piece.bottom = own.row;
+        values.sum(own.colors, place.x + own.x, y, mask, piece.value);
       }
-      add_together(s.sums, component, piece, values.channels);
     }
+    add_together(s.sums, component, piece, values.channels);
   }
 }
 
@@ -198,11 +210,13 @@ template <class Values>
 __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values values,
                                                            Region* records, uint32_t capacity) {
   __shared__ TileSums s;
-  let_next_start();
   const TilePlace place = place_of_block(tiles);
+  // What label_tiles wrote is read while regions are numbered.
   const TileCount all = tiles.count[place.tile];
   const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;
+  const OwnWord<Values> own(tiles, place, values);
   const int me = static_cast<int>(threadIdx.x);
+  await_last_first();
   for (int first = 0; first < all.components; first += kComponents) {
     const int count = min(kComponents, all.components - first);
     bool any = false;
@@ -220,7 +234,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
       s.component[r] = wanted ? static_cast<uint16_t>(c) : TileSums::kUnwanted;
     }
     __syncthreads();  // runs know their components
-    sum_words(s, tiles, place, values);
+    sum_words(s, own, place, values);
     __syncthreads();  // the sums are complete
     flush(s.sums, tiles, place, first, count, all.border, records);
     __syncthreads();  // the sums may be cleared again
@@ -233,11 +247,11 @@ void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records&
                      cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   if (ByteValues::can_read(frame)) {
-    launch(measure_kernel<ByteValues>, grid, kThreads, 0, stream, tiles, ByteValues(frame),
-           records.region, records.capacity);
+    launch_chained(measure_kernel<ByteValues>, grid, kThreads, 0, stream, tiles, ByteValues(frame),
+                   records.region, records.capacity);
   } else {
-    launch(measure_kernel<SampleValues>, grid, kThreads, 0, stream, tiles, SampleValues(frame),
-           records.region, records.capacity);
+    launch_chained(measure_kernel<SampleValues>, grid, kThreads, 0, stream, tiles,
+                   SampleValues(frame), records.region, records.capacity);
   }
 }
 

@@ -1,10 +1,10 @@
 // Numbers regions 1..n in raster order: for every word of first-pixel bits, how many came before.
 // No block waits for another: each adds up what lies before its own rows. The same launch gives
-// every border component its root, so that the phases behind look up one parent and no path, and
-// clears the records.
+// every border component its root, so that the phases behind look up one parent and no path.
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/runs.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
+#include "gpu/chain.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -62,53 +62,49 @@ __device__ void number_rows(const Tiles& tiles, Count which, int tile_row) {
   tiles.total[1] = before;
 }
 
-// A warp flattens the border components of a tile.
+// Some warps flatten the border components of a tile. What label_tiles wrote is read before the
+// seams are joined.
 __device__ void flatten_borders(const Tiles& tiles, int block) {
-  const int tile = block * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
-  if (tile >= tiles.columns * tiles.rows) return;
+  constexpr int kWarps = NumberBlock::tile_warps;
+  const int warp = block * (kThreads / 32) + static_cast<int>(threadIdx.x / 32);
+  const int tile = min(warp / kWarps, tiles.columns * tiles.rows - 1);
   const int column = tile % tiles.columns, row = tile / tiles.columns;
   const TilePlace place{column, row, tile, column * tiles.width, row * tiles.height};
-  const int border = tiles.count[tile].border;
+  const int border = warp / kWarps == tile ? tiles.count[tile].border : 0;
   const uint16_t* first = tiles.first + static_cast<size_t>(tile) * tiles.capacity;
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int start = 0; start < border; start += 32) {
+  const int begin = warp % kWarps * 32, lane = static_cast<int>(threadIdx.x % 32);
+  uint16_t next = first[begin + lane];
+  await_last_first();
+  for (int start = begin; start < border; start += kWarps * 32) {
     const bool exists = start + lane < border;
-    const uint32_t id = place.id(tiles, first[exists ? start + lane : start]);
-    flatten(tiles.parent, id, exists);
+    const uint32_t id = place.id(tiles, next), first_id = __shfl_sync(kAllLanes, id, 0);
+    next = first[min(start + kWarps * 32 + lane, tiles.capacity - 1)];
+    flatten(tiles.parent, exists ? id : first_id, exists);
   }
 }
 
-__device__ void clear_records(const Records& records, int block) {
-  const uint32_t i = static_cast<uint32_t>(block) * kThreads + threadIdx.x;
-  if (i >= records.capacity) return;
-  Region region{};
-  region.left = INT32_MAX;  // the others only grow
-  records.region[i] = region;
-}
-
-// Three jobs that need nothing of each other, each with its own blocks.
+// Two jobs that need nothing of each other, each with its own blocks.
 __global__ __launch_bounds__(kThreads) void number_regions_kernel(Tiles tiles, Count count,
-                                                                  Records records,
-                                                                  int number_blocks,
-                                                                  int flatten_blocks) {
+                                                                  int number_blocks) {
   const int block = static_cast<int>(blockIdx.x);
-  if (block < number_blocks) {
-    number_rows(tiles, count, block);
-  } else if (block < number_blocks + flatten_blocks) {
-    flatten_borders(tiles, block - number_blocks);
-  } else {
-    clear_records(records, block - number_blocks - flatten_blocks);
-  }
+  if (block >= number_blocks) return flatten_borders(tiles, block - number_blocks);
+  await_last_first();
+  number_rows(tiles, count, block);
 }
 
 }  // namespace
 
-void number_regions(const Tiles& tiles, Count count, const Records& records, cudaStream_t stream) {
+void number_regions(const Tiles& tiles, Count count, cudaStream_t stream) {
   const auto number_blocks = static_cast<unsigned>(tiles.rows);
-  const unsigned flatten_blocks = blocks_for(tiles.tiles(), kThreads / 32);
-  const unsigned clear_blocks = blocks_for(records.capacity, kThreads);
-  launch(number_regions_kernel, number_blocks + flatten_blocks + clear_blocks, kThreads, 0, stream,
-         tiles, count, records, static_cast<int>(number_blocks), static_cast<int>(flatten_blocks));
+  const unsigned flatten_blocks =
+      blocks_for(tiles.tiles() * NumberBlock::tile_warps, kThreads / 32);
+  const auto go = [&](const auto& start) {
+    start(number_regions_kernel, number_blocks + flatten_blocks, kThreads, 0, stream, tiles, count,
+          static_cast<int>(number_blocks));
+  };
+  // A single tile has no seams: label_tiles comes directly before, which is not to be read yet.
+  if (tiles.tiles() == 1) return go([](auto... given) { launch(given...); });
+  go([](auto... given) { launch_chained(given...); });
 }
 
 }  // namespace regions::cclabel

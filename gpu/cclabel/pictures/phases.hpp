@@ -15,9 +15,10 @@ namespace regions::cclabel {
 // Finds runs and components of every tile.
 void label_tiles(const Subject& subject, const Tiles& tiles, Connectivity connectivity,
                  cudaStream_t stream);
-// Joins components that touch across tile edges.
+// Joins components that touch across tile edges, and clears the records, if any, for what
+// measure_regions adds up.
 void join_seams(const Subject& subject, const Tiles& tiles, Connectivity connectivity,
-                cudaStream_t stream);
+                const Records& records, cudaStream_t stream);
 
 // Sums the area of every region. Needs joined seams.
 void measure_areas(const Tiles& tiles, const Areas& areas, cudaStream_t stream);
@@ -31,9 +32,8 @@ void keep_chosen(const Tiles& tiles, const Areas& areas, const Seeds& seeds, cud
 void fill_holes(const Tiles& tiles, const Areas& areas, uint32_t most, uint32_t* bits,
                 cudaStream_t stream);
 
-// Counts regions in raster order, gives every border component its root as parent, and clears the
-// records, if any, for what measure_regions adds up.
-void number_regions(const Tiles& tiles, Count count, const Records& records, cudaStream_t stream);
+// Counts regions in raster order, and gives every border component its root as parent.
+void number_regions(const Tiles& tiles, Count count, cudaStream_t stream);
 // Takes all others than those that find_largest() found out of the numbering, which is to be done
 // again.
 void keep_largest(const Tiles& tiles, const Areas& areas, const Selection* selection,
@@ -52,7 +52,7 @@ void write_labels(const Tiles& tiles, const Frame& out, uint32_t limit, const Sh
 void write_colors(const Tiles& tiles, const Frame& out, const Shown& shown, cudaStream_t stream);
 void write_mask(const Tiles& tiles, const Frame& out, cudaStream_t stream);
 
-// Fills the records, which number_regions has cleared.
+// Fills the records, which join_seams has cleared.
 void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream);
 }  // namespace regions::cclabel

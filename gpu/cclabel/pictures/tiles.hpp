@@ -49,6 +49,10 @@ struct Tiles {
 
   uint32_t* total;  // [2] regions, and those of them that have a label
 
+  // For kernels to come: regions are numbered when their blocks come up, as those of a kernel
+  // between have waited for that. They need not wait for that kernel before their work is done.
+  bool are_numbered = false;
+
   REGIONS_HD size_t tiles() const { return static_cast<size_t>(columns) * rows; }
   REGIONS_HD size_t words() const { return static_cast<size_t>(stride / 32) * size.height; }
 };

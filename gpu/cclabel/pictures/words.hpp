@@ -37,17 +37,24 @@ __device__ inline Word word_of(const Tiles& tiles, int tile, int word) {
 }
 
 // Calls visit(word, column, row) for the words of the tile that this warp has: neighbouring rows of
-// one column, so that a warp mostly stays in one region. Rows below the picture are left out.
+// one column, so that a warp mostly stays in one region. Rows below the picture are left out. Each
+// lane reads a word, so that memory is waited for once.
 template <int threads, class Visit>
 __device__ void for_each_word(const Tiles& tiles, const TilePlace& place, Visit visit) {
   constexpr int kWarps = threads / 32;
   const int words = tiles.width / 32, warp = static_cast<int>(threadIdx.x / 32);
-  const int rows = tiles.height * words / kWarps;  // tile shapes divide evenly
+  const int rows = tiles.height * words / kWarps;  // 32 at most; tile shapes divide evenly
   const int column = warp % words, first = warp / words * rows;
-  const int end = min(first + rows, tiles.size.height - place.y);
-  for (int row = first; row < end; ++row) {
-    const Word word = word_of(tiles, place.tile, row * words + column);
-    if (word.foreground) visit(word, column, row);
+  const int own_row = first + static_cast<int>(threadIdx.x % 32);
+  Word own = {};
+  if (own_row < min(first + rows, tiles.size.height - place.y)) {
+    own = word_of(tiles, place.tile, own_row * words + column);
+  }
+  for (uint32_t left = __ballot_sync(kAllLanes, own.foreground != 0); left; left &= left - 1) {
+    const int k = __ffs(static_cast<int>(left)) - 1;
+    visit(Word{__shfl_sync(kAllLanes, own.foreground, k), __shfl_sync(kAllLanes, own.starts, k),
+               __shfl_sync(kAllLanes, own.rank, k)},
+          column, first + k);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "gpu/cclabel/pictures/runs.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
 #include "gpu/cclabel/pictures/write_words.hpp"
+#include "gpu/chain.hpp"
 
 namespace regions::cclabel {
 namespace {
@@ -17,29 +18,44 @@ struct TileLabels {
   uint32_t of_run[T::runs];
 };
 
+// What label_tiles wrote is read while regions are numbered.
 template <class T, PixelWriter Writer>
 __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, Writer writer,
                                                                   Shown shown) {
   __shared__ TileLabels<T> s;
+  constexpr int kAhead = 2;  // components of a thread
   const TilePlace place = place_of_block(tiles);
+  const int me = static_cast<int>(threadIdx.x);
+  const size_t begin = static_cast<size_t>(place.tile) * T::runs;
   const TileCount count = tiles.count[place.tile];
-  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) {
+  uint16_t first[kAhead];
+#pragma unroll
+  for (int k = 0; k < kAhead; ++k) first[k] = tiles.first[begin + k * T::threads + me];
+  for (int w = me; w < T::all_words; w += T::threads) {
     const size_t at = static_cast<size_t>(place.tile) * T::all_words + w;
     s.foreground[w] = tiles.foreground[at];
     s.starts[w] = tiles.starts[at];
     s.rank[w] = tiles.rank[at];
   }
-  for (int c = static_cast<int>(threadIdx.x); c < count.components; c += T::threads) {
-    const uint32_t root = root_of_component(tiles, place, c, count.border);
-    s.of_component[c] = shown.of(label_of_root(tiles, root));
+  for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = tiles.component[begin + r];
+  if (!tiles.are_numbered) await_last_first();
+  const auto label_at = [&](int c, uint16_t local) {
+    const uint32_t id = place.id(tiles, local);
+    return shown.of(label_of_root(tiles, c < count.border ? tiles.parent[id] : id));
+  };
+#pragma unroll
+  for (int k = 0; k < kAhead; ++k) {
+    const int c = k * T::threads + me;
+    if (c < count.components) s.of_component[c] = label_at(c, first[k]);
   }
-  __syncthreads();  // words and components' labels are there
-  const uint16_t* component = tiles.component + static_cast<size_t>(place.tile) * T::runs;
-  for (int r = static_cast<int>(threadIdx.x); r < count.runs; r += T::threads) {
-    s.of_run[r] = s.of_component[component[r]];
+  for (int c = kAhead * T::threads + me; c < count.components; c += T::threads) {
+    s.of_component[c] = label_at(c, tiles.first[begin + c]);
   }
-  __syncthreads();  // runs' labels are there
+  __syncthreads();  // components' labels are there
+  for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = s.of_component[s.of_run[r]];
+  __syncthreads();  // words and runs' labels are there
   write_words<T>(s, s.of_run, place.x, place.y, tiles.size, writer);
+  if (tiles.are_numbered) await_last_first();
 }
 
 template <PixelWriter Writer>
@@ -47,11 +63,11 @@ void launch_writer(const Tiles& tiles, const Writer& writer, const Shown& shown,
                    cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   if (tiles.width == BinaryTile::width) {
-    launch(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream, tiles,
-           writer, shown);
+    launch_chained(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream,
+                   tiles, writer, shown);
   } else {
-    launch(write_labels_kernel<LinkedTile, Writer>, grid, LinkedTile::threads, 0, stream, tiles,
-           writer, shown);
+    launch_chained(write_labels_kernel<LinkedTile, Writer>, grid, LinkedTile::threads, 0, stream,
+                   tiles, writer, shown);
   }
 }
 
