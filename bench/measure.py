@@ -203,8 +203,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             small = ("--source", "cuda", "--size", "640x480", "--streams", "1,8,16")
             for chain in ("identity", NOTHING, LABELS):
                 play("16 small streams", chain, "2", *small, "--frames", "3000")
-            # What one launch for all of them could gain: their frames as one tall picture, and, of
-            # pictures where nothing is to be told, what is left without any launch.
+            # What one launch for all could gain: one tall picture, and, where nothing is told, no launch at all.
             tall = ("--source", "cuda", "--size", "640x7680", "--streams", "1,2")
             for chain in (NOTHING, LABELS):
                 play("16 small frames in one", chain, "2", *tall, "--frames", "1500")
@@ -216,7 +215,8 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         source = f"filesrc location={clip} ! qtdemux ! h264parse ! nvh264dec"
         play(f"{name} decoded, nothing more", "identity", "1", "--from", source)
         play(f"{name} decoded, labelled, drawn on the GPU", DRAWN, "1,4", "--from", source)
-        play(f"{name} decoded, cut on the GPU", CUT, "1,4", "--from", source)
+        for more in ("", " warm-start=true"):
+            play(f"{name} decoded, cut on the GPU{more}", CUT.replace(" ", more + " ", 1), "1,4", "--from", source)
         play(f"{name} decoded, cut, labelled, drawn on the GPU", FLAGSHIP, "1,4", "--from", source)
         if name == "people" and not quick:
             chains = {"nothing more": "identity", "labelled": NOTHING, "labelled, drawn": DRAWN,

@@ -186,8 +186,12 @@ def frame_of_graphcutbg(figures):
 
 
 def asked_of_graphcutbg(figures):
+    work = {chain_of(row): row["work_us"] for row in figures.select(what="pipeline", source="launch", in_flight=1)
+            if "people" in row["from"]}
     return [asked("graphcutbg, people walking at 1080p, decoded beside it, a frame",
-                  ASKED["graphcutbg"], frame_of_graphcutbg(figures))]
+                  ASKED["graphcutbg"], frame_of_graphcutbg(figures)),
+            asked("graphcutbg warm-start=true, one frame alone, its work, of a cold start's", ASKED["warm start"],
+                  ratio(work.get("graphcutbg warm-start=true output=none"), work.get("graphcutbg output=none")))]
 
 
 def asked_of_live(figures):

@@ -121,6 +121,16 @@ class Report(unittest.TestCase):
             self.assertEqual([must[3] for must in pipelines.asked_of_live(figures(rows))], [expected] * 3)
         self.assertEqual([must[3] for must in pipelines.asked_of_live(figures([]))], ["not measured"] * 3)
 
+    def test_warm_starts_beside_cold_ones(self):
+        def of(chain, work, in_flight=1):
+            return {"what": "pipeline", "source": "launch", "from": "people", "chain": chain + " frames-in-flight=1 device=cuda",
+                    "in_flight": in_flight, "frames_per_second": 700.0, "work_us": work}
+        cold, warm = "graphcutbg output=none", "graphcutbg warm-start=true output=none"
+        for work, expected in ((618.0, "holds"), (630.0, "**does not hold**")):
+            rows = [of(cold, 600.0), of(cold, 900.0, in_flight=4), of(warm, work)]
+            self.assertEqual(pipelines.asked_of_graphcutbg(figures(rows))[1][3], expected)
+        self.assertEqual(pipelines.asked_of_graphcutbg(figures([]))[1][3], "not measured")
+
     def test_live_streams_and_other_chains_say_nothing_of_all_three_elements(self):
         def of(chain, streams, rate, clip="clip"):
             return {"what": "streams", "source": "launch", "from": clip, "chain": chain, "streams": streams,
