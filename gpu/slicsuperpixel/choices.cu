@@ -155,7 +155,6 @@ __device__ void reserve(Neighbourhood& s, const Pieces& pieces, const TileOfBloc
 __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
   __shared__ Neighbourhood s;
   const Pieces& pieces = joining.pieces;
-  await_last_first();  // kernels of the rounds read counts before they wait
   const TileOfBlock tile(pieces);
   // Fetched while the count is.
   static_assert(kThreads <= T::measured);
@@ -203,7 +202,7 @@ __global__ __launch_bounds__(kThreads) void choose_kernel(Joining joining) {
 }  // namespace
 
 void make_first_choices(const Joining& joining, cudaStream_t stream) {
-  launch_chained(choose_kernel, tile_grid(joining.pieces), kThreads, 0, stream, joining);
+  launch(choose_kernel, tile_grid(joining.pieces), kThreads, 0, stream, joining);
 }
 
 }  // namespace regions::slic

@@ -190,7 +190,6 @@ __global__ __launch_bounds__(kThreads, 2) void colors_kernel(Pixels pixels, cons
                                                              Image<uint32_t> colors,
                                                              Chunks chunks) {
   extern __shared__ __align__(16) std::byte shared[];
-  let_next_start();
   const int lane = static_cast<int>(threadIdx.x % 32);
   ChunkPlace next(chunks, static_cast<int>(blockIdx.x * (kThreads / 32) + threadIdx.x / 32));
   const auto x_at = [&](const ChunkPlace& place) { return 128 * place.chunk + 4 * lane; };

@@ -115,7 +115,7 @@ __global__ __launch_bounds__(T::threads, T::blocks) void iterate_kernel(Clusters
       read_strip<kStep>(clusters.colors, strip, phase + part * kPixels * kStep, color[part]);
     }
   };
-  // Colours are complete: seed() has waited for them before this kernel's blocks came up.
+  // Colours are complete: seed(), with which the chain begins, has waited for them.
   if (there) read();
   await_last();
   if (clusters.executed(turn.iteration) < turn.iteration) return;  // all threads alike

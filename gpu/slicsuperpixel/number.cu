@@ -12,7 +12,7 @@ using T = PieceTile;
 constexpr int kThreads = ComponentBlock::threads;
 
 // Hangs components below their representatives, and marks and counts first pixels. How many
-// components there are was known when the blocks of joining's second kernel came up.
+// components there are was known before joining began, whose first kernel is not in the chain.
 __global__ __launch_bounds__(kThreads) void mark_kernel(Pieces pieces) {
   let_next_start();
   const TileOfBlock tile(pieces);

@@ -32,7 +32,6 @@ __global__ __launch_bounds__(kThreads) void count_unfit_kernel(Clusters clusters
 // A group of lanes for a cell, one for each pixel that may be its seed.
 __global__ __launch_bounds__(kThreads) void seed_kernel(Clusters clusters, int iterations) {
   constexpr int kGroup = SeedBlock::group;
-  await_last_first();  // iterations read colours before they wait
   static_assert(SeedPlaces::kCount <= kGroup && 32 % kGroup == 0);
   const SlicGrid& grid = clusters.grid;
   const size_t thread = own_cell(), k = thread / kGroup;
@@ -90,8 +89,8 @@ void seed(const Clusters& clusters, int iterations, cudaStream_t stream) {
   }
   const size_t threads =
       cells * SeedBlock::group > 128 ? cells * SeedBlock::group : 128;  // `moved`
-  launch_chained(seed_kernel, blocks_for(threads, kThreads), kThreads, 0, stream, clusters,
-                 iterations);
+  // Not in the chain, but where it begins: iterations read colours before they wait.
+  launch(seed_kernel, blocks_for(threads, kThreads), kThreads, 0, stream, clusters, iterations);
 }
 
 void keep(const Clusters& clusters, int iterations, cudaStream_t stream) {
