@@ -141,12 +141,26 @@ class CcLabelCuda final : public CcLabel {
     number_regions(job, params, stack_of(setup_, job), PictureRegions{tiles, slot, params, stream});
     if (params.track) return track(job, params, tiles, records, slot, stream);
     if (!records.capacity) return write(job, params, tiles, stream);
+    describe(job, params, tiles, records, slot, stream);
+    if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
+  }
+  // Labels are written while regions are measured: by kernels in a chain, which begin at once, or,
+  // of pictures whose blocks take turns, on two streams. With the table, 1920x1080 takes 33 us in a
+  // chain and 40 on streams, 4096x4096 takes 129 and 119 (H200, 4 neighbours, 2026-11-26).
+  void describe(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
+                const Slot& slot, cudaStream_t stream) const {
+    if (!tiles.are_few()) {
+      const cudaStream_t side = slot.side().fork(stream);
+      measure_regions(tiles, job.in, records, side);
+      publish(job, tiles, records, side);
+      write(job, params, tiles, stream);
+      return slot.side().join(stream);
+    }
     measure_regions(tiles, job.in, records, stream);
     Tiles numbered = tiles;
     numbered.are_numbered = true;
-    write(job, params, numbered, stream);  // beside the measuring
+    write(job, params, numbered, stream);
     publish(job, tiles, records, stream);
-    if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
   // Union-find over the runs of volumes takes `binary` alone; propagation takes what is left.
   Method chosen(Method method, bool is_binary) const {

@@ -74,7 +74,7 @@ class Suite(FigureParts):
     def tests(self):
         def run(name):
             return name, *self.call([self.program(name), "--gtest_brief=1",
-                                     "--gtest_output=json:" + self.report(name)], name, 200)
+                                     "--gtest_output=json:" + self.report(name)], name, 300)
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             done = list(pool.map(run, self.pack["tests"]))

@@ -12,9 +12,9 @@ namespace regions::cclabel {
 namespace {
 
 constexpr int kThreads = MeasureBlock::threads;
-constexpr int kComponents = MeasureBlock::components;
 
 // Sums over a tile's pixels in its own coordinates: 2^15 pixels of 16 bits fit.
+template <int kComponents>
 struct ComponentSums {
   uint32_t label[kComponents];  // 0: no record wanted
   uint32_t area[kComponents];
@@ -39,7 +39,8 @@ struct Piece {
 };
 
 // Integer sums, minima and maxima: the order of the additions does not matter.
-__device__ void add(ComponentSums& sums, int c, const Piece& piece, int channels) {
+template <class Sums>
+__device__ void add(Sums& sums, int c, const Piece& piece, int channels) {
   atomicAdd(&sums.area[c], piece.area);
   atomicAdd(&sums.x[c], piece.x);
   atomicAdd(&sums.y[c], piece.y);
@@ -54,7 +55,8 @@ __device__ void add(ComponentSums& sums, int c, const Piece& piece, int channels
 
 // Adds a piece of each lane (component < 0: none) after summing up, within the warp, those of the
 // component that most lanes are likely to have; else they would all queue for its sums.
-__device__ void add_together(ComponentSums& sums, int component, const Piece& piece, int channels) {
+template <class Sums>
+__device__ void add_together(Sums& sums, int component, const Piece& piece, int channels) {
   const uint32_t members = __ballot_sync(kAllLanes, component >= 0);
   if (!members) return;
   const int leader = __ffs(static_cast<int>(members)) - 1;
@@ -79,10 +81,12 @@ __device__ void add_together(ComponentSums& sums, int component, const Piece& pi
   __syncwarp();
 }
 
-// What the block keeps of its tile.
+constexpr uint16_t kUnwanted = 0xffff;
+
+// What the block keeps of its tile, of so many components at once.
+template <int kComponents>
 struct TileSums {
-  static constexpr uint16_t kUnwanted = 0xffff;
-  ComponentSums sums;
+  ComponentSums<kComponents> sums;
   uint16_t component[BinaryTile::runs];  // of each run, from the first one that is summed now
 };
 
@@ -106,9 +110,9 @@ struct OwnWord {
 };
 
 // Sums a word a lane, run by run.
-template <class Values>
-__device__ void sum_words(TileSums& s, const OwnWord<Values>& own, const TilePlace& place,
-                          const Values& values) {
+template <int kComponents, class Values>
+__device__ void sum_words(TileSums<kComponents>& s, const OwnWord<Values>& own,
+                          const TilePlace& place, const Values& values) {
   const int y = place.y + static_cast<int>(own.row);
   uint32_t left = own.word.foreground;
   while (__any_sync(kAllLanes, left != 0)) {
@@ -119,7 +123,7 @@ __device__ void sum_words(TileSums& s, const OwnWord<Values>& own, const TilePla
       const uint32_t mask = own.word.rest_of_run(b);
       left &= ~mask;
       const uint16_t found = s.component[own.word.run_at(b)];
-      if (found != TileSums::kUnwanted) {
+      if (found != kUnwanted) {
         component = found;
         piece.area = static_cast<uint32_t>(__popc(mask));
         piece.left = static_cast<uint32_t>(own.x + b);
@@ -146,8 +150,8 @@ __device__ void write_first(const Tiles& tiles, const TilePlace& place, int c, b
 }
 
 // The sums of a component that lies in this tile alone are its region's.
-__device__ void flush_inner(const ComponentSums& sums, const TilePlace& place, int c,
-                            Region& record) {
+template <class Sums>
+__device__ void flush_inner(const Sums& sums, const TilePlace& place, int c, Region& record) {
   const uint64_t area = sums.area[c];
   record.left = place.x + static_cast<int>(sums.left[c]);
   record.right = place.x + static_cast<int>(sums.right[c]);
@@ -160,8 +164,9 @@ __device__ void flush_inner(const ComponentSums& sums, const TilePlace& place, i
 
 // Adds the sums of 32 components, a lane each, to the records of their labels (0: none). Those of
 // one region are added up first: a maze has a hundred in a tile.
-__device__ void flush_border(const ComponentSums& sums, const TilePlace& place, int c,
-                             uint32_t label, Region* records) {
+template <class Sums>
+__device__ void flush_border(const Sums& sums, const TilePlace& place, int c, uint32_t label,
+                             Region* records) {
   const auto px = static_cast<uint32_t>(place.x), py = static_cast<uint32_t>(place.y);
   uint32_t pending = __ballot_sync(kAllLanes, label != 0);
   while (pending) {
@@ -189,8 +194,9 @@ __device__ void flush_border(const ComponentSums& sums, const TilePlace& place, 
 }
 
 // Brings the sums of components first..first + count - 1 to their regions' records.
-__device__ void flush(const ComponentSums& sums, const Tiles& tiles, const TilePlace& place,
-                      int first, int count, int border, Region* records) {
+template <class Sums>
+__device__ void flush(const Sums& sums, const Tiles& tiles, const TilePlace& place, int first,
+                      int count, int border, Region* records) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
     const int c = min(start + lane, count - 1);
@@ -206,10 +212,10 @@ __device__ void flush(const ComponentSums& sums, const Tiles& tiles, const TileP
   }
 }
 
-template <class Values>
+template <int kComponents, class Values>
 __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values values,
                                                            Region* records, uint32_t capacity) {
-  __shared__ TileSums s;
+  __shared__ TileSums<kComponents> s;
   const TilePlace place = place_of_block(tiles);
   // What label_tiles wrote is read while regions are numbered.
   const TileCount all = tiles.count[place.tile];
@@ -231,7 +237,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
     for (int r = me; r < all.runs; r += kThreads) {
       const int c = component_of[r] - first;
       const bool wanted = c >= 0 && c < count && s.sums.label[c];
-      s.component[r] = wanted ? static_cast<uint16_t>(c) : TileSums::kUnwanted;
+      s.component[r] = wanted ? static_cast<uint16_t>(c) : kUnwanted;
     }
     __syncthreads();  // runs know their components
     sum_words(s, own, place, values);
@@ -246,13 +252,16 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
 void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
-  if (ByteValues::can_read(frame)) {
-    launch_chained(measure_kernel<ByteValues>, grid, kThreads, 0, stream, tiles, ByteValues(frame),
-                   records.region, records.capacity);
-  } else {
-    launch_chained(measure_kernel<SampleValues>, grid, kThreads, 0, stream, tiles,
-                   SampleValues(frame), records.region, records.capacity);
-  }
+  const auto measure = [&]<class Values>(const Values& values) {
+    const auto go = [&](auto* kernel) {
+      launch_chained(kernel, grid, kThreads, 0, stream, tiles, values, records.region,
+                     records.capacity);
+    };
+    if (tiles.are_few()) return go(measure_kernel<MeasureBlock::components, Values>);
+    go(measure_kernel<MeasureBlock::components_of_many, Values>);
+  };
+  if (ByteValues::can_read(frame)) return measure(ByteValues(frame));
+  measure(SampleValues(frame));
 }
 
 }  // namespace regions::cclabel

@@ -54,6 +54,9 @@ struct Tiles {
   bool are_numbered = false;
 
   REGIONS_HD size_t tiles() const { return static_cast<size_t>(columns) * rows; }
+  // Whether all blocks of a kernel with one for each are on an H200 at once: 1920x1080, not
+  // 3840x2160.
+  bool are_few() const { return tiles() <= size_t{132} * 4; }
   REGIONS_HD size_t words() const { return static_cast<size_t>(stride / 32) * size.height; }
 };
 

@@ -40,10 +40,10 @@ struct NumberBlock {
 };
 
 // A block sums up to `components` of a tile's components at once, so many that sparse noise, with
-// 650 in a tile, takes one turn.
+// 650 in a tile, takes one turn; of many tiles less, so that more blocks fit on a multiprocessor.
 struct MeasureBlock {
   static constexpr int threads = 256;
-  static constexpr int components = 1024;
+  static constexpr int components = 1024, components_of_many = 512;
   static constexpr int least_joined = 4;  // lanes worth a sum over the warp
 };
 
