@@ -1,5 +1,5 @@
 """What the report says of the Python package: records of bench/peers/python_peers.py and python_device_peers.py."""
-from records import ASKED, geomean, ratio
+from records import ASKED, HD, geomean, ratio
 from tables import asked, machine_of, pivot, short, table, times
 from tables import threads as in_words
 
@@ -82,9 +82,13 @@ class Gpu:
         """{(content, neighbours): {maker: microseconds}}, `C++` one of them."""
         found = {}
         for row in self.figures.rows:
-            if row["what"] == "python device" or row["what"] == "time" and row["clock"] == "graph":
-                by = "C++" if row["what"] == "time" else row["by"]
-                found.setdefault((row["content"], row["connectivity"]), {})[by] = row["us"]
+            if row["what"] == "python device":
+                found.setdefault((row["content"], row["connectivity"]), {})[row["by"]] = row["us"]
+        for (content, neighbours), makers in found.items():
+            ours = self.figures.last("us", what="time", size=HD, by="cclabel", backend="cuda", criterion="binary",
+                                     format="GRAY8", task="labels", clock="graph", content=content, connectivity=neighbours)
+            if ours:
+                makers["C++"] = ours
         return found
 
     def host(self, library):

@@ -31,7 +31,8 @@ class Report:
         self.transcode, self.beside = of_suite("transcode"), superpixels.beside_peers()
         self.cubes = volumes.Cpu(of_suite("volumes-cpu"))
         self.package = packages.Cpu(of_suite("python"))
-        self.package_on_gpu = packages.Gpu(of_suite("python-gpu"))
+        has_python = self.gpu and self.gpu.select(what="python device")
+        self.package_on_gpu = packages.Gpu(self.gpu if has_python else of_suite("python-gpu"))
         self.archives = segments.Archives()
 
     def asked_on_gpu(self):

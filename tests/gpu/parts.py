@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import gdp
 import measure
 from figure_parts import FigureParts
+from python_part import PythonPart
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Small pictures: partial tiles on both sides, an odd size, one row.
@@ -40,7 +41,7 @@ def host_environment(folder):
     return env
 
 
-class Suite(FigureParts):
+class Suite(FigureParts, PythonPart):
     def __init__(self, runner, pack, env, folder, quick):
         self.runner, self.pack, self.env = runner, pack, env
         self.folder, self.quick = folder, quick
@@ -54,12 +55,12 @@ class Suite(FigureParts):
         self.runner.failures.append(text)
         self.runner.say("  FAILED " + text)
 
-    def call(self, command, name, timeout):
+    def call(self, command, name, timeout, env=None):
         """(exit status or None after the timeout, output)."""
         begin = time.monotonic()
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  timeout=timeout, env=self.env)
+                                  timeout=timeout, env=env or self.env)
             status, out = done.returncode, done.stdout
         except subprocess.TimeoutExpired as late:
             status, out = None, late.stdout or b""
@@ -287,5 +288,5 @@ class Suite(FigureParts):
 
 
 PARTS = ("tests", "sanitizer", "repeats", "whole", "superpixels", "volumes", "pipelines", "cuts",
-         "soak", "algorithms", "peers", "cpu")
+         "soak", "algorithms", "peers", "python", "cpu")
 CPU_PARTS = ("cpu",)  # that tell nothing of the GPU

@@ -16,7 +16,7 @@ BUILD_FILES = ("meson.build", "meson_options.txt")
 # These only describe figures that were taken before, or take others elsewhere.
 REPORT_ONLY = ("bench/results/", "bench/report/", "bench/run", "bench/peers/")
 PEERS = ("bench/peers/cclabel_device_peers.py", "bench/peers/cclabel_peers.py",  # that the suite runs
-         "bench/peers/npp.cpp")
+         "bench/peers/npp.cpp", "bench/peers/python_device_peers.py", "bench/peers/python_peers.py")
 MARK = b"gst-regions-sources:"
 
 
