@@ -25,15 +25,15 @@ __device__ inline void wait_for_earlier() {
 #endif
 }
 
-// Both.
+// Both: the next kernel's blocks may wait beside this one's, while the one before is at work.
 __device__ inline void await_last() {
   let_next_start();
   wait_for_earlier();
 }
 
-// Both the other way round: when the next kernel's blocks come up, all that was launched before
+// The same in the other order: when the next kernel's blocks come up, all that was launched before
 // this one is complete, so that they may read it before they wait.
-__device__ inline void await_last_first() {
+__device__ inline void wait_then_let_start() {
   wait_for_earlier();
   let_next_start();
 }

@@ -8,7 +8,7 @@ namespace {
 constexpr int kThreads = 256;
 
 __global__ void publish_kernel(const uint32_t* total, const Region* records, RegionTable table) {
-  await_last_first();
+  wait_then_let_start();
   publish_words(total[0], total[1], records, table,
                 static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x,
                 static_cast<size_t>(gridDim.x) * blockDim.x);

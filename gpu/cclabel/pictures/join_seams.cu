@@ -108,13 +108,13 @@ __global__ __launch_bounds__(SeamBlock::threads) void join_seams_kernel(Links li
   constexpr int kOffsets[] = {0, -1, 1};  // straight across, and slanted
   constexpr int kWays = connectivity == Connectivity::eight ? 3 : 1;
   if (static_cast<int>(blockIdx.y) >= seams) {
-    await_last_first();
+    wait_then_let_start();
     return clear_records(records, static_cast<size_t>(seams) * gridDim.x);
   }
   const Seam seam = seam_of_block(tiles);
   const int i = static_cast<int>(blockIdx.x) * SeamBlock::threads + static_cast<int>(threadIdx.x);
   const int x = seam.x + i * seam.along_x, y = seam.y + i * seam.along_y;
-  await_last_first();
+  wait_then_let_start();
   // All at once, of places inside: a branch would keep the next one's bytes waiting.
   const int last = seam.length - 1;
   const uint32_t read = seam.near[min(i, last)], near = i <= last ? read : kNone;

@@ -222,7 +222,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
   const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;
   const OwnWord<Values> own(tiles, place, values);
   const int me = static_cast<int>(threadIdx.x);
-  await_last_first();
+  wait_then_let_start();
   for (int first = 0; first < all.components; first += kComponents) {
     const int count = min(kComponents, all.components - first);
     bool any = false;

@@ -74,7 +74,7 @@ __device__ void flatten_borders(const Tiles& tiles, int block) {
   const uint16_t* first = tiles.first + static_cast<size_t>(tile) * tiles.capacity;
   const int begin = warp % kWarps * 32, lane = static_cast<int>(threadIdx.x % 32);
   uint16_t next = first[begin + lane];
-  await_last_first();
+  wait_then_let_start();
   for (int start = begin; start < border; start += kWarps * 32) {
     const bool exists = start + lane < border;
     const uint32_t id = place.id(tiles, next), first_id = __shfl_sync(kAllLanes, id, 0);
@@ -88,7 +88,7 @@ __global__ __launch_bounds__(kThreads) void number_regions_kernel(Tiles tiles, C
                                                                   int number_blocks) {
   const int block = static_cast<int>(blockIdx.x);
   if (block >= number_blocks) return flatten_borders(tiles, block - number_blocks);
-  await_last_first();
+  wait_then_let_start();
   number_rows(tiles, count, block);
 }
 

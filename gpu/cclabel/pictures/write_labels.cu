@@ -38,7 +38,7 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
     s.rank[w] = tiles.rank[at];
   }
   for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = tiles.component[begin + r];
-  if (!tiles.are_numbered) await_last_first();
+  if (!tiles.are_numbered) wait_then_let_start();
   const auto label_at = [&](int c, uint16_t local) {
     const uint32_t id = place.id(tiles, local);
     return shown.of(label_of_root(tiles, c < count.border ? tiles.parent[id] : id));
@@ -55,7 +55,7 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
   for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = s.of_component[s.of_run[r]];
   __syncthreads();  // words and runs' labels are there
   write_words<T>(s, s.of_run, place.x, place.y, tiles.size, writer);
-  if (tiles.are_numbered) await_last_first();
+  if (tiles.are_numbered) wait_then_let_start();
 }
 
 template <PixelWriter Writer>
