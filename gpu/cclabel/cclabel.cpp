@@ -146,7 +146,7 @@ class CcLabelCuda final : public CcLabel {
   }
   // Labels are written while regions are measured: by kernels in a chain, which begin at once, or,
   // of pictures whose blocks take turns, on two streams. With the table, 1920x1080 takes 33 us in a
-  // chain and 40 on streams, 4096x4096 takes 129 and 119 (H200, 4 neighbours, 2026-11-26).
+  // chain and took 39 on streams, 4096x4096 takes 129 and 119 (H200, 4 neighbours, 2026-11-26).
   void describe(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
                 const Slot& slot, cudaStream_t stream) const {
     if (!tiles.are_few()) {
