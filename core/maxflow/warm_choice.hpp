@@ -3,7 +3,6 @@
 // those just before them, as frames side by side cost alike.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -41,7 +40,7 @@ class WarmChoice {
     tried_cuts_ = 0;
     if (pays == is_warm_) return false;
     is_warm_ = pays;
-    recent_ = std::max(mean, Duration(1));
+    recent_ = mean;
     cuts_ = 0;
     return true;
   }

@@ -46,9 +46,8 @@ class LoneSolver {
 class WarmStarts {
  public:
   void start(const Told* told) {
+    *this = {};
     told_ = told;
-    choice_ = {};
-    known_[0] = known_[1] = 0;
   }
   // For a cut that may start either way.
   bool takes_warm() {

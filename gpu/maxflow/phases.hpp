@@ -52,13 +52,8 @@ class BlocksTogether {
   template <class Kernel, class... Given>
   void launch(Kernel* kernel, cudaStream_t stream, Given&&... given) const {
     const auto& [blocks, threads, shared_bytes] = shape_;
-    if (is_cluster_) {
-      launch_chained_as(Blocks::cluster, kernel, blocks, threads, shared_bytes, stream,
-                        std::forward<Given>(given)...);
-    } else {
-      launch_cooperative(kernel, blocks, threads, shared_bytes, stream,
-                         std::forward<Given>(given)...);
-    }
+    launch_chained_as(is_cluster_ ? Blocks::cluster : Blocks::cooperative, kernel, blocks, threads,
+                      shared_bytes, stream, std::forward<Given>(given)...);
   }
 
  private:

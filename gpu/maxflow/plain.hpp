@@ -24,8 +24,7 @@ class Plain {
         barrier_(&problem.progress->plain, words),
         iterations_(problem.progress->iterations),
         stopped_(problem.max_iterations > 0 && iterations_ >= problem.max_iterations) {
-    const bool is_first = problem.progress->began == 0;  // else another solver has handed over
-    if (blockIdx.x == 0 && threadIdx.x == 0 && is_first) problem.begin();
+    problem.begin();  // unless another solver has handed over
   }
 
   __device__ void run() {

@@ -73,8 +73,11 @@ struct Problem {
   }
 
 #ifdef __CUDACC__
-  // One thread of the frame's first kernel calls it.
-  __device__ void begin() const { progress->began = nanoseconds(); }
+  // A solver's kernel calls it at its start; one thread of the frame's first kernel notes the time.
+  __device__ void begin() const {
+    const bool is_one = blockIdx.x == 0 && threadIdx.x == 0;
+    if (is_one && progress->began == 0) progress->began = nanoseconds();
+  }
   __device__ bool time_is_up() const {
     return budget_ns > 0 && nanoseconds() - progress->began > budget_ns;
   }

@@ -30,7 +30,7 @@ class ResidentCut {
         shared_(shared),
         barrier_(&problem.progress->tiles, &shared->words),
         lane_(this_lane()) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) problem.begin();
+    problem.begin();
   }
 
   __device__ void run() {

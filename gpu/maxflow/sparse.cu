@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNe
                 const __grid_constant__ Sparse<kNeighbours> sparse) {
   extern __shared__ int4 shared_tiles[];
   await_last();
-  if (blockIdx.x == 0 && threadIdx.x == 0) problem.begin();
+  problem.begin();
   auto& tile = reinterpret_cast<Tile<kNeighbours>&>(*shared_tiles);
   const int index = static_cast<int>(blockIdx.x);
   const long long took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
