@@ -137,7 +137,7 @@ __global__ __launch_bounds__(SeamBlock::threads) void join_seams_kernel(Links li
     uint32_t other = far[0];
 #pragma unroll
     for (int way = 1; way < kWays; ++way) {
-      if (linked && !(linked & below(way))) other = far[way];
+      if (!(linked & below(way))) other = far[way];
     }
     join(tiles, linked != 0, near, other);
   }
@@ -151,7 +151,10 @@ void launch_seams(const Subject& subject, const Tiles& tiles, const Records& rec
   const unsigned across = blocks_for(static_cast<size_t>(longest), SeamBlock::threads);
   const unsigned clear_blocks = std::min(
       blocks_for(size_t{records.capacity}, SeamBlock::cleared_records), SeamBlock::most_clear);
-  const dim3 grid(across, static_cast<unsigned>(seams) + blocks_for(clear_blocks, across));
+  // Also a single tile, which has no seams, gets a block: the kernels behind read ahead what
+  // label_tiles wrote, so that this one must be between.
+  const unsigned lines = static_cast<unsigned>(seams) + blocks_for(clear_blocks, across);
+  const dim3 grid(across, std::max(lines, 1u));
   launch_chained(join_seams_kernel<Links, connectivity>, grid, SeamBlock::threads, 0, stream,
                  Links(subject), tiles, records, seams);
 }

@@ -98,13 +98,8 @@ void number_regions(const Tiles& tiles, Count count, cudaStream_t stream) {
   const auto number_blocks = static_cast<unsigned>(tiles.rows);
   const unsigned flatten_blocks =
       blocks_for(tiles.tiles() * NumberBlock::tile_warps, kThreads / 32);
-  const auto go = [&](const auto& start) {
-    start(number_regions_kernel, number_blocks + flatten_blocks, kThreads, 0, stream, tiles, count,
-          static_cast<int>(number_blocks));
-  };
-  // A single tile has no seams: label_tiles comes directly before, which is not to be read yet.
-  if (tiles.tiles() == 1) return go([](auto... given) { launch(given...); });
-  go([](auto... given) { launch_chained(given...); });
+  launch_chained(number_regions_kernel, number_blocks + flatten_blocks, kThreads, 0, stream, tiles,
+                 count, static_cast<int>(number_blocks));
 }
 
 }  // namespace regions::cclabel

@@ -90,11 +90,16 @@ __device__ inline uint32_t label_of_root(const Tiles& tiles, uint32_t root) {
 }
 
 // The region that component `c` of a tile belongs to, once join_seams is done and flattened.
+// `first`: its first pixel in the tile.
+__device__ inline uint32_t root_of_component(const Tiles& tiles, const TilePlace& place, int c,
+                                             int border, uint16_t first) {
+  const uint32_t id = place.id(tiles, first);
+  return c < border ? tiles.parent[id] : id;
+}
 __device__ inline uint32_t root_of_component(const Tiles& tiles, const TilePlace& place, int c,
                                              int border) {
   const size_t at = static_cast<size_t>(place.tile) * tiles.capacity + c;
-  const uint32_t id = place.id(tiles, tiles.first[at]);
-  return c < border ? tiles.parent[id] : id;
+  return root_of_component(tiles, place, c, border, tiles.first[at]);
 }
 
 #endif

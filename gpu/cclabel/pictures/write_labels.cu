@@ -39,9 +39,9 @@ __global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, W
   }
   for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = tiles.component[begin + r];
   if (!tiles.are_numbered) wait_then_let_start();
-  const auto label_at = [&](int c, uint16_t local) {
-    const uint32_t id = place.id(tiles, local);
-    return shown.of(label_of_root(tiles, c < count.border ? tiles.parent[id] : id));
+  const auto label_at = [&](int c, uint16_t first_pixel) {
+    const uint32_t root = root_of_component(tiles, place, c, count.border, first_pixel);
+    return shown.of(label_of_root(tiles, root));
   };
 #pragma unroll
   for (int k = 0; k < kAhead; ++k) {
