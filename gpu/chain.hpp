@@ -1,7 +1,7 @@
 // Kernels in a chain: the blocks of one may come up while those of the one before are still at work
 // (programmatic dependent launch, compute capability 9.0), which hides what it takes to start: of
 // kernels of microseconds, a good part of the time. Each waits before it touches what another
-// kernel of the frame writes or reads.
+// kernel of the frame writes or reads, unless that one is known to be complete.
 #pragma once
 
 #include "gpu/per_device.hpp"
@@ -46,7 +46,7 @@ inline bool can_chain(const void* kernel) {
   return can.get([kernel] { return code_version(kernel) >= 90; });
 }
 
-// launch_as() for a kernel that waits in wait_for_earlier() or await_last().
+// launch_as() for a kernel that waits in one of the functions above.
 template <class Kernel, class... Given>
 void launch_chained_as(Blocks blocks, Kernel* kernel, Given&&... given) {
   const bool can = can_chain(reinterpret_cast<const void*>(kernel));

@@ -100,7 +100,7 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
 // The whole block calls it, when all blocks have added. Leaves the survey empty for the next frame.
 __device__ void settle_scene(DeviceScene& shared_scene, Scene scene, const ScenePlan& plan,
                              uint32_t pixels, Survey& survey, DeviceReport* report) {
-  __shared__ Median medians[Survey::kHalves];
+  __shared__ Medians medians;
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   auto* all = reinterpret_cast<uint32_t*>(&shared_scene.survey);
   for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
@@ -113,13 +113,13 @@ __device__ void settle_scene(DeviceScene& shared_scene, Scene scene, const Scene
     const uint32_t* bins = survey.change[warp];
     const uint32_t count = survey.sums.count[warp];
     const Rank rank = warp_rank(bins, count);
-    if (threadIdx.x % 32 == 0) medians[warp] = median_of(bins, count, rank);
+    if (threadIdx.x % 32 == 0) medians.half[warp] = median_of(bins, count, rank);
   }
   __syncthreads();  // the medians are there
   if (threadIdx.x != 0) return;
   survey.pixels = pixels;
   shared_scene.looked = 0;
-  shared_scene.frame = settle(scene, survey, {{medians[0], medians[1]}}, plan);
+  shared_scene.frame = settle(scene, survey, medians, plan);
   shared_scene.scene = scene;
   *report = {0, 0, scene.restarted};
 }
