@@ -180,8 +180,7 @@ def asked_of_labelling(figures):
 def frame_of_graphcutbg(figures):
     """Milliseconds of the whole element on 1080p video that is decoded beside it."""
     rates = [row["frames_per_second"] for row in figures.select(what="pipeline", source="launch")
-             if "people" in row["from"] and row["chain"].startswith("graphcutbg")
-             and " ! " not in row["chain"]]
+             if "people" in row["from"] and chain_of(row) == "graphcutbg output=none"]
     return 1000 / max(rates) if rates else None
 
 

@@ -129,6 +129,8 @@ class Report(unittest.TestCase):
         for work, expected in ((618.0, "holds"), (630.0, "**does not hold**")):
             rows = [of(cold, 600.0), of(cold, 900.0, in_flight=4), of(warm, work)]
             self.assertEqual(pipelines.asked_of_graphcutbg(figures(rows))[1][3], expected)
+        self.assertEqual(pipelines.frame_of_graphcutbg(figures([of(cold, 600.0), {**of(warm, 1.0), "frames_per_second": 9e9}])),
+                         1000 / 700)
         self.assertEqual(pipelines.asked_of_graphcutbg(figures([]))[1][3], "not measured")
 
     def test_live_streams_and_other_chains_say_nothing_of_all_three_elements(self):
