@@ -32,14 +32,24 @@ REGIONS_HD constexpr bool any(bool truth) { return truth; }
 REGIONS_HD constexpr int32_t pick(bool first, int32_t a, int32_t b) { return first ? a : b; }
 REGIONS_HD constexpr int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 REGIONS_HD constexpr int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-// a / b, for 0 <= a, 0 < b and a quotient below 2^22; else any number, and of vectors no trap. GPUs
-// divide by instructions, of which signs would take more.
-REGIONS_HD constexpr int32_t quotient(int32_t a, int32_t b) {
-  return static_cast<int32_t>(static_cast<uint32_t>(a) / static_cast<uint32_t>(b));
+// a / b, for 0 <= a, 0 < b and a quotient below 2^21; else any number, and of vectors no trap. GPUs
+// have no instruction for it: there it is a product with the reciprocal, which is at most one off,
+// put right by the remainder.
+REGIONS_HD inline int32_t quotient(int32_t a, int32_t b) {
+#ifdef __CUDA_ARCH__
+  float reciprocal;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(static_cast<float>(b)));
+  const auto near = static_cast<int32_t>(__int2float_rz(a) * reciprocal);
+  const int32_t rest = a - near * b;
+  return near + (rest >= b ? 1 : 0) - (rest < 0 ? 1 : 0);
+#else
+  return a / b;
+#endif
 }
 // The same for a <= 2^24 and b < 2^24, which floats hold: as a / b is at least 1 / b below the next
-// whole number, and a float's rounding at most a / b / 2^24, no ratio is rounded up to one.
-REGIONS_HD constexpr int32_t small_quotient(int32_t a, int32_t b) { return quotient(a, b); }
+// whole number, and a float's rounding at most a / b / 2^24, no ratio is rounded up to one. From 2^21
+// on the quotient is some number from 2^20 on.
+REGIONS_HD inline int32_t small_quotient(int32_t a, int32_t b) { return quotient(a, b); }
 // Modulo 2^32.
 REGIONS_HD constexpr int32_t wrapped_product(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
@@ -57,6 +67,18 @@ REGIONS_HD inline void write_words(uint32_t* to, int32_t value) {
 REGIONS_HD inline int32_t look_up(const int32_t* table, int32_t index) { return table[index]; }
 // first, first + 1, ... in as many lanes as there are.
 REGIONS_HD inline void count_up(int32_t first, int32_t& value) { value = first; }
+
+// `sum` and the products of the bytes of two words.
+REGIONS_HD inline int32_t dot4(uint32_t a, uint32_t b, int32_t sum) {
+#ifdef __CUDA_ARCH__
+  return static_cast<int32_t>(__dp4a(a, b, static_cast<uint32_t>(sum)));
+#else
+  for (int shift = 0; shift < 32; shift += 8) {
+    sum += static_cast<int32_t>((a >> shift & 255) * (b >> shift & 255));
+  }
+  return sum;
+#endif
+}
 
 template <class Int>
 REGIONS_LANES Int within(Int value, Int least, Int most) {

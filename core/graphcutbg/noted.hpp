@@ -70,4 +70,60 @@ REGIONS_LANES bool teach_noted(const Canvas& canvas, const ModelPlan& plan,
   return true;
 }
 
+// Of one pixel, the mode that it belongs to is found by its number: threads whose pixels belong to
+// different ones join them together.
+template <>
+REGIONS_LANES bool teach_noted<int32_t>(const Canvas& canvas, const ModelPlan& plan,
+                                        const bool& foreground, size_t i) {
+  if (plan.starts || !plan.light.same()) return false;
+  const size_t plane = canvas.model_plane();
+  uint32_t* const words = canvas.model + i;
+  constexpr int kModes = Model::kModes;
+  const uint32_t word = canvas.now[i];
+  uint32_t first[kModes];
+  REGIONS_UNROLL
+  for (int k = 0; k < kModes; ++k) first[k] = words[k * Mode::kWords * plane];
+  const int match = static_cast<int>(word >> 24) - 2;
+  if (match < 0) return false;
+  uint32_t* const joined = words + static_cast<size_t>(match * Mode::kWords) * plane;
+  const uint32_t second = joined[plane], third = joined[2 * plane];
+  uint32_t of_match = first[0];
+  REGIONS_UNROLL
+  for (int k = 1; k < kModes; ++k) of_match = match == k ? first[k] : of_match;
+  const auto lesson =
+      Lesson<int32_t>::of(match, static_cast<int32_t>(of_match >> 16), foreground, plan,
+                          static_cast<int32_t>(i));
+  int32_t most = 0, share_of_match = 0;
+  int heaviest = match;
+  uint32_t of_heaviest = of_match;
+  REGIONS_UNROLL
+  for (int k = 0; k < kModes; ++k) {
+    const auto before = static_cast<int32_t>(first[k] >> 16);
+    if (before == 0) continue;
+    const int32_t share = lesson.share(before, k);
+    if (match == k) share_of_match = share;
+    if (share > most) {
+      most = share;
+      heaviest = k;
+      of_heaviest = first[k];
+    }
+    if (match != k && share != before) {
+      words[k * Mode::kWords * plane] = static_cast<uint32_t>(share) << 16 | (first[k] & 0xFFFF);
+    }
+  }
+  auto mode = Mode::unpacked(static_cast<int32_t>(of_match), static_cast<int32_t>(second),
+                             static_cast<int32_t>(third));
+  if (lesson.learns) {
+    mode.weight = share_of_match;
+    join(mode, true, Color::unpacked(static_cast<int32_t>(word)), lesson, plan.rate);
+    mode.store(joined, plane);
+  }
+  if (heaviest != match) {
+    const uint32_t means = words[static_cast<size_t>(heaviest * Mode::kWords + 1) * plane];
+    mode = Mode::unpacked(static_cast<int32_t>(of_heaviest), static_cast<int32_t>(means), 0);
+  }
+  canvas.background[i] = static_cast<uint32_t>(mode.color().packed());
+  return true;
+}
+
 }  // namespace regions::graphcut
