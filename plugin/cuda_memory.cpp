@@ -289,7 +289,10 @@ void CudaContext::await_producer(GstBuffer* buffer, Queue& queue) const {
 
 void mark_complete(GstBuffer* buffer) {
   CudaMemory* memory = cuda_memory_of(buffer);
-  if (memory) GST_MINI_OBJECT_FLAG_UNSET(memory, kNeedSync);
+  if (!memory) return;
+  // Where the stream branches, other threads may read the flags.
+  auto* flags = reinterpret_cast<guint*>(&GST_MINI_OBJECT_CAST(memory)->flags);
+  g_atomic_int_and(flags, ~static_cast<guint>(kNeedSync));
 }
 
 }  // namespace regions

@@ -75,7 +75,8 @@ class CudaContext {
   bool settled_ = false;  // counts as one of the device's elements
 };
 
-// Says that all work on the buffer is done, after it was mapped on the device to be written.
+// Says that all work on the buffer is done, its producer's and what it was mapped for on the
+// device: elements behind do not wait for it again.
 void mark_complete(GstBuffer* buffer);
 
 }  // namespace regions

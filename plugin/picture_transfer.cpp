@@ -153,7 +153,7 @@ void PictureTransfer::complete() {
   if (stages_result()) copy_rows(packed_out(Memory::host, pinned_out_), target(), setup_.workers);
   frame_->in.unmap();
   frame_->out.unmap();
-  if (setup_.in.cuda && draws_in_place()) mark_complete(frame_->output.get());
+  if (setup_.in.cuda) mark_complete(frame_->source());
 }
 
 }  // namespace

@@ -163,6 +163,7 @@ void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams
   expects(job.slot >= 0 && job.slot < setup.slots, "no slot " + std::to_string(job.slot));
   expects(job.in.size() == setup.size && job.in.layout.format == setup.in.format,
           "the frame is not as configured");
+  expects(job.out.empty() || setup.has_output, "the frame has an output, which was not configured");
   expects(params.source != GraphCutSource::mask || !job.mask.empty(),
           "source=mask, but the frame has no mask");
   const bool reads_mask = params.source != GraphCutSource::image && !job.mask.empty();

@@ -47,8 +47,8 @@ REGIONS_HD inline int32_t quotient(int32_t a, int32_t b) {
 #endif
 }
 // The same for a <= 2^24 and b < 2^24, which floats hold: as a / b is at least 1 / b below the next
-// whole number, and a float's rounding at most a / b / 2^24, no ratio is rounded up to one. From 2^21
-// on the quotient is some number from 2^20 on.
+// whole number, and a float's rounding at most a / b / 2^24, no ratio is rounded up to one. From
+// 2^21 on the quotient is some number from 2^20 on.
 REGIONS_HD inline int32_t small_quotient(int32_t a, int32_t b) { return quotient(a, b); }
 // Modulo 2^32.
 REGIONS_HD constexpr int32_t wrapped_product(int32_t a, int32_t b) {

@@ -90,9 +90,8 @@ REGIONS_LANES bool teach_noted<int32_t>(const Canvas& canvas, const ModelPlan& p
   uint32_t of_match = first[0];
   REGIONS_UNROLL
   for (int k = 1; k < kModes; ++k) of_match = match == k ? first[k] : of_match;
-  const auto lesson =
-      Lesson<int32_t>::of(match, static_cast<int32_t>(of_match >> 16), foreground, plan,
-                          static_cast<int32_t>(i));
+  const auto lesson = Lesson<int32_t>::of(match, static_cast<int32_t>(of_match >> 16), foreground,
+                                          plan, static_cast<int32_t>(i));
   int32_t most = 0, share_of_match = 0;
   int heaviest = match;
   uint32_t of_heaviest = of_match;

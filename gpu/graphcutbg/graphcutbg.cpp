@@ -33,7 +33,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     cut_->configure(setup.size, neighbours_, setup.slots);
     shared_.allocate(*backend_, setup.size, neighbours_);
     slots_ = std::vector<SlotArrays>(static_cast<size_t>(setup.slots));
-    for (SlotArrays& slot : slots_) slot.allocate(*backend_, setup.size);
+    for (SlotArrays& slot : slots_) slot.allocate(*backend_, setup.size, setup.has_output);
     known_ = Block();
     replacement_ = Block();
     excluded_ = Block();

@@ -44,15 +44,18 @@ GridGraph SharedArrays::graph() const {
           image(arrays_.down_right), image(arrays_.down_left), neighbours_};
 }
 
-void SlotArrays::allocate(Backend& backend, Size size) {
+void SlotArrays::allocate(Backend& backend, Size size, bool paints) {
   size_ = size;
   const size_t pixels = size.area();
-  const size_t cells = Cells::count(size, 1);  // `blur` may make cells of a pixel
   memory_ = {};
-  for (uint8_t** picture : {&mask_, &counts_, &alpha_}) memory_.reserve(*picture, pixels);
-  memory_.reserve(sums_, 3 * cells);
-  memory_.reserve(weights_, cells);
-  for (uint16_t*& component : smooth_) memory_.reserve(component, cells);
+  memory_.reserve(mask_, pixels);
+  if (paints) {
+    const size_t cells = Cells::count(size, 1);  // `blur` may make cells of a pixel
+    for (uint8_t** picture : {&counts_, &alpha_}) memory_.reserve(*picture, pixels);
+    memory_.reserve(sums_, 3 * cells);
+    memory_.reserve(weights_, cells);
+    for (uint16_t*& component : smooth_) memory_.reserve(component, cells);
+  }
   memory_.reserve(report_, 1);
   memory_.allocate(backend);
   host_ = backend.allocate_pinned(kReportStart + sizeof(DeviceReport));

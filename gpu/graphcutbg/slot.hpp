@@ -24,7 +24,8 @@ class SharedArrays {
 
 class SlotArrays {
  public:
-  void allocate(Backend& backend, Size size);
+  // `paints`: whether the mask is made softer, and the picture blurred, for an output.
+  void allocate(Backend& backend, Size size, bool paints);
   Image<uint8_t> mask() const { return picture_of(mask_); }
   Image<uint8_t> counts() const { return picture_of(counts_); }
   Image<uint8_t> alpha() const { return picture_of(alpha_); }

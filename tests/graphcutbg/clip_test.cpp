@@ -191,7 +191,8 @@ TEST(GraphCutClip, SlotsOnQueuesOfTheirOwnKeepTheOrder) {
   Camera serial(clip, masks());
   const auto backend = make_cpu_backend(2);
   const auto algorithm = as_graph_cut(make_algorithm<GraphCutBgParams, BackendKind::cpu>(backend));
-  algorithm->configure({.in = layout_of(clip.format), .size = clip.size, .slots = kSlots});
+  algorithm->configure(
+      {.in = layout_of(clip.format), .size = clip.size, .has_output = true, .slots = kSlots});
   std::vector<std::unique_ptr<Queue>> queues;
   for (int s = 0; s < kSlots; ++s) queues.push_back(backend->make_queue());
   std::vector<GuardedFrame> frames;

@@ -28,8 +28,11 @@ class GraphCutCuda : public testing::Test {
   void configure(const Clip& clip, const GraphCutBgParams& params) {
     algorithm_ = as_graph_cut(make_algorithm<GraphCutBgParams, BackendKind::cuda>(backend_));
     algorithm_->prepare(params);
-    algorithm_->configure(
-        {.in = layout_of(clip.format), .size = clip.size, .color = clip.color, .slots = 1});
+    algorithm_->configure({.in = layout_of(clip.format),
+                           .size = clip.size,
+                           .color = clip.color,
+                           .has_output = true,
+                           .slots = 1});
   }
 
   void expect_same(const Shot& cpu, const GuardedFrame& in, const ConstFrame& mask,

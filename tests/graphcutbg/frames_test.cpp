@@ -158,7 +158,8 @@ TEST_F(GraphCutFrames, PicturesStayUntilTheyAreTakenAway) {
        {GraphCutPicture::replacement, GraphCutPicture::exclusion, GraphCutPicture::background}) {
     replaced.algorithm().set_picture(which, std::as_const(all).frame());
   }
-  replaced.algorithm().configure({.in = layout_of(clip.format), .size = clip.size});
+  replaced.algorithm().configure(
+      {.in = layout_of(clip.format), .size = clip.size, .has_output = true});
   EXPECT_EQ(answer(), none) << "pictures do not outlive configure()";
   replaced.params = masks();
   EXPECT_EQ(shoot(replaced, 0, 8), found) << "nor do models";

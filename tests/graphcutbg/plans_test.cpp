@@ -151,6 +151,10 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
     EXPECT_EQ(enqueue(), "the frame is not as configured");
   }
   job.in = frame.frame();
+  GuardedFrame out(PixelFormat::gray8, {8, 6});
+  job.out = out.frame();
+  EXPECT_EQ(enqueue(), "the frame has an output, which was not configured");
+  job.out = {};
   params.source = GraphCutSource::mask;
   EXPECT_EQ(enqueue(), "source=mask, but the frame has no mask");
   params.source = GraphCutSource::both;

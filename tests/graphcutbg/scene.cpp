@@ -66,8 +66,11 @@ Camera::Camera(const Clip& what, const GraphCutBgParams& with, int threads, int 
     : clip(what), params(with), backend_(make_cpu_backend(threads)) {
   algorithm_ = as_graph_cut(make_algorithm<GraphCutBgParams, BackendKind::cpu>(backend_));
   algorithm_->prepare(params);
-  algorithm_->configure(
-      {.in = layout_of(clip.format), .size = clip.size, .color = clip.color, .slots = slots});
+  algorithm_->configure({.in = layout_of(clip.format),
+                         .size = clip.size,
+                         .color = clip.color,
+                         .has_output = true,
+                         .slots = slots});
   queue_ = backend_->make_queue();
 }
 

@@ -144,7 +144,8 @@ void show(const GuardedFrame& in, const GraphCutBgParams& params, GuardedFrame& 
   const auto backend = make_cpu_backend(threads);
   const auto algorithm = as_graph_cut(make_algorithm<GraphCutBgParams, BackendKind::cpu>(backend));
   algorithm->prepare(params);
-  algorithm->configure({.in = picture.layout, .size = kSize, .color = picture.color});
+  algorithm->configure(
+      {.in = picture.layout, .size = kSize, .color = picture.color, .has_output = true});
   algorithm->set_picture(GraphCutPicture::replacement, scenery().frame());
   GuardedFrame mask(PixelFormat::gray8, kSize);
   for (int y = 0; y < kSize.height; ++y) {
