@@ -9,8 +9,7 @@ RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool
                              uint32_t most_runs)
     : most_(most),
       most_runs_(most_runs),
-      records_(backend.allocate_pinned(most * sizeof(Region))),
-      counts_(backend.allocate_pinned(4 * sizeof(uint32_t))) {
+      records_(backend.allocate_pinned(kStart + most * sizeof(Region))) {
   if (moments) moments_ = backend.allocate_pinned(most * sizeof(Moments));
   if (borders) borders_ = backend.allocate_pinned(most_borders(most) * sizeof(Border));
   if (most_runs > 0) runs_ = backend.allocate_pinned(most_runs * sizeof(PixelRun));
@@ -18,7 +17,7 @@ RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool
 
 RegionTable RegionRecords::table() const {
   std::fill_n(counts(), 4, 0u);
-  return {records_.as<Region>(),
+  return {records(),
           most_,
           counts(),
           moments_.as<Moments>(),

@@ -21,13 +21,13 @@ class RegionRecords {
 
   // The first `kept` as of the whole picture, where a working picture was looked at.
   void enlarge(const WorkArea& place, uint32_t kept) {
-    regions::enlarge(place, {records_.as<Region>(), kept},
+    regions::enlarge(place, {records(), kept},
                      {moments_.as<Moments>(), moments_.data() ? kept : 0});
   }
   uint32_t total() const { return empty() ? 0 : counts()[0]; }
   // Records of parts of shared regions, behind those of all regions.
   uint32_t parts() const { return empty() ? 0 : counts()[3]; }
-  std::span<const Region> regions(uint32_t kept) const { return {records_.as<Region>(), kept}; }
+  std::span<const Region> regions(uint32_t kept) const { return {records(), kept}; }
   std::span<const Moments> moments(uint32_t kept) const {
     return {moments_.as<Moments>(), moments_.data() ? kept : 0};
   }
@@ -40,10 +40,12 @@ class RegionRecords {
   }
 
  private:
-  uint32_t* counts() const { return counts_.as<uint32_t>(); }
+  static constexpr size_t kStart = 256;  // bytes before the first record
+  // The total, of borders, of runs, of parts.
+  uint32_t* counts() const { return records_.as<uint32_t>(); }
+  Region* records() const { return reinterpret_cast<Region*>(records_.as<std::byte>() + kStart); }
   uint32_t most_ = 0, most_runs_ = 0;
-  Block records_;  // Region[most]
-  Block counts_;   // total, of borders, of runs, of parts
+  Block records_;  // the counts, then Region[most]
   Block moments_;  // Moments[most], if the algorithm has them
   Block borders_;  // Border[most_borders(most)], if asked for
   Block runs_;     // PixelRun[most_runs], likewise

@@ -17,6 +17,7 @@ void expects_drawable(const Setup& setup) {
   expects(within(setup.size.width) && within(setup.size.height),
           "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
               std::to_string(setup.size.height));
+  expects(setup.slots >= 1, "drawing needs a slot");
   expects(setup.in.model != ColorModel::labels, "a label image is no picture to draw on");
   if (setup.has_output) expects_output(setup, Output::drawn_on);
   expects(!setup.has_mask || setup.mask.model == ColorModel::gray ||

@@ -81,7 +81,9 @@ class CcLabelCuda final : public CcLabel {
     }
     in_strips_ = fits_strips(setup.size);
     slots_.resize(static_cast<size_t>(setup.slots));
-    for (Slot& slot : slots_) slot.allocate(backend_, setup);
+    memory_ = {};
+    for (Slot& slot : slots_) slot.reserve(memory_, backend_, setup);
+    memory_.allocate(*backend_);
     if (setup.tracks) tracker_.allocate(setup);
   }
 
@@ -125,7 +127,7 @@ class CcLabelCuda final : public CcLabel {
       }
       slot.replay().run(queue, [&] { label(job, params, slot, stream); });
     } catch (...) {
-      slot.side().join_again(stream);
+      if (slot.side()) slot.side()->join_again(stream);
       throw;
     }
   }
@@ -150,11 +152,11 @@ class CcLabelCuda final : public CcLabel {
   void describe(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
                 const Slot& slot, cudaStream_t stream) const {
     if (!tiles.are_few()) {
-      const cudaStream_t side = slot.side().fork(stream);
+      const cudaStream_t side = slot.side()->fork(stream);
       measure_regions(tiles, job.in, records, side);
       publish(job, tiles, records, side);
       write(job, params, tiles, stream);
-      return slot.side().join(stream);
+      return slot.side()->join(stream);
     }
     measure_regions(tiles, job.in, records, stream);
     Tiles numbered = tiles;
@@ -174,18 +176,18 @@ class CcLabelCuda final : public CcLabel {
   // while tracks are looked for.
   void track(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
              const Slot& slot, cudaStream_t stream) {
-    const cudaStream_t side = slot.side().fork(stream);
+    const cudaStream_t side = slot.side()->fork(stream);
     measure_regions(tiles, job.in, records, side);
     const TrackMemory& memory = tracker_.begin(stream);
     const TrackRules rules = track_rules(params, setup_.in);
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
     share_pixels(tiles, memory, tracker_.past(), records.capacity, stream);
-    slot.side().join(stream);
+    slot.side()->join(stream);
     tracker_.see(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
     publish(job, tiles, records, side);
     if (!job.labels.empty()) write_labels(tiles, job.labels, side);
-    slot.side().join(stream);  // the published records and the label map are there
+    slot.side()->join(stream);  // the published records and the label map are there
     const RegionTable published = job.table.regions ? job.table : RegionTable{};
     tracker_.finish(rules, tracked, published, job.slot, stream);
     write_picture(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
@@ -279,6 +281,7 @@ class CcLabelCuda final : public CcLabel {
 
   std::shared_ptr<Backend> backend_;
   Setup setup_;
+  Workspace memory_;  // of the slots
   std::vector<Slot> slots_;
   std::vector<volumes::Slot> volume_slots_;  // in their place where they serve the stream
   std::unique_ptr<CcLabel> historic_;        // the same

@@ -31,9 +31,18 @@ class GraphCutBgCuda final : public GraphCutBg {
     expects_cuttable(setup);
     setup_ = setup;
     cut_->configure(setup.size, neighbours_, setup.slots);
-    shared_.allocate(*backend_, setup.size, neighbours_);
+    // Each call of the driver may wait for those of other streams that begin: one block for all.
+    memory_ = {};
+    shared_.reserve(memory_, setup.size, neighbours_);
     slots_ = std::vector<SlotArrays>(static_cast<size_t>(setup.slots));
-    for (SlotArrays& slot : slots_) slot.allocate(*backend_, setup.size, setup.has_output);
+    host_ = backend_->allocate_pinned(slots_.size() * SlotArrays::kHostBytes);
+    std::memset(host_.data(), 0, host_.bytes());
+    auto* host = host_.as<std::byte>();
+    for (SlotArrays& slot : slots_) {
+      slot.reserve(memory_, setup.size, setup.has_output, host);
+      host += SlotArrays::kHostBytes;
+    }
+    memory_.allocate(*backend_);
     known_ = Block();
     replacement_ = Block();
     excluded_ = Block();
@@ -191,8 +200,10 @@ class GraphCutBgCuda final : public GraphCutBg {
   cudaEvent_t taught_ = nullptr;  // the end of the last frame's update
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;
+  Workspace memory_;  // of what follows
   SharedArrays shared_;
   std::vector<SlotArrays> slots_;
+  Block host_;           // pinned, theirs
   Block known_;          // [height][width], the background a user gave; empty: none
   Block replacement_;    // [3][height][width], likewise
   Block excluded_;       // [height][width], likewise

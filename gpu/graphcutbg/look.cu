@@ -21,7 +21,7 @@ __global__ void start_kernel(Canvas canvas, const uint32_t* picture, DeviceScene
   if (i == 0) {
     scene->scene = Scene();
     scene->survey = Survey();
-    scene->looked = 0;
+    scene->looked = scene->taught = 0;
     if (picture) scene->scene.age = kKnownAge;
   }
   const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;

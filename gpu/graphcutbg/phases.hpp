@@ -13,6 +13,7 @@ struct DeviceScene {
   Scene scene;
   FramePlan frame;
   uint32_t looked;  // blocks that have added to the survey
+  uint32_t taught;  // blocks that have told the model
 };
 
 // What comes back of a frame.

@@ -9,7 +9,7 @@ namespace regions::graphcut {
 // Frames use it one after the other.
 class SharedArrays {
  public:
-  void allocate(Backend& backend, Size size, Neighbours neighbours);
+  void reserve(Workspace& memory, Size size, Neighbours neighbours);
   Canvas canvas(const uint8_t* excluded) const;
   GridGraph graph() const;
   DeviceScene* scene() const { return scene_; }
@@ -19,13 +19,14 @@ class SharedArrays {
   Neighbours neighbours_ = Neighbours::eight;
   Canvas arrays_;
   DeviceScene* scene_ = nullptr;
-  Workspace memory_;
 };
 
 class SlotArrays {
  public:
-  // `paints`: whether the mask is made softer, and the picture blurred, for an output.
-  void allocate(Backend& backend, Size size, bool paints);
+  static constexpr size_t kHostBytes = 512;  // pinned, of a slot
+  // `paints`: whether the mask is made softer, and the picture blurred, for an output. `host`:
+  // where reports come to.
+  void reserve(Workspace& memory, Size size, bool paints, std::byte* host);
   Image<uint8_t> mask() const { return picture_of(mask_); }
   Image<uint8_t> counts() const { return picture_of(counts_); }
   Image<uint8_t> alpha() const { return picture_of(alpha_); }
@@ -36,15 +37,16 @@ class SlotArrays {
   }
   DeviceReport* report() const { return report_; }
   // Pinned.
-  CutReport* host_cut() const { return host_.as<CutReport>(); }
+  CutReport* host_cut() const { return reinterpret_cast<CutReport*>(host_); }
   DeviceReport* host_report() const {
-    return reinterpret_cast<DeviceReport*>(host_.as<std::byte>() + kReportStart);
+    return reinterpret_cast<DeviceReport*>(host_ + kReportStart);
   }
   bool verified = false;  // the last frame's cut
 
  private:
   static constexpr size_t kReportStart = 256;  // bytes
-  static_assert(sizeof(CutReport) <= kReportStart);
+  static_assert(sizeof(CutReport) <= kReportStart &&
+                kReportStart + sizeof(DeviceReport) <= kHostBytes);
   Image<uint8_t> picture_of(uint8_t* pixels) const {
     return {pixels, size_.width, size_.height, size_.width};
   }
@@ -54,8 +56,7 @@ class SlotArrays {
   uint32_t* weights_ = nullptr;
   uint16_t* smooth_[3] = {};
   DeviceReport* report_ = nullptr;
-  Workspace memory_;
-  Block host_;
+  std::byte* host_ = nullptr;
 };
 
 }  // namespace regions::graphcut

@@ -5,7 +5,6 @@
 #include "gpu/graphcutbg/terms.hpp"
 #include "gpu/primitives/atomic_add.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/small_copy.hpp"
 
 namespace regions::graphcut {
 namespace {
@@ -13,8 +12,8 @@ namespace {
 __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
     teach_kernel(const __grid_constant__ Canvas canvas,
                  const __grid_constant__ Image<const uint8_t> mask,
-                 const __grid_constant__ EnergyPlan plan, DeviceScene* scene,
-                 DeviceReport* report) {
+                 const __grid_constant__ EnergyPlan plan, DeviceScene* scene, DeviceReport* report,
+                 DeviceReport* told) {
   __shared__ SharedTerms shared;
   __shared__ uint32_t sum;
   if (threadIdx.x == 0 && threadIdx.y == 0) sum = 0;
@@ -32,10 +31,16 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
   // Of integers: the order of adding does not matter.
   if (threadIdx.x == 0 && count > 0) atomicAdd(&sum, count);
   __syncthreads();  // all warps have added
-  if (threadIdx.x == 0 && threadIdx.y == 0 && sum > 0) {
+  if (threadIdx.x != 0 || threadIdx.y != 0) return;
+  if (sum > 0) {
     atomicAdd(&scene->survey.foreground, sum);
     atomicAdd(&report->foreground, sum);
   }
+  __threadfence();  // the block has added
+  if (atomicAdd(&scene->taught, 1u) != gridDim.x * gridDim.y - 1) return;
+  __threadfence();  // all blocks have
+  scene->taught = 0;
+  *told = {report->cut_value, __ldcg(&report->foreground), report->restarted};
 }
 
 }  // namespace
@@ -43,9 +48,7 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
 void teach_all(const Canvas& canvas, const Image<const uint8_t>& mask, const EnergyPlan& plan,
                DeviceScene* scene, DeviceReport* report, DeviceReport* told, cudaStream_t stream) {
   launch_chained(teach_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0,
-                 stream, canvas, mask, plan, scene, report);
-  static_assert(sizeof *report % sizeof(uint64_t) == 0);
-  small_copy(report, told, sizeof *report, stream);
+                 stream, canvas, mask, plan, scene, report, told);
 }
 
 }  // namespace regions::graphcut

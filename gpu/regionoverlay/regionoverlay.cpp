@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/small_copy.hpp"
+#include "gpu/workspace.hpp"
+#include "gpu/zeros.hpp"
 
 namespace regions {
 namespace {
@@ -19,17 +22,16 @@ struct Records {
   // Those behind them are copied from the caller's memory, which the caller waits for.
   static constexpr uint32_t kStaged = 8192;
 
-  static size_t bytes(uint32_t count) { return kStart + count * sizeof(Region); }
-  static uint32_t* count(const Block& block) { return block.as<uint32_t>(); }
-  static Region* regions(const Block& block) {
-    return reinterpret_cast<Region*>(block.as<std::byte>() + kStart);
-  }
+  static constexpr size_t bytes(uint32_t count) { return kStart + count * sizeof(Region); }
+  static uint32_t* count(std::byte* records) { return reinterpret_cast<uint32_t*>(records); }
+  static Region* regions(std::byte* records) { return reinterpret_cast<Region*>(records + kStart); }
 };
+static_assert(Records::bytes(Records::kStaged) % Records::kStart == 0, "aligned one by one");
 
 struct Slot {
-  Block ink;
-  Block staging;  // pinned, of the first records
-  Block records;  // on the device
+  std::byte* ink = nullptr;
+  std::byte* records = nullptr;  // on the device
+  std::byte* staging = nullptr;  // pinned, of the first records
 };
 
 class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
@@ -40,12 +42,18 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     expects_drawable(setup);
     size_ = setup.size;
     max_regions_ = setup.max_regions;
-    slots_.clear();
-    for (int i = 0; i < setup.slots; ++i) {
-      slots_.push_back({blank_device_ink(*backend_, setup.size),
-                        backend_->allocate_pinned(Records::bytes(Records::kStaged)),
-                        backend_->allocate(Records::bytes(max_regions_))});
+    slots_ = std::vector<Slot>(static_cast<size_t>(setup.slots));
+    constexpr size_t kStagedBytes = Records::bytes(Records::kStaged);
+    staging_ = backend_->allocate_pinned(slots_.size() * kStagedBytes);
+    auto* staging = staging_.as<std::byte>();
+    memory_ = {};
+    for (Slot& slot : slots_) {
+      slot.staging = std::exchange(staging, staging + kStagedBytes);
+      memory_.reserve(slot.ink, ink_bytes(setup.size));
+      memory_.reserve(slot.records, Records::bytes(max_regions_));
     }
+    memory_.allocate(*backend_);
+    fill_with_zeros(*backend_, slots_.front().ink, memory_.bytes());  // of all inks
   }
 
   void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
@@ -56,7 +64,7 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     if (staged) {
       std::memcpy(Records::regions(slot.staging), job.attached, staged * sizeof(Region));
     }
-    small_copy(slot.staging.data(), slot.records.data(), Records::bytes(staged), stream_of(queue));
+    small_copy(slot.staging, slot.records, Records::bytes(staged), stream_of(queue));
     if (count > staged) {
       queue.copy_bytes(job.attached + staged, Records::regions(slot.records) + staged,
                        (count - staged) * sizeof(Region));
@@ -64,12 +72,13 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
     const DeviceRegions regions{Records::regions(slot.records), Records::count(slot.records),
                                 count};
     const LabelView labels = job.mask.empty() ? LabelView() : LabelView(job.mask);
-    draw(job.in, job.out, labels, regions, params, ink_in(slot.ink.data(), size_),
-         stream_of(queue));
+    draw(job.in, job.out, labels, regions, params, ink_in(slot.ink, size_), stream_of(queue));
   }
 
  private:
   std::shared_ptr<Backend> backend_;
+  Workspace memory_;  // of the slots
+  Block staging_;     // likewise
   std::vector<Slot> slots_;
   Size size_;
   uint32_t max_regions_ = 0;

@@ -27,13 +27,13 @@ size_t product(int a, int b) { return static_cast<size_t>(a) * static_cast<size_
 
 }  // namespace
 
-void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup) {
+void Slot::reserve(Workspace& memory, const std::shared_ptr<Backend>& backend, const Setup& setup) {
   size_ = setup.size;
   const bool draws = setup.has_output && setup.out.format == setup.in.format;
   const Tiles cuts[] = {cut<BinaryTile>({}, size_), cut<LinkedTile>({}, size_)};
   // The criterion may change while playing: every piece is large enough for both cuts.
-  const auto reserve = [&](auto& piece, auto count_of) {
-    memory_.reserve(piece, std::max(count_of(cuts[0]), count_of(cuts[1])));
+  const auto reserve_both = [&](auto& piece, auto count_of) {
+    memory.reserve(piece, std::max(count_of(cuts[0]), count_of(cuts[1])));
   };
   const auto tiles = [](const Tiles& t) { return t.tiles(); };
   const auto tile_words = [](const Tiles& t) {
@@ -44,29 +44,29 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
   const auto pixels = [](const Tiles& t) { return t.words() * 32; };
   const auto tile_rows = [](const Tiles& t) { return product(t.rows, t.stride); };
   const auto tile_columns = [](const Tiles& t) { return product(t.columns, t.size.height); };
-  reserve(pieces_.foreground, tile_words);
-  reserve(pieces_.starts, tile_words);
-  reserve(pieces_.rank, tile_words);
-  reserve(pieces_.component, runs);
-  reserve(pieces_.first, runs);
-  reserve(pieces_.count, tiles);
-  reserve(pieces_.regions, tiles);
-  reserve(pieces_.parent, pixels);
-  reserve(pieces_.firsts, words);
-  reserve(pieces_.before, words);
-  reserve(pieces_.top, tile_rows);
-  reserve(pieces_.bottom, tile_rows);
-  reserve(pieces_.left, tile_columns);
-  reserve(pieces_.right, tile_columns);
-  memory_.reserve(pieces_.total, 2);
-  reserve(area_, pixels);
-  reserve(filled_, words);
-  if (draws) memory_.reserve(labels_, size_.area());
-  memory_.reserve(records_, setup.max_regions);
-  memory_.reserve(selection_, 1);
-  memory_.allocate(*backend);
+  reserve_both(pieces_.foreground, tile_words);
+  reserve_both(pieces_.starts, tile_words);
+  reserve_both(pieces_.rank, tile_words);
+  reserve_both(pieces_.component, runs);
+  reserve_both(pieces_.first, runs);
+  reserve_both(pieces_.count, tiles);
+  reserve_both(pieces_.regions, tiles);
+  reserve_both(pieces_.parent, pixels);
+  reserve_both(pieces_.firsts, words);
+  reserve_both(pieces_.before, words);
+  reserve_both(pieces_.top, tile_rows);
+  reserve_both(pieces_.bottom, tile_rows);
+  reserve_both(pieces_.left, tile_columns);
+  reserve_both(pieces_.right, tile_columns);
+  memory.reserve(pieces_.total, 2);
+  reserve_both(area_, pixels);
+  reserve_both(filled_, words);
+  if (draws) memory.reserve(labels_, size_.area());
+  memory.reserve(records_, setup.max_regions);
+  memory.reserve(selection_, 1);
   if (draws) ink_ = blank_device_ink(*backend, size_);
-  side_ = std::make_unique<SideStream>(backend, setup.priority);
+  const bool chains = cuts[0].are_few() && cuts[1].are_few() && !setup.tracks;
+  side_ = chains ? nullptr : std::make_unique<SideStream>(backend, setup.priority);
   replay_ = std::make_unique<Replay>(backend);
 }
 

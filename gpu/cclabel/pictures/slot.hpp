@@ -12,8 +12,8 @@ namespace regions::cclabel {
 
 class Slot {
  public:
-  // Allocates for whatever the parameters may ask of pictures like these.
-  void allocate(const std::shared_ptr<Backend>& backend, const Setup& setup);
+  // For whatever the parameters may ask of pictures like these.
+  void reserve(Workspace& memory, const std::shared_ptr<Backend>& backend, const Setup& setup);
 
   // The picture cut into the tiles of a criterion. Both cuts use the same memory.
   Tiles tiles(Criterion criterion) const;
@@ -22,8 +22,8 @@ class Slot {
   Selection* selection() const { return selection_; }
   uint32_t* filled() const { return filled_; }
   Region* records() const { return records_; }
-  // For measuring while labels are written.
-  SideStream& side() const { return *side_; }
+  // For measuring while labels are written; null where that is in a chain.
+  SideStream* side() const { return side_.get(); }
   // For the phases of a frame that needs nothing of others.
   Replay& replay() const { return *replay_; }
   // For drawing when the job asks for no labels.
@@ -32,7 +32,6 @@ class Slot {
 
  private:
   Size size_;
-  Workspace memory_;
   Tiles pieces_ = {};
   uint32_t* area_ = nullptr;
   uint32_t* filled_ = nullptr;  // [height][stride / 32] foreground without small holes
