@@ -103,12 +103,11 @@ def streams(figures):
         parts.append(f"The work of the three elements on a frame of the clip, from the first kernel "
                      f"to the last, adds up to {work:.0f} µs with one frame alone on the device: "
                      f"{1e6 / work:.0f} frames a second if nothing overlapped.\n")
-    for row in filter(is_live, rows):
-        chain = "decoded, nothing more" if row["chain"] == "identity" else "through that chain"
-        parts.append(f"Live 1080p at 30 frames/s in {row['streams']} streams, {chain}: "
-                     f"{row['frames_expected'] - row['frames']} of {row['frames_expected']} frames "
-                     "dropped (all begin at once; more than eight frames late is dropped), "
-                     f"{number(row['cpu_us'] / 1000)} ms of CPU time a frame.\n")
+    for (chain, count), turns in live_turns(figures).items():
+        chain = "decoded, nothing more" if chain == "identity" else "through that chain"
+        parts.append(f"Live 1080p at 30 frames/s in {count} streams, {chain}: {dropped(turns):g} of "
+                     f"{turns[0]['frames_expected']} frames dropped (all begin at once; more than eight frames late is "
+                     f"dropped), {number(live_cpu(turns))} ms of CPU time a frame; {of_turns(turns)}.\n")
     apart, stacked = (rates(figures, source="cuda", height=height, content="smooth")
                       for height in (480, 7680))
     if gained := gains(apart, stacked, 2, 16):
@@ -193,21 +192,42 @@ def asked_of_graphcutbg(figures):
                   ratio(work.get("graphcutbg warm-start=true output=none"), work.get("graphcutbg output=none")))]
 
 
+def live_turns(figures):
+    """{(chain, streams): rows} of streams like cameras'."""
+    found = {}
+    for row in filter(is_live, figures.select(what="streams")):
+        found.setdefault((chain_of(row), row["streams"]), []).append(row)
+    return found
+
+
+def of_turns(turns):
+    return f"the median of {len(turns)} turns" if len(turns) > 1 else "in one turn"
+
+
+def dropped(turns):
+    return statistics.median(row["frames_expected"] - row["frames"] for row in turns)
+
+
+def live_cpu(turns):
+    """Milliseconds a frame."""
+    return statistics.median(row["cpu_us"] / 1000 for row in turns)
+
+
 def asked_of_live(figures):
     """Streams like cameras' through all elements, beside those that are decoded alone."""
-    found = {(chain_of(row), row["streams"]): row for row in figures.select(what="streams") if is_live(row)}
+    found = live_turns(figures)
 
     def beyond(count, of):
         alone, ours = (found.get((chain, count)) for chain in ("identity", FLAGSHIP))
         return alone and ours and of(ours) - of(alone)
 
-    work, dropped = work_of_all(figures), beyond(16, lambda row: row["frames_expected"] - row["frames"])
+    work, lost = work_of_all(figures), beyond(16, dropped)
     return [asked(f"one frame alone on the device, `{FLAGSHIP}`, its work", ASKED["a frame alone"],
                   work and work / 1000, work and f"{work / 1000:.3f} ms"),
             asked(f"a live stream, `{FLAGSHIP}`, CPU time a frame beyond the decoder's", ASKED["CPU time live"],
-                  beyond(1, lambda row: row["cpu_us"] / 1000)),
+                  beyond(1, live_cpu)),
             asked(f"16 live streams that begin at once, `{FLAGSHIP}`, frames dropped beyond the decoders'",
-                  ASKED["dropped live"], dropped, None if dropped is None else str(dropped))]
+                  ASKED["dropped live"], lost, None if lost is None else f"{lost:g}")]
 
 
 def rate(row):

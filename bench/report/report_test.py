@@ -119,6 +119,10 @@ class Report(unittest.TestCase):
             rows = [of("identity", 1, 100, 1000.0), of(pipelines.FLAGSHIP, 1, 100, cpu),
                     of("identity", 16, 90, 1000.0), of(pipelines.FLAGSHIP, 16, frames, 9e9), {**alone, "work_us": work}]
             self.assertEqual([must[3] for must in pipelines.asked_of_live(figures(rows))], [expected] * 3)
+        quiet, busy = of("identity", 1, 100, 1000.0), of(pipelines.FLAGSHIP, 1, 100, 1500.0)
+        turns = [quiet, quiet, {**quiet, "cpu_us": 9e9}, busy, busy, {**busy, "cpu_us": 9e9}]
+        self.assertEqual(pipelines.asked_of_live(figures(turns))[1][2], "0.50 ms")
+        self.assertIn("the median of 3 turns", " ".join(pipelines.streams(figures(turns))))
         self.assertEqual([must[3] for must in pipelines.asked_of_live(figures([]))], ["not measured"] * 3)
 
     def test_warm_starts_beside_cold_ones(self):
