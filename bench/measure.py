@@ -233,7 +233,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
                      source, "--from", second, "--streams", "16", connections=32)
             else:
                 runner.say("  on two GPUs: skipped, there is one")
-            first = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES} ! nvh264dec")
+            first = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES + 1} ! nvh264dec")
             live = ("--from", first + LIVE, "--streams", "1,16")
             for what in ("nothing more", "cut, labelled, drawn") * LIVE_TURNS:
                 play(f"{name} decoded, {what}, live streams", chains[what], "2", *live)

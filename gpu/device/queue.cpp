@@ -18,7 +18,7 @@ class CudaQueue : public Queue {
       : backend_(std::move(backend)), stream_(make_stream(priority)), current_(stream_) {
     create(begin_, cudaEventDefault);
     create(timed_end_, cudaEventDefault);
-    create(end_, cudaEventDisableTiming | cudaEventBlockingSync);
+    create(end_, cudaEventDisableTiming);
   }
   ~CudaQueue() override {
     Backend::Entry entry(*backend_);
@@ -69,8 +69,6 @@ class CudaQueue : public Queue {
   }
   void record() override {
     if (is_part_of_graph_) return;
-    const auto last = std::exchange(recorded_, Clock::now());
-    follows_soon_ = recorded_ - last < kSoon;
     if (is_timed_) mark(timed_end_);
     if (!(is_to_mark_ = current_ == kDefault)) mark(end_);
   }
@@ -82,8 +80,7 @@ class CudaQueue : public Queue {
     if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
     mark_end();
     const auto begin = Clock::now();
-    if (is_short_wait_ && follows_soon_) spin_until(begin + kShortWait);
-    check(cudaEventSynchronize(end_), "running a frame on the GPU");
+    if (!is_short_wait_ || !ends_by(begin + kShortWait)) sleep();
     is_short_wait_ = Clock::now() - begin < kShortWait + kWakeUp;
     if (!std::exchange(is_timed_, false)) return;
     float milliseconds = 0;
@@ -119,16 +116,34 @@ class CudaQueue : public Queue {
   // graph made.
   static constexpr uint64_t kTimedEach = 16, kFirstTimed = 3;
 
-  // A thread that sleeps until the end of the work wakes up late, and one that asks for it again
-  // and again holds a core. So a wait spins for a while where the one before was short and frames
-  // follow each other soon, else it sleeps: a camera's frames lose nothing by 40 us.
+  // A thread that asks again and again for the end of the work holds a core; one that sleeps wakes
+  // up late, and costs an interrupt and a thread of the driver's that looks for its cause: together
+  // more processor time than 120 us, also of a camera's frames, each of which the caches have
+  // forgotten (H200, 2026-11-26). So a wait spins for that long where the one before was short.
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds kShortWait{120}, kWakeUp{40}, kSoon{10'000};
+  static constexpr std::chrono::microseconds kShortWait{120}, kWakeUp{40};
 
-  void spin_until(Clock::time_point latest) const {
-    while (cudaEventQuery(end_) == cudaErrorNotReady && Clock::now() < latest) {
-    }
+  bool ends_by(Clock::time_point latest) const {
+    do {
+      const cudaError_t state = cudaEventQuery(end_);
+      if (state == cudaErrorNotReady) continue;
+      check(state, kRunning);
+      return true;
+    } while (Clock::now() < latest);
+    return false;
   }
+  // Events that may be slept for interrupt the host whether a thread sleeps or not: they are only
+  // recorded for one that will.
+  void sleep() {
+    if (!awaited_) {
+      check(cudaEventCreateWithFlags(&awaited_, cudaEventDisableTiming | cudaEventBlockingSync),
+            "creating an event");
+    }
+    if (current_ != stream_) check(cudaStreamWaitEvent(stream_, end_), "following other work");
+    check(cudaEventRecord(awaited_, stream_), "recording an event");
+    check(cudaEventSynchronize(awaited_), kRunning);
+  }
+  static constexpr const char* kRunning = "running a frame on the GPU";
 
   void create(cudaEvent_t& event, unsigned flags) {
     const cudaError_t error = cudaEventCreateWithFlags(&event, flags);
@@ -142,7 +157,7 @@ class CudaQueue : public Queue {
     check(cudaEventRecord(end_, kDefault), "recording an event");
   }
   void release() {
-    for (cudaEvent_t event : {begin_, timed_end_, end_, joint_}) {
+    for (cudaEvent_t event : {begin_, timed_end_, end_, awaited_, joint_}) {
       if (event) cudaEventDestroy(event);
     }
     cudaStreamDestroy(stream_);
@@ -160,13 +175,12 @@ class CudaQueue : public Queue {
   bool is_part_of_graph_ = false;    // what is put there
   mutable bool is_to_mark_ = false;  // with end_, the end of what was put on the default stream
   cudaEvent_t begin_ = nullptr, timed_end_ = nullptr, end_ = nullptr;
-  cudaEvent_t joint_ = nullptr;  // on the streams that are followed
-  uint64_t frames_ = 0;          // that were started
-  bool is_timed_ = false;        // the one under way
-  int64_t elapsed_ = 0;          // by the last that was
-  bool is_short_wait_ = true;    // the last one was
-  Clock::time_point recorded_{};
-  bool follows_soon_ = false;  // the last record on the one before
+  cudaEvent_t awaited_ = nullptr;  // the end once more, for a thread that sleeps
+  cudaEvent_t joint_ = nullptr;    // on the streams that are followed
+  uint64_t frames_ = 0;            // that were started
+  bool is_timed_ = false;          // the one under way
+  int64_t elapsed_ = 0;            // by the last that was
+  bool is_short_wait_ = true;      // the last one was
 };
 
 }  // namespace
