@@ -79,9 +79,9 @@ class CudaQueue : public Queue {
   void wait() override {
     if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
     mark_end();
-    const auto begin = Clock::now();
-    if (!is_short_wait_ || !ends_by(begin + kShortWait)) sleep();
-    is_short_wait_ = Clock::now() - begin < kShortWait + kWakeUp;
+    const bool tries = is_short_wait_ || ++slept_ % kTriesEach == 0;
+    is_short_wait_ = tries && ends_by(Clock::now() + kShortWait);
+    if (!is_short_wait_) sleep();
     if (!std::exchange(is_timed_, false)) return;
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, begin_, timed_end_), "asking for a frame's time");
@@ -119,9 +119,11 @@ class CudaQueue : public Queue {
   // A thread that asks again and again for the end of the work holds a core; one that sleeps wakes
   // up late, and costs an interrupt and a thread of the driver's that looks for its cause: together
   // more processor time than 120 us, also of a camera's frames, each of which the caches have
-  // forgotten (H200, 2026-11-26). So a wait spins for that long where the one before was short.
+  // forgotten (H200, 2026-11-26). So a wait spins for that long where the one before was short,
+  // and now and then to see whether it would be.
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds kShortWait{120}, kWakeUp{40};
+  static constexpr std::chrono::microseconds kShortWait{120};
+  static constexpr unsigned kTriesEach = 16;
 
   bool ends_by(Clock::time_point latest) const {
     do {
@@ -181,6 +183,7 @@ class CudaQueue : public Queue {
   bool is_timed_ = false;          // the one under way
   int64_t elapsed_ = 0;            // by the last that was
   bool is_short_wait_ = true;      // the last one was
+  unsigned slept_ = 0;             // waits
 };
 
 }  // namespace
