@@ -25,6 +25,12 @@ using BinaryTile = TileShape<4, 64, 512, 4096>;
 // `equal`, `difference`: every pixel may be a run.
 using LinkedTile = TileShape<2, 64, 256, 4096>;
 
+// Of write_labels, on a multiprocessor: as many as its threads or its shared memory allow.
+template <class T>
+struct WriteBlocks {
+  static constexpr int together = T::threads == 512 ? 4 : 6;
+};
+
 struct SeamBlock {
   static constexpr int threads = 128;
   // A warp that makes so many links at once shortens their ways by so many halvings: a spiral of

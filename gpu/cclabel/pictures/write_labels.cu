@@ -20,36 +20,30 @@ struct TileLabels {
 
 // What label_tiles wrote is read while regions are numbered.
 template <class T, PixelWriter Writer>
-__global__ __launch_bounds__(T::threads) void write_labels_kernel(Tiles tiles, Writer writer,
-                                                                  Shown shown) {
+__global__ __launch_bounds__(T::threads,
+                             WriteBlocks<T>::together) void write_labels_kernel(Tiles tiles,
+                                                                                Writer writer,
+                                                                                Shown shown) {
   __shared__ TileLabels<T> s;
-  constexpr int kAhead = 2;  // components of a thread
   const TilePlace place = place_of_block(tiles);
   const int me = static_cast<int>(threadIdx.x);
   const size_t begin = static_cast<size_t>(place.tile) * T::runs;
   const TileCount count = tiles.count[place.tile];
-  uint16_t first[kAhead];
-#pragma unroll
-  for (int k = 0; k < kAhead; ++k) first[k] = tiles.first[begin + k * T::threads + me];
   for (int w = me; w < T::all_words; w += T::threads) {
     const size_t at = static_cast<size_t>(place.tile) * T::all_words + w;
     s.foreground[w] = tiles.foreground[at];
     s.starts[w] = tiles.starts[at];
     s.rank[w] = tiles.rank[at];
   }
+  // Until they are labels: components' first pixels, and runs' components.
+  for (int c = me; c < count.components; c += T::threads)
+    s.of_component[c] = tiles.first[begin + c];
   for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = tiles.component[begin + r];
   if (!tiles.are_numbered) wait_then_let_start();
-  const auto label_at = [&](int c, uint16_t first_pixel) {
-    const uint32_t root = root_of_component(tiles, place, c, count.border, first_pixel);
-    return shown.of(label_of_root(tiles, root));
-  };
-#pragma unroll
-  for (int k = 0; k < kAhead; ++k) {
-    const int c = k * T::threads + me;
-    if (c < count.components) s.of_component[c] = label_at(c, first[k]);
-  }
-  for (int c = kAhead * T::threads + me; c < count.components; c += T::threads) {
-    s.of_component[c] = label_at(c, tiles.first[begin + c]);
+  for (int c = me; c < count.components; c += T::threads) {
+    const auto first = static_cast<uint16_t>(s.of_component[c]);
+    const uint32_t root = root_of_component(tiles, place, c, count.border, first);
+    s.of_component[c] = shown.of(label_of_root(tiles, root));
   }
   __syncthreads();  // components' labels are there
   for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = s.of_component[s.of_run[r]];
