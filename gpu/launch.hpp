@@ -23,6 +23,24 @@ inline void check(cudaError_t error, const char* what) {
   throw DeviceError(text);
 }
 
+// The device of the thread's innermost Backend::Entry; negative where that has ended.
+inline thread_local int entered_device = -1;
+
+// The device whose context is the thread's. The runtime takes half a microsecond to tell.
+inline int device_in_use() {
+  int device = entered_device;
+  if (device < 0) check(cudaGetDevice(&device), "asking for the device");
+  return device;
+}
+
+// A property of that device.
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, attribute, device_in_use()),
+        "asking for the GPU's properties");
+  return value;
+}
+
 inline cudaStream_t stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.native()); }
 inline cudaStream_t own_stream_of(Queue& queue) { return static_cast<cudaStream_t>(queue.own()); }
 
@@ -155,14 +173,11 @@ inline int code_version(const void* kernel) {
 // Blocks of so many threads that the device runs at once, as a cooperative launch wants.
 template <class Kernel>
 int resident_blocks(Kernel* kernel, int threads, size_t shared_bytes = 0) {
-  int device = 0, processors = 0, each = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-        "asking for the GPU's processors");
+  int each = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void*>(kernel),
                                                       threads, shared_bytes),
         "asking how many blocks run at once");
-  return processors * each;
+  return device_attribute(cudaDevAttrMultiProcessorCount) * each;
 }
 
 // Blocks of `block` that cover `count`.

@@ -14,8 +14,7 @@ class PerDevice {
   // ask() of the device in use, the first time; two threads may both ask.
   template <class Ask>
   bool get(Ask ask) {
-    int device = 0;
-    check(cudaGetDevice(&device), "asking for the device");
+    const int device = device_in_use();
     if (device >= kMost) return ask();
     std::atomic<Answer>& answer = answers_[static_cast<size_t>(device)];
     if (answer == Answer::unknown) answer = ask() ? Answer::yes : Answer::no;

@@ -80,8 +80,10 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   // The driver keeps a stack of contexts for each thread, so entries nest and never mix.
   void enter() override {
     if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context is gone");
+    entered_device = ordinal_;
   }
   void leave() override {
+    entered_device = -1;  // which entry is around this one is not known
     CUcontext popped;
     driver().pop(&popped);
   }

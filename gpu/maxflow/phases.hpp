@@ -8,13 +8,6 @@
 
 namespace regions::maxflow {
 
-// A property of the current device.
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int device, value;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&value, attribute, device), "asking for the GPU's properties");
-  return value;
-}
 template <class Kernel>
 void allow_shared(Kernel* kernel, size_t bytes) {
   check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),

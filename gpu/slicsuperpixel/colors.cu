@@ -231,10 +231,7 @@ void launch_with(const Pixels& pixels, const LabTables* tables, const Clusters& 
 
 bool allow_many_tables() {
   constexpr size_t kBytes = SpreadTables<kMany>::kBytes;
-  int device = 0, most = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "asking for shared memory");
+  const int most = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   if (kBytes > static_cast<size_t>(most)) return false;
   check(cudaFuncSetAttribute(colors_kernel<kMany, WordPixels>,
                              cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
