@@ -168,8 +168,7 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
                f"difference {sizes[0]}", env=programs.env)
 
 
-# Like cameras: each frame at its time. One that comes when a quarter of a second waits is dropped. By turns, of which the
-# report takes the median: a few frames' processor time, and how fast decoders begin, change from one to the next.
+# Like cameras: each frame at its time. One that comes when a quarter of a second waits is dropped. Turns differ.
 LIVE_FRAMES, LIVE_TURNS = 100, 3
 LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8 max-size-bytes=0 max-size-time=0"
 
@@ -179,8 +178,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
     every = "1,4" if quick else "1,2,4,8"
     device = " device=cuda" if cuda else " device=cpu"
     frames = "100" if quick else "800" if cuda else "200"
-    # A second of frames where they come that fast, so that the first ones weigh little.
-    long_run = [] if quick else ["--frames", "10000"]
+    long_run = [] if quick else ["--frames", "10000"]  # a second of them, so that the first ones weigh little
     copied = [] if quick or not cuda else ["--frames", "4000"]
 
     def play(name, chain, in_flight, *more, connections=8):
@@ -228,21 +226,19 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
                     play(f"{name} decoded, {what}, {connections} connections", chain, "2", "--from",
                          source, "--streams", several, connections=connections)
             if len(lines(QUERY_GPUS)) > 1:
-                second = source.replace("nvh264dec", "nvh264device1dec")
-                play(f"{name} decoded, cut, labelled, drawn, on two GPUs", FLAGSHIP, "2", "--from",
-                     source, "--from", second, "--streams", "16", connections=32)
+                play(f"{name} decoded, cut, labelled, drawn, on two GPUs", FLAGSHIP, "2", "--from", source, "--from",
+                     source.replace("nvh264dec", "nvh264device1dec"), "--streams", "16", connections=32)
             else:
                 runner.say("  on two GPUs: skipped, there is one")
             first = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES + 1} ! nvh264dec")
-            live = ("--from", first + LIVE, "--streams", "1,16")
             for what in ("nothing more", "cut, labelled, drawn") * LIVE_TURNS:
-                play(f"{name} decoded, {what}, live streams", chains[what], "2", *live)
+                play(f"{name} decoded, {what}, live", chains[what], "2", "--from", first + LIVE, "--streams", "1,16")
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
-            is_live = LIVE in row["from"]
-            decoded = LIVE_FRAMES if is_live else runner.rows[before]["frames"]  # the decoder alone may keep one back
+            live = LIVE in row["from"]
+            decoded = LIVE_FRAMES if live else runner.rows[before]["frames"]  # the decoder alone may keep one back
             row["frames_expected"] = decoded * row["streams"]
-            if row["frames"] != row["frames_expected"] and not is_live:
+            if row["frames"] != row["frames_expected"] and not live:
                 runner.failures.append(f"{row['frames']} of {name}'s {decoded} frames arrived")
 
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/graphcutbg/canvas.hpp"
+#include "core/graphcutbg/learning.hpp"
 
 namespace regions::graphcut {
 

@@ -81,9 +81,7 @@ class CcLabelCuda final : public CcLabel {
     }
     in_strips_ = fits_strips(setup.size);
     slots_.resize(static_cast<size_t>(setup.slots));
-    memory_ = {};
-    for (Slot& slot : slots_) slot.reserve(memory_, backend_, setup);
-    memory_.allocate(*backend_);
+    allocate(slots_, memory_, backend_, setup);
     if (setup.tracks) tracker_.allocate(setup);
   }
 
@@ -146,9 +144,8 @@ class CcLabelCuda final : public CcLabel {
     describe(job, params, tiles, records, slot, stream);
     if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
   }
-  // Labels are written while regions are measured: by kernels in a chain, which begin at once, or,
-  // of pictures whose blocks take turns, on two streams. With the table, 1920x1080 takes 33 us in a
-  // chain and took 39 on streams, 4096x4096 takes 129 and 119 (H200, 4 neighbours, 2026-11-26).
+  // Labels are written while regions are measured: in a chain, or, of many tiles, on two streams.
+  // 1920x1080 takes 33 us in a chain and 39 on streams, 4096x4096 129 and 119 (H200, 2026-11-26).
   void describe(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
                 const Slot& slot, cudaStream_t stream) const {
     if (!tiles.are_few()) {

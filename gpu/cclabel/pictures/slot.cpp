@@ -70,6 +70,13 @@ void Slot::reserve(Workspace& memory, const std::shared_ptr<Backend>& backend, c
   replay_ = std::make_unique<Replay>(backend);
 }
 
+void allocate(std::vector<Slot>& slots, Workspace& memory, const std::shared_ptr<Backend>& backend,
+              const Setup& setup) {
+  memory = {};
+  for (Slot& slot : slots) slot.reserve(memory, backend, setup);
+  memory.allocate(*backend);
+}
+
 Tiles Slot::tiles(Criterion criterion) const {
   return criterion == Criterion::binary ? cut<BinaryTile>(pieces_, size_)
                                         : cut<LinkedTile>(pieces_, size_);

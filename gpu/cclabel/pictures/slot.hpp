@@ -1,6 +1,9 @@
 // What one frame in flight needs on the GPU.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "core/cclabel/cclabel.hpp"
 #include "gpu/cclabel/base/largest.hpp"
 #include "gpu/cclabel/pictures/tiles.hpp"
@@ -12,9 +15,6 @@ namespace regions::cclabel {
 
 class Slot {
  public:
-  // For whatever the parameters may ask of pictures like these.
-  void reserve(Workspace& memory, const std::shared_ptr<Backend>& backend, const Setup& setup);
-
   // The picture cut into the tiles of a criterion. Both cuts use the same memory.
   Tiles tiles(Criterion criterion) const;
   // With `limit`, see Areas.
@@ -31,6 +31,10 @@ class Slot {
   Ink ink() const { return ink_in(ink_.data(), size_); }
 
  private:
+  friend void allocate(std::vector<Slot>& slots, Workspace& memory,
+                       const std::shared_ptr<Backend>& backend, const Setup& setup);
+  void reserve(Workspace& memory, const std::shared_ptr<Backend>& backend, const Setup& setup);
+
   Size size_;
   Tiles pieces_ = {};
   uint32_t* area_ = nullptr;
@@ -42,5 +46,9 @@ class Slot {
   std::unique_ptr<SideStream> side_;
   std::unique_ptr<Replay> replay_;
 };
+
+// For whatever the parameters may ask of pictures like these; `memory` is theirs.
+void allocate(std::vector<Slot>& slots, Workspace& memory, const std::shared_ptr<Backend>& backend,
+              const Setup& setup);
 
 }  // namespace regions::cclabel
