@@ -6,40 +6,22 @@
 
 namespace regions::graphcut {
 
-// How far a colour is from a mode's mean, of 1/256 squared levels.
-template <class Int>
-struct Offset {
-  Int luma, chroma;
-
-  REGIONS_LANES static Offset of(const BasicColor<Int>& color, const BasicMode<Int>& mode) {
-    constexpr int kDrop = Mode::kMeanShift - 4;
-    Int d[3];  // of 1/16 levels
-    REGIONS_UNROLL
-    for (int c = 0; c < 3; ++c) d[c] = ((color[c] << Mode::kMeanShift) - mode.mean[c]) >> kDrop;
-    return {d[0] * d[0], d[1] * d[1] + d[2] * d[2]};
-  }
-  // Whether neither luma nor chroma alone is `limit` or more of the mode's variances, of 1/16.
-  // Limits are below 2^13, variances below 2^16.
-  REGIONS_LANES Truth<Int> is_near(const BasicMode<Int>& mode, const Int& limit) const {
-    return (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
-  }
-  // In the mode's variances, of 1/16, where it is near.
-  REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const Truth<Int>& near) const {
-    const Int of_chroma = any(near & (chroma > 1 << 24)) ? quotient(chroma, mode.var_chroma)
-                                                         : small_quotient(chroma, mode.var_chroma);
-    return small_quotient(luma, mode.var_luma) + of_chroma;
-  }
-};
-
 // Squared distance from a mode in its own variances, of 1/16; `limit` if it is that or more, which
-// is mostly seen without dividing.
+// is mostly seen without dividing. Limits are below 2^13, variances below 2^16.
 template <class Int>
 REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& color,
                             const Int& limit) {
-  const auto offset = Offset<Int>::of(color, mode);
-  const Truth<Int> near = offset.is_near(mode, limit);
+  constexpr int kDrop = Mode::kMeanShift - 4;
+  Int d[3];  // of 1/16 levels
+  REGIONS_UNROLL
+  for (int c = 0; c < 3; ++c) d[c] = ((color[c] << Mode::kMeanShift) - mode.mean[c]) >> kDrop;
+  const Int luma = d[0] * d[0];
+  const Int chroma = d[1] * d[1] + d[2] * d[2];
+  const Truth<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
   if (!any(near)) return limit;
-  const Int d2 = offset.distance2(mode, near);
+  const Int of_chroma = any(near & (chroma > 1 << 24)) ? quotient(chroma, mode.var_chroma)
+                                                       : small_quotient(chroma, mode.var_chroma);
+  const Int d2 = small_quotient(luma, mode.var_luma) + of_chroma;
   return pick(near & (d2 < limit), d2, limit);
 }
 
@@ -75,47 +57,6 @@ REGIONS_LANES Int evidence(const BasicModel<Int>& model, const BasicColor<Int>& 
     if (!any(near)) continue;
     const Int cost = d2 * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold);
     least = pick(near, smaller(cost, least), least);
-  }
-  return least - plan.threshold;
-}
-
-// Of one pixel, only the modes that it is near, mostly one, are visited: threads whose pixels are
-// near different ones divide together.
-template <>
-REGIONS_LANES int32_t evidence(const Model& model, const Color& color, const ModelPlan& plan,
-                               int32_t& match) {
-  int32_t least = 2 * plan.threshold, closest = plan.match;
-  match = -1;
-  const int32_t limit = larger(plan.match, plan.threshold);
-  Offset<int32_t> offset[Model::kModes] = {};
-  bool visits[Model::kModes] = {};
-  REGIONS_UNROLL
-  for (int k = 0; k < Model::kModes; ++k) {
-    if (model.mode[k].weight == 0) continue;
-    offset[k] = Offset<int32_t>::of(color, model.mode[k]);
-    visits[k] = offset[k].is_near(model.mode[k], limit);
-  }
-  static_assert(Model::kModes == 3);
-  while (visits[0] | visits[1] | visits[2]) {
-    const int k = visits[0] ? 0 : visits[1] ? 1 : 2;
-    Mode mode = model.mode[2];
-    Offset<int32_t> from = offset[2];
-    REGIONS_UNROLL
-    for (int other = 0; other < 2; ++other) {
-      mode = pick<int32_t>(k == other, model.mode[other], mode);
-      from = {pick(k == other, offset[other].luma, from.luma),
-              pick(k == other, offset[other].chroma, from.chroma)};
-    }
-    visits[2] = visits[2] & (k != 2);
-    visits[1] = visits[1] & (k != 1);
-    visits[0] = false;
-    const int32_t d2 = from.distance2(mode, true);
-    if (d2 < closest) {
-      match = k;
-      closest = d2;
-    }
-    if (d2 >= plan.threshold) continue;
-    least = smaller(least, d2 * (kNat / 32) + doubt(mode.weight, 2 * plan.threshold));
   }
   return least - plan.threshold;
 }

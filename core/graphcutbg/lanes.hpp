@@ -68,18 +68,6 @@ REGIONS_HD inline int32_t look_up(const int32_t* table, int32_t index) { return 
 // first, first + 1, ... in as many lanes as there are.
 REGIONS_HD inline void count_up(int32_t first, int32_t& value) { value = first; }
 
-// `sum` and the products of the bytes of two words.
-REGIONS_HD inline int32_t dot4(uint32_t a, uint32_t b, int32_t sum) {
-#ifdef __CUDA_ARCH__
-  return static_cast<int32_t>(__dp4a(a, b, static_cast<uint32_t>(sum)));
-#else
-  for (int shift = 0; shift < 32; shift += 8) {
-    sum += static_cast<int32_t>((a >> shift & 255) * (b >> shift & 255));
-  }
-  return sum;
-#endif
-}
-
 template <class Int>
 REGIONS_LANES Int within(Int value, Int least, Int most) {
   return smaller(larger(value, least), most);

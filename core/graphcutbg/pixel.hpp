@@ -165,37 +165,6 @@ struct Spot {
   }
 };
 
-// Of one pixel, still packed: |a - b|^2 = |a|^2 + |b|^2 - 2 ab, of which GPUs have each term in one
-// instruction.
-template <>
-struct Spot<int32_t> {
-  uint32_t now, background;
-  int32_t square;  // of `now`
-  int32_t moved;   // |now - background|^2
-
-  REGIONS_LANES static Spot at(const Canvas& canvas, const FramePlan& frame, size_t i) {
-    const uint32_t now = canvas.now[i] & 0xFFFFFF;
-    uint32_t background = canvas.background[i];
-    if (!frame.model.light.same()) {
-      const auto color = Color::unpacked(static_cast<int32_t>(background));
-      background = static_cast<uint32_t>(lit(color, frame.model.light).packed());
-    }
-    const int32_t square = dot4(now, now, 0);
-    return {now, background, square,
-            dot4(background, background, square) - 2 * dot4(now, background, 0)};
-  }
-  REGIONS_LANES friend int32_t link_step(const Spot& a, const Spot& b, const FramePlan& frame,
-                                         const EnergyPlan& plan) {
-    const int32_t of_now = dot4(a.now, b.now, 0);
-    const int32_t contrast = a.square + b.square - 2 * of_now;
-    if (!plan.uses_image || frame.model.starts) return frame.contrasts.step_of(contrast);
-    const int32_t crossed = dot4(a.now, b.background, dot4(a.background, b.now, 0));
-    const int32_t alike = dot4(a.background, b.background, of_now);
-    return frame.contrasts.step_of(
-        smaller(a.moved + b.moved + 2 * (crossed - alike), contrast));  // see edge2()
-  }
-};
-
 // Writes pixel (x, y)'s weights. All that links are made of is read before anything is written, and
 // without a branch: GPUs are slow to read, but read much at a time.
 REGIONS_HD inline void weigh(const Canvas& canvas, const ConstFrame& mask, const FramePlan& frame,
