@@ -14,6 +14,8 @@ struct TileShape {
   static constexpr int width = 32 * words;
   static constexpr int all_words = words * rows;
   static constexpr int runs = runs_;  // most runs a tile can have, and so most components
+  // Blocks on a multiprocessor: as many as its threads, or what they share of its memory, allow.
+  static constexpr int together = threads == 512 ? 4 : 6;
   static_assert(runs <= width * rows && runs % 32 == 0 && width * rows <= 1 << 15);
 };
 
@@ -24,12 +26,6 @@ struct TileShape {
 using BinaryTile = TileShape<4, 64, 512, 4096>;
 // `equal`, `difference`: every pixel may be a run.
 using LinkedTile = TileShape<2, 64, 256, 4096>;
-
-// Of write_labels, on a multiprocessor: as many as its threads or its shared memory allow.
-template <class T>
-struct WriteBlocks {
-  static constexpr int together = T::threads == 512 ? 4 : 6;
-};
 
 struct SeamBlock {
   static constexpr int threads = 128;

@@ -20,10 +20,9 @@ struct TileLabels {
 
 // What label_tiles wrote is read while regions are numbered.
 template <class T, PixelWriter Writer>
-__global__ __launch_bounds__(T::threads,
-                             WriteBlocks<T>::together) void write_labels_kernel(Tiles tiles,
-                                                                                Writer writer,
-                                                                                Shown shown) {
+__global__ __launch_bounds__(T::threads, T::together) void write_labels_kernel(Tiles tiles,
+                                                                               Writer writer,
+                                                                               Shown shown) {
   __shared__ TileLabels<T> s;
   const TilePlace place = place_of_block(tiles);
   const int me = static_cast<int>(threadIdx.x);
