@@ -9,7 +9,7 @@ RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool
                              uint32_t most_runs)
     : most_(most),
       most_runs_(most_runs),
-      records_(backend.allocate_pinned(kStart + most * sizeof(Region))) {
+      records_(backend.allocate_pinned(most * sizeof(Region) + 4 * sizeof(uint32_t))) {
   if (moments) moments_ = backend.allocate_pinned(most * sizeof(Moments));
   if (borders) borders_ = backend.allocate_pinned(most_borders(most) * sizeof(Border));
   if (most_runs > 0) runs_ = backend.allocate_pinned(most_runs * sizeof(PixelRun));

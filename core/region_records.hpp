@@ -40,12 +40,11 @@ class RegionRecords {
   }
 
  private:
-  static constexpr size_t kStart = 256;  // bytes before the first record
-  // The total, of borders, of runs, of parts.
-  uint32_t* counts() const { return records_.as<uint32_t>(); }
-  Region* records() const { return reinterpret_cast<Region*>(records_.as<std::byte>() + kStart); }
+  Region* records() const { return records_.as<Region>(); }
+  // The total, of borders, of runs, of parts; where there is memory.
+  uint32_t* counts() const { return reinterpret_cast<uint32_t*>(records() + most_); }
   uint32_t most_ = 0, most_runs_ = 0;
-  Block records_;  // the counts, then Region[most]
+  Block records_;  // Region[most], then the counts
   Block moments_;  // Moments[most], if the algorithm has them
   Block borders_;  // Border[most_borders(most)], if asked for
   Block runs_;     // PixelRun[most_runs], likewise
