@@ -91,6 +91,7 @@ SlotSetup FilterStream::slot_setup(const PictureCaps& in, const PictureCaps& out
   setup.expect_work_area(setup.work_area);
   if (started_with_.cpu_threads == 1) setup.workers = Workers(1);
   setup.structures = std::make_shared<StructurePool>();
+  setup.queues = queues_;
   setup.releases_labels = started_with_.attach_labels == AttachLabels::never;
   return setup;
 }

@@ -58,9 +58,12 @@ void FilterStream::open() {
 void FilterStream::run_on(std::shared_ptr<Backend> fresh) {
   const auto old = backend();
   std::shared_ptr<void> before;
+  queues_->make(nullptr, 0, 0);
   if (fresh) {
     const Backend::Entry entry(*fresh);
     before = engine_->make(fresh);
+    const FilterSettings now = settings();
+    queues_->make(fresh, std::max(now.frames_in_flight, 1), now.priority);
   } else {
     before = engine_->make(nullptr);
   }

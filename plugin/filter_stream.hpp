@@ -108,6 +108,7 @@ class FilterStream {
   GstBaseTransform* const element_;
   const std::unique_ptr<Engine> engine_;
   CudaContext cuda_;
+  const std::shared_ptr<ReadyQueues> queues_ = std::make_shared<ReadyQueues>();
 
   mutable std::mutex mutex_;  // guards what other threads ask for: the five below
   FilterSettings settings_;

@@ -10,7 +10,7 @@ namespace regions {
 FrameSlot::FrameSlot(const SlotSetup& setup, int index)
     : setup_(setup),
       index_(index),
-      queue_(setup.backend->make_queue(setup.priority)),
+      queue_(setup.queues->take(setup.backend, setup.priority)),
       transfer_(setup.slices > 1 ? make_volume_transfer(setup, *queue_)
                                  : make_picture_transfer(setup, *queue_)) {
   if (setup.engine->makes_regions()) {

@@ -8,6 +8,7 @@
 #include "core/work_area.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/frame_map.hpp"
+#include "plugin/ready_queues.hpp"
 #include "plugin/structure_pool.hpp"
 
 namespace regions {
@@ -30,6 +31,7 @@ struct SlotSetup {
   // For copying and describing frames. More than two gain little (H200 host, 1080p).
   Workers workers{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 2U))};
   std::shared_ptr<StructurePool> structures;
+  std::shared_ptr<ReadyQueues> queues;
 
   bool describes() const { return engine->makes_regions() || engine->makes_mask(); }
   PixelFormat map_format() const {
