@@ -1,7 +1,5 @@
-// Copies of few bytes between pinned memory and the device, as words by a kernel.
-
-#include "gpu/chain.hpp"
 // Few bytes, as words by a kernel.
+#include "gpu/chain.hpp"
 #include "gpu/small_copy.hpp"
 
 namespace regions {
