@@ -132,6 +132,7 @@ void Replay::forget() {
   if (executable_) cudaGraphExecDestroy(std::exchange(executable_, nullptr));
   if (graph_) cudaGraphDestroy(std::exchange(graph_, nullptr));
   steps_.clear();
+  alike_ = 0;
 }
 
 }  // namespace regions

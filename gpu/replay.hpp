@@ -20,8 +20,9 @@ class Replay final : private LaunchTaker {
   // Runs on the queue's stream what work() puts there by launch() and SideStream alone, behind
   // earlier runs, which were on the same queue: a graph under way keeps its arguments, and is freed
   // when it has ended. work() is called again where its kernels are not the last frame's: then they
-  // go to the stream one by one, and at the next frame a graph is made of them, on the queue's own
-  // stream as others may be using this one, which later frames use with arguments of their own.
+  // go to the stream one by one, and after kAlike frames alike a graph is made of them, on the
+  // queue's own stream as others may be using this one, which later frames use with arguments of
+  // their own.
   // Where the stream's work becomes a graph of the caller's, it is put there as it comes.
   template <class Work>
   void run(Queue& queue, const Work& work) {
@@ -32,6 +33,7 @@ class Replay final : private LaunchTaker {
       forget();
       return pass(Pass::launch, work);
     }
+    if (!executable_ && ++alike_ < kAlike) return work();
     if (!executable_) {
       Capture capture(*this, stream, own_stream_of(queue));
       pass(Pass::capture, work);
@@ -41,6 +43,10 @@ class Replay final : private LaunchTaker {
   }
 
  private:
+  // The driver makes one graph at a time, in 2 to 7 ms (H200, 2026-11-26): not while the first
+  // frames of many streams come late and close together.
+  static constexpr int kAlike = 12;
+
   // A kernel of the last frame.
   struct Step {
     const void* kernel;
@@ -103,8 +109,9 @@ class Replay final : private LaunchTaker {
   std::shared_ptr<Backend> backend_;
   std::vector<Step> steps_;  // of the last frame
   Pass pass_ = Pass::compare;
-  size_t seen_ = 0;                                              // launches of this pass
-  bool differs_ = false;                                         // from the steps
+  size_t seen_ = 0;       // launches of this pass
+  bool differs_ = false;  // from the steps
+  int alike_ = 0;         // frames in a row, with no graph yet
   cudaStream_t captured_for_ = nullptr, captured_on_ = nullptr;  // by the Capture
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;

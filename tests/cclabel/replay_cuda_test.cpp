@@ -123,15 +123,15 @@ class CcLabelReplay : public testing::Test {
 TEST_F(CcLabelReplay, PicturesAndLabelMapsTakeTurns) {
   const std::vector<Shot> all = shots();
   Stream stream(gpu_, all);
-  for (size_t i = 0; i < 60; ++i) EXPECT_EQ(stream.play(i, i % 7 % 3), "");
+  for (size_t i = 0; i < 90; ++i) EXPECT_EQ(stream.play(i, i % 7 % 3), "");
 }
 
 TEST_F(CcLabelReplay, SettingsChangeAtAnyFrame) {
   const std::vector<Shot> all = shots();
   Stream stream(gpu_, all);
-  for (size_t i = 0; i < 400; ++i) {
-    const auto same = i / 100;  // frames in a row with the same settings: 1, 3, 5, 7
-    const auto step = static_cast<uint32_t>(i / (2 * same + 1));
+  for (size_t i = 0; i < 600; ++i) {
+    const auto same = i / 150;  // frames in a row with the same settings: 1, 15, 29, 43
+    const auto step = static_cast<uint32_t>(i / (14 * same + 1));
     EXPECT_EQ(stream.play(i, hash(step, 0) % all.size()), "");
   }
 }
@@ -144,12 +144,12 @@ TEST_F(CcLabelReplay, FramesMoveFromStreamToStream) {
   for (void* place : {static_cast<void*>(nullptr), other->native()}) {
     Stream fresh(gpu_, all);
     fresh.move_to(place);
-    for (size_t i = 0; i < 12; ++i) EXPECT_EQ(fresh.play(i, i / 6), "");
+    for (size_t i = 0; i < 60; ++i) EXPECT_EQ(fresh.play(i, i / 30), "");
   }
   Stream stream(gpu_, all);
-  for (size_t i = 0; i < 120; ++i) {
+  for (size_t i = 0; i < 240; ++i) {
     stream.move_to(i / 4 % 2 ? nullptr : other->native());
-    EXPECT_EQ(stream.play(i, i / 30 % 2 ? hash(static_cast<uint32_t>(i), 3) % 8 : i % 3), "");
+    EXPECT_EQ(stream.play(i, i / 60 % 2 ? hash(static_cast<uint32_t>(i), 3) % 8 : i % 3), "");
   }
 }
 
@@ -175,10 +175,10 @@ TEST_F(CcLabelReplay, AFailedLaunchSpoilsItsFrameAlone) {
   Stream stream(gpu_, all);
   int failed = 0;
   for (const char* faults : {"launch=3", "launch=7", "launch=11", "launch=23", "launch=50"}) {
-    for (size_t i = 0; i < 60; ++i) {
+    for (size_t i = 0; i < 160; ++i) {
       want_faults(faults);
       try {
-        EXPECT_EQ(stream.play(i, i / 10 % 2 ? hash(static_cast<uint32_t>(i), 2) % 8 : i % 3), "");
+        EXPECT_EQ(stream.play(i, i / 40 % 2 ? hash(static_cast<uint32_t>(i), 2) % 8 : i % 3), "");
       } catch (const DeviceError&) {
         ++failed;
       }
@@ -193,8 +193,8 @@ TEST_F(CcLabelReplay, AFailedLaunchSpoilsItsFrameAlone) {
 TEST_F(CcLabelReplay, LaunchesCanBeLeftOut) {
   const std::vector<Shot> all = shots();
   Stream stream(gpu_, all);
-  for (size_t i = 0; i < 18; ++i) {
-    const bool is_idle = i / 6 == 1;
+  for (size_t i = 0; i < 90; ++i) {
+    const bool is_idle = i / 30 == 1;
     want_faults(is_idle ? "idle=1" : "");
     EXPECT_EQ(stream.play(i, i % 3).empty(), !is_idle) << i;
   }
