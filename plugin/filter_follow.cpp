@@ -1,9 +1,11 @@
-// Changes that a running stream follows: the frames' device, the part of the picture, the output.
+// What a running stream follows: the frames' device, the part of the picture, the output, and what
+// comes behind the element.
 #include <utility>
 
 #include "plugin/debug.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/negotiation.hpp"
+#include "plugin/region_filter.hpp"
 
 namespace regions {
 
@@ -64,6 +66,16 @@ void FilterStream::keep_area(const std::exception& error) {
 
 namespace {
 
+template <class T>
+using ObjectPtr = std::unique_ptr<T, decltype([](T* object) { gst_object_unref(object); })>;
+
+bool has_probes(GstPad* pad) {
+  GST_OBJECT_LOCK(pad);
+  const bool has = pad->num_probes > 0;
+  GST_OBJECT_UNLOCK(pad);
+  return has;
+}
+
 using CapsOwner = std::unique_ptr<GstCaps, decltype(&gst_caps_unref)>;
 
 // The caps that GstBaseTransform will choose. Throws InputError where downstream takes none.
@@ -77,6 +89,21 @@ CapsOwner caps_that_downstream_takes(GstPad* source, GstCaps* possible) {
 }
 
 }  // namespace
+
+bool FilterStream::takes_over_from(const std::shared_ptr<Backend>& other) const {
+  const auto frames = ring();
+  return frames && frames->takes_over_from(other);
+}
+
+// Probes see frames that are whole.
+bool FilterStream::hands_over() const {
+  if (settings().post_messages) return false;
+  GstPad* const pad = GST_BASE_TRANSFORM_SRC_PAD(element_);
+  const ObjectPtr<GstPad> next(gst_pad_get_peer(pad));
+  if (!next || has_probes(pad) || has_probes(next.get())) return false;
+  const ObjectPtr<GstElement> behind(gst_pad_get_parent_element(next.get()));
+  return behind && is_ours(behind.get()) && stream_of(behind.get()).takes_over_from(setup_.backend);
+}
 
 bool FilterStream::follow_output() {
   if (!ring() || !engine_->waits() || drain() != GST_FLOW_OK) return true;

@@ -133,10 +133,11 @@ void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
   begin_pace(slots, latency_.forget());
   auto fresh = std::make_shared<FrameRing>(
       GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
-      FrameRing::Callbacks{
-          [this](FrameSlot& slot, const Finished& finished) { return push(slot, finished); },
-          [this](const std::exception& error) { report(error); },
-          [this](size_t frames) { drop(frames); }});
+      FrameRing::Callbacks{[this] { return hands_over(); },
+                           [this](const FrameSlot& slot) { tell_work(slot); },
+                           [this](const Finished& finished) { return push(finished); },
+                           [this](const std::exception& error) { report(error); },
+                           [this](size_t frames) { drop(frames); }});
   const std::lock_guard lock(mutex_);
   ring_ = std::move(fresh);
   if (shut_) ring_->interrupt();

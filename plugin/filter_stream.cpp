@@ -258,20 +258,23 @@ void FilterStream::end() {
   map_pool_.reset();
 }
 
-GstFlowReturn FilterStream::push(const FrameSlot& slot, const Finished& finished) {
-  if (latency_.take(finished.stay)) post_latency();
+void FilterStream::tell_work(const FrameSlot& slot) {
   if (!slot.warning().empty() && !warned_) {
     warned_ = true;
     GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),
                         ("said once a stream"));
   }
-  if (finished.structure && settings().post_messages) post_regions(finished);
   GST_LOG_OBJECT(element_,
                  "frame at %" GST_TIME_FORMAT ": %u regions, worked on for %" GST_TIME_FORMAT,
-                 GST_TIME_ARGS(GST_BUFFER_PTS(finished.buffer)), slot.total_regions(),
+                 GST_TIME_ARGS(slot.time()), slot.total_regions(),
                  GST_TIME_ARGS(static_cast<GstClockTime>(slot.work_time())));
-  ++counts_.out;
   counts_.work_time += static_cast<guint64>(slot.work_time());
+}
+
+GstFlowReturn FilterStream::push(const Finished& finished) {
+  if (latency_.take(finished.stay)) post_latency();
+  if (finished.structure && settings().post_messages) post_regions(finished);
+  ++counts_.out;
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), finished.buffer);
 }
 

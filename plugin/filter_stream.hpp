@@ -73,6 +73,9 @@ class FilterStream {
   // left. The caller owns it.
   GstStructure* stats() const;
 
+  // Whether frames of that backend may come with a fence.
+  bool takes_over_from(const std::shared_ptr<Backend>& other) const;
+
   bool runs() const { return GST_STATE(element_) >= GST_STATE_PAUSED; }
   // Posts an exception as the element error it is.
   void report(const std::exception& error);
@@ -96,7 +99,9 @@ class FilterStream {
   void drop(size_t frames);  // counts and logs them
   void forget();
   GstClockTime frame_duration() const;  // by the caps; 0 where they do not tell
-  GstFlowReturn push(const FrameSlot& slot, const Finished& finished);
+  bool hands_over() const;
+  void tell_work(const FrameSlot& slot);
+  GstFlowReturn push(const Finished& finished);
   void post_regions(const Finished& finished);
   GstBuffer* out_of_short_pool(GstBuffer* input, FrameRing& frames) const;
   void post_latency();

@@ -34,15 +34,35 @@ void FrameRing::finish(RingEntry& entry, bool dropping) {
   try {
     if (dropping) return entry.slot->discard();
     entry.slot->finish();
+    entry.worked = true;
     for (Finished next; (next = entry.slot->take()).buffer;) entry.finished.push_back(next);
-    entry.done = g_get_monotonic_time();
-    const FrameSlot& slot = *entry.slot;
-    const Latency::Stay stay = {slot.filled() - slot.started(),
-                                entry.done - slot.filled() + entry.waited};
-    for (Finished& frame : entry.finished) frame.stay = stay;
+    tell_stay(entry);
   } catch (...) {
     entry.error = std::current_exception();
   }
+}
+
+// False if it failed, and its work is not under way any more.
+bool FrameRing::hand_over(RingEntry& entry) {
+  const Backend::Entry use(*setup_.backend);
+  entry.frames = entry.slot->frames();
+  try {
+    entry.finished.push_back(entry.slot->hand_over());
+    tell_stay(entry);
+    return true;
+  } catch (...) {
+    entry.error = std::current_exception();
+    return false;
+  }
+}
+
+// How long those stayed that leave now.
+void FrameRing::tell_stay(RingEntry& entry) {
+  entry.done = g_get_monotonic_time();
+  const FrameSlot& slot = *entry.slot;
+  const Latency::Stay stay = {slot.filled() - slot.started(),
+                              entry.done - slot.filled() + entry.waited};
+  for (Finished& frame : entry.finished) frame.stay = stay;
 }
 
 void FrameRing::run(gpointer self) { static_cast<FrameRing*>(self)->push_oldest(); }
@@ -71,17 +91,18 @@ void FrameRing::push(RingEntry& entry, std::unique_lock<std::mutex>& lock) {
   GstFlowReturn flow = interrupted_ ? GST_FLOW_FLUSHING : flow_;
   lock.unlock();
 
+  if (std::exchange(entry.worked, false) && flow == GST_FLOW_OK) callbacks_.worked(*entry.slot);
   size_t left = 0;
   for (const Finished& next : leaving_) {
     if (flow == GST_FLOW_OK) {
-      flow = callbacks_.finished(*entry.slot, next);
+      flow = callbacks_.finished(next);
       ++left;
     } else {
       gst_buffer_unref(next.buffer);
     }
   }
   leaving_.clear();
-  callbacks_.dropped(entry.frames - left);
+  callbacks_.dropped(std::exchange(entry.frames, 0) - left);
   if (failure && flow == GST_FLOW_OK) {
     try {
       std::rethrow_exception(failure);
@@ -108,7 +129,14 @@ void FrameRing::see_off(RingEntry& only) {
   std::unique_lock lock(mutex_);
   seeing_off_ = true;
   lock.unlock();
-  finish(only, false);
+  bool is_under_way = true;
+  if (only.slot->may_hand_over() && callbacks_.hands_over()) {
+    is_under_way = hand_over(only);
+    lock.lock();
+    push(only, lock);
+    lock.unlock();
+  }
+  if (is_under_way) finish(only, false);
   lock.lock();
   push(only, lock);
   seeing_off_ = false;

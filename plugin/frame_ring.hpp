@@ -18,11 +18,14 @@ namespace regions {
 
 class FrameRing {
  public:
-  // `finished` is called by the task for each frame that leaves; it pushes the buffer (consumed).
-  // `failed` reports an exception's text as an element error. `dropped` counts frames that went in
-  // and do not leave.
+  // `worked` is called when the work of frames that leave is done: before they do, unless they were
+  // handed over, which `hands_over` is asked for. `finished` is called for each frame that leaves;
+  // it pushes the buffer (consumed). `failed` reports an exception's text as an element error.
+  // `dropped` counts frames that went in and do not leave.
   struct Callbacks {
-    std::function<GstFlowReturn(FrameSlot&, const Finished&)> finished;
+    std::function<bool()> hands_over;
+    std::function<void(const FrameSlot&)> worked;
+    std::function<GstFlowReturn(const Finished&)> finished;
     std::function<void(const std::exception&)> failed;
     std::function<void(size_t frames)> dropped;
   };
@@ -44,6 +47,10 @@ class FrameRing {
 
   // For the frames to come, another work area of the same sizes. No frame may be under way.
   void move(const WorkArea& area);
+  // Whether frames of that backend may come with a fence.
+  bool takes_over_from(const std::shared_ptr<Backend>& backend) const {
+    return setup_.takes_over_from(backend);
+  }
   // Whether a volume has some of its frames, and waits for more.
   bool is_filling();
   int slots() const { return static_cast<int>(entries_.size()); }
@@ -59,6 +66,7 @@ class FrameRing {
     size_t frames = 0;               // of the volume, or 1
     std::vector<Finished> finished;  // those that leave
     std::exception_ptr error;        // why other frames do not leave
+    bool worked = false;             // all went well
     gint64 waited = 0;               // µs that its first frame waited for the slot's former work
     gint64 begun = 0, done = 0;      // monotonic times when its work was put in, and done, µs
   };
@@ -74,6 +82,8 @@ class FrameRing {
   void push(RingEntry& entry, std::unique_lock<std::mutex>& lock);
   void finish_all();
   void finish(RingEntry& entry, bool dropping);
+  bool hand_over(RingEntry& entry);
+  static void tell_stay(RingEntry& entry);
   // Entry i behind the oldest frame in flight.
   RingEntry& at(size_t i) { return entries_[(oldest_ + i) % entries_.size()]; }
 

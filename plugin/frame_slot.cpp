@@ -12,7 +12,8 @@ FrameSlot::FrameSlot(const SlotSetup& setup, int index)
       index_(index),
       queue_(setup.queues->take(setup.backend, setup.priority)),
       transfer_(setup.slices > 1 ? make_volume_transfer(setup, *queue_)
-                                 : make_picture_transfer(setup, *queue_)) {
+                                 : make_picture_transfer(setup, *queue_)),
+      fence_(std::make_shared<Fence>(setup.backend, *queue_)) {
   if (setup.engine->makes_regions()) {
     const Details details = setup.engine->details();
     records_ = RegionRecords(*setup.backend, setup.engine->max_regions(), details.lab,
@@ -37,7 +38,10 @@ void FrameSlot::guarded(Work work) {
 
 bool FrameSlot::add(GstBuffer* input, GstBuffer* output) {
   filled_ = g_get_monotonic_time();
-  if (transfer_->frames() == 0) started_ = filled_;
+  if (transfer_->frames() == 0) {
+    started_ = filled_;
+    time_ = GST_BUFFER_PTS(input);
+  }
   warning_.clear();
   guarded([&] { transfer_->add(input, output); });
   return transfer_->frames() == setup_.slices;
@@ -45,7 +49,10 @@ bool FrameSlot::add(GstBuffer* input, GstBuffer* output) {
 
 bool FrameSlot::pass(GstBuffer* input, GstBuffer* output) {
   started_ = filled_ = g_get_monotonic_time();
+  time_ = GST_BUFFER_PTS(input);
+  total_ = 0;
   warning_.clear();
+  await_fence(input);
   passed_.reset(output ? output : input);
   if (!output) return true;
   gst_buffer_unref(input);
@@ -78,14 +85,27 @@ void FrameSlot::work(const Job& job) {
   work_pictures_->leave(small, job);
 }
 
+Finished FrameSlot::hand_over() {
+  Finished leaving;
+  guarded([&] {
+    handed_over_ = true;
+    fence_->raise();
+    ReturnedFrame frame = transfer_->hand_over();
+    put_fence(frame.buffer.get(), fence_);
+    leaving = describe(std::move(frame), 1);
+  });
+  return leaving;
+}
+
 void FrameSlot::finish() {
   work_time_ = 0;
   if (passed_) return;
   try {
-    queue_->wait();
-    work_time_ = queue_->elapsed() / static_cast<int64_t>(frames());
+    fence_->wait();
+    work_time_ = queue_->elapsed();
     transfer_->complete();
     if (setup_.describes()) judge();
+    if (handed_over_) setup_.engine->facts(index_);  // throws where they contradict each other
   } catch (...) {
     release();
     throw;
@@ -157,7 +177,7 @@ Finished FrameSlot::describe(ReturnedFrame frame, int frames) {
   findings.color = setup_.in.color;
   findings.labels = frame.map.get();
   findings.labels_format = setup_.map_format();
-  findings.facts = setup_.engine->facts(index_);
+  if (!handed_over_) findings.facts = setup_.engine->facts(index_);
   const GstStructure* structure =
       attach(frame.buffer.get(), findings, setup_.workers, *setup_.structures);
   return {frame.buffer.release(), structure};
@@ -166,7 +186,7 @@ Finished FrameSlot::describe(ReturnedFrame frame, int frames) {
 void FrameSlot::discard() {
   try {
     queue_->record();  // there may be work behind the last one
-    queue_->wait();
+    fence_->wait();
   } catch (const std::exception&) {
     // The dropped work's own failure does not matter; a lost device fails the next frame too.
   }
@@ -175,6 +195,7 @@ void FrameSlot::discard() {
 
 void FrameSlot::release() {
   passed_.reset();
+  handed_over_ = false;
   transfer_->release();
 }
 

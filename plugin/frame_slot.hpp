@@ -4,6 +4,7 @@
 
 #include "core/cclabel/slice_runs.hpp"
 #include "core/region_records.hpp"
+#include "plugin/fence.hpp"
 #include "plugin/frame_transfer.hpp"
 #include "plugin/latency.hpp"
 #include "plugin/work_pictures.hpp"
@@ -33,6 +34,10 @@ class FrameSlot {
   bool pass(GstBuffer* input, GstBuffer* output);
   // Puts the work for what was added on the queue. If it throws, the slot is free again.
   void begin();
+  bool may_hand_over() const { return !passed_ && setup_.may_hand_over(); }
+  // The frame, with a fence, while its work is under way; finish() and take() still come, and give
+  // no frame. If it throws, the slot is free again.
+  Finished hand_over();
   // Waits for the work. Throws what went wrong.
   void finish();
   // The finished frames in order; a null buffer after the last.
@@ -40,13 +45,16 @@ class FrameSlot {
   // Waits for the work and drops it.
   void discard();
 
-  // Added or passed: 1, or a volume's.
-  size_t frames() const { return passed_ ? 1 : static_cast<size_t>(transfer_->frames()); }
+  // Added or passed, and not handed over: 1, or a volume's.
+  size_t frames() const {
+    return passed_ ? 1 : handed_over_ ? 0 : static_cast<size_t>(transfer_->frames());
+  }
 
   // Known between finish() and the next add().
   uint32_t total_regions() const { return total_; }
   const std::string& warning() const { return warning_; }  // empty if all is well
-  int64_t work_time() const { return work_time_; }         // ns the backend took, a frame
+  int64_t work_time() const { return work_time_; }         // ns the backend took for all frames
+  GstClockTime time() const { return time_; }              // the first frame's timestamp
   // Monotonic times in µs: of the first add(), and of the last or, if more were to come, begin().
   gint64 started() const { return started_; }
   gint64 filled() const { return filled_; }
@@ -65,7 +73,9 @@ class FrameSlot {
   const std::unique_ptr<FrameTransfer> transfer_;
   std::unique_ptr<WorkPictures> work_pictures_;  // null where the whole picture is worked on
   RegionRecords records_;
+  const std::shared_ptr<Fence> fence_;
   BufferPtr passed_;  // a frame without a picture
+  bool handed_over_ = false;
 
   // Of the frames that have finished:
   std::span<const PixelRun> runs_;
@@ -76,6 +86,7 @@ class FrameSlot {
   uint32_t total_ = 0;
   std::string warning_;
   gint64 started_ = 0, filled_ = 0;
+  GstClockTime time_ = 0;
   int64_t work_time_ = 0;
 };
 

@@ -47,6 +47,8 @@ class FrameTransfer {
   virtual void take_back(const Job& job) = 0;
   // The queue's work is done: completes the buffers that leave.
   virtual void complete() = 0;
+  // Lets the only frame go before that, a picture that stays as it is; release() comes later.
+  virtual ReturnedFrame hand_over() { return {}; }
   // The next complete frame, in order.
   virtual ReturnedFrame take() = 0;
   // Lets go of all frames; no work of theirs may be under way.

@@ -4,6 +4,7 @@
 
 #include "plugin/block_memory.hpp"
 #include "plugin/cuda_memory.hpp"
+#include "plugin/fence.hpp"
 #include "plugin/frame_transfer.hpp"
 
 namespace regions {
@@ -18,6 +19,7 @@ class PictureTransfer final : public FrameTransfer {
   void bring_in(Job& job) override;
   void take_back(const Job& job) override;
   void complete() override;
+  ReturnedFrame hand_over() override;
   ReturnedFrame take() override {
     if (!frame_) return {};
     return {std::move(frame_->output), std::move(frame_->map)};
@@ -79,6 +81,7 @@ void PictureTransfer::bring_in(Job& job) {
 
 Frame PictureTransfer::bring_picture() {
   GstBuffer* source = frame_->source();
+  follow_fence(source, queue_);
   MappedPicture& mapped = frame_->in;
   mapped.map(source, setup_.in, draws_in_place() ? GST_MAP_READWRITE : GST_MAP_READ);
   if (setup_.in.cuda) setup_.cuda->await_producer(source, queue_);
@@ -149,7 +152,14 @@ void PictureTransfer::take_back(const Job& job) {
   queue_.copy(job.out, stages_result() ? packed_out(Memory::host, pinned_out_) : target());
 }
 
+ReturnedFrame PictureTransfer::hand_over() {
+  frame_->in.unmap();
+  mark_complete(frame_->source());  // with a fence
+  return take();
+}
+
 void PictureTransfer::complete() {
+  if (!frame_->output) return;  // it was handed over
   if (stages_result()) copy_rows(packed_out(Memory::host, pinned_out_), target(), setup_.workers);
   frame_->in.unmap();
   frame_->out.unmap();

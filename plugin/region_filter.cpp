@@ -23,6 +23,9 @@ struct RegionFilterClass {
 
 GstBaseTransformClass* parent_class = nullptr;
 
+// Of the ElementSpec on our types.
+GQuark spec_key() { return g_quark_from_static_string("regions-element-spec"); }
+
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
   set_filter_property(stream_of(object), object, id, value);
 }
@@ -170,6 +173,10 @@ void instance_init(GTypeInstance* instance, gpointer klass) {
 
 }  // namespace
 
+bool is_ours(GstElement* element) {
+  return g_type_get_qdata(G_OBJECT_TYPE(element), spec_key()) != nullptr;
+}
+
 FilterStream& stream_of(gpointer element) { return *static_cast<RegionFilter*>(element)->stream; }
 
 gboolean register_element(GstPlugin* plugin, const ElementSpec& spec) {
@@ -180,6 +187,7 @@ gboolean register_element(GstPlugin* plugin, const ElementSpec& spec) {
   type_name[3] = g_ascii_toupper(type_name[3]);
   const GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, type_name.c_str(), &info,
                                             static_cast<GTypeFlags>(0));
+  g_type_set_qdata(type, spec_key(), const_cast<ElementSpec*>(&spec));
   return gst_element_register(plugin, spec.name, GST_RANK_NONE, type);
 }
 

@@ -13,6 +13,8 @@ class FilterStream;
 // Registers the element with the plugin.
 gboolean register_element(GstPlugin* plugin, const ElementSpec& spec);
 
+// Whether register_element() made its class.
+bool is_ours(GstElement* element);
 // What an element of ours holds.
 FilterStream& stream_of(gpointer element);
 

@@ -42,6 +42,16 @@ struct SlotSetup {
   bool keeps_small_maps() const {
     return !work_area.is_whole() && backend->memory() == Memory::host;
   }
+  // Whether frames may leave while their work is under way, to an element of ours: nothing of them
+  // comes to the host but what is said of them, which that element's findings replace.
+  bool may_hand_over() const {
+    return backend->kind() == BackendKind::cuda && in.cuda && picture == Output::untouched &&
+           slices == 1 && engine->makes_mask();
+  }
+  // Whether it is such an element, of frames whose work is that backend's.
+  bool takes_over_from(const std::shared_ptr<Backend>& other) const {
+    return backend == other && in.cuda && slices == 1 && describes();
+  }
   // Of a frame's label map or mask.
   size_t map_bytes() const {
     return in.size.area() * static_cast<size_t>(layout_of(map_format()).sample_bytes) *

@@ -29,6 +29,11 @@ Priorities& priorities() {
   return last;
 }
 
+std::atomic<int>& leads() {
+  static std::atomic<int> count;
+  return count;
+}
+
 void own(const void* data, size_t bytes, int device) {
   const std::lock_guard lock(mutex);
   owned[static_cast<const char*>(data)] = {bytes, device};

@@ -22,6 +22,9 @@ struct Priorities {
 };
 Priorities& priorities();
 
+// How often queues were told to wait for another one.
+std::atomic<int>& leads();
+
 // Stands for a cudaStream_t: `busy` between begin() and end().
 class Stream {
  public:

@@ -2,6 +2,7 @@
 // GPU does.
 #include <algorithm>
 #include <string>
+#include <thread>
 
 #include "cpu/backend.hpp"
 #include "gpu/device/device.hpp"
@@ -40,6 +41,14 @@ class FakeQueue final : public Queue {
   bool done() const override { return cpu_->done(); }
   void wait() override { cpu_->wait(); }
   int64_t elapsed() const override { return cpu_->elapsed(); }
+  void* native() const override { return const_cast<FakeQueue*>(this); }
+  void lead(void* native) override {
+    ++fake::leads();
+    const CpuQueue* const before = &queue_of(*cpu_);
+    queue_of(static_cast<FakeQueue*>(native)->cpu()).submit([before] {
+      while (!before->done()) std::this_thread::yield();
+    });
+  }
   void follow(void* native) override {
     auto* stream = static_cast<fake::Stream*>(native);
     ++stream->followed;
