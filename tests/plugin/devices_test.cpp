@@ -1,6 +1,8 @@
 // On a machine with a CUDA device: elements give the same bytes and regions on both devices, from
 // system memory and from CUDA memory. Elsewhere these tests say that they were skipped.
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "tests/plugin/elements.hpp"
 #include "tests/plugin/harness.hpp"
@@ -92,14 +94,16 @@ void listen(const Harness& h, std::vector<std::string>* said) {
   gst_object_unref(last);
 }
 
-std::vector<Result> run(const std::string& line, const std::string& format,
-                        const std::string& out) {
+// With pauses, each frame has the chain to itself.
+std::vector<Result> run(const std::string& line, const std::string& format, const std::string& out,
+                        std::chrono::milliseconds pause = {}) {
   std::vector<std::string> said;
   Harness h(line, out);
   listen(h, &said);
   h.video(format, kWidth, kHeight);
   std::vector<Result> results;
   for (int i = 0; i < 6; ++i) {
+    std::this_thread::sleep_for(pause);
     const GstFlowReturn flow = h.push(blobs(format.c_str(), kWidth, kHeight, i), i);
     EXPECT_EQ(flow, GST_FLOW_OK) << line << ": " << h.error_text();
     if (flow != GST_FLOW_OK) return results;
@@ -177,6 +181,21 @@ TEST(Cuda, ChainsStayOnTheDevice) {
                   "video/x-raw(memory:CUDAMemory) ! regionoverlay ! "
                   "video/x-raw(memory:CUDAMemory) ! cudadownload",
                   "NV12", "video/x-raw"));
+}
+
+// They go from one element to the next while their work is under way.
+TEST(Cuda, FramesAloneOnTheirWayGiveWhatTheCpuGives) {
+  NEEDS_CUDA();
+  if (!have("cudaupload")) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
+  constexpr std::chrono::milliseconds kPause{30};
+  const std::string cut = "graphcutbg output=none", overlay = " ! regionoverlay";
+  for (const std::string next : {" ! cclabel source=mask output=none", " ! cclabel output=none",
+                                 " ! slicsuperpixel output=none"}) {
+    const std::string here = cut + " device=cpu" + next + " device=cpu" + overlay + " device=cpu";
+    const std::string there =
+        "cudaupload ! " + cut + next + overlay + " ! video/x-raw(memory:CUDAMemory) ! cudadownload";
+    EXPECT_TRUE(run(here, "NV12", "") == run(there, "NV12", "video/x-raw", kPause)) << next;
+  }
 }
 
 TEST(Cuda, UpstreamIsOfferedPinnedMemory) {
@@ -266,22 +285,6 @@ TEST(Cuda, MemoryThatIsNotThereIsAClearError) {
   h.video("GRAY8", 65535, 65535);
   EXPECT_NE(gst_harness_push(h.get(), gst_buffer_new()), GST_FLOW_OK);
   EXPECT_NE(h.error_text().find("memory"), std::string::npos);
-}
-
-TEST(Negotiation, CudaMemoryIsNotPromisedOnTheCpu) {
-  start_gstreamer();
-  GstElement* element = gst_element_factory_make("cclabel", nullptr);
-  g_object_set(element, "device", 2, nullptr);
-  gst_element_set_state(element, GST_STATE_READY);
-  GstPad* pad = gst_element_get_static_pad(element, "sink");
-  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_query_caps(pad, nullptr));
-  for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i) {
-    EXPECT_FALSE(
-        gst_caps_features_contains(gst_caps_get_features(caps.get(), i), "memory:CUDAMemory"));
-  }
-  gst_object_unref(pad);
-  gst_element_set_state(element, GST_STATE_NULL);
-  gst_object_unref(element);
 }
 
 }  // namespace

@@ -75,5 +75,21 @@ TEST(Negotiation, WhatDownstreamWantsGoesUpstream) {
   EXPECT_EQ(text_of(wanted.get(), "width"), "32");
 }
 
+TEST(Negotiation, CudaMemoryIsNotPromisedOnTheCpu) {
+  start_gstreamer();
+  GstElement* element = gst_element_factory_make("cclabel", nullptr);
+  g_object_set(element, "device", 2, nullptr);
+  gst_element_set_state(element, GST_STATE_READY);
+  GstPad* pad = gst_element_get_static_pad(element, "sink");
+  const std::unique_ptr<GstCaps, Unref> caps(gst_pad_query_caps(pad, nullptr));
+  for (guint i = 0; i < gst_caps_get_size(caps.get()); ++i) {
+    EXPECT_FALSE(
+        gst_caps_features_contains(gst_caps_get_features(caps.get(), i), "memory:CUDAMemory"));
+  }
+  gst_object_unref(pad);
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_object_unref(element);
+}
+
 }  // namespace
 }  // namespace regions::test
