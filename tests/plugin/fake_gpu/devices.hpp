@@ -32,7 +32,7 @@ class Stream {
   void end();
   void wait();  // for end()
   // How often queues have followed this stream, and hosts have waited for it.
-  int followed = 0, synced = 0;
+  std::atomic<int> followed{0}, synced{0};
 
  private:
   bool busy_ = false;
