@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/bits.hpp"
+#include "cpu/shrink_bytes.hpp"
 
 namespace regions {
 namespace {
@@ -37,135 +37,6 @@ void shrink_row(const ConstFrame& from, const Frame& to, int c, int j, int width
     if (x.end <= x.first || y.end <= y.first) __builtin_unreachable();
     put_value<bytes>(sample, to.layout, mean_of<bytes>(from, c, x, y));
   }
-}
-
-constexpr int kMostAdded = 65535 / 255;  // bytes whose sum fits 16 bits
-constexpr int kColumns = 4096;           // bytes of a row that are added up together
-
-REGIONS_CLONES
-void add_rows(const uint8_t* row, ptrdiff_t pitch, int rows, int count, uint16_t* sums) {
-  for (int x = 0; x < count; ++x) sums[x] = row[x];
-  for (int y = 1; y < rows; ++y) {
-    row += pitch;
-    for (int x = 0; x < count; ++x) sums[x] = static_cast<uint16_t>(sums[x] + row[x]);
-  }
-}
-
-// Components that lie side by side: of one plane, as far apart from pixel to pixel.
-bool are_together(const Component& a, const Component& b) {
-  return a.plane == b.plane && a.step == b.step;
-}
-
-// The places that steps begin at, one after another, without a division each.
-class StepWalk {
- public:
-  StepWalk(int few, int many) : few_(few), whole_(many / few), broken_(many % few) {}
-  int at() const { return at_; }
-  void next() {
-    at_ += whole_;
-    rest_ += broken_;
-    if (rest_ < few_) return;
-    rest_ -= few_;
-    ++at_;
-  }
-
- private:
-  int few_, whole_, broken_;
-  int at_ = 0, rest_ = 0;
-};
-
-// Division by one count after another, most of which are alike.
-class MeanOf {
- public:
-  uint32_t operator()(uint32_t sum, uint32_t count) {
-    if (count != count_) {
-      count_ = count;
-      inverse_ = (uint64_t{1} << kShift) / count + 1;
-    }
-    // Exact where sum * count < 2^40.
-    return static_cast<uint32_t>((sum + count / 2) * inverse_ >> kShift);
-  }
-  static constexpr uint32_t kMost = 1 << 15;  // count, of bytes: 256 * count^2 < 2^40
-
- private:
-  static constexpr int kShift = 40;
-  uint32_t count_ = 0;
-  uint64_t inverse_ = 0;
-};
-
-template <int kStep>
-REGIONS_INLINE uint32_t sum_of(const uint16_t* sums, int count) {
-  uint32_t even = 0, odd = 0;
-  int u = 0;
-  for (; u + 2 <= count; u += 2) {
-    even += sums[u * kStep];
-    odd += sums[(u + 1) * kStep];
-    asm("" : "+r"(even), "+r"(odd));  // ten at a time are not worth vectors
-  }
-  return u < count ? even + odd + sums[u * kStep] : even + odd;
-}
-
-// Row j of component `first` and of those together with it, of bytes: sums of columns, then of
-// those that each step holds.
-template <int kStep>
-void shrink_bytes(const ConstFrame& from, const Frame& to, int first, int j) {
-  const Layout& layout = to.layout;
-  const Component& k = layout.component[first];
-  int offset[4], together = 0;
-  for (int c = first; c < components(layout); ++c) {
-    if (are_together(layout.component[c], k)) offset[together++] = layout.component[c].offset;
-  }
-  const int width = samples(to.width, k.x_shift), many = samples(from.width, k.x_shift);
-  const Steps y = steps_of(j, samples(to.height, k.y_shift), samples(from.height, k.y_shift));
-  const auto* row =
-      reinterpret_cast<const uint8_t*>(from.plane[k.plane]) + y.first * from.pitch[k.plane];
-  std::byte* out = to.plane[k.plane] + j * to.pitch[k.plane];
-  uint16_t sums[kColumns];
-  MeanOf mean;
-  StepWalk x(width, many), added(width, many);
-  for (int i = 0, end = 0; i < width;) {
-    const int begin = x.at();
-    for (StepWalk further = added; end < width; ++end, added = further) {
-      further.next();
-      if ((further.at() - begin) * kStep > kColumns) break;
-    }
-    add_rows(row + begin * kStep, from.pitch[k.plane], y.end - y.first,
-             (added.at() - begin) * kStep, sums);
-    for (; i < end; ++i) {
-      const uint16_t* own = sums + (x.at() - begin) * kStep;
-      const int before = x.at();
-      x.next();
-      const int wide = x.at() - before;
-      const auto count = static_cast<uint32_t>(wide * (y.end - y.first));
-      for (int c = 0; c < together; ++c) {
-        out[i * kStep + offset[c]] =
-            static_cast<std::byte>(mean(sum_of<kStep>(own + offset[c], wide), count));
-      }
-    }
-  }
-}
-
-void shrink_bytes(const ConstFrame& from, const Frame& to, int first, int j) {
-  switch (to.layout.component[first].step) {
-    case 1:
-      return shrink_bytes<1>(from, to, first, j);
-    case 2:
-      return shrink_bytes<2>(from, to, first, j);
-    case 3:
-      return shrink_bytes<3>(from, to, first, j);
-    default:
-      return shrink_bytes<4>(from, to, first, j);
-  }
-}
-
-// Whether shrink_bytes() holds the sums of component c's steps.
-bool adds_up(const ConstFrame& from, const Frame& to, int c) {
-  const Component& k = to.layout.component[c];
-  const auto longest = [](int few, int many) { return (many + few - 1) / few; };
-  const int wide = longest(samples(to.width, k.x_shift), samples(from.width, k.x_shift));
-  const int high = longest(samples(to.height, k.y_shift), samples(from.height, k.y_shift));
-  return to.layout.sample_bytes == 1 && wide * k.step <= kColumns && high <= kMostAdded &&
-         static_cast<uint32_t>(wide * high) <= MeanOf::kMost;
 }
 
 template <int bytes>
@@ -240,7 +111,7 @@ void shrink(const ConstFrame& from, const Frame& to, const Workers& workers) {
   const auto plain_row = to.layout.sample_bytes == 1 ? shrink_row<1> : shrink_row<2>;
   for_rows(to, workers, [&](int c, int j, int width) {
     const Component* all = to.layout.component;
-    if (!adds_up(from, to, c)) return plain_row(from, to, c, j, width);
+    if (!fits_shrink_bytes(from, to, c)) return plain_row(from, to, c, j, width);
     const bool is_first =
         std::none_of(all, all + c, [&](const Component& k) { return are_together(k, all[c]); });
     if (is_first) shrink_bytes(from, to, c, j);

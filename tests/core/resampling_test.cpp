@@ -78,7 +78,11 @@ TEST(Resampling, LongRowsAndHighStepsHoldMeans) {
                                     {{4096, 5}, {4095, 2}},
                                     {{9001, 2}, {2, 1}},
                                     {{7, 1200}, {3, 4}},
-                                    {{300, 300}, {1, 2}}}) {
+                                    {{300, 300}, {1, 2}},
+                                    {{5120, 20}, {512, 2}},  // even steps: pairs of columns
+                                    {{4803, 6}, {1601, 3}},  // odd ones
+                                    {{40, 256}, {4, 2}},     // the most rows of pairs
+                                    {{40, 258}, {4, 2}}}) {
     for (int n = 0; n < kPixelFormats - 1; ++n) {
       const Layout& layout = layout_of(static_cast<PixelFormat>(n));
       GuardedFrame from(layout.format, whole, 6), small(layout.format, size, 4);
