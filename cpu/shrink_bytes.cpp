@@ -118,6 +118,17 @@ struct ByteRow {
   }
 };
 
+// The small picture's pixel i, each of whose components is the mean of so many sums, of `count`
+// bytes together.
+template <int kStep>
+REGIONS_INLINE void put_means(const ByteRow& row, int i, const uint16_t* sums, int many,
+                              uint32_t count, MeanOf& mean) {
+  for (int c = 0; c < row.together; ++c) {
+    const uint32_t sum = sum_of<kStep>(sums + row.offset[c], many);
+    row.to[i * kStep + row.offset[c]] = static_cast<std::byte>(mean(sum, count));
+  }
+}
+
 // Sums of columns, or of pairs of them, then of those that each step holds: of steps that hold as
 // many.
 template <int kStep>
@@ -135,10 +146,7 @@ void shrink_evenly(const ByteRow& row) {
     add(row.from + begin * wide * kStep, row.pitch, row.rows, (end - begin) * length, sums);
     const uint16_t* own = sums;
     for (int i = begin; i < end; ++i, own += length) {
-      for (int c = 0; c < row.together; ++c) {
-        const uint32_t sum = sum_of<kStep>(own + row.offset[c], sums_of_step);
-        row.to[i * kStep + row.offset[c]] = static_cast<std::byte>(mean(sum, count));
-      }
+      put_means<kStep>(row, i, own, sums_of_step, count, mean);
     }
   }
 }
@@ -163,11 +171,7 @@ void shrink_bytes(const ByteRow& row) {
       const int before = x.at();
       x.next();
       const int wide = x.at() - before;
-      const auto count = static_cast<uint32_t>(wide * row.rows);
-      for (int c = 0; c < row.together; ++c) {
-        const uint32_t sum = sum_of<kStep>(own + row.offset[c], wide);
-        row.to[i * kStep + row.offset[c]] = static_cast<std::byte>(mean(sum, count));
-      }
+      put_means<kStep>(row, i, own, wide, static_cast<uint32_t>(wide * row.rows), mean);
     }
   }
 }
