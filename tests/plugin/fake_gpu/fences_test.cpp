@@ -12,15 +12,10 @@ constexpr const char* kDirect =
 constexpr auto kWork = std::chrono::milliseconds(5);    // of the producer
 constexpr auto kPause = std::chrono::milliseconds(50);  // a frame after it has the chain to itself
 
-void begin_work(const Producer& producer, GstBuffer* buffer) {
-  std::this_thread::sleep_for(kPause);
-  GST_MINI_OBJECT_FLAG_SET(gst_buffer_peek_memory(buffer, 0), kNeedSync);
-  producer.stream().begin();
-}
-
 // Pushes one frame, whose producer is still at work when it comes.
 GstFlowReturn push_unfinished(Harness& h, const Producer& producer, GstBuffer* buffer) {
-  begin_work(producer, buffer);
+  std::this_thread::sleep_for(kPause);
+  producer.begin_work(buffer);
   std::thread later([&] {
     std::this_thread::sleep_for(kWork);
     producer.stream().end();
@@ -110,7 +105,8 @@ TEST(Fences, AFrameThatIsRefusedKeepsItsMemoryUntilItsWorkIsDone) {
   const int leads = fake::leads(), followed = producer.stream().followed;
   GstBuffer* buffer = producer.frame(5, squares(5));
   const GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
-  begin_work(producer, buffer);
+  std::this_thread::sleep_for(kPause);
+  producer.begin_work(buffer);
   std::thread pusher([&] { gst_harness_push(h.get(), buffer); });
   while (producer.stream().followed == followed) std::this_thread::sleep_for(kWork);
   std::this_thread::sleep_for(kWork);  // the frame has been refused, its work waits

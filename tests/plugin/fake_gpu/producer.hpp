@@ -64,6 +64,11 @@ class Producer {
   fake::Stream& stream() const {
     return *static_cast<fake::Stream*>(library_->stream_handle(stream_));
   }
+  // Its stream is at work on the frame, until stream().end().
+  void begin_work(GstBuffer* buffer) const {
+    GST_MINI_OBJECT_FLAG_SET(gst_buffer_peek_memory(buffer, 0), kNeedSync);
+    stream().begin();
+  }
   GstBuffer* frame(int index, const std::vector<uint8_t>& bytes) const {
     GstBuffer* buffer = nullptr;
     gst_buffer_pool_acquire_buffer(pool_, &buffer, nullptr);

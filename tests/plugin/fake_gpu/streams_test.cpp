@@ -12,8 +12,7 @@ bool needs_sync(GstBuffer* buffer) {
 
 GstBuffer* unfinished(const Producer& producer) {
   GstBuffer* buffer = producer.frame(0, squares(1));
-  GST_MINI_OBJECT_FLAG_SET(gst_buffer_peek_memory(buffer, 0), kNeedSync);
-  producer.stream().begin();
+  producer.begin_work(buffer);
   return buffer;
 }
 
