@@ -180,13 +180,14 @@ void find_areas(Forest& forest, const BitImage& pixels, uint64_t border, bool is
     for (int y = strip.begin; y < strip.end; ++y) {
       const int band = forest.band_of(y);
       const Stack::Place place = stack.place(y);
+      const auto height = static_cast<uint64_t>(forest.spans().height(y));
       const bool at_edge =
           is_last(place.y, stack.slice.height) || (is_spatial && is_last(place.z, stack.slices));
       for_each_segment(pixels.row(y), forest.starts(band), width,
                        [&](int begin, int end, int64_t run) {
                          if (run < 0) return;
                          const bool touches = at_edge || begin == 0 || end == width;
-                         const auto count = static_cast<uint64_t>(end - begin);
+                         const auto count = static_cast<uint64_t>(end - begin) * height;
                          forest.add_area(strip, band, run, count + (touches ? border : 0));
                        });
     }
@@ -199,8 +200,8 @@ void fill_holes(const BinaryPicture& picture, uint64_t area, Forest& forest,
   const Size size = picture.stack.slice;
   const int words = background.words, rest = size.width % kWordBits;
   const Word last = rest ? (Word{1} << rest) - 1 : ~Word{0};
-  const BinaryPicture holes{background, picture.stack, dual(picture.connectivity)};
-  forest.begin(picture.stack, holes.band_rows(), strips);
+  const BinaryPicture holes{background, picture.stack, picture.spans, dual(picture.connectivity)};
+  forest.begin(holes.stack, holes.spans, holes.band_rows(), strips);
   workers.parallel_for(forest.strips(), [&](int s) {
     for (int y = forest.strip(s).begin; y < forest.strip(s).end; ++y) {
       for (int w = 0; w < words; ++w) {

@@ -10,6 +10,7 @@ namespace regions {
 struct BinaryPicture {
   BitImage pixels;
   Stack stack;
+  RowSpans spans;
   Connectivity connectivity = Connectivity::eight;
 
   int band_rows() const { return within_slice(connectivity) == Connectivity::eight ? 2 : 1; }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "core/packed.hpp"
 #include "cpu/cclabel/bands.hpp"
@@ -37,6 +36,7 @@ class ForestBuilder {
       : params_(params),
         subject_(job, params),
         stack_(stack_of(setup, job)),
+        spans_{stack_.rows(), stack_.rows()},
         strips_(strips),
         slot_(slot),
         workers_(workers) {}
@@ -51,7 +51,7 @@ class ForestBuilder {
   void build_binary();
   void build_linked();
 
-  // Sets the foreground's bits in rows begin..end - 1 of the picture, of a small mask.
+  // Sets the foreground's bits in rows begin..end - 1 of a small mask, in the picture's columns.
   void stretch(const BitImage& bits, int begin, int end, std::byte* scratch) const;
   // Likewise of what is labelled, in rows of the stack.
   void threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const;
@@ -63,7 +63,7 @@ class ForestBuilder {
   template <class Picture, std::invocable<int> Prepare>
   void add_strips(const Picture& picture, Prepare prepare) {
     Forest& forest = slot_.forest;
-    forest.begin(stack_, picture.band_rows(), strips_);
+    forest.begin(stack_, spans_, picture.band_rows(), strips_);
     workers_.parallel_for(forest.strips(), [&](int s) {
       prepare(s);
       add_strip(picture, forest, s, slot_.rows[s]);
@@ -73,7 +73,8 @@ class ForestBuilder {
 
   const CcLabelParams& params_;
   Subject subject_;
-  const Stack stack_;
+  Stack stack_;  // of rows of bits
+  RowSpans spans_;
   const int strips_;
   Slot& slot_;
   const Workers& workers_;
@@ -81,20 +82,15 @@ class ForestBuilder {
 
 void ForestBuilder::stretch(const BitImage& bits, int begin, int end, std::byte* scratch) const {
   const ConstFrame& mask = subject_.frame;
-  const Size size = stack_.slice;
+  const int width = stack_.slice.width;
   std::array<Word, words_for(65536)> row;
-  for (int y = begin, last = -1; y < end; ++y) {
-    const int v = step_of(y, mask.height, size.height);
-    if (std::exchange(last, v) == v) {
-      std::copy_n(bits.row(y - 1), bits.words, bits.row(y));
-      continue;
-    }
-    pack_at_least(value_row(mask, 0, v, scratch), mask.layout.sample_bytes, mask.width, 1,
+  for (int y = begin; y < end; ++y) {
+    pack_at_least(value_row(mask, 0, y, scratch), mask.layout.sample_bytes, mask.width, 1,
                   row.data());
     std::fill_n(bits.row(y), bits.words, 0);
     for_each_run(row.data(), words_for(mask.width), [&](int first, int last_end) {
-      set_bits(bits.row(y), first_of(first, mask.width, size.width),
-               first_of(std::min(last_end, mask.width), mask.width, size.width));
+      set_bits(bits.row(y), first_of(first, mask.width, width),
+               first_of(std::min(last_end, mask.width), mask.width, width));
     });
   }
 }
@@ -128,7 +124,8 @@ void ForestBuilder::enlarge() {
 }
 
 void ForestBuilder::build_binary() {
-  const BinaryPicture picture{slot_.pixels, stack_, params_.connectivity};
+  if (subject_.is_small) stack_.slice.height = spans_.spans = subject_.frame.height;
+  const BinaryPicture picture{slot_.pixels, stack_, spans_, params_.connectivity};
   const bool fills = params_.fill_holes > 0;
   if (fills) {
     threshold(slot_.pixels, 0, stack_.rows(), slot_.rows[0].values[0][0]);

@@ -176,17 +176,22 @@ void CcLabelCpu::write(const Job& job, const Params& params, Slot& slot, uint32_
 void CcLabelCpu::share(Slot& slot, uint32_t recorded) {
   const TrackMemory& memory = tracker_.memory();
   const BitImage known = tracker_.known();
+  const RowSpans& spans = slot.forest.spans();
+  const bool same_spans = tracker_.takes(spans);
   workers_.parallel_for(slot.forest.strips(), [&](int s) {
     const Strip& strip = slot.forest.strip(s);
     const uint32_t* label = nullptr;
     int band = -1;
-    for (int y = strip.begin; y < strip.end; ++y) {
-      if (slot.forest.band_of(y) != band) {
-        band = slot.forest.band_of(y);
+    for (int row = strip.begin; row < strip.end; ++row) {
+      if (slot.forest.band_of(row) != band) {
+        band = slot.forest.band_of(row);
         label = slot.forest.resolve(strip, band);
       }
-      share_row(slot.pixels.row(y), slot.forest.starts(band), label, setup_.size.width, recorded,
-                memory.pairs, memory.labels.row(y), known.row(y));
+      const int rows = same_spans ? spans.height(row) : 1;
+      for (int y = spans.begin(row); y < spans.end(row); y += rows) {
+        share_row(slot.pixels.row(row), slot.forest.starts(band), label, setup_.size.width,
+                  recorded, rows, memory.pairs, memory.labels.row(y), known.row(y));
+      }
     }
   });
 }
@@ -194,7 +199,8 @@ void CcLabelCpu::share(Slot& slot, uint32_t recorded) {
 void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, int s,
                              Region* records, uint32_t recorded) const {
   const Strip& strip = slot.forest.strip(s);
-  const Stack& stack = slot.forest.stack();
+  const RowSpans& spans = slot.forest.spans();
+  const Stack stack = stack_of(setup_, job);
   const int width = setup_.size.width;
   const bool draws = params.output == CcOutput::overlay, wants_out = !job.out.empty() && !draws;
   const LabelMap labels = draws || job.table.runs ? slot.labels_of(job) : job.labels;
@@ -202,27 +208,31 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;
   int band = -1;
-  for (int y = strip.begin; y < strip.end; ++y) {
-    if (slot.forest.band_of(y) != band) {
-      band = slot.forest.band_of(y);
+  for (int row = strip.begin; row < strip.end; ++row) {
+    if (slot.forest.band_of(row) != band) {
+      band = slot.forest.band_of(row);
       label = slot.forest.resolve(strip, band);
       const uint32_t runs = slot.forest.runs(strip, band);
       value = wants_out ? values_of(label, runs, slot.value[s], job, params, slot.tracks) : label;
     }
-    const Word* pixels = slot.pixels.row(y);
+    const Word* pixels = slot.pixels.row(row);
     const Word* starts = slot.forest.starts(band);
-    if (recorded > 0 && has_bits(pixels, slot.pixels.words)) {
-      for (int c = 0; c < values.channels; ++c) {
-        values.row[c] = channel_row(job.in, c, y % stack.volume_rows(), slot.rows[s].values[0][c]);
+    const bool measures = recorded > 0 && has_bits(pixels, slot.pixels.words);
+    for (int y = spans.begin(row); y < spans.end(row); ++y) {
+      if (measures) {
+        for (int c = 0; c < values.channels; ++c) {
+          values.row[c] =
+              channel_row(job.in, c, y % stack.volume_rows(), slot.rows[s].values[0][c]);
+        }
+        measure_row(pixels, starts, label, width, stack.place(y), values, records, recorded);
       }
-      measure_row(pixels, starts, label, width, stack.place(y), values, records, recorded);
-    }
-    if (!labels.empty()) {
-      write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));
-    }
-    if (wants_out && params.output != CcOutput::none) {
-      write_row(pixels, starts, value, width, job.out.layout.component[0].step,
-                job.out.at(0, 0, y) - job.out.layout.component[0].offset);
+      if (!labels.empty()) {
+        write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));
+      }
+      if (wants_out && params.output != CcOutput::none) {
+        write_row(pixels, starts, value, width, job.out.layout.component[0].step,
+                  job.out.at(0, 0, y) - job.out.layout.component[0].offset);
+      }
     }
   }
 }

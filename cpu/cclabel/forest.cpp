@@ -24,8 +24,9 @@ void Forest::allocate(Backend& backend, const Stack& most) {
   });
 }
 
-void Forest::begin(const Stack& stack, int band_rows, int strips) {
+void Forest::begin(const Stack& stack, const RowSpans& spans, int band_rows, int strips) {
   stack_ = stack;
+  spans_ = spans;
   band_rows_ = band_rows;
   starts_.words = words_for(stack.slice.width);
   bands_ = (stack.slice.height + band_rows - 1) / band_rows;

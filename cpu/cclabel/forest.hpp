@@ -8,6 +8,8 @@
 // pixels of two rows that lie in one run of (upper | lower) are connected anyway; else of one row.
 // A volume is the rows of its slices one after another: bands are counted through, none reaches
 // into the next slice, and strips are whole slices.
+//
+// Rows that are enlarged from one row of a smaller mask are one row here.
 #pragma once
 
 #include "core/backend.hpp"
@@ -15,6 +17,7 @@
 #include "core/stack.hpp"
 #include "core/workers.hpp"
 #include "cpu/bits.hpp"
+#include "cpu/row_spans.hpp"
 
 namespace regions {
 
@@ -60,12 +63,13 @@ class Forest {
   // Workspace for stacks up to this one.
   void allocate(Backend& backend, const Stack& most);
 
-  // Starts anew. Strips are whole bands, or, of several slices, whole slices; there are at most
-  // `strips`.
-  void begin(const Stack& stack, int band_rows, int strips);
+  // Starts anew, with a stack of rows of bits that stand for `spans`. Strips are whole bands, or,
+  // of several slices, whole slices; there are at most `strips`.
+  void begin(const Stack& stack, const RowSpans& spans, int band_rows, int strips);
   int strips() const { return strip_count_; }
   Strip& strip(int s) { return strip_[s]; }
   const Stack& stack() const { return stack_; }
+  const RowSpans& spans() const { return spans_; }
   int band_of(int row) const {
     if (stack_.depth() == 1) return row / band_rows_;
     const int k = row / stack_.slice.height;
@@ -147,6 +151,7 @@ class Forest {
   }
 
   Stack stack_;
+  RowSpans spans_;
   int band_rows_ = 1;
   int bands_ = 1;  // of a slice
   int strip_count_ = 0;

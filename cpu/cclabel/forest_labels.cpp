@@ -26,8 +26,9 @@ void Forest::choose(const BitImage& pixels, const Seeds& seeds) {
   for (int i = 0; i < seeds.count; ++i) {
     const int w = seeds.x[i] / kWordBits;
     const Word bit = Word{1} << seeds.x[i] % kWordBits;
-    if (!(pixels.row(seeds.y[i])[w] & bit)) continue;
-    const int band = band_of(seeds.y[i]);
+    const int row = spans_.span_of(seeds.y[i]);
+    if (!(pixels.row(row)[w] & bit)) continue;
+    const int band = band_of(row);
     const Word* begins = starts(band);
     const uint32_t begun = count_row(begins, w) + count_bits(begins[w] & up_to_lowest(bit));
     area_[find(first_run_[band] + begun - 1)] |= AreaRange::kChosen;

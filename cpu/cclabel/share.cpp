@@ -26,7 +26,7 @@ REGIONS_INLINE uint16_t* end_of_equal(uint16_t* first, uint16_t* last) {
 
 REGIONS_CLONES
 void share_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
-               uint32_t count, const PairTable& pairs, uint16_t* before, Word* known) {
+               uint32_t count, int rows, const PairTable& pairs, uint16_t* before, Word* known) {
   const int words = words_for(width);
   if (!has_bits(known, words) && !has_bits(pixels, words)) return;
   for (int w = 0; w < words; ++w) {
@@ -44,7 +44,7 @@ void share_row(const Word* pixels, const Word* starts, const uint32_t* label, in
     uint16_t* const last = before + end;
     for (uint16_t* p = before + begin; now != 0 && p < last;) {
       uint16_t* const other = end_of_equal(p, last);
-      if (*p != 0) pairs.add<CpuAtomics>(*p, now, static_cast<uint32_t>(other - p));
+      if (*p != 0) pairs.add<CpuAtomics>(*p, now, static_cast<uint32_t>((other - p) * rows));
       p = other;
     }
     std::fill(before + begin, last, now);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/tracking/step.hpp"
 
@@ -66,7 +67,21 @@ void Tracker::allocate(Backend& backend, const Setup& setup) {
   memory_.counts->last_id = last_id;
   known_.assign(
       static_cast<size_t>(setup.size.height) * static_cast<size_t>(words_for(setup.size.width)), 0);
+  spans_ = {setup.size.height, setup.size.height};
   forgets_ = past_bytes(Ids::go_on);
+}
+
+bool Tracker::takes(const RowSpans& spans) {
+  const RowSpans before = std::exchange(spans_, spans);
+  if (before == spans) return true;
+  for (int span = 0; span < before.spans; ++span) {
+    const int first = before.begin(span);
+    for (int y = first + 1; y < before.end(span); ++y) {
+      std::copy_n(memory_.labels.row(first), memory_.labels.width, memory_.labels.row(y));
+      std::copy_n(known().row(first), known().words, known().row(y));
+    }
+  }
+  return false;
 }
 
 void Tracker::forget(Ids ids) { forgets_ = std::max(forgets_, past_bytes(ids)); }

@@ -6,6 +6,7 @@
 #include "core/algorithm.hpp"
 #include "core/tracking/tracking.hpp"
 #include "cpu/bits.hpp"
+#include "cpu/row_spans.hpp"
 #include "cpu/turns.hpp"
 
 namespace regions {
@@ -48,6 +49,9 @@ class Tracker {
   // In a frame's turn: first begin(), then the pixels into memory().pairs and labels, then step().
   void begin(const Ticket& ticket);
   const TrackMemory& memory() const { return memory_; }
+  // Before the pixels: which rows of theirs are alike. Whether the last frame's were so, too: then
+  // memory().labels and known() have but the first row of each span, before and after.
+  bool takes(const RowSpans& spans);
   // A bit for every one of memory().labels that is not 0; pixels without need not be looked at.
   BitImage known() { return {known_.data(), words_for(memory_.labels.width)}; }
   void step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
@@ -62,6 +66,7 @@ class Tracker {
   Block block_;
   TrackMemory memory_;
   std::vector<Word> known_;           // [height][words]
+  RowSpans spans_;                    // of the last frame's pixels
   std::vector<TrackReport> reports_;  // of slots
   Turns turns_;
   size_t forgets_ = 0;  // bytes that the next frame clears first

@@ -3,6 +3,7 @@
 
 #include "cpu/resampling.hpp"
 #include "tests/cclabel/run.hpp"
+#include "tests/cclabel/runs_oracle.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {
@@ -38,7 +39,19 @@ TEST(CcLabelSmallMasks, GiveWhatWholeOnesGive) {
     if (below(4) == 0) params.criterion = Criterion::equal;
     params.label_background =
         params.criterion == Criterion::binary && params.fill_holes == 0 && below(3) == 0;
+    params.min_area = below(3) == 0 ? 40 : 0;
+    if (!params.label_background && below(3) == 0) {
+      std::vector<double> points;
+      for (int i = 0; i < 16; ++i) {
+        points.push_back(below(static_cast<uint32_t>(size.width)));
+        points.push_back(below(static_cast<uint32_t>(size.height)));
+      }
+      params.seeds = points;
+    }
+    params.output = CcOutput::labels;
     RunOptions options;
+    if (below(2)) options.out = PixelFormat::labels32;
+    options.most_runs = below(2) ? 4000 : 0;
     const RunResult expected =
         run_on_cpu(2, in.frame(), std::as_const(whole).frame(), params, options);
     options.mask_is_small = true;
@@ -47,6 +60,8 @@ TEST(CcLabelSmallMasks, GiveWhatWholeOnesGive) {
     EXPECT_EQ(difference(found.labelling, expected.labelling, size.width), "")
         << "case " << n << ", " << few.width << "x" << few.height << " as " << size.width << "x"
         << size.height << ", " << to_text(params);
+    EXPECT_EQ(difference(found.runs, expected.runs), "") << n;
+    EXPECT_TRUE(!found.out || found.out->same_pixels(*expected.out)) << n;
     EXPECT_TRUE(found.intact) << n;
   }
 }

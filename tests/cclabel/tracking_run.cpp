@@ -85,10 +85,11 @@ void TrackedRun::begin(Slot& slot, const ConstFrame& frame, const ConstFrame& ma
   job.slot = slot.index;
   job.in = in;
   if (!mask.empty()) {
-    Frame there = packed(mask.layout, size_, slot.mask.data());
+    Frame there = packed(mask.layout, mask.size(), slot.mask.data());
     there.memory = backend_->memory();
     slot.queue->copy(mask, there);
     job.mask = there;
+    job.mask_is_small = !(mask.size() == size_);
   }
   auto* regions = slot.table.as<Region>();
   job.table = {regions, capacity_, reinterpret_cast<uint32_t*>(regions + capacity_)};

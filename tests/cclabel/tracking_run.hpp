@@ -27,7 +27,7 @@ class TrackedRun {
   TrackedRun& operator=(const TrackedRun&) = delete;
 
   std::vector<TrackedFrame> run(const std::vector<ConstFrame>& frames, const CcLabelParams& params);
-  // With a mask to each frame: gray8, of the frames' size.
+  // With a mask to each frame: gray8, of the frames' size or a smaller one.
   std::vector<TrackedFrame> run(const std::vector<ConstFrame>& frames,
                                 const std::vector<ConstFrame>& masks, const CcLabelParams& params);
   void reset() { algorithm_->reset(); }

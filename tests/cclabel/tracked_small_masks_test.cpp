@@ -1,0 +1,101 @@
+// Tracks of regions of smaller masks against those of the same masks at the picture's size.
+#include <algorithm>
+#include <utility>
+
+#include "cpu/resampling.hpp"
+#include "cpu/tracking/tracking.hpp"
+#include "tests/cclabel/tracked_discs.hpp"
+#include "tests/pictures/guarded.hpp"
+
+namespace regions {
+namespace {
+
+bool is_covered(const std::vector<Disc>& discs, double x, double y) {
+  return std::any_of(discs.begin(), discs.end(), [&](const Disc& disc) {
+    return std::hypot(x - disc.x, y - disc.y) <= disc.radius;
+  });
+}
+
+GuardedFrame small_mask(const std::vector<Disc>& discs, Size few) {
+  GuardedFrame mask(PixelFormat::gray8, few);
+  for (int y = 0; y < few.height; ++y) {
+    for (int x = 0; x < few.width; ++x) {
+      const bool inside = is_covered(discs, (x + 0.5) * kSize.width / few.width,
+                                     (y + 0.5) * kSize.height / few.height);
+      mask.frame().set_sample(0, x, y, inside ? 255 : 0);
+    }
+  }
+  return mask;
+}
+
+GuardedFrame enlarged(const GuardedFrame& mask) {
+  GuardedFrame whole(PixelFormat::gray8, kSize);
+  const ConstFrame few = mask.frame();
+  pick(few, whole.frame(),
+       {enlarging(0, kSize.width, few.width), enlarging(0, kSize.height, few.height)}, Workers(1));
+  return whole;
+}
+
+// Sizes change, also to the picture's own, as a mask's do that something mapped at its whole size.
+TEST(Tracking, SmallMasksGiveTheTracksOfWholeOnes) {
+  const Scene scene = crowd_scene(kSize, 25, 60, 3);
+  const std::vector<Picture> pictures = painted(scene);
+  const Size sizes[] = {{80, 45}, {80, 45}, {96, 54}, kSize, {31, 17}};
+  std::vector<GuardedFrame> small, whole;
+  for (size_t t = 0; t < scene.size(); ++t) {
+    const Size few = sizes[t < 20 ? 0 : hash(static_cast<uint32_t>(t), 7) % std::size(sizes)];
+    small.push_back(small_mask(scene[t], few));
+    whole.push_back(enlarged(small.back()));
+  }
+  std::vector<ConstFrame> small_masks, whole_masks;
+  for (size_t t = 0; t < scene.size(); ++t) {
+    small_masks.push_back(std::as_const(small[t]).frame());
+    whole_masks.push_back(std::as_const(whole[t]).frame());
+  }
+  CcLabelParams params = tracked();
+  params.source = Source::mask;
+  for (const int threads : {1, 2}) {
+    const auto found =
+        on_cpu(PixelFormat::rgb, kSize, 2, threads).run(frames_of(pictures), small_masks, params);
+    const auto expected =
+        on_cpu(PixelFormat::rgb, kSize, 2, threads).run(frames_of(pictures), whole_masks, params);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t t = 0; t < found.size(); ++t) {
+      EXPECT_EQ(found[t], expected[t]) << "frame " << t << ", " << small_masks[t].width << "x"
+                                       << small_masks[t].height << ", " << threads << " threads";
+    }
+  }
+}
+
+// Of rows alike the tracker has the first one alone, until a frame's are others.
+TEST(Tracking, RowsOfSmallMasksAreThereWhenOthersCome) {
+  constexpr Size kFew = {70, 23};
+  constexpr RowSpans kAlike = {7, kFew.height}, kWhole = {kFew.height, kFew.height};
+  const auto backend = make_cpu_backend(1);
+  Tracker tracker;
+  tracker.allocate(*backend, {.size = kFew, .max_regions = 16, .tracks = true});
+  tracker.begin(tracker.next());
+  EXPECT_FALSE(tracker.takes(kAlike));
+  const auto label = [](int span, int x) { return static_cast<uint16_t>(span * x % 5); };
+  for (int span = 0; span < kAlike.spans; ++span) {
+    for (int x = 0; x < kFew.width; ++x) {
+      tracker.memory().labels(x, kAlike.begin(span)) = label(span, x);
+      if (label(span, x) == 0) continue;
+      tracker.known().row(kAlike.begin(span))[x / kWordBits] |= Word{1} << x % kWordBits;
+    }
+  }
+  EXPECT_TRUE(tracker.takes(kAlike));
+  EXPECT_FALSE(tracker.takes(kWhole));
+  for (int y = 0; y < kFew.height; ++y) {
+    const int span = kAlike.span_of(y);
+    for (int x = 0; x < kFew.width; ++x) {
+      ASSERT_EQ(tracker.memory().labels(x, y), label(span, x)) << x << ", " << y;
+      const Word bit = tracker.known().row(y)[x / kWordBits] >> x % kWordBits & 1;
+      ASSERT_EQ(bit != 0, label(span, x) != 0) << x << ", " << y;
+    }
+  }
+  EXPECT_TRUE(tracker.takes(kWhole));
+}
+
+}  // namespace
+}  // namespace regions
