@@ -84,9 +84,13 @@ CpuQueue::Task& CpuQueue::next_place(std::unique_lock<std::mutex>& lock) {
   return ring_[submitted_ % kTasks];
 }
 
+// The thread is woken once for a frame's tasks: it ends each sooner than the next one comes.
 void CpuQueue::publish(std::unique_lock<std::mutex>& lock) {
   ++submitted_;
   if (!thread_.joinable()) return run_next(lock);
+  if (submitted_ - finished_ == kTasks) gathers_ = false;
+  if (gathers_) return;
+  ready_ = submitted_;
   lock.unlock();
   changed_.notify_all();
 }
@@ -117,6 +121,10 @@ void CpuQueue::pick(const ConstFrame& from, const Frame& to, const PixelPicking&
 }
 
 void CpuQueue::start() {
+  {
+    const std::lock_guard lock(mutex_);
+    gathers_ = true;
+  }
   submit_always([this] {
     const std::lock_guard lock(mutex_);
     begin_ = std::chrono::steady_clock::now();
@@ -132,6 +140,7 @@ void CpuQueue::record() {
   std::unique_lock lock(mutex_);
   next_place(lock).run = nullptr;
   recorded_ = submitted_ + 1;
+  gathers_ = false;
   publish(lock);
 }
 
@@ -150,7 +159,7 @@ void CpuQueue::wait() {
 void CpuQueue::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || finished_ < submitted_; });
+    changed_.wait(lock, [&] { return ending_ || finished_ < ready_; });
     if (finished_ == submitted_) return;
     run_next(lock);
   }

@@ -86,10 +86,12 @@ class CpuQueue final : public Queue {
   mutable std::mutex mutex_;      // guards what follows
   std::condition_variable changed_;
   uint64_t submitted_ = 0;
+  uint64_t ready_ = 0;  // submitted, and may begin: of a frame under way none does until record()
   uint64_t finished_ = 0;
   uint64_t recorded_ = 0;  // value of submitted_ just after the last record()
   std::exception_ptr error_;
   std::chrono::steady_clock::time_point begin_, end_;  // of the last frame
+  bool gathers_ = false;                               // such a frame is under way
   bool dropping_ = false;                              // a task threw; until the end of its frame
   bool ending_ = false;
   std::thread thread_;

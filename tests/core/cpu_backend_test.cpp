@@ -204,6 +204,33 @@ TEST(CpuQueue, ElapsedIsTheTimeBetweenStartAndRecord) {
   EXPECT_GE(queue->elapsed(), 0) << "a frame that fails begins and ends too";
 }
 
+// One thread is woken once for a frame, and not for each of its tasks.
+TEST(CpuQueue, AFramesTasksBeginTogether) {
+  const auto backend = make_cpu_backend(1);
+  const auto queue = backend->make_queue();
+  std::atomic<int> ran = 0;
+  const auto add = [&] { queue_of(*queue).submit([counter = &ran] { ++*counter; }); };
+  for (const int count : {1, 5, static_cast<int>(CpuQueue::kTasks) * 3}) {
+    ran = 0;
+    queue->start();
+    for (int i = 0; i < count; ++i) add();
+    if (count < static_cast<int>(CpuQueue::kTasks)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_EQ(ran, 0) << count;
+    }
+    queue->record();
+    queue->wait();
+    EXPECT_EQ(ran, count);
+  }
+  ran = 0;
+  add();  // of no frame
+  queue->record();
+  queue->start();
+  add();
+  queue->wait();
+  EXPECT_EQ(ran, 1) << "what was there before start() goes on";
+}
+
 TEST(CpuQueue, WaitsForTheLastRecordOnly) {
   std::atomic<bool> gate = false;
   auto* open = &gate;
