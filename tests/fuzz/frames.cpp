@@ -34,7 +34,7 @@ void add_video_meta(GstBuffer* buffer, const GstVideoInfo& info, Input& in) {
     stride[p] = info.stride[p];
     if (in.one_in(8)) offset[p] += static_cast<gsize>(in.integer());
     if (in.one_in(8)) stride[p] = in.integer();
-    if (in.one_in(16) && stride[p] > 0) {  // upside down
+    if (in.one_in(16) && stride[p] > 0 && info.height > 0) {  // upside down
       offset[p] += static_cast<gsize>(stride[p]) *
                    static_cast<gsize>(GST_VIDEO_INFO_COMP_HEIGHT(&info, p) - 1);
       stride[p] = -stride[p];
