@@ -177,13 +177,13 @@ void find_areas(Forest& forest, const BitImage& pixels, uint64_t border, bool is
   forest.clear_areas();
   workers.parallel_for(forest.strips(), [&](int s) {
     const Strip& strip = forest.strip(s);
-    for (int y = strip.begin; y < strip.end; ++y) {
-      const int band = forest.band_of(y);
-      const Stack::Place place = stack.place(y);
-      const auto height = static_cast<uint64_t>(forest.spans().height(y));
+    for (int row = strip.begin; row < strip.end; ++row) {
+      const int band = forest.band_of(row);
+      const Stack::Place place = stack.place(row);
+      const auto height = static_cast<uint64_t>(forest.spans().height(row));
       const bool at_edge =
           is_last(place.y, stack.slice.height) || (is_spatial && is_last(place.z, stack.slices));
-      for_each_segment(pixels.row(y), forest.starts(band), width,
+      for_each_segment(pixels.row(row), forest.starts(band), width,
                        [&](int begin, int end, int64_t run) {
                          if (run < 0) return;
                          const bool touches = at_edge || begin == 0 || end == width;
