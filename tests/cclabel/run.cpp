@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cpu/backend.hpp"
+#include "cpu/resampling.hpp"
 #include "tests/pictures/pictures.hpp"
 
 namespace regions {
@@ -67,6 +68,13 @@ RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
   const auto known = std::min(result.total, capacity);
   result.labelling.regions.assign(records.begin(), records.begin() + known);
   return result;
+}
+
+GuardedFrame enlarged(const ConstFrame& mask, Size size) {
+  GuardedFrame whole(mask.layout.format, size);
+  pick(mask, whole.frame(),
+       {enlarging(0, size.width, mask.width), enlarging(0, size.height, mask.height)}, Workers(1));
+  return whole;
 }
 
 void keep_largest(Labelling& labelling, uint32_t limit) {

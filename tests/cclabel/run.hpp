@@ -35,6 +35,9 @@ struct RunResult {
 RunResult run_on_cpu(int threads, const ConstFrame& in, const ConstFrame& mask,
                      const CcLabelParams& params, const RunOptions& options = {});
 
+// A mask as a smaller one stands for it in a picture of such a size.
+GuardedFrame enlarged(const ConstFrame& mask, Size size);
+
 // A picture and parameters with seeds at random, in regions, beside them and outside; with filters
 // in some cases.
 struct SeededCase {

@@ -1,7 +1,6 @@
 // Masks of a smaller picture against the same masks at the picture's size.
 #include <gtest/gtest.h>
 
-#include "cpu/resampling.hpp"
 #include "tests/cclabel/run.hpp"
 #include "tests/cclabel/runs_oracle.hpp"
 #include "tests/pictures/pictures.hpp"
@@ -18,7 +17,7 @@ TEST(CcLabelSmallMasks, GiveWhatWholeOnesGive) {
     const Size few = {1 + static_cast<int>(below(static_cast<uint32_t>(size.width))),
                       1 + static_cast<int>(below(static_cast<uint32_t>(size.height)))};
     const PixelFormat format = below(2) ? PixelFormat::gray8 : PixelFormat::labels32;
-    GuardedFrame small(format, few), whole(format, size);
+    GuardedFrame small(format, few);
     for (int y = 0; y < few.height; ++y) {
       for (int x = 0; x < few.width; ++x) {
         const uint32_t value = hash(static_cast<uint32_t>(x), static_cast<uint32_t>(y), n) % 3;
@@ -29,8 +28,7 @@ TEST(CcLabelSmallMasks, GiveWhatWholeOnesGive) {
         }
       }
     }
-    pick(small.frame(), whole.frame(),
-         {enlarging(0, size.width, few.width), enlarging(0, size.height, few.height)}, Workers(1));
+    const GuardedFrame whole = enlarged(small.frame(), size);
     const GuardedFrame in = convert(make_picture("clouds", size).frame(), PixelFormat::nv12);
     CcLabelParams params;
     params.source = Source::mask;
@@ -52,8 +50,7 @@ TEST(CcLabelSmallMasks, GiveWhatWholeOnesGive) {
     RunOptions options;
     if (below(2)) options.out = PixelFormat::labels32;
     options.most_runs = below(2) ? 4000 : 0;
-    const RunResult expected =
-        run_on_cpu(2, in.frame(), std::as_const(whole).frame(), params, options);
+    const RunResult expected = run_on_cpu(2, in.frame(), whole.frame(), params, options);
     options.mask_is_small = true;
     const RunResult found = run_on_cpu(1 + static_cast<int>(below(3)), in.frame(),
                                        std::as_const(small).frame(), params, options);

@@ -1,39 +1,24 @@
 // Tracks of regions of smaller masks against those of the same masks at the picture's size.
-#include <algorithm>
 #include <utility>
 
-#include "cpu/resampling.hpp"
 #include "cpu/tracking/tracking.hpp"
+#include "tests/cclabel/run.hpp"
 #include "tests/cclabel/tracked_discs.hpp"
-#include "tests/pictures/guarded.hpp"
 
 namespace regions {
 namespace {
 
-bool is_covered(const std::vector<Disc>& discs, double x, double y) {
-  return std::any_of(discs.begin(), discs.end(), [&](const Disc& disc) {
-    return std::hypot(x - disc.x, y - disc.y) <= disc.radius;
-  });
-}
-
-GuardedFrame small_mask(const std::vector<Disc>& discs, Size few) {
+// Of the discs of a painted picture.
+GuardedFrame small_mask(const ConstFrame& picture, Size few) {
   GuardedFrame mask(PixelFormat::gray8, few);
   for (int y = 0; y < few.height; ++y) {
     for (int x = 0; x < few.width; ++x) {
-      const bool inside = is_covered(discs, (x + 0.5) * kSize.width / few.width,
-                                     (y + 0.5) * kSize.height / few.height);
-      mask.frame().set_sample(0, x, y, inside ? 255 : 0);
+      const int value =
+          picture.sample(0, x * picture.width / few.width, y * picture.height / few.height);
+      mask.frame().set_sample(0, x, y, value);
     }
   }
   return mask;
-}
-
-GuardedFrame enlarged(const GuardedFrame& mask) {
-  GuardedFrame whole(PixelFormat::gray8, kSize);
-  const ConstFrame few = mask.frame();
-  pick(few, whole.frame(),
-       {enlarging(0, kSize.width, few.width), enlarging(0, kSize.height, few.height)}, Workers(1));
-  return whole;
 }
 
 // Sizes change, also to the picture's own, as a mask's do that something mapped at its whole size.
@@ -44,8 +29,8 @@ TEST(Tracking, SmallMasksGiveTheTracksOfWholeOnes) {
   std::vector<GuardedFrame> small, whole;
   for (size_t t = 0; t < scene.size(); ++t) {
     const Size few = sizes[t < 20 ? 0 : hash(static_cast<uint32_t>(t), 7) % std::size(sizes)];
-    small.push_back(small_mask(scene[t], few));
-    whole.push_back(enlarged(small.back()));
+    small.push_back(small_mask(pictures[t].frame(), few));
+    whole.push_back(enlarged(small.back().frame(), kSize));
   }
   std::vector<ConstFrame> small_masks, whole_masks;
   for (size_t t = 0; t < scene.size(); ++t) {
