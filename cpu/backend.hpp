@@ -36,8 +36,8 @@ class CpuQueue final : public Queue {
 
   // Runs f() after everything given before. The copy of f is kept without allocating; only when
   // kTasks wait already does this block. Of a frame, from its start() on, no task begins before its
-  // record(), or before kTasks wait. What f throws, wait() throws; the tasks up to the next record()
-  // are dropped then.
+  // record(), or before kTasks wait. What f throws, wait() throws; the tasks up to the next
+  // record() are dropped then.
   template <std::invocable F>
   void submit(const F& f) {
     may_fail(Fault::launch);
