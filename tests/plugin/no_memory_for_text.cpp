@@ -1,5 +1,5 @@
-// To be preloaded into GStreamer's tools: without memory for a text GLib says so in another text, without end,
-// until the stack overflows. With this the process ends with the first, of no memory.
+// To be preloaded into GStreamer's tools: without memory for a text GLib says so in another text,
+// without end, until the stack overflows. With this the process ends with the first, of no memory.
 #include <dlfcn.h>
 #include <unistd.h>
 
