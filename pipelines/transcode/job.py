@@ -88,7 +88,7 @@ class Job:
     def tail_for(self, caps):
         if "video" not in self.files:
             return Gst.parse_bin_from_description("fakesink", True)
-        decoded = self.decoder.caps(*self.decoder.shape).get_structure(0)
+        decoded = first_structure(self.decoder.caps(*self.decoder.shape))
         made, self.colors, change = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
         if change:
             self.say(note=change)
