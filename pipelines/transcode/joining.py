@@ -99,7 +99,7 @@ def add(picture, source, profile, out, errors, with_sound=True, colors=None):
         inherited = (picture, *inherited)
         picture = ["-i", f"/proc/self/fd/{picture}"]
     command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", f"{source.delay:.6f}", *picture,
-               "-i", input_of(source.path), "-map", "0:v", "-c", "copy",
+               "-itsoffset", f"{-source.lead_in:.6f}", "-i", input_of(source.path), "-map", "0:v", "-c", "copy",
                "-map_metadata", "1", "-map_chapters", "1", *options, *covers,
                # The lead-in of sound stands before time 0; all else would move by it.
                "-avoid_negative_ts", "disabled", "-f", profile.container, f"/proc/self/fd/{out}"]

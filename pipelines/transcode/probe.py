@@ -69,8 +69,9 @@ def picture_of(holds):
 
 
 class Input:
-    """A file whose first video stream is `picture`, which begins `delay` seconds after the file and lasts
-    `length` or 0; `others` are the streams beside it. `probed` is what look() tells of it, if that is known."""
+    """A file whose first video stream is `picture`, which begins `delay` seconds after `start` and lasts
+    `length` or 0; `others` are the streams beside it. Of `lead_in` seconds before the start, in all else than the
+    picture, ffmpeg tells from version 6 on. `probed` is what look() tells of it, if that is known."""
 
     def __init__(self, path, known=None):
         if "%" in path:  # a picture's name would be one of a sequence, whatever stands before it
@@ -82,8 +83,11 @@ class Input:
         self.chapters = holds.get("chapters", [])
         self.picture = picture_of(holds)
         self.others = [stream for stream in holds["streams"] if stream is not self.picture]
-        self.start = float(self.format.get("start_time", 0))
-        self.delay = max(float(self.picture.get("start_time", self.start)) - self.start, 0.0)
+        told = float(self.format.get("start_time", 0))
+        begins = float(self.picture.get("start_time", told))
+        self.start = told if told >= 0 else min(begins, 0.0)
+        self.delay = max(begins - self.start, 0.0)
+        self.lead_in = self.start - told
         self.rate = next(filter(None, map(fraction, (self.picture.get("avg_frame_rate"),
                                                      self.picture.get("r_frame_rate")))), None)
         self.length = self.told_length()

@@ -87,10 +87,13 @@ class Trouble(JobCase):
                                ("concat", "ffconcat version 1.0\nfile other.mkv\n"), ("", hls.format(f"http://{address}/a.ts")),
                                ("", f"ffconcat version 1.0\nfile http://{address}/a.mkv\n"),
                                ("", dash.format(f"http://{address}/a.mp4")), ("", sdp.format(server.getsockname()[1]))):
-                listed = self.folder / "list.mp4"
-                listed.write_text(text)
-                told = rf"^is a list \({form}\) of other files" if form else "^is a list|^holds no video"
-                self.assertRegex(self.problem(listed), told, text)
+                for name in ("list.mp4", "list.m3u8"):
+                    listed = self.folder / name
+                    listed.write_text(text)
+                    # ffmpeg 7.1 takes no file for one of hls by another name.
+                    sure = form and (form != "hls" or name == "list.m3u8")
+                    told = rf"^is a list \({form}\) of other files" if sure else "^is a list|^holds no video"
+                    self.assertRegex(self.problem(listed), told, text)
             server.settimeout(0)
             self.assertRaises(BlockingIOError, server.accept)
 

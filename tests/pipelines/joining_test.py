@@ -64,6 +64,11 @@ class Probe(Tools):
                 ([late | {"tags": {"DURATION": "00:01:02.500000000"}}], None, 0.0, 62.5)):
             found = self.input(*streams, start=start)
             self.assertEqual((found.delay, found.length), (delay, length))
+        for begins, start, found in (("0.75", "0.25", (0.25, 0.5, 0)), ("0", "-0.25", (0, 0, 0.25)),
+                                     ("0.5", "-0.25", (0, 0.5, 0.25)), ("-0.25", "-0.25", (-0.25, 0, 0)),
+                                     ("-0.25", "-0.75", (-0.25, 0, 0.5))):
+            told = self.input(PICTURE | {"start_time": begins}, audio, start=start)
+            self.assertEqual((told.start, told.delay, told.lead_in), found)
         self.assertEqual(self.input(PICTURE, format={"duration": "7.5"}).length, 7.5)
         self.assertEqual(self.input(PICTURE, audio, format={"duration": "7.5"}).length, 0.0, "it may be the sound's")
         self.assertEqual(self.called()[-1], "file:in")
@@ -122,7 +127,7 @@ class Joining(Tools):
     def joined(self, profile, *others, with_sound=True, colors=None, **told):
         """The options that ffmpeg gets between those that it always gets, and the notes."""
         source = self.input(PICTURE, *({"index": number} | stream for number, stream in enumerate(others, 1)), **told)
-        source.path, source.delay = "a|b", 0.25
+        source.path, source.delay, source.lead_in = "a|b", 0.25, 0.5
         self.tool("ffmpeg")
         picture, out = os.memfd_create("picture"), os.memfd_create("out")
         with open(self.folder / "errors", "w", encoding="utf-8") as errors:
@@ -130,8 +135,8 @@ class Joining(Tools):
             self.assertEqual(os.getpgid(process.pid), process.pid, "Ctrl-C does not reach it")
             self.assertEqual(process.wait(), 0)
         words = self.called()
-        begin = ["-v", "error", "-nostdin", "-y", "-itsoffset", "0.250000", "-i", f"/proc/self/fd/{picture}", "-i",
-                 "file:a|b", "-map", "0:v", "-c", "copy", "-map_metadata", "1", "-map_chapters", "1"]
+        begin = ["-v", "error", "-nostdin", "-y", "-itsoffset", "0.250000", "-i", f"/proc/self/fd/{picture}",
+                 "-itsoffset", "-0.500000", "-i", "file:a|b", "-map", "0:v", "-c", "copy", "-map_metadata", "1", "-map_chapters", "1"]
         end = ["-avoid_negative_ts", "disabled", "-f", profiles.PROFILES[profile].container, f"/proc/self/fd/{out}"]
         self.assertEqual((words[:len(begin)], words[-len(end):]), (begin, end))
         os.close(picture)

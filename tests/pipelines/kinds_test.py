@@ -166,12 +166,12 @@ class Kinds(JobCase):
 
     def test_colours_where_players_assume_another_matrix(self):
         """They go by the height: clips without tags that get another one tell their matrix."""
-        untagged = ("-c:v", "libx264", "-qp", "4", "-vf")
+        untagged, untold = ("-c:v", "libx264", "-qp", "4", "-vf"), "setparams=colorspace=unknown"
         large = self.clip("large.mp4", SHORT.replace("128x96", "1280x720"), *untagged,
-                          "scale=out_color_matrix=bt709:out_range=tv,format=yuv420p", "-frames:v", "2")
+                          "scale=out_color_matrix=bt709:out_range=tv,format=yuv420p," + untold, "-frames:v", "2")
         small = "videoconvert ! video/x-raw,format=RGB ! videoscale ! video/x-raw,width=640,height=360 ! identity"
         plain = self.clip("plain.mp4", SHORT.replace("128x96", "1024x576"), *untagged,
-                          "scale=out_color_matrix=bt601:out_range=tv,format=yuv420p", "-frames:v", "2")
+                          "scale=out_color_matrix=bt601:out_range=tv,format=yuv420p," + untold, "-frames:v", "2")
         turned = media.turned(self.folder / "turned.mp4", plain, 90)
         for clip, line, made, told, shape in ((large, small, "bt709", "bt709", (-1, 360, 640, 3)),
                                               (turned, "identity", "bt601", "smpte170m", (-1, 1024, 576, 3))):
@@ -203,7 +203,7 @@ class Kinds(JobCase):
 
     def test_light_of_displays(self):
         clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p10le", "-color_range", "tv", "-colorspace", "bt2020nc",
-                         "-color_primaries", "bt2020", "-color_trc", "smpte2084", "-c:v", "libx265", "-x265-params",
+                         "-vf", "setparams=color_primaries=bt2020:color_trc=smpte2084", "-c:v", "libx265", "-x265-params",
                          "log-level=none:hdr10=1:master-display=G(13250,34500)B(7500,3000)R(34000,16000)"
                          "WP(15635,16450)L(10000000,1):max-cll=1000,400")
         told = side_data(clip)

@@ -82,7 +82,7 @@ class Occupied(TranscodeCase):
         self.expect_links_replaced()
 
     def test_links_are_replaced_on_a_cluster(self):
-        if not PYTHON.exists():
+        if not PYTHON.with_name("ray").exists():
             print("SKIP: Ray is not installed")
             self.skipTest("no Ray")
         self.expect_links_replaced([PYTHON], ["--cluster"])
