@@ -92,6 +92,10 @@ struct Machine {
 };
 
 #if REGIONS_WIDE_LANES
+// No call passes lanes, as all that takes them is inlined; g++ 16 would tell how a call did so
+// once.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 // AVX-512, where comparisons give a register of bits. g++ 12 makes vectors of them unless an
 // instruction is named, and gives functions for it only to code that is compiled for AVX-512 from
 // the start, which core's functions over lanes are not: hence assembler.
