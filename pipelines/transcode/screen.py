@@ -1,4 +1,5 @@
-"""What programs tell of their work: bars of progress on a terminal (tqdm, on standard error), plain lines elsewhere."""
+"""What programs tell of their work: bars of progress on a terminal (tqdm, on standard error), plain lines elsewhere
+and on terminals that do not say how wide they are."""
 
 import datetime
 import os
@@ -14,7 +15,7 @@ class Screen:
     def __init__(self, program):
         self.program = program
         self.tqdm = None
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns:
             import tqdm  # takes long for a program without bars
             self.tqdm = tqdm.tqdm
         self.bars = {}  # by input

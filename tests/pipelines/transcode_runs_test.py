@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 import time
 import unittest
 
@@ -94,23 +95,27 @@ class Runs(TranscodeCase):
 
     def test_progress_on_a_terminal(self):
         clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
-        reader, writer = pty.openpty()
         # However quick the machine is, it takes a second, and progress is told four times.
         slow = f"identity sleep-time=20000 ! {UNTOUCHED}"
-        work = subprocess.Popen([str(PROGRAM), "-o", str(self.out), "--filter", slow, str(clip)],
-                                stdout=writer, stderr=writer)
-        os.close(writer)
-        shown = b""
-        try:
-            while more := os.read(reader, 4096):
-                shown += more
-        except OSError:  # how a terminal tells its end
-            pass
-        os.close(reader)
-        self.assertEqual(work.wait(), 0, shown)
-        self.assertRegex(shown.decode(), r"\rin.mp4:  ?\d+% \d+/50 \[.*, \d+\.\d+ frames/s\]")
-        self.assertRegex(shown.decode(), r"in.mp4: 50 frames in [\d.]+ s \(\d+ a second, [\d.]+ times its"
-                         r" speed\); wrote .*out/in.mp4")
+        for columns, told in ((100, r"\rin.mp4:  ?\d+%\|.*\| \d+/50 \[.*, \d+\.\d+ frames/s\]"),
+                              (0, r"in.mp4: frame \d+ of about 50, \d+ %, \d+ frames/s")):
+            with self.subTest(columns):
+                reader, writer = pty.openpty()
+                termios.tcsetwinsize(writer, (24, columns))
+                work = subprocess.Popen([str(PROGRAM), "--force", "-o", str(self.out), "--filter", slow, str(clip)],
+                                        stdout=writer, stderr=writer)
+                os.close(writer)
+                shown = b""
+                try:
+                    while more := os.read(reader, 4096):
+                        shown += more
+                except OSError:  # how a terminal tells its end
+                    pass
+                os.close(reader)
+                self.assertEqual(work.wait(), 0, shown)
+                self.assertRegex(shown.decode(), told)
+                self.assertRegex(shown.decode(), r"in.mp4: 50 frames in [\d.]+ s \(\d+ a second, [\d.]+ times its"
+                                 r" speed\); wrote .*out/in.mp4")
 
     def test_jobs_are_spread_over_devices(self):
         text = media.run(media.script("with-plugin"), sys.executable, "-c", """
