@@ -160,8 +160,15 @@ class Stream(io.StringIO):
 
 
 class Terminal(Stream):
+    def __init__(self, columns):
+        super().__init__()
+        self.columns = columns
+
     def isatty(self):
         return True
+
+    def fileno(self):
+        return self
 
 
 class Screens(inside.Case):
@@ -169,6 +176,7 @@ class Screens(inside.Case):
         self.out, self.err = out, err or Stream()
         for name, stream in (("stdout", self.out), ("stderr", self.err)):
             self.replace(screen.sys, name, stream)
+        self.replace(screen.os, "get_terminal_size", lambda terminal: terminal)
         return screen.Screen("program")
 
     def said(self):
@@ -187,6 +195,11 @@ class Screens(inside.Case):
                                        " b\\n\n", ""])
         told.hear("in", {"part": "x"})
         self.assertEqual(self.said(), ["", ""])
+
+    def test_progress_on_a_terminal_of_no_width(self):
+        told = self.screen(Stream(), Terminal(0))
+        told.hear("in", {"progress": {"frame": 1, "of": 0, "rate": 2}})
+        self.assertEqual(self.said(), ["in: frame 1, 2 frames/s\n", ""])
 
     def test_progress_in_lines(self):
         told = self.screen(Stream())
@@ -207,7 +220,7 @@ class Screens(inside.Case):
 
     def test_progress_on_a_terminal(self):
         """Bars stand on standard error, sentences above them, each on its stream."""
-        told = self.screen(Stream(), Terminal())
+        told = self.screen(Stream(), Terminal(100))
         told.line("hello")
         self.assertEqual(self.said(), ["hello\n", ""])
         told.hear("/folder/a\n", {"progress": {"frame": 10, "of": 40, "rate": 2}})
