@@ -43,6 +43,28 @@ class Case(unittest.TestCase):
         self.addCleanup(patch.stop)
         return value
 
+    def give_contexts(self):
+        """From here on all caps give contexts."""
+        given = gstreamer.Gst.Caps.get_structure
+
+        def get_structure(caps, number):
+            found = given(caps, number)
+            return found if hasattr(found, "__enter__") else Context(found)
+        self.replace(gstreamer.Gst.Caps, "get_structure", get_structure)
+
+
+class Context:
+    """A structure of caps as the Python of GStreamer 1.26 gives it."""
+
+    def __init__(self, structure):
+        self.structure = structure
+
+    def __enter__(self):
+        return self.structure
+
+    def __exit__(self, *_):
+        pass
+
 
 @contextlib.contextmanager
 def restored():
