@@ -168,7 +168,7 @@ class Terminal(Stream):
         return True
 
     def fileno(self):
-        return self
+        return 2
 
 
 class Screens(inside.Case):
@@ -176,7 +176,7 @@ class Screens(inside.Case):
         self.out, self.err = out, err or Stream()
         for name, stream in (("stdout", self.out), ("stderr", self.err)):
             self.replace(screen.sys, name, stream)
-        self.replace(screen.os, "get_terminal_size", lambda terminal: terminal)
+        self.replace(screen.os, "get_terminal_size", lambda _: self.err)
         return screen.Screen("program")
 
     def said(self):
