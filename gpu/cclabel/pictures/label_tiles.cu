@@ -139,9 +139,8 @@ __device__ void publish_words(const TileForest<Contacts>& s, const Tiles& tiles,
 }
 
 template <RunContacts Contacts, class Reader>
-__global__ __launch_bounds__(Contacts::Tile::threads,
-                             Contacts::Tile::together) void label_tiles_kernel(Reader reader,
-                                                                               Tiles tiles) {
+__global__ __launch_bounds__(Contacts::Tile::threads) void label_tiles_kernel(Reader reader,
+                                                                              Tiles tiles) {
   using T = typename Contacts::Tile;
   __shared__ TileForest<Contacts> s;
   const TilePlace place = place_of_block(tiles);
