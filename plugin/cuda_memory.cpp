@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/placement.hpp"
 #include "plugin/cuda_library.hpp"
+#include "plugin/object_ptr.hpp"
 
 #if REGIONS_CUDA
 #include "gpu/device/device.hpp"
@@ -76,25 +77,20 @@ void offer_to_all(GstElement* element, GstObject* cuda) {
   gst_element_post_message(element, gst_message_new_have_context(GST_OBJECT(element), context));
 }
 
-struct UnrefObject {
-  void operator()(gpointer object) const { gst_object_unref(object); }
-};
-using ElementRef = std::unique_ptr<GstElement, UnrefObject>;
-using PadRef = std::unique_ptr<GstPad, UnrefObject>;
-
 // The element that gives this one its input, or null; of bins the one inside.
-ElementRef upstream_of(GstElement* element) {
-  PadRef pad(gst_element_get_static_pad(element, "sink"));
+ObjectPtr<GstElement> upstream_of(GstElement* element) {
+  ObjectPtr<GstPad> pad(gst_element_get_static_pad(element, "sink"));
   if (pad) pad.reset(gst_pad_get_peer(pad.get()));
   while (pad && GST_IS_PROXY_PAD(pad.get())) {
     if (GST_IS_GHOST_PAD(pad.get())) {
       pad.reset(gst_ghost_pad_get_target(GST_GHOST_PAD(pad.get())));
     } else {
-      const PadRef outside(GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(pad.get()))));
+      const ObjectPtr<GstPad> outside(
+          GST_PAD(gst_proxy_pad_get_internal(GST_PROXY_PAD(pad.get()))));
       pad.reset(gst_pad_get_peer(outside.get()));
     }
   }
-  return ElementRef(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
+  return ObjectPtr<GstElement>(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
 }
 
 // What an element tells of its device, as NVIDIA's decoders do; negative if nothing.
@@ -112,7 +108,7 @@ int64_t told_device(GstElement* element) {
 // device.
 int device_upstream(GstElement* element, int devices) {
   constexpr int kFarthest = 32;  // elements
-  ElementRef at = upstream_of(element);
+  ObjectPtr<GstElement> at = upstream_of(element);
   for (int i = 0; at && i < kFarthest; ++i, at = upstream_of(at.get())) {
     const int64_t told = told_device(at.get());
     if (told >= 0) return told < devices ? static_cast<int>(told) : -1;

@@ -5,6 +5,7 @@
 #include "plugin/debug.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/negotiation.hpp"
+#include "plugin/object_ptr.hpp"
 #include "plugin/region_filter.hpp"
 
 namespace regions {
@@ -65,9 +66,6 @@ void FilterStream::keep_area(const std::exception& error) {
 }
 
 namespace {
-
-template <class T>
-using ObjectPtr = std::unique_ptr<T, decltype([](T* object) { gst_object_unref(object); })>;
 
 bool has_probes(GstPad* pad) {
   GST_OBJECT_LOCK(pad);

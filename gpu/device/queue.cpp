@@ -97,7 +97,7 @@ class CudaQueue : public Queue {
   void wait() override {
     if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
     mark_end();
-    const bool tries = is_short_wait_ || ++slept_ % kTriesEach == 0;
+    const bool tries = is_short_wait_ || ++waits_ % kTriesEach == 0;
     is_short_wait_ = tries && ends_by(Clock::now() + kShortWait);
     if (!is_short_wait_) sleep();
     if (!std::exchange(is_timed_, false)) return;
@@ -142,8 +142,7 @@ class CudaQueue : public Queue {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kShortWait{120};
   static constexpr unsigned kTriesEach = 16;
-
-  static constexpr std::chrono::nanoseconds kShortestSleep{20'000}, kLongestSleep{2'000'000};
+  static constexpr std::chrono::microseconds kShortestSleep{20}, kLongestSleep{2000};
 
   bool ends_by(Clock::time_point latest) const {
     do {
@@ -162,7 +161,8 @@ class CudaQueue : public Queue {
     const Clock::time_point began = Clock::now();
     std::chrono::nanoseconds next = last_sleep_ * 3 / 4, slept{0};
     do {
-      std::this_thread::sleep_for(std::clamp(next, kShortestSleep, kLongestSleep));
+      std::this_thread::sleep_for(
+          std::clamp<std::chrono::nanoseconds>(next, kShortestSleep, kLongestSleep));
       slept = Clock::now() - began;
       next = slept / 8;
     } while (!has_ended());
@@ -204,7 +204,7 @@ class CudaQueue : public Queue {
   bool is_timed_ = false;        // the one under way
   int64_t elapsed_ = 0;          // by the last that was
   bool is_short_wait_ = true;    // the last one was
-  unsigned slept_ = 0;           // waits
+  unsigned waits_ = 0;
   std::chrono::nanoseconds last_sleep_{0};
 };
 
