@@ -18,16 +18,11 @@ struct TileLabels {
   uint32_t of_run[T::runs];
 };
 
-// So many components' first pixels are read before it is known how many there are.
-template <class T>
-constexpr int kAhead = 2 * T::threads;
-
 // What label_tiles wrote is read while regions are numbered.
 template <class T, PixelWriter Writer>
 __global__ __launch_bounds__(T::threads, T::together) void write_labels_kernel(Tiles tiles,
                                                                                Writer writer,
                                                                                Shown shown) {
-  static_assert(kAhead<T> <= T::runs, "a tile has memory for them");
   __shared__ TileLabels<T> s;
   const TilePlace place = place_of_block(tiles);
   const int me = static_cast<int>(threadIdx.x);
@@ -40,7 +35,7 @@ __global__ __launch_bounds__(T::threads, T::together) void write_labels_kernel(T
     s.rank[w] = tiles.rank[at];
   }
   // Until they are labels: components' first pixels, and runs' components.
-  for (int c = me; c < kAhead<T> || c < count.components; c += T::threads)
+  for (int c = me; c < count.components; c += T::threads)
     s.of_component[c] = tiles.first[begin + c];
   for (int r = me; r < count.runs; r += T::threads) s.of_run[r] = tiles.component[begin + r];
   if (!tiles.are_numbered) wait_then_let_start();
