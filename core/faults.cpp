@@ -21,8 +21,9 @@ struct Plan {
   std::string text;
   int every[kKinds] = {};  // 0: never
   int counted[kKinds] = {};
-  int gone = 0;  // step; 0: never
-  int idle = 0;  // not 0: from the beginning
+  int gone = 0;   // step; 0: never
+  int idle = 0;   // not 0: from the beginning
+  int apart = 0;  // likewise
   int steps = 0;
 };
 
@@ -33,6 +34,7 @@ Plan plan;
 int* number_of(std::string_view name, Plan& wanted) {
   if (name == "gone") return &wanted.gone;
   if (name == "idle") return &wanted.idle;
+  if (name == "apart") return &wanted.apart;
   for (int k = 0; k < kKinds; ++k) {
     if (name == kNames[k]) return &wanted.every[k];
   }
@@ -52,7 +54,7 @@ void read(std::string_view part, Plan& wanted) {
     }
   }
   throw InputError("REGIONS_FAULTS: '" + std::string(part) +
-                   "' is not allocation=N, launch=N, work=N, gone=N or idle=1");
+                   "' is not allocation=N, launch=N, work=N, gone=N, idle=1 or apart=1");
 }
 
 }  // namespace
@@ -70,6 +72,7 @@ void want_faults(const char* text) {
   plan = wanted;
   faults::wanted = !plan.text.empty();
   faults::idle = plan.idle > 0;
+  faults::apart = plan.apart > 0;
 }
 
 void faults::count(Fault kind) {

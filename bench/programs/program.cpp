@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "core/faults.hpp"
+
 namespace regions {
 namespace {
 
@@ -25,6 +27,7 @@ Number number_of(const std::string& text) {
 
 int run_program(const char* name, int (*run)(int, char**), int count, char** words) {
   try {
+    want_faults_of_environment();
     return run(count, words);
   } catch (const HelpWanted& help) {
     std::printf("usage: %s %s", name, help.text.c_str());

@@ -79,7 +79,7 @@ TEST_F(FaultPlan, OtherTextsAreNamedAndChangeNothing) {
   for (const auto& [text, named] : texts) {
     EXPECT_EQ(complaint([&] { want_faults(text); }),
               std::string("REGIONS_FAULTS: '") + named +
-                  "' is not allocation=N, launch=N, work=N, gone=N or idle=1");
+                  "' is not allocation=N, launch=N, work=N, gone=N, idle=1 or apart=1");
     EXPECT_EQ(step(Fault::launch), "") << text;
     EXPECT_NE(step(Fault::work), "") << text;
   }
