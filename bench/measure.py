@@ -169,7 +169,7 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
 
 
 # Like cameras: each frame at its time. One that comes when a quarter of a second waits is dropped. Turns differ.
-LIVE_FRAMES, LIVE_TURNS = 100, 3
+LIVE_FRAMES, LIVE_TURNS = 100, 5
 LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8 max-size-bytes=0 max-size-time=0"
 
 

@@ -5,13 +5,15 @@
 
 namespace regions {
 
-// When it returns, `bytes` of the backend's memory are 0. Not for a hot path: it waits.
+// When they return, `bytes` of the backend's memory are 0. Not for a hot path: they wait.
+inline void fill_with_zeros(Queue& queue, void* data, size_t bytes) {
+  check(cudaMemsetAsync(data, 0, bytes, stream_of(queue)), "clearing memory");
+  queue.record();
+  queue.wait();
+}
 inline void fill_with_zeros(Backend& backend, void* data, size_t bytes) {
   const Backend::Entry entry(backend);
-  const std::unique_ptr<Queue> queue = backend.make_queue();
-  check(cudaMemsetAsync(data, 0, bytes, stream_of(*queue)), "clearing memory");
-  queue->record();
-  queue->wait();
+  fill_with_zeros(*backend.make_queue(), data, bytes);
 }
 
 }  // namespace regions

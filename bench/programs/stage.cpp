@@ -158,7 +158,8 @@ class Stage {
   GstElement* pipeline_ = nullptr;
 };
 
-const std::string kSink = " ! fakesink name=sink sync=false";
+// Streams side by side are not held up until each has a frame at its sink.
+const std::string kSink = " ! fakesink name=sink sync=false async=false";
 
 // Frames on the GPU, and the context they live in.
 class ReadyMade {
@@ -239,7 +240,7 @@ double single_frame_latency(FrameSupply supply, const std::string& chain, GstCon
   supply.frames = kSingles + kWarmUp;
   GstElement* source = make_frame_source(supply);
   hold(source);
-  Stage stage(source, chain + kSink + " async=false");
+  Stage stage(source, chain + kSink);
   if (context) gst_element_set_context(stage.pipeline(), context);
   stage.start();
   std::vector<double> samples;

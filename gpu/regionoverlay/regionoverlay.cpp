@@ -36,7 +36,8 @@ struct Slot {
 
 class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
  public:
-  explicit RegionOverlayCuda(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+  explicit RegionOverlayCuda(std::shared_ptr<Backend> backend)
+      : backend_(std::move(backend)), clearing_(backend_->make_queue()) {}
 
   void configure(const Setup& setup) override {
     expects_drawable(setup);
@@ -53,7 +54,7 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
       memory_.reserve(slot.records, Records::bytes(max_regions_));
     }
     memory_.allocate(*backend_);
-    fill_with_zeros(*backend_, slots_.front().ink, memory_.bytes());  // of all inks
+    fill_with_zeros(*clearing_, slots_.front().ink, memory_.bytes());  // of all inks
   }
 
   void enqueue(const Job& job, const RegionOverlayParams& params, Queue& queue) override {
@@ -77,6 +78,8 @@ class RegionOverlayCuda final : public Algorithm<RegionOverlayParams> {
 
  private:
   std::shared_ptr<Backend> backend_;
+  // Made when an element opens: once frames come, many streams may want theirs.
+  const std::unique_ptr<Queue> clearing_;
   Workspace memory_;  // of the slots
   Block staging_;     // likewise
   std::vector<Slot> slots_;
