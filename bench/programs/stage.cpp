@@ -158,8 +158,7 @@ class Stage {
   GstElement* pipeline_ = nullptr;
 };
 
-// Streams side by side are not held up until each has a frame at its sink.
-const std::string kSink = " ! fakesink name=sink sync=false async=false";
+const std::string kSink = " ! fakesink name=sink sync=false async=false";  // none waits for others
 
 // Frames on the GPU, and the context they live in.
 class ReadyMade {
