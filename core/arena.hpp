@@ -14,8 +14,8 @@ namespace regions {
 
 // What streams ask for that begin within a second of each other lies in the same pieces. A piece is
 // freed with the last of its blocks, and no part of it is given twice: until then work that was on
-// its way when a block was dropped may still write there. So a stream that goes on holds at most
-// what those that began with it have asked for.
+// its way when a block was dropped may still write there. So a stream that goes on may hold what
+// those that began with it have asked for, up to twice, as pieces grow.
 class Arena {
  public:
   using Clock = std::chrono::steady_clock;

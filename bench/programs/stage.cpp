@@ -158,7 +158,7 @@ class Stage {
   GstElement* pipeline_ = nullptr;
 };
 
-const std::string kSink = " ! fakesink name=sink sync=false async=false";  // none waits for others
+const std::string kSink = " ! fakesink name=sink sync=false async=false";  // sinks wait for none
 
 // Frames on the GPU, and the context they live in.
 class ReadyMade {
