@@ -1,32 +1,16 @@
-// The CUDA backend: contexts and memory. The driver is asked for by name at run time, so that
-// a machine without one loads this code and is told so.
+// The CUDA backend: contexts and memory.
 #include "gpu/device/device.hpp"
-
-#include <cuda.h>
 
 #include <map>
 #include <mutex>
 
 #include "core/arena.hpp"
+#include "gpu/device/driver_call.hpp"
+#include "gpu/device/kernels.hpp"
 #include "gpu/device/queue.hpp"
-#include "gpu/launch.hpp"
 
 namespace regions {
 namespace {
-
-// A call of the driver that the runtime has no counterpart for.
-template <class Function>
-Function* driver_call(const char* name) {
-  void* function = nullptr;
-  auto status = cudaDriverEntryPointSymbolNotFound;
-  constexpr unsigned kVersion = 12000;  // the oldest driver interface we need
-  const cudaError_t error =
-      cudaGetDriverEntryPointByVersion(name, &function, kVersion, cudaEnableDefault, &status);
-  if (error == cudaSuccess && status == cudaDriverEntryPointSuccess && function) {
-    return reinterpret_cast<Function*>(function);
-  }
-  throw DeviceError(std::string("the CUDA driver lacks ") + name);
-}
 
 struct Driver {
   decltype(&cuDevicePrimaryCtxGetState) primary_state =
@@ -52,17 +36,18 @@ void expect_device(int ordinal) {
                                      std::to_string(count));
 }
 
-// Where sixteen streams begin at once, the driver lets their threads in one by one: each of 280
-// requests for memory took up to 22 ms (H200, 2026-11-27), while frames came.
-struct Arenas {
+// What all backends of a context share.
+struct Shared {
+  // Where sixteen streams begin at once, the driver lets their threads in one by one: each of 280
+  // requests for memory took up to 22 ms (H200, 2026-11-27), while frames came.
   Arena device{size_t{2} << 20, size_t{512} << 20};
   Arena pinned{size_t{2} << 20, size_t{4} << 20};  // of which a megabyte takes half a millisecond
+  std::once_flag kernels_loaded;
 };
 
-// Of all backends of a context.
-Arenas& arenas_of(CUcontext context) {
+Shared& shared_in(CUcontext context) {
   static std::mutex mutex;
-  static std::map<CUcontext, Arenas> all;
+  static std::map<CUcontext, Shared> all;
   const std::lock_guard lock(mutex);
   return all[context];
 }
@@ -70,11 +55,12 @@ Arenas& arenas_of(CUcontext context) {
 class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {
  public:
   CudaBackend(int ordinal, CUcontext context)
-      : context_(context), ordinal_(ordinal), arenas_(arenas_of(context)) {
+      : context_(context), ordinal_(ordinal), shared_(shared_in(context)) {
     Entry entry(*this);
     cudaDeviceProp properties;
     check(cudaGetDeviceProperties(&properties, ordinal), "asking for the GPU's properties");
     description_ = "cuda:" + std::to_string(ordinal) + " " + properties.name;
+    std::call_once(shared_.kernels_loaded, load_kernels);
   }
   BackendKind kind() const override { return BackendKind::cuda; }
   std::string description() const override { return description_; }
@@ -85,12 +71,12 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
     return make_cuda_queue(shared_from_this(), priority);
   }
   Block allocate(size_t bytes) override {
-    return allocate_in<cudaFree>(arenas_.device, "GPU", bytes,
+    return allocate_in<cudaFree>(shared_.device, "GPU", bytes,
                                  [](void** data, size_t size) { return cudaMalloc(data, size); });
   }
   Block allocate_pinned(size_t bytes) override {
     return allocate_in<cudaFreeHost>(
-        arenas_.pinned, "pinned host", bytes,
+        shared_.pinned, "pinned host", bytes,
         [](void** data, size_t size) { return cudaHostAlloc(data, size, cudaHostAllocPortable); });
   }
 
@@ -130,7 +116,7 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
 
   CUcontext context_;
   int ordinal_;
-  Arenas& arenas_;
+  Shared& shared_;
   std::string description_;
 };
 
