@@ -1,5 +1,7 @@
 // Measures regions: sums of each component in shared memory, then one flush a tile and component;
 // only components that reach another tile need global atomics. No atomic per pixel anywhere.
+#include <type_traits>
+
 #include "gpu/cclabel/base/color_sums.hpp"
 #include "gpu/cclabel/base/picture_sums.hpp"
 #include "gpu/cclabel/pictures/phases.hpp"
@@ -10,8 +12,6 @@
 
 namespace regions::cclabel {
 namespace {
-
-constexpr int kThreads = MeasureBlock::threads;
 
 // Sums over a tile's pixels in its own coordinates: 2^15 pixels of 16 bits fit.
 template <int kComponents>
@@ -62,7 +62,7 @@ __device__ void add_together(Sums& sums, int component, const Piece& piece, int 
   const int leader = __ffs(static_cast<int>(members)) - 1;
   const int common = __shfl_sync(kAllLanes, component, leader);
   const bool joins = component == common;
-  if (__popc(__ballot_sync(kAllLanes, joins)) >= MeasureBlock::least_joined) {
+  if (__popc(__ballot_sync(kAllLanes, joins)) >= kLeastJoined) {
     Piece joined;
     joined.area = warp_sum(joins ? piece.area : 0);
     joined.x = warp_sum(joins ? piece.x : 0);
@@ -90,8 +90,9 @@ struct TileSums {
   uint16_t component[BinaryTile::runs];  // of each run, from the first one that is summed now
 };
 
-// The word of a thread, if it has one, with its colours.
-template <class Values>
+// The word of a thread, if it has one, with its colours; or its half, if there are twice as many
+// threads.
+template <int kThreads, class Values>
 struct OwnWord {
   Word word = {};
   typename Values::Word colors = {};
@@ -99,19 +100,21 @@ struct OwnWord {
   uint32_t row = 0;
 
   __device__ OwnWord(const Tiles& tiles, const TilePlace& place, const Values& values) {
-    const int words = tiles.width / 32, w = static_cast<int>(threadIdx.x);
-    static_assert(BinaryTile::all_words <= kThreads && LinkedTile::all_words <= kThreads);
+    constexpr int kShares = kThreads / BinaryTile::all_words;
+    static_assert(kShares >= 1 && kShares <= 2 && LinkedTile::all_words <= BinaryTile::all_words);
+    const int words = tiles.width / 32, w = static_cast<int>(threadIdx.x) / kShares;
     if (w >= words * tiles.height) return;
     x = w % words * 32;
     row = static_cast<uint32_t>(w / words);
     word = word_of(tiles, place.tile, w);
+    if (kShares == 2) word.foreground &= threadIdx.x % 2 ? 0xffff0000u : 0x0000ffffu;
     if (word.foreground) colors = values.load(place.x + x, place.y + static_cast<int>(row));
   }
 };
 
 // Sums a word a lane, run by run.
-template <int kComponents, class Values>
-__device__ void sum_words(TileSums<kComponents>& s, const OwnWord<Values>& own,
+template <int kComponents, int kThreads, class Values>
+__device__ void sum_words(TileSums<kComponents>& s, const OwnWord<kThreads, Values>& own,
                           const TilePlace& place, const Values& values) {
   const int y = place.y + static_cast<int>(own.row);
   uint32_t left = own.word.foreground;
@@ -194,7 +197,7 @@ __device__ void flush_border(const Sums& sums, const TilePlace& place, int c, ui
 }
 
 // Brings the sums of components first..first + count - 1 to their regions' records.
-template <class Sums>
+template <int kThreads, class Sums>
 __device__ void flush(const Sums& sums, const Tiles& tiles, const TilePlace& place, int first,
                       int count, int border, Region* records) {
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -212,7 +215,7 @@ __device__ void flush(const Sums& sums, const Tiles& tiles, const TilePlace& pla
   }
 }
 
-template <int kComponents, class Values>
+template <int kComponents, int kThreads, class Values>
 __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values values,
                                                            Region* records, uint32_t capacity) {
   __shared__ TileSums<kComponents> s;
@@ -220,7 +223,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
   // What label_tiles wrote is read while regions are numbered.
   const TileCount all = tiles.count[place.tile];
   const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;
-  const OwnWord<Values> own(tiles, place, values);
+  const OwnWord<kThreads, Values> own(tiles, place, values);
   const int me = static_cast<int>(threadIdx.x);
   wait_then_let_start();
   for (int first = 0; first < all.components; first += kComponents) {
@@ -242,7 +245,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
     __syncthreads();  // runs know their components
     sum_words(s, own, place, values);
     __syncthreads();  // the sums are complete
-    flush(s.sums, tiles, place, first, count, all.border, records);
+    flush<kThreads>(s.sums, tiles, place, first, count, all.border, records);
     __syncthreads();  // the sums may be cleared again
   }
 }
@@ -253,12 +256,13 @@ void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records&
                      cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
   const auto measure = [&]<class Values>(const Values& values) {
-    const auto go = [&](auto* kernel) {
-      launch_chained(kernel, grid, kThreads, 0, stream, tiles, values, records.region,
-                     records.capacity);
+    const auto go = [&]<class Block>(Block) {
+      launch_chained(measure_kernel<Block::components, Block::threads, Values>, grid,
+                     Block::threads, 0, stream, tiles, values, records.region, records.capacity);
     };
-    if (tiles.are_few()) return go(measure_kernel<MeasureBlock::components, Values>);
-    go(measure_kernel<MeasureBlock::components_of_many, Values>);
+    if (!tiles.are_few()) return go(MeasureBlockOfMany());
+    go(std::conditional_t<std::is_same_v<Values, ByteValues>, MeasureBlock,
+                          MeasureBlockOfColors>());
   };
   if (ByteValues::can_read(frame)) return measure(ByteValues(frame));
   measure(SampleValues(frame));

@@ -42,12 +42,18 @@ struct NumberBlock {
 };
 
 // A block sums up to `components` of a tile's components at once, so many that sparse noise, with
-// 650 in a tile, takes one turn; of many tiles less, so that more blocks fit on a multiprocessor.
+// 650 in a tile, takes one turn. Of many tiles less, so that more blocks fit on a multiprocessor. A
+// thread has 32 pixels, or 16 where reading them takes longest.
 struct MeasureBlock {
-  static constexpr int threads = 256;
-  static constexpr int components = 1024, components_of_many = 512;
-  static constexpr int least_joined = 4;  // lanes worth a sum over the warp
+  static constexpr int threads = 256, components = 1024;
 };
+struct MeasureBlockOfColors {
+  static constexpr int threads = 512, components = 1024;
+};
+struct MeasureBlockOfMany {
+  static constexpr int threads = 256, components = 512;
+};
+inline constexpr int kLeastJoined = 4;  // lanes whose sum over the warp is worth it
 
 // Calls launch.operator()<connectivity>(), which is compiled for both.
 template <class Launch>
