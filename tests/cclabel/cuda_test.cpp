@@ -50,6 +50,22 @@ TEST_F(CcLabelCuda, LinkedCriteria) {
   }
 }
 
+// Nearly every pixel is a run, and touches two above; pixels lie apart, packed and in words.
+TEST_F(CcLabelCuda, LinkedPixelsOfFinePatterns) {
+  for (const std::string_view content : {"checkerboard", "rand_g1_d50", "comb", "spiral"}) {
+    const Picture picture = make_picture(content, {200, 131});
+    for (const PixelFormat format : {PixelFormat::gray8, PixelFormat::rgb, PixelFormat::rgbx}) {
+      const GuardedFrame frame = convert(picture.frame(), format);
+      for (const Connectivity connectivity : kBoth) {
+        CcLabelParams params;
+        params.connectivity = connectivity;
+        params.criterion = Criterion::equal;
+        expect_oracle(std::as_const(frame).frame(), {}, params, std::string(content));
+      }
+    }
+  }
+}
+
 TEST_F(CcLabelCuda, EveryFormatAndRange) {
   const Picture picture = make_picture("rand_g4_d45", {131, 67});
   const Picture tones = make_picture("clouds", {131, 67});

@@ -51,6 +51,10 @@ __device__ inline int value_of(const Subject& subject, int x, int row) {
 
 // What `equal` and `difference` compare of a pixel, in 32 bits, and whether two of them are linked.
 
+// Pixels side by side: in a word each; of three bytes, in words that they share; or neither, so
+// that each is found and put together by itself.
+enum class Stored : uint8_t { in_words, packed, apart };
+
 // Where the values lie; `channels` of them from there on.
 struct Values {
   const std::byte* start;
@@ -94,23 +98,11 @@ class ByteLinks {
     if (values_.channels == 1) return p[0];
     return p[0] | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16;
   }
-  // The same in two steps, for the lanes of a warp with pixels side by side from a multiple of 32
-  // on: what a lane loads, and then its colour. `all` says whether all lanes have a pixel. So
-  // packed pixels, 32 in 24 words, take one load, and no load is waited for at once.
-  __device__ uint32_t load(int x, int y, bool all) const {
-    if (in_a_word_) return *reinterpret_cast<const uint32_t*>(values_.at(x, y));
-    if (!are_packed_ || !all) return color(x, y);
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const auto* words = reinterpret_cast<const uint32_t*>(values_.at(x - lane, y));
-    return lane < 24 ? words[lane] : 0;
+  // How 32 pixels side by side from a multiple of 32 on are stored, if `all` are in the picture.
+  __device__ Stored stored(bool all) const {
+    return in_a_word_ ? Stored::in_words : are_packed_ && all ? Stored::packed : Stored::apart;
   }
-  __device__ uint32_t unpack(uint32_t loaded, bool all) const {
-    if (!are_packed_ || !all) return loaded & 0xffffffu;
-    const int first = static_cast<int>(threadIdx.x % 32) * 3;  // byte
-    const uint32_t low = __shfl_sync(kAllLanes, loaded, first / 4);
-    const uint32_t high = __shfl_sync(kAllLanes, loaded, first / 4 + 1);
-    return __funnelshift_r(low, high, first % 4 * 8) & 0xffffffu;
-  }
+  __device__ const std::byte* at(int x, int y) const { return values_.at(x, y); }
   __device__ bool operator()(uint32_t a, uint32_t b) const {
     return static_cast<int>(__vsadu4(a, b)) < values_.limit;
   }
@@ -136,8 +128,8 @@ class NumberLinks {
     const auto* p = reinterpret_cast<const uint8_t*>(at);
     return (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits_;
   }
-  __device__ uint32_t load(int x, int y, bool) const { return color(x, y); }
-  __device__ uint32_t unpack(uint32_t loaded, bool) const { return loaded; }
+  __device__ static constexpr Stored stored(bool) { return Stored::apart; }
+  __device__ const std::byte* at(int x, int y) const { return values_.at(x, y); }
   __device__ bool operator()(uint32_t a, uint32_t b) const {
     if (is_name_) return a == b;
     return abs(static_cast<int>(a) - static_cast<int>(b)) < values_.limit;

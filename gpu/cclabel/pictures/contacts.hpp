@@ -4,20 +4,21 @@
 
 #include <concepts>
 
-#include "gpu/cclabel/base/subject.hpp"
+#include "gpu/cclabel/pictures/link_rows.hpp"
 #include "gpu/cclabel/pictures/runs.hpp"
 
 #ifdef __CUDACC__
 
 namespace regions::cclabel {
 
-// Which runs touch: by these two questions union-find knows all contacts, whatever the criterion.
+// Which runs touch, whatever the criterion: above() is called for all runs, by whole warps that
+// have a lane for each and `exists` where there is one; then join_further(), by all threads.
 template <class C>
 concept RunContacts = requires(const C& contacts, uint32_t* parent, int run) {
   typename C::Tile;
   typename C::Bits;
-  { contacts.above(run) } -> std::convertible_to<int>;
-  contacts.join(parent, run, true);
+  { contacts.above(run, true) } -> std::convertible_to<int>;
+  contacts.join_further(parent);
 };
 
 // Contacts of foreground pixels. With 8 neighbours a run reaches one pixel beyond its ends.
@@ -42,7 +43,7 @@ class ForegroundContacts {
   }
 
   // The first run above that run `r` touches, or `r`.
-  __device__ int above(int r) const {
+  __device__ int above(int r, bool /*exists*/) const {
     const int first = runs_.first[r], row = first / T::width;
     if (row == 0) return r;
     const int left = max(first % T::width - kReach, 0);
@@ -51,24 +52,28 @@ class ForegroundContacts {
     return from < runs_.started(right, row - 1) ? from : r;
   }
 
-  // Joins r to r + 1 where one run below touches both: then it covers the gap between them (with 4
-  // neighbours also the pixel at either side). All contacts beyond those of above() are of this
-  // kind, and each run has at most one, so that every lane has equal work.
-  __device__ void join(uint32_t* parent, int r, bool exists) const {
-    const int last = runs_.last[r], row = last / T::width;
-    bool wanted = false;
-    if (exists && r + 1 < runs_.count && row < T::rows - 1) {
-      const int next = runs_.first[r + 1];
-      const int from = last % T::width + kReach, to = next % T::width - kReach;
-      if (next / T::width == row && runs_.is_foreground(from, row + 1) &&
-          runs_.is_foreground(to, row + 1)) {
-        wanted = runs_.started(from, row + 1) == runs_.started(to, row + 1);
-      }
-    }
-    unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(r + 1), wanted);
+  // All contacts beyond those of above() are of two runs side by side that one below touches, and
+  // each run has at most one, so that every lane has equal work.
+  __device__ void join_further(uint32_t* parent) const {
+    runs_.for_each([&](int r, bool exists) {
+      unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(r + 1),
+            exists && touches_next_below(r));
+    });
   }
 
  private:
+  // Whether one run below touches r and r + 1: then it covers the gap between them (with 4
+  // neighbours also the pixel at either side).
+  __device__ bool touches_next_below(int r) const {
+    const int last = runs_.last[r], row = last / T::width;
+    if (r + 1 >= runs_.count || row == T::rows - 1) return false;
+    const int next = runs_.first[r + 1];
+    const int from = last % T::width + kReach, to = next % T::width - kReach;
+    return next / T::width == row && runs_.is_foreground(from, row + 1) &&
+           runs_.is_foreground(to, row + 1) &&
+           runs_.started(from, row + 1) == runs_.started(to, row + 1);
+  }
+
   static constexpr int kReach = connectivity == Connectivity::eight ? 1 : 0;
   TileRuns<T>& runs_;
 };
@@ -78,176 +83,182 @@ template <class T, Connectivity connectivity, class Links>
 class LinkedContacts {
  public:
   using Tile = T;
+  static constexpr int kMostPairs = 1024;
   struct Bits {  // pixels linked to the one above, above left, above right
-    uint32_t up[T::all_words];
-    uint32_t up_left[T::all_words];
-    uint32_t up_right[T::all_words];
+    alignas(8) uint32_t up[T::all_words];
+    alignas(8) uint32_t up_left[T::all_words];
+    alignas(8) uint32_t up_right[T::all_words];
+    int further;                // contacts beyond the first of each run
+    uint32_t pair[kMostPairs];  // of runs in them, r | above << 16, if they are no more
   };
 
   __device__ LinkedContacts(TileRuns<T>& runs, Bits& bits) : runs_(runs), bits_(bits) {}
 
-  // Fills all bits. A warp has some rows of the tile and keeps them in registers: a pixel is loaded
-  // once, and all loads are on their way before the first is waited for. Ends with a barrier.
+  // Fills all bits. Ends with a barrier.
   __device__ void read(const Links& links, int x, int y) {
-    constexpr int kRows = T::rows / (T::threads / 32);  // of a warp
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int first_row = static_cast<int>(threadIdx.x / 32) * kRows;
-    Loaded loaded[kRows + 1];  // from the row above on
-#pragma unroll
-    for (int k = 0; k <= kRows; ++k) loaded[k].load(links, x, y, first_row + k - 1);
-    Row above(links, loaded[0], x, y, first_row - 1);
-#pragma unroll
-    for (int k = 0; k < kRows; ++k) {
-      const int row = first_row + k;
-      const Row now(links, loaded[k + 1], x, y, row);
-#pragma unroll
-      for (int w = 0; w < T::words; ++w) {
-        const auto linked = [&](uint32_t other, uint32_t where) {
-          return __ballot_sync(kAllLanes, links(now.here[w], other)) & where & now.inside[w];
-        };
-        const uint32_t continued = linked(now.left[w], now.has_left(w));
-        const uint32_t up = linked(above.here[w], above.inside[w]);
-        uint32_t up_left = 0, up_right = 0;
-        if constexpr (connectivity == Connectivity::eight) {
-          up_left = linked(above.left[w], above.has_left(w));
-          up_right = linked(above.right[w], above.has_right(w));
-        }
-        if (lane != 0) continue;
-        const int word = row * T::words + w;
-        runs_.foreground[word] = now.inside[w];
-        runs_.starts[word] = now.inside[w] & ~continued;
-        bits_.up[word] = up;
-        bits_.up_left[word] = up_left;
-        bits_.up_right[word] = up_right;
-      }
-      above = now;
+    if (threadIdx.x == 0) bits_.further = 0;
+    switch (links.stored(x + T::width <= links.width())) {
+      case Stored::in_words:
+        read_rows(LinkRows<Links, Stored::in_words, T::words>(links, x, y), links, x, y);
+        break;
+      case Stored::packed:
+        read_rows(LinkRows<Links, Stored::packed, T::words>(links, x, y), links, x, y);
+        break;
+      default:
+        read_rows(LinkRows<Links, Stored::apart, T::words>(links, x, y), links, x, y);
     }
     __syncthreads();  // all bits are complete
   }
 
-  __device__ int above(int r) const {
-    Walk walk(*this, r);
-    const int run = walk.next(*this);
-    return run < 0 ? r : run;
+  // The first run above that run `r` touches, or `r`; lists the others.
+  __device__ int above(int r, bool exists) const {
+    Walk walk(*this, r, exists);
+    const int first = walk.next();
+    while (true) {
+      const int run = walk.next();
+      const uint32_t found = __ballot_sync(kAllLanes, run >= 0);
+      if (found == 0) return first < 0 ? r : first;
+      list(found, static_cast<uint32_t>(r) | static_cast<uint32_t>(run) << 16);
+    }
   }
 
-  // Joins r to all runs above that it touches but the first, which above() has linked: one of each
-  // lane at a time.
-  __device__ void join(uint32_t* parent, int r, bool exists) const {
-    Walk walk(*this, r);
-    int run = exists ? walk.next(*this) : -1;
-    while (true) {
-      if (run >= 0) run = walk.next(*this);
-      if (!__any_sync(kAllLanes, run >= 0)) return;
-      unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(run >= 0 ? run : r), run >= 0);
+  __device__ void join_further(uint32_t* parent) const {
+    const int lane = static_cast<int>(threadIdx.x % 32), count = bits_.further;
+    if (count > kMostPairs) {
+      return runs_.for_each([&](int r, bool exists) { join_all(parent, r, exists); });
+    }
+    for (int i = static_cast<int>(threadIdx.x) - lane; i < count; i += T::threads) {
+      const bool exists = i + lane < count;
+      const uint32_t pair = exists ? bits_.pair[i + lane] : 0;
+      unite(parent, pair & 0xffffu, pair >> 16, exists);
     }
   }
 
  private:
+  // Of the lanes in `found`, each one's pair of runs.
+  __device__ void list(uint32_t found, uint32_t pair) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    int at = lane == 0 ? atomicAdd(&bits_.further, __popc(found)) : 0;
+    at = __shfl_sync(kAllLanes, at, 0) + __popc(found & below(lane));
+    if ((found >> lane & 1) && at < kMostPairs) bits_.pair[at] = pair;
+  }
+  // Joins r to all runs above that it touches, one of each lane at a time.
+  __device__ void join_all(uint32_t* parent, int r, bool exists) const {
+    Walk walk(*this, r, exists);
+    while (__any_sync(kAllLanes, walk.touched != 0)) {
+      const int run = walk.next();
+      unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(run), run >= 0);
+    }
+  }
+
+  __device__ static uint64_t row_of(const uint32_t* words, int row) {
+    static_assert(T::words == 2);
+    const uint2 both = reinterpret_cast<const uint2*>(words)[row];
+    return static_cast<uint64_t>(both.y) << 32 | both.x;
+  }
   // Walks over the runs above that a run touches, from left to right.
   struct Walk {
-    int word, end;     // of the run: where the walk is, and behind its last
-    int first, last;   // pixels of the run
-    int seen = -1;     // the run found last
-    uint32_t touched;  // pixels of the row above, in the columns of the word, still to come
-    uint32_t before;   // whether the last pixel before them, or the first behind, is touched
-    uint32_t behind;
+    uint64_t touched;  // pixels of the row above, still to come
+    uint64_t starts;   // of runs there
+    int before;        // runs of the tile that start before that row
 
-    __device__ Walk(const LinkedContacts& contacts, int r)
-        : first(contacts.runs_.first[r]), last(contacts.runs_.last[r]) {
-      word = first / 32;
-      end = first < T::width ? word : last / 32 + 1;
-      touched = before = behind = 0;
-      if (word < end) enter(contacts);
-    }
-    __device__ void enter(const LinkedContacts& contacts) {
-      uint32_t own = 0xffffffffu;  // the run's pixels in this word
-      if (word == first / 32) own &= ~below(first % 32);
-      if (word == last / 32) own &= up_to(last % 32);
-      const uint32_t left = contacts.bits_.up_left[word] & own;
-      const uint32_t right = contacts.bits_.up_right[word] & own;
-      touched = (contacts.bits_.up[word] & own) | left >> 1 | right << 1;
-      before = left & 1;
-      behind = right >> 31;
+    __device__ Walk(const LinkedContacts& contacts, int r, bool exists) {
+      const int first = contacts.runs_.first[r], last = contacts.runs_.last[r];
+      const int row = first / T::width;
+      const uint64_t own =
+          ~uint64_t{0} << first % T::width & ~uint64_t{0} >> (~last & (T::width - 1));
+      const auto linked = [&](const uint32_t* bits) { return row_of(bits, row) & own; };
+      const Bits& bits = contacts.bits_;
+      touched = linked(bits.up) | linked(bits.up_left) >> 1 | linked(bits.up_right) << 1;
+      if (!exists) touched = 0;
+      const int above = max(row - 1, 0);  // the first row's pixels touch none
+      starts = row_of(contacts.runs_.starts, above);
+      before = contacts.runs_.rank[above * T::words];
     }
     // The next run, or -1.
-    __device__ int next(const LinkedContacts& contacts) {
-      const TileRuns<T>& runs = contacts.runs_;
-      while (word < end) {
-        const int above = word - T::words;
-        int run = -1;
-        if (before) {
-          before = 0;
-          run = runs.rank[above] - 1;
-        } else if (touched) {
-          const int b = __ffs(static_cast<int>(touched)) - 1;
-          run = runs.rank[above] + __popc(runs.starts[above] & up_to(b)) - 1;
-          const uint32_t later = runs.starts[above] & ~up_to(b);  // the next run begins there
-          touched = later ? touched & ~((later & (0u - later)) - 1) : 0;
-        } else if (behind) {
-          behind = 0;
-          run = runs.rank[above + 1] + static_cast<int>(runs.starts[above + 1] & 1) - 1;
-        } else {
-          if (++word < end) enter(contacts);
-          continue;
+    __device__ int next() {
+      if (touched == 0) return -1;
+      const uint64_t pixel = touched & (0 - touched), up_to = pixel | (pixel - 1);
+      const uint64_t later = starts & ~up_to;  // the next run begins there
+      touched &= ~((later & (0 - later)) - 1);
+      return before + __popcll(starts & up_to) - 1;
+    }
+  };
+
+  // Of the 32 pixels of a word, which are linked to their neighbours.
+  struct Votes {
+    uint32_t left = 0, up = 0, up_left = 0;
+    uint32_t left_up = 0;  // whether the neighbour at the left is to the one above
+  };
+
+  // A warp has some rows of the tile and keeps them in registers: a pixel is loaded once, and all
+  // loads are on their way before the first is waited for. All lanes vote, whether or not their
+  // pixels and neighbours exist; then a lane has a word, and leaves the links of those that do.
+  template <class Rows>
+  __device__ void read_rows(const Rows& rows, const Links& links, int x, int y) {
+    constexpr int kRows = T::rows / (T::threads / 32), kWords = kRows * T::words;  // of a warp
+    static_assert(kWords <= 32);
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int first = static_cast<int>(threadIdx.x / 32) * kRows;
+    uint32_t loaded[kRows + 1][T::words];  // from the row above on
+#pragma unroll
+    for (int k = 0; k <= kRows; ++k) rows.load(first + k - 1, loaded[k]);
+    Row above(rows, loaded[0]);
+    Votes own;
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) {
+      const Row now(rows, loaded[k + 1]);
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        const auto vote = [&](uint32_t one, uint32_t other) {
+          return __ballot_sync(kAllLanes, links(one, other));
+        };
+        Votes votes{vote(now.here[w], now.left[w]), vote(now.here[w], above.here[w])};
+        if constexpr (connectivity == Connectivity::eight) {
+          votes.up_left = vote(now.here[w], above.left[w]);
+          votes.left_up = vote(now.left[w], above.here[w]);
         }
-        if (run == seen) continue;
-        seen = run;
-        return run;
+        if (lane == k * T::words + w) own = votes;
       }
-      return -1;
+      above = now;
     }
-  };
+    const uint32_t next_left_up = __shfl_down_sync(kAllLanes, own.left_up, 1);
+    if (lane < kWords) keep(own, next_left_up, first * T::words + lane, links, x, y);
+  }
 
-  // What a lane has loaded for the pixel of its place in each word of a row.
-  struct Loaded {
-    uint32_t here[T::words];
+  // Of the word's pixels, the links to those that exist.
+  __device__ void keep(const Votes& votes, uint32_t next_left_up, int word, const Links& links,
+                       int x, int y) {
+    const int row = word / T::words, w = word % T::words;
+    const int width = y + row < links.height() ? min(links.width() - x, T::width) : 0;
+    const auto inside = [&](int at) {
+      const int rest = width - at * 32;
+      return rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : below(rest);
+    };
+    const uint32_t here = inside(w), up = row > 0 ? here : 0;
+    const uint32_t left = w > 0 ? here : here & ~1u;
+    const uint32_t right = here >> 1 | inside(w + 1) << 31;
+    runs_.foreground[word] = here;
+    runs_.starts[word] = here & ~(votes.left & left);
+    bits_.up[word] = votes.up & up;
+    bits_.up_left[word] = votes.up_left & up & left;
+    bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
+  }
 
-    __device__ void load(const Links& links, int x, int y, int row) {
-      const int lane = static_cast<int>(threadIdx.x % 32);
-      const int width = row >= 0 && y + row < links.height() ? links.width() - x : 0;
-#pragma unroll
-      for (int w = 0; w < T::words; ++w) {
-        const int rest = width - w * 32;
-        here[w] = lane < rest ? links.load(x + w * 32 + lane, y + row, rest >= 32) : 0;
-      }
-    }
-  };
-
-  // A row of the tile: a lane has the pixel of its place in each word, and that one's neighbours.
-  // `inside` says which lie in the tile and the picture.
+  // A row of the tile: a lane has the pixel of its place in each word, and the one at its left.
   struct Row {
-    uint32_t left[T::words], here[T::words], right[T::words];
-    uint32_t inside[T::words];
+    uint32_t left[T::words], here[T::words];
 
-    __device__ Row(const Links& links, const Loaded& loaded, int x, int y, int row) {
+    template <class Rows>
+    __device__ Row(const Rows& rows, const uint32_t (&loaded)[T::words]) {
       const int lane = static_cast<int>(threadIdx.x % 32);
-      const int width = row >= 0 && y + row < links.height() ? links.width() - x : 0;
-      uint32_t before[T::words], behind[T::words];  // turned round within the word
+      uint32_t before[T::words];  // turned round within the word
 #pragma unroll
       for (int w = 0; w < T::words; ++w) {
-        const int rest = width - w * 32;
-        inside[w] = rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : below(rest);
-        here[w] = links.unpack(loaded.here[w], rest >= 32);
-      }
-#pragma unroll
-      for (int w = 0; w < T::words; ++w) {
+        here[w] = rows.color(loaded[w]);
         before[w] = __shfl_sync(kAllLanes, here[w], (lane + 31) % 32);
-        behind[w] = __shfl_sync(kAllLanes, here[w], (lane + 1) % 32);
-      }
-#pragma unroll
-      for (int w = 0; w < T::words; ++w) {
         left[w] = lane == 0 && w > 0 ? before[w > 0 ? w - 1 : 0] : before[w];
-        right[w] =
-            lane == 31 && w + 1 < T::words ? behind[w + 1 < T::words ? w + 1 : w] : behind[w];
       }
-    }
-    // Whether the pixels' neighbours are inside.
-    __device__ uint32_t has_left(int w) const {
-      return inside[w] << 1 | (w > 0 ? inside[w > 0 ? w - 1 : 0] >> 31 : 0);
-    }
-    __device__ uint32_t has_right(int w) const {
-      return inside[w] >> 1 | (w + 1 < T::words ? inside[w + 1 < T::words ? w + 1 : w] << 31 : 0);
     }
   };
 

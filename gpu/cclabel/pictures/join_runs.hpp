@@ -15,13 +15,13 @@ template <RunContacts Contacts>
 __device__ void join_runs(const TileRuns<typename Contacts::Tile>& runs, uint32_t* parent,
                           const Contacts& contacts) {
   runs.for_each([&](int r, bool exists) {
-    const int above = contacts.above(r);
+    const int above = contacts.above(r, exists);
     if (exists) parent[r] = static_cast<uint32_t>(above);
   });
   __syncthreads();  // every run has a parent
   runs.for_each([&](int r, bool exists) { flatten(parent, static_cast<uint32_t>(r), exists); });
   __syncthreads();  // trees are flat before they are joined
-  runs.for_each([&](int r, bool exists) { contacts.join(parent, r, exists); });
+  contacts.join_further(parent);
   __syncthreads();  // no link is made after this
 }
 

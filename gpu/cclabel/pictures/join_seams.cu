@@ -42,23 +42,57 @@ __device__ Seam seam_of_block(const Tiles& tiles) {
           1};
 }
 
+// Links are asked which ways across a seam there are from its near pixel i, before components are
+// known: straight, and slanted back and ahead along it, as bits 0, 1 and 2. All lanes of a warp
+// ask, with pixels side by side; beyond the seam's ends the answer is any.
+
 // Foreground neighbours are linked.
 struct ForegroundLinks {
   explicit ForegroundLinks(const Subject&) {}
   // Whether a straight link makes the slanted ones at either side redundant: the far neighbours
   // are linked to each other.
   static constexpr bool straight_suffices = true;
-  __device__ bool operator()(int, int, int, int) const { return true; }
+  template <int ways>
+  __device__ unsigned across(const Seam&, int) const {
+    return (1u << ways) - 1;
+  }
 };
 template <class Links>
 struct PictureLinks {
   explicit PictureLinks(const Subject& subject) : links(subject) {}
   static constexpr bool straight_suffices = false;
-  __device__ bool operator()(int x, int y, int x2, int y2) const {
-    return links(links.color(x, y), links.color(x2, y2));
+  template <int ways>
+  __device__ unsigned across(const Seam& seam, int i) const {
+    const auto color = [&](int along, int step) {
+      const int at = min(max(along, 0), seam.length - 1);
+      return links.color(seam.x + at * seam.along_x - step * seam.along_y,
+                         seam.y + at * seam.along_y - step * seam.along_x);
+    };
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const uint32_t near = color(i, 0), far = color(i, 1);
+    unsigned linked = links(near, far);
+    if constexpr (ways == 3) {
+      const uint32_t end = lane % 31 == 0 ? color(lane == 0 ? i - 1 : i + 1, 1) : 0;
+      const uint32_t back = __shfl_up_sync(kAllLanes, far, 1);
+      const uint32_t ahead = __shfl_down_sync(kAllLanes, far, 1);
+      linked |= links(near, lane == 0 ? end : back) ? 2u : 0u;
+      linked |= links(near, lane == 31 ? end : ahead) ? 4u : 0u;
+    }
+    return linked;
   }
   Links links;
 };
+
+// Leaves out slanted links of pairs that a straight one has, the lane's own or a neighbour's.
+__device__ unsigned without_repeats(unsigned linked, uint32_t near, const uint32_t (&far)[3]) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const uint32_t straight = linked & 1 ? near : kNone;
+  const uint32_t back = __shfl_up_sync(kAllLanes, straight, 1);
+  const uint32_t ahead = __shfl_down_sync(kAllLanes, straight, 1);
+  if ((linked & 1 && far[1] == far[0]) || (lane > 0 && back == near)) linked &= ~2u;
+  if ((linked & 1 && far[2] == far[0]) || (lane < 31 && ahead == near)) linked &= ~4u;
+  return linked;
+}
 
 // Joins a and b where they are linked, unless the lane before has the same pair; a root that is
 // lost takes its first pixel out of the regions'. All lanes of the warp call it.
@@ -105,7 +139,7 @@ template <class Links, Connectivity connectivity>
 __global__ __launch_bounds__(SeamBlock::threads) void join_seams_kernel(Links links, Tiles tiles,
                                                                         Records records,
                                                                         int seams) {
-  constexpr int kOffsets[] = {0, -1, 1};  // straight across, and slanted
+  constexpr int kOffsets[] = {0, -1, 1};  // of ways
   constexpr int kWays = connectivity == Connectivity::eight ? 3 : 1;
   if (static_cast<int>(blockIdx.y) >= seams) {
     wait_then_let_start();
@@ -113,7 +147,7 @@ __global__ __launch_bounds__(SeamBlock::threads) void join_seams_kernel(Links li
   }
   const Seam seam = seam_of_block(tiles);
   const int i = static_cast<int>(blockIdx.x) * SeamBlock::threads + static_cast<int>(threadIdx.x);
-  const int x = seam.x + i * seam.along_x, y = seam.y + i * seam.along_y;
+  unsigned linked = links.template across<kWays>(seam, i);  // the picture is there
   wait_then_let_start();
   // All at once, of places inside: a branch would keep the next one's bytes waiting.
   const int last = seam.length - 1;
@@ -121,16 +155,14 @@ __global__ __launch_bounds__(SeamBlock::threads) void join_seams_kernel(Links li
   uint32_t far[kWays];
 #pragma unroll
   for (int way = 0; way < kWays; ++way) far[way] = seam.far[min(max(i + kOffsets[way], 0), last)];
-  unsigned linked = 0;  // bits by way
 #pragma unroll
   for (int way = 0; way < kWays; ++way) {
-    const int offset = kOffsets[way];
-    const bool exists = near != kNone && far[way] != kNone && i + offset >= 0 && i + offset <= last;
-    if (way > 0 && Links::straight_suffices && linked & 1) continue;
-    if (exists && links(x, y, x + offset * seam.along_x - seam.along_y,
-                        y + offset * seam.along_y - seam.along_x)) {
-      linked |= 1u << way;
-    }
+    const int at = i + kOffsets[way];
+    const bool exists = near != kNone && far[way] != kNone && at >= 0 && at <= last;
+    if (!exists || (way > 0 && Links::straight_suffices && linked & 1)) linked &= ~(1u << way);
+  }
+  if constexpr (kWays == 3 && !Links::straight_suffices) {
+    linked = without_repeats(linked, near, far);
   }
   // Each lane's next way at a time: foreground has two at most, and seldom more than one.
   for (; __any_sync(kAllLanes, linked != 0); linked &= linked - 1) {

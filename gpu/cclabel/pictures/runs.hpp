@@ -12,7 +12,7 @@ namespace regions::cclabel {
 template <class T>
 struct TileRuns {
   uint32_t foreground[T::all_words];
-  uint32_t starts[T::all_words];
+  alignas(8) uint32_t starts[T::all_words];
   uint16_t rank[T::all_words];  // runs that start before the word
   uint16_t first[T::runs];      // first pixel of a run, y * width + x
   uint16_t last[T::runs];       // its last pixel
