@@ -108,8 +108,7 @@ def machine():
              "load_before": os.getloadavg()[0]}
     gpu = first_line(QUERY_GPUS)
     if gpu.count(",") == 2:
-        name, driver, memory = (part.strip() for part in gpu.split(","))
-        facts.update({"gpu": name, "driver": driver, "gpu_memory": memory})
+        facts.update(zip(("gpu", "driver", "gpu_memory"), map(str.strip, gpu.split(","))))
     return facts
 
 
@@ -168,8 +167,8 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
                f"difference {sizes[0]}", env=programs.env)
 
 
-# Like cameras: each frame at its time. One that comes when a quarter of a second waits is dropped. Turns differ.
-LIVE_FRAMES, LIVE_TURNS = 100, 5
+# Like cameras: frames at their times, dropped where a quarter of a second of them waits. Turns are processes.
+LIVE_FRAMES, LIVE_TURNS = 100, 3 * ["1"] + 5 * ["16"] + 3 * ["16 --async"]
 LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8 max-size-bytes=0 max-size-time=0"
 
 
@@ -230,9 +229,10 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
                      source.replace("nvh264dec", "nvh264device1dec"), "--streams", "16", connections=32)
             else:
                 runner.say("  on two GPUs: skipped, there is one")
-            first = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES + 1} ! nvh264dec")
-            for what in ("nothing more", "cut, labelled, drawn") * LIVE_TURNS:
-                play(f"{name} decoded, {what}, live", chains[what], "2", "--from", first + LIVE, "--streams", "1,16")
+            live = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES + 1} ! nvh264dec") + LIVE
+            for turn in LIVE_TURNS:
+                for what in ("nothing more", "cut, labelled, drawn"):
+                    play(f"{name} decoded, {what}, live", chains[what], "2", "--from", live, "--streams", *turn.split())
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
             live = LIVE in row["from"]

@@ -22,6 +22,7 @@ struct Options {
   std::string content = "smooth";
   int frames = 1000;
   bool idle = false;
+  bool async = false;
   bool json = false;
 };
 
@@ -48,7 +49,10 @@ Options options_of(int count, char** words) {
        {"--content", "NAME", "default: smooth", into(o.content)},
        {"--frames", "N", "default: 1000", into(o.frames)},
        {"--idle", nullptr, "nothing is launched on the GPU: what frames cost besides",
-        into(o.idle)}});
+        into(o.idle)},
+       {"--async", nullptr,
+        "with --from: sinks hold their first frames until all have one, GStreamer's default",
+        into(o.async)}});
   return o;
 }
 
@@ -75,7 +79,8 @@ void print(const Options& options, const std::string& chain, int in_flight, int 
   row.add("content", options.content).add("frames", got.frames);
   row.add("frames_per_second", got.frames_per_second, 2).add("latency_us", got.latency_us, 1);
   row.add("work_us", got.work_us, 1).add("cpu_us", got.cpu_us, 1).add("idle", options.idle);
-  row.add("offered_pool", got.offered_pool).add("device", got.device).print();
+  row.add("async", options.async).add("offered_pool", got.offered_pool);
+  row.add("device", got.device).print();
 }
 
 // Calls visit(chain, frames in flight, streams) for all that is asked for.
@@ -92,7 +97,7 @@ void measure(const Options& options) {
     return for_each_case(options, [&](const std::string& chain, int n, int streams) {
       std::vector<std::string> texts;
       for (const std::string& from : options.from) texts.push_back(from + " ! " + chain);
-      print(options, chain, n, streams, play_texts(texts, streams));
+      print(options, chain, n, streams, play_texts(texts, streams, options.async));
     });
   }
   const Picture picture = make_picture(options.content, options.size);

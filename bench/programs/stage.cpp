@@ -158,7 +158,7 @@ class Stage {
   GstElement* pipeline_ = nullptr;
 };
 
-const std::string kSink = " ! fakesink name=sink sync=false async=false";  // sinks wait for none
+const std::string kAsync = " ! fakesink name=sink sync=false", kSink = kAsync + " async=false";
 
 // Frames on the GPU, and the context they live in.
 class ReadyMade {
@@ -289,10 +289,10 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
   return outcome;
 }
 
-Outcome play_texts(const std::vector<std::string>& texts, int streams) {
+Outcome play_texts(const std::vector<std::string>& texts, int streams, bool async) {
   Stage stage;
-  const size_t count = texts.size();
-  for (size_t i = 0; i < size_t(streams); ++i) stage.add(nullptr, texts[i % count] + kSink);
+  const std::string& sink = async ? kAsync : kSink;
+  for (int i = 0; i < streams; ++i) stage.add(nullptr, texts[size_t(i) % texts.size()] + sink);
   stage.play_to_end();
   return outcome_of(stage);
 }

@@ -39,7 +39,8 @@ struct Outcome {
 Outcome play(FrameSupply supply, const std::string& chain, const std::string& system_caps,
              int streams = 1);
 
-// Pipelines given whole but for their sink, at full speed; streams take the texts by turns.
-Outcome play_texts(const std::vector<std::string>& texts, int streams = 1);
+// Pipelines given whole but for their sink, at full speed; streams take the texts by turns. Sinks
+// that are `async`, as GStreamer's are by default, hold their first frames until all have one.
+Outcome play_texts(const std::vector<std::string>& texts, int streams = 1, bool async = false);
 
 }  // namespace regions

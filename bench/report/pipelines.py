@@ -103,9 +103,10 @@ def streams(figures):
         parts.append(f"The work of the three elements on a frame of the clip, from the first kernel "
                      f"to the last, adds up to {work:.0f} µs with one frame alone on the device: "
                      f"{1e6 / work:.0f} frames a second if nothing overlapped.\n")
-    for (chain, count), turns in live_turns(figures).items():
+    for (chain, count, waits), turns in live_turns(figures).items():
         chain = "decoded, nothing more" if chain == "identity" else "through that chain"
-        parts.append(f"Live 1080p at 30 frames/s in {count} streams, {chain}: {dropped(turns):g} of "
+        sinks = ", whose sinks hold their first frames until all have one" if waits else ""
+        parts.append(f"Live 1080p at 30 frames/s in {count} streams{sinks}, {chain}: {dropped(turns):g} of "
                      f"{turns[0]['frames_expected']} frames dropped (all begin at once; more than eight frames late is "
                      f"dropped), {number(live_cpu(turns))} ms of CPU time a frame; {of_turns(turns)}.\n")
     apart, stacked = (rates(figures, source="cuda", height=height, content="smooth")
@@ -193,15 +194,15 @@ def asked_of_graphcutbg(figures):
 
 
 def live_turns(figures):
-    """{(chain, streams): rows} of streams like cameras'."""
+    """{(chain, streams, whether sinks wait for each other): rows} of streams like cameras'."""
     found = {}
     for row in filter(is_live, figures.select(what="streams")):
-        found.setdefault((chain_of(row), row["streams"]), []).append(row)
+        found.setdefault((chain_of(row), row["streams"], row.get("async", False)), []).append(row)
     return found
 
 
 def of_turns(turns):
-    return f"the median of {len(turns)} turns" if len(turns) > 1 else "in one turn"
+    return f"the median of {len(turns)} turns, each a new process" if len(turns) > 1 else "in one turn"
 
 
 def dropped(turns):
@@ -217,17 +218,21 @@ def asked_of_live(figures):
     """Streams like cameras' through all elements, beside those that are decoded alone."""
     found = live_turns(figures)
 
-    def beyond(count, of):
-        alone, ours = (found.get((chain, count)) for chain in ("identity", FLAGSHIP))
+    def beyond(count, of, waits=False):
+        alone, ours = (found.get((chain, count, waits)) for chain in ("identity", FLAGSHIP))
         return alone and ours and of(ours) - of(alone)
 
-    work, lost = work_of_all(figures), beyond(16, dropped)
+    def lost(waits, sinks):
+        more = beyond(16, dropped, waits)
+        return asked(f"16 live streams that begin at once, {sinks}, `{FLAGSHIP}`, frames dropped beyond the decoders'",
+                     ASKED["dropped live"], more, None if more is None else f"{more:g}")
+
+    work = work_of_all(figures)
     return [asked(f"one frame alone on the device, `{FLAGSHIP}`, its work", ASKED["a frame alone"],
                   work and work / 1000, work and f"{work / 1000:.3f} ms"),
             asked(f"a live stream, `{FLAGSHIP}`, CPU time a frame beyond the decoder's", ASKED["CPU time live"],
                   beyond(1, live_cpu)),
-            asked(f"16 live streams that begin at once, `{FLAGSHIP}`, frames dropped beyond the decoders'",
-                  ASKED["dropped live"], lost, None if lost is None else f"{lost:g}")]
+            lost(False, "each sink by itself"), lost(True, "sinks as by default")]
 
 
 def rate(row):

@@ -109,21 +109,23 @@ class Report(unittest.TestCase):
             self.assertEqual(pipelines.asked_of_streams(figures([two, sixteen]))[-1][3], expected)
 
     def test_live_streams_beside_their_decoders(self):
-        def of(chain, streams, frames, cpu):
+        def of(chain, streams, frames, cpu, waits=False):
             return {"what": "streams", "source": "launch", "from": "clip ! identity sync=true", "chain": chain,
                     "streams": streams, "frames_per_second": 30.0, "frames": frames, "frames_expected": 100,
-                    "cpu_us": cpu, "connections": 8}
+                    "cpu_us": cpu, "connections": 8, "async": waits}
         alone = {"what": "pipeline", "source": "launch", "from": "clip", "in_flight": 1, "latency_us": 0.0,
                  "frames_per_second": 700.0, "chain": pipelines.FLAGSHIP.replace(" !", " device=cuda !") + " device=cuda"}
         for work, cpu, frames, expected in ((799.0, 1599.0, 90, "holds"), (801.0, 1601.0, 89, "**does not hold**")):
             rows = [of("identity", 1, 100, 1000.0), of(pipelines.FLAGSHIP, 1, 100, cpu),
-                    of("identity", 16, 90, 1000.0), of(pipelines.FLAGSHIP, 16, frames, 9e9), {**alone, "work_us": work}]
-            self.assertEqual([must[3] for must in pipelines.asked_of_live(figures(rows))], [expected] * 3)
+                    of("identity", 16, 90, 1000.0), of(pipelines.FLAGSHIP, 16, frames, 9e9),
+                    of("identity", 16, 80, 1000.0, True), of(pipelines.FLAGSHIP, 16, frames - 10, 9e9, True),
+                    {**alone, "work_us": work}]
+            self.assertEqual([must[3] for must in pipelines.asked_of_live(figures(rows))], [expected] * 4)
         quiet, busy = of("identity", 1, 100, 1000.0), of(pipelines.FLAGSHIP, 1, 100, 1500.0)
         turns = [quiet, quiet, {**quiet, "cpu_us": 9e9}, busy, busy, {**busy, "cpu_us": 9e9}]
         self.assertEqual(pipelines.asked_of_live(figures(turns))[1][2], "0.50 ms")
         self.assertIn("the median of 3 turns", " ".join(pipelines.streams(figures(turns))))
-        self.assertEqual([must[3] for must in pipelines.asked_of_live(figures([]))], ["not measured"] * 3)
+        self.assertEqual([must[3] for must in pipelines.asked_of_live(figures([]))], ["not measured"] * 4)
 
     def test_warm_starts_beside_cold_ones(self):
         def of(chain, work, in_flight=1):

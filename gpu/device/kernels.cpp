@@ -1,3 +1,4 @@
+// Finds kernels by their files, and has the driver load them.
 #include "gpu/device/kernels.hpp"
 
 #include <vector>
