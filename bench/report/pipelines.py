@@ -106,7 +106,7 @@ def streams(figures):
     for (chain, count, waits), turns in live_turns(figures).items():
         chain = "decoded, nothing more" if chain == "identity" else "through that chain"
         sinks = ", whose sinks hold their first frames until all have one" if waits else ""
-        parts.append(f"Live 1080p at 30 frames/s in {count} streams{sinks}, {chain}: {dropped(turns):g} of "
+        parts.append(f"Live 1080p at 30 frames/s in {count} streams{sinks}, {chain}: {told_of(turns)} of "
                      f"{turns[0]['frames_expected']} frames dropped (all begin at once; more than eight frames late is "
                      f"dropped), {number(live_cpu(turns))} ms of CPU time a frame; {of_turns(turns)}.\n")
     apart, stacked = (rates(figures, source="cuda", height=height, content="smooth")
@@ -205,8 +205,18 @@ def of_turns(turns):
     return f"the median of {len(turns)} turns, each a new process" if len(turns) > 1 else "in one turn"
 
 
+def all_dropped(turns):
+    return sorted(row["frames_expected"] - row["frames"] for row in turns)
+
+
 def dropped(turns):
-    return statistics.median(row["frames_expected"] - row["frames"] for row in turns)
+    return statistics.median(all_dropped(turns))
+
+
+def told_of(turns):
+    """The median, and the least and the most where they differ."""
+    every = all_dropped(turns)
+    return f"{dropped(turns):g}" + f" ({every[0]} to {every[-1]})" * (every[0] < every[-1])
 
 
 def live_cpu(turns):
@@ -223,9 +233,10 @@ def asked_of_live(figures):
         return alone and ours and of(ours) - of(alone)
 
     def lost(waits, sinks):
-        more = beyond(16, dropped, waits)
+        more, alone = beyond(16, dropped, waits), found.get(("identity", 16, waits))
         return asked(f"16 live streams that begin at once, {sinks}, `{FLAGSHIP}`, frames dropped beyond the decoders'",
-                     ASKED["dropped live"], more, None if more is None else f"{more:g}")
+                     ASKED["dropped live"], more, None if more is None else
+                     f"{more:g}: {told_of(found[FLAGSHIP, 16, waits])} for {told_of(alone)}")
 
     work = work_of_all(figures)
     return [asked(f"one frame alone on the device, `{FLAGSHIP}`, its work", ASKED["a frame alone"],
