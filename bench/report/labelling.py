@@ -40,6 +40,35 @@ class Gpu:
                 row += [number(ours[connectivity].get(content)), f"{number(best)} {name}"]
             yield row
 
+    def of_floor(self, size, us):
+        return ratio(us, self.figures.floor(size))
+
+    def behind(self, size):
+        """{content: multiples of the floor kernel's time, of the best peer's} where that is more than one, with 8
+        neighbours; None unless all contents were measured."""
+        ours = self.figures.by_content(**self.keys(size=size, connectivity=8))
+        if not set(CONTENTS) <= set(ours) or not self.figures.floor(size):
+            return None
+        shares = {content: self.of_floor(size, ours[content])
+                  / (ANCHORS["best"][size][content]["8"][0] / ANCHORS["floor_us"][size]) for content in CONTENTS}
+        return {content: share for content, share in shares.items() if share > 1}
+
+    def asked_of_multiples(self):
+        """Beside peers that ran elsewhere: small pictures on the whole, and 1920x1080 content by content."""
+        rows = []
+        for size in SIZES[:2]:
+            bound = self.peer(size, 8) / ANCHORS["floor_us"][size]
+            ours = self.ours(size, 8)
+            rows.append(asked(f"labels, 8 neighbours, {size}, geomean of 21 contents, of the floor kernel's time",
+                              f"≤ {bound:.1f}×", ours and self.of_floor(size, ours), bound=bound))
+        behind = self.behind(HD)
+        told = behind is not None and ", ".join(f"{name} by {share - 1:.1%}" for name, share in behind.items())
+        rows.append(asked(f"labels, 8 neighbours, {HD}, contents behind their best peer by multiples of the floor, none "
+                          "by more than 10 %", ASKED["contents behind"], None if behind is None else len(behind),
+                          f"{len(behind or {})}" + (f": {told}" if told else ""),
+                          right=all(share <= 1.1 for share in (behind or {}).values())))
+        return rows
+
     def table_ratios(self, size, connectivity):
         labels, both = (self.figures.by_content(
             **self.keys(size=size, connectivity=connectivity, task=task))
@@ -90,6 +119,7 @@ class Gpu:
                       f"≤ {number(self.peer(size, connectivity))} µs",
                       self.ours(size, connectivity), bound=self.peer(size, connectivity))
                 for connectivity in (8, 4) for size in SIZES[2:]]
+        rows += self.asked_of_multiples()
         wrong, answers = self.figures.wrong(by="cclabel", backend="cuda")
         rows.append(asked_of_all("answers equal to the CPU's, bit for bit", answers - wrong, answers))
         for size in SIZES[2:]:

@@ -293,4 +293,5 @@ class Transcodes(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    from labelling_test import BesidePeersElsewhere  # noqa: F401  its tests run with these
     unittest.main()
