@@ -1,0 +1,39 @@
+#!/usr/bin/python3
+"""What pipelines/setup finds out of the machine, by programs that stand in for the machine's."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import media
+
+KNOWN = "sm_80\nsm_89\nsm_90\nsm_120\n"
+
+
+class Architectures(unittest.TestCase):
+    def found(self, gpus):
+        """Of GPUs whose capabilities nvidia-smi tells so; None: there is no nvidia-smi, or no driver."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("nvcc", KNOWN), ("nvidia-smi", gpus)):
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("#!/bin/sh\n" + ("echo failed; exit 9\n" if text is None else f"cat <<END\n{text}END\n"))
+                os.chmod(path, 0o755)
+            script = f"set -euo pipefail; source <(sed -n '/^local_archs()/,/^}}/p' {media.script('setup')}); local_archs"
+            return subprocess.run(["bash", "-c", script], check=True, stdout=subprocess.PIPE, text=True,
+                                  env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]}).stdout.strip()
+
+    def test_those_of_all_gpus_that_the_compiler_knows(self):
+        self.assertEqual(self.found("8.9\n"), "89")
+        self.assertEqual(self.found("12.0\n9.0\n9.0\n"), "90,120")
+        self.assertEqual(self.found("6.1\n8.0\n"), "80")
+
+    def test_none_without_one_that_the_compiler_knows(self):
+        self.assertEqual(self.found("6.1\n"), "")
+        self.assertEqual(self.found("[N/A]\n"), "")
+        self.assertEqual(self.found(None), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
