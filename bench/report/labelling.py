@@ -3,6 +3,11 @@ from records import ANCHORS, ASKED, CONTENTS, HD, SIZES, SQUARE, geomean, of_sui
 from tables import asked, asked_of_all, machine_of, number, pivot, table, threads, times
 
 
+def peer_floors(size, us):
+    """A time of peers that ran elsewhere, as multiples of the floor kernel's there."""
+    return us / ANCHORS["floor_us"][size]
+
+
 class Gpu:
     """The tables of one GPU record."""
 
@@ -19,16 +24,18 @@ class Gpu:
     def peer(self, size, connectivity):
         return ANCHORS["geomean_us"][str(connectivity)]["best per content"][size]
 
+    def floors(self, size, us):
+        """As multiples of the floor kernel's time in the same run."""
+        return ratio(us, self.figures.floor(size))
+
     def sizes(self):
         for connectivity in (8, 4):
             for size in SIZES:
-                ours, floor = self.ours(size, connectivity), self.figures.floor(size)
-                peer = self.peer(size, connectivity)
-                peer_floors = peer / ANCHORS["floor_us"][size]
+                ours, peer = self.ours(size, connectivity), self.peer(size, connectivity)
+                own_floors, floors_then = self.floors(size, ours), peer_floors(size, peer)
                 yield [str(connectivity), size, number(ours),
-                       number(self.ours(size, connectivity, clock="stream")), number(floor),
-                       times(ratio(ours, floor)), number(peer), times(peer_floors),
-                       times(ratio(peer_floors, ratio(ours, floor)))]
+                       number(self.ours(size, connectivity, clock="stream")), number(self.figures.floor(size)),
+                       times(own_floors), number(peer), times(floors_then), times(ratio(floors_then, own_floors))]
 
     def contents(self, size):
         ours = {connectivity: self.figures.by_content(
@@ -40,34 +47,31 @@ class Gpu:
                 row += [number(ours[connectivity].get(content)), f"{number(best)} {name}"]
             yield row
 
-    def of_floor(self, size, us):
-        return ratio(us, self.figures.floor(size))
-
     def behind(self, size):
         """{content: multiples of the floor kernel's time, of the best peer's} where that is more than one, with 8
-        neighbours; None unless all contents were measured."""
-        ours = self.figures.by_content(**self.keys(size=size, connectivity=8))
-        if not set(CONTENTS) <= set(ours) or not self.figures.floor(size):
+        neighbours; None unless all contents and that kernel were measured."""
+        if self.floors(size, self.ours(size, 8)) is None:
             return None
-        shares = {content: self.of_floor(size, ours[content])
-                  / (ANCHORS["best"][size][content]["8"][0] / ANCHORS["floor_us"][size]) for content in CONTENTS}
+        ours = self.figures.by_content(**self.keys(size=size, connectivity=8))
+        best = {content: ANCHORS["best"][size][content]["8"][0] for content in CONTENTS}
+        shares = {content: self.floors(size, ours[content]) / peer_floors(size, best[content]) for content in CONTENTS}
         return {content: share for content, share in shares.items() if share > 1}
 
     def asked_of_multiples(self):
         """Beside peers that ran elsewhere: small pictures on the whole, and 1920x1080 content by content."""
         rows = []
         for size in SIZES[:2]:
-            bound = self.peer(size, 8) / ANCHORS["floor_us"][size]
-            ours = self.ours(size, 8)
+            bound = peer_floors(size, self.peer(size, 8))
             rows.append(asked(f"labels, 8 neighbours, {size}, geomean of 21 contents, of the floor kernel's time",
-                              f"≤ {bound:.1f}×", ours and self.of_floor(size, ours), bound=bound))
+                              f"≤ {bound:.1f}×", self.floors(size, self.ours(size, 8)), bound=bound))
+        what = (f"labels, 8 neighbours, {HD}, contents behind their best peer by multiples of the floor, none by more "
+                "than 10 %")
         behind = self.behind(HD)
-        told = behind is not None and ", ".join(f"{name} by {share - 1:.1%}" for name, share in behind.items())
-        rows.append(asked(f"labels, 8 neighbours, {HD}, contents behind their best peer by multiples of the floor, none "
-                          "by more than 10 %", ASKED["contents behind"], None if behind is None else len(behind),
-                          f"{len(behind or {})}" + (f": {told}" if told else ""),
-                          right=all(share <= 1.1 for share in (behind or {}).values())))
-        return rows
+        if behind is None:
+            return [*rows, asked(what, ASKED["contents behind"], None)]
+        told = ", ".join(f"{content} by {share - 1:.1%}" for content, share in behind.items())
+        return [*rows, asked(what, ASKED["contents behind"], len(behind), f"{len(behind)}: {told}" if told else "0",
+                             right=all(share <= 1.1 for share in behind.values()))]
 
     def table_ratios(self, size, connectivity):
         labels, both = (self.figures.by_content(

@@ -228,15 +228,19 @@ def asked_of_live(figures):
     """Streams like cameras' through all elements, beside those that are decoded alone."""
     found = live_turns(figures)
 
+    def alone_and_ours(count, waits):
+        return (found.get((chain, count, waits)) for chain in ("identity", FLAGSHIP))
+
     def beyond(count, of, waits=False):
-        alone, ours = (found.get((chain, count, waits)) for chain in ("identity", FLAGSHIP))
+        alone, ours = alone_and_ours(count, waits)
         return alone and ours and of(ours) - of(alone)
 
     def lost(waits, sinks):
-        more, alone = beyond(16, dropped, waits), found.get(("identity", 16, waits))
+        alone, ours = alone_and_ours(16, waits)
+        more = beyond(16, dropped, waits)
         return asked(f"16 live streams that begin at once, {sinks}, `{FLAGSHIP}`, frames dropped beyond the decoders'",
-                     ASKED["dropped live"], more, None if more is None else
-                     f"{more:g}: {told_of(found[FLAGSHIP, 16, waits])} for {told_of(alone)}")
+                     ASKED["dropped live"], more,
+                     None if more is None else f"{more:g}: {told_of(ours)} for {told_of(alone)}")
 
     work = work_of_all(figures)
     return [asked(f"one frame alone on the device, `{FLAGSHIP}`, its work", ASKED["a frame alone"],
