@@ -1,9 +1,6 @@
 // Finds kernels by their files, and has the driver load them.
 #include "gpu/device/kernels.hpp"
 
-#include <vector>
-
-#include "gpu/device/driver_call.hpp"
 #include "gpu/kernel_file.hpp"
 
 namespace regions {
@@ -17,26 +14,39 @@ Function* call(const char* name) {
 
 }  // namespace
 
-void load_kernels() {
+bool have_machine_code() {
+  const int capability = device_attribute(cudaDevAttrComputeCapabilityMajor) * 10 +
+                         device_attribute(cudaDevAttrComputeCapabilityMinor);
+  return runs_on(capability, {REGIONS_ARCHITECTURES});
+}
+
+std::vector<CUfunction> all_kernels() {
   static auto* const module_of = call<decltype(cuFuncGetModule)>("cuFuncGetModule");
   static auto* const count_of =
       call<decltype(cuModuleGetFunctionCount)>("cuModuleGetFunctionCount");
   static auto* const list =
       call<decltype(cuModuleEnumerateFunctions)>("cuModuleEnumerateFunctions");
-  static auto* const load = call<decltype(cuFuncLoad)>("cuFuncLoad");
-  if (!module_of || !count_of || !list || !load) return;
-  // A kernel that cannot be loaded says so when it is launched.
-  KernelFile::for_each([](const void* kernel) {
+  std::vector<CUfunction> all;
+  if (!module_of || !count_of || !list) return all;
+  KernelFile::for_each([&](const void* kernel) {
     cudaFunction_t one = nullptr;
     CUmodule module = nullptr;
     unsigned count = 0;
     if (cudaGetFuncBySymbol(&one, kernel) != cudaSuccess) return void(cudaGetLastError());
     if (module_of(&module, one) != CUDA_SUCCESS) return;
     if (count_of(&count, module) != CUDA_SUCCESS) return;
-    std::vector<CUfunction> functions(count);
-    if (list(functions.data(), count, module) != CUDA_SUCCESS) return;
-    for (const CUfunction function : functions) load(function);
+    const size_t before = all.size();
+    all.resize(before + count);
+    if (list(all.data() + before, count, module) != CUDA_SUCCESS) all.resize(before);
   });
+  return all;
+}
+
+void load_kernels() {
+  static auto* const load = call<decltype(cuFuncLoad)>("cuFuncLoad");
+  if (!load || !have_machine_code()) return;
+  // A kernel that cannot be loaded says so when it is launched.
+  for (const CUfunction kernel : all_kernels()) load(kernel);
 }
 
 }  // namespace regions
