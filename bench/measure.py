@@ -168,7 +168,7 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
 
 
 # Like cameras: frames at their times, dropped where a quarter of a second of them waits. Turns are processes.
-LIVE_FRAMES, LIVE_TURNS = 100, 3 * ["1"] + 5 * ["16"] + 3 * ["16 --async"]
+LIVE_FRAMES, LIVE_TURNS = 100, 3 * [("1",)] + 7 * [("16",)] + 3 * [("16", "--apart")]
 LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8 max-size-bytes=0 max-size-time=0"
 
 
@@ -232,7 +232,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             live = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES + 1} ! nvh264dec") + LIVE
             for turn in LIVE_TURNS:
                 for what in ("nothing more", "cut, labelled, drawn"):
-                    play(f"{name} decoded, {what}, live", chains[what], "2", "--from", live, "--streams", *turn.split())
+                    play(f"{name} decoded, {what}, live", chains[what], "2", "--from", live, "--streams", *turn)
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
             live = LIVE in row["from"]

@@ -22,7 +22,7 @@ struct Options {
   std::string content = "smooth";
   int frames = 1000;
   bool idle = false;
-  bool async = false;
+  bool apart = false;
   bool json = false;
 };
 
@@ -50,9 +50,10 @@ Options options_of(int count, char** words) {
        {"--frames", "N", "default: 1000", into(o.frames)},
        {"--idle", nullptr, "nothing is launched on the GPU: what frames cost besides",
         into(o.idle)},
-       {"--async", nullptr,
-        "with --from: sinks hold their first frames until all have one, GStreamer's default",
-        into(o.async)}});
+       {"--apart", nullptr,
+        "with --from: sinks begin each by itself; else, GStreamer's default, all hold their first "
+        "frames until each has one",
+        into(o.apart)}});
   return o;
 }
 
@@ -79,7 +80,7 @@ void print(const Options& options, const std::string& chain, int in_flight, int 
   row.add("content", options.content).add("frames", got.frames);
   row.add("frames_per_second", got.frames_per_second, 2).add("latency_us", got.latency_us, 1);
   row.add("work_us", got.work_us, 1).add("cpu_us", got.cpu_us, 1).add("idle", options.idle);
-  row.add("async", options.async).add("offered_pool", got.offered_pool);
+  row.add("apart", options.apart).add("offered_pool", got.offered_pool);
   row.add("device", got.device).print();
 }
 
@@ -97,7 +98,7 @@ void measure(const Options& options) {
     return for_each_case(options, [&](const std::string& chain, int n, int streams) {
       std::vector<std::string> texts;
       for (const std::string& from : options.from) texts.push_back(from + " ! " + chain);
-      print(options, chain, n, streams, play_texts(texts, streams, options.async));
+      print(options, chain, n, streams, play_texts(texts, streams, options.apart));
     });
   }
   const Picture picture = make_picture(options.content, options.size);

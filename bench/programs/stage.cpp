@@ -158,7 +158,7 @@ class Stage {
   GstElement* pipeline_ = nullptr;
 };
 
-const std::string kAsync = " ! fakesink name=sink sync=false", kSink = kAsync + " async=false";
+const std::string kSink = " ! fakesink name=sink sync=false", kApart = kSink + " async=false";
 
 // Frames on the GPU, and the context they live in.
 class ReadyMade {
@@ -289,9 +289,9 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
   return outcome;
 }
 
-Outcome play_texts(const std::vector<std::string>& texts, int streams, bool async) {
+Outcome play_texts(const std::vector<std::string>& texts, int streams, bool apart) {
   Stage stage;
-  const std::string& sink = async ? kAsync : kSink;
+  const std::string& sink = apart ? kApart : kSink;
   for (int i = 0; i < streams; ++i) stage.add(nullptr, texts[size_t(i) % texts.size()] + sink);
   stage.play_to_end();
   return outcome_of(stage);

@@ -40,7 +40,7 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
              int streams = 1);
 
 // Pipelines given whole but for their sink, at full speed; streams take the texts by turns. Sinks
-// that are `async`, as GStreamer's are by default, hold their first frames until all have one.
-Outcome play_texts(const std::vector<std::string>& texts, int streams = 1, bool async = false);
+// hold their first frames until all have one, GStreamer's default, unless they are `apart`.
+Outcome play_texts(const std::vector<std::string>& texts, int streams = 1, bool apart = false);
 
 }  // namespace regions

@@ -103,9 +103,9 @@ def streams(figures):
         parts.append(f"The work of the three elements on a frame of the clip, from the first kernel "
                      f"to the last, adds up to {work:.0f} µs with one frame alone on the device: "
                      f"{1e6 / work:.0f} frames a second if nothing overlapped.\n")
-    for (chain, count, waits), turns in live_turns(figures).items():
+    for (chain, count, apart), turns in live_turns(figures).items():
         chain = "decoded, nothing more" if chain == "identity" else "through that chain"
-        sinks = ", whose sinks hold their first frames until all have one" if waits else ""
+        sinks = ", whose sinks begin each by itself" if apart else ""
         parts.append(f"Live 1080p at 30 frames/s in {count} streams{sinks}, {chain}: {told_of(turns)} of "
                      f"{turns[0]['frames_expected']} frames dropped (all begin at once; more than eight frames late is "
                      f"dropped), {number(live_cpu(turns))} ms of CPU time a frame; {of_turns(turns)}.\n")
@@ -194,10 +194,10 @@ def asked_of_graphcutbg(figures):
 
 
 def live_turns(figures):
-    """{(chain, streams, whether sinks wait for each other): rows} of streams like cameras'."""
+    """{(chain, streams, whether each sink begins by itself): rows} of streams like cameras'."""
     found = {}
     for row in filter(is_live, figures.select(what="streams")):
-        found.setdefault((chain_of(row), row["streams"], row.get("async", False)), []).append(row)
+        found.setdefault((chain_of(row), row["streams"], row.get("apart", False)), []).append(row)
     return found
 
 
@@ -228,16 +228,16 @@ def asked_of_live(figures):
     """Streams like cameras' through all elements, beside those that are decoded alone."""
     found = live_turns(figures)
 
-    def alone_and_ours(count, waits):
-        return (found.get((chain, count, waits)) for chain in ("identity", FLAGSHIP))
+    def alone_and_ours(count, apart):
+        return (found.get((chain, count, apart)) for chain in ("identity", FLAGSHIP))
 
-    def beyond(count, of, waits=False):
-        alone, ours = alone_and_ours(count, waits)
+    def beyond(count, of, apart=False):
+        alone, ours = alone_and_ours(count, apart)
         return alone and ours and of(ours) - of(alone)
 
-    def lost(waits, sinks):
-        alone, ours = alone_and_ours(16, waits)
-        more = beyond(16, dropped, waits)
+    def lost(apart, sinks):
+        alone, ours = alone_and_ours(16, apart)
+        more = beyond(16, dropped, apart)
         return asked(f"16 live streams that begin at once, {sinks}, `{FLAGSHIP}`, frames dropped beyond the decoders'",
                      ASKED["dropped live"], more,
                      None if more is None else f"{more:g}: {told_of(ours)} for {told_of(alone)}")
@@ -247,7 +247,7 @@ def asked_of_live(figures):
                   work and work / 1000, work and f"{work / 1000:.3f} ms"),
             asked(f"a live stream, `{FLAGSHIP}`, CPU time a frame beyond the decoder's", ASKED["CPU time live"],
                   beyond(1, live_cpu)),
-            lost(False, "each sink by itself"), lost(True, "sinks as by default")]
+            lost(True, "each sink by itself"), lost(False, "sinks as by default")]
 
 
 def rate(row):

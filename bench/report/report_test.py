@@ -109,10 +109,10 @@ class Report(unittest.TestCase):
             self.assertEqual(pipelines.asked_of_streams(figures([two, sixteen]))[-1][3], expected)
 
     def test_live_streams_beside_their_decoders(self):
-        def of(chain, streams, frames, cpu, waits=False):
+        def of(chain, streams, frames, cpu, apart=False):
             return {"what": "streams", "source": "launch", "from": "clip ! identity sync=true", "chain": chain,
                     "streams": streams, "frames_per_second": 30.0, "frames": frames, "frames_expected": 100,
-                    "cpu_us": cpu, "connections": 8, "async": waits}
+                    "cpu_us": cpu, "connections": 8, "apart": apart}
         alone = {"what": "pipeline", "source": "launch", "from": "clip", "in_flight": 1, "latency_us": 0.0,
                  "frames_per_second": 700.0, "chain": pipelines.FLAGSHIP.replace(" !", " device=cuda !") + " device=cuda"}
         for work, cpu, frames, expected in ((799.0, 1599.0, 90, "holds"), (801.0, 1601.0, 89, "**does not hold**")):
@@ -293,5 +293,4 @@ class Transcodes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    from labelling_test import BesidePeersElsewhere  # noqa: F401  its tests run with these
     unittest.main()
