@@ -44,10 +44,10 @@ class ForegroundContacts {
 
   // The first run above that run `r` touches, or `r`.
   __device__ int above(int r, bool /*exists*/) const {
-    const int first = runs_.first[r], row = first / T::width;
+    const int first = runs_.first(r), row = first / T::width;
     if (row == 0) return r;
     const int left = max(first % T::width - kReach, 0);
-    const int right = min(runs_.last[r] % T::width + kReach, T::width - 1);
+    const int right = min(runs_.last(r) % T::width + kReach, T::width - 1);
     const int from = runs_.started(left, row - 1) - runs_.is_foreground(left, row - 1);
     return from < runs_.started(right, row - 1) ? from : r;
   }
@@ -65,9 +65,9 @@ class ForegroundContacts {
   // Whether one run below touches r and r + 1: then it covers the gap between them (with 4
   // neighbours also the pixel at either side).
   __device__ bool touches_next_below(int r) const {
-    const int last = runs_.last[r], row = last / T::width;
+    const int last = runs_.last(r), row = last / T::width;
     if (r + 1 >= runs_.count || row == T::rows - 1) return false;
-    const int next = runs_.first[r + 1];
+    const int next = runs_.first(r + 1);
     const int from = last % T::width + kReach, to = next % T::width - kReach;
     return next / T::width == row && runs_.is_foreground(from, row + 1) &&
            runs_.is_foreground(to, row + 1) &&
@@ -163,7 +163,7 @@ class LinkedContacts {
     int before;        // runs of the tile that start before that row
 
     __device__ Walk(const LinkedContacts& contacts, int r, bool exists) {
-      const int first = contacts.runs_.first[r], last = contacts.runs_.last[r];
+      const int first = contacts.runs_.first(r), last = contacts.runs_.last(r);
       const int row = first / T::width;
       const uint64_t own =
           ~uint64_t{0} << first % T::width & ~uint64_t{0} >> (~last & (T::width - 1));

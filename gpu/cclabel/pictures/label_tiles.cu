@@ -30,7 +30,7 @@ __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const Ti
   const int right = place.column + 1 < tiles.columns ? T::width - 1 : -1;
   s.runs.for_each([&](int r, bool exists) {
     const uint32_t root = flatten(s.parent, static_cast<uint32_t>(r), exists);
-    const int first = s.runs.first[r], last = s.runs.last[r], y = first / T::width;
+    const int first = s.runs.first(r), last = s.runs.last(r), y = first / T::width;
     const bool at_border =
         y == up || y == down || first % T::width == left || last % T::width == right;
     const uint32_t bit = 1u << root % 32;
@@ -79,7 +79,7 @@ __device__ void publish_runs(TileForest<Contacts>& s, const Tiles& tiles, const 
                   : border_count + (s.earlier[w] >> 16) + __popc(s.roots[w] & ~borders & under);
     if (exists) tiles.component[at + r] = static_cast<uint16_t>(component);
     if (!exists || root != static_cast<uint32_t>(r)) return;
-    const int first = s.runs.first[r];
+    const int first = s.runs.first(r);
     tiles.first[at + component] = static_cast<uint16_t>(first);
     atomicOr(&s.firsts[first / 32], 1u << first % 32);
     const uint32_t id = place.id(tiles, first);
@@ -94,7 +94,7 @@ __device__ void publish_edges(const TileForest<Contacts>& s, const Tiles& tiles,
   using T = typename Contacts::Tile;
   const auto id_at = [&](int x, int y) {
     if (!s.runs.is_foreground(x, y)) return kNone;
-    return place.id(tiles, s.runs.first[s.parent[s.runs.run_at(x, y)]]);
+    return place.id(tiles, s.runs.first(static_cast<int>(s.parent[s.runs.run_at(x, y)])));
   };
   for (int i = static_cast<int>(threadIdx.x); i < 2 * T::width; i += T::threads) {
     const int x = i % T::width;

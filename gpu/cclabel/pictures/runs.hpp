@@ -14,9 +14,11 @@ struct TileRuns {
   uint32_t foreground[T::all_words];
   alignas(8) uint32_t starts[T::all_words];
   uint16_t rank[T::all_words];  // runs that start before the word
-  uint16_t first[T::runs];      // first pixel of a run, y * width + x
-  uint16_t last[T::runs];       // its last pixel
+  uint32_t ends[T::runs];       // first pixel of a run, y * width + x, | its last << 16
   int count;
+
+  __device__ int first(int r) const { return static_cast<int>(ends[r] & 0xffffu); }
+  __device__ int last(int r) const { return static_cast<int>(ends[r] >> 16); }
 
   // Runs of the tile that start at or before pixel `x` of row `y`.
   __device__ int started(int x, int y) const {
@@ -40,7 +42,7 @@ struct TileRuns {
   __device__ int run_at(int x, int y) const { return started(x, y) - 1; }
 };
 
-// Fills rank, first, last and count from foreground and starts. Ends with a barrier, begins
+// Fills rank, ends and count from foreground and starts. Ends with a barrier, begins
 // without one: a thread reads no other thread's words before the first barrier inside.
 template <class T>
 __device__ inline void rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32]) {
@@ -57,12 +59,21 @@ __device__ inline void rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::thr
     const bool last_word = w % T::words == T::words - 1;
     const uint32_t next = last_word ? 0 : runs.foreground[w + 1] & ~runs.starts[w + 1] & 1;
     runs.rank[w] = static_cast<uint16_t>(run);
-    uint32_t ending = run - (continued & 1);  // the first end may be of a run of the word before
-    for (uint32_t bits = starts; bits; bits &= bits - 1) {
-      runs.first[run++] = static_cast<uint16_t>(w * 32 + __ffs(bits) - 1);
+    uint32_t lasts = foreground & ~(continued >> 1 | next << 31);
+    const auto pixel = [&](uint32_t bits) {
+      return static_cast<uint32_t>(w * 32 + __ffs(bits) - 1);
+    };
+    auto* halves = reinterpret_cast<uint16_t*>(runs.ends);
+    if (continued & 1 && lasts) {  // of a run of the word before
+      halves[2 * run - 1] = static_cast<uint16_t>(pixel(lasts));
+      lasts &= lasts - 1;
     }
-    for (uint32_t bits = foreground & ~(continued >> 1 | next << 31); bits; bits &= bits - 1) {
-      runs.last[ending++] = static_cast<uint16_t>(w * 32 + __ffs(bits) - 1);
+    for (uint32_t bits = starts; bits; bits &= bits - 1, lasts &= lasts - 1, ++run) {
+      if (lasts) {
+        runs.ends[run] = pixel(bits) | pixel(lasts) << 16;
+      } else {  // ends in a word behind
+        halves[2 * run] = static_cast<uint16_t>(pixel(bits));
+      }
     }
   }
   if (threadIdx.x == 0) runs.count = static_cast<int>(total);

@@ -207,7 +207,7 @@ __device__ void write_records(MeasuredStrip<T, Values>& s, int y0, uint32_t own,
     const uint32_t count = min(32u, end - start);
     if (lane < count) {
       const uint32_t run = sums.first[start + lane];
-      const int first = s.runs.first[run];
+      const int first = s.runs.first(run);
       const Region region =
           sums.record(Sums::index(sums.before, s.roots, run), earlier + start + lane + 1,
                       first % T::width, y0 + first / T::width);

@@ -39,7 +39,7 @@ __device__ void measure_in_memory(Strip<T>& s, uint32_t strip, int y0, int rows,
   label_components(s, [&](uint32_t run, uint32_t label) {
     const bool begins = s.firsts[run / 32] >> run % 32 & 1;
     if (!begins || label > records.capacity) return;
-    const int pixel = s.runs.first[run];
+    const int pixel = s.runs.first(run);
     records.region[label - 1] = first_record(label, pixel % T::width, y0 + pixel / T::width);
   });
   cluster.sync();  // records have begun
