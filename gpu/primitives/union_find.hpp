@@ -24,17 +24,19 @@ __device__ inline uint32_t parent_in(Forest forest, uint32_t node) {
 // Hangs the node of each lane of a warp directly below its root, and returns that. A lane writes no
 // entry but its own, so that what it leaves there is the root, whatever other warps do; the entries
 // of others shorten its way, which makes this pointer jumping (logarithmic in the depth). With
-// `exists` false nothing is written. Must not run beside unite().
-template <class Forest>
+// `exists` false nothing is written. After `most` steps, unless 0, nodes are left where they are.
+// Must not run beside unite().
+template <int most = 0, class Forest>
 __device__ inline uint32_t flatten(Forest forest, uint32_t node, bool exists) {
   uint32_t above = parent_in(forest, node);
-  while (true) {
+  for (int step = 0; most == 0 || step < most; ++step) {
     const uint32_t beyond = parent_in(forest, above);
     const bool moves = beyond != above;
-    if (!__any_sync(kAllLanes, moves)) return above;
+    if (!__any_sync(kAllLanes, moves)) break;
     if (moves && exists) atomicExch(forest + node, beyond);
     above = beyond;
   }
+  return above;
 }
 
 // Halves the way of each lane's node to its root some times, where that has more than a link. Nodes

@@ -17,6 +17,31 @@ TEST_F(CcLabelCuda, EveryContentAtAnOddSize) {
   }
 }
 
+// Pixels apart in every second row, and rows with holes, or none, between: runs side by side that
+// one below joins, or nearly, over gaps of any length. The closest are more in a tile and in a
+// strip than are listed.
+TEST_F(CcLabelCuda, RunsThatOneBelowJoins) {
+  for (const Size size : {Size{517, 389}, {512, 512}, {640, 480}}) {
+    for (const int step : {2, 3, 31, 33, 70, 129}) {
+      for (const int holes : {1 << 16, 37, 64, 129}) {
+        Picture picture = make_picture("empty", size);
+        for (int y = 0; y < size.height; ++y) {
+          for (int x = 0; x < size.width; ++x) {
+            const bool set = y % 2 == 0 ? x % step == 0 : (x + y) % holes != holes - 1;
+            picture.pixels[static_cast<size_t>(y) * size.width + x] = set ? 255 : 0;
+          }
+        }
+        for (const Connectivity connectivity : kBoth) {
+          CcLabelParams params;
+          params.connectivity = connectivity;
+          expect_oracle(picture.frame(), {}, params,
+                        std::to_string(step) + " apart, holes " + std::to_string(holes));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(CcLabelCuda, SizesAroundWordsAndTiles) {
   const int sides[] = {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257};
   for (const int width : sides) {

@@ -1,5 +1,7 @@
 // Labels each tile by itself: union-find over its runs in shared memory, one block a tile.
+#include "gpu/cclabel/pictures/foreground_contacts.hpp"
 #include "gpu/cclabel/pictures/join_runs.hpp"
+#include "gpu/cclabel/pictures/linked_contacts.hpp"
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/readers.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
@@ -12,7 +14,7 @@ template <RunContacts Contacts>
 struct TileForest {
   using T = typename Contacts::Tile;
   TileRuns<T> runs;
-  typename Contacts::Bits bits;
+  typename Contacts::Shared contacts;
   uint32_t parent[T::runs];        // by run; a root is its component's first run
   uint32_t roots[T::runs / 32];    // bits by run
   uint32_t borders[T::runs / 32];  // bits by run: roots whose component touches another tile
@@ -21,7 +23,7 @@ struct TileForest {
   uint32_t warp_sums[T::threads / 32];
 };
 
-// Gives every run its root and marks the roots whose component touches another tile.
+// Gives every run its root, and marks roots and those whose component touches another tile.
 template <RunContacts Contacts>
 __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const TilePlace& place) {
   using T = typename Contacts::Tile;
@@ -35,6 +37,9 @@ __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const Ti
         y == up || y == down || first % T::width == left || last % T::width == right;
     const uint32_t bit = 1u << root % 32;
     if (at_border && !(s.borders[root / 32] & bit)) atomicOr(&s.borders[root / 32], bit);
+    const bool is_root = exists && root == static_cast<uint32_t>(r);
+    const uint32_t roots = __ballot_sync(kAllLanes, is_root);
+    if (threadIdx.x % 32 == 0) s.roots[r / 32] = roots;
   });
   __syncthreads();  // roots and borders are complete
 }
@@ -43,17 +48,8 @@ __device__ void find_roots(TileForest<Contacts>& s, const Tiles& tiles, const Ti
 template <RunContacts Contacts>
 __device__ uint32_t rank_roots(TileForest<Contacts>& s) {
   using T = typename Contacts::Tile;
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  const int words = (s.runs.count + 31) / 32;
-  for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) {
-    const int r = w * 32 + lane;
-    const bool is_root = r < s.runs.count && s.parent[r] == static_cast<uint32_t>(r);
-    const uint32_t roots = __ballot_sync(kAllLanes, is_root);
-    if (lane == 0) s.roots[w] = roots;
-  }
-  __syncthreads();  // root bits are complete
   static_assert(T::runs / 32 <= T::threads, "a thread ranks one word of roots");
-  const int w = static_cast<int>(threadIdx.x);
+  const int w = static_cast<int>(threadIdx.x), words = (s.runs.count + 31) / 32;
   const uint32_t roots = w < words ? s.roots[w] : 0, borders = w < words ? s.borders[w] : 0;
   const uint32_t counts = static_cast<uint32_t>(__popc(borders)) |
                           static_cast<uint32_t>(__popc(roots & ~borders)) << 16;
@@ -92,28 +88,30 @@ template <RunContacts Contacts>
 __device__ void publish_edges(const TileForest<Contacts>& s, const Tiles& tiles,
                               const TilePlace& place) {
   using T = typename Contacts::Tile;
-  const auto id_at = [&](int x, int y) {
-    if (!s.runs.is_foreground(x, y)) return kNone;
-    return place.id(tiles, s.runs.first(static_cast<int>(s.parent[s.runs.run_at(x, y)])));
-  };
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * T::width; i += T::threads) {
-    const int x = i % T::width;
-    const size_t to = static_cast<size_t>(place.row) * tiles.stride + place.x + x;
-    if (i < T::width) {
-      tiles.top[to] = id_at(x, 0);
+  constexpr int kAcross = 2 * T::width;
+  for (int i = static_cast<int>(threadIdx.x); i < kAcross + 2 * T::rows; i += T::threads) {
+    int x, y;
+    uint32_t* to;
+    if (i < kAcross) {
+      const bool is_top = i < T::width;
+      x = i % T::width;
+      y = is_top ? 0 : T::rows - 1;
+      to = (is_top ? tiles.top : tiles.bottom) + static_cast<size_t>(place.row) * tiles.stride +
+           place.x + x;
     } else {
-      tiles.bottom[to] = id_at(x, T::rows - 1);
+      const bool is_left = i < kAcross + T::rows;
+      x = is_left ? 0 : T::width - 1;
+      y = (i - kAcross) % T::rows;
+      if (place.y + y >= tiles.size.height) continue;
+      to = (is_left ? tiles.left : tiles.right) +
+           static_cast<size_t>(place.column) * tiles.size.height + place.y + y;
     }
-  }
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * T::rows; i += T::threads) {
-    const int y = i % T::rows;
-    if (place.y + y >= tiles.size.height) continue;
-    const size_t to = static_cast<size_t>(place.column) * tiles.size.height + place.y + y;
-    if (i < T::rows) {
-      tiles.left[to] = id_at(0, y);
-    } else {
-      tiles.right[to] = id_at(T::width - 1, y);
+    uint32_t id = kNone;
+    if (s.runs.is_foreground(x, y)) {
+      const auto root = static_cast<int>(s.parent[s.runs.run_at(x, y)]);
+      id = place.id(tiles, s.runs.first(root));
     }
+    *to = id;
   }
 }
 
@@ -139,24 +137,24 @@ __device__ void publish_words(const TileForest<Contacts>& s, const Tiles& tiles,
 }
 
 template <RunContacts Contacts, class Reader>
-__global__ __launch_bounds__(Contacts::Tile::threads) void label_tiles_kernel(Reader reader,
-                                                                              Tiles tiles) {
+__global__ __launch_bounds__(Contacts::Tile::threads,
+                             Contacts::least_together) void label_tiles_kernel(Reader reader,
+                                                                               Tiles tiles) {
   using T = typename Contacts::Tile;
   __shared__ TileForest<Contacts> s;
   const TilePlace place = place_of_block(tiles);
-  Contacts contacts(s.runs, s.bits);
+  Contacts contacts(s.runs, s.contacts);
   for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) s.firsts[w] = 0;
   for (int w = static_cast<int>(threadIdx.x); w < T::runs / 32; w += T::threads) s.borders[w] = 0;
   let_next_start();
   contacts.read(reader, place.x, place.y);
-  rank_runs(s.runs, s.warp_sums);
-  join_runs(s.runs, s.parent, contacts);
+  join_runs(s.runs, s.warp_sums, s.parent, contacts);
   find_roots(s, tiles, place);
   const uint32_t counts = rank_roots(s);
   publish_runs(s, tiles, place, counts);
-  publish_edges(s, tiles, place);
   __syncthreads();  // first pixels are complete
   publish_words(s, tiles, place, counts);
+  publish_edges(s, tiles, place);
 }
 
 template <RunContacts Contacts, class Reader>

@@ -9,6 +9,18 @@
 
 namespace regions::cclabel {
 
+// Calls f(i, true) for i in 0..count - 1, a lane each, by whole warps: f(i, false), with an i that
+// another lane has, too, fills the last one up. The lanes meet again after each call.
+template <int threads, class F>
+__device__ void for_each_lane(int count, F f) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for (int i = static_cast<int>(threadIdx.x) - lane; i < count; i += threads) {
+    const bool exists = i + lane < count;
+    f(exists ? i + lane : i, exists);
+    __syncwarp();
+  }
+}
+
 template <class T>
 struct TileRuns {
   uint32_t foreground[T::all_words];
@@ -28,32 +40,35 @@ struct TileRuns {
   __device__ bool is_foreground(int x, int y) const {
     return foreground[y * T::words + x / 32] >> x % 32 & 1;
   }
-  // Calls f(r) for all runs, a lane each, by whole warps: f(r, false) fills the last one up. The
-  // lanes meet again after each call.
+  // See for_each_lane(), of all runs.
   template <class F>
   __device__ void for_each(F f) const {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    for (int r = static_cast<int>(threadIdx.x) - lane; r < count; r += T::threads) {
-      const bool exists = r + lane < count;
-      f(exists ? r + lane : r, exists);
-      __syncwarp();
-    }
+    for_each_lane<T::threads>(count, f);
   }
   __device__ int run_at(int x, int y) const { return started(x, y) - 1; }
 };
 
-// Fills rank, ends and count from foreground and starts. Ends with a barrier, begins
-// without one: a thread reads no other thread's words before the first barrier inside.
+// Of starts that are marked: how many are in the words of the threads before, and in all.
+struct MarkedStarts {
+  uint32_t before, all;
+};
+
+// Fills rank, ends and count from foreground and starts, and counts those of them that are marked;
+// `marked` has those of the thread's word. Ends with a barrier, begins without one: a thread reads
+// no other thread's words before the first barrier inside.
 template <class T>
-__device__ inline void rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32]) {
-  constexpr int kWords = (T::all_words + T::threads - 1) / T::threads;  // of a thread
-  const int begin = static_cast<int>(threadIdx.x) * kWords;
-  const int end = min(begin + kWords, T::all_words);
-  uint32_t own = 0;
-  for (int w = begin; w < end; ++w) own += static_cast<uint32_t>(__popc(runs.starts[w]));
+__device__ inline MarkedStarts rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 32],
+                                         uint32_t marked) {
+  static_assert(T::all_words <= T::threads, "a thread has one word");
+  static_assert(T::runs < 1 << 16, "two counts are one sum");
+  const int w = static_cast<int>(threadIdx.x);
+  const bool has_word = w < T::all_words;
+  const auto own = static_cast<uint32_t>(has_word ? __popc(runs.starts[w]) : 0);
   uint32_t total;
-  uint32_t run = sum_before<T::threads>(own, warp_sums, total);
-  for (int w = begin; w < end; ++w) {
+  const uint32_t before =
+      sum_before<T::threads>(own | static_cast<uint32_t>(__popc(marked)) << 16, warp_sums, total);
+  uint32_t run = before & 0xffffu;
+  if (has_word) {
     const uint32_t foreground = runs.foreground[w], starts = runs.starts[w];
     const uint32_t continued = foreground & ~starts;  // linked to the pixel at their left
     const bool last_word = w % T::words == T::words - 1;
@@ -76,8 +91,9 @@ __device__ inline void rank_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::thr
       }
     }
   }
-  if (threadIdx.x == 0) runs.count = static_cast<int>(total);
+  if (w == 0) runs.count = static_cast<int>(total & 0xffffu);
   __syncthreads();  // the runs are known
+  return {before >> 16, total >> 16};
 }
 
 }  // namespace regions::cclabel

@@ -13,7 +13,8 @@ struct TileShape {
   static constexpr int threads = threads_;
   static constexpr int width = 32 * words;
   static constexpr int all_words = words * rows;
-  static constexpr int runs = runs_;  // most runs a tile can have, and so most components
+  static constexpr int runs = runs_;   // most runs a tile can have, and so most components
+  static constexpr int joined = 1536;  // see JoinedRuns; noise has up to 1,100
   // Blocks on a multiprocessor: as many as its threads, or what they share of its memory, allow.
   static constexpr int together = threads == 512 ? 4 : 6;
   static_assert(runs <= width * rows && runs % 32 == 0 && width * rows <= 1 << 15);

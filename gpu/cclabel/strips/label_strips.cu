@@ -68,12 +68,10 @@ __global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader,
   const int y0 = static_cast<int>(strip) * own_rows - 1, rows = own_rows + 1;
   const StripForest forest{s.parent};
   using Contacts = ForegroundContacts<T, connectivity, Reader>;
-  typename Contacts::Bits none;
-  Contacts contacts(s.runs, none);
+  Contacts contacts(s.runs, s.joined);
   if constexpr (is_measured<Values>) begin_sums(s);
   contacts.read(reader, 0, y0, rows);
-  rank_runs(s.runs, s.warp_sums);
-  join_runs(s.runs, s.parent, contacts);
+  join_runs(s.runs, s.warp_sums, s.parent, contacts);
   enter_forest(s, strip);
   cluster.barrier_arrive();
   if constexpr (is_measured<Values>) measure_components(s, y0, rows, values);

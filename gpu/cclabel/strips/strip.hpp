@@ -4,7 +4,7 @@
 
 #include <cooperative_groups.h>
 
-#include "gpu/cclabel/pictures/runs.hpp"
+#include "gpu/cclabel/pictures/foreground_contacts.hpp"
 #include "gpu/cclabel/strips/tuning.hpp"
 
 #ifdef __CUDACC__
@@ -16,6 +16,7 @@ namespace regions::cclabel {
 template <class T>
 struct Strip {
   TileRuns<T> runs;
+  JoinedRuns<T> joined;
   // By run, one after the other: the first run of its component in the strip; for those first runs
   // a node of the forest, which ends at the first run of their region; their label.
   uint32_t parent[T::runs];

@@ -15,10 +15,11 @@ struct StripShape {
   static constexpr int threads = 1024;
   // Components that have sums in shared memory, as many as there is room for. Noise has up to 2,700
   // in a strip with 4 neighbours, 1,400 with 8.
-  static constexpr int byte_components = 3584;    // of a value of a byte
+  static constexpr int byte_components = 3392;    // of a value of a byte
   static constexpr int sample_components = 2048;  // of up to three of 16 bits
   static constexpr int width = 32 * words;
   static constexpr int height = kStrips * own_rows;  // most of a picture
+  static constexpr int joined = 2816;                // see JoinedRuns; noise has up to 2,750
   static constexpr int all_words = words * rows;
   static constexpr int runs = (width / 2 * rows + 31) / 32 * 32;  // a run takes a gap behind it
   static_assert(width * rows <= 1 << 16, "pixels of a strip are known by 16 bits");
