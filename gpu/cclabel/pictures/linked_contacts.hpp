@@ -14,7 +14,7 @@ template <class T, Connectivity connectivity, class Links>
 class LinkedContacts {
  public:
   using Tile = T;
-  static constexpr int least_together = 1;  // pixels are kept in registers
+  static constexpr int least_together = 4;
   static constexpr int kMostPairs = 1024;
   struct Shared {  // pixels linked to the one above, above left, above right
     alignas(8) uint32_t up[T::all_words];
