@@ -1,6 +1,9 @@
 // Finds kernels by their files, and has the driver load them.
 #include "gpu/device/kernels.hpp"
 
+#include <vector>
+
+#include "gpu/device/driver_call.hpp"
 #include "gpu/kernel_file.hpp"
 
 namespace regions {
@@ -12,14 +15,8 @@ Function* call(const char* name) {
   return find_driver_call<Function>(name, kVersion);
 }
 
-}  // namespace
-
-bool have_machine_code() {
-  const int capability = device_attribute(cudaDevAttrComputeCapabilityMajor) * 10 +
-                         device_attribute(cudaDevAttrComputeCapabilityMinor);
-  return runs_on(capability, {REGIONS_ARCHITECTURES});
-}
-
+// All kernels of the process, in the context in use. None where the driver lists none (before
+// CUDA 12.4).
 std::vector<CUfunction> all_kernels() {
   static auto* const module_of = call<decltype(cuFuncGetModule)>("cuFuncGetModule");
   static auto* const count_of =
@@ -40,6 +37,14 @@ std::vector<CUfunction> all_kernels() {
     if (list(all.data() + before, count, module) != CUDA_SUCCESS) all.resize(before);
   });
   return all;
+}
+
+}  // namespace
+
+bool have_machine_code() {
+  const int capability = device_attribute(cudaDevAttrComputeCapabilityMajor) * 10 +
+                         device_attribute(cudaDevAttrComputeCapabilityMinor);
+  return runs_on(capability, {REGIONS_ARCHITECTURES});
 }
 
 void load_kernels() {

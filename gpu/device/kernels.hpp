@@ -2,9 +2,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <vector>
-
-#include "gpu/device/driver_call.hpp"
 
 namespace regions {
 
@@ -21,10 +18,6 @@ constexpr bool runs_on(int capability, std::initializer_list<int> architectures)
 // Whether this build has machine code for the device in use. Else the driver translates a file's
 // kernels, seconds each, when the first is launched, and keeps the code on disk.
 bool have_machine_code();
-
-// All kernels of the process, in the context in use. None where the driver lists none (before
-// CUDA 12.4).
-std::vector<CUfunction> all_kernels();
 
 // Loads all kernels of the process into the context in use, some 30 ms of work; else the driver
 // loads each when it is first launched, while frames come, and lets other streams' kernels wait

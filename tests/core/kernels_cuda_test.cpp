@@ -26,7 +26,7 @@ Function* call(const char* name) {
   return find_driver_call<Function>(name, 12040);
 }
 
-// What there is, is asked of the driver here, file by file: all_kernels() leaves out what it can't
+// What there is, is asked of the driver here, file by file: load_kernels() leaves out what it can't
 // find.
 TEST(KernelsCuda, AreLoadedWithTheBackend) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
