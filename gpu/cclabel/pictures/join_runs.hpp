@@ -20,7 +20,7 @@ __device__ void join_runs(TileRuns<T>& runs, uint32_t (&warp_sums)[T::threads / 
   __syncthreads();  // every run has a parent
   // Three steps make one link of eight, which is enough for what walks them next.
   runs.for_each([&](int r, bool exists) { flatten<3>(parent, static_cast<uint32_t>(r), exists); });
-  __syncthreads();  // trees are flat before they are joined
+  __syncthreads();  // no way is being shortened while trees are joined
   contacts.join_further(parent);
   __syncthreads();  // no link is made after this
 }
