@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "core/backend.hpp"
 #include "core/faults.hpp"
@@ -38,7 +39,8 @@ class Arena {
       given_ = 0;
       open_.reset();
     }
-    std::shared_ptr<Piece> piece = open_.lock();
+    std::shared_ptr<Piece> piece = kept_with(padded);
+    if (!piece) piece = open_.lock();
     if (!piece || piece->left() < padded) {
       const std::shared_ptr<Piece> before = std::move(piece);
       try {
@@ -55,6 +57,21 @@ class Arena {
     return {data, bytes, [](void*, void*) {}, nullptr, std::move(piece)};
   }
 
+  // A piece of `bytes` for what is asked for later, by anyone: nothing needs requesting while it
+  // has room. Stays as long as what this returns, which is null where there is no such memory.
+  template <class Request>
+  std::shared_ptr<void> keep_room(size_t bytes, const Request& request) {
+    if (faults::apart) return nullptr;
+    const std::lock_guard lock(mutex_);
+    try {
+      auto piece = std::make_shared<Piece>(request(bytes));
+      kept_.push_back(piece);
+      return piece;
+    } catch (const MemoryError&) {
+      return nullptr;
+    }
+  }
+
  private:
   struct Piece {
     explicit Piece(Block block) : memory(std::move(block)) {}
@@ -63,8 +80,19 @@ class Arena {
     size_t used = 0;  // bytes
   };
 
+  // A piece that was kept and has so much room, or null.
+  std::shared_ptr<Piece> kept_with(size_t bytes) {
+    std::erase_if(kept_, [](const std::weak_ptr<Piece>& piece) { return piece.expired(); });
+    for (const std::weak_ptr<Piece>& kept : kept_) {
+      std::shared_ptr<Piece> piece = kept.lock();
+      if (piece && piece->left() >= bytes) return piece;
+    }
+    return nullptr;
+  }
+
   const size_t least_, most_;
-  std::mutex mutex_;           // guards what follows
+  std::mutex mutex_;  // guards what follows
+  std::vector<std::weak_ptr<Piece>> kept_;
   std::weak_ptr<Piece> open_;  // the one with the most room
   Clock::time_point began_;
   size_t given_ = 0;  // bytes, since then

@@ -119,6 +119,9 @@ class Backend {
   virtual Block allocate(size_t bytes) = 0;
   // Host memory that copies at full speed.
   virtual Block allocate_pinned(size_t bytes) = 0;
+  // Makes room for so much of it ahead of time, where asking takes long: what is allocated while
+  // the caller keeps what this returns is there at once. Null where nothing is gained.
+  virtual std::shared_ptr<void> keep_pinned_room(size_t /*bytes*/) { return nullptr; }
 
   // While an Entry lives, this thread may use the backend (on a GPU: its context is current).
   // Every call on the backend, its queues and algorithms, and every Block's end, needs one.

@@ -10,6 +10,12 @@
 #include "plugin/region_meta.hpp"
 
 namespace regions {
+namespace {
+
+constexpr size_t kRoomOfFrame = size_t{1} << 20;  // of as many regions as elements find or draw
+
+}  // namespace
+
 FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec)
     : element_(element), engine_(spec.make_engine()) {}
 
@@ -59,11 +65,16 @@ void FilterStream::run_on(std::shared_ptr<Backend> fresh) {
   const auto old = backend();
   std::shared_ptr<void> before;
   queues_->make(nullptr, 0, 0);
+  room_.reset();
   if (fresh) {
     const Backend::Entry entry(*fresh);
     before = engine_->make(fresh);
     const FilterSettings now = settings();
-    queues_->make(fresh, std::max(now.frames_in_flight, 1), now.priority);
+    const int frames = std::max(now.frames_in_flight, 1);
+    queues_->make(fresh, frames, now.priority);
+    if (engine_->makes_regions() || engine_->reads_mask()) {
+      room_ = fresh->keep_pinned_room(static_cast<size_t>(frames) * kRoomOfFrame);
+    }
   } else {
     before = engine_->make(nullptr);
   }

@@ -114,6 +114,7 @@ class FilterStream {
   const std::unique_ptr<Engine> engine_;
   CudaContext cuda_;
   const std::shared_ptr<ReadyQueues> queues_ = std::make_shared<ReadyQueues>();
+  std::shared_ptr<void> room_;  // pinned, for records of regions
 
   mutable std::mutex mutex_;  // guards what other threads ask for: the five below
   FilterSettings settings_;

@@ -1,6 +1,7 @@
 // The CUDA backend: contexts and memory.
 #include "gpu/device/device.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -39,27 +40,37 @@ void expect_device(int ordinal) {
 // What all backends of a context share.
 struct Shared {
   // Where sixteen streams begin at once, the driver lets their threads in one by one: each of 280
-  // requests for memory took up to 22 ms (H200, 2026-11-27), while frames came.
-  Arena device{size_t{2} << 20, size_t{512} << 20};
+  // requests for memory took up to 22 ms (H200, 2026-11-27), while frames came. So there are few,
+  // as large as a share of the device's memory that may be left over.
+  Arena device;
   Arena pinned{size_t{2} << 20, size_t{4} << 20};  // of which a megabyte takes half a millisecond
   std::once_flag kernels_loaded;
+
+  explicit Shared(size_t device_bytes)
+      : device(size_t{2} << 20, std::max(size_t{64} << 20, device_bytes / 64)) {}
 };
 
-Shared& shared_in(CUcontext context) {
+Shared& shared_in(CUcontext context, const cudaDeviceProp& properties) {
   static std::mutex mutex;
   static std::map<CUcontext, Shared> all;
   const std::lock_guard lock(mutex);
-  return all[context];
+  return all.try_emplace(context, properties.totalGlobalMem).first->second;
+}
+
+cudaDeviceProp properties_of(int ordinal) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, ordinal), "asking for the GPU's properties");
+  return properties;
 }
 
 class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBackend> {
  public:
-  CudaBackend(int ordinal, CUcontext context)
-      : context_(context), ordinal_(ordinal), shared_(shared_in(context)) {
+  CudaBackend(int ordinal, CUcontext context, const cudaDeviceProp& properties)
+      : context_(context),
+        ordinal_(ordinal),
+        shared_(shared_in(context, properties)),
+        description_("cuda:" + std::to_string(ordinal) + " " + properties.name) {
     Entry entry(*this);
-    cudaDeviceProp properties;
-    check(cudaGetDeviceProperties(&properties, ordinal), "asking for the GPU's properties");
-    description_ = "cuda:" + std::to_string(ordinal) + " " + properties.name;
     std::call_once(shared_.kernels_loaded, load_kernels);
   }
   BackendKind kind() const override { return BackendKind::cuda; }
@@ -71,13 +82,20 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
     return make_cuda_queue(shared_from_this(), priority);
   }
   Block allocate(size_t bytes) override {
-    return allocate_in<cudaFree>(shared_.device, "GPU", bytes,
-                                 [](void** data, size_t size) { return cudaMalloc(data, size); });
+    may_fail(Fault::allocation);
+    Entry entry(*this);
+    return shared_.device.take(bytes, [this](size_t size) {
+      return request<cudaFree>("GPU", size, [&](void** data) { return cudaMalloc(data, size); });
+    });
   }
   Block allocate_pinned(size_t bytes) override {
-    return allocate_in<cudaFreeHost>(
-        shared_.pinned, "pinned host", bytes,
-        [](void** data, size_t size) { return cudaHostAlloc(data, size, cudaHostAllocPortable); });
+    may_fail(Fault::allocation);
+    Entry entry(*this);
+    return shared_.pinned.take(bytes, [this](size_t size) { return request_pinned(size); });
+  }
+  std::shared_ptr<void> keep_pinned_room(size_t bytes) override {
+    Entry entry(*this);
+    return shared_.pinned.keep_room(bytes, [this](size_t size) { return request_pinned(size); });
   }
 
  protected:
@@ -93,31 +111,32 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   }
 
  private:
-  template <cudaError_t (*release)(void*), class Allocate>
-  Block allocate_in(Arena& arena, const char* kind, size_t bytes, Allocate allocate_into) {
-    may_fail(Fault::allocation);
-    Entry entry(*this);
-    return arena.take(bytes, [&](size_t size) {
-      void* data = nullptr;
-      const cudaError_t error = allocate_into(&data, size);
-      if (error == cudaErrorMemoryAllocation) {
-        cudaGetLastError();  // not sticky: the device goes on
-        throw MemoryError("out of " + std::string(kind) + " memory: " + std::to_string(size) +
-                          " bytes wanted");
-      }
-      check(error, "allocating memory");
-      const auto free_block = [](void* owner, void* block) {
-        Entry owner_entry(*static_cast<CudaBackend*>(owner));
-        release(block);
-      };
-      return Block(data, size, free_block, this, shared_from_this());
+  Block request_pinned(size_t bytes) {
+    return request<cudaFreeHost>("pinned host", bytes, [&](void** data) {
+      return cudaHostAlloc(data, bytes, cudaHostAllocPortable);
     });
+  }
+  template <cudaError_t (*release)(void*), class Allocate>
+  Block request(const char* kind, size_t bytes, Allocate allocate_into) {
+    void* data = nullptr;
+    const cudaError_t error = allocate_into(&data);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // not sticky: the device goes on
+      throw MemoryError("out of " + std::string(kind) + " memory: " + std::to_string(bytes) +
+                        " bytes wanted");
+    }
+    check(error, "allocating memory");
+    const auto free_block = [](void* owner, void* block) {
+      Entry owner_entry(*static_cast<CudaBackend*>(owner));
+      release(block);
+    };
+    return Block(data, bytes, free_block, this, shared_from_this());
   }
 
   CUcontext context_;
   int ordinal_;
   Shared& shared_;
-  std::string description_;
+  const std::string description_;
 };
 
 }  // namespace
@@ -154,7 +173,8 @@ void let_waits_sleep(int ordinal) {
 std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* context) {
   expect_device(ordinal);
   if (!context) context = primary_context(ordinal);
-  return std::make_shared<CudaBackend>(ordinal, static_cast<CUcontext>(context));
+  return std::make_shared<CudaBackend>(ordinal, static_cast<CUcontext>(context),
+                                       properties_of(ordinal));
 }
 
 }  // namespace regions

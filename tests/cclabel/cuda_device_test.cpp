@@ -79,6 +79,15 @@ TEST_F(CudaBackendTest, MemoryThatIsNotThereIsAnError) {
   EXPECT_NO_THROW(backend_->allocate(1000));  // the device goes on
 }
 
+TEST_F(CudaBackendTest, PinnedRoomIsKeptForWhatIsAllocated) {
+  const Backend::Entry entry(*backend_);
+  constexpr size_t kBytes = 3 << 20;  // without the room each would be asked for alone
+  const std::shared_ptr<void> room = backend_->keep_pinned_room(2 * kBytes);
+  ASSERT_TRUE(room);
+  const Block first = backend_->allocate_pinned(kBytes), second = backend_->allocate_pinned(kBytes);
+  EXPECT_EQ(second.as<std::byte>(), first.as<std::byte>() + kBytes);
+}
+
 TEST_F(CudaBackendTest, BlocksOutliveTheBackendsOtherOwners) {
   Block block = backend_->allocate(1000);
   backend_.reset();

@@ -40,6 +40,7 @@ struct ArenaTest : testing::Test {
   Arena arena{2 * kMega, 64 * kMega};
 
   Block take(size_t bytes) { return arena.take(bytes, std::ref(system), now); }
+  std::shared_ptr<void> keep_room(size_t bytes) { return arena.keep_room(bytes, std::ref(system)); }
 };
 
 TEST_F(ArenaTest, BlocksAreAlignedAndApart) {
@@ -142,8 +143,40 @@ TEST_F(ArenaTest, WhereThereIsLittleMemoryBlocksAreAskedForAlone) {
 TEST_F(ArenaTest, ApartEachBlockIsAskedFor) {
   want_faults("apart=1");
   const Block first = take(1), second = take(2);
+  EXPECT_EQ(keep_room(kMega), nullptr);
   want_faults("");
   EXPECT_EQ(system.asked, (std::vector<size_t>{1, 2}));
+}
+
+TEST_F(ArenaTest, RoomThatIsKeptIsUsedFirst) {
+  const Block before = take(100);
+  const std::shared_ptr<void> kept = keep_room(kMega), more = keep_room(3 * kMega);
+  now += 10 * Arena::kTogether;  // the caps come when they come
+  const Block a = take(kMega / 2), b = take(2 * kMega), c = take(kMega / 2), d = take(kMega);
+  EXPECT_EQ(system.asked, (std::vector<size_t>{2 * kMega, kMega, 3 * kMega}));
+  EXPECT_EQ(c.as<char>(), a.as<char>() + kMega / 2);
+  EXPECT_EQ(d.as<char>(), b.as<char>() + 2 * kMega);
+  const Block e = take(100);  // there is no room left
+  EXPECT_EQ(system.asked.size(), 4u);
+}
+
+TEST_F(ArenaTest, RoomIsFreedWithTheLastThatHoldsIt) {
+  std::shared_ptr<void> kept = keep_room(kMega), unused = keep_room(kMega);
+  Block a = take(1000);
+  unused.reset();
+  EXPECT_EQ(system.pieces, 1);
+  kept.reset();
+  EXPECT_EQ(system.pieces, 1);
+  a = Block();
+  EXPECT_EQ(system.pieces, 0);
+  const Block b = take(1000);
+  EXPECT_EQ(system.asked.back(), 2 * kMega);
+}
+
+TEST_F(ArenaTest, WhereThereIsNoRoomNoneIsKept) {
+  system.most = kMega;
+  EXPECT_EQ(keep_room(2 * kMega), nullptr);
+  EXPECT_EQ(take(1000).bytes(), 1000u);
 }
 
 TEST_F(ArenaTest, SeveralThreads) {

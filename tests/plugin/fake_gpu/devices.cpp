@@ -29,6 +29,11 @@ Priorities& priorities() {
   return last;
 }
 
+std::atomic<size_t>& pinned_room() {
+  static std::atomic<size_t> bytes;
+  return bytes;
+}
+
 std::atomic<int>& leads() {
   static std::atomic<int> count;
   return count;

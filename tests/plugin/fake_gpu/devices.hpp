@@ -22,6 +22,9 @@ struct Priorities {
 };
 Priorities& priorities();
 
+// Bytes of pinned memory that are kept for what will be allocated.
+std::atomic<size_t>& pinned_room();
+
 // How often queues were told to wait for another one.
 std::atomic<int>& leads();
 

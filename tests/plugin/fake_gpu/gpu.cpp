@@ -90,6 +90,13 @@ class FakeBackend final : public Backend, public std::enable_shared_from_this<Fa
     return {data, bytes, free_block, block.release(), shared_from_this()};
   }
   Block allocate_pinned(size_t bytes) override { return cpu_->allocate_pinned(bytes); }
+  std::shared_ptr<void> keep_pinned_room(size_t bytes) override {
+    fake::pinned_room() += bytes;
+    return {new size_t(bytes), [](size_t* kept) {
+              fake::pinned_room() -= *kept;
+              delete kept;
+            }};
+  }
 
  private:
   const int device_;

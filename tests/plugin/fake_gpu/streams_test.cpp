@@ -91,6 +91,21 @@ TEST(Priority, IsThatOfQueuesAndAlgorithms) {
   }
 }
 
+TEST(PinnedRoom, IsThereBeforeTheCaps) {
+  constexpr size_t kOfFrame = size_t{1} << 20;
+  for (const char* name : {"cclabel", "slicsuperpixel", "regionoverlay"}) {
+    GstElement* element = gst_element_factory_make(name, nullptr);
+    for (const int frames : {0, 1, 3}) {
+      g_object_set(element, "frames-in-flight", frames, nullptr);
+      ASSERT_EQ(gst_element_set_state(element, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
+      EXPECT_EQ(fake::pinned_room(), static_cast<size_t>(std::max(frames, 1)) * kOfFrame) << name;
+      gst_element_set_state(element, GST_STATE_NULL);
+      EXPECT_EQ(fake::pinned_room(), 0u) << name;
+    }
+    gst_object_unref(element);
+  }
+}
+
 TEST(Library, WithoutItNoCudaMemoryIsPromised) {
   Harness h("cclabel output=none");
   EXPECT_EQ(device_of(h.element()), "cuda:0 fake");
