@@ -32,6 +32,13 @@ class Cuts(unittest.TestCase):
             found = cuts.Cuts(Figures({"cores": 2, "figures": rows}))
             self.assertEqual(verdict_on(found.asked_on_cpu(), "minimum cut, bgdiff_vga"), expected)
 
+    def test_processor_time_counts_by_what_each_chain_took(self):
+        rows = [{"what": "motion", "by": by, "cpu_ms": ms, "of_peer": share}
+                for by, ms, share in (("graphcutbg", 44.0, 1.1), ("graphcutbg, one thread", 46.0, 0.93), ("motion", 1.4, 2.0))]
+        verdicts = [row[-1] for row in cuts.asked_of_motion(Figures({"cores": 2, "figures": rows}))]
+        self.assertEqual(verdicts, ["holds", "**does not hold**", "**does not hold**", "holds", "**does not hold**"])
+        self.assertEqual({row[-1] for row in cuts.asked_of_motion(Figures({"cores": 2, "figures": []}))}, {"not measured"})
+
 
 if __name__ == "__main__":
     unittest.main()

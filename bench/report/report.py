@@ -47,7 +47,7 @@ class Report:
     def asked_on_cpu(self):
         return [*self.with_opencv.asked(),
                 *[row for each in self.cuts_on_cpus for row in each.asked_on_cpu()],
-                *cuts.asked_of_foreground(), *superpixels.asked_on_cpu(self.beside),
+                *cuts.asked_of_foreground(), *cuts.asked_of_motion(), *superpixels.asked_on_cpu(self.beside),
                 *superpixels.asked_of_quality(), *pipelines.asked_of_transcode(self.transcode),
                 *self.cubes.asked(), *self.package.asked(), *self.archives.asked_on_cpu()]
 
