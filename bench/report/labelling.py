@@ -8,6 +8,13 @@ def peer_floors(size, us):
     return us / ANCHORS["floor_us"][size]
 
 
+def waiting(names):
+    """Which of these peers wait for the GPU, as a sentence."""
+    names = set(names)
+    found = [each for each in ("colorcc", "CuPy", "cuCIM") if any(name.startswith(each) for name in names)]
+    return f" For the GPU wait, inside their calls: {', '.join(found)}." if found else ""
+
+
 class Gpu:
     """The tables of one GPU record."""
 
@@ -178,16 +185,19 @@ class Gpu:
             table(["size", "content", "µs", "regions"], self.difference()),
             *self.equal_part(),
             "### Packaged peers on the same pictures, in the same run\n",
-            "CuPy and cuCIM wait for the GPU inside their calls. A wrong answer has other components "
-            "than the CPU's labels.\n",
-            table(["size", "neighbours", "by", "µs, plain launches", "of cclabel's time",
-                   "wrong answers"], self.peers())]
+            *self.peers_part()]
+
+    def peers_part(self):
+        lines = list(self.peers())
+        return ["A wrong answer has other components than the CPU's labels." +
+                waiting(name for _, _, name, *_ in lines) + "\n",
+                table(["size", "neighbours", "by", "µs, plain launches", "of cclabel's time", "wrong answers"], lines)]
 
     def equal_part(self):
         cells = self.equal()
         return ["### criterion=equal on RGB, 8 neighbours\n",
-                "Microseconds, plain launches, beside packages in the same run; colorcc and cuCIM "
-                "wait for the GPU inside their calls.\n",
+                "Microseconds, plain launches, beside packages in the same run." +
+                waiting(name for _, name, _ in cells) + "\n",
                 pivot(["size", "content", "regions"], cells)] if cells else []
 
     def content_table(self, size):

@@ -2,6 +2,7 @@
 """What the report says of labels beside peers that ran elsewhere."""
 import unittest
 
+import labelling
 from records import ANCHORS, CONTENTS
 from report_test import HD, gpu, row, verdict_on
 
@@ -29,6 +30,11 @@ class BesidePeersElsewhere(unittest.TestCase):
             rows = [row(content, us, **small) for content in CONTENTS]
             rows.append({"what": "floor", "clock": "graph", "us": 1.0, **small})
             self.assertEqual(verdict_on(gpu(rows).asked(), "labels, 8 neighbours, 512x512"), expected)
+
+    def test_peers_that_did_not_run_are_not_spoken_of(self):
+        self.assertEqual(labelling.waiting(["cclabel", "CuPy 14.2.0", "bkeccl 0.1.0"]),
+                         " For the GPU wait, inside their calls: CuPy.")
+        self.assertEqual(labelling.waiting(["cclabel"]), "")
 
 
 if __name__ == "__main__":
