@@ -57,8 +57,9 @@ class Arena {
     return {data, bytes, [](void*, void*) {}, nullptr, std::move(piece)};
   }
 
-  // A piece of `bytes` for what is asked for later, by anyone: nothing needs requesting while it
-  // has room. Stays as long as what this returns, which is null where there is no such memory.
+  // A piece of `bytes` for what any caller takes later: nothing needs requesting while it has room.
+  // Stays as long as what this returns or a block in it, whichever goes last; null where there is
+  // no such memory.
   template <class Request>
   std::shared_ptr<void> keep_room(size_t bytes, const Request& request) {
     if (faults::apart) return nullptr;

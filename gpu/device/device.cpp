@@ -41,7 +41,7 @@ void expect_device(int ordinal) {
 struct Shared {
   // Where sixteen streams begin at once, the driver lets their threads in one by one: each of 280
   // requests for memory took up to 22 ms (H200, 2026-11-27), while frames came. So there are few,
-  // as large as a share of the device's memory that may be left over.
+  // each as large as all before it in the second, up to a 64th of the device's memory.
   Arena device;
   Arena pinned{size_t{2} << 20, size_t{4} << 20};  // of which a megabyte takes half a millisecond
   std::once_flag kernels_loaded;
