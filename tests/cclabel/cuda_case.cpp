@@ -35,7 +35,9 @@ DeviceFrame::DeviceFrame(Backend& backend, Queue& queue, PixelFormat format, Siz
   view_.memory = backend.memory();
   size_t start[3] = {}, bytes = kGuardBytes;
   for (int p = 0; p < view_.layout.planes; ++p) {
-    const size_t pitch = row_bytes(view_.layout, p, size) + static_cast<size_t>(padding);
+    const size_t row = row_bytes(view_.layout, p, size);
+    const size_t pitch =
+        padding == kToSixteen ? (row + 15) / 16 * 16 : row + static_cast<size_t>(padding);
     start[p] = bytes;
     view_.pitch[p] = static_cast<ptrdiff_t>(pitch);
     bytes += pitch * static_cast<size_t>(row_count(view_.layout, p, size)) + kGuardBytes;
@@ -98,7 +100,8 @@ CudaResult CudaCase::label(const ConstFrame& in, const ConstFrame& mask,
                            const CcLabelParams& params, int padding, uint32_t capacity) {
   DeviceFrame picture(*backend_, *queue_, in.layout.format, in.size(), padding, in.color);
   picture.upload(in);
-  DeviceFrame labels(*backend_, *queue_, PixelFormat::labels32, in.size(), padding * 4);
+  DeviceFrame labels(*backend_, *queue_, PixelFormat::labels32, in.size(),
+                     std::max(padding, 0) * 4);
   Setup setup{.in = in.layout, .size = in.size(), .color = in.color, .max_regions = capacity};
   Job job;
   std::unique_ptr<DeviceFrame> attached;

@@ -26,6 +26,9 @@ class PoisonedBackend : public Backend {
   std::unique_ptr<Queue> queue_;
 };
 
+// The padding of rows that begin at multiples of sixteen bytes.
+inline constexpr int kToSixteen = -1;
+
 // A picture in the GPU's memory with watched bytes around it and in the padding of its rows.
 class DeviceFrame {
  public:
@@ -57,7 +60,8 @@ struct CudaResult {
 class CudaCase {
  public:
   CudaCase();
-  // `padding` bytes behind each row of the picture and, in whole labels, of the label map.
+  // `padding` bytes behind each row of the picture and, in whole labels, of the label map; or
+  // kToSixteen, of the picture alone.
   CudaResult label(const ConstFrame& in, const ConstFrame& mask, const CcLabelParams& params,
                    int padding = 0, uint32_t capacity = 4096);
   // The output picture of that format.

@@ -121,6 +121,25 @@ TEST_F(CcLabelCuda, EveryFormatAndRange) {
   }
 }
 
+// Colours are read sixteen bytes at a time, but in words that reach beyond the row.
+TEST_F(CcLabelCuda, EveryFormatInAlignedRows) {
+  for (const Size size : {Size{31, 5}, {160, 67}, {131, 9}, {210, 130}}) {
+    const Picture picture = make_picture("rand_g4_d45", size);
+    const Picture tones = make_picture("clouds", size);
+    for (int f = 0; f < kPixelFormats - 1; ++f) {
+      const auto format = static_cast<PixelFormat>(f);
+      const GuardedFrame noise = convert(picture.frame(), format, {}, 0, Tint::noise);
+      const GuardedFrame clouds = convert(tones.frame(), format, {}, 0, Tint::noise);
+      const std::string name = std::string(name_of(format)) + " " + std::to_string(size.width);
+      CcLabelParams params;
+      expect_oracle(std::as_const(noise).frame(), {}, params, name, kToSixteen);
+      params.criterion = Criterion::difference;
+      params.tolerance = 0.03;
+      expect_oracle(std::as_const(clouds).frame(), {}, params, name, kToSixteen);
+    }
+  }
+}
+
 TEST_F(CcLabelCuda, Masks) {
   const Picture picture = make_picture("clouds", {150, 70});
   const Picture noise = make_picture("rand_g3_d40", {150, 70});

@@ -8,6 +8,9 @@
 
 namespace regions::cclabel {
 
+// Bit k of four goes to bit 8 k: a byte each.
+__device__ inline uint32_t bytes_of(uint32_t four) { return four * 0x00204081u & 0x01010101u; }
+
 // One byte a pixel, rows 16-byte aligned.
 struct ByteValues {
   static constexpr int channels = 1;
@@ -42,9 +45,7 @@ struct ByteValues {
     uint32_t sum = 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      // Bit k of the four goes to bit 8 k: a byte each.
-      const uint32_t ones = (mask >> 4 * i & 15u) * 0x00204081u & 0x01010101u;
-      sum = __dp4a(word.bytes[i], ones, sum);
+      sum = __dp4a(word.bytes[i], bytes_of(mask >> 4 * i & 15u), sum);
     }
     value[0] = sum;
   }

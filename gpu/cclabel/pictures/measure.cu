@@ -1,8 +1,6 @@
 // Measures regions: sums of each component in shared memory, then one flush a tile and component;
 // only components that reach another tile need global atomics. No atomic per pixel anywhere.
-#include <type_traits>
-
-#include "gpu/cclabel/base/color_sums.hpp"
+#include "gpu/cclabel/base/color_words.hpp"
 #include "gpu/cclabel/base/picture_sums.hpp"
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
@@ -99,7 +97,7 @@ struct OwnWord {
   int x = 0;  // of its first pixel, in the tile
   uint32_t row = 0;
 
-  __device__ OwnWord(const Tiles& tiles, const TilePlace& place, const Values& values) {
+  __device__ OwnWord(const Tiles& tiles, const TilePlace& place) {
     constexpr int kShares = kThreads / BinaryTile::all_words;
     static_assert(kShares >= 1 && kShares <= 2 && LinkedTile::all_words <= BinaryTile::all_words);
     const int words = tiles.width / 32, w = static_cast<int>(threadIdx.x) / kShares;
@@ -108,6 +106,8 @@ struct OwnWord {
     row = static_cast<uint32_t>(w / words);
     word = word_of(tiles, place.tile, w);
     if (kShares == 2) word.foreground &= threadIdx.x % 2 ? 0xffff0000u : 0x0000ffffu;
+  }
+  __device__ void load_colors(const TilePlace& place, const Values& values) {
     if (word.foreground) colors = values.load(place.x + x, place.y + static_cast<int>(row));
   }
 };
@@ -215,15 +215,19 @@ __device__ void flush(const Sums& sums, const Tiles& tiles, const TilePlace& pla
   }
 }
 
-template <int kComponents, int kThreads, class Values>
-__global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values values,
-                                                           Region* records, uint32_t capacity) {
+template <class Block, class Values>
+__global__ __launch_bounds__(Block::threads,
+                             Block::together) void measure_kernel(Tiles tiles, Values values,
+                                                                  Region* records,
+                                                                  uint32_t capacity) {
+  constexpr int kComponents = Block::components, kThreads = Block::threads;
   __shared__ TileSums<kComponents> s;
   const TilePlace place = place_of_block(tiles);
   // What label_tiles wrote is read while regions are numbered.
   const TileCount all = tiles.count[place.tile];
   const uint16_t* component_of = tiles.component + static_cast<size_t>(place.tile) * tiles.capacity;
-  const OwnWord<kThreads, Values> own(tiles, place, values);
+  OwnWord<kThreads, Values> own(tiles, place);
+  if (Block::loads_early) own.load_colors(place, values);
   const int me = static_cast<int>(threadIdx.x);
   wait_then_let_start();
   for (int first = 0; first < all.components; first += kComponents) {
@@ -237,6 +241,7 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
       any = any || s.sums.label[c];
     }
     if (!__syncthreads_or(any)) continue;  // the sums are clear, their labels known
+    if (!Block::loads_early) own.load_colors(place, values);
     for (int r = me; r < all.runs; r += kThreads) {
       const int c = component_of[r] - first;
       const bool wanted = c >= 0 && c < count && s.sums.label[c];
@@ -255,17 +260,20 @@ __global__ __launch_bounds__(kThreads) void measure_kernel(Tiles tiles, Values v
 void measure_regions(const Tiles& tiles, const ConstFrame& frame, const Records& records,
                      cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
-  const auto measure = [&]<class Values>(const Values& values) {
+  const auto measure = [&]<class Values>(const Values& values, auto few, auto many) {
     const auto go = [&]<class Block>(Block) {
-      launch_chained(measure_kernel<Block::components, Block::threads, Values>, grid,
-                     Block::threads, 0, stream, tiles, values, records.region, records.capacity);
+      launch_chained(measure_kernel<Block, Values>, grid, Block::threads, 0, stream, tiles, values,
+                     records.region, records.capacity);
     };
-    if (!tiles.are_few()) return go(MeasureBlockOfMany());
-    go(std::conditional_t<std::is_same_v<Values, ByteValues>, MeasureBlock,
-                          MeasureBlockOfColors>());
+    tiles.are_few() ? go(few) : go(many);
   };
-  if (ByteValues::can_read(frame)) return measure(ByteValues(frame));
-  measure(SampleValues(frame));
+  if (ByteValues::can_read(frame)) {
+    measure(ByteValues(frame), MeasureBlock(), MeasureBlockOfMany());
+  } else if (ColorWords::can_read(frame)) {
+    measure(ColorWords(frame), MeasureBlock(), ColorBlockOfMany());
+  } else {
+    measure(SampleValues(frame), SampleBlock(), MeasureBlockOfMany());
+  }
 }
 
 }  // namespace regions::cclabel

@@ -44,16 +44,19 @@ struct NumberBlock {
 
 // A block sums up to `components` of a tile's components at once, so many that sparse noise, with
 // 650 in a tile, takes one turn. Of many tiles less, so that more blocks fit on a multiprocessor. A
-// thread has 32 pixels, or 16 where reading them takes longest.
-struct MeasureBlock {
-  static constexpr int threads = 256, components = 1024;
+// thread has 32 pixels, or 16 where they are read a sample at a time. Their colours are read while
+// regions are still numbered; those of many tiles, three bytes a pixel, only where a region of the
+// tile has a record.
+template <int threads_, int components_, bool loads_early_, int together_ = 1>
+struct MeasureBlockShape {
+  static constexpr int threads = threads_, components = components_;
+  static constexpr int together = together_;  // blocks on a multiprocessor at least
+  static constexpr bool loads_early = loads_early_;
 };
-struct MeasureBlockOfColors {
-  static constexpr int threads = 512, components = 1024;
-};
-struct MeasureBlockOfMany {
-  static constexpr int threads = 256, components = 512;
-};
+using MeasureBlock = MeasureBlockShape<256, 1024, true>;
+using SampleBlock = MeasureBlockShape<512, 1024, true>;
+using MeasureBlockOfMany = MeasureBlockShape<256, 512, true>;
+using ColorBlockOfMany = MeasureBlockShape<256, 512, false, 4>;
 inline constexpr int kLeastJoined = 4;  // lanes whose sum over the warp is worth it
 
 // Calls launch.operator()<connectivity>(), which is compiled for both.
