@@ -168,7 +168,7 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
 
 
 # Like cameras: frames at their times, dropped where a quarter of a second of them waits. Turns are processes.
-LIVE_FRAMES, LIVE_TURNS = 100, 3 * [("1",)] + 6 * [("16",)] + 2 * [("16", "--apart")]
+LIVE_FRAMES, LIVE_TURNS = 100, 3 * [("1",)] + 12 * [("16",)] + 2 * [("16", "--apart")]
 LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8 max-size-bytes=0 max-size-time=0"
 
 
