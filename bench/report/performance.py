@@ -150,7 +150,7 @@ def parts(report):
         "## Milliseconds a frame\n",
         "Medians, pictures and results in the device's memory; on the GPU replays of one CUDA graph, "
         "and plain calls of peers, which ran beside ours. Peers with * have no packages and were measured "
-        "elsewhere on the same model of GPU. What each line measures, and more of them, is in "
+        "elsewhere, on one NVIDIA H200. What each line measures, and more of them, is in "
         "[benchmarks](#benchmarks).\n",
         table(["element", "what", "size", "device", "ms", "beside"], rows),
         "![Geometric means over size](plots/sizes.svg)\n",
