@@ -20,6 +20,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import coding  # noqa: E402  (after the path)
+import completeness  # noqa: E402
 import exports  # noqa: E402
 import filters  # noqa: E402
 import joining  # noqa: E402
@@ -27,12 +28,11 @@ import sidecars  # noqa: E402
 from decoding import Decoder  # noqa: E402
 from files import Output, partial_name  # noqa: E402
 from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
-from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
+from completeness import PacketCount  # noqa: E402
+from probe import Input, InputProblem, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
 
 PATIENCE = 120  # seconds for a frame
-# Codecs whose packets may be fields, or pictures that are never shown, beside frames.
-UNEVEN = ("h264", "hevc", "vc1", "mpeg2video", "vp8")
 
 
 class Job:
@@ -188,33 +188,20 @@ class Job:
             if not self.problem and not self.frames:
                 self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
             if not self.problem:
-                lacking = self.what_lacks(*packets.result(), packets.damage(self.input.format.get("format_name")))
-        if self.decoder.change:
-            self.say(note=self.decoder.change)
+                lacking = self.lack(packets)
+        for note in self.decoder.notes():
+            self.say(note=note)
         if not self.problem and "video" in self.files and self.profile.container:
             self.join()
         if not self.problem:
             self.finish(lacking)
 
-    def what_lacks(self, found, packets, damage):
-        """How the input is not whole, as far as this profile is to hold all of it, or None."""
-        decoder, length, end = self.decoder, self.input.length, self.end / Gst.SECOND
-        least = packets / 2 if self.input.picture.get("codec_name") in UNEVEN else packets
-        if self.profile is STILL:
-            if packets > 1:
-                self.say(note="only its first picture is taken")
-            return None
-        if length and end < length - max(1, length / 50):
-            return f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
-        if decoder.problem or decoder.damaged or decoder.frames < least:
-            return f"{decoder.frames} frames could be decoded of {packets} packets: it is cut off or damaged"
-        told = int(self.input.picture.get("nb_frames", 0))
-        if found == told - 1 and self.input.format.get("format_name") == "avi":  # its last may be empty
-            self.say(note=f"{found} packets are there of {told} that its header tells of")
-        elif found < told:
-            return f"{found} packets are there of {told}: it is cut off or damaged"
-        if damage:
-            return f"it is damaged: {damage}"
+    def lack(self, packets):
+        """How the input is not whole, as far as this profile holds all of it, or None."""
+        if self.profile is not STILL:
+            return completeness.lack(self.input, self.decoder, self.end / Gst.SECOND, packets)
+        if packets.result()[1] > 1:
+            self.say(note="only its first picture is used")
         return None
 
     def transcode(self):
@@ -237,7 +224,7 @@ class Job:
         picture, whole = self.files["video"], self.open("video")
         errors = self.opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
         joiner, notes = joining.add(self.picture or picture.fd, self.input, self.profile, whole.fd, errors,
-                                    self.with_sound, self.colors)
+                                    self.with_sound, self.colors, bool(self.decoder.timeline.jumps))
         self.join_status = None
         with joiner:
             GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
@@ -246,7 +233,7 @@ class Job:
                 joiner.kill()
         if self.join_status == 0:
             with contextlib.closing(PacketCount(whole.part, "V:0")) as packets:
-                _, written = packets.result()
+                _, written, _ = packets.result()
             if written != self.frames:
                 errors.seek(0)
                 said = errors.read()

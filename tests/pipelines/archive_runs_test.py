@@ -74,7 +74,7 @@ class Runs(TranscodeCase):
     def test_filters_that_change_how_many_frames_there_are(self):
         text = self.cut(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
                         chain="videorate ! video/x-raw,framerate=10/1 ! " + LABELS)
-        self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact takes files in one segment")
+        self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
 
     def test_pictures_that_depend_on_where_decoding_begins(self):
         """Of a stream without whole key frames, as cameras send it: its seams are seen to differ."""

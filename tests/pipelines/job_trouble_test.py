@@ -67,7 +67,7 @@ class Trouble(JobCase):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
 
         def nothing(one):
-            one.decoder = unittest.mock.Mock(problem=None, change=None)
+            one.decoder = unittest.mock.Mock(problem=None, notes=list)
 
         with unittest.mock.patch.object(job.Job, "transcode", nothing):
             self.assertEqual(self.problem(clip), "holds no video frame: nothing could be decoded")
@@ -119,36 +119,6 @@ class Trouble(JobCase):
         told = self.job(clip, status=1)
         self.assertEqual(told, [{"problem": f"cannot write {self.out / 'out.mp4'}: it is there, and no regular file"}])
         self.assertEqual(self.files(self.out), ["out.mp4"])
-
-    def test_a_file_that_ends_early(self):
-        """More than a fiftieth, or a second, must lack."""
-        for end, length, lacks in ((0.4, 0.0, False), (0.4, 1.39, False), (0.4, 1.45, True), (0.4, 60.0, True),
-                                   (98.1, 100.0, False), (97.9, 100.0, True)):
-            one = self.half_done(end=end * Gst.SECOND)
-            one.input.length = length
-            self.assertEqual(one.what_lacks(1, 1, None), f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
-                             if lacks else None)
-
-    def test_frames_that_lack(self):
-        for codec, frames, packets, problem, damaged, lacks in (
-                ("ffv1", 9, 9, None, 0, False), ("ffv1", 9, 10, None, 0, True), ("ffv1", 10, 9, None, 0, False),
-                ("h264", 5, 10, None, 0, False), ("h264", 4, 10, None, 0, True), ("vp8", 9, 10, None, 0, False),
-                ("h264", 9, 10, None, 1, True), ("ffv1", 9, 9, "gone", 0, True)):
-            one = self.half_done()
-            one.input.picture["codec_name"] = codec
-            for name, value in (("frames", frames), ("problem", problem), ("damaged", damaged)):
-                setattr(one.decoder, name, value)
-            self.assertEqual(one.what_lacks(packets, packets, None), f"{frames} frames could be decoded of {packets} packets: it is"
-                             " cut off or damaged" if lacks else None)
-        self.assertEqual(self.half_done().what_lacks(1, 1, "odd"), "it is damaged: odd")
-        one = self.half_done()
-        one.input.picture["nb_frames"] = "3"
-        self.assertEqual(one.what_lacks(2, 1, None), "2 packets are there of 3: it is cut off or damaged")
-        self.assertIsNone(one.what_lacks(3, 1, None))
-        told = []
-        one.input.format, one.say = {"format_name": "avi"}, lambda **what: told.append(what)
-        self.assertIsNone(one.what_lacks(2, 1, None))
-        self.assertEqual(told, [{"note": "2 packets are there of 3 that its header tells of"}])
 
     def test_warnings_are_told_once(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")

@@ -50,7 +50,7 @@ class JobCase(inside.Case):
     def half_done(self, **state):
         """A job whose pipeline did its work."""
         one = job.Job("in", {}, None, None, lambda **_: None)
-        one.input = unittest.mock.Mock(length=0, rate=25, picture={"codec_name": "ffv1"}, format={})
+        one.input = unittest.mock.Mock(length=0, start=0, rate=25, picture={"codec_name": "ffv1"}, format={})
         one.decoder = unittest.mock.Mock(frames=1, rate=25, problem=None, damaged=0)
         one.frames = 1
         for name, value in state.items():
