@@ -43,11 +43,18 @@ std::string text_of(int64_t width, int64_t height) {
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
+// gst_video_format_to_string() accepts known formats only.
+std::string text_of(GstVideoFormat format) {
+  const gchar* name =
+      format > GST_VIDEO_FORMAT_UNKNOWN ? gst_video_format_to_string(format) : nullptr;
+  return name ? name : "number " + std::to_string(static_cast<int>(format));
+}
+
 // gst_video_frame_map() checks the same, but reports a programming error (g_critical) for each.
 void expects_consistent(const GstVideoMeta& meta, const PictureCaps& caps) {
   const std::string name = "a buffer's GstVideoMeta ";
   expects(meta.format == GST_VIDEO_INFO_FORMAT(&caps.info), [&] {
-    return name + "has the format " + gst_video_format_to_string(meta.format) +
+    return name + "has the format " + text_of(meta.format) +
            ", another format than its caps: " + std::string(name_of(caps.layout.format));
   });
   expects(meta.n_planes == caps.layout.planes, [&] {

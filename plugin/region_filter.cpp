@@ -89,7 +89,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
   try {
     stream.configure(in, out);
   } catch (const std::exception& error) {
-    stream.report(error);
+    stream.report_refused_caps(error);
     return FALSE;
   }
   return TRUE;

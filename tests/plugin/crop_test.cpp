@@ -1,6 +1,7 @@
 // Frames with a GstVideoCropMeta: elements read and draw inside its rectangle.
 #include "tests/plugin/cropped_picture.hpp"
 #include "tests/plugin/elements.hpp"
+#include "tests/plugin/region_structures.hpp"
 
 namespace regions::test {
 namespace {
@@ -134,6 +135,34 @@ TEST(Crop, RectanglesThatDoNotFit_AreAClearError) {
       const std::string text = h.error_text();
       EXPECT_NE(text.find("GstVideoCropMeta"), std::string::npos) << line << " " << text;
       EXPECT_NE(text.find(says), std::string::npos) << line << " " << text;
+    }
+  }
+}
+
+// Elements that crop by a meta do not move other metas.
+TEST(Crop, AttachedRegionsOfTheWholePicture_AreAClearError) {
+  for (const char* line : {"regionoverlay", "cclabel source=mask output=none"}) {
+    for (const int width : {61, 96}) {
+      Harness h(line);
+      h.video("GRAY8", 61, 46);
+      const GstVideoInfo info = info_of("GRAY8", kWidth, kHeight);
+      GstBuffer* frame = Harness::buffer(noise(info, 0));
+      show_only(frame, info, {21, 13, 61, 46});
+      GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(frame, "regions"));
+      const int height = width == 61 ? 46 : 80;
+      GstBuffer* labels =
+          gst_buffer_new_allocate(nullptr, static_cast<gsize>(width * height * 4), nullptr);
+      gst_buffer_memset(labels, 0, 0, static_cast<gsize>(width * height * 4));
+      gst_structure_set(s, "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, "labels",
+                        GST_TYPE_BUFFER, labels, nullptr);
+      gst_buffer_unref(labels);
+      set_regions(s, {box_structure({3, 3, 9, 9}, 1u)});
+      EXPECT_EQ(gst_harness_push(h.get(), frame), width == 61 ? GST_FLOW_OK : GST_FLOW_ERROR)
+          << line;
+      if (width == 61) continue;
+      const std::string text = h.error_text();
+      EXPECT_NE(text.find("96x80 pixels, but a GstVideoCropMeta shows 61x46"), std::string::npos)
+          << text;
     }
   }
 }
