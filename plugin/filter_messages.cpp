@@ -88,6 +88,9 @@ Code code_of(const std::exception& error) {
   if (dynamic_cast<const UnreadableFile*>(&error)) {
     return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
   }
+  if (dynamic_cast<const UnwritableFile*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE};
+  }
   if (dynamic_cast<const SettingsError*>(&error)) {
     return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
   }

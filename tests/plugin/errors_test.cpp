@@ -39,9 +39,46 @@ TEST(Errors, AFolderIsNoFile) {
 }
 
 TEST(Errors, AModelThatIsNotThereYetIsNoError) {
-  Harness h("graphcutbg model-location=/nowhere/model");
-  EXPECT_TRUE(h.starts());
-  EXPECT_FALSE(h.has_error());
+  gchar* folder = g_dir_make_tmp("regions-XXXXXX", nullptr);
+  const std::string path = folder + std::string("/model");
+  {
+    Harness h("graphcutbg model-location=" + path);
+    EXPECT_TRUE(h.starts());
+    EXPECT_FALSE(h.has_error());
+    EXPECT_FALSE(g_file_test(path.c_str(), G_FILE_TEST_EXISTS));
+  }
+  EXPECT_EQ(g_rmdir(folder), 0) << "a temporary file is left";
+  g_free(folder);
+}
+
+// Writing comes at the end of the stream, which is too late to report it.
+TEST(Errors, ModelThatCannotBeWritten_IsReportedBeforeTheFirstFrame) {
+  struct Case {
+    const char *path, *says;
+    int code;
+  };
+  for (const auto& [path, says, code] :
+       {Case{"/nowhere/model", "the folder '/nowhere/' does not exist",
+             GST_RESOURCE_ERROR_NOT_FOUND},
+        {"nowhere/deep/model", "the folder 'nowhere/deep/' does not exist",
+         GST_RESOURCE_ERROR_NOT_FOUND},
+        {"/tmp/nowhere/", "the folder '/tmp/nowhere/' does not exist",
+         GST_RESOURCE_ERROR_NOT_FOUND},
+        {"/", "not a regular file", GST_RESOURCE_ERROR_OPEN_READ},
+        {"/tmp", "not a regular file", GST_RESOURCE_ERROR_OPEN_READ},
+        {"/dev/null", "not a regular file", GST_RESOURCE_ERROR_OPEN_READ},
+        {"/etc/passwd/model", "Not a directory", GST_RESOURCE_ERROR_OPEN_READ},
+        // Also the superuser cannot create files in these.
+        {"/proc/model", "no file can be created in the folder '/proc/'",
+         GST_RESOURCE_ERROR_OPEN_WRITE},
+        {"/sys/model", "no file can be created in the folder '/sys/'",
+         GST_RESOURCE_ERROR_OPEN_WRITE}}) {
+    const Told error = error_at_start(std::string("graphcutbg model-location=") + path);
+    EXPECT_EQ(error.domain, GST_RESOURCE_ERROR) << path;
+    EXPECT_EQ(error.code, code) << path << ": " << error.text;
+    EXPECT_NE(error.text.find(says), std::string::npos) << error.text;
+    EXPECT_NE(error.text.find(path), std::string::npos) << error.text;
+  }
 }
 
 TEST(Errors, WhatIsNoPictureCannotBeRead) {
