@@ -20,7 +20,7 @@ import sys
 from bisect import bisect_left, bisect_right
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from decoding import Decoder, av, stamp_name  # noqa: E402  (after the path)
+from decoding import FILE_ERRORS, Decoder, av, error_reason, expect_decoder, stamp_name  # noqa: E402  (after the path)
 from probe import Input, InputProblem  # noqa: E402
 
 WHOLE = {"first": 0, "key": None, "seek": None, "from": 0, "until": None}
@@ -115,6 +115,7 @@ def cuts(stamps, keys, base, seconds):
 
 def plan(path, seconds, warm):
     source = Input(path)
+    expect_decoder(source.picture)
     index = source.picture["index"]
     with av.open("file:" + source.path, metadata_errors="replace") as file:
         picture = file.streams[index]
@@ -159,8 +160,8 @@ def main(channel, settings):
     settings = json.loads(settings)
     try:
         told = {"plan": plan(settings["source"], settings["seconds"], settings["warm_up"])}
-    except (InputProblem, av.error.FFmpegError, OSError) as problem:
-        told = {"problem": getattr(problem, "strerror", None) or str(problem)}
+    except (InputProblem, *FILE_ERRORS) as problem:
+        told = {"problem": error_reason(problem)}
     os.write(channel, json.dumps(told).encode() + b"\n")
     return 1 if "problem" in told else 0
 

@@ -24,7 +24,7 @@ import exports  # noqa: E402
 import filters  # noqa: E402
 import joining  # noqa: E402
 import sidecars  # noqa: E402
-from decoding import Decoder  # noqa: E402
+from decoding import Decoder, expect_decoder  # noqa: E402
 from files import Output, partial_name  # noqa: E402
 from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
 from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
@@ -55,6 +55,7 @@ class Job:
     # The pipeline: appsrc ! chain (upright, filter) ! tail (encoder, muxer, file)
 
     def build(self):
+        expect_decoder(self.input.picture)
         self.pipeline = Gst.Pipeline()
         if "labels" in self.files:
             self.pipeline.add(Gst.parse_bin_from_description(
@@ -144,13 +145,23 @@ class Job:
 
     def tick(self):
         now = time.monotonic()
-        if now - self.moved > PATIENCE:
-            self.stop(f"no frame within {PATIENCE} s")
+        if self.decoder.has_ended_without_frame:
+            self.stop()  # why_empty() finds the problem
+        elif now - self.moved > PATIENCE:
+            decoded = self.decoder.frames
+            self.stop(f"no frame left the filter for {PATIENCE} s: {decoded} frames were decoded, {self.frames} filtered"
+                      if decoded else f"no frame could be decoded within {PATIENCE} s")
         if self.started:
             rate = self.frames / max(now - self.started, 1e-3)
             total = self.expected()
             self.say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
         return True
+
+    def why_empty(self):
+        """The problem of a job without a frame at the end of the pipeline."""
+        if self.decoder.frames:
+            return f"the filter dropped all {self.decoder.frames} frames"
+        return f"holds no video frame that can be decoded: {self.decoder.why_no_frame()}"
 
     def expected(self):
         """How many frames there will be, about; 0 if that is not known."""
@@ -186,7 +197,7 @@ class Job:
         with contextlib.closing(PacketCount(self.input.path, self.input.picture["index"])) as packets:
             self.transcode()
             if not self.problem and not self.frames:
-                self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
+                self.problem = self.why_empty()
             if not self.problem:
                 lacking = self.what_lacks(*packets.result(), packets.damage(self.input.format.get("format_name")))
         if self.decoder.change:

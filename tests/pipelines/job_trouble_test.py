@@ -67,10 +67,10 @@ class Trouble(JobCase):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
 
         def nothing(one):
-            one.decoder = unittest.mock.Mock(problem=None, change=None)
+            one.decoder = job.Decoder(one.input, None)
 
         with unittest.mock.patch.object(job.Job, "transcode", nothing):
-            self.assertEqual(self.problem(clip), "holds no video frame: nothing could be decoded")
+            self.assertEqual(self.problem(clip), "holds no video frame that can be decoded: it holds no packets of video")
 
     def test_lists_of_other_files(self):
         """Whatever they are called: neither are files taken that they name, nor is anything asked of the network."""
@@ -171,10 +171,13 @@ class Trouble(JobCase):
         self.assertEqual(one.problem, "bad (cause)")
 
     def test_waiting_for_a_frame(self):
-        """Also after the first."""
-        for waited, started, problem in ((119.9, None, None), (120.1, None, "no frame within 120 s"),
-                                         (119.9, 7.0, None), (120.1, 7.0, "no frame within 120 s")):
-            one = self.half_done(started=started)
+        """The first frame, a frame after others, and the first frame that the filter passes."""
+        stuck = "no frame left the filter for 120 s: {} frames were decoded, {} filtered"
+        for waited, decoded, frames, problem in (
+                (119.9, 0, 0, None), (120.1, 0, 0, "no frame could be decoded within 120 s"), (119.9, 9, 7, None),
+                (120.1, 9, 7, stuck.format(9, 7)), (120.1, 9, 0, stuck.format(9, 0))):
+            one = self.half_done(frames=frames)
+            one.decoder.frames = decoded
             with unittest.mock.patch.object(job.time, "monotonic", lambda one=one, w=waited: one.moved + w):
                 self.assertTrue(one.tick())
             self.assertEqual(one.problem, problem)
@@ -189,7 +192,7 @@ class Trouble(JobCase):
             inside.wait_until(lambda: one.problem)
 
         self.replace(job.Job, "see_frame", frame)
-        self.assertEqual(self.problem(clip), "no frame within 1 s")
+        self.assertRegex(self.problem(clip), r"^no frame left the filter for 1 s: \d+ frames were decoded, 1 filtered$")
 
     def test_progress(self):
         for frames, length, seconds, progress in (
