@@ -20,8 +20,9 @@ import sys
 from bisect import bisect_left, bisect_right
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from decoding import FILE_ERRORS, Decoder, av, error_reason, expect_decoder, stamp_name  # noqa: E402  (after the path)
+from decoding import Decoder, av, stamp_name  # noqa: E402  (after the path)
 from probe import Input, InputProblem  # noqa: E402
+from undecodable import FILE_ERRORS, error_reason, expect_decoder  # noqa: E402
 
 WHOLE = {"first": 0, "key": None, "seek": None, "from": 0, "until": None}
 # Elements whose work on a frame tells nothing of the next, and what must be so.

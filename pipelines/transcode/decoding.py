@@ -5,7 +5,6 @@ import sys
 import threading
 
 from gstreamer import Gst, GstVideo, VideoFormat
-from probe import InputProblem
 
 try:
     import av
@@ -26,9 +25,6 @@ FORMATS = {
 # Of GstVideoBufferFlags, which PyGObject takes for no flags of buffers.
 INTERLACED, TOP_FIRST = (Gst.BufferFlags(int(flag)) for flag in (
     GstVideo.VideoBufferFlags.INTERLACED, GstVideo.VideoBufferFlags.TFF))
-# PyAV 10 to 16 raise these for a file that cannot be opened or decoded. A stream without a decoder would give a
-# RuntimeError or an AttributeError: see expect_decoder().
-FILE_ERRORS = (av.error.FFmpegError, OSError, MemoryError)
 CHROMA_SITES = {"left": "mpeg2", "center": "jpeg", "topleft": "cosited"}
 
 
@@ -52,22 +48,6 @@ def loses(old, new):
         not old.is_rgb and len(old.components) > 2 and chroma[0] != chroma[1])
 
 
-def expect_decoder(stream):
-    """Raises InputProblem if PyAV's FFmpeg cannot decode a stream of ffprobe's."""
-    name = stream.get("codec_name", "unknown")
-    try:
-        av.codec.Codec(name, "r")
-    except ValueError as unknown:  # PyAV's UnknownCodecError, which is in another module in each version
-        codec = "unknown codec" if name == "unknown" else f"codec {name}"
-        raise InputProblem(f"no decoder is installed for its video: {codec}"
-                           f" (tag {stream.get('codec_tag_string', 'none')})") from unknown
-
-
-def error_reason(error):
-    """The text of an exception of FILE_ERRORS, without the file's name."""
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
 def stamp_name(file):
     """Which of its times a packet or frame of a file goes by: AVI knows when packets are decoded, not when frames are
     shown."""
@@ -83,7 +63,6 @@ class Decoder:
         self.frame_time = round(Gst.SECOND / self.rate)
         self.frames = self.damaged = 0
         self.problem = self.change = None
-        self.packets_read, self.refusal = 0, None  # refusal: the decoder's last error
         self.shape = None
         self.last = None  # the time of the frame before
         self.shifted = 0  # what later times are moved by
@@ -96,7 +75,7 @@ class Decoder:
             # Names are paths, whatever they look like: not lists, patterns or addresses.
             with av.open("file:" + self.source.path, metadata_errors="replace") as file:
                 picture = file.streams[self.source.picture["index"]]
-                if picture.codec_context is None:  # PyAV's FFmpeg is another than ffprobe's
+                if picture.codec_context is None:  # PyAV's FFmpeg is older than ffprobe's
                     raise OSError(0, "no decoder is installed for its video")
                 picture.thread_type = "AUTO"
                 picture.codec_context.thread_count = self.threads
@@ -107,8 +86,8 @@ class Decoder:
                 # Threads of the decoder that still work when Python ends are ended with it, and the end waits for them
                 # for ever (seen with PyAV 10, in a quarter of the runs that end early).
                 self.frames_of(picture.codec_context.decode)
-        except FILE_ERRORS as error:
-            self.problem = error_reason(error)
+        except (av.error.FFmpegError, OSError, MemoryError) as error:
+            self.problem = getattr(error, "strerror", None) or str(error)
         finally:
             self.appsrc.emit("end-of-stream")
 
@@ -116,10 +95,9 @@ class Decoder:
         """All frames; packets that are damaged are counted and left out."""
         try:
             for packet in self.packets(file, picture):
-                self.packets_read += packet.size > 0
                 yield from self.frames_of(packet.decode)
         except av.error.FFmpegError as error:  # of the container; frames that the decoder holds still come
-            self.problem = error_reason(error)
+            self.problem = str(error)
             yield from self.frames_of(picture.codec_context.decode)
 
     def packets(self, file, picture):
@@ -130,25 +108,9 @@ class Decoder:
             return decode()
         except av.error.EOFError:
             return []
-        except av.error.FFmpegError as error:
+        except av.error.FFmpegError:
             self.damaged += 1
-            self.refusal = error_reason(error)
             return []
-
-    @property
-    def has_ended_without_frame(self):
-        """Whether the thread has ended and the pipeline got no frame. Without caps, the end of the stream does not pass
-        the pipeline."""
-        return self.shape is None and not self.thread.is_alive()
-
-    def why_no_frame(self):
-        """Why the decoder gave no frame, for an error message."""
-        if self.problem:
-            return self.problem
-        if self.refusal:
-            return f"the decoder refused {self.damaged} of {self.packets_read} packets ({self.refusal})"
-        return f"the decoder made no picture of {self.packets_read} packets" if self.packets_read else (
-            "it holds no packets of video")
 
     def give(self, frame, stamp):
         form = frame.format.name
@@ -167,6 +129,12 @@ class Decoder:
         buffer.duration = self.frame_time
         self.frames += 1
         return self.appsrc.emit("push-buffer", buffer) == Gst.FlowReturn.OK and not self.stopped
+
+    @property
+    def has_ended_without_frame(self):
+        """Whether the thread has ended and the pipeline got no frame. Without caps, the end of the stream does not pass
+        the pipeline."""
+        return self.shape is None and not self.thread.is_alive()
 
     def stop(self):
         """Ends the thread, also where it waits for a pipeline that never played."""

@@ -24,11 +24,12 @@ import exports  # noqa: E402
 import filters  # noqa: E402
 import joining  # noqa: E402
 import sidecars  # noqa: E402
-from decoding import Decoder, expect_decoder  # noqa: E402
+from decoding import Decoder  # noqa: E402
 from files import Output, partial_name  # noqa: E402
 from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
 from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
+from undecodable import expect_decoder, why_no_frame  # noqa: E402
 
 PATIENCE = 120  # seconds for a frame
 # Codecs whose packets may be fields, or pictures that are never shown, beside frames.
@@ -161,7 +162,7 @@ class Job:
         """The problem of a job without a frame at the end of the pipeline."""
         if self.decoder.frames:
             return f"the filter dropped all {self.decoder.frames} frames"
-        return f"holds no video frame that can be decoded: {self.decoder.why_no_frame()}"
+        return f"holds no video frame that can be decoded: {self.decoder.problem or why_no_frame(self.input)}"
 
     def expected(self):
         """How many frames there will be, about; 0 if that is not known."""

@@ -96,7 +96,7 @@ class Segment(job.Job):
     def why_empty(self):
         if self.decoder.frames > 0:
             return super().why_empty()
-        return f"no frame of this segment can be decoded: {self.decoder.why_no_frame()}"
+        return f"no frame of this segment can be decoded: {self.decoder.problem or job.why_no_frame(self.input)}"
 
     def expected(self):
         return self.settings["span"]["packets"]

@@ -70,7 +70,7 @@ class Trouble(JobCase):
             one.decoder = job.Decoder(one.input, None)
 
         with unittest.mock.patch.object(job.Job, "transcode", nothing):
-            self.assertEqual(self.problem(clip), "holds no video frame that can be decoded: it holds no packets of video")
+            self.assertEqual(self.problem(clip), "holds no video frame that can be decoded: the decoder makes no picture of its 10 packets")
 
     def test_lists_of_other_files(self):
         """Whatever they are called: neither are files taken that they name, nor is anything asked of the network."""

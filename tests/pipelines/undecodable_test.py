@@ -104,8 +104,8 @@ class Undecodable(JobCase):
     def test_reason_of_missing_frames_is_told(self):
         reasons = {clip.name: self.problem(clip).partition("decoded: ")[2] for clip in self.without_frames()}
         self.assertEqual(reasons["init.mp4"], "it holds no packets of video")
-        self.assertRegex(reasons["encrypted.mp4"], r"^the decoder refused \d+ of 25 packets \(.+\)$")
-        self.assertRegex(reasons["inside.ts"], r"^the decoder refused \d+ of 24 packets \(.+\)$")
+        self.assertRegex(reasons["encrypted.mp4"], r"^the decoder refuses its packets \(.+\)$")
+        self.assertRegex(reasons["inside.ts"], r"^the decoder refuses its packets \(.+\)$")
 
     def test_filter_that_drops_every_frame_is_named(self):
         for filter in ("identity drop-probability=1", "valve drop=true drop-mode=forward-sticky-events"):
@@ -117,7 +117,7 @@ class Undecodable(JobCase):
                          "no frame left the filter for 1 s: 25 frames were decoded, 0 filtered")
 
     def test_scripts_tell_it(self):
-        for clip in [*self.without_frames(), next(self.without_decoder())[0]]:
+        for clip in [next(self.without_frames()), next(self.without_decoder())[0]]:
             for name, out in (("overlay", [self.folder / "out.mp4"]), ("table", []),
                               ("difference", [self.folder / "out.png"])):
                 said = self.soon(inside.program, media.script(name), clip, *out)
