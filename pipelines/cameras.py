@@ -4,7 +4,7 @@ import signal
 import sys
 import time
 
-from files import Output, printable
+from files import Output
 
 PIPELINE = (
     "queue name=decoded leaky=downstream max-size-buffers=8 ! {}"
@@ -155,9 +155,9 @@ def record(gst, source, path, line, found):
     with Output(path) as part:
         written = camera.record(part, line)
     if camera.problem or camera.broken:
-        print(printable(f"quickstart: {source}: {camera.problem or camera.broken}"), file=sys.stderr)
+        camera.screen.hear(source, {"problem": camera.problem or camera.broken})
         return 1, written
     if camera.interrupted and not written:
-        print("quickstart: interrupted; nothing was written", file=sys.stderr)
+        camera.screen.line("quickstart: interrupted; nothing was written", sys.stderr)
         return 130, written
     return 0, written

@@ -13,6 +13,7 @@ import stat
 import sys
 import time
 
+import standard_streams
 from files import Arguments, Output, printable
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcode"))
@@ -28,6 +29,10 @@ LEAST_AREA = 250 / (768 * 576)
 
 class InputProblem(Exception):
     """What the user gave cannot be used; the message says why."""
+
+
+def say(text, to=None):
+    standard_streams.print_line(printable(text), "quickstart", to)
 
 
 def is_live(source):
@@ -111,11 +116,9 @@ class Found:
 
     def report(self):
         seconds = max(self.ended - self.started, 1e-9)
-        print(f"{self.regions} regions in {self.frames} frames"
-              f" ({self.regions / self.frames:.1f} a frame, most {self.best[0]}"
-              f" in frame {self.best[1]})")
-        print(f"{self.frames / seconds:.1f} frames/s with decoding, foreground and encoding;"
-              f" labelled on {self.device}")
+        say(f"{self.regions} regions in {self.frames} frames ({self.regions / self.frames:.1f} per frame, at most"
+            f" {self.best[0]} in frame {self.best[1]})")
+        say(f"{self.frames / seconds:.1f} frames/s with decoding, foreground and encoding; labelled on {self.device}")
 
 
 def take_file(source, video, found):
@@ -156,7 +159,7 @@ def main(arguments):
         if not (options.check and options.source == CLIP):
             check_source(options.source)
     except InputProblem as problem:
-        print(printable(f"quickstart: {problem}"), file=sys.stderr)
+        say(f"quickstart: {problem}", sys.stderr)
         return 2
     if options.check:
         return 0
@@ -175,9 +178,10 @@ def main(arguments):
     if written:
         found.write_still(still)
         found.report()
-        print(printable(f"wrote {os.path.relpath(video)} and {os.path.relpath(still)}"))
+        say(f"wrote {os.path.relpath(video)} and {os.path.relpath(still)}")
     return status
 
 
 if __name__ == "__main__":
+    standard_streams.reserve()
     sys.exit(main(sys.argv[1:]))

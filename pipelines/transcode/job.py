@@ -25,11 +25,11 @@ import filters  # noqa: E402
 import joining  # noqa: E402
 import sidecars  # noqa: E402
 from decoding import Decoder  # noqa: E402
-from files import Output, partial_name  # noqa: E402
+from files import Output, explain, partial_name  # noqa: E402
 from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
 from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
-from undecodable import expect_decoder, why_no_frame  # noqa: E402
+from undecodable import FILE_ERRORS, expect_decoder, why_no_frame  # noqa: E402
 
 PATIENCE = 120  # seconds for a frame
 # Codecs whose packets may be fields, or pictures that are never shown, beside frames.
@@ -62,7 +62,7 @@ class Job:
             self.pipeline.add(Gst.parse_bin_from_description(
                 sidecars.LabelVideo.BRANCH.format(self.files["labels"].fd), False))
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
-        self.sidecars += [exports.WRITERS[kind](file.fd) for kind, file in self.files.items()
+        self.sidecars += [exports.WRITERS[kind](file.fd, file.path) for kind, file in self.files.items()
                           if kind in exports.WRITERS]
         # Few players turn Matroska and WebM, and ids are to be read upright: pixels are turned here.
         turn = self.input.turn
@@ -109,7 +109,7 @@ class Job:
                 for sidecar in self.sidecars:
                     sidecar.close()
         except (sidecars.SidecarProblem, OSError, GLib.Error) as problem:
-            self.stop(getattr(problem, "strerror", None) or str(problem))
+            self.stop(explain(problem))
             return Gst.PadProbeReturn.DROP
         return Gst.PadProbeReturn.OK
 
@@ -142,7 +142,15 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            self.stop(error_text(message))
+            self.stop(self.error_of(message))
+
+    def error_of(self, message):
+        """The text of an element's error. If the element writes an output, the text names the file."""
+        text = error_text(message)
+        if isinstance(message.src, Gst.Element) and message.src.get_factory().get_name() == "fdsink":
+            paths = {file.fd: file.path for file in self.files.values()}
+            text = f"{paths[message.src.get_property('fd')]} cannot be written: {text}"
+        return text
 
     def tick(self):
         now = time.monotonic()
@@ -175,9 +183,8 @@ class Job:
         try:
             with contextlib.ExitStack() as self.opened:
                 self.transcode_and_keep()
-        except (InputProblem, OSError, GLib.Error) as problem:
-            self.problem = (getattr(problem, "strerror", None) or getattr(problem, "message", None)
-                            or str(problem))
+        except (InputProblem, GLib.Error, *FILE_ERRORS) as problem:
+            self.problem = explain(problem)
         for text in dict.fromkeys(self.warnings):
             self.say(note=f"{text} ({self.warnings.count(text)} times)")
         if self.problem:
@@ -298,8 +305,12 @@ def main(channel, settings, kind=Job):
 
     settings = json.loads(settings)
     outputs = {kind: functools.partial(Output, path) for kind, path in settings["outputs"].items()}
-    filtered = filters.made(settings["filter"], (), settings.get("device", -1),
-                            bool({"labels", "coco-rle"} & set(outputs)))
+    try:
+        filtered = filters.made(settings["filter"], (), settings.get("device", -1),
+                                bool({"labels", "coco-rle"} & set(outputs)))
+    except filters.BadFilter as bad:
+        say(problem=f"the filter '{settings['filter']}' cannot be made: {bad}")
+        return 1
     job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
                settings.get("with_sound", True), settings.get("accept_partial", False))
     job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")

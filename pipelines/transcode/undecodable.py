@@ -25,8 +25,7 @@ def expect_decoder(stream):
 
 
 def why_no_frame(source):
-    """Why no frame of an Input can be decoded, as the end of an error message. Reads the file up to the first packet
-    that the decoder refuses."""
+    """Why no frame of an Input can be decoded. Reads the file up to the first packet that the decoder refuses."""
     packets = 0
     try:
         with av.open("file:" + source.path, metadata_errors="replace") as file:

@@ -117,7 +117,7 @@ class Trouble(JobCase):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         os.mkfifo(self.out / "out.mp4")
         told = self.job(clip, status=1)
-        self.assertEqual(told, [{"problem": f"cannot write {self.out / 'out.mp4'}: it is there, and no regular file"}])
+        self.assertEqual(told, [{"problem": f"cannot write {self.out / 'out.mp4'}: it exists and is not a regular file"}])
         self.assertEqual(self.files(self.out), ["out.mp4"])
 
     def test_a_file_that_ends_early(self):

@@ -34,7 +34,7 @@ class Objects(ObjectsCase):
         self.assertEqual(self.files(self.out), ["overlay.mp4", "still.png"])
         video, still = self.out / "overlay.mp4", self.out / "still.png"
         match = re.fullmatch(
-            r"17 regions in 40 frames \(0\.4 a frame, most 2 in frame (\d+)\)\n"
+            r"17 regions in 40 frames \(0\.4 per frame, at most 2 in frame (\d+)\)\n"
             r"(\d+\.\d) frames/s with decoding, foreground and encoding; labelled on (cpu|cuda).*\n"
             rf"wrote {re.escape(os.path.relpath(video))} and {re.escape(os.path.relpath(still))}\n", said.out)
         self.assertTrue(match, said.out)

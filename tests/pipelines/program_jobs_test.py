@@ -42,7 +42,7 @@ class Jobs(stand_in_jobs.Case):
               unittest.mock.patch.object(self.program.Queue, "interrupt", again)):
             said = self.ran(first, second)
         self.assertEqual(said.status, 130)
-        self.assertEqual(said.err, f"{first}: note: waits\nregions-transcode: interrupted; what is finished stays, the"
+        self.assertEqual(said.err, f"{first}: note: waits\nregions-transcode: interrupted; finished files stay, and the"
                          " same command goes on\n")
         self.assertEqual(said.out, "")
         self.assertFalse(os.path.exists(second + ".settings"), "no other job begins")

@@ -79,7 +79,7 @@ class Program(stand_in_jobs.Case):
         missing = str(self.folder / "missing.avi")
         said = self.ran(good, bad, empty, missing, silent, told, better, "--json")
         self.assertEqual(said.status, 1)
-        done = "{}: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote {}.mp4, {}.jsonl\n"
+        done = "{}: 50 frames in 4.0 s (12 frames/s, 0.5 times playing speed); wrote {}.mp4, {}.jsonl\n"
         self.assertEqual(said.out, "".join(done.format(source, *[f"{self.out}/{name}"] * 2)
                                            for source, name in ((good, "good"), (better, "good2"))))
         program = "regions-transcode: "
@@ -152,7 +152,7 @@ class Program(stand_in_jobs.Case):
         os.remove(made)
         self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json is not there)"))
         os.mkfifo(made)
-        self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json cannot be read: it is no"
+        self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json cannot be read: not a"
                                        " regular file)"))
         os.remove(made)
         for text in ("", "3", "[" * 200_000, "\0\xff"):

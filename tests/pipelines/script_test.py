@@ -148,10 +148,10 @@ class Scripts(inside.Case):
 
         missing = self.folder / "missing"
         refused(1, f"{missing}: cannot be read: No such file or directory", "overlay", missing, self.out)
-        refused(2, f"{self.photo}: is the input, and would be overwritten", "overlay", self.photo, self.photo)
+        refused(2, f"{self.photo}: is the input and would be overwritten; choose another output", "overlay", self.photo, self.photo)
         link = self.folder / "link"
         link.symlink_to("in.png")
-        refused(2, f"{self.photo}: is the input, and would be overwritten", "difference", self.photo, link)
+        refused(2, f"{self.photo}: is the input and would be overwritten; choose another output", "difference", self.photo, link)
         refused(2, "cclabel threshold=7: a number from 0 to 1", "overlay", self.photo, self.out, "threshold=7")
         refused(2, "cclabel tolerance=much: a number from 0 to 3", "difference", self.photo, self.out, "much")
         said = self.run_script("wand", self.photo, "left", "3", self.out)

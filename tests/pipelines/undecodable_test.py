@@ -52,7 +52,7 @@ class Undecodable(JobCase):
         return path
 
     def without_decoder(self):
-        """Files of codecs that no FFmpeg decodes, with what the error says of the codec."""
+        """Files of codecs that no FFmpeg decodes, each with the codec as the error names it."""
         whole = self.plain.read_bytes()
         for tag in (b"zzzz", b"enc1"):
             path = self.written(f"{tag.decode()}.mp4", whole.replace(b"avc1", tag).replace(b"avcC", b"free"))
