@@ -61,7 +61,7 @@ class Camera:
 
     def expect_video(self, _decoder):
         if not self.entry.is_linked():
-            self.stop("holds no video that can be decoded here")
+            self.stop("sends no video that GStreamer can decode here")
 
     def take_size(self, _pad, info):
         """Sets what depends on the picture, before anything is negotiated."""
@@ -142,7 +142,7 @@ class Camera:
             self.screen.forget(self.source)
             self.pipeline.set_state(Gst.State.NULL)
         if self.whole and not self.found.frames and not self.interrupted:
-            self.problem = self.problem or "holds no video frame"
+            self.problem = self.problem or "ended before its first video frame"
         if self.whole and self.found.frames and not self.problem:
             part.keep()
             return True

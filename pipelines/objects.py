@@ -14,7 +14,7 @@ import sys
 import time
 
 import standard_streams
-from files import Arguments, Output, printable
+from files import Arguments, Output, expect_writable, explain, printable
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcode"))
 
@@ -44,7 +44,7 @@ def check_source(source):
     if source.startswith("rtsp://"):
         return
     if "://" in source and not os.path.exists(source):
-        raise InputProblem(f"cannot read {source}: of addresses, only those of cameras (rtsp://) are taken")
+        raise InputProblem(f"cannot read {source}: the only addresses supported are those of cameras (rtsp://)")
     try:
         mode = os.stat(source).st_mode
     except OSError as error:
@@ -147,7 +147,7 @@ def parse(arguments):
     )
     parser.add_argument("source", nargs="?", default=CLIP, metavar="FILE|rtsp://…|/dev/videoN",
                         help="default: people walking, from Debian's opencv-doc")
-    parser.add_argument("--out", default="out", metavar="FOLDER", help="where results go")
+    parser.add_argument("--out", default="out", metavar="FOLDER", help="folder of the results")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -167,7 +167,12 @@ def main(arguments):
     import gstreamer
 
     folder = os.path.realpath(options.out)
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        expect_writable(folder)
+    except OSError as error:
+        say(f"quickstart: {explain(error)}", sys.stderr)
+        return 1
     video, still = os.path.join(folder, "overlay.mp4"), os.path.join(folder, "still.png")
     found = Found(gstreamer)
     if is_live(options.source):

@@ -37,7 +37,7 @@ def table_of(number, time, buffer):
     """The regions of a frame: see gstreamer.regions_table."""
     table = gstreamer.regions_table(buffer)
     if table is None:
-        raise SidecarProblem(f"frame {number} has no regions: no element of the filter finds any")
+        raise SidecarProblem(f"frame {number} has no regions: the filter has no element that finds regions, such as cclabel")
     columns, regions = table.pop("columns"), table.pop("regions")
     values = [rounded_column(name, column) for name, column in zip(columns, zip(*regions))]
     return rounded({"frame": number, "time": time / Gst.SECOND} | table) | {
@@ -105,7 +105,7 @@ class Mot(Lines):
     def add(self, table):
         for first, track, x, y, width, height in picked(table, "first-seen", "track", "x", "y", "width", "height"):
             if first is None:  # of what is not followed, the track is the id
-                raise SidecarProblem("regions have no tracks: MOT wants track=true of cclabel")
+                raise SidecarProblem("regions have no tracks: --export mot requires track=true on cclabel")
             if track == 0:  # not born yet
                 continue
             self.file.write(f"{table['frame'] + 1},{track},{x + 1},{y + 1},{width},{height},1,-1,-1,-1\n")

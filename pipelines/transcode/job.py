@@ -201,7 +201,7 @@ class Job:
         self.input = Input(self.source, self.probed)
         for kind in self.outputs:
             if partial_name(os.path.abspath(self.open(kind).path)) == self.source:
-                raise OSError(0, f"{self.source} would be overwritten by what is made of it")
+                raise OSError(0, f"{self.source} would be overwritten by its own output")
         with contextlib.closing(PacketCount(self.input.path, self.input.picture["index"])) as packets:
             self.transcode()
             if not self.problem and not self.frames:
@@ -272,7 +272,7 @@ class Job:
                 self.problem = f"{written} of {self.frames} frames were written" + (said and f": {last_line(said)}")
         elif self.join_status:
             errors.seek(0)
-            self.problem = f"its sound and other streams cannot be kept: {last_line(errors.read())}"
+            self.problem = f"its other streams cannot be added to the output: {last_line(errors.read())}"
         for note in notes:
             self.say(note=note)
 
@@ -287,7 +287,7 @@ class Job:
         for kind in sorted(self.files, key=lambda kind: kind == "video"):
             self.files[kind].keep(partial)
         if partial:
-            self.problem = f"{lacking}; what could be read has .partial in its name{self.hint}"
+            self.problem = f"{lacking}; the readable part is in files with .partial in their names{self.hint}"
             return
         if lacking:
             self.say(note=lacking)
@@ -314,7 +314,7 @@ def main(channel, settings, kind=Job):
     job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
                settings.get("with_sound", True), settings.get("accept_partial", False))
     job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")
-    job.hint = " (--accept-partial takes it for whole)"
+    job.hint = " (--accept-partial accepts it as whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()
 

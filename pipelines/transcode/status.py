@@ -71,7 +71,7 @@ def tell(folder, store=None):
     segments, retries = sum(counts.total() for _, _, counts, _ in files), sum(again for *_, again in files)
     finished = sum(counts[manifest.DONE] for _, _, counts, _ in files)
     lines.append(f"{done} of {len(files)} files, and {finished} of {segments} segments of the others; {retries} retries;"
-                 f" {'a job works here' if runs(folder) else 'no job works here on this machine'}")
+                 f" {'a job is working here' if runs(folder) else 'no job is working here on this machine'}")
     standard_streams.print_result("\n".join(lines), PROGRAM)
     return 0 if done == len(files) else 1
 

@@ -27,7 +27,7 @@ class Trouble(JobCase):
         self.replace(joining, "add", failing)
         told = self.job(clip, "video", "jsonl", status=1)
         self.assertEqual(told[-2:], [{"note": "a note"},
-                                      {"problem": "its sound and other streams cannot be kept: why"}])
+                                      {"problem": "its other streams cannot be added to the output: why"}])
         self.assertEqual(self.files(self.out), [])
         self.replace(job, "Input", unittest.mock.Mock(side_effect=job.InputProblem("no ffprobe")))
         self.assertEqual(self.problem(clip), "no ffprobe")
@@ -62,7 +62,7 @@ class Trouble(JobCase):
         text.write_text("this is no video\n" * 100)
         self.assertRegex(self.problem(text), "^holds no video that can be decoded here: .+")
         tone = self.clip("sound.wav", "sine=duration=0.2")
-        self.assertEqual(self.problem(tone), "holds no video (only audio)")
+        self.assertEqual(self.problem(tone), "holds no video stream: only audio")
         self.assertRegex(self.problem(self.folder / "missing"), "No such file or directory$")
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
 
@@ -107,9 +107,9 @@ class Trouble(JobCase):
     def test_filters_that_fail(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.assertEqual(self.problem(clip, "jsonl", filter="identity"),
-                         "frame 0 has no regions: no element of the filter finds any")
+                         "frame 0 has no regions: the filter has no element that finds regions, such as cclabel")
         self.assertEqual(self.problem(clip, "video", "labels", filter="identity"),
-                         "frame 0 has no label map: no element of the filter attaches one")
+                         "frame 0 has no label map: the filter has no element that attaches one, such as cclabel")
         self.assertIn("Failed after iterations as requested", self.problem(clip, filter="identity error-after=3"))
         self.assertEqual(self.problem(clip, filter="cclabel source=alpha").split(":")[0].count("\n"), 0)
 

@@ -73,7 +73,7 @@ class Live(unittest.TestCase):
             frames.read()
         text = player.communicate(timeout=60)[0]
         self.assertEqual(player.returncode, 0, text)
-        self.assertIn(f"live: {camera.address}: stopped; asking again", text)
+        self.assertIn(f"live: {camera.address}: stopped, trying again", text)
 
     def test_a_recording_of_a_camera_that_stops_is_kept(self):
         camera = Camera(self)

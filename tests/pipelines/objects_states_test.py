@@ -58,7 +58,7 @@ class States(ObjectsCase):
         self.assertTrue(camera.whole)
 
     def test_streams_without_video(self):
-        for linked, problem in ((False, "holds no video that can be decoded here"), (True, None)):
+        for linked, problem in ((False, "sends no video that GStreamer can decode here"), (True, None)):
             camera = self.camera()
             camera.entry = unittest.mock.Mock(is_linked=lambda linked=linked: linked)
             camera.expect_video(None)
