@@ -25,8 +25,8 @@ OF_USERS = ("plugin/", "core/", "cpu/", "gpu/", "library/", "python/", "pipeline
 def check_documents(root, names, text_of):
     documents = [name for name in names if name.endswith(".md")]
     pages = [name for name in documents if name.startswith("docs/") or name in ("README.md", "CONTRIBUTING.md")]
-    return [*elements_left_out(text_of), *broken_links(root, documents, text_of), *broken_paths(root, names, pages, text_of),
-            *variables_left_out(names, text_of)]
+    return [*elements_left_out(text_of), *broken_links(root, documents, text_of),
+            *broken_paths(root, names, pages, text_of), *variables_left_out(names, text_of)]
 
 
 def elements_left_out(text_of):

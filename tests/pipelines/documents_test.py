@@ -9,6 +9,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import documents  # noqa: E402  (after the path)
 
+OWN = documents.OWN_VARIABLE
+
 
 class Documents(unittest.TestCase):
     def setUp(self):
@@ -41,14 +43,14 @@ class Documents(unittest.TestCase):
         self.assertEqual(self.paths_missing_in(text), [])
 
     def test_paths_missing_are_found(self):
-        text = ("`core/gone.hpp`, `image.hpp`, `pictures/none`, `docs/none.md FILE`\n\n- `gone/core.hpp`: not a folder of "
-                "the tree\n\n`kernel.cu`")
+        text = ("`core/gone.hpp`, `image.hpp`, `pictures/none`, `docs/none.md FILE`\n\n- `gone/core.hpp`: not a folder "
+                "of the tree\n\n`kernel.cu`")
         self.assertEqual(self.paths_missing_in(text),
                          ["core/gone.hpp", "image.hpp", "pictures/none", "docs/none.md", "kernel.cu"])
 
     def test_words_that_are_no_paths_are_ignored(self):
-        text = ("`video/x-raw`, `core/NAME/NAME.hpp`, `core/*/none.hpp`, `bench/<device>.json`, `a.py`, `threshold=0.5`, "
-                "`build/docs/none`\n\n```sh\ncat core/none.hpp `core/none.hpp`\n```\n")
+        text = ("`video/x-raw`, `core/NAME/NAME.hpp`, `core/*/none.hpp`, `bench/<device>.json`, `a.py`, "
+                "`threshold=0.5`, `build/docs/none`\n\n```sh\ncat core/none.hpp `core/none.hpp`\n```\n")
         self.assertEqual(self.paths_missing_in(text), [])
 
     def test_line_of_a_problem_counts_fenced_blocks(self):
@@ -57,7 +59,8 @@ class Documents(unittest.TestCase):
         self.assertTrue(problem.startswith("docs/page.md:8: `core/gone.hpp`"), problem)
 
     def test_links_to_missing_files_are_found(self):
-        self.write("docs/page.md", "[here](page.md#part), [there](none.md), [out](https://example.org/none), [up](#part)")
+        self.write("docs/page.md",
+                   "[here](page.md#part), [there](none.md), [out](https://example.org/none), [up](#part)")
         self.assertEqual(documents.broken_links(self.root, ["docs/page.md"], self.text_of),
                          ["docs/page.md:1: none.md does not exist"])
 
@@ -67,17 +70,18 @@ class Documents(unittest.TestCase):
                 for problem in documents.variables_left_out(self.names, self.text_of)]
 
     def test_variables_read_in_any_language_are_found(self):
-        self.write("core/one.cpp", 'std::getenv("REGIONS_ONE")')
-        self.write("tests/two.cpp", 'g_getenv("REGIONS_TWO"), getenv("OF_A_TEST")')
-        self.write("python/three.py", "os.environ['REGIONS_THREE'], os.environ.get(\"OF_USERS\")\n\"REGIONS_IN\" not in os.environ")
-        self.write("tests/four", '${REGIONS_FOUR:-} "$REGIONS_FIVE" ${words:-}')
-        found = ["OF_USERS", "REGIONS_FIVE", "REGIONS_FOUR", "REGIONS_IN", "REGIONS_ONE", "REGIONS_THREE", "REGIONS_TWO"]
+        self.write("core/one.cpp", f'std::getenv("{OWN}ONE")')
+        self.write("tests/two.cpp", f'g_getenv("{OWN}TWO"), getenv("OF_A_TEST")')
+        self.write("python/three.py", f"os.environ['{OWN}THREE'], os.environ.get(\"OF_USERS\")")
+        self.write("python/four.py", f'"{OWN}FOUR" not in os.environ')
+        self.write("tests/five", f'${{{OWN}FIVE:-}} "${OWN}SIX" ${{words:-}}')
+        found = ["OF_USERS", *(OWN + name for name in ("FIVE", "FOUR", "ONE", "SIX", "THREE", "TWO"))]
         self.assertEqual(self.variables_missing_with("none"), found)
         self.assertEqual(self.variables_missing_with(" ".join(f"`{name}`" for name in found)), [])
 
     def test_variable_that_nothing_reads_is_found(self):
-        self.write("core/macro.hpp", "#define REGIONS_MACRO")
-        self.assertEqual(self.variables_missing_with("`REGIONS_MACRO`, `GST_DEBUG=regions:5`"), ["unread"])
+        self.write("core/macro.hpp", f"#define {OWN}MACRO")
+        self.assertEqual(self.variables_missing_with(f"`{OWN}MACRO`, `GST_DEBUG=regions:5`"), ["unread"])
 
 
 if __name__ == "__main__":

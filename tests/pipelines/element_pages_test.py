@@ -15,7 +15,8 @@ PAGES = sorted((media.ROOT / "docs" / "elements").glob("*.md"))
 class LaunchLines(unittest.TestCase):
     def test_lines_of_each_page_run(self):
         with tempfile.TemporaryDirectory() as folder:
-            media.make(pathlib.Path(folder, "video.mp4"), "testsrc2=size=160x120:rate=25:duration=0.4", "-pix_fmt", "yuv420p")
+            media.make(pathlib.Path(folder, "video.mp4"), "testsrc2=size=160x120:rate=25:duration=0.4",
+                       "-pix_fmt", "yuv420p")
             for page in PAGES:
                 blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
                 self.assertTrue(blocks or page.stem == "all-elements", f"{page.name} has no example")

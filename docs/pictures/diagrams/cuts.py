@@ -65,7 +65,9 @@ class Graph:
 
 def shade(value):
     strength = min(abs(value), 6) * 16
-    return f"#{255 - strength:02x}{255 - strength // 3:02x}ff" if value > 0 else f"#ff{255 - strength // 2:02x}{255 - strength:02x}"
+    if value > 0:
+        return f"#{255 - strength:02x}{255 - strength // 3:02x}ff"
+    return f"#ff{255 - strength // 2:02x}{255 - strength:02x}"
 
 
 def lattice(d, x, y, step, fill, text, link):
@@ -91,7 +93,8 @@ def maxflow():
         return (ACCENT, 3) if graph.left[a][b] == 0 or graph.left[b][a] == 0 else (INK, 1)
 
     d.caption(20, 40, 1, "Weights")
-    lattice(d, 40, 80, step, lambda i, j: shade(EVIDENCE[j][i]), lambda i, j: f"{EVIDENCE[j][i]:+d}", lambda a, b: (INK, 1))
+    lattice(d, 40, 80, step, lambda i, j: shade(EVIDENCE[j][i]),
+            lambda i, j: f"{EVIDENCE[j][i]:+d}", lambda a, b: (INK, 1))
     d.text(20, 235, "blue: capacity from the source (foreground)", 11)
     d.text(20, 251, "orange: capacity to the sink (background)", 11)
     d.text(20, 267, f"lines: capacity {LINK} both ways", 11)
@@ -104,20 +107,25 @@ def maxflow():
             lambda a, b: (ACCENT, 3, "4 3") if (a in front) != (b in front) else (INK, 1))
     cut = sum(LINK for y in range(HEIGHT) for x in range(WIDTH) for o in ((x + 1, y), (x, y + 1))
               if o[0] < WIDTH and o[1] < HEIGHT and ((x, y) in front) != (o in front))
-    cut += sum(max(-v, 0) if (x, y) in front else max(v, 0) for y, row in enumerate(EVIDENCE) for x, v in enumerate(row))
+    cut += sum(max(-v, 0) if (x, y) in front else max(v, 0)
+               for y, row in enumerate(EVIDENCE) for x, v in enumerate(row))
     assert cut == graph.flow, "the cut of a maximum flow has its value"
     d.text(665, 235, "blue: pixels that cannot reach the sink", 11)
     d.text(665, 251, f"value of the cut: {cut}, the same", 11)
     d.arrow((310, 140), (340, 140))
     d.arrow((630, 140), (660, 140))
     d.text(20, 310, "Who finds the flow", 13, bold=True)
-    solvers = (("CPU", "search trees grow breadth", "first from pixels with excess;", "strips on several threads,", "then joined"),
-               ("CUDA, sparse", "each tile alone, then", "worklists of active tiles;", "heights of the others stay", ""),
-               ("CUDA, resident", "the whole graph in shared", "memory, a warp per tile;", "one cut that has the GPU", "for itself"),
+    solvers = (("CPU", "search trees grow breadth",
+                "first from pixels with excess;", "strips on several threads,", "then joined"),
+               ("CUDA, sparse", "each tile alone, then", "worklists of active tiles;",
+                "heights of the others stay", ""),
+               ("CUDA, resident", "the whole graph in shared", "memory, a warp per tile;",
+                "one cut that has the GPU", "for itself"),
                ("CUDA, plain", "push-relabel on tiles;", "fallback where 16 bits", "are too few", ""))
     for i, (title, *words) in enumerate(solvers):
         d.box(20 + 235 * i, 325, 215, 105, title, *words)
-    d.text(20, 460, "All end when no pixel with excess can reach the sink. The set of step 3 is the same for every maximum flow,", 11)
+    d.text(20, 460, "All end when no pixel with excess can reach the sink. The set of step 3 is the same for every "
+           "maximum flow,", 11)
     d.text(20, 476, "so all solvers give the same mask, bit for bit.", 11)
     return d.made()
 
@@ -132,7 +140,8 @@ def graphcutbg():
     d.box(450, 175, 160, 84, "4  minimum cut", "exact; see the", "page on cuts")
     d.box(670, 175, 120, 84, "mask", "foreground,", "background")
     d.box(670, 40, 260, 84, "5  composite", "feather, then tint, cut-out,", "other background, or mask alone")
-    d.box(450, 310, 340, 64, "6  update the model", "background counts fully, foreground half,", "until it is background after some time")
+    d.box(450, 310, 340, 64, "6  update the model", "background counts fully, foreground half,",
+          "until it is background after some time")
     d.arrow((172, 75), (228, 75))
     d.arrow((95, 112), (95, 185), (228, 185))
     d.arrow((172, 250), (200, 250), (200, 230), (228, 230))

@@ -59,9 +59,11 @@ def cclabel():
                     continue
                 pair = sorted((chr(96 + parts[y][x]), chr(96 + parts[ny][nx])))
                 if pair not in merged:
-                    d.line(xs[2] + nx * cell + 9, top + ny * cell + 9, xs[2] + x * cell + 9, top + y * cell + 9, ACCENT, 4)
+                    ends = (xs[2], nx), (top, ny), (xs[2], x), (top, y)
+                    d.line(*(start + place * cell + 9 for start, place in ends), ACCENT, 4)
                     merged.append(pair)
-    d.text(xs[2], top + height + 18, "red: " + ", ".join(" = ".join(pair) for pair in merged) + " (the smaller root wins)", 11)
+    pairs = ", ".join(" = ".join(pair) for pair in merged)
+    d.text(xs[2], top + height + 18, f"red: {pairs} (the smaller root wins)", 11)
 
     final = label(PICTURE)
     d.caption(xs[0], below - 20, 4, "Number: raster order of first pixels")
@@ -71,7 +73,8 @@ def cclabel():
     d.table(xs[1], below, (50, 130, 70), [("id", "x y width height", "area"), *records(final)], 22)
     d.text(xs[1], below + height + 18, "region table", 11)
     d.caption(xs[2], below - 20, 6, "Write: each pixel once")
-    for i, (name, words) in enumerate((("labels", "1, 2, …"), ("colors", "a colour per region"), ("mask", "255 in regions"),
+    for i, (name, words) in enumerate((("labels", "1, 2, …"), ("colors", "a colour per region"),
+                                       ("mask", "255 in regions"),
                                        ("overlay, none", "the picture"))):
         d.box(xs[2], below + 35 * i, 250, 28, f"{name}: {words}")
     for y, pairs in ((top + 68, ((0, 1), (1, 2))), (below + 68, ((0, 1), (1, 2)))):
@@ -103,7 +106,8 @@ SLICES = [pixels(text) for text in ("""
 def volume_labels():
     """With 26 neighbours, in raster order of slices, rows and columns."""
     forest = Forest()
-    voxels = [(z, y, x) for z, rows in enumerate(SLICES) for y, row in enumerate(rows) for x, bit in enumerate(row) if bit]
+    voxels = [(z, y, x) for z, rows in enumerate(SLICES)
+               for y, row in enumerate(rows) for x, bit in enumerate(row) if bit]
     links = []
     for voxel in voxels:
         for other in voxels:
@@ -198,16 +202,23 @@ def propagation():
     slow, fast = passes(False), passes(True)
     d = Drawing(960, 420, "Label propagation")
     cell = 28
-    shown = [(20, 60, "Start: each cell has its own number", cells), (350, 60, "Pass 1: largest label of the neighbours", slow[0]),
-             (20, 255, "Pass 1 with straight lines and roots", fast[0]), (350, 255, "End: one label per region", fast[-1])]
+    shown = [(20, 60, "Start: each cell has its own number", cells),
+             (350, 60, "Pass 1: largest label of the neighbours", slow[0]),
+             (20, 255, "Pass 1 with straight lines and roots", fast[0]),
+             (350, 255, "End: one label per region", fast[-1])]
+    last = {value: i for i, value in enumerate(sorted(set(fast[-1].values())))}
     for x, y, words, values in shown:
         d.text(x, y - 12, words, 12, bold=True)
-        last = {value: i for i, value in enumerate(sorted(set(fast[-1].values())))}
         rows = [[values.get((i, j), 0) for i in range(width)] for j in range(5)]
         final = values == fast[-1]
-        d.grid(x, y, cell, rows, lambda v, f=final, n=last: (color_of(n[v]) if f else "#dfe7ee") if v else PAPER, number_text)
+
+        def color(value, final=final):
+            return PAPER if not value else color_of(last[value]) if final else "#dfe7ee"
+
+        d.grid(x, y, cell, rows, color, number_text)
     d.text(680, 80, "A cell takes the largest label of", 12, bold=True)
-    for i, words in enumerate(("• the cells that it is linked to (gather)", "• the farthest cells that a straight", "   line links (one+max)",
+    for i, words in enumerate(("• the cells that it is linked to (gather)",
+                               "• the farthest cells that a straight", "   line links (one+max)",
                                "• the cell that its label names (roots)")):
         d.text(680, 105 + 20 * i, words, 11)
     d.text(680, 210, "Passes until nothing changes:", 12, bold=True)
@@ -248,7 +259,8 @@ def tracking():
             if a and b:
                 shared[a, b] = shared.get((a, b), 0) + 1
     d.caption(345, 40, 2, "Count shared pixels")
-    d.table(345, 70, (60, 60, 70), [("track", "label", "pixels")] + [(tracks[a], b, n) for (a, b), n in sorted(shared.items())], 22)
+    counts = [(tracks[a], b, n) for (a, b), n in sorted(shared.items())]
+    d.table(345, 70, (60, 60, 70), [("track", "label", "pixels"), *counts], 22)
     d.text(345, 160, "exact sums, so the order", 11)
     d.text(345, 176, "of threads does not matter", 11)
     d.caption(590, 40, 3, "Match")

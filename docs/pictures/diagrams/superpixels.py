@@ -19,7 +19,7 @@ def picture():
 
 
 def assigned(gray, centers):
-    """The number of the nearest cluster, of those of the nine cells around each pixel's."""
+    """For each pixel, the number of the nearest cluster among the nine cells around its own."""
     def nearest(x, y):
         near = [n for n in range(6) if abs(n % 3 - x // CELL) <= 1 and abs(n // 3 - y // CELL) <= 1]
         return min(near, key=lambda n: ((x - centers[n][0]) ** 2 + (y - centers[n][1]) ** 2 +
@@ -120,15 +120,18 @@ def slicsuperpixel():
         px, py = (sum(values) / len(places) for values in zip(*places))
         d.text(f"{xs[1] + (px + 0.5) * cell:.1f}", f"{below + (py + 0.5) * cell + 6:.1f}", n, 16, "middle", True)
     d.caption(xs[2], below - 15, 6, "Records: exact sums")
-    rows = [("id", "area", "mean"), *((n, len(v), f"{sum(v) / len(v):.1f}") for n, v in sorted(
-        {n: [gray[y][x] for y in range(HEIGHT) for x in range(WIDTH) if final[y][x] == n] for row in final for n in row}.items()))]
+    count = max(map(max, final))
+    values = {n: [gray[y][x] for y in range(HEIGHT) for x in range(WIDTH) if final[y][x] == n]
+              for n in range(1, count + 1)}
+    rows = [("id", "area", "mean"), *((n, len(v), f"{sum(v) / len(v):.1f}") for n, v in values.items())]
     d.table(xs[2], below, (50, 70, 80), rows, 19)
-    notes = ("dots: cell centres; a seed moves to the least gradient nearby", f"{max(map(max, parts))} fragments of 6 clusters after 5 iterations",
+    notes = ("dots: cell centres; a seed moves to the least gradient nearby",
+             f"{max(map(max, parts))} fragments of 6 clusters after 5 iterations",
              "lines: fragments, by union-find over runs")
     for x, words in zip(xs, notes):
         d.text(x, top + height + 15, words, 10)
-    count = max(map(max, final))
-    for x, words in zip(xs[:2], (f"{max(map(max, parts)) - count} small ones join the nearest mean", f"labels 1…{count}")):
+    notes = f"{max(map(max, parts)) - count} small ones join the nearest mean", f"labels 1…{count}"
+    for x, words in zip(xs, notes):
         d.text(x, below + height + 15, words, 10)
     for y in (top + height // 2, below + height // 2 - 30):
         for a in (0, 1):
@@ -152,7 +155,8 @@ def regionoverlay():
     d.text(205, 210, "image of codes: the greater code wins,", 11)
     d.text(205, 226, "so the order of threads does not matter", 11)
     d.caption(560, 40, 2, "Compose")
-    d.box(560, 60, 180, 128, "blocks of 2×2 pixels", "picture", "+ label map (outline, fill)", "+ codes (boxes, ids)", "one function for CPU", "and GPU")
+    d.box(560, 60, 180, 128, "blocks of 2×2 pixels", "picture", "+ label map (outline, fill)", "+ codes (boxes, ids)",
+          "one function for CPU", "and GPU")
     for i, words in enumerate(("picture", "label map, if attached", "digits")):
         d.box(205 + 190 * i, 265, 175, 34, words)
         d.arrow((292 + 190 * i, 263), (292 + 190 * i, 246), (650, 246), (650, 192))

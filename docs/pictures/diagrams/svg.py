@@ -1,4 +1,4 @@
-"""Shapes of the diagrams, written as SVG. Everything is placed by whole numbers, so that each run writes the same bytes."""
+"""Shapes of the diagrams, written as SVG. Each run writes the same bytes."""
 
 from html import escape
 
@@ -68,7 +68,8 @@ class Drawing:
         for j, row in enumerate(rows):
             for i, value in enumerate(row):
                 if label(value):
-                    self.text(f"{x + (i + 0.5) * cell:g}", f"{y + (j + 0.5) * cell + size * 0.36:g}", label(value), size, "middle")
+                    middle = f"{x + (i + 0.5) * cell:g}", f"{y + (j + 0.5) * cell + size * 0.36:g}"
+                    self.text(*middle, label(value), size, "middle")
 
     def table(self, x, y, widths, rows, height=20):
         """The first row is the head."""
