@@ -42,7 +42,7 @@ using Pages = std::map<std::string, std::string>;  // [path below docs] its text
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  expects(file.good(), "cannot read " + path.string());
+  expects(file.good(), "cannot read " + path.string() + "; each element needs a template there");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

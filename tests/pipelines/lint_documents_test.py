@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The rules of tests/documents.py find mistakes, and nothing else, in small trees that have them."""
+"""The rules of tests/lint_documents.py find mistakes, and nothing else, in small trees that have them."""
 
 import pathlib
 import sys
@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import documents  # noqa: E402  (after the path)
+import lint_documents as documents  # noqa: E402  (after the path)
 
 OWN = documents.OWN_VARIABLE
 
@@ -50,8 +50,16 @@ class Documents(unittest.TestCase):
 
     def test_words_that_are_no_paths_are_ignored(self):
         text = ("`video/x-raw`, `core/NAME/NAME.hpp`, `core/*/none.hpp`, `bench/<device>.json`, `a.py`, "
-                "`threshold=0.5`, `build/docs/none`\n\n```sh\ncat core/none.hpp `core/none.hpp`\n```\n")
+                "`threshold=0.5`, `build/docs/none`, `out/none.mp4`\n\n```sh\ncat core/none.hpp `core/none.hpp`\n```\n")
+        (self.root / "docs" / "out").mkdir()  # not tracked
         self.assertEqual(self.paths_missing_in(text), [])
+
+    def test_paths_that_the_reader_makes_are_ignored(self):
+        page, = documents.MADE_BY_READERS
+        text = "`core/dim/dim.hpp`, `core/dimmer.hpp`"
+        self.write(page, text)
+        problems = documents.broken_paths(self.root, self.names, [page], self.text_of)
+        self.assertEqual([problem.split("`")[1] for problem in problems], ["core/dimmer.hpp"])
 
     def test_line_of_a_problem_counts_fenced_blocks(self):
         self.write("docs/page.md", "# Title\n\n```sh\none\ntwo\n```\n\n`core/gone.hpp`\n")

@@ -8,7 +8,8 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")  # in a document, to a file
 FENCED = re.compile(r"^ *(```|~~~).*?^ *\1 *$", re.M | re.S)
 BACK_TICKED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 PATH = re.compile(r"[\w.+-]+(/[\w.+-]+)*/?")  # without a placeholder such as <device>, * or {a,b}
-PLACEHOLDER = re.compile(r"(^|/)[A-Z_]+(\.\w+)?(/|$)")  # core/NAME/NAME.hpp
+PLACEHOLDER = re.compile(r"(^|/)(NAME|FILE)([./]|$)")  # core/NAME/NAME.hpp
+MADE_BY_READERS = {"docs/guides/add-an-algorithm.md": re.compile(r"\bdim\b")}  # page: paths of the example
 SOURCE = (".hpp", ".cpp", ".cu", ".cuh")
 MADE_FROM = ("", ".in", ".cpp")  # meson fills in a template, a program has the name of its source
 
@@ -43,18 +44,21 @@ def broken_links(root, documents, text_of):
 
 def broken_paths(root, names, pages, text_of):
     """Back-ticked words that look like a path in the tree but do not exist there."""
-    folders = {name.split("/")[0] for name in names if "/" in name}
     for page in pages:
+        above = page.rpartition("/")[0]
+        folders = {name.removeprefix(start).split("/")[0] for start in ("", above + "/") for name in names
+                   if name.startswith(start) and "/" in name.removeprefix(start)}
         # Fenced blocks lose their text and keep their lines.
         text = FENCED.sub(lambda block: "\n" * block[0].count("\n"), text_of(page))
         for at, line in enumerate(text.splitlines(), 1):
             for words in BACK_TICKED.findall(line):
                 path = words.split()[0] if words.strip() else ""
-                if not PATH.fullmatch(path) or PLACEHOLDER.search(path):
+                made = MADE_BY_READERS.get(page)
+                if not PATH.fullmatch(path) or PLACEHOLDER.search(path) or (made and made.search(path)):
                     continue
                 folder = (root / page).parent
                 first, slash, _ = path.partition("/")
-                looks = (first in folders or (folder / first).is_dir()) if slash else path.endswith(SOURCE)
+                looks = first in folders if slash else path.endswith(SOURCE)
                 if looks and not any((place / (path + suffix)).exists() for place in (root, folder)
                                      for suffix in MADE_FROM):
                     yield f"{page}:{at}: `{path}` does not exist in the tree, nor next to this page"
