@@ -123,7 +123,7 @@ def volume_labels():
 
 
 def volumes():
-    d = Drawing(960, 440, "Volumes: bits, tiles, joined tiles, numbers, labels")
+    d = Drawing(960, 440, "Volumes: bits, tiles, merged tiles, numbers, labels")
     cell = 18
     labels, links = volume_labels()
     centers = {}
@@ -137,13 +137,13 @@ def volumes():
                 centers[z, y, x] = x0 + x * cell + 9, y0 + y * cell + 9
     for a, b in links:
         d.line(*centers[a], *centers[b], ACCENT, 2, "5 3")
-    d.text(30, 262, "red: contacts between slices that unite two components (26 neighbours); numbers: final labels", 11)
+    d.text(30, 262, "red: touching voxels of two slices that unite two components (26 neighbours); numbers: final labels", 11)
     d.text(660, 60, "A tile: 32×16×16 voxels", 12, bold=True)
     d.text(660, 80, "one bit per voxel, a word per row of 32", 11)
     d.text(660, 98, "two or four rows make a band", 11)
     d.text(660, 116, "node: linked columns of a band", 11)
     names = (("Label tiles", "bits, bands, nodes;", "union-find in", "shared memory"),
-             ("Join tiles", "contacts with the", "tiles before; the", "smaller voxel wins"),
+             ("Merge tiles", "nodes that touch", "earlier tiles; the", "smaller voxel wins"),
              ("Holes", "background with the", "dual connectivity,", "if asked for"),
              ("Number", "first voxels as", "bits, counted", "through"),
              ("Measure, filter", "runs of a word,", "summed by region", ""),

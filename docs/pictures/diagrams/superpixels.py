@@ -48,7 +48,7 @@ def fragments(owners):
 
 
 def merge_small(gray, forest, least):
-    """Each small fragment joins the neighbour of the nearest mean; one round is enough here."""
+    """Each small fragment merges with the neighbour of the nearest mean; one round is enough here."""
     members = {}
     for y in range(HEIGHT):
         for x in range(WIDTH):
@@ -130,7 +130,7 @@ def slicsuperpixel():
              "lines: fragments, by union-find over runs")
     for x, words in zip(xs, notes):
         d.text(x, top + height + 15, words, 10)
-    notes = f"{max(map(max, parts)) - count} small ones join the nearest mean", f"labels 1…{count}"
+    notes = f"{max(map(max, parts)) - count} small ones merge with the nearest mean", f"labels 1…{count}"
     for x, words in zip(xs, notes):
         d.text(x, below + height + 15, words, 10)
     for y in (top + height // 2, below + height // 2 - 30):
