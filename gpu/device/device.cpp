@@ -32,7 +32,7 @@ const Driver& driver() {
 void expect_device(int ordinal) {
   const int count = cuda_device_count();
   if (ordinal >= 0 && ordinal < count) return;
-  throw DeviceError(count == 0 ? std::string("no CUDA device: no driver, or no GPU")
+  throw DeviceError(count == 0 ? std::string("no CUDA device: no driver or no GPU was found")
                                : "no CUDA device " + std::to_string(ordinal) + ": there are " +
                                      std::to_string(count));
 }
@@ -101,7 +101,7 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
  protected:
   // The driver keeps a stack of contexts for each thread, so entries nest and never mix.
   void enter() override {
-    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context is gone");
+    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context was lost");
     entered_device = ordinal_;
   }
   void leave() override {
@@ -156,7 +156,7 @@ void* primary_context(int ordinal) {
   CUcontext& context = retained[ordinal];
   if (!context && driver().retain_primary(&context, ordinal) != CUDA_SUCCESS) {
     context = nullptr;
-    throw DeviceError("cannot make a context on CUDA device " + std::to_string(ordinal));
+    throw DeviceError("cannot create a context on CUDA device " + std::to_string(ordinal));
   }
   return context;
 }

@@ -132,7 +132,7 @@ TEST(MaxflowLinks, WantABound) {
   unknown.most = 0;
   Solver solver({8, 8}, Neighbours::four, 1);
   EXPECT_EQ(complaint([&] { solver.solve(unknown, {}); }),
-            "capacities are computed where they are read, but `most` is not known");
+            "computed capacities require `most`, their maximum");
 }
 
 }  // namespace
