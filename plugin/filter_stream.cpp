@@ -57,8 +57,22 @@ std::shared_ptr<FrameRing> FilterStream::ring() const {
 
 void FilterStream::open() {
   want_faults_of_environment();
-  auto backend = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
-  run_on(std::move(backend));
+  auto chosen = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
+  try {
+    run_on(chosen);
+  } catch (const MemoryError& error) {
+    {
+      const Backend::Entry entry(*chosen);
+      queues_->make(nullptr, 0, 0);
+      engine_->make(nullptr).reset();
+    }
+    if (!may_fall_back(*chosen)) throw;
+    run_on(fall_back(GST_ELEMENT(element_), settings(), cuda_, error));
+  }
+}
+
+bool FilterStream::may_fall_back(const Backend& failed) const {
+  return failed.kind() == BackendKind::cuda && settings().device == Device::any;
 }
 
 // A null backend: the element runs nowhere.

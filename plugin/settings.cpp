@@ -1,16 +1,17 @@
-// The parameter table that every element has in front of its own.
+// The parameters that all elements have. They precede an element's own parameters.
 #include "plugin/settings.hpp"
 
 namespace regions {
 namespace {
 
-constexpr Choice kDevices[] = {{0, "auto", "A CUDA device that works, else the CPU"},
-                               {1, "cuda", "A CUDA device; an error where there is none"},
-                               {2, "cpu", "The CPU"}};
+constexpr Choice kDevices[] = {
+    {0, "auto", "A CUDA device that works, else the CPU, with a warning if there is a device"},
+    {1, "cuda", "A CUDA device; an error without one"},
+    {2, "cpu", "The CPU"}};
 constexpr Choice kAttachments[] = {
     {0, "auto", "Where the picture itself passes untouched"},
     {1, "always", "With every picture"},
-    {2, "never", "With none; one that came attached goes no further"}};
+    {2, "never", "Never; also removes a label map that arrives with a frame"}};
 
 }  // namespace
 
@@ -19,11 +20,12 @@ std::span<const Field> fields_of(const FilterSettings&) {
   static const std::vector<Field> fields = [] {
     std::vector<Field> all = {
         field<S, &S::device>("device", "Where the work is done", {}, kDevices, Change::stopped),
-        field<S, &S::cuda_device_id>("cuda-device-id",
-                                     "Which CUDA device; -1 for the one that frames lie on, else "
-                                     "that of neighbours, else that with the fewest of these "
-                                     "elements (device number)",
-                                     {-1, 255}, {}, Change::stopped),
+        field<S, &S::cuda_device_id>(
+            "cuda-device-id",
+            "CUDA device index; -1 selects the device of the input memory, "
+            "then of neighbouring elements, then the least used one "
+            "(device number)",
+            {-1, 255}, {}, Change::stopped),
         field<S, &S::cpu_threads>("cpu-threads",
                                   "Threads that share a frame's work on the CPU; 0 takes as many "
                                   "as there are cores (threads)",

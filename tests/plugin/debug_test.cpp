@@ -135,7 +135,7 @@ TEST(Debug, ChangesAreToldOf) {
   after("left", "8", "a new scene begins: the rectangle moved");
   after("width", "48", "starts anew: another size of the rectangle");
   after("output", "mask", "goes on with caps out video/x-raw");
-  EXPECT_EQ(log.has("running on the CPU: there is no CUDA device"), !have_cuda());
+  EXPECT_EQ(log.has("running on the CPU: no CUDA device"), !have_cuda());
   EXPECT_TRUE(log.has("pool for label maps: 3 of 12288 bytes"));
   EXPECT_EQ(log.strays(), std::vector<std::string>());
 }
