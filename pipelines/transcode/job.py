@@ -186,7 +186,8 @@ class Job:
         except (InputProblem, GLib.Error, *FILE_ERRORS) as problem:
             self.problem = explain(problem)
         for text in dict.fromkeys(self.warnings):
-            self.say(note=f"{text} ({self.warnings.count(text)} times)")
+            count = self.warnings.count(text)
+            self.say(note=f"{text} ({count} times)" if count > 1 else text)
         if self.problem:
             self.say(problem=self.problem)
         return 130 if self.interrupted else 1 if self.problem else 0
