@@ -142,15 +142,7 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            self.stop(self.error_of(message))
-
-    def error_of(self, message):
-        """The text of an element's error. If the element writes an output, the text names the file."""
-        text = error_text(message)
-        if isinstance(message.src, Gst.Element) and message.src.get_factory().get_name() == "fdsink":
-            paths = {file.fd: file.path for file in self.files.values()}
-            text = f"{paths[message.src.get_property('fd')]} cannot be written: {text}"
-        return text
+            self.stop(error_text(message, self.files.values()))
 
     def tick(self):
         now = time.monotonic()

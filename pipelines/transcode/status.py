@@ -38,7 +38,7 @@ def is_summary(summary):
 
 
 def read_object(path):
-    """The object in a file of JSON; empty if there is none."""
+    """The object in a file of JSON; empty without one."""
     said = manifest.read_json(path)
     return said if isinstance(said, dict) else {}
 
@@ -51,7 +51,7 @@ def is_name(what):
 
 
 def tell(folder, store=None):
-    """Prints the state. Returns the exit status: 0 if all is done, 1 if not, 2 if there is no job or its summary is damaged."""
+    """Prints the state. Returns the exit status: 0 if all is done, 1 if not, 2 without a job or with a damaged summary."""
     for name in ("job.json", SUMMARY) if store else ():
         store.fetch(os.path.join(folder, name))
     job, summary = (read_object(os.path.join(folder, name)) for name in ("job.json", SUMMARY))
