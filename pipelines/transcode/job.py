@@ -142,15 +142,7 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            self.stop(self.error_of(message))
-
-    def error_of(self, message):
-        """The text of an element's error. If the element writes an output, the text names the file."""
-        text = error_text(message)
-        if isinstance(message.src, Gst.Element) and message.src.get_factory().get_name() == "fdsink":
-            paths = {file.fd: file.path for file in self.files.values()}
-            text = f"{paths[message.src.get_property('fd')]} cannot be written: {text}"
-        return text
+            self.stop(error_text(message, self.files.values()))
 
     def tick(self):
         now = time.monotonic()
@@ -186,7 +178,8 @@ class Job:
         except (InputProblem, GLib.Error, *FILE_ERRORS) as problem:
             self.problem = explain(problem)
         for text in dict.fromkeys(self.warnings):
-            self.say(note=f"{text} ({self.warnings.count(text)} times)")
+            count = self.warnings.count(text)
+            self.say(note=f"{text} ({count} times)" if count > 1 else text)
         if self.problem:
             self.say(problem=self.problem)
         return 130 if self.interrupted else 1 if self.problem else 0
