@@ -39,9 +39,9 @@ class Guide(unittest.TestCase):
     def run_python(self, block):
         """The variables are the inputs that these pages assume."""
         random = numpy.random.default_rng(1)
-        frame = random.integers(0, 256, (144, 192, 3)).astype(numpy.uint8)
+        frame = random.integers(0, 256, (240, 320, 3)).astype(numpy.uint8)
         variables = {"image": frame[..., 0], "rgb": frame, "frame": frame, "video": [frame, frame],
-                     "terminal": random.integers(-50, 50, (144, 192)).astype(numpy.int32)}
+                     "terminal": random.integers(-50, 50, (240, 320)).astype(numpy.int32)}
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(block.text, "page", "exec"), variables)
