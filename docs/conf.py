@@ -11,7 +11,7 @@ release = version = re.search(r"version: '([^']+)'", _meson)[1]
 
 extensions = ["myst_parser", "breathe"]
 myst_heading_anchors = 4
-breathe_projects = {"regions": os.environ["REGIONS_C_XML"]}
+breathe_projects = {"regions": os.environ["C_LIBRARY_XML"]}
 breathe_default_project = "regions"
 breathe_domain_by_extension = {"h": "c"}
 

@@ -4,7 +4,7 @@ import signal
 import sys
 import time
 
-from files import Output, printable
+from files import Output
 
 PIPELINE = (
     "queue name=decoded leaky=downstream max-size-buffers=8 ! {}"
@@ -61,7 +61,7 @@ class Camera:
 
     def expect_video(self, _decoder):
         if not self.entry.is_linked():
-            self.stop("holds no video that can be decoded here")
+            self.stop("sends no video that GStreamer can decode here")
 
     def take_size(self, _pad, info):
         """Sets what depends on the picture, before anything is negotiated."""
@@ -142,7 +142,7 @@ class Camera:
             self.screen.forget(self.source)
             self.pipeline.set_state(Gst.State.NULL)
         if self.whole and not self.found.frames and not self.interrupted:
-            self.problem = self.problem or "holds no video frame"
+            self.problem = self.problem or "ended before its first video frame"
         if self.whole and self.found.frames and not self.problem:
             part.keep()
             return True
@@ -155,9 +155,9 @@ def record(gst, source, path, line, found):
     with Output(path) as part:
         written = camera.record(part, line)
     if camera.problem or camera.broken:
-        print(printable(f"quickstart: {source}: {camera.problem or camera.broken}"), file=sys.stderr)
+        camera.screen.hear(source, {"problem": camera.problem or camera.broken})
         return 1, written
     if camera.interrupted and not written:
-        print("quickstart: interrupted; nothing was written", file=sys.stderr)
+        camera.screen.line("quickstart: interrupted; nothing was written", sys.stderr)
         return 130, written
     return 0, written

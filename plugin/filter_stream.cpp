@@ -1,4 +1,4 @@
-// An element's settings and device, and its frames' way through the ring.
+// An element's settings and device, and the path of its frames through the ring.
 #include "plugin/filter_stream.hpp"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace regions {
 namespace {
 
-constexpr size_t kRoomOfFrame = size_t{1} << 20;  // of as many regions as elements find or draw
+constexpr size_t kRoomOfFrame = size_t{1}
+                                << 20;  // enough for all regions that elements find or draw
 
 }  // namespace
 
@@ -202,6 +203,10 @@ void FilterStream::forget() {
   jumps_.forget();
   late_.forget();
   left_out_ = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    refusal_.clear();
+  }
   const auto device = backend();
   if (!device) return;
   const Backend::Entry entry(*device);
@@ -256,7 +261,7 @@ void FilterStream::end() {
     old = std::exchange(ring_, nullptr);
   }
   if (old) {
-    old->flush();  // not left to the destructor: another thread may hold the ring a moment longer
+    old->flush();  // not in the destructor, because another thread may still hold the ring
     old.reset();
     const auto device = backend();
     const Backend::Entry entry(*device);
@@ -273,7 +278,7 @@ void FilterStream::tell_work(const FrameSlot& slot) {
   if (!slot.warning().empty() && !warned_) {
     warned_ = true;
     GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),
-                        ("said once a stream"));
+                        ("reported once per stream"));
   }
   GST_LOG_OBJECT(element_,
                  "frame at %" GST_TIME_FORMAT ": %u regions, worked on for %" GST_TIME_FORMAT,

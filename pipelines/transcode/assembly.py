@@ -51,7 +51,7 @@ class Assembly(job.Job):
 
     def write_tables(self, segments):
         with contextlib.ExitStack() as opened:
-            writers = {kind: opened.enter_context(contextlib.closing(WRITERS[kind](file.fd)))
+            writers = {kind: opened.enter_context(contextlib.closing(WRITERS[kind](file.fd, file.path)))
                        for kind, file in self.files.items() if kind in WRITERS}
             masks = writers.pop("coco-rle", None)
             if not writers and not masks:

@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import timeline  # noqa: E402  (after the path)
 from decoding import Decoder, av, stamp_name  # noqa: E402
 from probe import Input, InputProblem  # noqa: E402
+from undecodable import FILE_ERRORS, error_reason, expect_decoder  # noqa: E402
 
 WHOLE = {"first": 0, "key": None, "seek": None, "from": 0, "until": None}
 # Elements that treat each frame alone, if their properties have these values.
@@ -120,6 +121,7 @@ def cuts(stamps, keys, base, seconds):
 
 def plan(path, seconds, warm):
     source = Input(path)
+    expect_decoder(source.picture)
     index = source.picture["index"]
     with av.open("file:" + source.path, metadata_errors="replace") as file:
         picture = file.streams[index]
@@ -163,8 +165,8 @@ def main(channel, settings):
     settings = json.loads(settings)
     try:
         result = {"plan": plan(settings["source"], settings["seconds"], settings["warm_up"])}
-    except (InputProblem, av.error.FFmpegError, OSError) as problem:
-        result = {"problem": getattr(problem, "strerror", None) or str(problem)}
+    except (InputProblem, *FILE_ERRORS) as problem:
+        result = {"problem": error_reason(problem)}
     os.write(channel, json.dumps(result).encode() + b"\n")
     return 1 if "problem" in result else 0
 

@@ -94,8 +94,8 @@ class Decoder:
                 for frame, stamp in frames:
                     if not self.give(frame, stamp):
                         break
-        except (av.error.FFmpegError, OSError) as error:
-            self.problem = str(error)
+        except (av.error.FFmpegError, OSError, MemoryError) as error:
+            self.problem = getattr(error, "strerror", None) or str(error)
         finally:
             self.appsrc.emit("end-of-stream")
 
@@ -118,6 +118,8 @@ class Decoder:
         # "file:" makes every name a path: not a list, a pattern or an address.
         with av.open("file:" + self.source.path, metadata_errors="replace") as file:
             picture = file.streams[self.source.picture["index"]]
+            if picture.codec_context is None:  # PyAV's FFmpeg is older than ffprobe's
+                raise OSError(0, "no decoder is installed for its video")
             picture.thread_type = "AUTO"
             picture.codec_context.thread_count = threads
             name, has_begun = stamp_name(file), False
@@ -173,6 +175,12 @@ class Decoder:
         return [note for note in (self.change, *(
             f"its times jump by {float(by):.1f} s at {float(at) - begin:.1f} s: the jump is closed in all streams"
             for at, by in self.timeline.jumps)) if note]
+
+    @property
+    def has_ended_without_frame(self):
+        """Whether the thread has ended and the pipeline got no frame. Without caps, the end of the stream does not pass
+        the pipeline."""
+        return self.shape is None and not self.thread.is_alive()
 
     def stop(self):
         """Ends the thread, also if it waits for a pipeline that never played."""

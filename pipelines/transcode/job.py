@@ -26,11 +26,12 @@ import filters  # noqa: E402
 import joining  # noqa: E402
 import sidecars  # noqa: E402
 from decoding import Decoder  # noqa: E402
-from files import Output, partial_name  # noqa: E402
+from files import Output, explain, partial_name  # noqa: E402
 from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
 from completeness import PacketCount  # noqa: E402
 from probe import Input, InputProblem, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
+from undecodable import FILE_ERRORS, expect_decoder, why_no_frame  # noqa: E402
 
 PATIENCE = 120  # seconds for a frame
 
@@ -55,12 +56,13 @@ class Job:
     # The pipeline: appsrc ! chain (upright, filter) ! tail (encoder, muxer, file)
 
     def build(self):
+        expect_decoder(self.input.picture)
         self.pipeline = Gst.Pipeline()
         if "labels" in self.files:
             self.pipeline.add(Gst.parse_bin_from_description(
                 sidecars.LabelVideo.BRANCH.format(self.files["labels"].fd), False))
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
-        self.sidecars += [exports.WRITERS[kind](file.fd) for kind, file in self.files.items()
+        self.sidecars += [exports.WRITERS[kind](file.fd, file.path) for kind, file in self.files.items()
                           if kind in exports.WRITERS]
         # Few players turn Matroska and WebM, and ids are to be read upright: pixels are turned here.
         turn = self.input.turn
@@ -107,7 +109,7 @@ class Job:
                 for sidecar in self.sidecars:
                     sidecar.close()
         except (sidecars.SidecarProblem, OSError, GLib.Error) as problem:
-            self.stop(getattr(problem, "strerror", None) or str(problem))
+            self.stop(explain(problem))
             return Gst.PadProbeReturn.DROP
         return Gst.PadProbeReturn.OK
 
@@ -140,17 +142,35 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            self.stop(error_text(message))
+            self.stop(self.error_of(message))
+
+    def error_of(self, message):
+        """The text of an element's error. If the element writes an output, the text names the file."""
+        text = error_text(message)
+        if isinstance(message.src, Gst.Element) and message.src.get_factory().get_name() == "fdsink":
+            paths = {file.fd: file.path for file in self.files.values()}
+            text = f"{paths[message.src.get_property('fd')]} cannot be written: {text}"
+        return text
 
     def tick(self):
         now = time.monotonic()
-        if now - self.moved > PATIENCE:
-            self.stop(f"no frame within {PATIENCE} s")
+        if self.decoder.has_ended_without_frame:
+            self.stop()  # why_empty() finds the problem
+        elif now - self.moved > PATIENCE:
+            decoded = self.decoder.frames
+            self.stop(f"no frame left the filter for {PATIENCE} s: {decoded} frames were decoded, {self.frames} filtered"
+                      if decoded else f"no frame could be decoded within {PATIENCE} s")
         if self.started:
             rate = self.frames / max(now - self.started, 1e-3)
             total = self.expected()
             self.say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
         return True
+
+    def why_empty(self):
+        """The problem of a job without a frame at the end of the pipeline."""
+        if self.decoder.frames:
+            return f"the filter dropped all {self.decoder.frames} frames"
+        return f"holds no video frame that can be decoded: {self.decoder.problem or why_no_frame(self.input)}"
 
     def expected(self):
         """How many frames there will be, about; 0 if that is not known."""
@@ -163,9 +183,8 @@ class Job:
         try:
             with contextlib.ExitStack() as self.opened:
                 self.transcode_and_keep()
-        except (InputProblem, OSError, GLib.Error) as problem:
-            self.problem = (getattr(problem, "strerror", None) or getattr(problem, "message", None)
-                            or str(problem))
+        except (InputProblem, GLib.Error, *FILE_ERRORS) as problem:
+            self.problem = explain(problem)
         for text in dict.fromkeys(self.warnings):
             self.say(note=f"{text} ({self.warnings.count(text)} times)")
         if self.problem:
@@ -182,11 +201,11 @@ class Job:
         self.input = Input(self.source, self.probed)
         for kind in self.outputs:
             if partial_name(os.path.abspath(self.open(kind).path)) == self.source:
-                raise OSError(0, f"{self.source} would be overwritten by what is made of it")
+                raise OSError(0, f"{self.source} would be overwritten by its own output")
         with contextlib.closing(PacketCount(self.input.path, self.input.picture["index"])) as packets:
             self.transcode()
             if not self.problem and not self.frames:
-                self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
+                self.problem = self.why_empty()
             if not self.problem:
                 lacking = self.lack(packets)
         for note in self.decoder.notes():
@@ -240,7 +259,7 @@ class Job:
                 self.problem = f"{written} of {self.frames} frames were written" + (said and f": {last_line(said)}")
         elif self.join_status:
             errors.seek(0)
-            self.problem = f"its sound and other streams cannot be kept: {last_line(errors.read())}"
+            self.problem = f"its other streams cannot be added to the output: {last_line(errors.read())}"
         for note in notes:
             self.say(note=note)
 
@@ -255,7 +274,7 @@ class Job:
         for kind in sorted(self.files, key=lambda kind: kind == "video"):
             self.files[kind].keep(partial)
         if partial:
-            self.problem = f"{lacking}; what could be read has .partial in its name{self.hint}"
+            self.problem = f"{lacking}; the readable part is in files with .partial in their names{self.hint}"
             return
         if lacking:
             self.say(note=lacking)
@@ -273,12 +292,16 @@ def main(channel, settings, kind=Job):
 
     settings = json.loads(settings)
     outputs = {kind: functools.partial(Output, path) for kind, path in settings["outputs"].items()}
-    filtered = filters.made(settings["filter"], (), settings.get("device", -1),
-                            bool({"labels", "coco-rle"} & set(outputs)))
+    try:
+        filtered = filters.made(settings["filter"], (), settings.get("device", -1),
+                                bool({"labels", "coco-rle"} & set(outputs)))
+    except filters.BadFilter as bad:
+        say(problem=f"the filter '{settings['filter']}' cannot be made: {bad}")
+        return 1
     job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
                settings.get("with_sound", True), settings.get("accept_partial", False))
     job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")
-    job.hint = " (--accept-partial takes it for whole)"
+    job.hint = " (--accept-partial accepts it as whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()
 

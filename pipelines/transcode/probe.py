@@ -40,7 +40,7 @@ def probed(path, *options):
         probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", *options, input_of(path)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **QUIET)
     except FileNotFoundError as missing:
-        raise InputProblem("ffmpeg, which knows what files hold, is not installed: run pipelines/setup") from missing
+        raise InputProblem("ffprobe, a part of ffmpeg, is not installed: run pipelines/setup") from missing
     if probe.returncode != 0:
         raise InputProblem(f"holds no video that can be decoded here: {last_line(probe.stderr)}")
     return json.loads(probe.stdout)
@@ -50,7 +50,7 @@ def look(path):
     """What ffprobe tells of a file, as JSON: all that it `holds`, and its first `frame`."""
     holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
     if (form := holds.get("format", {}).get("format_name")) in LISTS:
-        raise InputProblem(f"is a list ({form}) of other files, which are to be named themselves")
+        raise InputProblem(f"is a list ({form}) of other files: name those files instead")
     return {"holds": holds, "frame": first_frame(path, picture_of(holds)["index"])}
 
 
@@ -71,8 +71,15 @@ def picture_of(holds):
     for stream in streams:
         if stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic"):
             return stream
-    kinds = ", ".join(sorted({stream.get("codec_type", "unknown") for stream in streams}))
-    raise InputProblem(f"holds no video (only {kinds or 'nothing that is known'})")
+    raise InputProblem(f"holds no video stream: only {kinds_of(streams)}" if streams
+                       else "holds no stream that FFmpeg recognises")
+
+
+def kinds_of(streams):
+    """The kinds of streams without a picture, such as "audio and a cover picture"."""
+    words = {"video": "a cover picture", "subtitle": "subtitles", "attachment": "attachments", None: "unknown streams"}
+    kinds = sorted({words.get(kind, kind) for kind in (stream.get("codec_type") for stream in streams)})
+    return " and ".join(filter(None, (", ".join(kinds[:-1]), kinds[-1])))
 
 
 class Input:

@@ -120,6 +120,6 @@ async def run(program, settings, hear, begun=lambda process: None, wrapper=()):
     if status is None or status < 0:
         for part in filter(os.path.exists, parts):
             os.remove(part)
-        by = f"by {signal.Signals(-status).name}" if status else "with what started it"
-        return f"the process was ended {by}"
+        return f"the job was ended by {signal.Signals(-status).name}" if status else (
+            "the job ended because the process that started it ended")
     return problem or (f"the job ended with status {status}" if status else None)

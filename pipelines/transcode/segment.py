@@ -84,6 +84,11 @@ class Segment(job.Job):
     def decoder_to(self, appsrc):
         return SpanDecoder(self.input, appsrc, self.settings["span"], self.stop)
 
+    def why_empty(self):
+        if self.decoder.frames > 0:
+            return super().why_empty()
+        return f"no frame of this segment can be decoded: {self.decoder.problem or job.why_no_frame(self.input)}"
+
     def expected(self):
         return self.settings["span"]["packets"]
 
@@ -105,7 +110,7 @@ class Segment(job.Job):
         self.transcode()
         decoder = self.decoder
         if not self.problem and not self.frames:
-            self.problem = f"no frame could be decoded: {decoder.problem or 'no reason was given'}"
+            self.problem = self.why_empty()
         if not self.problem and self.frames != decoder.frames:
             self.problem = (f"the filter made {self.frames} frames of {decoder.frames}: it can not be cut;"
                             " --exact transcodes files in one segment")

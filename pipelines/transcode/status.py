@@ -8,8 +8,10 @@ import time
 
 import manifest
 import record
+import standard_streams
 from files import printable
 
+PROGRAM = "regions-transcode"
 LOCKED = "job"  # of record.locked, in the folder
 SUMMARY = "summary.json"
 
@@ -55,24 +57,27 @@ def tell(folder, store=None):
     job, summary = (read_object(os.path.join(folder, name)) for name in ("job.json", SUMMARY))
     outputs = job.get("outputs")
     if not is_of_job(outputs) or not isinstance(job.get("began", 0), (int, float)):
-        print(printable(f"regions-transcode: {store.address if store else folder} has no job.json, or a damaged one:"
-                        " no job in segments began here"), file=sys.stderr)
+        complain(f"{store.address if store else folder} has no job.json, or a damaged one: no job in segments began here")
         return 2
     if not is_summary(summary):
-        print(printable(f"regions-transcode: {os.path.join(store.address if store else folder, SUMMARY)} is damaged;"
-                        " remove it: the manifests tell the rest"), file=sys.stderr)
+        complain(f"{os.path.join(store.address if store else folder, SUMMARY)} is damaged: remove it, the manifests have"
+                 " the rest")
         return 2
     # By source; of this job alone.
     ended = summary["inputs"] if summary.get("began", 0) >= job.get("began", 0) and "inputs" in summary else {}
     files = [of_file(source, names, store, ended.get(source, {}).get("problem")) for source, names in outputs.items()]
-    for line in (line for lines, *_ in files for line in lines):
-        print(printable(line))
+    lines = [printable(line) for lines, *_ in files for line in lines]
     done = sum(is_done for _, is_done, *_ in files)
     segments, retries = sum(counts.total() for _, _, counts, _ in files), sum(again for *_, again in files)
     finished = sum(counts[manifest.DONE] for _, _, counts, _ in files)
-    print(f"{done} of {len(files)} files, and {finished} of {segments} segments of the others; {retries} retries;"
-          f" {'a job works here' if runs(folder) else 'no job works here on this machine'}")
+    lines.append(f"{done} of {len(files)} files, and {finished} of {segments} segments of the others; {retries} retries;"
+                 f" {'a job is working here' if runs(folder) else 'no job is working here on this machine'}")
+    standard_streams.print_result("\n".join(lines), PROGRAM)
     return 0 if done == len(files) else 1
+
+
+def complain(text):
+    standard_streams.print_line(printable(f"{PROGRAM}: {text}"), PROGRAM, sys.stderr)
 
 
 def runs(folder):

@@ -196,7 +196,7 @@ TEST(Pictures, CutsThatWereStoppedSayByHowMuch) {
     const GstStructure* s = regions_of(out.get());
     gint64 gap = 0, flow = 0;
     if (s) gst_structure_get(s, "gap", G_TYPE_INT64, &gap, "flow", G_TYPE_INT64, &flow, nullptr);
-    EXPECT_EQ(told(message).text, "a cut was stopped before it was exact: it costs at most " +
+    EXPECT_EQ(told(message).text, "a cut was stopped early and is not exact: it costs at most " +
                                       std::to_string(gap) +
                                       " more than the minimum, which is at least " +
                                       std::to_string(flow) + " (time-budget, max-iterations)");

@@ -27,7 +27,7 @@ class Trouble(JobCase):
         self.replace(joining, "add", failing)
         told = self.job(clip, "video", "jsonl", status=1)
         self.assertEqual(told[-2:], [{"note": "a note"},
-                                      {"problem": "its sound and other streams cannot be kept: why"}])
+                                      {"problem": "its other streams cannot be added to the output: why"}])
         self.assertEqual(self.files(self.out), [])
         self.replace(job, "Input", unittest.mock.Mock(side_effect=job.InputProblem("no ffprobe")))
         self.assertEqual(self.problem(clip), "no ffprobe")
@@ -62,15 +62,15 @@ class Trouble(JobCase):
         text.write_text("this is no video\n" * 100)
         self.assertRegex(self.problem(text), "^holds no video that can be decoded here: .+")
         tone = self.clip("sound.wav", "sine=duration=0.2")
-        self.assertEqual(self.problem(tone), "holds no video (only audio)")
+        self.assertEqual(self.problem(tone), "holds no video stream: only audio")
         self.assertRegex(self.problem(self.folder / "missing"), "No such file or directory$")
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
 
         def nothing(one):
-            one.decoder = unittest.mock.Mock(problem=None, notes=list)
+            one.decoder = job.Decoder(one.input, None)
 
         with unittest.mock.patch.object(job.Job, "transcode", nothing):
-            self.assertEqual(self.problem(clip), "holds no video frame: nothing could be decoded")
+            self.assertEqual(self.problem(clip), "holds no video frame that can be decoded: the decoder makes no picture of its 10 packets")
 
     def test_lists_of_other_files(self):
         """Whatever they are called: neither are files taken that they name, nor is anything asked of the network."""
@@ -107,9 +107,9 @@ class Trouble(JobCase):
     def test_filters_that_fail(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.assertEqual(self.problem(clip, "jsonl", filter="identity"),
-                         "frame 0 has no regions: no element of the filter finds any")
+                         "frame 0 has no regions: the filter has no element that finds regions, such as cclabel")
         self.assertEqual(self.problem(clip, "video", "labels", filter="identity"),
-                         "frame 0 has no label map: no element of the filter attaches one")
+                         "frame 0 has no label map: the filter has no element that attaches one, such as cclabel")
         self.assertIn("Failed after iterations as requested", self.problem(clip, filter="identity error-after=3"))
         self.assertEqual(self.problem(clip, filter="cclabel source=alpha").split(":")[0].count("\n"), 0)
 
@@ -117,7 +117,7 @@ class Trouble(JobCase):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         os.mkfifo(self.out / "out.mp4")
         told = self.job(clip, status=1)
-        self.assertEqual(told, [{"problem": f"cannot write {self.out / 'out.mp4'}: it is there, and no regular file"}])
+        self.assertEqual(told, [{"problem": f"cannot write {self.out / 'out.mp4'}: it exists and is not a regular file"}])
         self.assertEqual(self.files(self.out), ["out.mp4"])
 
     def test_warnings_are_told_once(self):
@@ -141,10 +141,13 @@ class Trouble(JobCase):
         self.assertEqual(one.problem, "bad (cause)")
 
     def test_waiting_for_a_frame(self):
-        """Also after the first."""
-        for waited, started, problem in ((119.9, None, None), (120.1, None, "no frame within 120 s"),
-                                         (119.9, 7.0, None), (120.1, 7.0, "no frame within 120 s")):
-            one = self.half_done(started=started)
+        """The first frame, a frame after others, and the first frame that the filter passes."""
+        stuck = "no frame left the filter for 120 s: {} frames were decoded, {} filtered"
+        for waited, decoded, frames, problem in (
+                (119.9, 0, 0, None), (120.1, 0, 0, "no frame could be decoded within 120 s"), (119.9, 9, 7, None),
+                (120.1, 9, 7, stuck.format(9, 7)), (120.1, 9, 0, stuck.format(9, 0))):
+            one = self.half_done(frames=frames)
+            one.decoder.frames = decoded
             with unittest.mock.patch.object(job.time, "monotonic", lambda one=one, w=waited: one.moved + w):
                 self.assertTrue(one.tick())
             self.assertEqual(one.problem, problem)
@@ -159,7 +162,7 @@ class Trouble(JobCase):
             inside.wait_until(lambda: one.problem)
 
         self.replace(job.Job, "see_frame", frame)
-        self.assertEqual(self.problem(clip), "no frame within 1 s")
+        self.assertRegex(self.problem(clip), r"^no frame left the filter for 1 s: \d+ frames were decoded, 1 filtered$")
 
     def test_progress(self):
         for frames, length, seconds, progress in (

@@ -74,13 +74,17 @@ class Probe(Tools):
         cover = PICTURE | {"disposition": {"attached_pic": 1}}
         found = self.input(cover, {"codec_type": "audio"}, PICTURE | {"index": 2}, PICTURE | {"index": 3})
         self.assertEqual((found.picture["index"], [stream.get("index") for stream in found.others]), (2, [0, None, 3]))
-        for streams, kinds in (([], "nothing that is known"), ([cover], "video"),
-                               ([{"codec_type": "audio"}, {}], "audio, unknown")):
-            with self.assertRaisesRegex(probe.InputProblem, rf"^holds no video \(only {kinds}\)$"):
+        audio, texts = {"codec_type": "audio"}, {"codec_type": "subtitle"}
+        for streams, told in (([], "holds no stream that FFmpeg recognises"),
+                              ([cover], "holds no video stream: only a cover picture"),
+                              ([audio, cover, audio], "holds no video stream: only a cover picture and audio"),
+                              ([audio, {}], "holds no video stream: only audio and unknown streams"),
+                              ([audio, texts, cover], "holds no video stream: only a cover picture, audio and subtitles")):
+            with self.assertRaisesRegex(probe.InputProblem, f"^{told}$"):
                 self.input(*streams)
 
     def test_files_that_ffprobe_cannot_read(self):
-        self.assertEqual(self.refused(), "ffmpeg, which knows what files hold, is not installed: run pipelines/setup")
+        self.assertEqual(self.refused(), "ffprobe, a part of ffmpeg, is not installed: run pipelines/setup")
         self.tool("ffprobe", errors="first\nlast\n", status=1)
         self.assertEqual(self.refused(), "holds no video that can be decoded here: last")
         self.tool("ffprobe", status=1)

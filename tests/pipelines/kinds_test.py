@@ -245,7 +245,7 @@ class Kinds(JobCase):
         self.expect_frames(15)
 
     def test_no_video(self):
-        self.assertEqual(self.problem(self.clip("in.wav", "sine=duration=0.2")), "holds no video (only audio)")
+        self.assertEqual(self.problem(self.clip("in.wav", "sine=duration=0.2")), "holds no video stream: only audio")
 
     def test_a_missing_replacement_image(self):
         clip = self.clip("in.mkv", SHORT, "-c:v", "ffv1")

@@ -36,7 +36,7 @@ class States(ObjectsCase):
         for ended, rate in ((104.0, "2.5"), (100.0, "10000000000.0")):
             self.camera(regions=25, frames=10, best=(4, 7, None), device="cpu: 3 threads", started=100.0, ended=ended)
             self.assertEqual(inside.called(self.found.report).out.splitlines(), [
-                "25 regions in 10 frames (2.5 a frame, most 4 in frame 7)",
+                "25 regions in 10 frames (2.5 per frame, at most 4 in frame 7)",
                 f"{rate} frames/s with decoding, foreground and encoding; labelled on cpu: 3 threads"])
 
     def test_failures_of_elements(self):
@@ -58,7 +58,7 @@ class States(ObjectsCase):
         self.assertTrue(camera.whole)
 
     def test_streams_without_video(self):
-        for linked, problem in ((False, "holds no video that can be decoded here"), (True, None)):
+        for linked, problem in ((False, "sends no video that GStreamer can decode here"), (True, None)):
             camera = self.camera()
             camera.entry = unittest.mock.Mock(is_linked=lambda linked=linked: linked)
             camera.expect_video(None)

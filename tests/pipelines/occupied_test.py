@@ -144,7 +144,7 @@ class Occupied(TranscodeCase):
                      '{"began": 2, "inputs": {"a.mp4": {"problem": 3}}}', '{"began": "2", "inputs": {}}'):
             (self.out / "summary.json").write_text(text)
             said = media.run(PROGRAM, "-o", self.out, "--status", status=2)
-            self.assertIn("summary.json is damaged; remove it", said)
+            self.assertIn("summary.json is damaged: remove it", said)
             self.assertNotIn("Traceback", said)
         for text in ("", "3", "{}", '{"began": 2, "inputs": {"a.mp4": {}}}'):
             (self.out / "summary.json").write_text(text)

@@ -1,5 +1,5 @@
-// What errors tell: which number of the metadata is wrong, which memory lacked, which buffer cannot
-// be read.
+// The texts of errors name the wrong number in the metadata, the memory that was missing, or the
+// buffer that cannot be read.
 #include <set>
 
 #include "tests/plugin/counted_memory.hpp"
@@ -72,7 +72,7 @@ TEST(ErrorTexts, NameWhatIsMalformed) {
          gst_value_array_append_and_take_value(&array, &item);
          gst_structure_take_value(structure_of(f), "regions", &array);
        },
-       "holds something that is no region"},
+       "holds a value that is not a region"},
       {[](GstBuffer* f) { gst_structure_remove_field(region_of(f), "id"); }, "lacks 'id'"},
       {[](GstBuffer* f) { gst_structure_remove_field(region_of(f), "x"); }, "lacks the number 'x'"},
       {[](GstBuffer* f) { gst_structure_remove_field(region_of(f), "y"); }, "lacks the number 'y'"},
@@ -143,7 +143,7 @@ TEST(Coordinates, OfAnotherSizeAreScaled) {
   }
 }
 
-// The number beside a box is the track, or the id of what has none.
+// The number next to a box is the track, or the id of a region without a track.
 TEST(Coordinates, IdsAreTracksWhereThereAreAny) {
   const auto with = [](guint id, int track) {
     GstBuffer* frame = frame_with({20, 20, 20, 20});
@@ -160,7 +160,7 @@ TEST(Coordinates, IdsAreTracksWhereThereAreAny) {
 
 // ---- memory
 
-// What each allocation that may fail is for: some of them by name.
+// The purpose of some allocations that may fail, by name.
 TEST(ErrorTexts, NameWhatMemoryIsFor) {
   for (const auto& [line, says] :
        {std::pair{"cclabel output=none frames-in-flight=1", "no memory for label maps: injected"},
