@@ -125,6 +125,15 @@ class Links(unittest.TestCase):
         with self.assertRaisesRegex(builder.BadPage, "no page links to c/d.md"):
             builder.children(site, "b.md")
 
+    def test_navigation_page_is_below_the_page_with_most_links_into_its_folder(self):
+        """Page a links to one page of the folder f, page b to two."""
+        links = {"index.md": ["a.md", "b.md"], "a.md": ["b.md", "f/x.md"], "b.md": ["f/x.md", "f/y.md"],
+                 "f/x.md": ["f/y.md", "index.md"], "f/y.md": ["f/x.md"]}
+        site = builder.Site(dict.fromkeys(links, self.root / "README.md"))
+        site.links = links
+        self.assertEqual(builder.children(site), {"index.md": ["a.md", "b.md"], "a.md": [],
+                                                  "b.md": ["f/x.md", "f/y.md"], "f/x.md": [], "f/y.md": []})
+
     def test_comment_becomes_directive(self):
         self.assertEqual(self.resolve("<!-- site: doxygenfile regions.h -->")[0], "```{doxygenfile} regions.h\n```")
 
