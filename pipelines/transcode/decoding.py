@@ -5,6 +5,7 @@ import sys
 import threading
 
 from gstreamer import Gst, GstVideo, VideoFormat
+from shapes import Shapes, caps_of
 
 try:
     import av
@@ -63,7 +64,10 @@ class Decoder:
         self.frame_time = round(Gst.SECOND / self.rate)
         self.frames = self.damaged = 0
         self.problem = self.change = None
-        self.shape = None
+        self.shapes = self.codec = None
+        self.fitted = None  # the capsfilter of shapes.FIT
+        self.refuse_changes = None  # is called if the shape of pictures changes
+        self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
         self.last = None  # the time of the frame before
         self.shifted = 0  # what later times are moved by
         self.thread = threading.Thread(target=self.run)
@@ -71,12 +75,14 @@ class Decoder:
         self.threads = 0  # at most; 0: as many as there are processors
 
     def run(self):
+        self.shapes = self.shapes or Shapes(self.source)
         try:
             # Names are paths, whatever they look like: not lists, patterns or addresses.
             with av.open("file:" + self.source.path, metadata_errors="replace") as file:
                 picture = file.streams[self.source.picture["index"]]
                 picture.thread_type = "AUTO"
                 picture.codec_context.thread_count = self.threads
+                self.codec = picture.codec_context
                 name = stamp_name(file)
                 for frame in self.decoded(file, picture):
                     if not self.give(frame, getattr(frame, name)):
@@ -118,12 +124,20 @@ class Decoder:
             if loses(was, frame.format):
                 self.change = f"its {was.name} pixels are taken for {frame.format.name}"
             frame.pts, frame.time_base = pts, base
-        shape = (frame.format.name, frame.width, frame.height)
-        if shape != self.shape:
-            self.shape = shape
-            self.appsrc.set_property("caps", self.caps(*shape))
+        at = self.time(stamp, frame.time_base)
+        shape, changes = self.shapes.follow(frame, self.codec, at / Gst.SECOND), len(self.shapes.changes)
+        if changes and self.refuse_changes:
+            self.refuse_changes()
+            return False
+        if self.format != (frame.format.name, shape):
+            if not self.format:
+                self.first_caps = self.caps(frame.format.name, self.shapes.first)
+                if self.fitted:
+                    self.fitted.set_property("caps", caps_of(self.shapes.first))
+            self.format = (frame.format.name, shape)
+            self.appsrc.set_property("caps", self.caps(*self.format))
         buffer = self.buffer(frame)
-        buffer.pts = self.time(stamp, frame.time_base)
+        buffer.pts = at
         buffer.duration = self.frame_time
         self.frames += 1
         return self.appsrc.emit("push-buffer", buffer) == Gst.FlowReturn.OK and not self.stopped
@@ -153,8 +167,8 @@ class Decoder:
         self.last = time
         return time
 
-    def caps(self, name, width, height):
-        source = self.source
+    def caps(self, name, shape):
+        source, (width, height, ratio) = self.source, shape
         form = FORMATS[name]
         told = {"format": form, "width": width, "height": height, "colorimetry": source.colorimetry(form, height),
                 "interlace-mode": "interleaved" if source.fields else "progressive"}
@@ -164,11 +178,10 @@ class Decoder:
             told["chroma-site"] = site
         text = "".join(f", {key}=(string){value}" if isinstance(value, str) else f", {key}={value}"
                        for key, value in told.items())
-        shape = source.picture.get("sample_aspect_ratio", "1:1").replace(":", "/")
         rate = source.rate.limit_denominator(65536) if source.rate else 0
         return Gst.Caps.from_string(
-            f"video/x-raw{text}, framerate=(fraction){rate.numerator}/{rate.denominator}"
-            + (f", pixel-aspect-ratio=(fraction){shape}" if not shape.startswith("0") else ""))
+            f"video/x-raw{text}, framerate=(fraction){rate.numerator}/{rate.denominator},"
+            f" pixel-aspect-ratio=(fraction){ratio.numerator}/{ratio.denominator}")
 
     def buffer(self, frame):
         """A buffer with a copy of the planes, whose rows may be longer than the picture's."""

@@ -58,6 +58,7 @@ class Profile:
     subtitles: dict = None  # ffmpeg's codecs that can be kept, and as what
     attachments: bool = False
     covers: bool = False
+    exact: bool = False  # each pixel is kept
     fields: bool = True  # interlaced pictures are told as such
     color_tags: Callable | None = None  # ffmpeg's filter that writes colours into the stream
 
@@ -80,7 +81,7 @@ PROFILES = {
     "lossless": Profile(
         "FFV1 in Matroska, every pixel kept", ".mkv", "matroskamux", FFV1, "video/x-ffv",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE", "GRAY8", "GRAY16_LE", "BGRx",
-         "BGRA"), False, 1, None, (), "matroska", MATROSKA, attachments=True, covers=True),
+         "BGRA"), False, 1, None, (), "matroska", MATROSKA, attachments=True, covers=True, exact=True),
 }
 
 # The formats of tables and masks, and how their files' names end.
