@@ -178,9 +178,10 @@ class Inspection:
                    "passthrough", "-vf", f"scale={size[0]}:{size[1]}:{flags}", "-f", "rawvideo", "-pix_fmt", "rgb24",
                    "{}.rgb"] if self.frames else []
         with tempfile.TemporaryDirectory() as folder:
-            for part in (picture, sound):
-                tool("ffmpeg", "-v", "error", "-nostdin", *options, "-i", f"file:{self.path}",
-                     *(word.format(f"{folder}/out") for word in part)) if part else None
+            for words in ((*picture, *sound), picture):  # again without sound that ffmpeg cannot decode
+                if not words or not tool("ffmpeg", "-v", "error", "-nostdin", "-y", *options, "-i", f"file:{self.path}",
+                                         *(word.format(f"{folder}/out") for word in words)).returncode:
+                    break
             return self.read(pathlib.Path(folder), size)
 
     @staticmethod
@@ -194,9 +195,11 @@ class Inspection:
 
     @functools.cached_property
     def complaints(self):
-        """What ffmpeg says when it plays the whole file."""
+        """What ffmpeg says when it plays the whole file, but for what it says of times that it writes."""
         done = tool("ffmpeg", "-v", "error", "-nostdin", "-i", f"file:{self.path}", "-f", "null", "-")
-        return done.stderr.decode(errors="replace").strip() or (f"exit status {done.returncode}" if done.returncode else "")
+        lines = [line for line in done.stderr.decode(errors="replace").splitlines()
+                 if not line.startswith("[null @") and "Last message repeated" not in line]
+        return "\n".join(lines).strip() or (f"exit status {done.returncode}" if done.returncode else "")
 
     # The sound
 

@@ -29,6 +29,7 @@ from inspection import COLORS, Inspection, epochs, tool
 Difference = collections.namedtuple("Difference", "kind text")
 TIME = 1.1e-3  # seconds
 SYNC = 3e-3
+LEAD_IN = 8e-3  # ffmpeg 5.1 tells WebM of the 6.5 ms that Opus begins with twice
 PIECE = 0.026  # a packet of sound: where ffmpeg closes a jump, packets around it cannot overlap
 # Words of notes that name a kind of difference.
 NAMED_BY = {
@@ -251,6 +252,7 @@ def sound_offsets(before, after):
     parts = epochs(before.sound_times)
     target = epochs(after.sound_times)
     length = 0.08
+    coded_again = before.streams["audio"][0].get("codec_name") != after.streams["audio"][0].get("codec_name")
     ends = before.sound_times + numpy.diff(before.sound_starts) / before.sound_rate
     offsets = []
     for part in range(parts[-1] + 1):
@@ -262,7 +264,7 @@ def sound_offsets(before, after):
             if wanted is None or time < first or abs(wanted).max() < 300:
                 continue
             offset = lag(after, place, wanted, min(part, target[-1]), length)
-            offsets.append((offset, time, SYNC if not part else max(SYNC, PIECE)))
+            offsets.append((offset, time, PIECE if part else LEAD_IN if coded_again else SYNC))
     lost = [time for offset, time, _ in offsets if offset is None]
     moved = [(offset, time) for offset, time, most in offsets if offset is not None and abs(offset) > most]
     if moved:
@@ -353,6 +355,15 @@ def psnr(one, other):
     return numpy.where(error > 0, 10 * numpy.log10(65025 / numpy.maximum(error, 1e-9)), 99.0)
 
 
+def other_frames(pixels, written, quality):
+    """Indices of written frames that are more like a neighbour of their original than like the original."""
+    if len(pixels) < 2:
+        return numpy.zeros(0, int)
+    after, before = psnr(pixels[1:], written[:-1]), psnr(pixels[:-1], written[1:])
+    like = numpy.maximum(numpy.append(after, 0), numpy.insert(before, 0, 0))
+    return numpy.flatnonzero(like > quality + 6)  # small changes may not be worth bits
+
+
 def quality_differences(before, after, profile, reference=None, least=26):
     """Compares pixels of frames, cut to the size of the input."""
     (sums, pixels, _), (new_sums, new_pixels, _) = before.decoded, after.decoded
@@ -377,6 +388,8 @@ def quality_differences(before, after, profile, reference=None, least=26):
     if quality.mean() < least or quality.min() < least - 6:
         yield Difference("quality", f"PSNR is {quality.mean():.1f} dB (worst frame {int(quality.argmin())}:"
                          f" {quality.min():.1f} dB), expected {least:.1f} dB")
+    elif (shifted := other_frames(pixels, written, quality)).size:
+        yield Difference("quality", f"frame {shifted[0]} and {shifted.size - 1} more look like their neighbours")
     elif abs((written.astype(numpy.float32) - pixels).mean((0, 1, 2))).max() > 6:
         yield Difference("quality", "the mean colour differs")
 
@@ -417,16 +430,16 @@ def is_true(note, before, after):
     return bool(re.search(NAMED_BY["times"], note)) and bool((numpy.diff(before.times) < 1e-6).any())
 
 
-def judge_refusal(before, problem, partial=None, holdable=True):
+def judge_refusal(before, problem, partial=None, holdable=True, whole=False):
     """Faults of an error: the input plays whole, or what can be decoded is not in the partial output. `holdable`: False
-    where the profile cannot hold the input."""
+    where the profile may refuse the input. `whole`: nothing lacks, whatever ffmpeg complains of."""
     faults = []
     if re.search(r"Traceback|fault of this program|no frame within", problem):
         faults.append(f"no clear error: {problem.strip().splitlines()[-1]}")
     if not before.frames:
         return faults
     told = int(before.picture.get("nb_frames", 0))
-    if holdable and not before.complaints and len(before.frames) >= told:
+    if whole or holdable and not before.complaints and len(before.frames) >= told:
         faults.append(f"refused though ffmpeg plays it whole: {problem}")
     elif partial:
         written = len(Inspection(partial).frames)

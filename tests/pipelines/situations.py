@@ -1,0 +1,351 @@
+"""Situations of files as people have them, made by ffmpeg or by a few bytes of Python: rows of docs/media.md.
+
+Each maker gets a Folder and returns the path of a clip. `holds` is what must be true of the clip's Inspection, so that a
+version of ffmpeg that makes another file is noticed."""
+
+import collections
+import os
+import pathlib
+import struct
+
+import media
+import numpy
+from inspection import Inspection, tool
+
+YUV = ("-pix_fmt", "yuv420p")
+# Frames differ much from their neighbours, and the pitch rises: no part of a clip is like another.
+PICTURE = "testsrc2=size={size}:rate=25:duration={length}"
+SOUND = "aevalsrc=0.5*sin(2*PI*(300*t+500*t*t)):s=48000:d={length}"
+H264 = (*YUV, "-c:v", "libx264", "-g", "10", "-preset", "ultrafast")
+MPEG2 = (*YUV, "-c:v", "mpeg2video", "-q:v", "3", "-g", "10", "-bf", "2")
+VP9 = (*YUV, "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-g", "10")
+HLG = ("-pix_fmt", "yuv420p10le", "-color_range", "tv", "-colorspace", "bt2020nc")
+
+Row = collections.namedtuple("Row", "name make holds profiles segments truncated holdable whole", defaults=(False,))
+ROWS = []
+ALL = ("mp4", "mkv", "webm", "lossless")
+
+
+def situation(name, holds=lambda clip: True, profiles=ALL, segments=("mp4",), truncated=False, holdable=True,
+              whole=False):
+    """Adds a row. `segments`: the profiles that it is tried with in segments. `truncated`: it must not be taken for whole.
+    `holdable`: False where a profile may refuse the input. `whole`: it must not be refused, though ffmpeg complains."""
+    def add(make):
+        ROWS.append(Row(name, make, holds, profiles, segments, truncated, holdable, whole))
+        return make
+    return add
+
+
+def each(variants, name, **options):
+    """A row for each variant: (its name, arguments of the maker)."""
+    def add(make):
+        for variant, *arguments in variants:
+            situation(name.format(variant), **options)(lambda folder, arguments=arguments: make(folder, *arguments))
+        return make
+    return add
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def clip(self, name, *options, length=1.2, sound=True, size="64x48", picture=PICTURE):
+        """A clip of a picture, and sound."""
+        tone = ("-f", "lavfi", "-i", SOUND.format(length=length)) if sound else ()
+        return media.make(self.path / name, picture.format(size=size, length=length), *tone, *options)
+
+    def ffmpeg(self, name, *words):
+        media.run("ffmpeg", "-v", "error", "-y", *words, self.path / name)
+        return self.path / name
+
+    def copy(self, name, clip, *options):
+        return self.ffmpeg(name, "-i", clip, "-map", "0", "-c", "copy", *options)
+
+    def joined(self, name, *clips):
+        """The bytes of clips, one after another."""
+        path = self.path / name
+        path.write_bytes(b"".join(clip.read_bytes() for clip in clips))
+        return path
+
+    def listed(self, name, *clips):
+        """What ffmpeg's concat makes of clips without decoding them."""
+        (self.path / "list").write_text("".join(f"file '{clip}'\n" for clip in clips))
+        return self.ffmpeg(name, "-f", "concat", "-safe", "0", "-i", self.path / "list", "-c", "copy")
+
+    def patched(self, clip, *pairs):
+        data = clip.read_bytes()
+        for old, new in pairs:
+            assert old in data and len(old) == len(new), (clip, old)
+            data = data.replace(old, new)
+        clip.write_bytes(data)
+        return clip
+
+
+# Where a file begins
+
+def hides(clip):
+    return any("D" in packet["flags"] for packet in clip.packets(clip.picture))
+
+
+@situation("MP4 trimmed by an edit list, AAC", hides)
+def edit_list(folder, *options, length=2, at="1.1"):
+    full = folder.clip("full.mp4", *(options or (*H264, "-g", "25", "-bf", "2")), "-c:a", "aac", length=length)
+    return folder.ffmpeg("in.mp4", "-ss", at, "-i", full, "-c", "copy")
+
+
+@situation("… HLG of phones, the first packets hidden", lambda clip: hides(clip) and clip.frames[0]["color_transfer"] ==
+           "arib-std-b67", segments=())
+def trimmed_hlg(folder):
+    return edit_list(folder, *HLG, "-vf", "setparams=color_primaries=bt2020:color_trc=arib-std-b67", "-c:v", "libx265", "-preset",
+                     "ultrafast", "-x265-params", "log-level=none:keyint=20:bframes=0", length=1.4, at="0.3")
+
+
+MIDDLE = ("-copyinkf", "-bsf:v", r"noise=amount=0:drop=lt(n\,5)")
+NO_KEY = {"segments": ("mp4", "lossless"), "whole": True}
+
+
+def begins_later(clip):
+    return clip.frames and 0 < numpy.diff(clip.times).min() and "K" not in clip.packets(clip.picture)[0]["flags"]
+
+
+@each((("MP4, an edit list", "in.mp4", H264, "aac"), ("H.264 in MPEG-TS", "in.ts", H264, "aac"),
+       ("MPEG-2 in MPEG-TS, BT.709, interlaced", "in.ts", (*MPEG2[:2], "-vf", "setfield=tff", "-flags", "+ildct+ilme", "-colorspace",
+                                                         "bt709", "-color_primaries", "bt709", "-color_trc", "bt709",
+                                                         *MPEG2[2:]), "mp2"),
+       ("MPEG-2 in MPEG-PS", "in.mpg", MPEG2, "mp2"), ("H.264 in Matroska", "in.mkv", H264, "flac")),
+      "{}: begins between key frames", holds=begins_later, **NO_KEY)
+def between_keys(folder, name, coded, sound):
+    full = folder.clip("full.mkv" if name == "in.mkv" else "full.ts", *coded, "-c:a", sound)
+    return folder.copy(name, full, *MIDDLE)
+
+
+@situation("H.264 in MPEG-TS, cut at a packet", lambda clip: len(clip.frames) < 30)
+def cut_packets(folder):
+    data = folder.clip("full.ts", *H264, "-c:a", "aac").read_bytes()
+    path = folder.path / "in.ts"
+    path.write_bytes(data[len(data) // 188 // 3 * 188:])
+    return path
+
+
+@each((("Matroska", "mkv", H264, "flac"), ("WebM", "webm", VP9, "libopus"), ("MPEG-TS", "ts", H264, "aac"),
+       ("FLV", "flv", H264, "aac")), "{}: begins later than 0", holds=lambda clip: clip.times[0] > 0.3)
+def later(folder, suffix, coded, sound):
+    full = folder.clip(f"full.{suffix}", *coded, "-c:a", sound, length=1.6)
+    folder.ffmpeg(f"in%d.{suffix}", "-i", full, "-map", "0", "-c", "copy", "-f", "segment", "-segment_time", "0.8")
+    return folder.path / f"in1.{suffix}"
+
+
+# Sound against picture
+
+def offset(clip):
+    return clip.sound_times[0] - clip.times[0]
+
+
+CONTAINERS = (("MPEG-TS", "ts", MPEG2, "mp2"), ("MPEG-PS", "mpg", MPEG2, "mp2"), ("Matroska", "mkv", H264, "flac"),
+              ("MP4", "mp4", H264, "aac"))
+
+
+@each(CONTAINERS, "{}: sound begins late", holds=lambda clip: offset(clip) > 0.5)
+def late_sound(folder, suffix, coded, sound):
+    return folder.ffmpeg(f"in.{suffix}", "-f", "lavfi", "-i", PICTURE.format(size="64x48", length=1.6), "-itsoffset", "0.6",
+                         "-f", "lavfi", "-i", SOUND.format(length=1), *coded, "-c:a", sound)
+
+
+@each(CONTAINERS, "{}: the picture begins late", holds=lambda clip: offset(clip) < -0.5)
+def late_picture(folder, suffix, coded, sound):
+    return folder.ffmpeg(f"in.{suffix}", "-itsoffset", "0.6", "-f", "lavfi", "-i", PICTURE.format(size="64x48", length=1), "-f",
+                         "lavfi", "-i", SOUND.format(length=1.6), *coded, "-c:a", sound, "-fps_mode", "passthrough")
+
+
+@situation("MPEG-TS: the earliest stream is a second video", lambda clip: len(clip.streams["video"]) == 2, segments=())
+def early_stream(folder):
+    early = folder.clip("early.ts", *MPEG2, sound=False)
+    late = folder.clip("late.ts", *MPEG2, "-c:a", "mp2")
+    return folder.ffmpeg("in.ts", "-itsoffset", "0.6", "-i", late, "-i", early, "-map", "0", "-map", "1", "-c", "copy")
+
+
+# Times
+
+def equal(clip):
+    return (numpy.diff(clip.times) < 1e-6).sum() == 1
+
+
+@situation("Matroska: two frames have the same time", equal)
+def equal_times(folder):
+    return folder.copy("in.mkv", folder.clip("full.mkv", *H264, "-bf", "0", "-c:a", "flac"), "-bsf:v",
+                       "setts=ts=if(eq(N\\,7)\\,PREV_OUTPTS\\,PTS)")
+
+
+@each((("MPEG-TS: a jump of 100 s", "ts", 100), ("MPEG-TS: times begin again", "ts", 0), ("VOB: a jump of 100 s", "vob", 100),
+       ("VOB: times begin again", "vob", 0)), "{}", segments=("mp4", "lossless"),
+      holds=lambda clip: (abs(numpy.diff(clip.times)) > 0.5).sum() == 1)
+def jumps(folder, suffix, jump):
+    return folder.joined(f"in.{suffix}", *(
+        folder.clip(f"{part}.{suffix}", *MPEG2, "-c:a", "mp2", "-output_ts_offset", str(part * jump), length=0.8)
+        for part in range(2)))
+
+
+@situation("MP4: four pictures in 30 s", lambda clip: len(clip.frames) == 4)
+def rare(folder):
+    return folder.clip("in.mp4", "-vf", "select=eq(n\\,0)+eq(n\\,1)+eq(n\\,173)+eq(n\\,749)", "-fps_mode", "vfr", *H264, "-c:a", "aac",
+                       length=30)
+
+
+# Changes of the picture
+
+@each((("H.264 in MPEG-TS", "ts"), ("H.264, bare", "h264"), ("H.264 in Matroska", "mkv"), ("VP9 in WebM", "webm")),
+      "{}: the size changes", holds=lambda clip: len(clip.shapes) == 2, holdable=False, segments=("mp4", "lossless"))
+def sizes(folder, suffix):
+    coded, sound = (VP9, "libopus") if suffix == "webm" else (H264, "aac")
+    kind = "ts" if suffix == "mkv" else suffix
+    parts = [folder.clip(f"{size}.{kind}", *coded, *(("-c:a", sound) if suffix != "h264" else ()), "-output_ts_offset", str(0.8 * part),
+                         sound=suffix != "h264", size=size, length=0.8) for part, size in enumerate(("64x48", "128x96"))]
+    if suffix == "webm":
+        return folder.listed("in.webm", *parts)
+    joined = folder.joined(f"joined.{kind}", *parts)
+    return folder.copy("in.mkv", joined) if suffix == "mkv" else joined
+
+
+@situation("MPEG-2 in MPEG-TS: 4:3 becomes 16:9", lambda clip: len(clip.shapes) == 2, segments=("mp4", "lossless"), holdable=False)
+def aspects(folder):
+    return folder.joined("in.ts", *(folder.clip(f"{part}.ts", *MPEG2, "-aspect", aspect, "-c:a", "mp2", "-output_ts_offset",
+                                                str(0.8 * part), length=0.8) for part, aspect in enumerate(("4:3", "16:9"))))
+
+
+# Packets that are no frames
+
+@situation("VP9 with hidden frames in packets of their own",
+           lambda clip: len(clip.packets(clip.picture)) > len(clip.frames))
+def hidden_frames(folder):
+    for number in "12":
+        full = folder.clip("full.webm", *YUV, "-c:v", "libvpx-vp9", "-auto-alt-ref", "1", "-lag-in-frames", "25", "-b:v", "100k",
+                           "-deadline", "good", "-cpu-used", "5", "-c:a", "libopus", "-pass", number, "-passlogfile",
+                           folder.path / "log", length=1.6)
+    return folder.copy("in.mkv", full, "-fflags", "-autobsf", "-bsf:v", "vp9_superframe_split")
+
+
+@situation("MPEG-4 in AVI with empty chunks", lambda clip: any(int(packet["size"]) == 0 for packet in clip.packets(clip.picture))
+           or int(clip.picture["nb_frames"]) > len(clip.frames))
+def empty_chunks(folder):
+    return folder.clip("in.avi", *YUV, "-vf", "select=not(between(mod(n\\,10)\\,3\\,5))", "-fps_mode", "passthrough", "-c:v", "mpeg4",
+                       "-c:a", "mp3")
+
+
+# What cannot be decoded
+
+NOTHING = {"holds": lambda clip: not clip.frames, "segments": ("mp4",), "profiles": ("mp4", "lossless")}
+
+
+@each((("MP4: a codec without a decoder", "mp4", b"avc1", b"xvcZ"), ("Matroska: a codec without a decoder", "mkv",
+       b"V_MPEG4/ISO/AVC", b"V_MPEGX/ISO/AVX")), "{}", **NOTHING)
+def no_decoder(folder, suffix, codec, other):
+    return folder.patched(folder.clip(f"in.{suffix}", *H264, "-c:a", "aac"), (codec, other))
+
+
+@situation("Matroska: sound without a decoder", lambda clip: clip.frames and clip.streams["audio"] and not clip.sound_frames,
+           segments=())
+def no_sound_decoder(folder):
+    return folder.patched(folder.clip("in.mkv", *H264, "-c:a", "flac"), (b"A_FLAC", b"A_FLAX"))
+
+
+@situation("JPEG cut off in its header", **NOTHING)
+def short_jpeg(folder):
+    path = folder.clip("in.jpg", "-frames:v", "1", sound=False)
+    path.write_bytes(path.read_bytes()[:160])
+    return path
+
+
+@situation("MP4: an init segment without its fragments", **NOTHING)
+def init_segment(folder):
+    path = folder.clip("in.mp4", *H264, "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof")
+    data = path.read_bytes()
+    path.write_bytes(data[:data.index(b"moof") - 4])
+    return path
+
+
+@situation("MP4: encrypted", lambda clip: clip.complaints, segments=("mp4",), profiles=("mp4", "lossless"), holdable=False)
+def encrypted(folder):
+    return folder.clip("in.mp4", *H264, "-c:a", "aac", "-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76" * 16,
+                       "-encryption_kid", "a7" * 16)
+
+
+@situation("Fragmented MP4 that tells a wrong length", lambda clip: float(clip.format["duration"]) > 50)
+def wrong_length(folder):
+    path = folder.clip("in.mp4", *H264, "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof")
+    data = bytearray(path.read_bytes())
+    header = data.index(b"mvhd") + 4
+    scale, = struct.unpack(">I", data[header + 12:header + 16])
+    data[header + 16:header + 20] = struct.pack(">I", 100 * scale)
+    for name, skipped, length in ((b"tkhd", 20, 100 * scale), (b"mdhd", 16, None)):
+        at = -1
+        while (at := data.find(name, at + 1)) >= 0:
+            if length is None:
+                own, = struct.unpack(">I", data[at + 16:at + 20])
+            data[at + 4 + skipped:at + 8 + skipped] = struct.pack(">I", length or 100 * own)
+    path.write_bytes(data)
+    return path
+
+
+# What is told of the picture
+
+@situation("H.264 in MP4 with closed captions", lambda clip: any("A53" in kind for kind in clip.side_data), segments=("mp4",))
+def captions(folder):
+    data = b"\xb5\x00\x31GA94\x03\x41\xff\xfc\xe8\xe9\xff"
+    message = b"\x00\x00\x01\x06\x04" + bytes([len(data)]) + data + b"\x80"
+    coded = folder.clip("full.h264", *H264, "-bf", "0", "-x264-params", "slices=1:sliced-threads=0", sound=False)
+    stream = coded.read_bytes()
+    for slice_type in (b"\x00\x00\x01\x65", b"\x00\x00\x01\x41"):
+        stream = stream.replace(slice_type, message + slice_type)
+    coded.write_bytes(stream)
+    return folder.ffmpeg("in.mp4", "-r", "25", "-i", coded, "-c", "copy")
+
+
+@situation("H.264 in MP4, turned by 7°", lambda clip: clip.turn is None)
+def slightly_turned(folder):
+    return media.turned(folder.path / "in.mp4", folder.clip("full.mp4", *H264, "-c:a", "aac"), 7)
+
+
+@situation("QuickTime with tags of Apple", lambda clip: "com.apple.quicktime.make" in clip.format["tags"])
+def apple_tags(folder):
+    return folder.clip("in.mov", *H264, "-c:a", "aac", "-movflags", "use_metadata_tags", "-metadata", "com.apple.quicktime.make=Apple",
+                       "-metadata", "com.apple.quicktime.location.ISO6709=+48.1+011.5/", "-metadata", "title=Here")
+
+
+@each((("xvYCC", "transfer_characteristics=11"), ("BT.1361", "transfer_characteristics=12"), ("SMPTE 428", "transfer_characteristics=17"),
+       ("YCgCo", "matrix_coefficients=8"), ("ICtCp", "matrix_coefficients=14"), ("EBU 3213", "colour_primaries=22"),
+       ("chroma at the top left", "chroma_sample_loc_type=2")),
+      "H.264 in Matroska, {}", segments=())
+def tagged(folder, tag):
+    return folder.copy("in.mkv", folder.clip("full.mkv", *H264, sound=False), "-bsf:v", f"h264_metadata={tag}")
+
+
+# Sound of many channels
+
+@each((("AC-3 of 5.1(side)", "5.1(side)", ("ac3",)), ("DTS of 5.1(side)", "5.1(side)", ("dca", "-strict", "-2")),
+       ("PCM of 7.1", "7.1", ("pcm_s16le",))), "H.264 in Matroska, {}", segments=())
+def channels(folder, layout, codec):
+    count = {"5.1(side)": 6, "7.1": 8}[layout]
+    return folder.clip("in.mkv", *H264, "-af", f"pan={layout}|" + "|".join(f"c{index}=c0" for index in range(count)), "-c:a", *codec)
+
+
+# Small pictures
+
+@each(tuple((f"{size} pixels, {pixels}", size, pixels) for size, pixels in (
+    ("1x1", "rgb24"), ("2x2", "yuv444p"), ("64x1", "gray"), ("64x1", "yuv422p"), ("1x64", "yuv420p"), ("63x47", "yuv420p"))),
+      "FFV1, {}", segments=())
+def small(folder, size, pixels):
+    return folder.clip("in.mkv", "-vf", f"scale=64:64,crop={size.replace('x', ':')}:exact=1,format={pixels}", "-c:v",
+                       "ffv1" if pixels != "rgb24" else "png", "-pix_fmt", pixels, length=0.4, sound=False)
+
+
+# Files that are not whole
+
+@each((("MP4", "mp4", (*H264, "-movflags", "+faststart"), "aac"), ("Matroska", "mkv", H264, "flac"), ("WebM", "webm", VP9, "libopus"),
+       ("AVI", "avi", (*YUV, "-c:v", "mpeg4", "-g", "10"), "mp3"), ("FLV", "flv", H264, "aac"), ("MPEG-TS", "ts", MPEG2, "mp2"),
+       ("MPEG-PS", "mpg", MPEG2, "mp2"), ("Ogg", "ogv", (*YUV, "-c:v", "libtheora"), "libvorbis")),
+      "{}: cut off in the middle", truncated=True, holds=lambda clip: 2 < len(clip.frames) < 58, profiles=("mp4", "lossless"))
+def cut_off(folder, suffix, coded, sound):
+    path = folder.clip(f"in.{suffix}", *coded, "-c:a", sound, length=2.4)
+    data = path.read_bytes()
+    path.write_bytes(data[:len(data) * 55 // 100 // 188 * 188 + 90])
+    return path
