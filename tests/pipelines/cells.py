@@ -1,5 +1,6 @@
 """Cells of docs/media.md: runs regions-transcode in this process, and judges what comes of an input."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -88,21 +89,20 @@ class Cells(inside.Case):
         return ("; ".join(counted(short(note) for note in self.notes)) or "all"), faults
 
     def segments(self, clip, profile, **options):
-        """As cell(), in segments; None for a file that is one segment, and why."""
-        with tempfile.TemporaryFile() as channel:
+        """As cell(), in segments. A file that is one segment is not transcoded again."""
+        with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # which the program meets again
             cutting.main(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS, "warm_up": 0}))
             channel.seek(0)
-            told = json.loads(channel.read())
-        plan = told.get("plan", {"spans": [None], "why": told.get("problem")})
-        if len(plan["spans"]) == 1:
-            return f"one segment: {plan['why']}", []
-        words, faults = self.cell(clip, profile, "--segments", str(SECONDS), **options)
-        return words, faults
+            plan = json.loads(channel.read()).get("plan", {"spans": []})
+            if len(plan["spans"]) == 1:
+                return f"one segment: {plan['why']}", []
+        return self.cell(clip, profile, "--segments", str(SECONDS), "--attempts", "1", **options)
 
 
 def short(note):
     """A note or an error without the reasons that follow it."""
     note = note.strip().splitlines()[-1]
+    note = re.sub(r"^quarantined after \d+ attempts?: ", "", note)
     note = re.sub(r"; what could be read has \.partial.*", "", note)
     return re.sub(r"(.*?left out|.*?is encoded as \w+): .*", r"\1", note).removeprefix("its ").replace("|", "/")
 

@@ -223,11 +223,23 @@ class Inspection:
         """The index of the first sample of each frame of sound, and of the end."""
         return numpy.concatenate([[0], numpy.cumsum([int(frame["nb_samples"]) for frame in self.sound_frames])])
 
+    def heard(self, time, epoch):
+        """A time, or the nearest at which there is sound in an uninterrupted part."""
+        here = numpy.flatnonzero(epochs(self.sound_times) == epoch)
+        end = self.sound_times[here[-1]] + (self.sound_starts[here[-1] + 1] - self.sound_starts[here[-1]]) / self.sound_rate
+        return min(max(time, self.sound_times[here[0]]), end)
+
     def sound_at(self, time, epoch, length):
         """`length` seconds of sound from a time on, in an uninterrupted part, at 48000 samples per second; None outside."""
         here = numpy.flatnonzero((epochs(self.sound_times) == epoch) & (self.sound_times <= time + 1e-6))
         if not here.size:
             return None
+        covered = numpy.flatnonzero((self.sound_times >= time) & (self.sound_times < time + length) & (
+            epochs(self.sound_times) == epoch))
+        told = self.sound_times[covered] - self.sound_times[here[-1]]
+        counted = (self.sound_starts[covered] - self.sound_starts[here[-1]]) / self.sound_rate
+        if (abs(told - counted) > 0.03).any():
+            return None  # a gap
         start = self.sound_starts[here[-1]] + (time - self.sound_times[here[-1]]) * self.sound_rate
         samples = self.decoded[2]
         places = start + numpy.arange(round(length * 48000)) * self.sound_rate / 48000

@@ -29,7 +29,7 @@ from inspection import COLORS, Inspection, epochs, tool
 Difference = collections.namedtuple("Difference", "kind text")
 TIME = 1.1e-3  # seconds
 SYNC = 3e-3
-LEAD_IN = 8e-3  # ffmpeg 5.1 tells WebM of the 6.5 ms that Opus begins with twice
+LEAD_IN = 8e-3  # ffmpeg 5.1 counts the 6.5 ms that Opus begins with twice, whenever it writes or copies it into Matroska
 PIECE = 0.026  # a packet of sound: where ffmpeg closes a jump, packets around it cannot overlap
 # Words of notes that name a kind of difference.
 NAMED_BY = {
@@ -64,13 +64,14 @@ LEFT_OUT = {"audio": r"sound", "subtitle": r"subtitles?", "video": r"second vide
 # Tags that say how a file was made, not what it shows.
 TECHNICAL = (r"(?i)encoder|major_brand|minor_version|compatible_brands|duration|bps|number_of_\w+|_statistics\w*|handler_name"
              r"|vendor_id|creation_time|timecode|rotate|alpha_mode|source_id|.*uid|.*umid|.*_ul|company_name|product_\w+"
-             r"|modification_date|data_type|file_package\w*|material_package\w*|reel_name|application_platform|toolkit_version"
+             r"|modification_date|data_type|file_package\w*|material_package\w*|reel_name|application_platform|toolkit_version\w*"
              r"|WM/\w+|isft|tsse|variant_bitrate|mimetype|filename|metadatacreator|hasvideo|hasaudio|hasmetadata|"
-             r"timecode_rate|.*-eng$|device\w*conformtemplate")
+             r"timecode_rate|software|.*-eng$|device\w*conformtemplate")
 # Side data that is compared elsewhere, or that says nothing of what is shown.
 COMPARED = (r"Display Matrix|3x3 displaymatrix|Mastering display metadata|Content light level metadata|GOP timecode"
             r"|SMPTE 12-1 timecode|CPB properties|H.26\[45\] User Data.*|Film grain.*|Palette|AVPanScan|ATSC A53.*"
             r"|Skip Samples|QP|Video enc params|New Extradata|Matroska BlockAdditional|Quality stats|CPB.*|MPEGTS Stream ID")
+LUMA = numpy.array([0.299, 0.587, 0.114], numpy.float32)
 SAME = {"bt470bg": "smpte170m"}  # one matrix by two names
 
 
@@ -86,7 +87,7 @@ def frame_differences(before, after):
         here = parts == part
         first = numpy.flatnonzero(here)[0]
         moved = (found[first] - found[first - 1]) - (wanted[first] - wanted[first - 1])
-        if abs(moved) > TIME:
+        if abs(moved) > abs(wanted[first] - wanted[first - 1]) / 2:
             closed.append(wanted[first] - wanted[first - 1])
             wanted[first:] += moved
     if closed:
@@ -225,14 +226,16 @@ def sound_differences(before, after):
         if was.get("codec_name") != now.get("codec_name") or contains(sums[1], sums[0]):
             continue
         samples = [one.decoded[2] for one in (before, after)]
-        if index or not same_samples(*samples):
+        if contains(sums[1], sums[0], len(sums[1])):
+            yield Difference("sound", f"{len(sums[1]) - len(sums[0])} packets of sound are more, which the input hides")
+        elif index or not same_samples(*samples):
             yield Difference("sound", f"the packets of sound {index} are others ({len(sums[0])} became {len(sums[1])})")
 
 
-def contains(longer, shorter):
-    """Whether a list has another as one of its stretches, with at most four elements (an encoder's lead-in) more."""
+def contains(longer, shorter, most=4):
+    """Whether a list has another as one of its stretches, with at most so many elements (an encoder's lead-in) more."""
     more = len(longer) - len(shorter)
-    return 0 <= more <= 4 and any(longer[at:at + len(shorter)] == shorter for at in range(more + 1))
+    return 0 <= more <= most and any(longer[at:at + len(shorter)] == shorter for at in range(more + 1))
 
 
 def same_samples(one, other):
@@ -252,26 +255,27 @@ def sound_offsets(before, after):
     parts = epochs(before.sound_times)
     target = epochs(after.sound_times)
     length = 0.08
-    coded_again = before.streams["audio"][0].get("codec_name") != after.streams["audio"][0].get("codec_name")
+    codecs = [one.streams["audio"][0].get("codec_name") for one in (before, after)]
+    exact = SYNC if codecs[0] == codecs[1] != "opus" else LEAD_IN
     ends = before.sound_times + numpy.diff(before.sound_starts) / before.sound_rate
     offsets = []
     for part in range(parts[-1] + 1):
         here = numpy.flatnonzero(parts == part)
         first, last = before.sound_times[here[0]], ends[here[-1]]
-        for time in sorted({first + 0.02, (first + last) / 2, last - length - 0.03}):
+        for time in sorted({first + 0.02, (2 * first + last) / 3, (first + 2 * last) / 3, last - length - 0.03}):
             wanted = before.sound_at(time, part, length)
             place = mapped(before, after, time, part)
             if wanted is None or time < first or abs(wanted).max() < 300:
                 continue
             offset = lag(after, place, wanted, min(part, target[-1]), length)
-            offsets.append((offset, time, PIECE if part else LEAD_IN if coded_again else SYNC))
+            offsets.append((offset, time, PIECE if part else exact))
     lost = [time for offset, time, _ in offsets if offset is None]
     moved = [(offset, time) for offset, time, most in offsets if offset is not None and abs(offset) > most]
     if moved:
         offset, time = max(moved, key=lambda one: abs(one[0]))
         yield Difference("sound offset", f"sound moves against the picture by {offset * 1000:.0f} ms at"
                          f" {time - before.times[0]:.2f} s")
-    if lost:
+    if lost and not moved:
         yield Difference("sound offset", f"sound of the picture at {lost[0] - before.times[0]:.2f} s is not found near its place")
     wanted = mapped(before, after, ends[-1], parts[-1])
     found = after.sound_times[-1] + (after.sound_starts[-1] - after.sound_starts[-2]) / after.sound_rate
@@ -279,17 +283,11 @@ def sound_offsets(before, after):
         yield Difference("sound offset", f"sound ends {(found - wanted) * 1000:.0f} ms later than it did")
 
 
-def lag(after, place, wanted, part, length, reach=0.25):
+def lag(after, place, wanted, part, length):
     """Seconds that a piece of sound is later than at a place; None if it is not there or nearby."""
-    for wide in (0.01, reach, 1.0):
-        began = place - wide
-        here = None
-        while here is None and began < place:
-            here = after.sound_at(began, part, length + wide + place - began)
-            if here is None:  # the sound begins or ends within reach
-                here = after.sound_at(began, part, length + place - began)
-            if here is None:
-                began += 0.002
+    for reach in (0.01, 0.1, 0.25, 1.0):
+        began, ended = (after.heard(place + moved, part) for moved in (-reach, reach + length))
+        here = after.sound_at(began, part, ended - began - 1e-4) if ended - began > length else None
         if here is None or len(here) < len(wanted):
             continue
         energy = numpy.sqrt(numpy.convolve(here ** 2, numpy.ones(len(wanted)), "valid") * (wanted ** 2).sum()) + 1e-6
@@ -382,6 +380,8 @@ def quality_differences(before, after, profile, reference=None, least=26):
         if not same and pixel_class(formats[0])[:2] == pixel_class(formats[1])[:2]:
             yield Difference("quality", "pixels differ though the profile is lossless")
             return
+    if pixel_class(formats[0]) != pixel_class(formats[1]) and profile != "lossless":  # a note tells of lost chroma
+        pixels, written = (numpy.tensordot(one.astype(numpy.float32), LUMA, 1)[..., None] for one in (pixels, written))
     quality = psnr(pixels, written)
     if reference:
         least = psnr(pixels, reference.decoded[1]).mean() - 0.5
@@ -438,8 +438,8 @@ def judge_refusal(before, problem, partial=None, holdable=True, whole=False):
         faults.append(f"no clear error: {problem.strip().splitlines()[-1]}")
     if not before.frames:
         return faults
-    told = int(before.picture.get("nb_frames", 0))
-    if whole or holdable and not before.complaints and len(before.frames) >= told:
+    lacks = int(before.picture.get("nb_frames", 0)) > len(before.packets(before.picture))
+    if whole or holdable and not before.complaints and not lacks:
         faults.append(f"refused though ffmpeg plays it whole: {problem}")
     elif partial:
         written = len(Inspection(partial).frames)

@@ -15,6 +15,7 @@ from inspection import Inspection, tool
 YUV = ("-pix_fmt", "yuv420p")
 # Frames differ much from their neighbours, and the pitch rises: no part of a clip is like another.
 PICTURE = "testsrc2=size={size}:rate=25:duration={length}"
+LATER = ",trim=start={since},setpts=PTS-STARTPTS"
 SOUND = "aevalsrc=0.5*sin(2*PI*(300*t+500*t*t)):s=48000:d={length}"
 H264 = (*YUV, "-c:v", "libx264", "-g", "10", "-preset", "ultrafast")
 MPEG2 = (*YUV, "-c:v", "mpeg2video", "-q:v", "3", "-g", "10", "-bf", "2")
@@ -49,10 +50,11 @@ class Folder:
     def __init__(self, path):
         self.path = pathlib.Path(path)
 
-    def clip(self, name, *options, length=1.2, sound=True, size="64x48", picture=PICTURE):
-        """A clip of a picture, and sound."""
-        tone = ("-f", "lavfi", "-i", SOUND.format(length=length)) if sound else ()
-        return media.make(self.path / name, picture.format(size=size, length=length), *tone, *options)
+    def clip(self, name, *options, length=1.2, sound=True, size="64x48", since=0):
+        """A clip of a picture, and sound, from a second of the test source on."""
+        words = {"length": length + since, "size": size, "since": since}
+        tone = ("-f", "lavfi", "-i", (SOUND + LATER.replace("trim", "atrim").replace("setpts", "asetpts")).format(**words))
+        return media.make(self.path / name, (PICTURE + LATER).format(**words), *(tone if sound else ()), *options)
 
     def ffmpeg(self, name, *words):
         media.run("ffmpeg", "-v", "error", "-y", *words, self.path / name)
@@ -181,7 +183,7 @@ def equal_times(folder):
       holds=lambda clip: (abs(numpy.diff(clip.times)) > 0.5).sum() == 1)
 def jumps(folder, suffix, jump):
     return folder.joined(f"in.{suffix}", *(
-        folder.clip(f"{part}.{suffix}", *MPEG2, "-c:a", "mp2", "-output_ts_offset", str(part * jump), length=0.8)
+        folder.clip(f"{part}.{suffix}", *MPEG2, "-c:a", "mp2", "-output_ts_offset", str(part * jump), length=0.8, since=part)
         for part in range(2)))
 
 
@@ -199,7 +201,7 @@ def sizes(folder, suffix):
     coded, sound = (VP9, "libopus") if suffix == "webm" else (H264, "aac")
     kind = "ts" if suffix == "mkv" else suffix
     parts = [folder.clip(f"{size}.{kind}", *coded, *(("-c:a", sound) if suffix != "h264" else ()), "-output_ts_offset", str(0.8 * part),
-                         sound=suffix != "h264", size=size, length=0.8) for part, size in enumerate(("64x48", "128x96"))]
+                         sound=suffix != "h264", size=size, length=0.8, since=0.8 * part) for part, size in enumerate(("64x48", "128x96"))]
     if suffix == "webm":
         return folder.listed("in.webm", *parts)
     joined = folder.joined(f"joined.{kind}", *parts)
@@ -209,7 +211,7 @@ def sizes(folder, suffix):
 @situation("MPEG-2 in MPEG-TS: 4:3 becomes 16:9", lambda clip: len(clip.shapes) == 2, segments=("mp4", "lossless"), holdable=False)
 def aspects(folder):
     return folder.joined("in.ts", *(folder.clip(f"{part}.ts", *MPEG2, "-aspect", aspect, "-c:a", "mp2", "-output_ts_offset",
-                                                str(0.8 * part), length=0.8) for part, aspect in enumerate(("4:3", "16:9"))))
+                                                str(part), length=0.8, since=part) for part, aspect in enumerate(("4:3", "16:9"))))
 
 
 # Packets that are no frames
@@ -225,7 +227,7 @@ def hidden_frames(folder):
 
 
 @situation("MPEG-4 in AVI with empty chunks", lambda clip: any(int(packet["size"]) == 0 for packet in clip.packets(clip.picture))
-           or int(clip.picture["nb_frames"]) > len(clip.frames))
+           or int(clip.picture["nb_frames"]) > len(clip.frames), whole=True)
 def empty_chunks(folder):
     return folder.clip("in.avi", *YUV, "-vf", "select=not(between(mod(n\\,10)\\,3\\,5))", "-fps_mode", "passthrough", "-c:v", "mpeg4",
                        "-c:a", "mp3")
