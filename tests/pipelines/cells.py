@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import pathlib
 import re
 import tempfile
 import time
@@ -91,7 +90,8 @@ class Cells(inside.Case):
     def segments(self, clip, profile, **options):
         """As cell(), in segments. A file that is one segment is not transcoded again."""
         with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # which the program meets again
-            cutting.main(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS, "warm_up": 0}))
+            cutting.main(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS,
+                                                               "warm_up": 0}))
             channel.seek(0)
             plan = json.loads(channel.read()).get("plan", {"spans": []})
             if len(plan["spans"]) == 1:

@@ -11,13 +11,15 @@ import tempfile
 
 import numpy
 
+Difference = collections.namedtuple("Difference", "kind text")
 COLORS = ("color_range", "color_space", "color_transfer", "color_primaries", "chroma_location")
-FRAME = ("media_type", "stream_index", "pts_time", "best_effort_timestamp_time", "width", "height", "sample_aspect_ratio", "pix_fmt",
+FRAME = ("media_type", "stream_index", "pts_time", "best_effort_timestamp_time", "width", "height",
+         "sample_aspect_ratio", "pix_fmt",
          *COLORS, "interlaced_frame", "top_field_first", "nb_samples")
-ENTRIES = ("format=format_name,start_time,duration:format_tags:stream=index,codec_type,codec_name,codec_tag_string,nb_frames,"
-           "start_time,avg_frame_rate,r_frame_rate,pix_fmt,width,height,sample_rate:stream_tags:stream_disposition="
-           "attached_pic:stream_side_data:chapter=start_time:chapter_tags:packet=stream_index,pts_time,dts_time,size,flags,"
-           f"data_hash:frame={','.join(FRAME)}:frame_tags:frame_side_data")
+ENTRIES = ("format=format_name,start_time,duration:format_tags:stream=index,codec_type,codec_name,codec_tag_string,"
+           "nb_frames,start_time,avg_frame_rate,r_frame_rate,pix_fmt,width,height,sample_rate:stream_tags:"
+           "stream_disposition=attached_pic:stream_side_data:chapter=start_time:chapter_tags:packet=stream_index,pts_time,"
+           f"dts_time,size,flags,data_hash:frame={','.join(FRAME)}:frame_tags:frame_side_data")
 JUMP = 10  # seconds: ffmpeg closes longer gaps of MPEG-TS
 BACK = -0.15  # seconds: times that go back further than late frames do
 TURNS = {(0, 1, -1, 0): 90, (-1, 0, 0, -1): 180, (0, -1, 1, 0): 270, (1, 0, 0, 1): 0}  # signs of a display matrix
@@ -46,7 +48,8 @@ class Inspection:
 
     @functools.cached_property
     def probed(self):
-        done = tool("ffprobe", "-v", "error", "-show_entries", ENTRIES, "-show_packets", "-show_frames", "-show_chapters",
+        done = tool("ffprobe", "-v", "error", "-show_entries", ENTRIES, "-show_packets", "-show_frames",
+                    "-show_chapters",
                     "-show_data_hash", "md5", "-of", "json", f"file:{self.path}")
         found = json.loads(done.stdout or b"{}")
         mixed = found.get("packets_and_frames", [])
@@ -64,8 +67,8 @@ class Inspection:
 
     @functools.cached_property
     def streams(self):
-        """By kind: the picture, sounds, covers, and so on. Time codes and titles of chapters, which MP4 holds as streams of
-        data, are left out."""
+        """By kind: the picture, sounds, covers, and so on. MP4's streams of time codes and chapter titles are left
+        out."""
         found = collections.defaultdict(list)
         for stream in self.probed.get("streams", []):
             kind = stream.get("codec_type", "unknown")
@@ -117,14 +120,16 @@ class Inspection:
         holders = [self.picture, *self.frames[:1]]
         found = [data["displaymatrix"] for holder in holders for data in holder.get("side_data_list", ())
                  if "displaymatrix" in data]
-        return [int(word) for line in found[0].strip().splitlines() for word in line.split(":")[1].split()] if found else None
+        return [int(word) for line in found[0].strip().splitlines()
+                for word in line.split(":")[1].split()] if found else None
 
     @property
     def turn(self):
         """Degrees that players turn the picture by; None for other angles and for mirrored pictures."""
         if not self.matrix:
             return 0
-        signs = tuple((value > 0) - (value < 0) for value in (self.matrix[0], self.matrix[1], self.matrix[3], self.matrix[4]))
+        signs = tuple((value > 0) - (value < 0) for value in (self.matrix[0], self.matrix[1], self.matrix[3],
+                                                              self.matrix[4]))
         return TURNS.get(signs)
 
     def shown(self, frame):
@@ -150,7 +155,8 @@ class Inspection:
         """Side data of the first frame and of the stream by kind, and which kinds any frame has."""
         found = {}
         for holder in (*reversed(self.frames), self.picture):
-            found |= {data["side_data_type"]: data for data in holder.get("side_data_list", ()) if "side_data_type" in data}
+            found |= {data["side_data_type"]: data for data in holder.get("side_data_list", ())
+                      if "side_data_type" in data}
         return found
 
     @property
@@ -162,7 +168,8 @@ class Inspection:
     @functools.cached_property
     def timecode(self):
         holders = [self.format, *self.probed.get("streams", []), *self.frames[:1]]
-        found = {value for holder in holders for tag, value in holder.get("tags", {}).items() if tag.lower() == "timecode"}
+        found = {value for holder in holders for tag, value in holder.get("tags", {}).items()
+                 if tag.lower() == "timecode"}
         return found - {"00:00:00:00"}  # which MPEG-2 has in any case
 
     # What ffmpeg decodes
@@ -174,7 +181,8 @@ class Inspection:
         options = ["-noautorotate"] if self.turn is None else []
         flags = "flags=bilinear+accurate_rnd+full_chroma_int+full_chroma_inp"
         sound = ["-map", "0:a:0", "-ac", "1", "-f", "s16le", "{}.pcm"] if self.sound_times.size else []
-        picture = ["-map", "0:V:0", "-fps_mode", "passthrough", "-f", "framemd5", "{}.md5", "-map", "0:V:0", "-fps_mode",
+        picture = ["-map", "0:V:0", "-fps_mode", "passthrough", "-f", "framemd5", "{}.md5", "-map", "0:V:0",
+                   "-fps_mode",
                    "passthrough", "-vf", f"scale={size[0]}:{size[1]}:{flags}", "-f", "rawvideo", "-pix_fmt", "rgb24",
                    "{}.rgb"] if self.frames else []
         with tempfile.TemporaryDirectory() as folder:
@@ -226,11 +234,13 @@ class Inspection:
     def heard(self, time, epoch):
         """A time, or the nearest at which there is sound in an uninterrupted part."""
         here = numpy.flatnonzero(epochs(self.sound_times) == epoch)
-        end = self.sound_times[here[-1]] + (self.sound_starts[here[-1] + 1] - self.sound_starts[here[-1]]) / self.sound_rate
+        last = here[-1]
+        end = self.sound_times[last] + (self.sound_starts[last + 1] - self.sound_starts[last]) / self.sound_rate
         return min(max(time, self.sound_times[here[0]]), end)
 
     def sound_at(self, time, epoch, length):
-        """`length` seconds of sound from a time on, in an uninterrupted part, at 48000 samples per second; None outside."""
+        """`length` seconds of sound from a time on, in an uninterrupted part, at 48000 samples per second. None if
+        there is no sound, or a gap."""
         here = numpy.flatnonzero((epochs(self.sound_times) == epoch) & (self.sound_times <= time + 1e-6))
         if not here.size:
             return None

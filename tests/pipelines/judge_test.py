@@ -47,8 +47,8 @@ class Pictures(JudgeCase):
     def test_differences_time_moved_named(self):
         base = self.base()
         for moved, at in ((0.03, "eq(N,9)"), (0.04, "gte(N,20)"), (0.002, "gt(N,3)")):
-            after = self.changed("after.mkv", base, *CODED, "-vf", f"setpts='PTS+({at})*{moved}/TB'", "-fps_mode", "passthrough",
-                                 "-enc_time_base", "1:1000")
+            after = self.changed("after.mkv", base, *CODED, "-vf", f"setpts='PTS+({at})*{moved}/TB'", "-fps_mode",
+                                 "passthrough", "-enc_time_base", "1:1000")
             self.assertEqual(self.kinds(base, after), ["times"])
         self.assertRegex(judge.differences(base, after)[0].text, "21 frames have other times, frame 4 by 2 ms")
 
@@ -67,7 +67,8 @@ class Pictures(JudgeCase):
 
     def test_differences_one_value_lossless_named(self):
         clip = self.clip("in.mkv", PICTURE, *YUV, "-c:v", "ffv1")
-        self.assertEqual(self.kinds(clip, self.changed("same.mkv", clip, "-c:v", "ffv1", "-level", "3"), profile="lossless"), [])
+        self.assertEqual(self.kinds(clip, self.changed("same.mkv", clip, "-c:v", "ffv1", "-level", "3"),
+                                    profile="lossless"), [])
         other = self.changed("other.mkv", clip, "-c:v", "ffv1", "-vf", "geq=lum='lum(X,Y)+eq(X,5)*eq(Y,5)*eq(N,3)'"
                              ":cb='cb(X,Y)':cr='cr(X,Y)'")
         self.assertEqual(self.kinds(clip, other, profile="lossless"), ["quality"])
@@ -81,7 +82,8 @@ class Pictures(JudgeCase):
 
     def test_differences_shape_named(self):
         base = self.base()
-        for kind, options in (("aspect", ("-vf", "setsar=4/3")), ("size", ("-vf", "pad=130:96")), ("size", ("-vf", "scale=160:120"))):
+        for kind, options in (("aspect", ("-vf", "setsar=4/3")), ("size", ("-vf", "pad=130:96")),
+                              ("size", ("-vf", "scale=160:120"))):
             after = self.changed("after.mkv", base, *CODED, *options)
             self.assertEqual(self.kinds(base, after), [kind], options)
         gray = self.changed("gray.mkv", base, "-c:v", "ffv1", "-pix_fmt", "gray")
@@ -93,8 +95,8 @@ class Pictures(JudgeCase):
         self.assertEqual(self.kinds(turned, fallen), ["size"])
 
     def test_differences_aspect_change_named(self):
-        parts = [self.clip(f"{index}.ts", PICTURE, *YUV, "-c:v", "mpeg2video", "-q:v", "2", "-aspect", aspect, "-output_ts_offset",
-                           str(index)) for index, aspect in enumerate(("4:3", "16:9"))]
+        parts = [self.clip(f"{index}.ts", PICTURE, *YUV, "-c:v", "mpeg2video", "-q:v", "2", "-aspect", aspect,
+                           "-output_ts_offset", str(index)) for index, aspect in enumerate(("4:3", "16:9"))]
         both = self.folder / "both.ts"
         both.write_bytes(b"".join(part.read_bytes() for part in parts))
         after = self.changed("after.mkv", both, *CODED, "-vf", "setsar=1")
@@ -113,14 +115,17 @@ class Pictures(JudgeCase):
         for kind, tags in (("range", "video_full_range_flag=1"), ("matrix", "matrix_coefficients=9"),
                            ("transfer", "transfer_characteristics=16"), ("primaries", "colour_primaries=9"),
                            ("chroma", "chroma_sample_loc_type=2")):
-            found = set(self.kinds(base, self.changed("after.ts", base, "-c:a", "ac3", "-bsf:v", f"h264_metadata={tags}")))
+            found = set(self.kinds(base, self.changed("after.ts", base, "-c:a", "ac3", "-bsf:v",
+                                                      f"h264_metadata={tags}")))
             self.assertIn(kind, found)
             found.remove("sound codec")
             self.assertLessEqual(found, {kind, "quality"})  # range and matrix change what is shown
 
     def test_differences_fields_named(self):
-        fields = self.clip("fields.mkv", PICTURE, *YUV, "-vf", "setfield=tff", "-c:v", "libx264", "-x264-params", "tff=1")
-        self.assertEqual(self.kinds(fields, self.changed("after.mkv", fields, *CODED, "-vf", "setfield=prog")), ["fields"])
+        fields = self.clip("fields.mkv", PICTURE, *YUV, "-vf", "setfield=tff", "-c:v", "libx264", "-x264-params",
+                           "tff=1")
+        self.assertEqual(self.kinds(fields, self.changed("after.mkv", fields, *CODED, "-vf", "setfield=prog")),
+                         ["fields"])
 
     def test_differences_light_named(self):
         clip = self.clip("in.mkv", PICTURE, "-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-x265-params",
@@ -129,7 +134,8 @@ class Pictures(JudgeCase):
         self.assertEqual(self.kinds(clip, self.changed("after.mkv", clip)), [])
         lost = self.changed("lost.mkv", clip, "-c:v", "ffv1")
         self.assertEqual(self.kinds(clip, lost), ["light"])
-        params = ("-c:v", "libx264", "-qp", "10", "-x264-params", "mastering-display=G(13250,34500)B(7500,3000)R(34000,16000)"
+        params = ("-c:v", "libx264", "-qp", "10", "-x264-params",
+                  "mastering-display=G(13250,34500)B(7500,3000)R(34000,16000)"
                   "WP(15635,16450)L(10000000,1):cll=1000,")
         self.assertEqual(self.kinds(clip, self.changed("kept.mp4", clip, *params[:-1], params[-1] + "400")), [])
         self.assertEqual(self.kinds(clip, self.changed("other.mp4", clip, *params[:-1], params[-1] + "300")), ["light"])
@@ -153,16 +159,17 @@ class Sounds(JudgeCase):
             base = self.base(name, "-c:a", codec)
             for shift in ("0.1", "-0.1", "0.005", "0.7"):
                 after = self.folder / f"after.{name[5:]}"
-                media.run("ffmpeg", "-v", "error", "-y", "-i", base, "-itsoffset", shift, "-i", base, "-map", "0:v", "-map", "1:a",
-                          "-c", "copy", "-avoid_negative_ts", "make_non_negative", after)
+                media.run("ffmpeg", "-v", "error", "-y", "-i", base, "-itsoffset", shift, "-i", base, "-map", "0:v",
+                          "-map", "1:a", "-c", "copy", "-avoid_negative_ts", "make_non_negative", after)
                 self.assertEqual(self.kinds(base, after), ["sound offset"], (name, shift))
             self.assertEqual(self.kinds(base, self.changed(f"same.{name[5:]}", base)), [])
 
     def test_differences_sound_coded_again_named(self):
         base = self.base()
         for name, codec in (("a.mp4", "aac"), ("a.webm", "libopus"), ("a.mkv", "ac3")):
-            after = self.changed(name, base, "-c:a", codec, *(("-avoid_negative_ts", "disabled", "-c:v", "libvpx-vp9", "-crf", "20", "-deadline", "realtime",
-                                                               "-cpu-used", "8") if codec == "libopus" else ()))
+            after = self.changed(name, base, "-c:a", codec, *(("-avoid_negative_ts", "disabled", "-c:v", "libvpx-vp9",
+                                                               "-crf", "20", "-deadline", "realtime", "-cpu-used", "8")
+                                                              if codec == "libopus" else ()))
             self.assertEqual(self.kinds(base, after), ["sound codec"], name)
         late = self.changed("late.mkv", base, "-af", "adelay=20:all=1", "-c:a", "aac")
         self.assertIn("sound offset", self.kinds(base, late))
@@ -170,15 +177,18 @@ class Sounds(JudgeCase):
     def test_differences_other_sound_named(self):
         base = self.base()
         for filters in ("volume=0.1", "areverse"):
-            self.assertIn("sound", " ".join(self.kinds(base, self.changed("after.mkv", base, "-c:a", "flac", "-af", filters))))
+            self.assertIn("sound", " ".join(self.kinds(base, self.changed("after.mkv", base, "-c:a", "flac", "-af",
+                                                                          filters))))
 
     def test_differences_short_sound_named(self):
         base = self.base()
         for filters in ("atrim=end=0.6", "atrim=start=0.3"):
-            self.assertIn("sound offset", self.kinds(base, self.changed("after.mkv", base, "-c:a", "flac", "-af", filters)))
+            self.assertIn("sound offset", self.kinds(base, self.changed("after.mkv", base, "-c:a", "flac", "-af",
+                                                                        filters)))
 
     def test_differences_jump_of_picture_alone_named(self):
-        parts = [self.clip(f"{index}.ts", PICTURE, *RISING, *CODED, "-c:a", "mp2", "-output_ts_offset", str(index * 100))
+        parts = [self.clip(f"{index}.ts", PICTURE, *RISING, *CODED, "-c:a", "mp2", "-output_ts_offset",
+                           str(index * 100))
                  for index in range(2)]
         both = self.folder / "both.ts"
         both.write_bytes(b"".join(part.read_bytes() for part in parts))
@@ -199,9 +209,9 @@ class Others(JudgeCase):
                                             "title=one\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=300\nEND=900\ntitle=two\n")
         base = self.base()
         path = self.folder / "rich.mkv"
-        media.run("ffmpeg", "-v", "error", "-y", "-i", base, "-i", self.folder / "in.srt", "-i", self.folder / "in.txt", "-map", "0",
-                  "-map", "1", "-map_metadata", "2", "-map_chapters", "2", "-metadata:s:a", "language=ger", "-metadata",
-                  "timecode=01:00:00:00", "-c", "copy", path)
+        media.run("ffmpeg", "-v", "error", "-y", "-i", base, "-i", self.folder / "in.srt", "-i", self.folder / "in.txt",
+                  "-map", "0", "-map", "1", "-map_metadata", "2", "-map_chapters", "2", "-metadata:s:a", "language=ger",
+                  "-metadata", "timecode=01:00:00:00", "-c", "copy", path)
         return path
 
     def test_differences_streams_and_tags_named(self):
@@ -216,8 +226,8 @@ class Others(JudgeCase):
     def test_differences_subtitle_moved_named(self):
         rich = self.rich()
         after = self.folder / "after.mkv"
-        media.run("ffmpeg", "-v", "error", "-i", rich, "-itsoffset", "0.1", "-i", rich, "-map", "0:v", "-map", "0:a", "-map", "1:s",
-                  "-c", "copy", after)
+        media.run("ffmpeg", "-v", "error", "-i", rich, "-itsoffset", "0.1", "-i", rich, "-map", "0:v", "-map", "0:a",
+                  "-map", "1:s", "-c", "copy", after)
         self.assertEqual(self.kinds(rich, after), ["texts"])
 
     def test_judge_notes_named_and_false(self):
@@ -226,7 +236,8 @@ class Others(JudgeCase):
         said = "its flac sound is encoded as aac: mp4 files cannot hold it"
         self.assertEqual(judge.judge(base, after, [said]), [])
         self.assertEqual(judge.judge(base, after), ["silent: flac became aac"])
-        self.assertEqual(judge.judge(base, after, [said, "its order of fields is lost"]), ["false note: its order of fields is lost"])
+        self.assertEqual(judge.judge(base, after, [said, "its order of fields is lost"]),
+                         ["false note: its order of fields is lost"])
         silent = self.changed("silent.mkv", base, "-an")
         self.assertEqual(judge.judge(base, silent, ["its sound (flac) is left out: no reason"]), [])
         self.assertEqual(len(judge.judge(base, self.changed("whole.mkv", base), ["its sound (flac) is left out"])), 1)
@@ -244,7 +255,8 @@ class Others(JudgeCase):
         self.assertRegex(judge.judge_refusal(decoded, problem)[0], "no partial output")
         fewer = self.changed("fewer.mkv", short, "-frames:v", "3")
         self.assertRegex(judge.judge_refusal(decoded, problem, fewer)[0], "partial output has 3 of")
-        self.assertRegex(judge.judge_refusal(decoded, "Traceback (most recent call last)\nKeyError: 1", short)[0], "no clear error")
+        self.assertRegex(judge.judge_refusal(decoded, "Traceback (most recent call last)\nKeyError: 1", short)[0],
+                         "no clear error")
 
 
 if __name__ == "__main__":

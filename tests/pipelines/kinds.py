@@ -20,8 +20,8 @@ def hdr(curve):
             f"setparams=color_primaries=bt2020:color_trc={curve}")
 
 
-# The file's name, the frame rate, and ffmpeg's options. `tone` stands for sound, `rich` for a file with two sounds, texts,
-# chapters and a cover, `turned` for a display matrix.
+# The file's name, the frame rate, and ffmpeg's options. `tone` stands for sound, `rich` for a file with two sounds,
+# texts, chapters and a cover, `turned` for a display matrix.
 KINDS = {
     "H.264 in MP4": ("a.mp4", 25, I420),
     "… with AAC": ("a.mp4", 25, ("tone", *I420, "-c:a", "aac")),
@@ -58,7 +58,8 @@ KINDS = {
     "… 4:2:2 of 10 bits": ("a.mkv", 25, ("-pix_fmt", "yuv422p10le", "-c:v", "ffv1")),
     "… 4:4:4": ("a.mkv", 25, ("-pix_fmt", "yuv444p", "-c:v", "ffv1")),
     "VP8 in WebM, Vorbis": ("a.webm", 25, ("tone", *I420, "-c:v", "libvpx", "-c:a", "libvorbis")),
-    "VP9 in WebM, Opus": ("a.webm", 25, ("tone", *I420, "-c:v", "libvpx-vp9", "-deadline", "realtime", "-c:a", "libopus")),
+    "VP9 in WebM, Opus": ("a.webm", 25, ("tone", *I420, "-c:v", "libvpx-vp9", "-deadline", "realtime", "-c:a",
+                                         "libopus")),
     "VP9 with transparency": ("a.webm", 25, ("-pix_fmt", "yuva420p", "-c:v", "libvpx-vp9", "-deadline", "realtime",
                                              "-auto-alt-ref", "0")),
     "AV1 in Matroska": ("a.mkv", 25, (*I420, "-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime")),
@@ -70,7 +71,8 @@ KINDS = {
     "H.264 in MPEG-TS": ("a.ts", 25, ("tone", *I420, "-c:a", "aac")),
     "MPEG-2 in MPEG-TS": ("a.ts", 25, ("tone", *I420, "-c:v", "mpeg2video", "-c:a", "mp2")),
     "H.264, bare": ("a.h264", 25, (*I420, "-c:v", "libx264", "-bf", "3")),
-    "ProRes in QuickTime, interlaced": ("a.mov", 25, ("-vf", "setfield=tff", "-flags", "+ildct+ilme", "-c:v", "prores_ks",
+    "ProRes in QuickTime, interlaced": ("a.mov", 25, ("-vf", "setfield=tff", "-flags", "+ildct+ilme", "-c:v",
+                                                      "prores_ks",
                                                       "-pix_fmt", "yuv422p10le")),
     "PNG in QuickTime": ("a.mov", 25, ("-pix_fmt", "rgb24", "-c:v", "png")),
     "H.263 in 3GP": ("a.3gp", 25, ("-vf", "scale=176:144", *I420, "-c:v", "h263")),

@@ -1,16 +1,14 @@
 """Situations of files as people have them, made by ffmpeg or by a few bytes of Python: rows of docs/media.md.
 
-Each maker gets a Folder and returns the path of a clip. `holds` is what must be true of the clip's Inspection, so that a
-version of ffmpeg that makes another file is noticed."""
+Each maker gets a Folder and returns the path of a clip. `holds` must be true of the clip's Inspection. So a version of
+ffmpeg that makes another file is noticed."""
 
 import collections
-import os
 import pathlib
 import struct
 
 import media
 import numpy
-from inspection import Inspection, tool
 
 YUV = ("-pix_fmt", "yuv420p")
 # Frames differ much from their neighbours, and the pitch rises: no part of a clip is like another.
@@ -29,8 +27,9 @@ ALL = ("mp4", "mkv", "webm", "lossless")
 
 def situation(name, holds=lambda clip: True, profiles=ALL, segments=("mp4",), truncated=False, holdable=True,
               whole=False):
-    """Adds a row. `segments`: the profiles that it is tried with in segments. `truncated`: it must not be taken for whole.
-    `holdable`: False where a profile may refuse the input. `whole`: it must not be refused, though ffmpeg complains."""
+    """Adds a row. `segments`: the profiles that it is tried with in segments. `truncated`: the input is not whole, and
+    the program must say so. `holdable`: False if a profile may refuse the input. `whole`: the program must not refuse
+    it, even if ffmpeg complains."""
     def add(make):
         ROWS.append(Row(name, make, holds, profiles, segments, truncated, holdable, whole))
         return make
@@ -53,7 +52,8 @@ class Folder:
     def clip(self, name, *options, length=1.2, sound=True, size="64x48", since=0):
         """A clip of a picture, and sound, from a second of the test source on."""
         words = {"length": length + since, "size": size, "since": since}
-        tone = ("-f", "lavfi", "-i", (SOUND + LATER.replace("trim", "atrim").replace("setpts", "asetpts")).format(**words))
+        later = LATER.replace("trim", "atrim").replace("setpts", "asetpts")
+        tone = ("-f", "lavfi", "-i", (SOUND + later).format(**words))
         return media.make(self.path / name, (PICTURE + LATER).format(**words), *(tone if sound else ()), *options)
 
     def ffmpeg(self, name, *words):
@@ -95,13 +95,14 @@ def edit_list(folder, *options, length=2, at="1.1"):
     return folder.ffmpeg("in.mp4", "-ss", at, "-i", full, "-c", "copy")
 
 
-@situation("… HLG of phones, the first packets hidden", lambda clip: hides(clip) and clip.frames[0]["color_transfer"] ==
-           "arib-std-b67", segments=())
+@situation("… HLG of phones, the first packets hidden",
+           lambda clip: hides(clip) and clip.frames[0]["color_transfer"] == "arib-std-b67", segments=())
 def trimmed_hlg(folder):
-    return edit_list(folder, *HLG, "-vf", "setparams=color_primaries=bt2020:color_trc=arib-std-b67", "-c:v", "libx265", "-preset",
-                     "ultrafast", "-x265-params", "log-level=none:keyint=20:bframes=0", length=1.4, at="0.3")
+    return edit_list(folder, *HLG, "-vf", "setparams=color_primaries=bt2020:color_trc=arib-std-b67", "-c:v", "libx265",
+                     "-preset", "ultrafast", "-x265-params", "log-level=none:keyint=20:bframes=0", length=1.4, at="0.3")
 
 
+BT709 = ("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")
 MIDDLE = ("-copyinkf", "-bsf:v", r"noise=amount=0:drop=lt(n\,5)")
 NO_KEY = {"segments": ("mp4", "lossless"), "whole": True}
 
@@ -111,9 +112,8 @@ def begins_later(clip):
 
 
 @each((("MP4, an edit list", "in.mp4", H264, "aac"), ("H.264 in MPEG-TS", "in.ts", H264, "aac"),
-       ("MPEG-2 in MPEG-TS, BT.709, interlaced", "in.ts", (*MPEG2[:2], "-vf", "setfield=tff", "-flags", "+ildct+ilme", "-colorspace",
-                                                         "bt709", "-color_primaries", "bt709", "-color_trc", "bt709",
-                                                         *MPEG2[2:]), "mp2"),
+       ("MPEG-2 in MPEG-TS, BT.709, interlaced", "in.ts", (*MPEG2[:2], "-vf", "setfield=tff", "-flags", "+ildct+ilme",
+                                                           *BT709, *MPEG2[2:]), "mp2"),
        ("MPEG-2 in MPEG-PS", "in.mpg", MPEG2, "mp2"), ("H.264 in Matroska", "in.mkv", H264, "flac")),
       "{}: begins between key frames", holds=begins_later, **NO_KEY)
 def between_keys(folder, name, coded, sound):
@@ -149,14 +149,15 @@ CONTAINERS = (("MPEG-TS", "ts", MPEG2, "mp2"), ("MPEG-PS", "mpg", MPEG2, "mp2"),
 
 @each(CONTAINERS, "{}: sound begins late", holds=lambda clip: offset(clip) > 0.5)
 def late_sound(folder, suffix, coded, sound):
-    return folder.ffmpeg(f"in.{suffix}", "-f", "lavfi", "-i", PICTURE.format(size="64x48", length=1.6), "-itsoffset", "0.6",
-                         "-f", "lavfi", "-i", SOUND.format(length=1), *coded, "-c:a", sound)
+    return folder.ffmpeg(f"in.{suffix}", "-f", "lavfi", "-i", PICTURE.format(size="64x48", length=1.6), "-itsoffset",
+                         "0.6", "-f", "lavfi", "-i", SOUND.format(length=1), *coded, "-c:a", sound)
 
 
 @each(CONTAINERS, "{}: the picture begins late", holds=lambda clip: offset(clip) < -0.5)
 def late_picture(folder, suffix, coded, sound):
-    return folder.ffmpeg(f"in.{suffix}", "-itsoffset", "0.6", "-f", "lavfi", "-i", PICTURE.format(size="64x48", length=1), "-f",
-                         "lavfi", "-i", SOUND.format(length=1.6), *coded, "-c:a", sound, "-fps_mode", "passthrough")
+    return folder.ffmpeg(f"in.{suffix}", "-itsoffset", "0.6", "-f", "lavfi", "-i",
+                         PICTURE.format(size="64x48", length=1), "-f", "lavfi", "-i", SOUND.format(length=1.6), *coded,
+                         "-c:a", sound, "-fps_mode", "passthrough")
 
 
 @situation("MPEG-TS: the earliest stream is a second video", lambda clip: len(clip.streams["video"]) == 2, segments=())
@@ -178,19 +179,20 @@ def equal_times(folder):
                        "setts=ts=if(eq(N\\,7)\\,PREV_OUTPTS\\,PTS)")
 
 
-@each((("MPEG-TS: a jump of 100 s", "ts", 100), ("MPEG-TS: times begin again", "ts", 0), ("VOB: a jump of 100 s", "vob", 100),
-       ("VOB: times begin again", "vob", 0)), "{}", segments=("mp4", "lossless"),
+@each((("MPEG-TS: a jump of 100 s", "ts", 100), ("MPEG-TS: times begin again", "ts", 0),
+       ("VOB: a jump of 100 s", "vob", 100), ("VOB: times begin again", "vob", 0)), "{}", segments=("mp4", "lossless"),
       holds=lambda clip: (abs(numpy.diff(clip.times)) > 0.5).sum() == 1)
 def jumps(folder, suffix, jump):
     return folder.joined(f"in.{suffix}", *(
-        folder.clip(f"{part}.{suffix}", *MPEG2, "-c:a", "mp2", "-output_ts_offset", str(part * jump), length=0.8, since=part)
+        folder.clip(f"{part}.{suffix}", *MPEG2, "-c:a", "mp2", "-output_ts_offset", str(part * jump), length=0.8,
+                    since=part)
         for part in range(2)))
 
 
 @situation("MP4: four pictures in 30 s", lambda clip: len(clip.frames) == 4)
 def rare(folder):
-    return folder.clip("in.mp4", "-vf", "select=eq(n\\,0)+eq(n\\,1)+eq(n\\,173)+eq(n\\,749)", "-fps_mode", "vfr", *H264, "-c:a", "aac",
-                       length=30)
+    return folder.clip("in.mp4", "-vf", "select=eq(n\\,0)+eq(n\\,1)+eq(n\\,173)+eq(n\\,749)", "-fps_mode", "vfr", *H264,
+                       "-c:a", "aac", length=30)
 
 
 # Changes of the picture
@@ -200,18 +202,21 @@ def rare(folder):
 def sizes(folder, suffix):
     coded, sound = (VP9, "libopus") if suffix == "webm" else (H264, "aac")
     kind = "ts" if suffix == "mkv" else suffix
-    parts = [folder.clip(f"{size}.{kind}", *coded, *(("-c:a", sound) if suffix != "h264" else ()), "-output_ts_offset", str(0.8 * part),
-                         sound=suffix != "h264", size=size, length=0.8, since=0.8 * part) for part, size in enumerate(("64x48", "128x96"))]
+    sounds = ("-c:a", sound) if suffix != "h264" else ()
+    parts = [folder.clip(f"{size}.{kind}", *coded, *sounds, "-output_ts_offset", str(0.8 * part), sound=bool(sounds),
+                         size=size, length=0.8, since=0.8 * part) for part, size in enumerate(("64x48", "128x96"))]
     if suffix == "webm":
         return folder.listed("in.webm", *parts)
     joined = folder.joined(f"joined.{kind}", *parts)
     return folder.copy("in.mkv", joined) if suffix == "mkv" else joined
 
 
-@situation("MPEG-2 in MPEG-TS: 4:3 becomes 16:9", lambda clip: len(clip.shapes) == 2, segments=("mp4", "lossless"), holdable=False)
+@situation("MPEG-2 in MPEG-TS: 4:3 becomes 16:9", lambda clip: len(clip.shapes) == 2, segments=("mp4", "lossless"),
+           holdable=False)
 def aspects(folder):
-    return folder.joined("in.ts", *(folder.clip(f"{part}.ts", *MPEG2, "-aspect", aspect, "-c:a", "mp2", "-output_ts_offset",
-                                                str(part), length=0.8, since=part) for part, aspect in enumerate(("4:3", "16:9"))))
+    return folder.joined("in.ts", *(
+        folder.clip(f"{part}.ts", *MPEG2, "-aspect", aspect, "-c:a", "mp2", "-output_ts_offset", str(part), length=0.8,
+                    since=part) for part, aspect in enumerate(("4:3", "16:9"))))
 
 
 # Packets that are no frames
@@ -220,17 +225,18 @@ def aspects(folder):
            lambda clip: len(clip.packets(clip.picture)) > len(clip.frames))
 def hidden_frames(folder):
     for number in "12":
-        full = folder.clip("full.webm", *YUV, "-c:v", "libvpx-vp9", "-auto-alt-ref", "1", "-lag-in-frames", "25", "-b:v", "100k",
-                           "-deadline", "good", "-cpu-used", "5", "-c:a", "libopus", "-pass", number, "-passlogfile",
-                           folder.path / "log", length=1.6)
+        full = folder.clip("full.webm", *YUV, "-c:v", "libvpx-vp9", "-auto-alt-ref", "1", "-lag-in-frames", "25",
+                           "-b:v", "100k", "-deadline", "good", "-cpu-used", "5", "-c:a", "libopus", "-pass", number,
+                           "-passlogfile", folder.path / "log", length=1.6)
     return folder.copy("in.mkv", full, "-fflags", "-autobsf", "-bsf:v", "vp9_superframe_split")
 
 
-@situation("MPEG-4 in AVI with empty chunks", lambda clip: any(int(packet["size"]) == 0 for packet in clip.packets(clip.picture))
+@situation("MPEG-4 in AVI with empty chunks", lambda clip: any(int(packet["size"]) == 0
+                                                               for packet in clip.packets(clip.picture))
            or int(clip.picture["nb_frames"]) > len(clip.frames), whole=True)
 def empty_chunks(folder):
-    return folder.clip("in.avi", *YUV, "-vf", "select=not(between(mod(n\\,10)\\,3\\,5))", "-fps_mode", "passthrough", "-c:v", "mpeg4",
-                       "-c:a", "mp3")
+    return folder.clip("in.avi", *YUV, "-vf", "select=not(between(mod(n\\,10)\\,3\\,5))", "-fps_mode", "passthrough",
+                       "-c:v", "mpeg4", "-c:a", "mp3")
 
 
 # What cannot be decoded
@@ -244,8 +250,8 @@ def no_decoder(folder, suffix, codec, other):
     return folder.patched(folder.clip(f"in.{suffix}", *H264, "-c:a", "aac"), (codec, other))
 
 
-@situation("Matroska: sound without a decoder", lambda clip: clip.frames and clip.streams["audio"] and not clip.sound_frames,
-           segments=())
+@situation("Matroska: sound without a decoder",
+           lambda clip: clip.frames and clip.streams["audio"] and not clip.sound_frames, segments=())
 def no_sound_decoder(folder):
     return folder.patched(folder.clip("in.mkv", *H264, "-c:a", "flac"), (b"A_FLAC", b"A_FLAX"))
 
@@ -265,10 +271,11 @@ def init_segment(folder):
     return path
 
 
-@situation("MP4: encrypted", lambda clip: clip.complaints, segments=("mp4",), profiles=("mp4", "lossless"), holdable=False)
+@situation("MP4: encrypted", lambda clip: clip.complaints, segments=("mp4",), profiles=("mp4", "lossless"),
+           holdable=False)
 def encrypted(folder):
-    return folder.clip("in.mp4", *H264, "-c:a", "aac", "-encryption_scheme", "cenc-aes-ctr", "-encryption_key", "76" * 16,
-                       "-encryption_kid", "a7" * 16)
+    return folder.clip("in.mp4", *H264, "-c:a", "aac", "-encryption_scheme", "cenc-aes-ctr", "-encryption_key",
+                       "76" * 16, "-encryption_kid", "a7" * 16)
 
 
 @situation("Fragmented MP4 that tells a wrong length", lambda clip: float(clip.format["duration"]) > 50)
@@ -290,7 +297,8 @@ def wrong_length(folder):
 
 # What is told of the picture
 
-@situation("H.264 in MP4 with closed captions", lambda clip: any("A53" in kind for kind in clip.side_data), segments=("mp4",))
+@situation("H.264 in MP4 with closed captions", lambda clip: any("A53" in kind for kind in clip.side_data),
+           segments=("mp4",))
 def captions(folder):
     data = b"\xb5\x00\x31GA94\x03\x41\xff\xfc\xe8\xe9\xff"
     message = b"\x00\x00\x01\x06\x04" + bytes([len(data)]) + data + b"\x80"
@@ -309,12 +317,14 @@ def slightly_turned(folder):
 
 @situation("QuickTime with tags of Apple", lambda clip: "com.apple.quicktime.make" in clip.format["tags"])
 def apple_tags(folder):
-    return folder.clip("in.mov", *H264, "-c:a", "aac", "-movflags", "use_metadata_tags", "-metadata", "com.apple.quicktime.make=Apple",
-                       "-metadata", "com.apple.quicktime.location.ISO6709=+48.1+011.5/", "-metadata", "title=Here")
+    return folder.clip("in.mov", *H264, "-c:a", "aac", "-movflags", "use_metadata_tags", "-metadata",
+                       "com.apple.quicktime.make=Apple", "-metadata",
+                       "com.apple.quicktime.location.ISO6709=+48.1+011.5/", "-metadata", "title=Here")
 
 
-@each((("xvYCC", "transfer_characteristics=11"), ("BT.1361", "transfer_characteristics=12"), ("SMPTE 428", "transfer_characteristics=17"),
-       ("YCgCo", "matrix_coefficients=8"), ("ICtCp", "matrix_coefficients=14"), ("EBU 3213", "colour_primaries=22"),
+@each((("xvYCC", "transfer_characteristics=11"), ("BT.1361", "transfer_characteristics=12"),
+       ("SMPTE 428", "transfer_characteristics=17"), ("YCgCo", "matrix_coefficients=8"),
+       ("ICtCp", "matrix_coefficients=14"), ("EBU 3213", "colour_primaries=22"),
        ("chroma at the top left", "chroma_sample_loc_type=2")),
       "H.264 in Matroska, {}", segments=())
 def tagged(folder, tag):
@@ -327,13 +337,15 @@ def tagged(folder, tag):
        ("PCM of 7.1", "7.1", ("pcm_s16le",))), "H.264 in Matroska, {}", segments=())
 def channels(folder, layout, codec):
     count = {"5.1(side)": 6, "7.1": 8}[layout]
-    return folder.clip("in.mkv", *H264, "-af", f"pan={layout}|" + "|".join(f"c{index}=c0" for index in range(count)), "-c:a", *codec)
+    return folder.clip("in.mkv", *H264, "-af", f"pan={layout}|" + "|".join(f"c{index}=c0" for index in range(count)),
+                       "-c:a", *codec)
 
 
 # Small pictures
 
 @each(tuple((f"{size} pixels, {pixels}", size, pixels) for size, pixels in (
-    ("1x1", "rgb24"), ("2x2", "yuv444p"), ("64x1", "gray"), ("64x1", "yuv422p"), ("1x64", "yuv420p"), ("63x47", "yuv420p"))),
+    ("1x1", "rgb24"), ("2x2", "yuv444p"), ("64x1", "gray"), ("64x1", "yuv422p"), ("1x64", "yuv420p"),
+    ("63x47", "yuv420p"))),
       "FFV1, {}", segments=())
 def small(folder, size, pixels):
     return folder.clip("in.mkv", "-vf", f"scale=64:64,crop={size.replace('x', ':')}:exact=1,format={pixels}", "-c:v",
@@ -342,10 +354,12 @@ def small(folder, size, pixels):
 
 # Files that are not whole
 
-@each((("MP4", "mp4", (*H264, "-movflags", "+faststart"), "aac"), ("Matroska", "mkv", H264, "flac"), ("WebM", "webm", VP9, "libopus"),
-       ("AVI", "avi", (*YUV, "-c:v", "mpeg4", "-g", "10"), "mp3"), ("FLV", "flv", H264, "aac"), ("MPEG-TS", "ts", MPEG2, "mp2"),
-       ("MPEG-PS", "mpg", MPEG2, "mp2"), ("Ogg", "ogv", (*YUV, "-c:v", "libtheora"), "libvorbis")),
-      "{}: cut off in the middle", truncated=True, holds=lambda clip: 2 < len(clip.frames) < 58, profiles=("mp4", "lossless"))
+@each((("MP4", "mp4", (*H264, "-movflags", "+faststart"), "aac"), ("Matroska", "mkv", H264, "flac"),
+       ("WebM", "webm", VP9, "libopus"), ("AVI", "avi", (*YUV, "-c:v", "mpeg4", "-g", "10"), "mp3"),
+       ("FLV", "flv", H264, "aac"), ("MPEG-TS", "ts", MPEG2, "mp2"), ("MPEG-PS", "mpg", MPEG2, "mp2"),
+       ("Ogg", "ogv", (*YUV, "-c:v", "libtheora"), "libvorbis")),
+      "{}: cut off in the middle", truncated=True, holds=lambda clip: 2 < len(clip.frames) < 58,
+      profiles=("mp4", "lossless"))
 def cut_off(folder, suffix, coded, sound):
     path = folder.clip(f"in.{suffix}", *coded, "-c:a", sound, length=2.4)
     data = path.read_bytes()
