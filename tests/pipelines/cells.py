@@ -1,4 +1,4 @@
-"""Cells of docs/media.md: runs regions-transcode in this process, and judges what comes of an input."""
+"""Cells of docs/media.md: runs regions-transcode in this process, and judges the output of an input."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ import stand_in_jobs
 from inspection import Inspection
 from judge import judge, judge_refusal
 
-import assembly  # after inside, which knows the path
+import assembly  # after inside, which sets the path
 import cutting
 import job
 import processes
@@ -56,7 +56,7 @@ class Cells(inside.Case):
         return problem or (f"the job ended with status {status}" if status else None)
 
     def transcode(self, clip, profile, *options):
-        """Runs the program; returns the output, or None, and the problem that it told, or None."""
+        """Runs the program. Returns the output or None, and the problem that the program reported or None."""
         self.notes = []
         for path in sorted(self.out.rglob("*"), reverse=True) if self.out.exists() else ():
             path.unlink() if path.is_file() else path.rmdir()
@@ -71,7 +71,7 @@ class Cells(inside.Case):
         return (partial if partial.exists() else None), text.splitlines()[0] if "Traceback" not in text else text
 
     def cell(self, clip, profile, *options, truncated=False, holdable=True, whole=False):
-        """What comes of an Inspection, in words, and its faults."""
+        """Transcodes an Inspection. Returns the words of its cell, and its faults."""
         began = time.monotonic()
         out, problem = self.transcode(clip.path, profile, *options)
         if problem:
@@ -89,7 +89,7 @@ class Cells(inside.Case):
 
     def segments(self, clip, profile, **options):
         """As cell(), in segments. A file that is one segment is not transcoded again."""
-        with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # which the program meets again
+        with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # the program will meet it again
             cutting.main(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS,
                                                                "warm_up": 0}))
             channel.seek(0)

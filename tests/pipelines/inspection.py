@@ -1,4 +1,4 @@
-"""What ffprobe and ffmpeg find in a file: streams, packets, decoded frames and sound. They run once for each file."""
+"""Streams, packets, decoded frames and sound of a file, as ffprobe and ffmpeg find them. They run once for each file."""
 
 import collections
 import functools
@@ -18,8 +18,8 @@ FRAME = ("media_type", "stream_index", "pts_time", "best_effort_timestamp_time",
          *COLORS, "interlaced_frame", "top_field_first", "nb_samples")
 ENTRIES = ("format=format_name,start_time,duration:format_tags:stream=index,codec_type,codec_name,codec_tag_string,"
            "nb_frames,start_time,avg_frame_rate,r_frame_rate,pix_fmt,width,height,sample_rate:stream_tags:"
-           "stream_disposition=attached_pic:stream_side_data:chapter=start_time:chapter_tags:packet=stream_index,pts_time,"
-           f"dts_time,size,flags,data_hash:frame={','.join(FRAME)}:frame_tags:frame_side_data")
+           "stream_disposition=attached_pic:stream_side_data:chapter=start_time:chapter_tags:packet=stream_index,"
+           f"pts_time,dts_time,size,flags,data_hash:frame={','.join(FRAME)}:frame_tags:frame_side_data")
 JUMP = 10  # seconds: ffmpeg closes longer gaps of MPEG-TS
 BACK = -0.15  # seconds: times that go back further than late frames do
 TURNS = {(0, 1, -1, 0): 90, (-1, 0, 0, -1): 180, (0, -1, 1, 0): 270, (1, 0, 0, 1): 0}  # signs of a display matrix
@@ -32,7 +32,7 @@ def tool(*words):
 
 
 def number(text):
-    """A float, NaN if there is none."""
+    """A float, NaN without a number."""
     return float(text) if text not in (None, "N/A") else float("nan")
 
 
@@ -107,12 +107,12 @@ class Inspection:
 
     @functools.cached_property
     def times(self):
-        """Of all frames, in seconds. A frame without a time comes one frame after its predecessor."""
-        told = [number(frame.get("best_effort_timestamp_time")) for frame in self.frames]
-        for index, time in enumerate(told):
+        """Times of all frames, in seconds. A frame without a time comes one frame after its predecessor."""
+        stated = [number(frame.get("best_effort_timestamp_time")) for frame in self.frames]
+        for index, time in enumerate(stated):
             if time != time:
-                told[index] = told[index - 1] + 1 / self.rate if index else 0.0
-        return numpy.array(told)
+                stated[index] = stated[index - 1] + 1 / self.rate if index else 0.0
+        return numpy.array(stated)
 
     @property
     def matrix(self):
@@ -144,7 +144,7 @@ class Inspection:
 
     @functools.cached_property
     def shapes(self):
-        """What shown() tells of frames, one entry for each change."""
+        """Results of shown() for all frames, one entry for each change."""
         return [shape for shape, _ in itertools.groupby(map(self.shown, self.frames))]
 
     def colors(self, frame):
@@ -172,7 +172,7 @@ class Inspection:
                  if tag.lower() == "timecode"}
         return found - {"00:00:00:00"}  # which MPEG-2 has in any case
 
-    # What ffmpeg decodes
+    # Decoded by ffmpeg
 
     @functools.cached_property
     def decoded(self):
@@ -203,7 +203,7 @@ class Inspection:
 
     @functools.cached_property
     def complaints(self):
-        """What ffmpeg says when it plays the whole file, but for what it says of times that it writes."""
+        """Errors that ffmpeg prints when it plays the whole file, except about times that it writes."""
         done = tool("ffmpeg", "-v", "error", "-nostdin", "-i", f"file:{self.path}", "-f", "null", "-")
         lines = [line for line in done.stderr.decode(errors="replace").splitlines()
                  if not line.startswith("[null @") and "Last message repeated" not in line]
@@ -239,16 +239,16 @@ class Inspection:
         return min(max(time, self.sound_times[here[0]]), end)
 
     def sound_at(self, time, epoch, length):
-        """`length` seconds of sound from a time on, in an uninterrupted part, at 48000 samples per second. None if
-        there is no sound, or a gap."""
+        """`length` seconds of sound from a time on, in an uninterrupted part, at 48000 samples per second. None in
+        gaps and outside."""
         here = numpy.flatnonzero((epochs(self.sound_times) == epoch) & (self.sound_times <= time + 1e-6))
         if not here.size:
             return None
         covered = numpy.flatnonzero((self.sound_times >= time) & (self.sound_times < time + length) & (
             epochs(self.sound_times) == epoch))
-        told = self.sound_times[covered] - self.sound_times[here[-1]]
+        stated = self.sound_times[covered] - self.sound_times[here[-1]]
         counted = (self.sound_starts[covered] - self.sound_starts[here[-1]]) / self.sound_rate
-        if (abs(told - counted) > 0.03).any():
+        if (abs(stated - counted) > 0.03).any():
             return None  # a gap
         start = self.sound_starts[here[-1]] + (time - self.sound_times[here[-1]]) * self.sound_rate
         samples = self.decoded[2]

@@ -7,21 +7,21 @@ The rules:
 - A note must name each difference, and each note must name a difference. NAMED_BY has the words.
 - The output has as many frames as ffmpeg decodes from the input, in the same order. Frames that an edit list hides do
   not count.
-- All times count from the first frame that is shown. So a file that begins at 4 s may become one that begins at 0. But
+- All times count from the first frame that is shown. So a file may begin at 4 s and its output at 0. But
   sound, texts and chapters keep their distance from the picture. Times may differ by 1.1 ms: Matroska rounds to 1 ms.
 - Jumps (more than 10 s forward, or backward) stay in picture and sound, or are closed in both with a note. Sound
   belongs to the frames around it: between two jumps it keeps its distance from them.
 - A frame that has the time of its predecessor may be anywhere before the next frame. All others keep their times.
 - Copied sound has the same packets. If headers within packets change (ADTS), it decodes to the same samples. Any sound
   must be where it was to 3 ms (8 ms if it is Opus or coded again, one packet after a jump). Correlation finds it. The
-  lead-in of an encoder may come before it.
+  lead-in of an encoder may precede it.
 - Sizes and pixel aspects are those shown to viewers, upright. Added rows and columns are a difference.
 - bt470bg and smpte170m are the same matrix. An unknown range is the usual one of the pixel format, an unknown place of
-  chroma is "left". RGB and YUV have no colours in common: pixels tell whether they are right.
+  chroma is "left". Colours of RGB are not compared with colours of YUV: the pixels are.
 - The lossless profile keeps each bit of the pixels. Others keep a mean PSNR of at least 26 dB in RGB, or in luma if
   chroma is lost. If there is a reference encoding, they stay within 0.5 dB of it.
-- An error is honest if ffmpeg complains when it plays the file, if fewer packets are there than the header tells, or if
-  nothing can be decoded. What can be decoded must be in a partial output.
+- An error is honest if ffmpeg complains when it plays the file, if fewer packets are there than the header announces,
+  or if nothing can be decoded. What can be decoded must be in a partial output.
 """
 
 import re
@@ -90,12 +90,12 @@ def judge(before, after, notes=(), profile="mp4", reference=None):
 
 def is_true(note, before, after):
     """Whether a note is right without a difference: of a stream that is left out (stream_differences counts them), of a
-    header that tells more packets than there are, or of frames with equal times."""
+    header that announces more packets than there are, or of frames with equal times."""
     if "left out" in note and any(re.search(words, note) for words in LEFT_OUT.values()):
         return True
-    told = int(before.picture.get("nb_frames", 0))
+    stated = int(before.picture.get("nb_frames", 0))
     packets = sum(int(packet.get("size", 0)) > 0 for packet in before.packets(before.picture))
-    if "header" in note and told != packets:
+    if "header" in note and stated != packets:
         return True
     return bool(re.search(NAMED_BY["times"], note)) and bool((numpy.diff(before.times) < 1e-6).any())
 
@@ -105,13 +105,14 @@ def judge_refusal(before, problem, partial=None, holdable=True, whole=False):
     where the profile may refuse the input. `whole`: nothing lacks, whatever ffmpeg complains of."""
     faults = []
     if re.search(r"Traceback|fault of this program|no frame within", problem):
-        faults.append(f"no clear error: {problem.strip().splitlines()[-1]}")
+        lines = [line for line in problem.strip().splitlines() if re.match(r"\w+(\.\w+)*(Error|Exception)\b", line)]
+        faults.append(f"no clear error: {(lines or [problem.strip()])[-1]}")
     if not before.frames:
         return faults
     lacks = int(before.picture.get("nb_frames", 0)) > len(before.packets(before.picture))
     if whole or holdable and not before.complaints and not lacks:
         faults.append(f"refused though ffmpeg plays it whole: {problem}")
-    elif partial:
+    elif partial and holdable:
         written = len(Inspection(partial).frames)
         if written != len(before.frames):
             faults.append(f"the partial output has {written} of {len(before.frames)} frames")

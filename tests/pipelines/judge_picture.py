@@ -1,4 +1,4 @@
-"""What differs between the pictures of an input and an output: see judge.py."""
+"""Compares the pictures of an input and an output by the rules in judge.py."""
 
 import re
 from fractions import Fraction
@@ -9,7 +9,7 @@ from inspection import COLORS, Difference, epochs, tool
 TIME = 1.1e-3  # seconds
 LUMA = numpy.array([0.299, 0.587, 0.114], numpy.float32)
 SAME = {"bt470bg": "smpte170m"}  # one matrix by two names
-# Side data that is compared elsewhere, or that says nothing of what is shown.
+# Side data that is compared elsewhere, or that does not change the shown picture.
 COMPARED = (r"Display Matrix|3x3 displaymatrix|Mastering display metadata|Content light level metadata|GOP timecode"
             r"|SMPTE 12-1 timecode|CPB properties|H.26\[45\] User Data.*|Film grain.*|Palette|AVPanScan|ATSC A53.*"
             r"|Skip Samples|QP|Video enc params|New Extradata|Matroska BlockAdditional|Quality stats|CPB.*"
@@ -50,8 +50,9 @@ def shape_differences(before, after):
     if [size for index, size in enumerate(sizes) if size != sizes[index - 1] or not index] != [
             size for index, size in enumerate(written) if size != written[index - 1] or not index]:
         yield Difference("size", f"sizes {names(sizes)} became {names(written)}")
-    aspects, written = ([shape[2] for shape in one.shapes] for one in (before, after))
-    if list(dict.fromkeys(aspects)) != list(dict.fromkeys(written)):
+    aspects, written = (list(dict.fromkeys(shape[2] for shape in one.shapes)) for one in (before, after))
+    rounded = 0.002 + 1 / after.shapes[0][0]  # Matroska states how many pixels wide a player shows the picture
+    if len(aspects) != len(written) or any(abs(a - b) > rounded for a, b in zip(aspects, written)):
         yield Difference("aspect", f"pixel aspects {names(aspects)} became {names(written)}")
     if before.turn is None and before.matrix[:6] != (after.matrix or [0] * 9)[:6]:
         yield Difference("rotation", "the display matrix is lost")
@@ -63,7 +64,7 @@ def names(values):
 
 
 def pixel_class(pixels):
-    """Whether pixels are RGB, how chroma is sampled (None: there is none), and how many bits a value has."""
+    """Whether pixels are RGB, how chroma is sampled (None for gray), and how many bits a value has."""
     deep = re.search(r"(?:p|gray|gbrap|gbrp)(9|10|12|14|16)(?=[lb]e)", pixels) or re.search(r"(48|64)[lb]e", pixels)
     bits = {"48": 16, "64": 16}.get(deep[1], int(deep[1])) if deep else 8
     if re.match(r"rgb|bgr|argb|abgr|gbr|pal8|0rgb|0bgr", pixels):
@@ -82,20 +83,20 @@ def pixel_differences(before, after, profile):
         yield Difference("pixels", f"{pixels[0]} became {pixels[1]}")
     if before.has_alpha and not after.has_alpha and pixels[0] != "pal8":
         yield Difference("transparency", "transparency is lost")
-    told, found = before.colors(before.frames[0]), after.colors(after.frames[0])
-    for one, form in ((told, pixels[0]), (found, pixels[1])):
+    stated, found = before.colors(before.frames[0]), after.colors(after.frames[0])
+    for one, form in ((stated, pixels[0]), (found, pixels[1])):
         if one["color_range"] == "unknown":
             one["color_range"] = "pc" if form.startswith(("gray", "yuvj")) else "tv"
         one["color_space"] = SAME.get(one["color_space"], one["color_space"])
         if one["chroma_location"] in ("unspecified", "unknown") or pixel_class(form)[1] != "420":
             one["chroma_location"] = "left"
-    if was_rgb or new_chroma != "420":
-        found["chroma_location"] = told["chroma_location"]
-    if was_rgb:  # pixels tell whether range and matrix are right
-        found |= {name: told[name] for name in ("color_range", "color_space")}
+    if was_rgb or not chroma or new_chroma != "420":
+        found["chroma_location"] = stated["chroma_location"]
+    if was_rgb:  # the quality shows whether range and matrix are right
+        found |= {name: stated[name] for name in ("color_range", "color_space")}
     for name, kind in zip(COLORS, ("range", "matrix", "transfer", "primaries", "chroma")):
-        if told[name] != found[name]:
-            yield Difference(kind, f"{name} {told[name]} became {found[name]}")
+        if stated[name] != found[name]:
+            yield Difference(kind, f"{name} {stated[name]} became {found[name]}")
     fields = [[(one.frames[0].get("interlaced_frame"), one.frames[0].get("top_field_first"))]
               for one in (before, after)]
     if fields[0] != fields[1] and (fields[0][0][0] or fields[1][0][0]):
@@ -107,24 +108,24 @@ def numbers(data):
 
 
 def coded_light(path):
-    """What the H.264 stream itself says of displays; old versions of ffprobe do not show it."""
+    """Reads HDR light data from the H.264 stream itself: old versions of ffprobe do not show it."""
     text = tool("ffmpeg", "-v", "verbose", "-i", path, "-map", "0:V:0", "-c", "copy", "-bsf:v", "trace_headers",
                 "-frames:v", "1",
                 "-f", "null", "-").stderr.decode(errors="replace")
     found = {name: int(value) for name, value in re.findall(
         r"(display_primaries_[xy]\[\d\]|white_point_[xy]|m\w+_display_mastering_luminance|max_content_light_level"
         r"|max_pic_average_light_level) .*?= (\d+)", text)}
-    told = {}
+    stated = {}
     if "white_point_x" in found:
-        told["Mastering display metadata"] = {
+        stated["Mastering display metadata"] = {
             f"{color}_{axis}": round(found[f"display_primaries_{axis}[{index}]"] / 50000, 6)
             for index, color in enumerate(("green", "blue", "red")) for axis in "xy"} | {
             f"white_point_{axis}": round(found[f"white_point_{axis}"] / 50000, 6) for axis in "xy"} | {
             f"{end}_luminance": found[f"{end}_display_mastering_luminance"] / 10000 for end in ("min", "max")}
     if "max_content_light_level" in found:
-        told["Content light level metadata"] = {"max_content": found["max_content_light_level"],
+        stated["Content light level metadata"] = {"max_content": found["max_content_light_level"],
                                                 "max_average": found["max_pic_average_light_level"]}
-    return told
+    return stated
 
 
 def side_differences(before, after):
@@ -144,7 +145,7 @@ def side_differences(before, after):
                     for data in frame.get("side_data_list", ()))
                 for one in (before, after)]
     if captions[0] != captions[1]:
-        yield Difference("captions", f"captions of {captions[0]} frames became those of {captions[1]}")
+        yield Difference("captions", f"captions of {captions[0]} frames became captions of {captions[1]}")
     for kind in before.side_data.keys() - after.side_data.keys():
         if not re.fullmatch(COMPARED, kind):
             yield Difference(kind, f"{kind} is lost")
@@ -183,7 +184,7 @@ def quality_differences(before, after, profile, reference=None, least=26):
         if not same and pixel_class(formats[0])[:2] == pixel_class(formats[1])[:2]:
             yield Difference("quality", "pixels differ though the profile is lossless")
             return
-    if pixel_class(formats[0]) != pixel_class(formats[1]) and profile != "lossless":  # a note tells of lost chroma
+    if pixel_class(formats[0]) != pixel_class(formats[1]) and profile != "lossless":  # lost chroma needs a note
         pixels, written = (numpy.tensordot(one.astype(numpy.float32), LUMA, 1)[..., None] for one in (pixels, written))
     quality = psnr(pixels, written)
     if reference:

@@ -1,4 +1,4 @@
-"""What differs between the first sounds of an input and an output, and where they are: see judge.py."""
+"""Compares content and times of the first sounds of an input and an output by the rules in judge.py."""
 
 import numpy
 from inspection import Difference, epochs
@@ -9,7 +9,7 @@ PIECE = 0.026  # a packet of sound: packets around a closed jump cannot overlap
 
 
 def mapped(before, after, time, part):
-    """Where a time of the input is in the output: the first frame of its uninterrupted part says so."""
+    """The time in the output that a time of the input became, by the first frame of its uninterrupted part."""
     parts = epochs(before.times)
     first = numpy.flatnonzero(parts == min(part, parts[-1]))[0]
     return time - before.times[first] + after.times[first]
@@ -36,13 +36,13 @@ def sound_differences(before, after):
 
 
 def contains(longer, shorter, most=4):
-    """Whether a list has another as one of its stretches, with at most so many elements (an encoder's lead-in) more."""
+    """Whether a list contains another one without gaps, and has at most `most` other elements (a lead-in)."""
     more = len(longer) - len(shorter)
     return 0 <= more <= most and any(longer[at:at + len(shorter)] == shorter for at in range(more + 1))
 
 
 def same_samples(one, other):
-    """Whether sounds are the same but for at most 0.15 s at the beginning and the end."""
+    """Whether sounds are the same, except at most 0.15 s at the beginning and the end."""
     length = min(len(one), len(other)) - 16384
     if length <= 0:
         return len(one) == len(other) and bool((one == other).all())

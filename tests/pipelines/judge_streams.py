@@ -1,4 +1,4 @@
-"""What differs between the streams, texts and tags of an input and an output: see judge.py."""
+"""Compares the streams, texts and tags of an input and an output by the rules in judge.py."""
 
 import re
 
@@ -8,20 +8,20 @@ from judge_sound import SYNC
 LEFT_OUT = {"audio": r"sound", "subtitle": r"subtitles?", "video": r"second video", "data": r"data",
             "attachment": r"attachment",
             "cover": r"cover"}
-# Tags that say how a file was made, not what it shows.
+# Tags about the making of a file.
 TECHNICAL = (r"(?i)encoder|major_brand|minor_version|compatible_brands|duration|bps|number_of_\w+|_statistics\w*"
-             r"|handler_name|vendor_id|creation_time|timecode|rotate|alpha_mode|source_id|.*uid|.*umid|.*_ul|company_name"
-             r"|product_\w+|modification_date|data_type|file_package\w*|material_package\w*|reel_name|WM/\w+|isft|tsse"
-             r"|application_platform|toolkit_version\w*|variant_bitrate|mimetype|filename|metadatacreator|hasvideo"
+             r"|handler_name|vendor_id|creation_time|timecode|rotate|alpha_mode|source_id|.*uid|.*umid|.*_ul"
+             r"|company_name|product_\w+|modification_date|data_type|file_package\w*|material_package\w*|reel_name|WM/\w+|isft"
+             r"|tsse|application_platform|toolkit_version\w*|variant_bitrate|mimetype|filename|metadatacreator|hasvideo"
              r"|hasaudio|hasmetadata|timecode_rate|software|.*-eng$|device\w*conformtemplate")
 
 
 def stream_differences(before, after, notes):
     for kind in sorted(before.streams.keys() | after.streams.keys()):
         was, now = len(before.streams[kind]), len(after.streams[kind])
-        told = sum(bool(re.search(LEFT_OUT.get(kind, kind), note)) for note in notes if "left out" in note)
-        if was - now != told:
-            yield Difference("stream", f"{now} of {was} streams of {kind}, {told} left out by notes")
+        stated = sum(bool(re.search(LEFT_OUT.get(kind, kind), note)) for note in notes if "left out" in note)
+        if was - now != stated:
+            yield Difference("stream", f"{now} of {was} streams of {kind}, {stated} left out by notes")
     for kind, named in (("audio", "sound codec"), ("subtitle", "text codec")):
         for was, now in zip(before.streams[kind], after.streams[kind]):
             codecs = was.get("codec_name"), now.get("codec_name")

@@ -119,7 +119,7 @@ class Pictures(JudgeCase):
                                                       f"h264_metadata={tags}")))
             self.assertIn(kind, found)
             found.remove("sound codec")
-            self.assertLessEqual(found, {kind, "quality"})  # range and matrix change what is shown
+            self.assertLessEqual(found, {kind, "quality"})  # range and matrix change the shown picture
 
     def test_differences_fields_named(self):
         fields = self.clip("fields.mkv", PICTURE, *YUV, "-vf", "setfield=tff", "-c:v", "libx264", "-x264-params",
@@ -205,8 +205,8 @@ class Sounds(JudgeCase):
 class Others(JudgeCase):
     def rich(self):
         (self.folder / "in.srt").write_text("1\n00:00:00,200 --> 00:00:00,300\nhello\n")
-        (self.folder / "in.txt").write_text(";FFMETADATA1\ntitle=T\nartist=A\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=300\n"
-                                            "title=one\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=300\nEND=900\ntitle=two\n")
+        (self.folder / "in.txt").write_text(";FFMETADATA1\ntitle=T\nartist=A\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\n"
+                                            "END=300\ntitle=one\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=300\nEND=900\ntitle=two\n")
         base = self.base()
         path = self.folder / "rich.mkv"
         media.run("ffmpeg", "-v", "error", "-y", "-i", base, "-i", self.folder / "in.srt", "-i", self.folder / "in.txt",

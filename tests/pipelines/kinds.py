@@ -15,7 +15,7 @@ X265 = ("-c:v", "libx265", "-x265-params", "log-level=none")
 
 
 def hdr(curve):
-    """Primaries and curve are told by the pictures: ffmpeg takes them from nothing else from version 7 on."""
+    """Sets primaries and curve of the pictures: ffmpeg 7 and later ignore them elsewhere."""
     return ("-pix_fmt", "yuv420p10le", "-color_range", "tv", "-colorspace", "bt2020nc", "-vf",
             f"setparams=color_primaries=bt2020:color_trc={curve}")
 

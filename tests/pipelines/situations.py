@@ -28,7 +28,7 @@ ALL = ("mp4", "mkv", "webm", "lossless")
 def situation(name, holds=lambda clip: True, profiles=ALL, segments=("mp4",), truncated=False, holdable=True,
               whole=False):
     """Adds a row. `segments`: the profiles that it is tried with in segments. `truncated`: the input is not whole, and
-    the program must say so. `holdable`: False if a profile may refuse the input. `whole`: the program must not refuse
+    the program must report it. `holdable`: False if a profile may refuse the input. `whole`: the program must not refuse
     it, even if ffmpeg complains."""
     def add(make):
         ROWS.append(Row(name, make, holds, profiles, segments, truncated, holdable, whole))
@@ -70,7 +70,7 @@ class Folder:
         return path
 
     def listed(self, name, *clips):
-        """What ffmpeg's concat makes of clips without decoding them."""
+        """Clips joined by ffmpeg's concat demuxer."""
         (self.path / "list").write_text("".join(f"file '{clip}'\n" for clip in clips))
         return self.ffmpeg(name, "-f", "concat", "-safe", "0", "-i", self.path / "list", "-c", "copy")
 
@@ -219,9 +219,9 @@ def aspects(folder):
                     since=part) for part, aspect in enumerate(("4:3", "16:9"))))
 
 
-# Packets that are no frames
+# Packets without a frame
 
-@situation("VP9 with hidden frames in packets of their own",
+@situation("VP9 with hidden frames in separate packets",
            lambda clip: len(clip.packets(clip.picture)) > len(clip.frames))
 def hidden_frames(folder):
     for number in "12":
@@ -239,7 +239,7 @@ def empty_chunks(folder):
                        "-c:v", "mpeg4", "-c:a", "mp3")
 
 
-# What cannot be decoded
+# Files that cannot be decoded
 
 NOTHING = {"holds": lambda clip: not clip.frames, "segments": ("mp4",), "profiles": ("mp4", "lossless")}
 
@@ -278,7 +278,7 @@ def encrypted(folder):
                        "76" * 16, "-encryption_kid", "a7" * 16)
 
 
-@situation("Fragmented MP4 that tells a wrong length", lambda clip: float(clip.format["duration"]) > 50)
+@situation("Fragmented MP4 with a wrong length", lambda clip: float(clip.format["duration"]) > 50)
 def wrong_length(folder):
     path = folder.clip("in.mp4", *H264, "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof")
     data = bytearray(path.read_bytes())
@@ -295,7 +295,7 @@ def wrong_length(folder):
     return path
 
 
-# What is told of the picture
+# Descriptions of the picture
 
 @situation("H.264 in MP4 with closed captions", lambda clip: any("A53" in kind for kind in clip.side_data),
            segments=("mp4",))
