@@ -105,7 +105,8 @@ def judge_refusal(before, problem, partial=None, holdable=True, whole=False):
     where the profile may refuse the input. `whole`: nothing lacks, whatever ffmpeg complains of."""
     faults = []
     if re.search(r"Traceback|fault of this program|no frame within", problem):
-        lines = [line for line in problem.strip().splitlines() if re.match(r"\w+(\.\w+)*(Error|Exception)\b", line)]
+        lines = [line for line in problem.replace("\\n", "\n").splitlines()
+                 if re.match(r"\w+(\.\w+)*(Error|Exception)\b", line)]
         faults.append(f"no clear error: {(lines or [problem.strip()])[-1]}")
     if not before.frames:
         return faults
