@@ -52,6 +52,13 @@ class Pictures(JudgeCase):
             self.assertEqual(self.kinds(base, after), ["times"])
         self.assertRegex(judge.differences(base, after)[0].text, "21 frames have other times, frame 4 by 2 ms")
 
+    def test_differences_equal_times_may_spread_alone(self):
+        full = self.clip("full.mkv", PICTURE, *CODED)
+        equal = self.changed("equal.mkv", full, "-bsf:v", "setts=ts=if(eq(N\\,7)\\,PREV_OUTPTS\\,PTS)")
+        for moved, kinds in (("eq(N\\,7)*20", []), ("gte(N\\,7)*20", ["times"]), ("eq(N\\,7)*60", ["times"])):
+            after = self.changed("after.mkv", equal, "-bsf:v", f"setts=ts=PTS+{moved}")
+            self.assertEqual(self.kinds(equal, after), kinds, moved)
+
     def test_differences_all_times_moved_none(self):
         base = self.base()
         self.assertEqual(judge.differences(base, self.changed("after.mkv", base, "-output_ts_offset", "4")), [])
@@ -186,6 +193,18 @@ class Sounds(JudgeCase):
             self.assertIn("sound offset", self.kinds(base, self.changed("after.mkv", base, "-c:a", "flac", "-af",
                                                                         filters)))
 
+    def test_differences_hidden_sound_shown_named(self):
+        """The edit list of a trimmed MP4 hides sound, which Matroska cannot."""
+        full = self.clip("full.mp4", PICTURE, *RISING, *CODED, "-g", "50", "-c:a", "aac")
+        cut = self.folder / "cut.mp4"
+        media.run("ffmpeg", "-v", "error", "-ss", "0.5", "-i", full, "-c", "copy", cut)
+        sound = self.changed("sound.mkv", full, "-vn")
+        after = self.folder / "after.mkv"
+        media.run("ffmpeg", "-v", "error", "-i", cut, "-itsoffset", "-0.5", "-i", sound, "-map", "0:v", "-map", "1:a",
+                  "-c:a", "copy", "-qp", "10", after)
+        self.assertRegex(" ".join(one.text for one in judge.differences(cut, after)), "packets of sound are more")
+        self.assertEqual(self.kinds(cut, self.changed("same.mp4", cut)), [])
+
     def test_differences_jump_of_picture_alone_named(self):
         parts = [self.clip(f"{index}.ts", PICTURE, *RISING, *CODED, "-c:a", "mp2", "-output_ts_offset",
                            str(index * 100))
@@ -255,6 +274,8 @@ class Others(JudgeCase):
         self.assertRegex(judge.judge_refusal(decoded, problem)[0], "no partial output")
         fewer = self.changed("fewer.mkv", short, "-frames:v", "3")
         self.assertRegex(judge.judge_refusal(decoded, problem, fewer)[0], "partial output has 3 of")
+        self.assertRegex(judge.judge_refusal(decoded, problem, short, whole=True)[0], "refused though")
+        self.assertEqual(judge.judge_refusal(Inspection(base), "sizes change", holdable=False), [])
         self.assertRegex(judge.judge_refusal(decoded, "Traceback (most recent call last)\nKeyError: 1", short)[0],
                          "no clear error")
 
