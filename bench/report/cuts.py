@@ -35,7 +35,8 @@ class Cuts:
         """A sentence that counts the exact cuts; peers are not counted."""
         exact = [row["expected"] for row in self.rows + self.streams
                  if "expected" in row and row["solver"].startswith(("cuda", "cpu"))]
-        return [f"{sum(exact)} of {len(exact)} cuts of ours equal the known optimum and its largest source side.\n"] if exact else []
+        return exact and [f"{sum(exact)} of {len(exact)} cuts of ours equal the known optimum and its largest source "
+                          "side.\n"]
 
     def fastest_of_ours(self):
         """{(instance, neighbours): milliseconds} of the fastest cold solver of ours."""
@@ -54,9 +55,10 @@ class Cuts:
                   if (row["name"], row["neighbours"]) in ours else "–"]
                  for row in sorted(self.rows, key=lambda row: (row["name"], row["neighbours"]))]
         return ["## Minimum cuts: " + self.record["device"] + "\n", machine_of(self),
-                "The times run from the weights in the device's memory to the mask there. Peers must build their graphs "
-                "from the weights, and this counts. *Warm* starts from the solution of a frame whose terminal weights "
-                "differ by noise in a quarter of the pixels. The last column compares with our fastest cold solver.\n",
+                "The times run from the weights in the device's memory to the mask there. Peers must build their "
+                "graphs from the weights, and this counts. *Warm* starts from the solution of a frame whose terminal "
+                "weights differ by noise in a quarter of the pixels. The last column compares with our fastest cold "
+                "solver.\n",
                 *self.exactness(),
                 table(["instance", "neighbours", "solver", "time (ms)", "noise", "compared with ours"], lines),
                 *self.streams_part()]

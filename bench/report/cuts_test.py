@@ -7,7 +7,8 @@ import cuts
 import foreground
 from report_test import figures
 
-ROW = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cuda resident", "ms": 0.3, "fastest_ms": 0.2, "expected": True}
+ROW = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cuda resident", "ms": 0.3, "fastest_ms": 0.2,
+       "expected": True}
 
 
 def of(*rows):
@@ -18,7 +19,8 @@ def of(*rows):
 
 class Cuts(unittest.TestCase):
     def test_fastest_of_ours_ignores_warm_starts_and_peers(self):
-        found = of(ROW, {**ROW, "solver": "cuda resident, warm", "ms": 0.1}, {**ROW, "solver": "PyMaxflow 1.3.2", "ms": 0.1})
+        found = of(ROW, *({**ROW, "solver": solver, "ms": 0.1}
+                         for solver in ("cuda resident, warm", "PyMaxflow 1.3.2")))
         self.assertEqual(found.fastest_of_ours(), {("bgdiff_vga", 4): 0.3})
 
     def test_on_gpu_chooses_the_faster_solver(self):
@@ -38,8 +40,9 @@ class Cuts(unittest.TestCase):
 
 class Motion(unittest.TestCase):
     def test_rows_show_cost_noise_and_boxes(self):
-        rows = [{"what": "motion", "by": "motion", "cpu_ms": 1.1, "least_cpu_ms": 1.0, "of_peer": 2.0, "peer": "absdiff"},
-                {"what": "motion", "by": "absdiff", "cpu_ms": 0.55}, {"what": "boxes", "by": "motion", "mean_f": 0.7}]
+        rows = [{"what": "motion", "by": "motion", "cpu_ms": 1.1, "least_cpu_ms": 1.0, "of_peer": 2.0,
+                 "peer": "absdiff"}, {"what": "motion", "by": "absdiff", "cpu_ms": 0.55},
+                {"what": "boxes", "by": "motion", "mean_f": 0.7}]
         with mock.patch.object(foreground, "of_suite", lambda _: figures(rows)):
             text = foreground.motion_part()[-1]
         self.assertIn("| motion | 1.10 | 10 % | 2.00× absdiff | 0.70 |", text)

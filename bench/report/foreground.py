@@ -33,14 +33,14 @@ def foreground_part():
     others = [[each["who"], each["filter"], f"{each['mean_f_raw']:.3f}", number(each["mean_specks"]),
                number(each["mean_boxes"]), number(each["mean_ms"])] for each in found["summary"] if "mean_ms" in each]
     return ["## Foreground\n",
-            "This table shows the F-measure, computed as CDnet does, on clips that were composed with exact masks and five "
-            "seeds (`bench/peers/graphcutbg_quality.py`). graphcutbg has one setting for all clips. The peers are "
-            f"subtractors of OpenCV {found['opencv']}, with the median, opening or closing that is best for all clips or "
-            f"for each kind. {KINDS} The results do not vary between runs, so noise does not apply.\n",
+            "This table shows the F-measure, computed as CDnet does, on clips that were composed with exact masks "
+            "and five seeds (`bench/peers/graphcutbg_quality.py`). graphcutbg has one setting for all clips. The "
+            f"peers are subtractors of OpenCV {found['opencv']}, with the median, opening or closing that is best "
+            f"for all clips or for each kind. {KINDS} The results do not vary between runs, so noise does not apply.\n",
             table(["by", "mask filter", "mean F", *kinds], lines),
-            "The next table shows means over the same clips. *Unfiltered F*: without the mask filter. *Specks*: regions of "
-            "up to 8 pixels per frame. *Boxes*: the F-measure of boxes with an intersection over union of at least 0.5. "
-            "The time is that of one core for a frame of 320x240, without the mask filter.\n",
+            "The next table shows means over the same clips. *Unfiltered F*: without the mask filter. *Specks*: "
+            "regions of up to 8 pixels per frame. *Boxes*: the F-measure of boxes with an intersection over union of "
+            "at least 0.5. The time is that of one core for a frame of 320x240, without the mask filter.\n",
             table(["by", "mask filter", "unfiltered F", "specks", "boxes", "time per frame (ms)"], others),
             *each_clip(found["clips"]),
             "These pictures show a frame of such a clip with its truth, and people walking. The masks come from "

@@ -144,10 +144,10 @@ class Gpu:
             "## On the GPU\n", machine_of(self.figures),
             *([f"> {self.figures.record['about']}\n"] if "about" in self.figures.record else []),
             "The times are for one picture, u8 in and u32 labels out, as geometric means over 21 contents. Labels are "
-            "numbered 1..n in raster order. Inputs and outputs stay on the GPU; from 1920x1080 on they alternate between "
-            "more buffers than the cache can hold. *Graph*: the median of 30 replays of one CUDA graph, divided by the "
-            "number of pictures in it. *Stream*: one plain call between two events. The *floor kernel* reads each pixel "
-            "and writes a label; it ran in the same run.\n", self.correctness(),
+            "numbered 1..n in raster order. Inputs and outputs stay on the GPU; from 1920x1080 on they alternate "
+            "between more buffers than the cache can hold. *Graph*: the median of 30 replays of one CUDA graph, "
+            "divided by the number of pictures in it. *Stream*: one plain call between two events. The *floor "
+            "kernel* reads each pixel and writes a label; it ran in the same run.\n", self.correctness(),
             PUBLISHED["about"] + " *Faster* therefore compares multiples of the floor kernel of the same machine. The "
             "published kernels do not number their labels 1..n.\n",
             "\n".join(f"- {names}: {where}." for names, where in PUBLISHED["sources"].items()) + "\n",

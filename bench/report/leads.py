@@ -16,8 +16,8 @@ def in_labels(report):
     labels = labelling.Gpu(report.gpu)
     slower = {size: [f"{content} ({times(share)})" for content, share in labels.behind(size).items()
                      if share >= AHEAD] for size in SIZES}
-    return [f"Labels of {size} on a GPU: the best published kernel for each picture is faster on {', '.join(every)}. The "
-            "factor is our time divided by its time, both in multiples of a floor kernel."
+    return [f"Labels of {size} on a GPU: the best published kernel for each picture is faster on {', '.join(every)}. "
+            "The factor is our time divided by its time, both in multiples of a floor kernel."
             for size, every in slower.items() if every]
 
 
@@ -48,8 +48,8 @@ def in_motion(_):
     right = {row["by"]: row["mean_f"] for row in figures.select(what="boxes")}
     cost = {row["by"]: row["cpu_ms"] for row in figures.select(what="motion")}
     ours = cost.get("motion")
-    return [f"Motion detection on the CPU: {by} costs {number(ms)} ms per 1080p frame, ours {number(ours)} ms. The mean F "
-            f"of its boxes is {number(right.get(by))}, that of ours {number(right.get('motion'))}."
+    return [f"Motion detection on the CPU: {by} costs {number(ms)} ms per 1080p frame, ours {number(ours)} ms. The "
+            f"mean F of its boxes is {number(right.get(by))}, that of ours {number(right.get('motion'))}."
             for by, ms in cost.items() if ours and ms < ours]
 
 
@@ -58,9 +58,10 @@ def in_foreground(_):
     summary = foreground.quality()["summary"]
     ours, found = next((each for each in summary if each["who"] == "graphcutbg"), None), []
     for kind in ours["f"] if ours else ():
-        best = max((each for each in summary if each["who"] != "graphcutbg"), key=lambda each: each["f"][kind], default=ours)
+        best = max(summary, key=lambda each: each["f"][kind])
         if best["f"][kind] > ours["f"][kind]:
-            found.append(f"Foreground of {kind}: {best['who']} has F {best['f'][kind]:.3f}, ours {ours['f'][kind]:.3f}.")
+            found.append(f"Foreground of {kind}: {best['who']} has F {best['f'][kind]:.3f}, ours "
+                         f"{ours['f'][kind]:.3f}.")
     return found
 
 
@@ -81,7 +82,7 @@ def in_superpixels(_):
     for ours in [row for row in rows if row["by"] == superpixels.OURS]:
         for row in rows + superpixels.published_rows(rows):
             for key, name, better in superpixels.MEASURES:
-                if row["wanted"] == ours["wanted"] and row[key] != ours[key] and better(ours[key], row[key]) == row[key]:
+                if row["wanted"] == ours["wanted"] and better(ours[key], row[key]) != ours[key]:
                     found.setdefault(row["by"], {}).setdefault(name, []).append(row["wanted"])
     return [f"Superpixels: {by} is better in " + ", ".join(
         f"{name} (of {', '.join(map(str, counts))})" for name, counts in measures.items()) + "."

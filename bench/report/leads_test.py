@@ -44,7 +44,8 @@ class Leads(unittest.TestCase):
 
     def test_motion_cheaper_peer_is_named_with_its_boxes(self):
         for ms, named in ((2.0, 0), (0.5, 1)):
-            rows = [{"what": "motion", "by": "motion", "cpu_ms": 1.0}, {"what": "motion", "by": "absdiff", "cpu_ms": ms},
+            rows = [{"what": "motion", "by": "motion", "cpu_ms": 1.0},
+                    {"what": "motion", "by": "absdiff", "cpu_ms": ms},
                     {"what": "boxes", "by": "absdiff", "mean_f": 0.2}]
             found = self.of_suite(leads.in_motion, rows)
             self.assertEqual(len(found), named)

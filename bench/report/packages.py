@@ -26,13 +26,14 @@ class Cpu:
             return []
         parts = ["## On the CPU\n", machine_of(self.figures),
                  "Cells read \"gst_regions / peer = ratio\": the median times of both and how many times as fast "
-                 "gst_regions is. The calls alternate in one process. With one thread, times are the process's CPU time; "
-                 "with more, wall-clock time. Noise is the largest of the row.\n"]
+                 "gst_regions is. The calls alternate in one process. With one thread, times are the process's CPU "
+                 "time; with more, wall-clock time. Noise is the largest of the row.\n"]
         for task, title in TASKS:
             for count in self.threads():
                 rows = self.figures.select(what="python", task=task, threads=count)
                 if rows:
-                    parts += [f"### {title} ({'µs' if task == 'call' else 'ms'}), {in_words(count)}\n", compared(rows, task)]
+                    unit = "µs" if task == "call" else "ms"
+                    parts += [f"### {title} ({unit}), {in_words(count)}\n", compared(rows, task)]
         return parts
 
 
@@ -45,7 +46,8 @@ def compared(rows, task):
     cells, pairs = [], {}
     for row in rows:
         cells.append((key(row), row["peer"],
-                      f"{short(row['us'] / unit)} / {short(row['peer_us'] / unit)} = {times(row['peer_us'] / row['us'])}"
+                      f"{short(row['us'] / unit)} / {short(row['peer_us'] / unit)} = "
+                      f"{times(row['peer_us'] / row['us'])}"
                       + ("" if row["correct"] is not False else " **other answer**")))
         pairs.setdefault(key(row), []).extend([(row["us"], row.get("fastest_us")),
                                                (row["peer_us"], row.get("fastest_peer_us"))])
@@ -63,7 +65,8 @@ class Gpu:
     def cpp(self, content, neighbours):
         """The row of the C++ program for this picture, or None."""
         rows = self.figures.select(what="time", size=HD, by="cclabel", backend="cuda", criterion="binary",
-                                   format="GRAY8", task="labels", clock="graph", content=content, connectivity=neighbours)
+                                   format="GRAY8", task="labels", clock="graph", content=content,
+                                   connectivity=neighbours)
         return rows[-1] if rows else None
 
     def cases(self):
@@ -89,12 +92,12 @@ class Gpu:
         calls = [[row["by"], short(row["host_us"]), noise(row["host_us"], row.get("least_us"))]
                  for row in self.figures.select(what="python call")]
         return ["## On a GPU\n", machine_of(self.figures),
-                "The times are for one call of `label` on 1920x1080, including the new array for the labels. A round has "
-                "100 calls, which alternate between 12 arrays and are waited for once; the median of the rounds is used. "
-                "*C++* is the program `bench/programs/cclabel`, as replays of a CUDA graph of 12 such pictures. Each "
-                "peer gives its own kind of labels: bkeccl has 8 neighbours only, CV-CUDA has 4 only and numbers labels "
-                "by position, and colorcc takes colours.\n",
+                "The times are for one call of `label` on 1920x1080, including the new array for the labels. A round "
+                "has 100 calls, which alternate between 12 arrays and are waited for once; the median of the rounds "
+                "is used. *C++* is the program `bench/programs/cclabel`, as replays of a CUDA graph of 12 such "
+                "pictures. Each peer gives its own kind of labels: bkeccl has 8 neighbours only, CV-CUDA has 4 only "
+                "and numbers labels by position, and colorcc takes colours.\n",
                 table(["content", "neighbours", "by", "time (µs)", "noise", "compared with gst_regions"], lines),
-                "The next table shows how long a call occupies the calling thread. The picture has 16x16 pixels, and the "
-                "call allocates the labels; with *out*, the caller passes them.\n",
+                "The next table shows how long a call occupies the calling thread. The picture has 16x16 pixels, and "
+                "the call allocates the labels; with *out*, the caller passes them.\n",
                 table(["function", "time (µs)", "noise"], calls)]

@@ -115,14 +115,14 @@ def of_streams(figures):
     decoded, chains = ({each["streams"]: each["frames_per_second"] for each in after
                         if pipelines.chain_of(each) == chain} for chain in ("identity", pipelines.FLAGSHIP))
     if {1, 8} <= decoded.keys() & chains.keys():
-        found.append(f"The decoder limits whole pipelines. With 1080p video decoded on the GPU, all three elements process "
-                     f"{number(chains[1])} frames/s in one stream and {number(chains[8])} in eight. The decoder alone "
-                     f"reaches {number(decoded[1])} and {number(decoded[8])}.")
+        found.append("The decoder limits whole pipelines. With 1080p video decoded on the GPU, all three elements "
+                     f"process {number(chains[1])} frames/s in one stream and {number(chains[8])} in eight. The "
+                     f"decoder alone reaches {number(decoded[1])} and {number(decoded[8])}.")
     system, pinned = (pipelines.of_labelling(figures, source, "none").get(1)
                       for source in ("system", "pinned"))
     if gain := ratio(pinned, system):
-        found.append(f"Pageable system memory is slow. Frames from the pool that cclabel proposes are {times(gain)} as fast, "
-                     "with one frame in flight.")
+        found.append(f"Pageable system memory is slow. Frames from the pool that cclabel proposes are {times(gain)} "
+                     "as fast, with one frame in flight.")
     return found
 
 
@@ -137,17 +137,18 @@ def many_streams(figures):
     rows = figures and pipelines.after_decoder(figures)
     return rows and [
         "## Many streams\n",
-        "This table shows the total frames per second of all streams in one process. The streams are 1080p H.264 of people "
-        "walking, with two frames in flight in each element. CPU time is that of one core and includes the decoder. The "
-        f"device is {figures.record['gpu']}. *Connections* is the value of `CUDA_DEVICE_MAX_CONNECTIONS` when the process "
-        "starts. CUDA's default is 8. With 32, kernels of many streams run at the same time, but the process needs a "
-        "fraction of a second more to start.\n", *rows] or []
+        "This table shows the total frames per second of all streams in one process. The streams are 1080p H.264 of "
+        "people walking, with two frames in flight in each element. CPU time is that of one core and includes the "
+        f"decoder. The device is {figures.record['gpu']}. *Connections* is the value of "
+        "`CUDA_DEVICE_MAX_CONNECTIONS` when the process starts. CUDA's default is 8. With 32, kernels of many "
+        "streams run at the same time, but the process needs a fraction of a second more to start.\n", *rows] or []
 
 
 def introduction(report):
-    every = [report.gpu, *(cpu.figures for cpu in report.cpus), report.superpixel_peers, report.transcode, report.cubes.figures]
-    return ("This page shows how long the elements take per frame compared with other software, measured by `bench/run` and "
-            f"`tests/gpu/suite` on {devices(*every)}.")
+    every = [report.gpu, *(cpu.figures for cpu in report.cpus), report.superpixel_peers, report.transcode,
+             report.cubes.figures]
+    return ("This page shows how long the elements take per frame compared with other software, measured by "
+            f"`bench/run` and `tests/gpu/suite` on {devices(*every)}.")
 
 
 def parts(report):
@@ -155,9 +156,10 @@ def parts(report):
     rows.sort(key=lambda each: ELEMENTS.index(each[0]))
     return [
         "## Time per frame (ms)\n",
-        "Times are medians. Pictures and results are in the device's memory. On the GPU, our times are replays of one CUDA "
-        "graph, and packages are plain calls in the same run. Peers with * were built from their published source and "
-        "measured on another machine with one NVIDIA H200. Each benchmark page below describes its measurement.\n",
+        "Times are medians. Pictures and results are in the device's memory. On the GPU, our times are replays of "
+        "one CUDA graph, and packages are plain calls in the same run. Peers with * were built from their published "
+        "source and measured on another machine with one NVIDIA H200. Each benchmark page below describes its "
+        "measurement.\n",
         table(["element", "task", "size", "device", "by", "time (ms)", "noise", "compared with ours"], rows),
         "![Geometric means by size](plots/sizes.svg)\n",
         "The next plot shows frames per second of whole pipelines by frames in flight. *System* frames are in pageable "

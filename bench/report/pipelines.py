@@ -101,8 +101,8 @@ def streams(figures):
              pivot(["frames from", "elements"], cells, sorted({count for _, count, _ in cells}))] if cells else []
     if work := work_of_all(figures):
         parts.append(f"With one frame on the GPU at a time, the three elements need {work:.0f} µs for a frame of the "
-                     f"clip, from the first kernel to the last. Without any overlap this allows {1e6 / work:.0f} frames "
-                     "per second.\n")
+                     f"clip, from the first kernel to the last. Without any overlap this allows {1e6 / work:.0f} "
+                     "frames per second.\n")
     apart, stacked = (rates(figures, source="cuda", height=height, content="smooth")
                       for height in (480, 7680))
     if gained := gains(apart, stacked, 2, 16):
@@ -112,8 +112,8 @@ def streams(figures):
     busy, idle = (rates(figures, idle, source="cuda", content="empty") for idle in (False, True))
     if gained := gains(busy, idle, 16):
         parts.append("The plugin does not combine frames of several streams into one launch. The largest possible gain "
-                     "of doing so is that of launching no kernels at all: without kernels and regions, the rate of sixteen "
-                     f"streams rises by a factor of {gained}.\n")
+                     "of doing so is that of launching no kernels at all: without kernels and regions, the rate of "
+                     f"sixteen streams rises by a factor of {gained}.\n")
     return parts + live_part(figures)
 
 
@@ -142,18 +142,18 @@ def live_part(figures):
     return lines and [
         "### Live streams\n",
         "All streams are 1080p at 30 frames/s and start at the same time. A queue after the decoder holds up to eight "
-        "frames and drops the oldest. The figures are medians of several runs, each in a new process, with the range in brackets. *Sinks* start "
-        "together, as is GStreamer's default, or one by one.\n",
-        table(["streams", "after nvh264dec", "sinks start", "dropped frames", "CPU time per frame (ms)", "noise", "runs"],
-              lines)]
+        "frames and drops the oldest. The figures are medians of several runs, each in a new process, with the range "
+        "in brackets. *Sinks* start together, as is GStreamer's default, or one by one.\n",
+        table(["streams", "after nvh264dec", "sinks start", "dropped frames", "CPU time per frame (ms)", "noise",
+               "runs"], lines)]
 
 
 def gpu_part(figures):
     return ["## On the GPU\n", machine_of(figures),
-            "Frames are 1920x1080 NV12. The numbered columns show frames per second for this number of frames in flight. "
-            "*System*: prepared frames in pageable memory. *Pinned*: in buffers of the pool that cclabel proposes. "
-            "*Cuda*: in CUDA memory. The last column is the latency of a frame, from source to sink, when no other frame "
-            "follows. Each rate is from one run of up to 10,000 frames, so noise does not apply.\n",
+            "Frames are 1920x1080 NV12. The numbered columns show frames per second for this number of frames in "
+            "flight. *System*: prepared frames in pageable memory. *Pinned*: in buffers of the pool that cclabel "
+            "proposes. *Cuda*: in CUDA memory. The last column is the latency of a frame, from source to sink, when "
+            "no other frame follows. Each rate is from one run of up to 10,000 frames, so noise does not apply.\n",
             "![Frames per second by frames in flight](../plots/pipelines.svg)\n",
             in_flight(figures), *streams(figures)]
 
@@ -192,7 +192,7 @@ def transcode_part(figures):
             for row in figures.select(what="transcode")]
     return rows and [
         "## Transcoding on the CPU\n", machine_of(figures),
-        "This table shows the rate of `regions-transcode` from its start to its end, including decoding and H.264 encoding "
-        "(`bench/run --transcode`, medians of three runs). `identity` is the same program without this plugin's "
-        "elements.\n",
+        "This table shows the rate of `regions-transcode` from its start to its end, including decoding and H.264 "
+        "encoding (`bench/run --transcode`, medians of three runs). `identity` is the same program without this "
+        "plugin's elements.\n",
         table(["clip", "filter", "frames", "frames/s", "noise"], rows)]

@@ -45,26 +45,27 @@ class Report:
         on_cuts = [each.figures for each in self.cuts_on_gpus + self.cuts_on_cpus]
         pages = (self.page_of_labels(gpu, cpus), (
             "volumes.md", "Labelling volumes",
-            "This page shows how long cclabel takes to label volumes, compared with other GPU kernels and with cc3d and "
-            f"SciPy, on {devices(gpu, self.cubes.figures)}.",
+            "This page shows how long cclabel takes to label volumes, compared with other GPU kernels and with cc3d "
+            f"and SciPy, on {devices(gpu, self.cubes.figures)}.",
             [*(volumes.Gpu(gpu).part() if gpu else []), *self.cubes.part()]), (
             "pipelines.md", "Whole pipelines",
-            "This page shows how many frames per second whole GStreamer pipelines process, measured from source to sink "
-            f"by `bench/programs/pipeline`, on {devices(gpu, self.transcode)}.",
+            "This page shows how many frames per second whole GStreamer pipelines process, measured from source to "
+            f"sink by `bench/programs/pipeline`, on {devices(gpu, self.transcode)}.",
             [*(pipelines.gpu_part(gpu) if gpu else []),
              *[part for each in cpus for part in pipelines.cpu_part(each)],
              *pipelines.transcode_part(self.transcode)]), (
             "archives.md", "Archives",
-            "This page shows how `regions-transcode` scales over segments, GPUs and nodes, measured with whole runs of the "
-            f"program, on {devices(archives.warm_ups, archives.cluster, archives.devices)}.", archives.part()), (
+            "This page shows how `regions-transcode` scales over segments, GPUs and nodes, measured with whole runs "
+            f"of the program, on {devices(archives.warm_ups, archives.cluster, archives.devices)}.", archives.part()), (
             "superpixels.md", "Superpixels",
-            "This page shows the speed, quality and stability of slicsuperpixel's superpixels compared with other methods, "
-            f"measured by the programs in `bench`, on {devices(gpu, self.superpixel_peers)}.",
+            "This page shows the speed, quality and stability of slicsuperpixel's superpixels compared with other "
+            f"methods, measured by the programs in `bench`, on {devices(gpu, self.superpixel_peers)}.",
             [*(superpixels.gpu_part(gpu) + superpixels.ladder_part(gpu) if gpu else []),
-             *superpixels.cpu_part(self.superpixel_peers), *superpixels.quality_part(), *superpixels.stability_part()]), (
+             *superpixels.cpu_part(self.superpixel_peers), *superpixels.quality_part(),
+             *superpixels.stability_part()]), (
             "python.md", "The Python package",
-            "This page shows how long calls of the Python package `gst_regions` take compared with other packages, measured "
-            f"in one process, on {devices(self.package_on_gpu.figures, self.package.figures)}.",
+            "This page shows how long calls of the Python package `gst_regions` take compared with other packages, "
+            f"measured in one process, on {devices(self.package_on_gpu.figures, self.package.figures)}.",
             [*self.package_on_gpu.part(), *self.package.part()]), (
             "cuts.md", "Minimum cuts and foregrounds",
             "This page shows how long minimum cuts take and how good graphcutbg's foreground is compared with other "
@@ -75,8 +76,8 @@ class Report:
 
     def page_of_labels(self, gpu, cpus):
         return ("labelling.md", "Labelling pictures",
-                "This page shows how long cclabel takes to label pictures and how good its tracks are compared with other "
-                f"software, measured by the programs in `bench`, on {devices(gpu, *cpus)}.",
+                "This page shows how long cclabel takes to label pictures and how good its tracks are compared with "
+                f"other software, measured by the programs in `bench`, on {devices(gpu, *cpus)}.",
                 [*(labelling.Gpu(gpu).part() if gpu else []), *[part for each in self.cpus for part in each.part()],
                  *tracks.part()])
 

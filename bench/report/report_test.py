@@ -39,7 +39,8 @@ class Tables(unittest.TestCase):
                          ["| a | 1 | new | – |", "| b | 2 | – | other |"])
 
     def test_noise_is_the_median_above_the_fastest(self):
-        for median, fastest, text in ((110.0, 100.0, "10 %"), (101.5, 100.0, "1.5 %"), (5.0, None, "–"), (None, 5.0, "–")):
+        for median, fastest, text in ((110.0, 100.0, "10 %"), (101.5, 100.0, "1.5 %"), (5.0, None, "–"),
+                                      (None, 5.0, "–")):
             self.assertEqual(noise(median, fastest), text)
         self.assertEqual(largest_noise([(110.0, 100.0), (130.0, 100.0), (9e9, None)]), "30 %")
         self.assertEqual(largest_noise([(110.0, None)]), "–")
@@ -66,7 +67,8 @@ class Labels(unittest.TestCase):
         rows = [row(content, us, by=by, clock="stream", fastest_us=fastest, correct=by == "cclabel")
                 for content in CONTENTS for by, us, fastest in (("cclabel", 20, 20), ("CuPy 14", 60, 50))]
         self.assertEqual([line[3:] for line in gpu(rows).peers()],
-                         [["cclabel", "20.0", "0.0 %", "1.00×", "none"], ["CuPy 14", "60.0", "20 %", "3.00×", "21 of 21"]])
+                         [["cclabel", "20.0", "0.0 %", "1.00×", "none"],
+                          ["CuPy 14", "60.0", "20 %", "3.00×", "21 of 21"]])
 
     def test_equal_colours_have_a_row_each(self):
         self.assertEqual(gpu([]).equal_part(), [])
@@ -87,7 +89,8 @@ class Pipelines(unittest.TestCase):
             return {"what": "streams", "source": "launch", "from": "clip ! identity sync=true", "chain": chain,
                     "streams": 16, "frames_per_second": 30.0, "frames": frames, "frames_expected": 100,
                     "cpu_us": cpu, "connections": 8, "apart": False}
-        rows = [of("identity", 100, 1000.0), *[of(pipelines.FLAGSHIP, *each) for each in ((90, 1500.0), (80, 1200.0), (99, 9e9))]]
+        turns = ((90, 1500.0), (80, 1200.0), (99, 9e9))
+        rows = [of("identity", 100, 1000.0), *[of(pipelines.FLAGSHIP, *each) for each in turns]]
         text = pipelines.live_part(figures(rows))[-1]
         self.assertIn("| 16 | nothing | together | 0 of 100 | 1.00 | 0.0 % | 1 |", text)
         self.assertIn(f"| 16 | `{pipelines.FLAGSHIP}` | together | 10 (1 to 20) of 100 | 1.50 | 25 % | 3 |", text)
@@ -95,8 +98,9 @@ class Pipelines(unittest.TestCase):
 
     def test_warm_start_does_not_count_as_graphcutbg(self):
         def of(chain, rate):
-            return {"what": "pipeline", "source": "launch", "from": "people", "chain": chain + " frames-in-flight=1 device=cuda",
-                    "in_flight": 1, "frames_per_second": rate, "work_us": 1.0}
+            return {"what": "pipeline", "source": "launch", "from": "people",
+                    "chain": chain + " frames-in-flight=1 device=cuda", "in_flight": 1,
+                    "frames_per_second": rate, "work_us": 1.0}
         rows = [of("graphcutbg output=none", 700.0), of("graphcutbg warm-start=true output=none", 9e9)]
         self.assertEqual(pipelines.frame_of_graphcutbg(figures(rows)), 1000 / 700)
 
@@ -149,8 +153,8 @@ class VolumeTables(unittest.TestCase):
         self.assertEqual(volumes.Cpu(figures([])).part(), [])
 
     def test_rows_have_their_published_peers(self):
-        cube = {"what": "volume", "backend": "cuda", "clock": "graph", "by": "cclabel", "width": 128, "content": "smooth",
-                "connectivity": 26, "thresholds": 1, "us": 34.6, "fastest_us": 34.0}
+        cube = {"what": "volume", "backend": "cuda", "clock": "graph", "by": "cclabel", "width": 128,
+                "content": "smooth", "connectivity": 26, "thresholds": 1, "us": 34.6, "fastest_us": 34.0}
         variant = {"what": "ablation", "content": "maze", "width": 512, "height": 512, "depth": 1,
                    "thresholds": 1, "variant": "global, one", "us": 75193.0, "passes": 15026,
                    "correct": False}

@@ -29,8 +29,8 @@ class Archives:
         rows = self.warm_ups.select(what="learnt")
         return rows and [
             "## Segments and the background model\n", machine_of(self.warm_ups),
-            f"This table compares the masks of `{rows[0]['filter']}` on {rows[0]['clip']} ({rows[0]['frames']} frames) in "
-            f"segments of {rows[0]['segments']} seconds with the masks of one run over the whole clip "
+            f"This table compares the masks of `{rows[0]['filter']}` on {rows[0]['clip']} ({rows[0]['frames']} "
+            f"frames) in segments of {rows[0]['segments']} seconds with the masks of one run over the whole clip "
             "(`bench/run --warm-ups`).\n",
             table(["warm-up (s)", "frames with other masks", "mean IoU of the masks", "lowest IoU of a frame"],
                   [[str(row["warm_up"]), percent(row["differ"]), f"{row['iou']:.3f}", f"{row['least_iou']:.3f}"]
@@ -41,8 +41,9 @@ class Archives:
         plain = self.seconds("plain")
         return rows and [
             "## Nodes of Ray\n", machine_of(self.cluster),
-            f"Several copies of {rows[0]['clip']} pass through `{rows[0]['filter']}` (`bench/run --cluster`). The times "
-            "run from the program's start to its end and are medians. All rows except *two nodes* use one core.\n",
+            f"Several copies of {rows[0]['clip']} pass through `{rows[0]['filter']}` (`bench/run --cluster`). The "
+            "times run from the program's start to its end and are medians. All rows except *two nodes* use one "
+            "core.\n",
             table(["setup", "segments", "time (s)", "noise", "speed compared with plain"],
                   [[row["how"], str(row.get("segments", 1)), number(self.seconds(row["how"])),
                     noise(self.seconds(row["how"]), min(row["seconds"])), times(plain / self.seconds(row["how"]))]
@@ -52,9 +53,10 @@ class Archives:
         rows = self.devices.select(what="devices")
         return rows and [
             "## GPUs of one host\n", machine_of(self.devices),
-            f"`regions-transcode --jobs {rows[0]['jobs']}` processes {rows[0]['jobs']} files at the same time. The filter computes superpixels of many sizes "
-            "with many iterations, so that the GPUs have most of the work (`bench/devices.py`). *Busy* is the share of "
-            "the time in which each GPU works. Each row is from one run.\n",
+            f"`regions-transcode --jobs {rows[0]['jobs']}` processes {rows[0]['jobs']} files at the same time. The "
+            "filter computes superpixels of many sizes with many iterations, so that the GPUs have most of the work "
+            "(`bench/devices.py`). *Busy* is the share of the time in which each GPU works. Each row is from one "
+            "run.\n",
             table(["GPUs", "frames", "time (s)", "frames/s", "busy"],
                   [[str(row["gpus"]), str(row["frames"]), number(row["seconds"]), number(row["frames_per_second"]),
                     ", ".join(f"{share:.0f} %" for share in row["busy"])] for row in rows])]
@@ -79,10 +81,10 @@ class Archives:
             "## A cost model\n",
             f"{rows[0]['frames']} frames of {rows[0]['size']} need this CPU time by number of segments (medians): "
             + ", ".join(f"{count}: {number(seconds)} s" for count, seconds in taken.items())
-            + f". Therefore each segment costs {start:.2f} s, and a file in segments costs {ends:.2f} s for planning and "
-            "joining.\n",
-            f"The next table applies these figures to {HOURS:,} hours of video with {FPS} frames/s on {NODES:,} nodes that "
-            f"each process {PACE} frames/s.\n",
+            + f". Therefore each segment costs {start:.2f} s, and a file in segments costs {ends:.2f} s for planning "
+            "and joining.\n",
+            f"The next table applies these figures to {HOURS:,} hours of video with {FPS} frames/s on {NODES:,} "
+            f"nodes that each process {PACE} frames/s.\n",
             table(["", *(f"segments of {length} s, warm-up of {warm} s" for length, warm in CASES)],
                   [[name, *row] for name, *row in zip(names, *cells)]),
             f"Planning and joining files of one hour needs {hours(HOURS * ends)} of CPU time in total, spread over the "

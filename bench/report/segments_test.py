@@ -28,8 +28,8 @@ class Archives(unittest.TestCase):
         self.assertIn("| 2 | 100 | 10.0 | 10.0 | 98 %, 98 % |", "".join(archives(devices=rows).part()))
 
     def test_cost_model_uses_the_costs_of_segments(self):
-        rows = [{"what": "costs", "size": "64x48", "frames": 800, "segments": count, "cpu_seconds": [0.0, seconds, 99.0]}
-                for count, seconds in ((1, 2.0), (2, 4.0), (16, 11.0))]
+        rows = [{"what": "costs", "size": "64x48", "frames": 800, "segments": count,
+                 "cpu_seconds": [0.0, seconds, 99.0]} for count, seconds in ((1, 2.0), (2, 4.0), (16, 11.0))]
         text = "".join(archives(cluster=rows).part())
         self.assertIn("each segment costs 0.50 s, and a file in segments costs 1.00 s for planning", text)
         self.assertIn("| starts of segments, time per node | 5.0 min | 5.0 min | 1.0 min |", text)

@@ -29,9 +29,9 @@ def gpu_part(figures):
              for row in sorted(rows, key=lambda row: list(SCENES).index(row.get("content", "blobs")))]
     shown = dict.fromkeys(line[0] for line in lines)
     return ["## On the GPU\n", machine_of(figures),
-            "The times are for one frame, as replays of one CUDA graph. Iterations use every second row unless the case "
-            "says *all rows*. *No merging*: small fragments are not merged; each has its own label. ECE1782 is the "
-            "course report \"Superpixels\" (2020); its case here also makes each label one connected region. "
+            "The times are for one frame, as replays of one CUDA graph. Iterations use every second row unless the "
+            "case says *all rows*. *No merging*: small fragments are not merged; each has its own label. ECE1782 is "
+            "the course report \"Superpixels\" (2020); its case here also makes each label one connected region. "
             + " ".join(SCENES[scene] for scene in shown) + "\n",
             table(["scene", "case", "size", "superpixels", "time (µs)", "noise"], lines)]
 
@@ -44,12 +44,13 @@ def ladder_part(figures):
     first, published = rows[0], PUBLISHED["ece1782"]
     lines = [[str(row["step"]) if row["step"] < 8 else "", in_words(row["name"], STEP_WORDS),
               *[number(row.get(kernel + "_us")) for kernel in KERNELS], number(row.get("fused_us")),
-              number(row["us"]), noise(row["us"], row.get("fastest_us")), times(first["us"] / row["us"])] for row in rows]
+              number(row["us"]), noise(row["us"], row.get("fastest_us")), times(first["us"] / row["us"])]
+             for row in rows]
     lines += [["", name, *[number(found.get(kernel)) for kernel in KERNELS], "–",
                number(found.get("ten iterations")), "–", "–"] for name, found in published["rows"].items()]
     return [f"## The steps of `method=report`: {first['width']}x{first['height']}, cells of {first['side']}\n",
-            "The times are in microseconds. They are for the four kernels of `method=report` with `report-step` 1 to 7, "
-            "where each step includes all earlier ones, and for ten iterations in one CUDA graph. The colours are "
+            "The times are in microseconds. They are for the four kernels of `method=report` with `report-step` 1 to "
+            "7, where each step includes all earlier ones, and for ten iterations in one CUDA graph. The colours are "
             "already converted, and no fragments are merged. All steps give equal labels. slicsuperpixel's own method "
             "gives other labels because its seeds move and its means are not truncated. " + published["about"] + "\n",
             table(["step", "added", *KERNELS, "fused pass", "ten iterations", "noise", "faster"], lines)]
@@ -66,11 +67,12 @@ def cpu_part(figures):
               *[times(row[key] / ours[row["threads"]][key]) for key in ("us", "cpu_us")]]
              for row in rows]
     return [f"## On the CPU: {figures.record['cpu']}\n", machine_of(figures),
-            "The times are for one picture of 1920x1080, from RGB to connected labels, with ten iterations. Each method "
-            "is set so that it gives about the same number of superpixels (`bench/peers/slicsuperpixel_peers.py`). "
-            "Methods take turns, each in a new process; the median of each process's fastest frame is used. In each iteration, "
-            "fast-slic uses every third row, slicsuperpixel every second unless its name says otherwise. If other "
-            "programs use the cores, slicsuperpixel's waiting threads spin, which counts as CPU time.\n",
+            "The times are for one picture of 1920x1080, from RGB to connected labels, with ten iterations. Each "
+            "method is set so that it gives about the same number of superpixels "
+            "(`bench/peers/slicsuperpixel_peers.py`). Methods take turns, each in a new process; the median of each "
+            "process's fastest frame is used. In each iteration, fast-slic uses every third row, slicsuperpixel "
+            "every second unless its name says otherwise. If other programs use the cores, slicsuperpixel's waiting "
+            "threads spin, which counts as CPU time.\n",
             table(["threads", "by", "superpixels", "time (ms)", "noise", "CPU time (ms)", "compared with ours",
                    "CPU time compared with ours"], lines)]
 
@@ -101,9 +103,10 @@ def quality_part():
         "## Quality\n",
         f"The figures are means over {rows[0]['images']} test images of BSDS500, with the same settings for all images "
         "(`bench/peers/slicsuperpixel_quality.py`). Fragments are counted as they are. *Recall*: share of true borders "
-        "found within 2 pixels. *Error*: undersegmentation error (Neubert, Protzel). *Accuracy*: achievable segmentation "
-        "accuracy. *Variation*: explained variation. *Compactness*: Schick, Fischer, Stiefelhagen. A lower error is "
-        "better; for the others, higher is better. The results do not vary between runs, so noise does not apply.\n",
+        "found within 2 pixels. *Error*: undersegmentation error (Neubert, Protzel). *Accuracy*: achievable "
+        "segmentation accuracy. *Variation*: explained variation. *Compactness*: Schick, Fischer, Stiefelhagen. A "
+        "lower error is better; for the others, higher is better. The results do not vary between runs, so noise "
+        "does not apply.\n",
         *([PUBLISHED["superpixel_quality"]["about"] + "\n"] if published else []),
         table(["requested", "method", "found", "recall", "error", "accuracy", "variation", "compactness"], lines)]
 
@@ -114,9 +117,9 @@ def stability_part():
               f"{row['ev']:.4f}"] for row in lines_of("superpixels", "stability.jsonl")]
     return lines and [
         "## Stability\n",
-        "*Kept* is the share of the video's pixels that keep their track along the motion (pixels per frame). Error and "
-        "variation are measured on the same frames. *Grid*: fixed cells that ignore the picture. Cold starts have no "
-        "tracks; theirs are matched by the largest number of shared pixels "
+        "*Kept* is the share of the video's pixels that keep their track along the motion (pixels per frame). Error "
+        "and variation are measured on the same frames. *Grid*: fixed cells that ignore the picture. Cold starts "
+        "have no tracks; theirs are matched by the largest number of shared pixels "
         "(`bench/peers/slicsuperpixel_stability.py`).\n",
         table(["scene, motion", "method", "kept", "error", "variation"], lines)]
 

@@ -62,7 +62,8 @@ def machine_of(figures):
     facts = figures.record
     gpu = f"{facts['gpu']}, driver {facts['driver']}; " if "gpu" in facts else ""
     load = f" (load {facts['load_before']:.1f} at the start)" if "load_before" in facts else ""
-    return f"Measured on {gpu}{facts['cpu']}, {facts['cores']} cores{load}; commit {facts['commit']}, {facts['date']}.\n"
+    return (f"Measured on {gpu}{facts['cpu']}, {facts['cores']} cores{load}; commit "
+            f"{facts['commit']}, {facts['date']}.\n")
 
 
 def devices(*every):

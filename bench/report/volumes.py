@@ -28,7 +28,8 @@ class Gpu:
             for content, (name, peer) in PUBLISHED["volumes_us"][str(side)].items():
                 ours = [self.of(side, content, connectivity) for connectivity in CONNECTIVITIES]
                 if any(ours):
-                    fastest = [self.of(side, content, connectivity, key="fastest_us") for connectivity in CONNECTIVITIES]
+                    fastest = [self.of(side, content, connectivity, key="fastest_us")
+                               for connectivity in CONNECTIVITIES]
                     yield [f"{side}³", content, *map(short, ours), largest_noise(zip(ours, fastest)),
                            f"{short(of_six[str(side)][content])} {of_six['by']}",
                            f"{short(peer)} {name}"]
@@ -67,9 +68,9 @@ class Gpu:
                             "best published, 26 (µs)"], lines)]
         if lines := list(self.thresholds()):
             text += ["## 64 thresholds at once\n",
-                     "The times are for the 64 label volumes of one cube, 26-connected. *Union-find* shares work between "
-                     "the thresholds. *Sweep* propagates labels, one threshold after the other; its passes are given as "
-                     "minimum, quartiles and maximum over the thresholds. The last column comes from "
+                     "The times are for the 64 label volumes of one cube, 26-connected. *Union-find* shares work "
+                     "between the thresholds. *Sweep* propagates labels, one threshold after the other; its passes "
+                     "are given as minimum, quartiles and maximum over the thresholds. The last column comes from "
                      + papers["GTC 2015"]["source"] + ".\n",
                      table(["size", "content", "union-find (ms)", "noise", "sweep (ms)", "passes",
                             "best published (ms)", "GTC 2015, K80 (ms)"], lines)]
@@ -77,15 +78,15 @@ class Gpu:
             text += ["## Label propagation of earlier papers\n",
                      "This table shows times in microseconds and, in brackets, the number of passes of each variant of "
                      "label propagation (GTC 2010 and 2013, S12218 and S3193; only the abstracts of these talks were "
-                     "readable). The pictures have the papers' sizes. Pictures are 8-connected; the head is 6-connected "
-                     "by equal values. Because a pass may read labels that it has just written, the number of passes "
-                     "varies a little between runs.\n",
+                     "readable). The pictures have the papers' sizes. Pictures are 8-connected; the head is "
+                     "6-connected by equal values. Because a pass may read labels that it has just written, the "
+                     "number of passes varies a little between runs.\n",
                      "*Roots*: looking up the label of the cell that a label names skips whole regions, so it helps "
                      "everywhere. *Global* exchange moves a label by one cell per pass; blocks finish 32x32 cells per "
                      "pass. Within a block, *shuffle* scans a row at once, whereas *shared* memory moves cell by cell. "
                      "*Far links* (max of N) help where runs are longer than a block, as in smooth and head. Shorter "
-                     "far links help as much and cost less to find, which agrees with the papers. In mazes and noise, runs end "
-                     "within a block, and finding far links only costs time.\n",
+                     "far links help as much and cost less to find, which agrees with the papers. In mazes and "
+                     "noise, runs end within a block, and finding far links only costs time.\n",
                      pivot(["variant"], cells)]
         return text
 
@@ -117,6 +118,7 @@ class Cpu:
                                   times(us / ours) if ours else "–"])
         return lines and [
             f"## On the CPU: {self.figures.record['cpu']}\n", machine_of(self.figures),
-            "The times are for the labels of a binary volume of 256³, 26-connected, and are the fastest of several runs "
-            "(`bench/peers/cclabel_volumes_peers.py --ours`). The last column compares with cclabel on one thread.\n",
+            "The times are for the labels of a binary volume of 256³, 26-connected, and are the fastest of several "
+            "runs (`bench/peers/cclabel_volumes_peers.py --ours`). The last column compares with cclabel on one "
+            "thread.\n",
             table(["content", "by", "threads", "time (ms)", "noise", "compared with cclabel"], lines)]
