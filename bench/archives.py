@@ -1,5 +1,5 @@
-"""Measures regions-transcode on long files: how masks change if a file is processed in segments, what segments cost, and
-how fast nodes of Ray are. bench/run uses it."""
+"""Measures regions-transcode on long files: how masks change if a file is processed in segments, what segments cost,
+and how fast nodes of Ray are. bench/run uses it."""
 
 import contextlib
 import ctypes
@@ -45,8 +45,8 @@ def processor_seconds(command, env):
 
 
 def costs(program, env, runs):
-    """Rows with the CPU time for small frames by number of segments. One segment is the plain program; the differences are
-    the costs of a segment and of planning and joining."""
+    """Rows with the CPU time for small frames by number of segments. One segment is the plain program; the differences
+    are the costs of a segment and of planning and joining."""
     with tempfile.TemporaryDirectory() as folder:
         source, out = os.path.join(folder, "in.mp4"), os.path.join(folder, "out")
         subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={SMALL}:rate=25", "-frames:v",

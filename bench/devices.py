@@ -6,8 +6,8 @@
 The filter gives the GPU most of the work: superpixels of six sizes with 100 iterations each, while the frames pass
 unchanged. Each job gets a file with N copies of the clip; without --times, N is chosen so that one GPU needs about
 --seconds. Starting and ending the programs is included (five seconds for eight jobs), so short runs say little. Needs
-the elements in GStreamer's plugin path and the requirements of regions-transcode. --gpus and --filter allow a trial on a
-machine without a GPU.
+the elements in GStreamer's plugin path and the requirements of regions-transcode. --gpus and --filter allow a trial on
+a machine without a GPU.
 """
 import argparse
 import ctypes
@@ -36,8 +36,8 @@ class Utilization(ctypes.Structure):
 
 
 class Busy:
-    """Samples the utilization of the host's GPUs inside a `with` block; `mean` has the means in percent. Without NVML there
-    are no GPUs."""
+    """Samples the utilization of the host's GPUs inside a `with` block; `mean` has the means in percent. Without NVML
+    there are no GPUs."""
 
     def __init__(self):
         self.samples, self.ended = [], threading.Event()
@@ -74,7 +74,8 @@ class Busy:
 
 
 def timed(gpus, times, options):
-    """A row of the program with this number of visible GPUs and one file per job, each with `times` copies of the clip."""
+    """A row of the program with this number of visible GPUs and one file per job, each with `times` copies of the
+    clip."""
     with tempfile.TemporaryDirectory() as folder:
         sources = [os.path.join(folder, f"{number}.mp4") for number in range(options.jobs)]
         subprocess.run(["ffmpeg", "-v", "error", "-stream_loop", str(times - 1), "-i", options.clip, "-c", "copy",

@@ -236,14 +236,16 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
             live = LIVE in row["from"]
-            decoded = LIVE_FRAMES if live else runner.rows[before]["frames"]  # the decoder alone may keep the last frame
+            # The decoder alone may keep the last frame.
+            decoded = LIVE_FRAMES if live else runner.rows[before]["frames"]
             row["frames_expected"] = decoded * row["streams"]
             if row["frames"] != row["frames_expected"] and not live:
                 runner.failures.append(f"{row['frames']} of {name}'s {decoded} frames arrived")
 
 
 # Name, size and settings: the whole frame (Lab, iterations, merging) and its parts. The last cases come from
-# the course report ECE1782, "Superpixels" (2020). The report changes "joining" to "merging"; records keep the old names.
+# the course report ECE1782, "Superpixels" (2020). The report changes "joining" to "merging"; records keep the old
+# names.
 SUPERPIXELS = [
     (f"{what}, region size {region}", size, [f"region-size={region}"] + settings)
     for size in (HD, UHD) for region in (16, 32)

@@ -36,7 +36,7 @@ class Interpreters(unittest.TestCase):
                          (self.program.DEBIANS, [self.program.DEBIANS, "bench/run", "--quick"]))
 
     def test_with_numpy_missing_everywhere_exits_with_advice(self):
-        with self.assertRaisesRegex(SystemExit, "NumPy is not installed for /usr/bin/python3; pipelines/setup installs it"):
+        with self.assertRaisesRegex(SystemExit, "NumPy is not installed for /usr/bin/python3; pipelines/setup"):
             self.chosen(self.program.DEBIANS, False)
 
 

@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Missing(Exception):
-    """The peer is not installed, or there is no GPU for it."""
+    """The peer is not installed, or it needs a GPU and none is usable."""
 
 
 def version_of(*packages):
@@ -212,7 +212,7 @@ class Npp:
     def __init__(self):
         nvcc = shutil.which("nvcc")
         if not nvcc:
-            raise Missing("there is no nvcc to build npp.cpp with")
+            raise Missing("nvcc, which builds npp.cpp, is not installed")
         self.folder = tempfile.TemporaryDirectory()
         program = os.path.join(self.folder.name, "npp")
         build = subprocess.run([nvcc, "-O2", "-o", program, os.path.join(HERE, "npp.cpp"), *npp_libraries(nvcc)],

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Times packages that label pictures, on the benchmark's pictures: SciPy, scikit-image, cc3d, cv2 and kornia-rs on the
-CPU; CuPy, bkeccl, cuCIM, CV-CUDA, kornia-rs, colorcc and NPP on the GPU. A package that is missing is named and skipped.
+CPU; CuPy, bkeccl, cuCIM, CV-CUDA, kornia-rs, colorcc and NPP on the GPU. A missing package is named and skipped.
 
 With --criterion equal, pictures are RGB, and neighbours of equal colour are linked. Packages that take numbers get each
 colour as one number above 0.
 
-Each answer is compared with the labels of cclabel on the CPU, except for their numbering, before it is timed. Writes one
-JSON object per line, like bench/programs/cclabel --json.
+Each answer is compared with the labels of cclabel on the CPU, except for their numbering. Writes one JSON
+object per line, like bench/programs/cclabel --json.
 """
 import argparse
 import importlib.metadata
@@ -196,14 +196,14 @@ def present(names):
             peers.append(PEERS[name]())
         except (ImportError, Missing) as reason:
             print(f"cclabel_peers.py: {name} is skipped: {reason}", file=sys.stderr)
-        except Exception as reason:  # GPU libraries fail in many ways if there is no GPU
+        except Exception as reason:  # without a GPU, GPU libraries fail in many ways
             print(f"cclabel_peers.py: {name} is skipped: {type(reason).__name__}: {reason}",
                   file=sys.stderr)
     return peers
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--picture", required=True, help="the program bench/programs/picture")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated, from: " + ", ".join(PEERS))
     parser.add_argument("--size", default="1920x1080,4096x4096")

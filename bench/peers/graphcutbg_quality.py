@@ -9,8 +9,8 @@ specks (regions of up to 8 pixels per frame), boxes (of more than 8 pixels; corr
 
 FOLDER has CDnet's layout, see cdnet.py. Without one, clips are composed with exact masks, see composites.py. graphcutbg
 has one setting for all clips. Its masks are shown without a filter and with the median, opening or closing that is best
-for all clips. Each peer has the filter that is best for all clips and the one that is best for each kind of clip; at
-the end, the program prints the peers that are better than graphcutbg without a filter. Needs NumPy and Pillow. Peers, composites and
+for all clips. Each peer has the best filter for all clips and the best filter for each kind of clip. At the end, the
+program prints the peers that are better than graphcutbg without a filter. Needs NumPy and Pillow. Peers, composites and
 stills also need opencv-contrib-python-headless; SuBSENSE and PAWCS need the package bgslibrary, built against OpenCV 4.
 A missing subtractor is named and skipped.
 """
@@ -188,7 +188,7 @@ def write(options, results, lines):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
     parser.add_argument("--seeds", default="1,2,3,4,5")
     parser.add_argument("--tool", default=os.path.join(HERE, "../../build/bench/programs/graphcutbg"))
@@ -217,8 +217,8 @@ def main():
         with open(options.peers_of, encoding="utf-8") as file:
             recorded = json.load(file)
         if recorded["clips"].keys() != results.keys():
-            sys.exit(f"graphcutbg_quality.py: {options.peers_of} has other clips: {len(recorded['clips'])} in the record, "
-                     f"{len(results)} here")
+            sys.exit(f"graphcutbg_quality.py: {options.peers_of} has other clips: {len(recorded['clips'])} in the "
+                     f"record, {len(results)} here")
         lines += [line for line in recorded["summary"] if line["who"] != "graphcutbg"]
         results = {name: recorded["clips"][name] | figures for name, figures in results.items()}
     for line in lines:

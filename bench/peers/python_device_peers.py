@@ -178,7 +178,8 @@ def of_picture(makers, content, mask, rounds):
                 times[name][1].append(statistics.median(microseconds(call, 1, wait)[1] for _ in range(5)))
         for name, (streamed, alone) in times.items():
             yield {"what": "python device", "by": name, "content": content, "width": width, "height": height,
-                   "connectivity": neighbours, "us": round(statistics.median(streamed), 2), "fastest_us": round(min(streamed), 2),
+                   "connectivity": neighbours, "us": round(statistics.median(streamed), 2),
+                   "fastest_us": round(min(streamed), 2),
                    "alone_us": round(statistics.median(alone), 2), "rounds": rounds, "correct": right[name]}
 
 
@@ -203,7 +204,8 @@ def of_calls(makers, rounds):
 def of_program(program, contents, size):
     """The rows of the C++ program."""
     done = subprocess.run([program, "--json", "--backend", "cuda", "--size", size, "--criterion", "binary", "--task",
-                           "labels", "--content", ",".join(contents), "--runs", "30"], capture_output=True, text=True, check=False)
+                           "labels", "--content", ",".join(contents), "--runs", "30"],
+                          capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"python_device_peers.py: {program}: {done.stderr[-300:]}", file=sys.stderr)
     return [row for row in map(json.loads, filter(lambda line: line.startswith("{"), done.stdout.splitlines()))
@@ -222,7 +224,7 @@ def rows(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--picture", help="the program bench/programs/picture")
     parser.add_argument("--cclabel", help="the program bench/programs/cclabel")
     parser.add_argument("--content", default=",".join(CONTENTS))
@@ -233,7 +235,8 @@ def main():
     for row in rows(options):
         shown = {key: row.get(key) for key in ("what", "by", "clock", "content", "connectivity", "us", "alone_us",
                                                "host_us", "correct") if row.get(key) is not None}
-        print(json.dumps(row) if options.json else "  ".join(f"{key} {value}" for key, value in shown.items()), flush=True)
+        text = "  ".join(f"{key} {value}" for key, value in shown.items())
+        print(json.dumps(row) if options.json else text, flush=True)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from cclabel_peers import same_components
 
 import gst_regions
 
-PACKAGES = {"cv2": "opencv-python-headless", "skimage": "scikit-image", "scipy": "scipy", "cc3d": "connected-components-3d",
-            "kornia_rs": "kornia-rs", "fast_regionprops": "fast-regionprops"}
+PACKAGES = {"cv2": "opencv-python-headless", "skimage": "scikit-image", "scipy": "scipy",
+            "cc3d": "connected-components-3d", "kornia_rs": "kornia-rs", "fast_regionprops": "fast-regionprops"}
 PROPERTIES = ("label", "area", "bbox", "centroid")
 
 
@@ -48,8 +48,8 @@ def colours(shape):
 
 
 def pictures(program, width, height, names=()):
-    """{content: mask}: the benchmark's pictures, or those in `names`, from the program bench/programs/picture; without a
-    program, noise and blobs."""
+    """{content: mask}: the named pictures, or all, from the program bench/programs/picture; without a program, noise
+    and blobs."""
     shape = height, width
     if not program:
         return {"rand_g1_d30": noise(shape, 0.3), "rand_g1_d50": noise(shape, 0.5), "smooth": blobs(shape)}
@@ -87,7 +87,8 @@ def label_cases(mask, **what):
         yield Case("kornia_rs", lambda m, n=neighbours: m.imgproc.connected_components(picture[..., None], n)[1],
                    lambda t, f=ours: f(threads=t), **what)
         structure = numpy.ones((3, 3), bool) if neighbours == 8 else None
-        yield Case("scipy.ndimage", lambda m, s=structure: m.label(picture, s)[0], lambda t, f=ours: f(threads=t), **what)
+        yield Case("scipy.ndimage", lambda m, s=structure: m.label(picture, s)[0],
+                   lambda t, f=ours: f(threads=t), **what)
 
 
 def table_cases(content, mask):
@@ -159,12 +160,13 @@ def row_of(case, options):
     mine, other = statistics.median(times), statistics.median(others)
     return {"what": "python", **case.what, "threads": options.threads or os.cpu_count(), "clock": clock.__name__,
             "us": round(mine * 1e6, 2), "fastest_us": round(min(times) * 1e6, 2),
-            "fastest_peer_us": round(min(others) * 1e6, 2), "peer": f"{package} {importlib.metadata.version(PACKAGES[package])}", "peer_us": round(other * 1e6, 2),
+            "fastest_peer_us": round(min(others) * 1e6, 2),
+            "peer": f"{package} {importlib.metadata.version(PACKAGES[package])}", "peer_us": round(other * 1e6, 2),
             "runs": len(times), "correct": correct}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--picture", help="the program bench/programs/picture")
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--depth", type=int, default=256, help="side of volumes")

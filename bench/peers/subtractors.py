@@ -13,8 +13,8 @@ EVERY = {"MOG2": lambda: cv2.createBackgroundSubtractorMOG2(),
 
 
 def of_bgslibrary(name):
-    """An algorithm of the package bgslibrary, whose module is pybgs. The package has no wheels; pip builds it with a C++
-    compiler and the development files of OpenCV 4. Its algorithms write their settings into ./config."""
+    """An algorithm of the package bgslibrary, whose module is pybgs. The package has no wheels; pip builds it with a
+    C++ compiler and the development files of OpenCV 4. Its algorithms write their settings into ./config."""
     import pybgs
     return getattr(pybgs, name)()
 

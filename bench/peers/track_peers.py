@@ -4,8 +4,8 @@
     track_peers.py follow < {"memory": FRAMES, "clips": CLIPS}     prints {tracker: TRACKS of each clip}
     track_peers.py hota < {"truths": TRACKS, "tracks": {way: TRACKS of each clip}}    prints {way: HOTA of all clips}
 
-Input and output are JSON. A clip is a list of frames. A frame in CLIPS is a list of boxes (x, y, width, height); a frame
-in TRACKS is a list of (id, x, y, width, height). A missing package or tracker is named and skipped.
+Input and output are JSON. A clip is a list of frames. A frame in CLIPS is a list of boxes (x, y, width, height); in
+TRACKS it is a list of (id, x, y, width, height). A missing package or tracker is named and skipped.
 
 Boxes of regions have no confidence, so all have 0.9. Lost tracks are kept as long as cclabel keeps them. All other
 settings are the package's defaults; a track is reported once it is confirmed.
@@ -15,7 +15,8 @@ import sys
 
 import numpy as np
 
-TRACKERS = {"SORT": "SORTTracker", "ByteTrack": "ByteTrackTracker", "OC-SORT": "OCSORTTracker", "C-BIoU": "CBIoUTracker"}
+TRACKERS = {"SORT": "SORTTracker", "ByteTrack": "ByteTrackTracker", "OC-SORT": "OCSORTTracker",
+            "C-BIoU": "CBIoUTracker"}
 
 
 def skip(name, reason):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""track_peers.py names what is missing, and numbers ids for HOTA."""
+"""track_peers.py names missing packages, and numbers ids for HOTA."""
 import contextlib
 import io
 import sys

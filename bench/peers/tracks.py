@@ -60,8 +60,8 @@ def pictures_of(path):
 
 
 def followed(pictures, options):
-    """Tracks of all frames, and the boxes of the regions without tracks, which are the peers' input. Tracking changes the
-    boxes of regions that several tracks share."""
+    """Tracks of all frames, and the boxes of the regions without tracks, which are the peers' input. Tracking changes
+    the boxes of regions that several tracks share."""
     ways, frames = [], ([], [])
     for picture in pictures:
         if not ways:
@@ -146,7 +146,7 @@ def rows_of_tracks(options, every, ways):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
     parser.add_argument("--chain", default=CHAIN, help="chain of elements to measure")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
