@@ -243,9 +243,8 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
                 runner.failures.append(f"{row['frames']} of {name}'s {decoded} frames arrived")
 
 
-# Name, size and settings: the whole frame (Lab, iterations, merging) and its parts. The last cases come from
-# the course report ECE1782, "Superpixels" (2020). The report changes "joining" to "merging"; records keep the old
-# names.
+# Name, size and settings: the whole frame (Lab, iterations, merging) and its parts; the last cases are ECE1782's,
+# "Superpixels" (2020). Records say "joining" for merging.
 SUPERPIXELS = [
     (f"{what}, region size {region}", size, [f"region-size={region}"] + settings)
     for size in (HD, UHD) for region in (16, 32)

@@ -1,9 +1,8 @@
 // Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints a
 // row for 4 and 8 neighbours and each solver, with a cold start and with a warm start (", warm")
-// from the solution of a frame that differs by noise. A row has the flow, the pixels on the
-// source's side, the iterations, and the milliseconds from the weights in the backend's memory to
-// the mask there. `expected` is true if flow and pixels equal those in the file. With --streams,
-// the program also measures the total rate of several solvers at the same time.
+// from the solution of a frame that differs by noise. Milliseconds run from the weights in the
+// backend's memory to the mask there. `expected` is true if flow and pixels equal the file's. With
+// --streams, the program also measures the total rate of several solvers at the same time.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
