@@ -28,7 +28,7 @@ class Archives:
     def warm_ups_part(self):
         rows = self.warm_ups.select(what="learnt")
         return rows and [
-            "## Segments and the background model\n", machine_of(self.warm_ups),
+            "## Segments of filters that learn\n", machine_of(self.warm_ups),
             f"This table compares the masks of `{rows[0]['filter']}` on {rows[0]['clip']} ({rows[0]['frames']} "
             f"frames) in segments of {rows[0]['segments']} seconds with the masks of one run over the whole clip "
             "(`bench/run --warm-ups`).\n",
