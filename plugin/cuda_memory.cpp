@@ -268,7 +268,7 @@ GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_
 
 void CudaContext::await_producer(GstBuffer* buffer, Queue& queue) const {
   CudaMemory* memory = cuda_memory_of(buffer);
-  expects(memory != nullptr, "the caps say CUDA memory, the buffer is not");
+  expects(memory != nullptr, "the caps name CUDA memory, but the buffer is in other memory");
   const int there = device_of(memory->context);
   expects(there == device(), "frames are on cuda:" + std::to_string(there) +
                                  ", cuda-device-id selects cuda:" + std::to_string(device()) +

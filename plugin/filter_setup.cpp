@@ -16,7 +16,7 @@ void expect_agreement(const GstCaps* in, const GstCaps* out, Output picture, int
   GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true, layers);
   const bool agree = gst_caps_can_intersect(possible, out);
   gst_caps_unref(possible);
-  expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
+  expects(agree, "`output` changed during caps negotiation; the negotiated caps do not fit it");
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ GstFlowReturn FrameRing::begin(RingEntry& filled, std::unique_lock<std::mutex>& 
     lock.lock();
     running_ = false;
     lock.unlock();
-    callbacks_.failed(DeviceError("the system gives no thread that pushes frames"));
+    callbacks_.failed(DeviceError("the system cannot create the thread that pushes frames"));
     return GST_FLOW_ERROR;
   }
   try {
