@@ -185,6 +185,22 @@ TEST(Errors, CapsRefusedAfterAFlushOrOtherCaps_PostAnotherError) {
   }
 }
 
+// GstBaseTransform skips set_caps for caps that its pads still have.
+TEST(Errors, FormerCapsAfterRefusedOnes_WorkAgain) {
+  for (const char* line : {"cclabel output=none left=40", "cclabel output=mask left=40"}) {
+    Harness h(line);
+    for (int time = 0; time < 3; ++time) {
+      h.video("GRAY8", kWidth, kHeight);
+      ASSERT_EQ(h.push(picture(), time), GST_FLOW_OK) << line << ", " << time;
+      ASSERT_TRUE(h.pull()) << line;
+      h.video("GRAY8", kWidth / 2, kHeight);
+      EXPECT_NE(h.push(std::vector<uint8_t>(kWidth / 2 * kHeight), time), GST_FLOW_OK) << line;
+      EXPECT_TRUE(h.has_error()) << line << ", " << time;
+      while (h.has_error()) continue;
+    }
+  }
+}
+
 TEST(Errors, AnElementStartsOnceItsSettingsAgree) {
   Harness h("cclabel depth=2 output=none");
   ASSERT_FALSE(h.starts());
