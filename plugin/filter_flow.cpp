@@ -1,5 +1,4 @@
-// Frames, events and queries. GstBaseTransform's own handling fits but for frames that leave later,
-// on another thread.
+// Frames, events and queries. Unlike in GstBaseTransform, frames leave later, on another thread.
 #include "plugin/filter_flow.hpp"
 
 #include <utility>
@@ -14,14 +13,31 @@
 namespace regions {
 namespace {
 
-// What our elements' class derives from.
+// The parent class of this plugin's elements.
 GstBaseTransformClass* base_class() {
   return GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
 }
 
-// The element itself begins a change of output: where caps stay equal, as from no drawing to
-// drawing, GstBaseTransform does not call set_caps.
+// If the former caps return after caps that set_caps refused, the pads still have them, and
+// GstBaseTransform does not call set_caps. False if they are refused now.
+bool resumes(GstBaseTransform* base) {
+  if (stream_of(base).is_configured()) return true;
+  GstCaps* in = gst_pad_get_current_caps(base->sinkpad);
+  GstCaps* out = gst_pad_get_current_caps(base->srcpad);
+  const bool resumed =
+      !in || !out || GST_BASE_TRANSFORM_GET_CLASS(base)->set_caps(base, in, out) == TRUE;
+  gst_clear_caps(&in);
+  gst_clear_caps(&out);
+  return resumed;
+}
+
+// The element itself starts a change of output: if caps stay equal, for example when drawing
+// begins, GstBaseTransform does not call set_caps.
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean is_discont, GstBuffer* input) {
+  if (!resumes(base)) {
+    gst_buffer_unref(input);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
   if (!stream_of(base).follow_output()) {
     gst_buffer_unref(input);
     return GST_FLOW_ERROR;
@@ -54,8 +70,8 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** none) {
   return stream.submit(input, output);
 }
 
-// Never called, as generate_output is ours. Both must be set: without them GstBaseTransform makes
-// the input buffer its output, and does nothing in place.
+// Never called, because generate_output replaces them. Without these two functions GstBaseTransform
+// would use the input buffer as its output and do nothing in place.
 GstFlowReturn transform(GstBaseTransform*, GstBuffer*, GstBuffer*) {
   return GST_FLOW_NOT_SUPPORTED;
 }
@@ -69,7 +85,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     stream.flush();
   } else if (GST_EVENT_IS_SERIALIZED(event) && !stream.passes_frames(event)) {
     const GstFlowReturn flow = stream.drain();
-    // No later input will carry the news upstream.
+    // No later input will return the flow upstream.
     const bool failed = flow == GST_FLOW_NOT_LINKED || flow == GST_FLOW_NOT_NEGOTIATED;
     if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && failed) GST_ELEMENT_FLOW_ERROR(base, flow);
   }
@@ -80,7 +96,7 @@ gboolean src_event(GstBaseTransform* base, GstEvent* event) {
   FilterStream& stream = stream_of(base);
   follow_click(GST_ELEMENT(base), stream.engine(), event);
   if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) {
-    stream.listen_to_qos(event);  // and not GstBaseTransform, which would drop frames by itself
+    stream.listen_to_qos(event);  // GstBaseTransform would drop frames itself
     return gst_pad_push_event(base->sinkpad, event);
   }
   return base_class()->src_event(base, event);

@@ -1,5 +1,4 @@
-// The way of frames, events and queries through our elements: from GstBaseTransform to
-// FilterStream.
+// The path of frames, events and queries from GstBaseTransform to FilterStream.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>

@@ -73,9 +73,11 @@ class FilterStream {
   // for the frames that left. The caller owns the result.
   GstStructure* stats() const;
 
-  // Whether frames of that backend may come with a fence.
+  // Whether frames of that backend may arrive with a fence.
   bool takes_over_from(const std::shared_ptr<Backend>& other) const;
 
+  // Whether configure() has succeeded for the current stream.
+  bool is_configured() const { return ring() != nullptr; }
   bool runs() const { return GST_STATE(element_) >= GST_STATE_PAUSED; }
   // Posts an exception as an element error.
   void report(const std::exception& error);

@@ -1,5 +1,5 @@
-// Pictures that graphcutbg is given: every pixel of them, where rectangles and smaller pictures put
-// them, and what is said of those that do not suit.
+// Pictures for graphcutbg: each of their pixels, their place with rectangles and smaller pictures,
+// and the errors for unsuitable pictures.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ std::string write(const std::string& name, const std::string& bytes) {
   return in_folder(name);
 }
 
-// Blocks of 8x8 pixels, each of a colour of its own.
+// Blocks of 8x8 pixels, each in another colour.
 std::string blocks(int width, int height) {
   std::mt19937 random(7);
   std::vector<uint8_t> of_block(64 * 64 * 3);
@@ -55,7 +55,7 @@ TEST(Pictures, AreReadPixelByPixel) {
     const PictureFile map = load_picture(pixmap("a.ppm", width, height, rgb), {}, {});
     EXPECT_EQ(map.size, (Size{width, height}));
     EXPECT_TRUE(read(map) == rgb) << width << "x" << height;
-    // The same by way of an encoder that loses nothing.
+    // Also through a lossless encoder.
     GstHarness* encoder = gst_harness_new("pngenc");
     const int row = (width * 3 + 3) / 4 * 4;
     std::vector<uint8_t> padded(static_cast<size_t>(row * height));
@@ -113,8 +113,8 @@ TEST(Pictures, LieUnderTheRectangle) {
   }
 }
 
-// What is white there is never foreground; a picture in place of the background is seen in its
-// pixels.
+// White pixels of the exclusion picture are never foreground. A replacement picture shows in the
+// pixels of the background.
 TEST(Pictures, ExcludeAndReplace) {
   std::string left_white(kWidth * kHeight * 3, '\0');
   for (size_t i = 0; i < left_white.size(); ++i) {
@@ -150,7 +150,7 @@ TEST(Pictures, ExcludeAndReplace) {
   }
 }
 
-// ---- what is said
+// ---- messages
 
 std::string error_of(const std::string& settings) {
   Harness h("graphcutbg " + settings);
