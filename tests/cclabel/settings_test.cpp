@@ -27,8 +27,8 @@ TEST(CcLabelVerdicts, MoreRegionsThanThePictureHolds) {
         {CcOutput::labels, kGray, 256, error, false, 0, kByte},
         {CcOutput::labels, kGray, 256, saturate, true, 256, kByte},
         {CcOutput::labels, kGray, 256, drop_smallest, true, 0,
-         "256 regions, but GRAY8 holds labels up to 255; sliding=true takes overflow=saturate, not "
-         "drop-smallest"},
+         "256 regions, but GRAY8 holds labels up to 255; sliding=true requires overflow=saturate "
+         "or overflow=error"},
         {CcOutput::mask, kGray, 256, error, false, 256, ""},
         {CcOutput::labels, kDeep, 65535, error, false, 65535, ""},
         {CcOutput::labels, kDeep, 65536, saturate, false, 65536,

@@ -205,8 +205,8 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
   for (const auto& [text, ask] :
        {Case{"", [](Job&, CcLabelParams&) {}},
         {"", [](Job&job, CcLabelParams&) { job.slot = 1; }},
-        {"no slot 2", [](Job&job, CcLabelParams&) { job.slot = 2; }},
-        {"no slot -1", [](Job&job, CcLabelParams&) { job.slot = -1; }},
+        {"there is no slot 2", [](Job&job, CcLabelParams&) { job.slot = 2; }},
+        {"there is no slot -1", [](Job&job, CcLabelParams&) { job.slot = -1; }},
         {"source=mask, but no mask of the frame's size is attached to the frame",
          [](Job&, CcLabelParams&params) { params.source = Source::mask; }},
         {"the table has a larger capacity than configured",

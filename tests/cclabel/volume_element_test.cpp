@@ -258,7 +258,7 @@ TEST(CcLabelDepth, WhatDoesNotGoTogetherIsAnError) {
                         Case{"thresholds=<0.1,0.2>", "GRAY8", "output=overlay"},
                         Case{"depth=4 connectivity=6 output=none track=true", "GRAY8", "track"},
                         Case{"depth=4 connectivity=6 output=none", "NV12", "odd height"},
-                        Case{"method=propagation device=cpu output=none", "GRAY8", "CUDA alone"}}) {
+                        Case{"method=propagation device=cpu output=none", "GRAY8", "CUDA only"}}) {
     Harness h("cclabel " + std::string(c.line));
     h.video(c.caps, 16, 9);
     h.push(std::vector<uint8_t>(16 * 32), 0);

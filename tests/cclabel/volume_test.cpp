@@ -218,11 +218,11 @@ TEST(CcLabelVolume, RefusesWhatDoesNotGoTogether) {
       deep{.in = gray, .size = {8, 8}, .depth = 4};
   CcLabelParams params;
   EXPECT_EQ(refusal(flat, params, 1), "");
-  EXPECT_NE(refusal(deep, params, 4).find("connectivity 8 is one of pictures"), std::string::npos);
+  EXPECT_NE(refusal(deep, params, 4).find("connectivity 8 is for pictures"), std::string::npos);
   params.connectivity = Connectivity::six;
   EXPECT_EQ(refusal(deep, params, 4), "");
   EXPECT_NE(refusal(deep, params, 5).find("5 slices"), std::string::npos);
-  EXPECT_NE(refusal(flat, params, 1).find("connectivity 6 is one of volumes"), std::string::npos);
+  EXPECT_NE(refusal(flat, params, 1).find("connectivity 6 is for volumes"), std::string::npos);
   params.fill_holes = 3;
   params.label_background = true;
   regions::Setup both = deep;
@@ -235,7 +235,7 @@ TEST(CcLabelVolume, RefusesWhatDoesNotGoTogether) {
   regions::Setup layered = deep;
   layered.layers = 2;
   EXPECT_NE(refusal(layered, params, 4).find("criterion=binary"), std::string::npos);
-  EXPECT_NE(refusal(deep, params, 4).find("not as configured"), std::string::npos);
+  EXPECT_NE(refusal(deep, params, 4).find("differs from the configured"), std::string::npos);
   regions::Setup followed = deep;
   followed.tracks = true;
   EXPECT_NE(refusal(followed, {}, 4).find("track=true"), std::string::npos);
@@ -273,7 +273,7 @@ TEST(CcLabelMethod, WhatTheHistoricOnesDoNotTake) {
     const std::string text = refused(setup, BackendKind::cuda);
     EXPECT_EQ(text.empty(), std::string(c.says).empty()) << c.line << ": " << text;
     EXPECT_NE(text.find(c.says), std::string::npos) << c.line << ": " << text;
-    EXPECT_NE(refused(setup, BackendKind::cpu).find("CUDA alone"), std::string::npos) << c.line;
+    EXPECT_NE(refused(setup, BackendKind::cpu).find("CUDA only"), std::string::npos) << c.line;
     regions::Setup wide = setup;
     wide.size.width = 1025;
     const bool sweeps = params.method == Method::sweep && *c.says == 0;
@@ -283,7 +283,7 @@ TEST(CcLabelMethod, WhatTheHistoricOnesDoNotTake) {
   CcLabelParams params;
   params.method = Method::propagation;
   const regions::Setup flat{.in = layout_of(PixelFormat::gray8), .size = {8, 8}};
-  EXPECT_NE(refusal(flat, params, 1).find("CUDA alone"), std::string::npos);
+  EXPECT_NE(refusal(flat, params, 1).find("CUDA only"), std::string::npos);
 }
 
 }  // namespace

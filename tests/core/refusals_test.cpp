@@ -44,7 +44,7 @@ TEST(Outputs, AreRefusedInOtherFormats) {
       const std::string name(name_of(setup.out.format));
       const bool taken = (", " + names + ",").find(", " + name + ",") != std::string::npos;
       EXPECT_EQ(complaint([&] { expects_output(setup, output); }),
-                taken ? "" : "`output` supports " + names + ", not " + name);
+                taken ? "" : "`output` supports " + names + "; the output format is " + name);
     }
     setup.has_output = false;
     EXPECT_EQ(complaint([&] { expects_output(setup, output); }), kNone);
@@ -88,7 +88,7 @@ TEST(Frames, PlanesThatCannotBeAreNamed) {
         frame.height = height;
         return complaint([&] { expects_planes(frame, "it"); });
       };
-      const std::string far = "rows of " + plane + " lie 2 GiB apart";
+      const std::string far = "rows of " + plane + " are 2 GiB or more apart";
       const std::string overlap = "rows of " + plane + " overlap";
       EXPECT_EQ(with_pitch(least), "");
       EXPECT_EQ(with_pitch(-least), "");

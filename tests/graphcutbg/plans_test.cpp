@@ -144,7 +144,7 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   EXPECT_EQ(enqueue(), "");
   for (const int slot : {-1, 2}) {
     job.slot = slot;
-    EXPECT_EQ(enqueue(), "no slot " + std::to_string(slot));
+    EXPECT_EQ(enqueue(), "there is no slot " + std::to_string(slot));
   }
   job.slot = 0;
   for (const GuardedFrame* other : {&narrow, &color}) {

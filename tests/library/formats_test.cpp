@@ -140,9 +140,9 @@ TEST(LibraryFormats, PlanesThatCannotBeAreNamed) {
   EXPECT_EQ(text_of([](Frame f) { f.in.pitch[1] = kWidth; }), "rows of plane 1 of in overlap");
   EXPECT_EQ(text_of([](Frame f) { f.in.pitch[0] = 0; }), "rows of plane 0 of in overlap");
   EXPECT_EQ(text_of([](Frame f) { f.in.pitch[0] = PTRDIFF_MAX; }),
-            "rows of plane 0 of in lie 2 GiB apart");
+            "rows of plane 0 of in are 2 GiB or more apart");
   EXPECT_EQ(text_of([](Frame f) { f.in.pitch[0] = PTRDIFF_MIN; }),
-            "rows of plane 0 of in lie 2 GiB apart");
+            "rows of plane 0 of in are 2 GiB or more apart");
   EXPECT_EQ(text_of([&](Frame f) { f.out.plane[0] = moved(f.out.plane[0]); }),
             "rows of plane 0 of out must begin at multiples of 2 bytes, the size of a sample");
   EXPECT_EQ(text_of([](Frame f) { f.out.pitch[0] += 1; }),

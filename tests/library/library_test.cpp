@@ -125,9 +125,10 @@ TEST(Library, LabelsThatDoNotFitAreAnErrorUnlessAllowed) {
   EXPECT_EQ(process("cclabel", {{"overflow", "saturate"}}), "");
   EXPECT_EQ(process("cclabel", {{"overflow", "error"}}),
             "513 regions, but GRAY8 holds labels up to 255");
-  EXPECT_EQ(process("cclabel", {{"sliding", "true"}, {"depth", "2"}, {"connectivity", "6"}}),
-            "513 regions, but GRAY8 holds labels up to 255; sliding=true takes overflow=saturate, "
-            "not drop-smallest");
+  EXPECT_EQ(
+      process("cclabel", {{"sliding", "true"}, {"depth", "2"}, {"connectivity", "6"}}),
+      "513 regions, but GRAY8 holds labels up to 255; sliding=true requires overflow=saturate "
+      "or overflow=error");
   EXPECT_NE(process("slicsuperpixel", {{"region-size", "2"}, {"color-space", "luma"}})
                 .find("superpixels, but GRAY8 holds labels up to 255"),
             std::string::npos);

@@ -110,7 +110,7 @@ TEST(LibraryReuse, OutputsComeAndGo) {
   for (int time = 0; time < 2; ++time) {
     expect_refused(none,
                    "`output` requires a picture, but `out` is not set; set it or use output=none");
-    expect_refused(colors, "`output` supports GRAY16_LE, GRAY8, U32_LE, not BGRA");
+    expect_refused(colors, "`output` supports GRAY16_LE, GRAY8, U32_LE; the output format is BGRA");
   }
   EXPECT_EQ(left_by(filter.get(), "cclabel", labels), labelled);
 }
