@@ -102,7 +102,7 @@ class Trouble(JobCase):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.replace(job.Job, "see_frame", unittest.mock.Mock(side_effect=ValueError("of mine")))
         self.assertEqual(self.problem(clip, "video", "jsonl"),
-                         "a fault of this program, not of the input: ValueError: of mine")
+                         "internal error of this program (the input is not the cause): ValueError: of mine")
 
     def test_filters_that_fail(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
