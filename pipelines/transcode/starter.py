@@ -1,11 +1,18 @@
 #!/usr/bin/python3
-"""Starts jobs by fork: what they all import is loaded once, which takes longer than many segments do. processes.py starts
-it, and asks for jobs through the socket on standard input, each by four file descriptors: the job's standard input, its
-channel (whose number follows the program), where its process is told of (its number with a file descriptor of it, and
-how it ended as waitpid tells) and a file of words, [PROGRAM, …] as JSON. It ends when the socket is closed and no job is
-left.
+"""Starts jobs by fork, so that the modules used by all jobs are loaded only once. Loading them takes longer than many
+segments take.
 
-Nothing is initialised before the fork: neither GStreamer nor a driver would survive it.
+processes.py starts this program and requests jobs through the socket on standard input. Each request carries four file
+descriptors:
+
+1. the standard input of the job,
+2. the channel for the job's messages; its number becomes the job's first argument,
+3. a socket to which the starter sends the process number with a file descriptor of the process (pidfd), and later the
+   exit status from waitpid,
+4. a file with the job's command as JSON: [PROGRAM, ARGUMENT, …].
+
+The starter ends when the socket is closed and all jobs have ended. It initializes neither GStreamer nor a GPU driver,
+because neither would work after a fork.
 """
 
 import contextlib
@@ -23,7 +30,7 @@ PR_SET_NAME = 15  # prctl(2)
 
 
 def load():
-    """What jobs import. What is not installed they tell of themselves."""
+    """Imports the modules that jobs use. If one is missing, the job itself reports the error."""
     with contextlib.suppress(ImportError, ValueError):
         import gi
 
@@ -35,20 +42,21 @@ def load():
 
 
 def serve(requests):
-    """Returns the words of a job, in its process; None in the starter's own, at its end."""
+    """Starts jobs until the socket is closed and all jobs have ended. In the process of a new job, returns the job's
+    command. In the starter itself, returns None at the end."""
     ended, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    tell = {}  # by process, the socket that hears of it
+    listeners = {}  # by process number: the socket that receives its exit status
     asked = True
-    while asked or tell:
+    while asked or listeners:
         ready, _, _ = select.select([requests, ended] if asked else [ended], [], [])
         if ended in ready:
             os.read(ended, 2**16)
-            for process in list(tell):
+            for process in list(listeners):
                 number, status = os.waitpid(process, os.WNOHANG)
                 if number:
-                    with tell.pop(process) as heard, contextlib.suppress(OSError):
+                    with listeners.pop(process) as heard, contextlib.suppress(OSError):
                         heard.send(str(status).encode())
         if requests not in ready:
             continue
@@ -58,7 +66,7 @@ def serve(requests):
         heard = socket.socket(fileno=given[2])
         process = os.fork()
         if not process:
-            for other in (requests, heard, *tell.values()):
+            for other in (requests, heard, *listeners.values()):
                 other.close()
             os.close(ended)
             signal.set_wakeup_fd(-1)
@@ -71,8 +79,8 @@ def serve(requests):
                 written.seek(0)
                 program, *words = json.load(written)
             return [program, str(given[1]), *words]
-        tell[process] = heard
-        with contextlib.suppress(OSError):  # the program that asked may be gone
+        listeners[process] = heard
+        with contextlib.suppress(OSError):  # the requesting program may have ended
             socket.send_fds(heard, [str(process).encode()], [held := os.pidfd_open(process)])
             os.close(held)
         for number in (*given[:2], given[3]):
@@ -84,7 +92,7 @@ if __name__ == "__main__":
     asking = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     load()
-    gc.freeze()  # else the first collection of a job would copy all pages that it shares with this process
+    gc.freeze()  # otherwise the first garbage collection of a job would copy all pages shared with this process
     if words := serve(asking):
         sys.argv = words
         ctypes.CDLL(None).prctl(PR_SET_NAME, os.path.basename(words[0]).encode())

@@ -107,9 +107,9 @@ class Trouble(JobCase):
     def test_filters_that_fail(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.assertEqual(self.problem(clip, "jsonl", filter="identity"),
-                         "frame 0 has no regions: the filter has no element that finds regions, such as cclabel")
+                         "frame 0 has no `regions` metadata: add an element to the filter that finds regions, such as cclabel")
         self.assertEqual(self.problem(clip, "video", "labels", filter="identity"),
-                         "frame 0 has no label map: the filter has no element that attaches one, such as cclabel")
+                         "frame 0 has no label map: add an element to the filter that attaches one, such as cclabel")
         self.assertIn("Failed after iterations as requested", self.problem(clip, filter="identity error-after=3"))
         self.assertEqual(self.problem(clip, filter="cclabel source=alpha").split(":")[0].count("\n"), 0)
 

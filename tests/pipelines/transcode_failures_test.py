@@ -69,7 +69,7 @@ class Failures(TranscodeCase):
                 self.assertIn(reason, self.transcode(*arguments, chain=chain, status=2))
                 self.assertEqual(self.written(), [])
         # What only shows with a frame at hand.
-        for chain, option, reason in (("identity", "--json", "frame 0 has no regions"),
+        for chain, option, reason in (("identity", "--json", "frame 0 has no `regions` metadata"),
                                       ("identity", "--labels", "frame 0 has no label map")):
             self.assertIn(reason, self.transcode(clip, option, chain=chain, status=1))
             self.assertEqual(self.written(), [])
