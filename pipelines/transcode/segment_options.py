@@ -9,8 +9,8 @@ def add_options(parser):
                        help="cut inputs at key frames into segments of about SECONDS, and process up to -j of them at"
                        " the same time; the same command continues after an interruption; 60 suits most inputs")
     group.add_argument("--warm-up", type=float, metavar="SECONDS",
-                       help="length of video before each segment that the filter processes to learn from;"
-                       " default: 20, or 0 for filters that learn nothing")
+                       help="seconds of video before each segment from which the filter learns; default: 20, or 0 for"
+                       " filters that learn nothing")
     group.add_argument("--cluster", nargs="?", const="", metavar="ADDRESS",
                        help="process segments on the Ray cluster at ADDRESS (HOST:PORT); without an address, start Ray"
                        " on this machine, reachable only from this machine")
