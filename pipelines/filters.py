@@ -1,4 +1,4 @@
-"""Filters that the operator wrote as for gst-launch, and properties given as PROPERTY=VALUE."""
+"""Creates filters from gst-launch descriptions and sets properties from PROPERTY=VALUE arguments."""
 
 import ctypes
 import os
@@ -13,14 +13,15 @@ LIST = r"<\s*(-?[\d.]+(\s*,\s*-?[\d.]+)*)?\s*>"
 
 
 class BadFilter(Exception):
-    """It cannot be made; the message says why."""
+    """The filter cannot be created. The message gives the reason."""
 
 
 def made(line, properties=(), device=-1, attach_labels=False):
-    """The filter as a bin. `properties` (PROPERTY=VALUE) are of its element `regions`, or of the first that is ours.
-    Elements that may choose a GPU get `device`, unless the line chose."""
+    """Returns the filter described by `line` as a bin. `properties` (PROPERTY=VALUE) are set on the element named
+    `regions`, or on the filter's first element of this plugin. `device` is the CUDA device for elements that have
+    `cuda-device-id`, unless `line` sets this property."""
     try:
-        with warnings.catch_warnings(record=True) as refused:  # how PyGObject tells a value out of range
+        with warnings.catch_warnings(record=True) as refused:  # PyGObject warns if a value is out of range
             warnings.simplefilter("always")
             filtered = Gst.parse_bin_from_description(line, True)
     except GLib.Error as error:
@@ -28,7 +29,8 @@ def made(line, properties=(), device=-1, attach_labels=False):
     if refused:
         raise BadFilter(explained(str(refused[0].message), filtered))
     if not filtered.sinkpads or not filtered.srcpads:
-        raise BadFilter("a filter needs one unlinked sink pad and one unlinked source pad")
+        raise BadFilter("expected exactly one unlinked sink pad and one unlinked source pad, as in"
+                        " 'cclabel ! regionoverlay'")
     for element in reversed(filtered.children):
         if not all(pad.is_linked() for pad in element.pads):
             raise BadFilter(f"{element.get_factory().get_name()} is not linked to another element: write ! between them")
@@ -44,7 +46,7 @@ def made(line, properties=(), device=-1, attach_labels=False):
 
 
 def explained(refusal, filtered=None):
-    """GStreamer's refusal of a value and, where it names a property that is known, what would do."""
+    """Returns GStreamer's error message, followed by the accepted values if the message names a known property."""
     quoted = re.findall(r"[\"']([^\"']*)[\"']", refusal)
     factories = filter(None, map(Gst.ElementFactory.find, quoted))
     elements = filtered.children if filtered else [factory.create() for factory in factories]
@@ -66,16 +68,16 @@ def version():
 
 
 def set_property(element, assignment):
-    """Sets a property as PROPERTY=VALUE says; the value is nothing but a value, whatever is in it."""
+    """Sets a property from PROPERTY=VALUE. The text after the first "=" is the value, whatever it contains."""
     name, equals, value = assignment.partition("=")
     of = element.get_factory().get_name()
     if not equals:
         raise BadFilter(f"'{assignment}': expected PROPERTY=VALUE")
     known = element.find_property(name)
     if known is None:
-        raise BadFilter(f"{of} has no property '{name}'; gst-inspect-1.0 {of} lists them")
+        raise BadFilter(f"{of} has no property '{name}': run 'gst-inspect-1.0 {of}' for a list of its properties")
     if known.value_type.name == "gchararray":
-        # PyGObject takes UTF-8 alone; a file's name is any bytes. The hash of an object is its address.
+        # PyGObject accepts only UTF-8, but a file name may contain any bytes. The hash of an object is its address.
         GOBJECT.g_object_set(ctypes.c_void_p(hash(element)), os.fsencode(name), os.fsencode(value),
                              ctypes.c_void_p())
         return
@@ -86,14 +88,14 @@ def set_property(element, assignment):
         warnings.simplefilter("always")
         Gst.util_set_object_arg(element, name, value)
     if refused:
-        raise BadFilter(f"{of} {name}={value}: out of range")
+        raise BadFilter(f"{of} {name}={value}: the value is out of range")
 
 
 def problem(element, name, value):
-    """Why a property cannot have a value, or None."""
+    """Returns the reason why a property cannot have a value, or None."""
     known = element.find_property(name)
     kind = known.value_type
-    # The class of a value lists the others in each version of PyGObject; that of the property does not.
+    # The class of the current value lists all values in every version of PyGObject; the property's class does not.
     if kind.is_a(GObject.TYPE_ENUM):
         choices = type(element.get_property(name)).__enum_values__.values()
         nicks = [choice.value_nick for choice in choices]
@@ -101,12 +103,12 @@ def problem(element, name, value):
     if kind.is_a(GObject.TYPE_FLAGS):
         choices = type(element.get_property(name)).__flags_values__.values()
         nicks = [flag for choice in choices for flag in choice.value_nicks]
-        return None if set(value.split("+")) <= set(nicks) else "expected some of these, joined by +: " + (
+        return None if set(value.split("+")) <= set(nicks) else "expected one or more of these, joined by +: " + (
             ", ".join(nicks))
     if kind.name == "gboolean":
         return None if value.lower() in ("true", "false", "yes", "no", "1", "0") else "expected true or false"
     if kind.name == "GstValueArray":
-        return None if re.fullmatch(LIST, value) else "expected numbers as in <1,2,3>"
+        return None if re.fullmatch(LIST, value) else "expected a list of numbers such as <1,2,3>"
     if hasattr(known, "minimum"):
         limits = f"expected a number from {known.minimum:g} to {known.maximum:g}"
         try:

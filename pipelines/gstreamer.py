@@ -1,4 +1,4 @@
-"""GStreamer for the Python programs of this folder, and how they read the `regions` metadata."""
+"""Initializes GStreamer for the Python programs in this folder and reads the `regions` metadata."""
 
 import struct
 import sys
@@ -11,25 +11,25 @@ gi.require_version("GstVideo", "1.0")
 from gi.repository import GLib, Gst, GstVideo  # noqa: E402,F401  (after require_version)
 
 Gst.init(None)
-# PyGObject shows an enumeration to all threads before it sets its values and functions. This one is of the
-# decoder's thread and of streaming threads, so it is made before they begin.
+# PyGObject publishes an enumeration before its values and functions are complete. The decoder's thread and streaming
+# threads both use this enumeration, so it is created here, before these threads start.
 VideoFormat = GstVideo.VideoFormat
 
 
 def first_structure(caps):
-    """A copy of the first structure of caps. The Python of GStreamer 1.26 gives a context that holds
-    it, which has no such methods; that of 1.22 and 1.28 gives the copy."""
+    """Returns a copy of the first structure of `caps`. The Python bindings of GStreamer 1.26 return a context manager
+    around the structure; the bindings of 1.22 and 1.28 return a copy."""
     found = caps.get_structure(0)
     return found.__enter__().copy() if hasattr(found, "__enter__") else found
 
 
 def stop_at_faults(stop):
-    """What a callback raises ends nothing by itself: Python prints it, and GStreamer goes on. It is a
-    fault of the program and says nothing of the input; `stop` is called with a text that says so."""
+    """Calls `stop` with a message when a callback or thread raises an exception. Otherwise Python would only print the
+    exception and GStreamer would continue. The message blames the program, not the input file."""
 
     def report(kind, fault, trace):
         sys.__excepthook__(kind, fault, trace)
-        stop(f"a fault of this program, not of the input: {kind.__name__}: {fault}")
+        stop(f"internal error of this program (the input is not the cause): {kind.__name__}: {fault}")
 
     sys.excepthook = report
     threading.excepthook = lambda raised: report(*raised[:3])
@@ -48,27 +48,28 @@ def error_text(message, outputs=()):
 
 
 def limit_threads(part, most):
-    """Lets the elements of a bin have so many threads each, where they would have more; 0: as they are."""
+    """Limits each element of the bin `part` to at most `most` threads. 0 changes nothing."""
     for element in part.children if most else ():
         if isinstance(element, Gst.Bin):
             limit_threads(element, most)
         for name in ("cpu-threads", "max-threads", "n-threads", "threads"):
             if (known := element.find_property(name)) and known.value_type.name in ("gint", "guint"):
                 now = element.get_property(name)
-                element.set_property(name, min(now or most, most))  # 0: as many as there are processors
+                element.set_property(name, min(now or most, most))  # a property of 0 means one thread per processor
 
 
 def regions_total(buffer):
-    """How many regions were found in a frame; 0 where nothing looked for any."""
+    """Returns the number of regions found in a frame, or 0 if the frame has no `regions` metadata."""
     meta = buffer.get_custom_meta("regions")
     return meta.get_structure().get_value("regions-total") if meta else 0
 
 
 def regions_table(buffer):
-    """The metadata of a frame as a dictionary without the label map, or None if there is none. `columns` are names of
-    fields of regions, and `regions` their values, a sequence a region; None where a region has no such field.
-    `adjacency` of superpixels becomes a list of [lower id, other id, sides of pixels], `runs` one of
-    [id, x, y, width]."""
+    """Returns the `regions` metadata of a frame as a dictionary without the label map, or None without metadata.
+
+    `columns` lists the field names of regions. `regions` has one sequence of values per region; a value is None if the
+    region lacks that field. `adjacency` (of superpixels) becomes a list of [lower id, higher id, number of shared pixel
+    sides], and `runs` becomes a list of [id, x, y, width]."""
     meta = buffer.get_custom_meta("regions")
     if not meta:
         return None
@@ -79,7 +80,7 @@ def regions_table(buffer):
     for name, numbers in lists.items():
         if structure.has_field(name):
             table[name] = [list(entry) for entry in struct.iter_unpack(numbers, bytes_in(structure, name))]
-    if structure.has_field("table"):  # a region of the array costs twenty times as much
+    if structure.has_field("table"):  # reading the array `regions` takes twenty times as long per region
         columns = [column.split(":") for column in structure.get_value("table-columns").split()]
         numbers = "<" + "".join(NUMPY_TYPES[kind] for _, kind in columns)
         return table | {"columns": [name for name, _ in columns],
@@ -90,12 +91,12 @@ def regions_table(buffer):
 
 
 def picked(table, *names):
-    """Values of each region of a table in so many columns, None where there is none."""
+    """Returns the values of the columns `names` for each region of a table. Missing values are None."""
     places = [table["columns"].index(name) if name in table["columns"] else None for name in names]
     return [[None if place is None else region[place] for place in places] for region in table["regions"]]
 
 
-NUMPY_TYPES = {"<i4": "i", "<u4": "I", "<u8": "Q", "<f8": "d"}  # as struct spells them
+NUMPY_TYPES = {"<i4": "i", "<u4": "I", "<u8": "Q", "<f8": "d"}  # NumPy type: format character of struct
 
 
 def bytes_in(structure, name):

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""The main job: finds the moving objects of a video, and writes the video with boxes, outlines and
-ids on them (overlay.mp4) and its frame with the most objects (still.png).
+"""Finds the moving objects of a video. Writes the video with boxes, outlines and ids (overlay.mp4) and the
+frame with the most objects (still.png).
 
-`graphcutbg` learns the background and cuts the foreground out, `cclabel` makes objects of it and
-follows them, `regionoverlay` draws them. Files pass regions-transcode's engine, cameras cameras.py.
+`graphcutbg` learns the background and separates the foreground. `cclabel` finds the objects in the
+foreground and tracks them. `regionoverlay` draws them. job.py processes files, as for regions-transcode;
+cameras.py processes cameras.
 """
 
 import argparse
@@ -22,13 +23,13 @@ CLIP = "/usr/share/doc/opencv-doc/examples/data/vtest.avi"
 FILTER = ("videoconvert name=entry n-threads=2 ! capsfilter name=converted caps=video/x-raw,format=I420 ! queue"
           " ! graphcutbg output=none ! cclabel name=regions source=mask track=true output=none"
           " ! regionoverlay style=boxes+outlines+ids")
-# Smaller regions are no people: 250 pixels at 768x576, found by eye on the clip, scaled with the
-# size.
+# Smallest region that can be a person (fraction of the picture): 250 pixels at 768x576, chosen by eye on the
+# example clip.
 LEAST_AREA = 250 / (768 * 576)
 
 
 class InputProblem(Exception):
-    """What the user gave cannot be used; the message says why."""
+    """The input cannot be used. The message gives the reason."""
 
 
 def say(text, to=None):
@@ -40,17 +41,17 @@ def is_live(source):
 
 
 def check_source(source):
-    """Raises InputProblem for what can be known to fail without opening the stream."""
+    """Raises InputProblem if the source is certain to fail, without opening the stream."""
     if source.startswith("rtsp://"):
         return
     if "://" in source and not os.path.exists(source):
-        raise InputProblem(f"cannot read {source}: the only addresses supported are those of cameras (rtsp://)")
+        raise InputProblem(f"cannot read {source}: expected a file, /dev/videoN, or the rtsp:// address of a camera")
     try:
         mode = os.stat(source).st_mode
     except OSError as error:
         raise InputProblem(f"cannot read {source}: {error.strerror}") from error
     if stat.S_ISDIR(mode):
-        raise InputProblem(f"cannot read {source}: it is a folder")
+        raise InputProblem(f"cannot read {source}: it is a folder; expected a video file")
     if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
         raise InputProblem(f"cannot read {source}: it is neither a file nor a video device")
     if not os.access(source, os.R_OK):
@@ -60,13 +61,13 @@ def check_source(source):
 
 
 class Found:
-    """What passes FILTER: frames and regions are counted, the frame with the most regions is kept."""
+    """Results of FILTER: counts frames and regions, and keeps the frame with the most regions."""
 
     def __init__(self, gst):
         self.gst = gst
         self.frames = self.regions = 0
-        self.started = self.ended = 0.0  # first frame in, last frame out
-        self.best = self.device = None  # (regions, number of the frame, sample)
+        self.started = self.ended = 0.0  # times of the first input frame and of the last output frame (seconds)
+        self.best = self.device = None  # best: (number of regions, frame number, sample)
 
     def prepare(self, filtered):
         self.labeller, self.converted = (filtered.get_by_name(name) for name in ("regions", "converted"))
@@ -83,9 +84,9 @@ class Found:
         return Gst.PadProbeReturn.OK
 
     def take_size(self, caps):
-        """Sets what depends on the picture, before anything is negotiated."""
+        """Sets the properties that depend on the input caps, before the elements negotiate."""
         if caps.get_value("format").startswith("GRAY") and (colors := caps.get_string("colorimetry")):
-            # Gray stays as bright as it was.
+            # Keeping the colorimetry keeps the brightness of a gray picture.
             self.converted.set_property("caps", self.gst.Gst.Caps.from_string(
                 f"video/x-raw,format=I420,colorimetry={colors}"))
         least = int(caps.get_value("width") * caps.get_value("height") * LEAST_AREA)
@@ -93,7 +94,7 @@ class Found:
         self.labeller.set_property("fill-holes", least)
 
     def write(self, number, _time, buffer, caps):
-        """Sees each finished frame."""
+        """Called for each finished frame."""
         found = self.gst.regions_total(buffer)
         self.device = self.device or self.labeller.get_property("active-device")
         self.regions += found
@@ -118,12 +119,12 @@ class Found:
         seconds = max(self.ended - self.started, 1e-9)
         say(f"{self.regions} regions in {self.frames} frames ({self.regions / self.frames:.1f} per frame, at most"
             f" {self.best[0]} in frame {self.best[1]})")
-        say(f"{self.frames / seconds:.1f} frames/s with decoding, foreground and encoding; labelled on {self.device}")
+        say(f"{self.frames / seconds:.1f} frames/s including decoding and encoding; labelled on {self.device}")
 
 
 def take_file(source, video, found):
     """Returns the exit status."""
-    import filters  # needs packages that a check must do without
+    import filters  # imported late: --check must work without the packages that it requires
     import job
     from profiles import PROFILES
     from screen import Screen
@@ -143,11 +144,11 @@ def take_file(source, video, found):
 
 def parse(arguments):
     parser = Arguments(
-        prog="quickstart", description="Draws the moving objects of a video."
+        prog="quickstart", description="Finds the moving objects of a video and draws boxes, outlines and ids on them."
     )
     parser.add_argument("source", nargs="?", default=CLIP, metavar="FILE|rtsp://…|/dev/videoN",
-                        help="default: people walking, from Debian's opencv-doc")
-    parser.add_argument("--out", default="out", metavar="FOLDER", help="folder of the results")
+                        help="video file or camera; default: the clip of people walking from Debian's opencv-doc")
+    parser.add_argument("--out", default="out", metavar="FOLDER", help="folder for the results; default: out")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -155,7 +156,7 @@ def parse(arguments):
 def main(arguments):
     options = parse(arguments)
     try:
-        # The clip comes with the set-up, which a check precedes.
+        # pipelines/setup installs the example clip, but --check runs earlier.
         if not (options.check and options.source == CLIP):
             check_source(options.source)
     except InputProblem as problem:
@@ -163,7 +164,7 @@ def main(arguments):
         return 2
     if options.check:
         return 0
-    import cameras  # needs packages that a check must do without
+    import cameras  # imported late: --check must work without the packages that it requires
     import gstreamer
 
     folder = os.path.realpath(options.out)

@@ -1,22 +1,23 @@
-/* An application in C that reads the regions and the label map of every frame, and changes a
- * property while the pipeline plays.
+/* A C application that reads the regions and the label map of every frame, and changes a property
+ * while the pipeline is playing.
  *
  *   cc regions.c $(pkg-config --cflags --libs gstreamer-1.0 gstreamer-app-1.0) -o regions
  *   pipelines/with-plugin ./regions FILE
  *
- * Prints a line a frame. From frame 10 on, only what is brighter than 0.8 of white counts. */
+ * Prints one line per frame. After frame 10, the threshold is raised to 0.8: only pixels with at
+ * least 80 % of full brightness belong to regions. */
 #include <gst/app/gstappsink.h>
 #include <gst/gst.h>
 
 #define CHANGE_AT 10
 #define NEW_THRESHOLD 0.8
 
-/* How many pixels of the frame carry a label: 0 is background, 1..n are the regions. */
+/* Returns the number of pixels with a label. Label 0 is the background, 1..n are the regions. */
 static gsize pixels_of(const GstStructure* found, guint label) {
   GstBuffer* labels = NULL;
   GstMapInfo map;
   gsize count = 0;
-  /* The buffer is shared with the metadata, not copied; mapping downloads it from a GPU. */
+  /* The buffer is shared with the metadata, not copied. If it is on a GPU, mapping downloads it. */
   if (!gst_structure_get(found, "labels", GST_TYPE_BUFFER, &labels, NULL)) return 0;
   if (gst_buffer_map(labels, &map, GST_MAP_READ)) {
     const guint32* label_at = (const guint32*)map.data;
@@ -42,12 +43,12 @@ static void print_frame(guint number, GstBuffer* buffer) {
     largest = area;
     gst_structure_get_uint(region, "id", &label);
   }
-  g_print("frame %u: %u regions, the largest is %u with %" G_GUINT64_FORMAT
-          " pixels, %" G_GSIZE_FORMAT " in the map\n",
+  g_print("frame %u: %u regions, the largest is region %u with %" G_GUINT64_FORMAT
+          " pixels (%" G_GSIZE_FORMAT " in the label map)\n",
           number, gst_value_array_get_size(regions), label, largest, pixels_of(found, label));
 }
 
-/* The error that ended the pipeline, or NULL as long as all is well. */
+/* Returns the error that stopped the pipeline, or NULL if there is none. */
 static GstMessage* failure_of(GstElement* pipeline) {
   GstBus* bus = gst_element_get_bus(pipeline);
   GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
@@ -66,7 +67,7 @@ static void report(GstMessage* failure) {
 int main(int argc, char* argv[]) {
   gst_init(&argc, &argv);
   if (argc != 2) {
-    g_printerr("regions FILE\n");
+    g_printerr("usage: regions FILE\n");
     return 2;
   }
   GError* error = NULL;
@@ -86,7 +87,8 @@ int main(int argc, char* argv[]) {
 
   GstMessage* failure;
   guint number = 0;
-  /* Not the pull that waits without end: after an error no frame comes. */
+  /* A pull with a timeout: after an error no frame arrives, and a pull without one would wait
+   * forever. */
   while (!(failure = failure_of(pipeline)) && !gst_app_sink_is_eos(GST_APP_SINK(frames))) {
     GstSample* sample = gst_app_sink_try_pull_sample(GST_APP_SINK(frames), GST_SECOND / 10);
     if (!sample) continue;

@@ -1,10 +1,11 @@
-// An application in C++ that reads the regions and the label map of every frame, and changes a
-// property while the pipeline plays. What GStreamer lends is given back by scopes.
+// A C++ application that reads the regions and the label map of every frame, and changes a property
+// while the pipeline is playing. Smart pointers release the GStreamer objects.
 //
 //   c++ -std=c++20 regions.cpp $(pkg-config --cflags --libs gstreamer-1.0 gstreamer-app-1.0)
 //   pipelines/with-plugin ./a.out FILE
 //
-// Prints a line a frame. From frame 10 on, only what is brighter than 0.8 of white counts.
+// Prints one line per frame. After frame 10, the threshold is raised to 0.8: only pixels with at
+// least 80 % of full brightness belong to regions.
 #include <gst/app/gstappsink.h>
 #include <gst/gst.h>
 
@@ -48,14 +49,15 @@ std::vector<Region> regions_of(const GstStructure* found) {
   return regions;
 }
 
-// The label of every pixel, row by row, for as long as this lives. Nothing is copied on the CPU; a
-// label map on a GPU is downloaded.
+// The label of every pixel, row by row. labels() is valid during the lifetime of this object. A
+// label map in CPU memory is not copied; a label map on a GPU is downloaded.
 class LabelMap {
  public:
   explicit LabelMap(const GstStructure* found)
       : buffer_(
             static_cast<GstBuffer*>(g_value_get_boxed(gst_structure_get_value(found, "labels")))) {
-    if (!gst_buffer_map(buffer_, &map_, GST_MAP_READ)) throw std::runtime_error("no label map");
+    if (!gst_buffer_map(buffer_, &map_, GST_MAP_READ))
+      throw std::runtime_error("cannot map the label map for reading");
   }
   LabelMap(const LabelMap&) = delete;
   ~LabelMap() { gst_buffer_unmap(buffer_, &map_); }
@@ -70,17 +72,18 @@ class LabelMap {
 
 void print_frame(int number, GstBuffer* buffer) {
   GstCustomMeta* meta = gst_buffer_get_custom_meta(buffer, "regions");
-  if (!meta) throw std::runtime_error("a frame without regions");
+  if (!meta)
+    throw std::runtime_error("frame " + std::to_string(number) + " has no `regions` metadata");
   const GstStructure* found = gst_custom_meta_get_structure(meta);
   const std::vector<Region> regions = regions_of(found);
   Region largest;
   for (const Region& region : regions)
     if (region.area > largest.area) largest = region;
   const LabelMap map(found);
-  std::cout << "frame " << number << ": " << regions.size() << " regions, the largest is "
-            << largest.label << " with " << largest.area << " pixels, "
+  std::cout << "frame " << number << ": " << regions.size() << " regions, the largest is region "
+            << largest.label << " with " << largest.area << " pixels ("
             << (largest.label ? std::ranges::count(map.labels(), largest.label) : 0)
-            << " in the map\n";
+            << " in the label map)\n";
 }
 
 void label(const char* path) {
@@ -95,7 +98,7 @@ void label(const char* path) {
   };
   const Element labeller = named("labeller"), frames = named("frames");
   g_object_set(named("file").get(), "location", path, nullptr);
-  // Also when an exception passes: a pipeline is stopped before it goes.
+  // Stops the pipeline before its destruction, also after an exception.
   const std::unique_ptr<GstElement,
                         decltype([](GstElement* p) { gst_element_set_state(p, GST_STATE_NULL); })>
       playing(pipeline.get());
@@ -105,7 +108,8 @@ void label(const char* path) {
   GstAppSink* sink = GST_APP_SINK(frames.get());
   int number = 0;
   do {
-    // Not the pull that waits without end: after an error no frame comes.
+    // A pull with a timeout: after an error no frame arrives, and a pull without one would wait
+    // forever.
     if (const Message message{gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR)}) {
       gst_message_parse_error(message.get(), &problem, nullptr);
       throw std::runtime_error(Error(problem)->message);
@@ -122,7 +126,7 @@ void label(const char* path) {
 int main(int argc, char* argv[]) {
   gst_init(&argc, &argv);
   if (argc != 2) {
-    std::cerr << "regions FILE\n";
+    std::cerr << "usage: regions FILE\n";
     return 2;
   }
   try {

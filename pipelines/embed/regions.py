@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""An application in Python that reads the regions and the label map of every frame, and changes a
-property while the pipeline plays. NumPy sees the label map without a copy.
+"""A Python application that reads the regions and the label map of every frame, and changes a property
+while the pipeline is playing. NumPy reads the label map without a copy.
 
   pipelines/with-plugin /usr/bin/python3 pipelines/embed/regions.py FILE
 
-Prints a line a frame. From frame 10 on, only what is brighter than 0.8 of white counts.
+Prints one line per frame. After frame 10, the threshold is raised to 0.8: only pixels with at least 80 %
+of full brightness belong to regions.
 """
 
 import contextlib
@@ -23,13 +24,14 @@ NEW_THRESHOLD = 0.8
 
 @contextlib.contextmanager
 def label_map(found):
-    """The label of every pixel, [row][column], 0 for background. It is the memory of the metadata
-    itself, good until the `with` ends; copy what you keep. From a GPU it is downloaded."""
+    """The label of every pixel as an array [row][column]; 0 is the background. The array uses the memory of the
+    metadata and is valid until the `with` block ends: copy labels that you need later. A label map on a GPU is
+    downloaded."""
     buffer = found.get_value("labels")
     shape = found.get_value("height"), found.get_value("width")
     mapped, view = buffer.map(Gst.MapFlags.READ)
     if not mapped:
-        raise RuntimeError("no label map")
+        raise RuntimeError("cannot map the label map for reading")
     try:
         yield numpy.frombuffer(view.data, numpy.uint32).reshape(shape)
     finally:
@@ -37,7 +39,7 @@ def label_map(found):
 
 
 def table(found):
-    """The regions as one array with a field for each of their properties, read without a loop."""
+    """Returns the regions as one structured array with a field per region property, without a Python loop."""
     if not found.has_field("table"):
         return numpy.empty(0, [("id", "<u4"), ("area", "<u8")])
     columns = [tuple(column.split(":")) for column in found.get_value("table-columns").split()]
@@ -51,8 +53,8 @@ def print_frame(number, buffer):
     largest, area = regions[["id", "area"]][regions["area"].argmax()] if len(regions) else (0, 0)
     with label_map(found) as labels:
         counted = numpy.count_nonzero(labels == largest) if largest else 0
-    print(f"frame {number}: {len(regions)} regions, the largest is {largest} with {area} pixels,"
-          f" {counted} in the map")
+    print(f"frame {number}: {len(regions)} regions, the largest is region {largest} with {area} pixels"
+          f" ({counted} in the label map)")
 
 
 def main(path):
@@ -66,7 +68,7 @@ def main(path):
     pipeline.set_state(Gst.State.PLAYING)
     bus = pipeline.get_bus()
     number, failure = 0, None
-    # Not the pull that waits without end: after an error no frame comes.
+    # A pull with a timeout: after an error no frame arrives, and a pull without one would wait forever.
     while not (failure := bus.pop_filtered(Gst.MessageType.ERROR)) and not frames.is_eos():
         sample = frames.try_pull_sample(Gst.SECOND // 10)
         if not sample:
@@ -83,6 +85,6 @@ def main(path):
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        print("regions.py FILE", file=sys.stderr)
+        print("usage: regions.py FILE", file=sys.stderr)
         sys.exit(2)
     sys.exit(main(sys.argv[1]))

@@ -1,5 +1,5 @@
-"""Files in segments: what regions-transcode does where it is to cut them. The truth is in manifests on disk; whatever
-dies, the same command goes on."""
+"""Processes files in segments, for regions-transcode --segments. The state of the work is in manifests on disk. If any
+process dies, the same command continues the work."""
 
 import asyncio
 import contextlib
@@ -15,23 +15,23 @@ import status
 import storage
 from progress import Progress
 
-MOST_PENDING = 1000  # tasks that a cluster is given at once
+MOST_PENDING = 1000  # maximum number of tasks submitted to a cluster at the same time
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Archive:
     def __init__(self, queue, warm_up, cluster=None):
-        """`queue`: the run. `warm_up`: seconds that the filter wants, None where it is not to be cut. Without a `cluster`
-        (a cluster.Cluster) segments run on this machine."""
+        """`queue`: the Queue of regions-transcode. `warm_up`: the filter's warm-up in seconds, or None if the filter
+        does not allow segments. `cluster`: a cluster.Cluster, or None to process segments on this machine."""
         self.cluster = cluster
-        self.pending = asyncio.Semaphore(MOST_PENDING)  # tasks of the cluster
+        self.pending = asyncio.Semaphore(MOST_PENDING)  # limits the tasks submitted to the cluster
         self.queue, self.options, self.screen = queue, queue.options, queue.screen
         self.warm_up = self.options.warm_up if self.options.warm_up is not None else warm_up
         self.exact = self.options.exact or self.warm_up is None
         self.slots = asyncio.Queue()
         for slot in range(self.options.jobs):
             self.slots.put_nowait(slot)
-        self.files = {}  # by source, what summary.json says
+        self.files = {}  # by source: the entry in summary.json
         self.progress = Progress(self.screen, len(self.options.inputs))
         self.began = time.time()
 
@@ -44,60 +44,65 @@ class Archive:
             self.slots.put_nowait(number)
 
     def made(self, made):
-        """What a plan has to say to be that of an output (see record.wanted)."""
+        """Returns the settings that a plan must have to be reused: `made` (from record.wanted) plus segment
+        settings."""
         how = {"segments": self.options.segments, "warm-up": self.warm_up} if not self.exact else {"segments": None}
         return made | how
 
     def goes_on(self, outputs, made):
-        """Whether a run before this one began the output in the same way."""
+        """Whether an earlier run began this output with the same settings."""
         known = manifest.Manifest(outputs, self.queue.store)
         known.pull()
         return bool(known.spans) and not known.difference(self.made(made))
 
     async def transcode(self, source, outputs, made):
-        """Makes the outputs of a file; returns what went wrong, or None."""
+        """Makes the outputs of a file. Returns the problem, or None."""
         outputs = {kind: os.path.abspath(path) for kind, path in outputs.items()}
         known, made = manifest.Manifest(outputs, self.queue.store), self.made(made)
-        told = self.files[source] = {"began": time.time(), "segments": 0, "attempts": 0, "frames": 0}
+        entry = self.files[source] = {"began": time.time(), "segments": 0, "attempts": 0, "frames": 0}
         differs = known.difference(made)
-        if self.options.segment and (differs or not known.spans):
-            return f"its plan has other settings: {differs}" if differs else "it has no plan: run the same command with --plan first"
+        if self.options.segment and differs:
+            return f"its plan was made with other settings ({differs}): run the same command with --plan again"
+        if self.options.segment and not known.spans:
+            return "it has no plan: run the same command with --plan first"
         if differs:
-            self.screen.line(f"{source}: starts again: {differs}", sys.stderr)
+            self.screen.line(f"{source}: starts again from the beginning, because settings changed: {differs}",
+                             sys.stderr)
         if (self.options.force and not self.options.segment) or differs or not known.spans:
             plan = {}
             if problem := await self.attempted(lambda: self.plan(source, plan)):
-                told["quarantined"] = 1
+                entry["quarantined"] = 1
                 return problem
             if plan["why"] and not self.exact:
                 self.screen.line(f"{source}: note: not cut into segments: {plan['why']}", sys.stderr)
             known.begin(made, plan)
         known.tidy()
         spans = known.spans
-        told["segments"] = len(spans)
+        entry["segments"] = len(spans)
         self.progress.begin(source, spans)
         if self.options.plan:
             self.screen.line(f"{source}: {len(spans)} segment{'s' * (len(spans) > 1)}")
             return None
         found = await asyncio.gather(*(self.segment(source, known, number, spans)
                                        for number in self.share(source, len(spans))))
-        told["attempts"] = sum(one["attempts"] for one in found if "attempts" in one)
+        entry["attempts"] = sum(one["attempts"] for one in found if "attempts" in one)
         problems = [f"segment {number + 1} of {len(spans)}: {one['problem']}" if len(spans) > 1 else one["problem"]
                     for number, one in zip(self.share(source, len(spans)), found) if "problem" in one]
-        told["quarantined"] = sum(one["state"] == manifest.QUARANTINED for one in found)
+        entry["quarantined"] = sum(one["state"] == manifest.QUARANTINED for one in found)
         if self.queue.interrupted:
             return "interrupted"
         if problems:
-            return "; ".join(problems) + (f"; the others are kept in {known.folder}" if len(spans) > 1 else "")
-        told["frames"] = sum(one["done"]["frames"] for one in found)
+            return "; ".join(problems) + (f"; finished segments are kept in {known.folder}" if len(spans) > 1 else "")
+        entry["frames"] = sum(one["done"]["frames"] for one in found)
         if len(spans) == 1 or self.is_part:
             return None
         problem = await self.attempted(lambda: self.assemble(source, known))
-        told["quarantined"] = bool(problem)
+        entry["quarantined"] = bool(problem)
         return problem
 
     async def attempted(self, work):
-        """Work that is no segment's, until it tells no problem. Returns the problem of the last attempt, or None."""
+        """Repeats planning or joining until it succeeds, at most --attempts times. Returns the problem of the last
+        attempt, or None."""
         for _ in range(self.options.attempts):
             try:
                 problem = await work()
@@ -109,18 +114,18 @@ class Archive:
 
     @property
     def is_part(self):
-        """Whether outputs are for another command to finish."""
+        """Whether another command finishes the outputs, because of --plan or --segment."""
         return bool(self.options.plan or self.options.segment)
 
     def share(self, source, count):
-        """Numbers of the segments of a file that are this run's to do."""
+        """The numbers of a file's segments that this command processes: all, or the share of --segment K/N."""
         mine, of = self.options.segment or (1, 1)
         return range((mine - 1 + self.options.inputs.index(source)) % of, count, of)
 
     async def plan(self, source, plan):
-        """Fills in a plan (see cutting.py); returns what went wrong, or None."""
+        """Fills in a plan (see cutting.py). Returns the problem, or None."""
         if self.exact:
-            plan |= {"why": "it was asked for", "spans": [None]}
+            plan |= {"why": "one segment per file was requested (--exact) or the filter requires it", "spans": [None]}
             return None
         async with self.slot():
             return await processes.run(os.path.join(HERE, "cutting.py"), {
@@ -128,18 +133,18 @@ class Archive:
                 lambda said: plan.update(said["plan"]), self.begun(source))
 
     def begun(self, name):
-        """For processes.run: the process is one that an interruption ends."""
+        """Returns a callback for processes.run that registers the process, so that an interruption ends it."""
         return lambda process: self.queue.begun(name, process)
 
     async def segment(self, source, known, number, spans):
-        """Attempts a segment until it is done or quarantined. Returns it as the manifest has it, `problem` more where
-        it is not done."""
+        """Attempts a segment until it is done or quarantined. Returns its state as in the manifest, with an additional
+        `problem` if it is not done."""
         try:
             before = known.segment(number)
             if await asyncio.to_thread(known.finished, number):
                 self.progress.finish(source, number, before["done"]["frames"], by_earlier=True)
                 return before
-            if before["state"] != manifest.WAITING:  # fresh attempts; those of before stay told
+            if before["state"] != manifest.WAITING:  # this run attempts it again; earlier problems stay recorded
                 known.write(number, before | {"state": manifest.WAITING})
         except OSError as problem:
             return {"state": manifest.FAILED, "problem": problem.strerror or str(problem)}
@@ -158,12 +163,13 @@ class Archive:
             self.screen.line(f"{source}: segment {number + 1} of {len(spans)} failed: {after['problems'][-1]}",
                              sys.stderr)
         after |= {"state": manifest.QUARANTINED}
-        with contextlib.suppress(OSError):  # where it cannot be written, it waits
+        with contextlib.suppress(OSError):  # if the state cannot be written, the segment stays waiting
             known.write(number, after)
         return after | {"problem": f"quarantined after {self.options.attempts} attempts: {after['problems'][-1]}"}
 
     async def attempt(self, task, source, spans):
-        """As attempts.attempt. An attempt counts, too, where the folder or the storage of outputs fails."""
+        """Calls attempts.attempt, here or on the cluster. An error of the output folder or storage counts as a failed
+        attempt."""
         number = task["number"]
 
         def heard(said):
@@ -174,7 +180,7 @@ class Archive:
             if not self.cluster:
                 return await attempts.attempt(task, heard, self.begun((source, number)), lambda: self.queue.interrupted)
             shown = f"{os.path.basename(source)} {number + 1} of {len(spans)}"
-            # Ray shows a task the GPUs that it may use, and counts processors.
+            # Ray makes only the assigned GPUs visible to a task. It counts CPU cores but does not limit threads.
             task["settings"] |= {"device": -1, "threads": max(1, math.ceil(self.options.cpus_per_task))}
             after = await self.cluster.attempt(task, shown, lambda: self.queue.interrupted)
             await asyncio.to_thread(attempts.manifest_of(task).pull, number)
@@ -183,7 +189,7 @@ class Archive:
             return attempts.failed(attempts.manifest_of(task).segment(number), problem.strerror or str(problem))
 
     def task(self, source, known, number, span, slot):
-        """See attempts.attempt."""
+        """Returns the `task` for attempts.attempt."""
         settings = self.queue.settings(source, slot)
         program = "job.py"
         if len(known.spans) > 1:
@@ -203,11 +209,12 @@ class Archive:
             self.screen.hear(source, {"done": segment["done"]}, self.queue.names(source))
 
     async def assemble(self, source, known):
-        """Joins segments."""
-        if known.store:  # whose files other machines may have made
+        """Joins the segments. Returns the problem, or None."""
+        if known.store:  # other machines may have made the segments: check the checksums again
             for number in range(len(known.spans)):
                 if not await asyncio.to_thread(known.finished, number):
-                    return f"segment {number + 1} of {len(known.spans)} has changed since it was written: run the same command again"
+                    return (f"segment {number + 1} of {len(known.spans)} does not match its checksum any more:"
+                            " run the same command again")
 
         def heard(said):
             if "done" in said:
@@ -222,7 +229,7 @@ class Archive:
                                        self.begun(source))
 
     def note(self, source, problem):
-        """How a file ended."""
+        """Records the final state of a file for summary.json."""
         self.progress.end(source)
         known = self.files.setdefault(source, {})
         known["state"] = "failed" if problem else "done" if "segments" in known else "skipped"
@@ -236,10 +243,10 @@ class Archive:
         self.screen.forget("")
         if self.is_part:
             return
-        states = [told["state"] for told in self.files.values()]
+        states = [entry["state"] for entry in self.files.values()]
         counts = {state: states.count(state) for state in sorted(set(states))}
         seconds = time.time() - self.began
-        frames = sum(told.get("frames", 0) for told in self.files.values())
+        frames = sum(entry.get("frames", 0) for entry in self.files.values())
         inputs = {source: self.files[source] for source in self.options.inputs if source in self.files}
         path = os.path.join(self.options.out, status.SUMMARY)
         manifest.write_json(path, {

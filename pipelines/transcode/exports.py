@@ -1,5 +1,5 @@
-"""Regions of all frames in formats that others read: tables, tracks, masks. Each class takes frames as the
-sidecars do."""
+"""Writes the regions of all frames in formats for other programs: tables, tracks and masks. Each class receives frames
+through write() and close(), as sidecars.LabelVideo does."""
 
 import csv
 import io
@@ -16,16 +16,16 @@ OTHER_DIGITS = 4
 
 
 def rounded(fields):
-    """Numbers with the digits that mean something."""
+    """Rounds the numbers in a dictionary to their significant decimals."""
     return {name: shortest(round(value, DIGITS.get(name, OTHER_DIGITS))) if isinstance(value, float) else value
             for name, value in fields.items()}
 
 
 def rounded_column(name, values):
-    """As rounded(); whole numbers have their digits already."""
+    """Rounds the numbers of one column, as rounded() does. Columns of integers are returned unchanged."""
     if not any(isinstance(value, float) for value in values):
         return values
-    numbers = numpy.round(numpy.array(values, float), DIGITS.get(name, OTHER_DIGITS)).tolist()  # None: NaN
+    numbers = numpy.round(numpy.array(values, float), DIGITS.get(name, OTHER_DIGITS)).tolist()  # None becomes NaN
     return [None if value is None else shortest(number) for value, number in zip(values, numbers)]
 
 
@@ -34,10 +34,11 @@ def shortest(number):
 
 
 def table_of(number, time, buffer):
-    """The regions of a frame: see gstreamer.regions_table."""
+    """Returns the regions of a frame as a table (see gstreamer.regions_table) with rounded numbers."""
     table = gstreamer.regions_table(buffer)
     if table is None:
-        raise SidecarProblem(f"frame {number} has no regions: the filter has no element that finds regions, such as cclabel")
+        raise SidecarProblem(f"frame {number} has no `regions` metadata: add an element to the filter that finds"
+                             " regions, such as cclabel")
     columns, regions = table.pop("columns"), table.pop("regions")
     values = [rounded_column(name, column) for name, column in zip(columns, zip(*regions))]
     return rounded({"frame": number, "time": time / Gst.SECOND} | table) | {
@@ -45,7 +46,7 @@ def table_of(number, time, buffer):
 
 
 class NamedFile(io.FileIO):
-    """A file descriptor whose errors name the file."""
+    """A file descriptor whose error messages contain the path of the file."""
 
     def __init__(self, fd, path):
         super().__init__(fd, "w", closefd=False)
@@ -59,7 +60,7 @@ class NamedFile(io.FileIO):
 
 
 class Lines:
-    """A file of text, line by line. `path` is the name that errors give it."""
+    """A text file written line by line. Error messages contain `path`."""
 
     def __init__(self, fd, path="the output"):
         buffered = io.BufferedWriter(NamedFile(fd, path))
@@ -73,21 +74,22 @@ class Lines:
 
 
 class JsonLines(Lines):
-    """One JSON object a frame: its number, its time in seconds, and the `regions` metadata. The names of a region's
-    fields stand once a frame, in `columns`, and its numbers in the same order: a third of what objects take."""
+    """One JSON object per frame: its number, its time in seconds, and the `regions` metadata. The field names of
+    regions are written once per frame, in `columns`. Each region is a list of values in the same order. This takes a
+    third of the space of one object per region."""
 
     def add(self, table):
         self.file.write(json.dumps(table, separators=(",", ":")) + "\n")
 
     def copy(self, line, number):
-        """Adds a line of another such file as that of a frame with another number."""
+        """Adds a line of another file of JSON lines, with a new frame number."""
         self.file.write(f'{{"frame":{number}{line[line.index(","):]}')
 
 
 class Csv(Lines):
-    """One row a region, for spreadsheets and pandas."""
+    """One row per region, for spreadsheets and pandas."""
 
-    columns = None  # of the first region's frame
+    columns = None  # the columns of the first frame with regions; later frames use the same
 
     def add(self, table):
         if not table["regions"]:
@@ -100,19 +102,19 @@ class Csv(Lines):
 
 
 class Mot(Lines):
-    """The tracks as MOTChallenge has them: frames, and pixels, count from 1."""
+    """Tracks in the format of MOTChallenge. Frame numbers and pixel coordinates start at 1."""
 
     def add(self, table):
         for first, track, x, y, width, height in picked(table, "first-seen", "track", "x", "y", "width", "height"):
-            if first is None:  # of what is not followed, the track is the id
-                raise SidecarProblem("regions have no tracks: --export mot requires track=true on cclabel")
-            if track == 0:  # not born yet
+            if first is None:  # without tracking, `track` is the region's id
+                raise SidecarProblem(f"frame {table['frame']} has no tracks: --export mot requires cclabel track=true")
+            if track == 0:  # the region has not been seen long enough to get a track
                 continue
             self.file.write(f"{table['frame'] + 1},{track},{x + 1},{y + 1},{width},{height},1,-1,-1,-1\n")
 
 
 class Coco(Lines):
-    """Masks as COCO has them, each a list of run lengths; a frame is an image."""
+    """Masks in the format of COCO: each frame is an image, and each mask is a list of run lengths."""
 
     def __init__(self, fd, path="the output"):
         super().__init__(fd, path)
@@ -122,14 +124,14 @@ class Coco(Lines):
         table, labels = table_of(number, time, buffer), label_map(buffer, number)
         height, width = labels.shape
         self.images.append({"id": number + 1, "width": width, "height": height, "file_name": f"frame {number}"})
-        told = set()
+        written = set()
         for label, area, track, first, *box in picked(table, "id", "area", "track", "first-seen", "x", "y", "width",
                                                       "height"):
-            if label in told:  # a track that shares the region has no pixels of its own
+            if label in written:  # several tracks may share one region; its mask is written once
                 continue
-            told.add(label)
+            written.add(label)
             mask = labels == label
-            if mask.any():  # the record of a region that is shared has one track's box
+            if mask.any():  # in a shared region, `area` and `box` belong to one track, not to the whole region
                 area, box = int(numpy.count_nonzero(mask)), box_of(mask)
             self.annotations.append({
                 "id": len(self.annotations) + 1, "image_id": number + 1, "category_id": 1, "iscrowd": 1,
@@ -138,7 +140,8 @@ class Coco(Lines):
                 **({} if first is None or track == 0 else {"track_id": track})})
 
     def append(self, path, before, names):
-        """Adds what was written of a segment: `before` frames precede it, its tracks have `names` (tracks.Tracks)."""
+        """Adds the file of a segment. `before`: the number of frames before the segment. `names`: the ids of its tracks
+        in the whole file (see tracks.Tracks)."""
         with open(path, encoding="utf-8") as file:
             segment = json.load(file)
         for image in segment["images"]:
@@ -157,13 +160,13 @@ class Coco(Lines):
 
 
 def box_of(mask):
-    """x, y, width and height of the pixels in a mask."""
+    """Returns x, y, width and height of the bounding box of a mask."""
     sides = [numpy.flatnonzero(mask.any(axis)) for axis in (0, 1)]
     return [int(side[0]) for side in sides] + [int(side[-1] - side[0]) + 1 for side in sides]
 
 
 def runs_of(mask):
-    """How many pixels are out of a mask, in it, out of it, …, column by column."""
+    """Returns the run lengths of a mask, column by column: pixels outside, inside, outside, and so on alternately."""
     pixels = mask.T.ravel()
     changes = numpy.flatnonzero(pixels[1:] != pixels[:-1]) + 1
     runs = numpy.diff(numpy.concatenate(([0], changes, [pixels.size]))).tolist()

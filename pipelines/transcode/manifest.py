@@ -1,6 +1,6 @@
-"""What is known of a file that is worked on in segments: the folder OUT.segments beside its output OUT has plan.json,
-and for segment N NNNN.json and its files. All are written whole, by rename, so that any part of a job may die, and
-the next command that reads them goes on from there."""
+"""The manifest of a file that is processed in segments: the folder OUT.segments next to the output OUT. It contains
+plan.json, and for each segment its state (such as 0003.json) and its output files. Every file is written completely and
+then renamed. So any process of a job may die, and the same command continues from the manifest."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ import shutil
 import record
 from files import Output, json_of, remove_remains
 
-# Of NNNN.json; a segment without one waits.
+# States of a segment in its JSON file. A segment without such a file is waiting.
 STATES = RUNNING, FAILED, DONE, QUARANTINED, WAITING = "running", "failed", "done", "quarantined", "waiting"
 
 
@@ -23,7 +23,7 @@ def write_json(path, what):
 
 
 def read_json(path):
-    """None where there is none, or what is there is no whole object of JSON."""
+    """Returns the object in a JSON file, or None if the file is missing or damaged."""
     try:
         return json_of(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -32,14 +32,14 @@ def read_json(path):
         raise OSError(problem.errno, f"{path}: {problem.strerror}") from problem
 
 
-def is_segment(told):
-    """Whether a dictionary is what a segment's file holds: what is damaged is as if it were not there."""
-    done = told.get("done")
-    return (told.get("state") in STATES and isinstance(told.get("attempts"), int)
-            and isinstance(told.get("problems"), list)
-            and (told["state"] not in (FAILED, QUARANTINED) or told["problems"])
-            and (told["state"] != DONE or (isinstance(told.get("checksums"), dict) and isinstance(done, dict)
-                                           and isinstance(done.get("frames"), int))))
+def is_segment(state):
+    """Whether a dictionary is a valid segment state. An invalid file is treated as a missing file."""
+    done = state.get("done")
+    return (state.get("state") in STATES and isinstance(state.get("attempts"), int)
+            and isinstance(state.get("problems"), list)
+            and (state["state"] not in (FAILED, QUARANTINED) or state["problems"])
+            and (state["state"] != DONE or (isinstance(state.get("checksums"), dict) and isinstance(done, dict)
+                                            and isinstance(done.get("frames"), int))))
 
 
 def checksum(path):
@@ -47,17 +47,17 @@ def checksum(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def is_plan(told):
-    """Likewise of plan.json. Of one span, nothing is asked here."""
-    spans = told.get("spans")
-    return (isinstance(told.get("made"), dict) and isinstance(spans, list)
+def is_plan(plan):
+    """Whether a dictionary is a valid plan. The span of a file in one segment is not checked."""
+    spans = plan.get("spans")
+    return (isinstance(plan.get("made"), dict) and isinstance(spans, list)
             and (len(spans) == 1 or all(isinstance(span, dict) and isinstance(span.get("packets"), int) for span in spans)))
 
 
 class Manifest:
     def __init__(self, outputs, store=None):
-        """`outputs`: names of the file's outputs by kind. `store`: of storage.py, where they are to be, if not on this
-        machine: its folder stands for them, and what is written here is written there, too."""
+        """`outputs`: paths of the file's outputs by kind. `store`: a storage.Store if the outputs go to object storage,
+        else None. With a store, paths are in its local folder, and every file written there is also uploaded."""
         self.store = store
         self.outputs = {kind: os.path.join(store.folder, os.path.basename(path)) if store else path
                         for kind, path in outputs.items()}
@@ -69,10 +69,10 @@ class Manifest:
 
     @property
     def plan(self):
-        """Of cutting.py, with what it is `made` of; of no spans where there is none."""
+        """The plan of cutting.py and the settings (`made`) that it is for. Without a plan, `spans` is empty."""
         if not self.known_plan:
-            told = {} if os.path.islink(self.folder) else read_json(self.path("plan.json")) or {}
-            self.known_plan = told if is_plan(told) else None
+            found = {} if os.path.islink(self.folder) else read_json(self.path("plan.json")) or {}
+            self.known_plan = found if is_plan(found) else None
         return self.known_plan or {"spans": []}
 
     @property
@@ -80,15 +80,15 @@ class Manifest:
         return self.plan["spans"]
 
     def difference(self, made):
-        """How the plan is not of what is wanted now (`made`, as record.wanted tells it, and how it is cut); None where
-        it is, or where there is none."""
+        """Describes how the settings of the plan differ from the current settings `made` (from record.wanted, plus the
+        settings of segments). Returns None if they are equal or if no plan exists."""
         before = self.plan.get("made", made)
-        lines = [f"{name} was {json.dumps(before.get(name))}, is {json.dumps(value)}"
+        lines = [f"{name} was {json.dumps(before.get(name))} and is now {json.dumps(value)}"
                  for name, value in made.items() if before.get(name) != value]
         return "; ".join(lines) or None
 
     def begin(self, made, plan):
-        """Forgets what was there."""
+        """Removes the old manifest and writes a new one with this plan."""
         try:
             self.remove()
             os.makedirs(self.folder)
@@ -109,7 +109,7 @@ class Manifest:
             shutil.rmtree(self.folder)
 
     def pull(self, number=None):
-        """Learns from the store, if there is one, what others wrote: of a segment, or of all."""
+        """Downloads the plan and the state of one segment, or of all segments, if there is a store."""
         if self.store and number is None:
             self.store.pull(self.folder, r"(plan|\d+)\.json")
         elif self.store:
@@ -118,21 +118,22 @@ class Manifest:
         self.known_plan = None
 
     def tidy(self):
-        """Removes what killed processes left."""
+        """Removes temporary files of killed processes."""
         if os.path.isdir(self.folder):
             remove_remains(self.folder)
 
     def segment(self, number):
-        """What is known of a segment."""
-        told = read_json(self.path(f"{number:04}.json")) or {}
-        return told if is_segment(told) else {"state": WAITING, "attempts": 0, "problems": []}
+        """Returns the state of a segment."""
+        found = read_json(self.path(f"{number:04}.json")) or {}
+        return found if is_segment(found) else {"state": WAITING, "attempts": 0, "problems": []}
 
-    def write(self, number, told):
-        self.keep(f"{number:04}.json", told)
+    def write(self, number, state):
+        self.keep(f"{number:04}.json", state)
 
     def files(self, number):
-        """The names of a segment's outputs, by kind: JSON lines serve all tables, and tell tracks of masks. A file in one
-        segment has its own."""
+        """Returns the paths of a segment's outputs by kind. A file in one segment is written directly to its final
+        outputs. Otherwise a segment has one file of JSON lines, from which all tables and the tracks of masks are
+        made."""
         if len(self.spans) == 1:
             return self.outputs
         names = {}
@@ -149,10 +150,10 @@ class Manifest:
         return record.locked(self.path(f"{number:04}"))
 
     def finished(self, number):
-        """Whether a segment's files are there as they were written."""
-        told = self.segment(number)
-        return told["state"] == DONE and all(self.is_whole(path, told["checksums"].get(kind))
-                                             for kind, path in self.files(number).items())
+        """Whether a segment is done and its files still have the recorded checksums."""
+        state = self.segment(number)
+        return state["state"] == DONE and all(self.is_whole(path, state["checksums"].get(kind))
+                                              for kind, path in self.files(number).items())
 
     def is_whole(self, path, wanted):
         for is_here in (True, False):

@@ -1,5 +1,6 @@
-"""What regions-transcode remembers of an output, in a file NAME.made.json beside it: what it was made of
-and how, so that a later run knows whether it is what is wanted. And the lock of the process that writes it."""
+"""Records of finished outputs, and locks on outputs in progress. The record of the output NAME is the file
+NAME.made.json next to it. It stores the input and the settings, so that a later run can skip an output that is up to
+date."""
 
 import contextlib
 import fcntl
@@ -12,7 +13,7 @@ from files import Output, json_of
 
 
 class Busy(Exception):
-    """Another run writes the output."""
+    """Another run is writing the output."""
 
 
 def path_of(video):
@@ -20,7 +21,8 @@ def path_of(video):
 
 
 def wanted(source, outputs, options, version):
-    """What a record of the output would say, but for the content, which takes long to read."""
+    """Returns the record of an output with the current input and settings, without the checksum of the input's content,
+    because that takes long to compute."""
     status = storage.status(source)
     return {"source": os.path.basename(source), "size": status.st_size, "time": status.st_mtime_ns,
             "filter": options.filter, "profile": options.profile, "sound": not options.no_sound,
@@ -39,24 +41,25 @@ def write(video, made):
 
 
 def difference(video, source, made):
-    """How a finished output is not what is wanted now, or None."""
+    """Describes how a finished output differs from the record `made`. Returns None if the output is up to date."""
     try:
         was = json_of(path_of(video))
     except OSError as error:
         why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
-        return f"its record is missing ({os.path.basename(path_of(video))} {why})"
+        return f"its record {os.path.basename(path_of(video))} {why}"
     if was is None:
-        return f"{path_of(video)} is damaged"
-    lines = [f"{name} was {json.dumps(was.get(name))}, is {json.dumps(value)}" for name, value in made.items()
+        return f"its record {path_of(video)} is damaged"
+    lines = [f"{name} was {json.dumps(was.get(name))} and is now {json.dumps(value)}" for name, value in made.items()
              if name not in ("source", "time") and was.get(name) != value]
     if not lines and was.get("time") != made["time"] and was.get("content") != content(source):
-        lines = ["the input's content has changed"]
+        lines = ["the content of its input has changed"]
     return "; ".join(lines) or None
 
 
 @contextlib.contextmanager
 def locked(video):
-    """Only one run at a time writes an output; the lock ends with the process, however it ends."""
+    """Holds the lock on an output, so that only one run writes it. The lock ends with the process, even if it crashes.
+    Raises Busy if another run holds the lock."""
     folder, name = os.path.split(video)
     path = os.path.join(folder, f".regions-{name}.lock")
     while True:
@@ -72,7 +75,7 @@ def locked(video):
         except BlockingIOError as taken:
             os.close(fd)
             raise Busy(f"another run is writing {video}") from taken
-        os.close(fd)  # the run before removed it
+        os.close(fd)  # the previous run removed this lock file: try again
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The labels as a video, which regions-transcode writes beside the picture."""
+"""Writes the label maps of all frames as a video next to the output (regions-transcode --labels)."""
 
 import gstreamer
 import numpy
@@ -7,7 +7,7 @@ from gstreamer import Gst
 
 
 class SidecarProblem(Exception):
-    """A frame that the sidecar cannot hold; the message says why."""
+    """A frame cannot be written to a sidecar file. The message gives the reason."""
 
 
 class LabelVideo:
@@ -31,41 +31,42 @@ class LabelVideo:
                 f"video/x-raw,format=GRAY16_LE,width={width},height={height},"
                 f"framerate={rate.num}/{rate.denom},colorimetry=1:4:0:0"))
         if labels.shape != self.size:
-            raise SidecarProblem(f"the picture's size changes at frame {number}:"
-                                 " a label video has one size")
+            raise SidecarProblem(f"frame {number} has {width} x {height} labels, but earlier frames have {self.size[1]}"
+                                 f" x {self.size[0]}: a label video requires one size")
         most = labels.max(initial=0)
         if most > 65535:
-            raise SidecarProblem(f"frame {number} has {most} regions: a label video holds 65535")
-        row = numpy.zeros((height, (width + 1) // 2 * 2), numpy.uint16)  # rows of whole words
+            raise SidecarProblem(f"frame {number} has the label {most}: a 16-bit label video requires labels up to 65535")
+        row = numpy.zeros((height, (width + 1) // 2 * 2), numpy.uint16)  # GStreamer's row size is a multiple of 4 bytes
         row[:, :width] = labels
         out = Gst.Buffer.new_wrapped(row.tobytes())
         out.pts, out.duration = time, buffer.duration
         if self.source.emit("push-buffer", out) == Gst.FlowReturn.ERROR:
-            raise SidecarProblem("the label video cannot be written")
+            raise SidecarProblem(f"frame {number} cannot be written to the label video: its encoder has stopped")
 
     def close(self):
         self.source.emit("end-of-stream")
 
 
 def label_map(buffer, number):
-    """The label map attached to a frame, as an array [row][column]; that of several thresholds has one
-    below another, as the pictures of output=labels have."""
+    """Returns the label map attached to a frame as an array [row][column]. With several thresholds, the label maps are
+    stacked from top to bottom, as in the pictures of output=labels."""
     meta = buffer.get_custom_meta("regions")
     structure = meta.get_structure() if meta else None
     if not structure or not structure.has_field("labels"):
-        raise SidecarProblem(f"frame {number} has no label map: the filter has no element that attaches one, such as cclabel")
+        raise SidecarProblem(f"frame {number} has no label map: add an element to the filter that attaches one, such as"
+                             " cclabel")
     kind = numpy.uint8 if structure.get_value("labels-format") == "GRAY8" else numpy.uint32
     labels = structure.get_value("labels")
-    of = "labels-" if structure.has_field("labels-width") else ""  # the picture was scaled since
+    of = "labels-" if structure.has_field("labels-width") else ""  # set if the picture was scaled after labelling
     layers = structure.get_value("layers") if structure.has_field("layers") else 1
     shape = structure.get_value(of + "height") * layers, structure.get_value(of + "width")
     mapped, view = labels.map(Gst.MapFlags.READ)
     if not mapped:
-        raise SidecarProblem(f"the label map of frame {number} cannot be read")
+        raise SidecarProblem(f"the label map of frame {number} cannot be mapped for reading")
     try:
         if view.size != numpy.prod(shape) * kind().itemsize:
-            raise SidecarProblem(f"the label map of frame {number} has {view.size} bytes, not those of"
-                                 f" {shape[1]} x {shape[0]} labels")
+            raise SidecarProblem(f"the label map of frame {number} has {view.size} bytes; expected"
+                                 f" {numpy.prod(shape) * kind().itemsize} bytes for {shape[1]} x {shape[0]} labels")
         return numpy.frombuffer(view.data, kind).reshape(shape).astype(numpy.uint32)
     finally:
         labels.unmap(view)

@@ -1,5 +1,5 @@
-"""Inputs and outputs on object storage (s3://), by fsspec. Work is done on copies in a folder of this machine, below
-TMPDIR; what the storage holds is the truth, and an object is there whole or not at all."""
+"""Inputs and outputs on object storage (s3://), through fsspec. Jobs process copies in a local folder below TMPDIR. The
+state of the work is in the storage, not in these copies. An object becomes visible only when its upload is complete."""
 
 import contextlib
 import fcntl
@@ -12,7 +12,7 @@ import types
 from files import Output, unreadable
 
 PREFIX = "s3://"
-INSTALL = "pipelines/setup --cluster, and start the program by .venv/cluster/bin/python"
+INSTALL = "run pipelines/setup --cluster, and start regions-transcode with .venv/cluster/bin/python"
 
 
 def is_address(name):
@@ -21,19 +21,19 @@ def is_address(name):
 
 @contextlib.contextmanager
 def system(address):
-    """What fsspec has for an address; where the storage refuses or cannot be reached that is an OSError with one line."""
+    """Yields the fsspec file system for an address. Errors of the storage become an OSError with a one-line message."""
     try:
         import aiohttp
         import fsspec
         from botocore.exceptions import BotoCoreError, ClientError
         storage = fsspec.filesystem("s3", use_listings_cache=False)
     except ImportError as missing:
-        raise OSError(0, f"{address} requires fsspec and s3fs ({missing}): {INSTALL}") from missing
+        raise OSError(0, f"{address} requires the Python packages fsspec and s3fs ({missing}): {INSTALL}") from missing
     try:
         yield storage
     except FileNotFoundError as missing:
         text = str(missing)
-        why = text if "bucket" in text and not address.endswith(text) else "there is no such object"
+        why = text if "bucket" in text and not address.endswith(text) else "the object does not exist"
         raise OSError(0, f"{address}: {why}") from missing
     except (OSError, BotoCoreError, ClientError, aiohttp.ClientError) as problem:
         text = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
@@ -41,23 +41,23 @@ def system(address):
 
 
 def name_of(address):
-    """As fsspec's methods want it."""
+    """Returns the name that fsspec's methods require: BUCKET/KEY without the prefix."""
     return address[len(PREFIX):]
 
 
 def status(source):
-    """`st_size` and `st_mtime_ns` of a file or an object."""
+    """Returns `st_size` and `st_mtime_ns` of a file or an object."""
     if not is_address(source):
         return os.stat(source)
     with system(source) as files:
-        told = files.info(name_of(source))
-        if told["type"] != "file":
+        info = files.info(name_of(source))
+        if info["type"] != "file":
             raise FileNotFoundError
-        return types.SimpleNamespace(st_size=told["size"], st_mtime_ns=round(told["LastModified"].timestamp() * 1e9))
+        return types.SimpleNamespace(st_size=info["size"], st_mtime_ns=round(info["LastModified"].timestamp() * 1e9))
 
 
 def refusal(source):
-    """Why an input cannot be read, or None."""
+    """Returns the reason why an input cannot be read, or None."""
     if not is_address(source):
         return unreadable(source)
     try:
@@ -77,7 +77,7 @@ def reader(source):
 
 
 def inputs(name):
-    """Those that a name with * or ? on object storage stands for, or the name itself."""
+    """Returns the objects that match a name with *, ? or [ on object storage. Other names are returned unchanged."""
     if not is_address(name) or not set("*?[") & set(name):
         return [name]
     with system(name) as files:
@@ -85,12 +85,13 @@ def inputs(name):
             return [name]
         found = sorted(files.glob(name_of(name)))
     if not found:
-        raise OSError(0, f"{name}: there are no such objects")
+        raise OSError(0, f"{name}: no object matches this name")
     return [PREFIX + one for one in found]
 
 
 def resolve(options):
-    """Names each input of a program, and gives it a `store` (None where outputs are files) whose folder is `out`."""
+    """Expands patterns in the inputs of a program's options. Sets `store`: a Store if outputs go to object storage,
+    else None. With a store, `out` becomes the store's local folder."""
     options.store = None
     options.inputs = [one for name in options.inputs for one in inputs(name)]
     if is_address(options.out):
@@ -101,19 +102,19 @@ def resolve(options):
 
 
 def scratch(kind, address):
-    """A folder of this machine, and of this account alone, for what is at an address."""
+    """Returns a local folder for the files of an address. No other account can read it."""
     root = os.path.join(tempfile.gettempdir(), f"regions-{os.getuid()}")
     folder = os.path.join(root, kind, hashlib.sha256(address.encode()).hexdigest()[:16])
     os.makedirs(root, 0o700, exist_ok=True)
     if os.lstat(root).st_uid != os.getuid():
-        raise OSError(0, f"{root} belongs to another account: set TMPDIR to another folder")
+        raise OSError(0, f"the folder {root} belongs to another account: set TMPDIR to another folder")
     os.makedirs(folder, exist_ok=True)
     return folder
 
 
 class Copy:
-    """An input while it is worked on: `path` is that of a file, after fetch(). An object's copy serves all on this
-    machine, and goes when another is fetched while nothing works on it."""
+    """An input as a local file: after fetch(), `path` is the file. All jobs on this machine share one copy of an
+    object. An unused copy is removed when another object is fetched."""
 
     def __init__(self, source):
         self.source, self.path, self.lock = source, os.path.abspath(source), None
@@ -134,11 +135,11 @@ class Copy:
 
     @property
     def here(self):
-        """Where its content is read with least cost."""
+        """The local copy if it exists, else the address of the input."""
         return self.path if os.path.exists(self.path) else self.source
 
     def fetch(self):
-        """Returns the path."""
+        """Downloads the object unless a copy exists. Returns the path of the local file."""
         if self.lock:
             with open(os.path.join(self.folder, ".fetch"), "a", encoding="utf-8") as one_fetches:
                 fcntl.flock(one_fetches, fcntl.LOCK_EX)
@@ -150,7 +151,7 @@ class Copy:
 
 
 def remove_unused(root):
-    """Removes copies of inputs that nothing works on."""
+    """Removes copies of inputs that no job uses."""
     for folder in os.listdir(root):
         with open(os.path.join(root, folder, ".lock"), "a", encoding="utf-8") as lock, contextlib.suppress(
                 BlockingIOError):
@@ -167,7 +168,7 @@ def download(address, path):
 
 
 class Store:
-    """Outputs at an address, and the folder of this machine that stands for it."""
+    """Outputs at an address, and the local folder that mirrors it."""
 
     def __init__(self, address):
         self.address = address.rstrip("/")
@@ -187,7 +188,7 @@ class Store:
             return files.exists(name_of(self.address_of(path)))
 
     def publish(self, paths, keep=True):
-        """Writes those files of this machine that there are; without `keep` they are no more here."""
+        """Uploads the existing files among `paths`. Without `keep`, removes the local files afterwards."""
         for path in filter(os.path.exists, paths):
             with system(self.address_of(path)) as files:
                 files.put_file(path, name_of(self.address_of(path)))
@@ -195,7 +196,7 @@ class Store:
                 os.remove(path)
 
     def fetch(self, path):
-        """What the storage has of a file, which may be nothing."""
+        """Downloads a file. If its object does not exist, removes the local file."""
         if self.exists(path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             download(self.address_of(path), path)
@@ -203,7 +204,8 @@ class Store:
             os.remove(path)
 
     def pull(self, folder, names):
-        """What the storage has of a folder's files whose names match a regular expression."""
+        """Downloads the files of a folder whose names match the regular expression `names`. Removes matching local
+        files without an object."""
         with system(self.address_of(folder)) as files:
             there = {os.path.basename(name) for name in files.find(name_of(self.address_of(folder)), maxdepth=1)}
         here = set(os.listdir(folder)) if os.path.isdir(folder) else set()

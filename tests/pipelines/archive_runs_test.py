@@ -39,7 +39,7 @@ class Runs(TranscodeCase):
         bad = self.clip("bad.mp4", SMALL, *KEYS)
         good = self.clip("good.mp4", SMALL, "-pix_fmt", "yuv420p", "-g", "20")
         text = self.cut(bad, good, "--attempts", "2", chain=REFUSES_LONG, status=1)
-        self.assertRegex(text, r"bad.mp4: segment 3 of 3: quarantined after 2 attempts: .*; the others are kept in \S+")
+        self.assertRegex(text, r"bad.mp4: segment 3 of 3: quarantined after 2 attempts: .*; finished segments are kept in \S+")
         self.assertEqual(self.written(), ["bad.mp4.segments", "good.jsonl", "good.mp4", "job.json", "summary.json"])
         told = self.summary()
         self.assertEqual(told["files"], {"done": 1, "quarantined": 1})
@@ -69,7 +69,7 @@ class Runs(TranscodeCase):
         self.assertRegex(told, r"damaged.mkv: \d done; quarantined after 1 attempts?: .*cut off or damaged")
         self.assertIn("none.mp4: cannot be read: No such file", told)
         self.cut(text, "--plan", chain=LABELS, status=1)
-        self.assertIn("text.mp4: waits\n", self.status(1), "what an earlier job came to is not told of this one")
+        self.assertIn("text.mp4: waiting\n", self.status(1), "what an earlier job came to is not told of this one")
 
     def test_filters_that_change_how_many_frames_there_are(self):
         text = self.cut(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
@@ -97,14 +97,14 @@ class Runs(TranscodeCase):
         clip = self.clip("in.mp4", SMALL, *KEYS)
         for words, why in ((("--segments", "0"), "--segments 0: expected a number of seconds above 0"),
                            (("--segments", "nan"), "--segments nan: expected a number of seconds above 0"),
-                           (("--segments", "1", "--attempts", "0"), "--attempts 0: expected a number from 1"),
+                           (("--segments", "1", "--attempts", "0"), "--attempts 0: expected a whole number, 1 or more"),
                            (("--plan",), "--plan and --segment require --segments"),
                            (("--segments", "1", "--segment", "3/2"), "'3/2': expected K/N with K from 1 to N"),
                            (("--segments", "1", "--segment", "0/2"), "'0/2': expected K/N with K from 1 to N"),
                            (("--segments", "1", "--gpus-per-task", "1.5"), "--gpus-per-task 1.5: expected a fraction below 1 or"),
-                           (("--segments", "1", "--memory-per-task", "-1"), "--memory-per-task: expected numbers from 0"),
+                           (("--segments", "1", "--memory-per-task", "-1"), "--memory-per-task -1: expected a number, 0 or more"),
                            (("--warm-up", "1"), "--warm-up requires --segments"),
-                           (("--segments", "1", "--warm-up", "-1"), "--warm-up -1: expected a number of seconds from 0")):
+                           (("--segments", "1", "--warm-up", "-1"), "--warm-up -1: expected a number of seconds, 0 or more")):
             self.assertIn(why, self.transcode(clip, *words, status=2))
         self.assertFalse(self.out.exists())
 
@@ -119,7 +119,7 @@ class Runs(TranscodeCase):
         wanted = [(self.out / name).read_bytes() for name in names]
         for path in self.out.iterdir():
             path.unlink()
-        self.assertIn("no job in segments began here", self.status(2))
+        self.assertIn("contains no valid job.json", self.status(2))
         self.assertIn("run the same command with --plan first", self.cut(clip, "--segment", "1/2", status=1))
         self.assertIn("in.mp4: 3 segments\n", self.cut(clip, short, "--plan"))
         self.assertEqual(self.written(), ["in.mp4.segments", "job.json", "short.mp4.segments"])
@@ -130,7 +130,7 @@ class Runs(TranscodeCase):
         self.assertEqual([worker.wait() for worker in workers], [0, 0])
         text = self.status(1)
         self.assertIn("in.mp4: 3 done\n", text)
-        self.assertIn("short.mp4: 1 done\n0 of 2 files, and 4 of 4 segments of the others; 0 retries; no job is working", text)
+        self.assertIn("short.mp4: 1 done\n0 of 2 files are done, and 4 of 4 segments of the other files; failed attempts: 0; the job is not running", text)
         text = self.cut(clip, short)
         self.assertEqual([(self.out / name).read_bytes() for name in names], wanted)
         self.assertEqual([told["attempts"] for told in self.summary()["inputs"].values()], [3, 1], "each once")

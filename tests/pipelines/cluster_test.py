@@ -99,7 +99,7 @@ class OnRay(OnCluster):
         work = self.start(SLOW)
         self.wait_for(work, "segment.py")
         os.kill(self.wait_for(work, "raylet/raylet"), signal.SIGKILL)
-        self.assertIn("the cluster is gone; the same command goes on", self.finished(work, 1))
+        self.assertIn("the connection to the cluster is lost; run the same command again to continue", self.finished(work, 1))
         self.finished(self.start(SLOW))
         self.expect_same(SLOW)
 
@@ -113,7 +113,7 @@ class OnRay(OnCluster):
         self.expect_same(SLOW)
 
     def test_addresses(self):
-        for address, why in (("127.0.0.1:1", "there is no cluster of Ray at 127.0.0.1:1: .*refused"),
+        for address, why in (("127.0.0.1:1", "--cluster 127.0.0.1:1: cannot connect to a Ray cluster: .*refused"),
                              ("head", "'head': expected HOST:PORT"), ("head:x", "'head:x': expected HOST:PORT")):
             said = media.run(PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", LABELS, "--segments", "1",
                              "--cluster", address, status=2)
@@ -199,7 +199,7 @@ class WithoutRay(unittest.TestCase):
     def test_what_is_said(self):
         import cluster
         with unittest.mock.patch.dict(sys.modules, {"ray": None}), self.assertRaisesRegex(
-                cluster.NoCluster, r"--cluster requires Ray .*Python 3\.\d+\): pipelines/setup --cluster,"):
+                cluster.NoCluster, r"--cluster requires Ray .*Python 3\.\d+\): run pipelines/setup --cluster,"):
             cluster.Cluster("", 1, 0)
 
 

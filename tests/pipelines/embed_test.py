@@ -15,7 +15,7 @@ import numpy
 from scipy import ndimage
 
 FRAMES = 60
-LINE = re.compile(r"frame (\d+): (\d+) regions, the largest is (\d+) with (\d+) pixels, (\d+) in the map")
+LINE = re.compile(r"frame (\d+): (\d+) regions, the largest is region (\d+) with (\d+) pixels \((\d+) in the label map\)")
 PYTHON = (sys.executable, media.ROOT / "pipelines" / "embed" / "regions.py")
 
 

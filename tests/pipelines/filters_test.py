@@ -9,6 +9,8 @@ import inside
 import filters
 from gstreamer import Gst
 
+PADS = "expected exactly one unlinked sink pad and one unlinked source pad, as in 'cclabel ! regionoverlay'"
+
 
 class Filters(inside.Case):
     def of(self, filtered, *names):
@@ -47,15 +49,14 @@ class Filters(inside.Case):
     def test_filters_that_cannot_be_made(self):
         for line, named, why in (
                 ("cclabel ! nonsense", "nonsense", 'no element "nonsense"'),
-                ("cclabel ! fakesink", "", "a filter needs one unlinked sink pad and one unlinked source pad"),
-                ("videotestsrc ! cclabel", "", "a filter needs one unlinked sink pad and one unlinked source pad"),
+                ("cclabel ! fakesink", "", PADS), ("videotestsrc ! cclabel", "", PADS),
                 ("cclabel regionoverlay", "", "cclabel is not linked to another element: write ! between them"),
                 ("videoscale ! videoconvert cclabel", "", "videoscale is not linked to another element: write ! between them"),
                 ("cclabel color=3", "cclabel", 'no property "color" in element "cclabel"'),
                 ("cclabel output=x", '"output"', ": expected one of overlay, labels, colors, mask, none"),
                 ("cclabel track=perhaps", '"track"', ": expected true or false"),
-                ("regionoverlay style=box", '"style"', ": expected some of these, joined by +: boxes, outlines, fill, ids"),
-                ("cclabel seeds=1", '"seeds"', ": expected numbers as in <1,2,3>")):
+                ("regionoverlay style=box", '"style"', ": expected one or more of these, joined by +: boxes, outlines, fill, ids"),
+                ("cclabel seeds=1", '"seeds"', ": expected a list of numbers such as <1,2,3>")):
             with self.assertRaises(filters.BadFilter) as bad:
                 filters.made(line)
             text = str(bad.exception)
@@ -71,8 +72,8 @@ class Filters(inside.Case):
     def test_properties_that_cannot_be_set(self):
         for assignment, why in (
                 ("threshold", "'threshold': expected PROPERTY=VALUE"),
-                ("colour=3", "cclabel has no property 'colour'; gst-inspect-1.0 cclabel lists them"),
-                ("=3", "cclabel has no property ''; gst-inspect-1.0 cclabel lists them"),
+                ("colour=3", "cclabel has no property 'colour': run 'gst-inspect-1.0 cclabel' for a list of its properties"),
+                ("=3", "cclabel has no property '': run 'gst-inspect-1.0 cclabel' for a list of its properties"),
                 ("threshold=", "cclabel threshold=: expected a number from 0 to 1"),
                 ("threshold=1.001", "cclabel threshold=1.001: expected a number from 0 to 1"),
                 ("threshold=-0.001", "cclabel threshold=-0.001: expected a number from 0 to 1"),
@@ -84,14 +85,14 @@ class Filters(inside.Case):
                 ("track=", "cclabel track=: expected true or false"), ("track=2", "cclabel track=2: expected true or false"),
                 ("output=", "cclabel output=: expected one of overlay, labels, colors, mask, none"),
                 ("output=None", "cclabel output=None: expected one of overlay, labels, colors, mask, none"),
-                ("style=boxes+", "cclabel style=boxes+: expected some of these, joined by +: boxes, outlines, fill, ids"),
+                ("style=boxes+", "cclabel style=boxes+: expected one or more of these, joined by +: boxes, outlines, fill, ids"),
                 ("style=boxes,ids",
-                 "cclabel style=boxes,ids: expected some of these, joined by +: boxes, outlines, fill, ids"),
-                ("seeds=1,2", "cclabel seeds=1,2: expected numbers as in <1,2,3>"),
-                ("seeds=<1,2", "cclabel seeds=<1,2: expected numbers as in <1,2,3>"),
-                ("seeds=<1,>", "cclabel seeds=<1,>: expected numbers as in <1,2,3>"),
-                ("seeds=<a>", "cclabel seeds=<a>: expected numbers as in <1,2,3>"),
-                ("seeds=<-3,5>", "cclabel seeds=<-3,5>: out of range")):
+                 "cclabel style=boxes,ids: expected one or more of these, joined by +: boxes, outlines, fill, ids"),
+                ("seeds=1,2", "cclabel seeds=1,2: expected a list of numbers such as <1,2,3>"),
+                ("seeds=<1,2", "cclabel seeds=<1,2: expected a list of numbers such as <1,2,3>"),
+                ("seeds=<1,>", "cclabel seeds=<1,>: expected a list of numbers such as <1,2,3>"),
+                ("seeds=<a>", "cclabel seeds=<a>: expected a list of numbers such as <1,2,3>"),
+                ("seeds=<-3,5>", "cclabel seeds=<-3,5>: the value is out of range")):
             with self.assertRaises(filters.BadFilter) as bad:
                 filters.made("videoconvert ! cclabel", [assignment])
             self.assertEqual(str(bad.exception), why)

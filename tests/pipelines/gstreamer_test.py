@@ -152,7 +152,7 @@ class Messages(inside.Case):
                 sys.excepthook(*sys.exc_info())
 
         said = inside.called(fail)
-        self.assertEqual(heard, ["a fault of this program, not of the input: ValueError: of mine"])
+        self.assertEqual(heard, ["internal error of this program (the input is not the cause): ValueError: of mine"])
         self.assertRegex(said.err, r"(?s)^Traceback .*ValueError: of mine\n$")
         self.assertIs(sys.excepthook, sys.__excepthook__)
 

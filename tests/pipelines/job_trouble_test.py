@@ -102,14 +102,14 @@ class Trouble(JobCase):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.replace(job.Job, "see_frame", unittest.mock.Mock(side_effect=ValueError("of mine")))
         self.assertEqual(self.problem(clip, "video", "jsonl"),
-                         "a fault of this program, not of the input: ValueError: of mine")
+                         "internal error of this program (the input is not the cause): ValueError: of mine")
 
     def test_filters_that_fail(self):
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
         self.assertEqual(self.problem(clip, "jsonl", filter="identity"),
-                         "frame 0 has no regions: the filter has no element that finds regions, such as cclabel")
+                         "frame 0 has no `regions` metadata: add an element to the filter that finds regions, such as cclabel")
         self.assertEqual(self.problem(clip, "video", "labels", filter="identity"),
-                         "frame 0 has no label map: the filter has no element that attaches one, such as cclabel")
+                         "frame 0 has no label map: add an element to the filter that attaches one, such as cclabel")
         self.assertIn("Failed after iterations as requested", self.problem(clip, filter="identity error-after=3"))
         self.assertEqual(self.problem(clip, filter="cclabel source=alpha").split(":")[0].count("\n"), 0)
 

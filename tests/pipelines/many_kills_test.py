@@ -44,7 +44,7 @@ class Kills(OnCluster):
             except ProcessLookupError:  # it ended meanwhile
                 os.kill(self.wait_for(work, victim), signal.SIGKILL)
             if victim.startswith("raylet"):
-                self.assertIn("the cluster is gone", self.finished(work, 1))
+                self.assertIn("the connection to the cluster is lost", self.finished(work, 1))
         if work.poll() is not None:
             work = self.start(CHAIN)
         self.finished(work)

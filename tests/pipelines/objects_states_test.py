@@ -37,7 +37,7 @@ class States(ObjectsCase):
             self.camera(regions=25, frames=10, best=(4, 7, None), device="cpu: 3 threads", started=100.0, ended=ended)
             self.assertEqual(inside.called(self.found.report).out.splitlines(), [
                 "25 regions in 10 frames (2.5 per frame, at most 4 in frame 7)",
-                f"{rate} frames/s with decoding, foreground and encoding; labelled on cpu: 3 threads"])
+                f"{rate} frames/s including decoding and encoding; labelled on cpu: 3 threads"])
 
     def test_failures_of_elements(self):
         """Before frames and after; what a camera gave stays."""
@@ -113,8 +113,8 @@ class States(ObjectsCase):
         self.replace(objects.Found, "write", unittest.mock.Mock(side_effect=ValueError("of mine")))
         said = self.job(clip)
         self.assertEqual(said.status, 1)
-        self.assertTrue(said.err.endswith(f"quickstart: {clip}: a fault of this program, not of the input: ValueError:"
-                                          " of mine\n"), said.err)
+        self.assertTrue(said.err.endswith(
+            f"quickstart: {clip}: internal error of this program (the input is not the cause): ValueError: of mine\n"), said.err)
         self.assertEqual(self.files(self.out), [])
 
     def test_interrupts(self):

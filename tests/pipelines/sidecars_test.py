@@ -57,7 +57,7 @@ class Sidecars(inside.Case):
         for line in ("identity", "cclabel output=none attach-labels=never"):
             buffer = self.frames(line)[0].get_buffer()
             self.assertEqual(self.refused(sidecars.label_map, buffer, 7),
-                             "frame 7 has no label map: the filter has no element that attaches one, such as cclabel")
+                             "frame 7 has no label map: add an element to the filter that attaches one, such as cclabel")
 
     def buffer_with(self, labels, **more):
         values = {"labels": labels, "labels-format": "U32_LE", "width": 4, "height": 3} | more
@@ -67,10 +67,10 @@ class Sidecars(inside.Case):
     def test_label_maps_that_are_not_what_they_say(self):
         unreadable = unittest.mock.Mock(map=lambda _: (False, None))
         self.assertEqual(self.refused(sidecars.label_map, self.buffer_with(unreadable), 5),
-                         "the label map of frame 5 cannot be read")
+                         "the label map of frame 5 cannot be mapped for reading")
         short = Gst.Buffer.new_wrapped(bytes(44))
         self.assertEqual(self.refused(sidecars.label_map, self.buffer_with(short), 5),
-                         "the label map of frame 5 has 44 bytes, not those of 4 x 3 labels")
+                         "the label map of frame 5 has 44 bytes; expected 48 bytes for 4 x 3 labels")
         layers = self.buffer_with(Gst.Buffer.new_wrapped(bytes(range(24))), layers=2, **{"labels-format": "GRAY8"})
         numpy.testing.assert_array_equal(sidecars.label_map(layers, 0), numpy.arange(24).reshape(6, 4))
         other = {"labels-width": 6, "labels-height": 2}
@@ -91,9 +91,10 @@ class Sidecars(inside.Case):
                 frame = Gst.Buffer.new()
                 frame.duration = Gst.SECOND // 10
                 video.write(number, (2 + number) * Gst.SECOND // 10, frame, caps)
-            for labels, why in ((numpy.zeros((5, 3), numpy.uint32), "the picture's size changes at frame 9: a label"
-                                 " video has one size"),
-                                (maps[0] + 65522, "frame 9 has 65536 regions: a label video holds 65535")):
+            for labels, why in ((numpy.zeros((5, 3), numpy.uint32), "frame 9 has 3 x 5 labels, but earlier frames have"
+                                 " 5 x 3: a label video requires one size"),
+                                (maps[0] + 65522, "frame 9 has the label 65536: a 16-bit label video requires labels up to"
+                                 " 65535")):
                 self.replace(sidecars, "label_map", lambda *_, labels=labels: labels)
                 self.assertEqual(self.refused(video.write, 9, 0, Gst.Buffer.new(), caps), why)
             video.close()
@@ -110,7 +111,8 @@ class Sidecars(inside.Case):
         self.replace(sidecars, "label_map", lambda *_: maps[0])
         source = unittest.mock.Mock(emit=lambda *_: Gst.FlowReturn.ERROR)
         video.source = source
-        self.assertEqual(self.refused(video.write, 0, 0, Gst.Buffer.new(), caps), "the label video cannot be written")
+        self.assertEqual(self.refused(video.write, 0, 0, Gst.Buffer.new(), caps),
+                         "frame 0 cannot be written to the label video: its encoder has stopped")
         video.source = unittest.mock.Mock(emit=lambda *_: Gst.FlowReturn.FLUSHING)
         video.write(0, 0, Gst.Buffer.new(), caps)  # the pipeline ends: its own words are better
         self.replace(sidecars, "label_map", lambda *_: maps[0] + 65521)

@@ -78,7 +78,7 @@ class Stored(TranscodeCase):
         other = self.clip("other.mp4", SMALL.replace("testsrc2", "testsrc"), *KEYS)
         self.files.put_file(str(other), f"{self.bucket}/in/{self.source.name}")
         text = self.run_on(self.address("in/a b%#.mp4"), "-o", self.address("out"), status=1)
-        self.assertRegex(text, r"exists, but size was \d+, is \d+; --force writes it again")
+        self.assertRegex(text, r"exists, but size was \d+ and is now \d+; --force writes it again")
 
     def test_segments_of_several_machines(self):
         """Each command has a TMPDIR of its own, as on machines that share nothing but the storage."""
@@ -137,8 +137,8 @@ class Stored(TranscodeCase):
         here, out = self.address("in/a b%#.mp4"), self.address("out")
         for arguments, changed, status, why in (
                 ((here, "-o", "s3://no-such-bucket/out"), {}, 2, "s3://no-such-bucket/out: The specified bucket does not"),
-                (("s3://no-such-bucket/*.mp4", "-o", out), {}, 2, "s3://no-such-bucket/*.mp4: there are no such"),
-                ((self.address("in/*.mkv"), "-o", out), {}, 2, f"{self.address('in/*.mkv')}: there are no such objects"),
+                (("s3://no-such-bucket/*.mp4", "-o", out), {}, 2, "s3://no-such-bucket/*.mp4: no object"),
+                ((self.address("in/*.mkv"), "-o", out), {}, 2, f"{self.address('in/*.mkv')}: no object matches"),
                 ((self.address("in/b.mp4"), "-o", out), {}, 1, "cannot be read: s3://"),
                 ((here, "-o", self.address("in")), {}, 2, "which is an input; choose another folder"),
                 ((here, "-o", out), {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 2,
@@ -153,8 +153,8 @@ class Stored(TranscodeCase):
     def test_without_fsspec(self):
         text = media.run(sys.base_prefix + "/bin/python3", PROGRAM, "--filter", LABELS, self.source, "-o",
                          self.address("out"), status=2)
-        self.assertRegex(text, r"^regions-transcode: s3://\S+ requires fsspec and s3fs \(.*\): pipelines/setup --cluster, and"
-                         r" start the program by \S+\n$")
+        self.assertRegex(text, r"^regions-transcode: s3://\S+ requires the Python packages fsspec and s3fs \(.*\): run"
+                         r" pipelines/setup --cluster, and start regions-transcode with \S+\n$")
 
 
 if __name__ == "__main__":

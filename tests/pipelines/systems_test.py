@@ -16,7 +16,7 @@ import media
 
 PLUGIN = pathlib.Path(os.environ["GST_PLUGIN_PATH_1_0"].split(":")[0])
 SOURCE = "testsrc2=size=64x48:rate=25:duration=1"
-FAULT = "a fault of this program, not of the input: RuntimeError: thrown by the test"
+FAULT = "internal error of this program (the input is not the cause): RuntimeError: thrown by the test"
 QUICKSTART = f"""
 import sys
 sys.path.insert(0, "{media.ROOT}/pipelines")

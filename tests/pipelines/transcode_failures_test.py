@@ -60,7 +60,7 @@ class Failures(TranscodeCase):
                 ([clip], "cclabel threshold=7", "'threshold' of type 'gdouble': expected a number from 0 to 1"),
                 ([clip], "cclabel track=perhaps", '"perhaps": expected true or false'),
                 ([clip], "cclabel output=x", "expected one of overlay, labels, colors, mask, none"),
-                ([clip], "regionoverlay style=box", "expected some of these, joined by +: boxes, outlines"),
+                ([clip], "regionoverlay style=box", "expected one or more of these, joined by +: boxes, outlines"),
                 ([clip, twin], UNTOUCHED, f"{clip} and {twin} would both be written to"),
                 ([clip, "-o", self.folder], UNTOUCHED, "which is an input"),
                 ([clip, "-o", clip], UNTOUCHED, "cannot be made: "),
@@ -69,7 +69,7 @@ class Failures(TranscodeCase):
                 self.assertIn(reason, self.transcode(*arguments, chain=chain, status=2))
                 self.assertEqual(self.written(), [])
         # What only shows with a frame at hand.
-        for chain, option, reason in (("identity", "--json", "frame 0 has no regions"),
+        for chain, option, reason in (("identity", "--json", "frame 0 has no `regions` metadata"),
                                       ("identity", "--labels", "frame 0 has no label map")):
             self.assertIn(reason, self.transcode(clip, option, chain=chain, status=1))
             self.assertEqual(self.written(), [])
