@@ -1,4 +1,4 @@
-// The C interface: exceptions become status and text.
+// The C interface. Converts exceptions to a status and an error text.
 #include "library/regions.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ struct RegionsFilter {
 
 namespace {
 
-// Neither made nor taken down: it can be read from the thread's first to its last moment, and to
-// write it takes no memory.
-thread_local char last_error[1024] = "no call has failed";
+// Has no constructor and no destructor: it can be read until the thread ends, and writing it does
+// not allocate.
+thread_local char last_error[1024] = "no call of this thread has failed";
 
 RegionsStatus failed(RegionsStatus status, const char* text) {
   const size_t length = std::min(std::strlen(text), sizeof last_error - 1);
@@ -23,7 +23,7 @@ RegionsStatus failed(RegionsStatus status, const char* text) {
   return status;
 }
 
-// Runs `call` and tells what became of it.
+// Runs `call`. Returns its status and stores the text of an error.
 template <class Call>
 RegionsStatus guarded(Call call) {
   try {
@@ -34,27 +34,31 @@ RegionsStatus guarded(Call call) {
   } catch (const regions::MemoryError& error) {
     return failed(REGIONS_ERROR_MEMORY, error.what());
   } catch (const std::bad_alloc&) {
-    return failed(REGIONS_ERROR_MEMORY, "no memory");
+    return failed(REGIONS_ERROR_MEMORY, "out of memory");
   } catch (const regions::DeviceError& error) {
     return failed(REGIONS_ERROR_DEVICE, error.what());
   } catch (const std::exception& error) {
     return failed(REGIONS_ERROR_OTHER, error.what());
   } catch (...) {
-    return failed(REGIONS_ERROR_OTHER, "an unknown failure");
+    return failed(REGIONS_ERROR_OTHER, "unknown exception");
   }
 }
 
-void expect_given(const void* pointer, const char* what) {
-  regions::expects(pointer != nullptr, std::string(what) + " is null");
+void expect_given(const void* pointer, const char* message) {
+  regions::expects(pointer != nullptr, message);
 }
+
+constexpr char kNoFilter[] = "filter is null, must come from regions_open()";
+constexpr char kNoProperty[] = "property is null, must be the name of a property";
 
 }  // namespace
 
 RegionsFilter* regions_open(const char* algorithm, const char* device, int threads) {
   RegionsFilter* filter = nullptr;
   guarded([&] {
-    expect_given(algorithm, "the algorithm's name");
-    regions::expects(threads >= 0, "threads below 0");
+    expect_given(algorithm, "algorithm is null, must be the name of an algorithm");
+    regions::expects(threads >= 0, "threads is " + std::to_string(threads) +
+                                       ", must be at least 0 (0: one per CPU core)");
     filter = new RegionsFilter{regions::Filter(algorithm, device ? device : "auto", threads)};
   });
   return filter;
@@ -68,9 +72,9 @@ const char* regions_device(const RegionsFilter* filter) {
 
 RegionsStatus regions_set(RegionsFilter* filter, const char* property, const char* value) {
   return guarded([&] {
-    expect_given(filter, "the filter");
-    expect_given(property, "the property's name");
-    expect_given(value, "the value");
+    expect_given(filter, kNoFilter);
+    expect_given(property, kNoProperty);
+    expect_given(value, "value is null, must be the value as text");
     filter->filter.set(property, value);
   });
 }
@@ -78,8 +82,8 @@ RegionsStatus regions_set(RegionsFilter* filter, const char* property, const cha
 const char* regions_get(RegionsFilter* filter, const char* property) {
   const char* text = nullptr;
   guarded([&] {
-    expect_given(filter, "the filter");
-    expect_given(property, "the property's name");
+    expect_given(filter, kNoFilter);
+    expect_given(property, kNoProperty);
     text = filter->filter.get(property).c_str();
   });
   return text;
@@ -87,15 +91,15 @@ const char* regions_get(RegionsFilter* filter, const char* property) {
 
 RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame) {
   return guarded([&] {
-    expect_given(filter, "the filter");
-    expect_given(frame, "the frame");
+    expect_given(filter, kNoFilter);
+    expect_given(frame, "frame is null, must point to a RegionsFrame");
     filter->filter.process(*frame);
   });
 }
 
 RegionsStatus regions_reset(RegionsFilter* filter) {
   return guarded([&] {
-    expect_given(filter, "the filter");
+    expect_given(filter, kNoFilter);
     filter->filter.reset();
   });
 }
