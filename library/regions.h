@@ -104,8 +104,9 @@ typedef struct {
   RegionsPicture labels; /* written, U32_LE: the region's id at each pixel, 0 in the background
                             (cclabel, slicsuperpixel) */
   RegionsPicture foreground; /* written, GRAY8: 255 in the foreground, else 0 (graphcutbg) */
-  RegionsPicture mask;       /* read, any size, GRAY8, GRAY16_LE or U32_LE: the mask for source=mask
-                                and source=both, and the mask that regionoverlay draws */
+  RegionsPicture mask;       /* read, GRAY8, GRAY16_LE or U32_LE: the mask for source=mask and
+                                source=both, and the mask that regionoverlay draws; any size, but
+                                cclabel requires the size of `in` */
   RegionsRegion* regions;    /* written, [capacity]: regions in order of ids; more than `capacity`
                                 or than the property `max-regions` are left out (cclabel,
                                 slicsuperpixel) */
