@@ -32,8 +32,7 @@ class Tracker(Parameters):
 
     Attributes
     ----------
-    changes : dict with the numbers of `births`, `deaths`, `splits` and `merges` in the last picture, and `lost`, the number
-        of tracks that currently wait for a region that disappeared
+    changes : dict with the numbers of births, deaths, splits and merges in the last picture, and of tracks now lost
 
     Raises
     ------
