@@ -58,8 +58,8 @@ std::shared_ptr<Backend> open_backend(const std::string& device, int threads) {
 #if REGIONS_CUDA
   try {
     if (cuda_device_count() > 0) return make_cuda_backend();
-  } catch (const DeviceError&) {
-    // One that does not work is none.
+  } catch (const DeviceError&) {  // the CPU replaces a device that does not work
+  } catch (const MemoryError&) {  // or that lacks memory
   }
 #endif
   return make_cpu_backend(threads);

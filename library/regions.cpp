@@ -1,6 +1,8 @@
 // The C interface. Converts exceptions to a status and an error text.
 #include "library/regions.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +10,7 @@
 
 struct RegionsFilter {
   regions::Filter filter;
+  const pid_t process = getpid();  // the process that opened the filter
 };
 
 namespace {
@@ -44,11 +47,20 @@ RegionsStatus guarded(Call call) {
   }
 }
 
+// After fork() the child has none of the threads that a filter uses, and no access to its device.
+bool is_of_this_process(const RegionsFilter* filter) { return filter->process == getpid(); }
+
 void expect_given(const void* pointer, const char* message) {
   regions::expects(pointer != nullptr, message);
 }
 
-constexpr char kNoFilter[] = "filter is null, must come from regions_open()";
+void expect_usable(const RegionsFilter* filter) {
+  expect_given(filter, "filter is null, must come from regions_open()");
+  if (is_of_this_process(filter)) return;
+  throw std::runtime_error("the filter was opened in process " + std::to_string(filter->process) +
+                           ", before fork(); open another one in this process");
+}
+
 constexpr char kNoProperty[] = "property is null, must be the name of a property";
 
 }  // namespace
@@ -64,7 +76,11 @@ RegionsFilter* regions_open(const char* algorithm, const char* device, int threa
   return filter;
 }
 
-void regions_close(RegionsFilter* filter) { delete filter; }
+void regions_close(RegionsFilter* filter) {
+  if (!filter || !is_of_this_process(filter))
+    return;  // a child process of fork() does not have the filter's threads
+  delete filter;
+}
 
 const char* regions_device(const RegionsFilter* filter) {
   return filter ? filter->filter.device().c_str() : "none";
@@ -72,7 +88,7 @@ const char* regions_device(const RegionsFilter* filter) {
 
 RegionsStatus regions_set(RegionsFilter* filter, const char* property, const char* value) {
   return guarded([&] {
-    expect_given(filter, kNoFilter);
+    expect_usable(filter);
     expect_given(property, kNoProperty);
     expect_given(value, "value is null, must be the value as text");
     filter->filter.set(property, value);
@@ -82,7 +98,7 @@ RegionsStatus regions_set(RegionsFilter* filter, const char* property, const cha
 const char* regions_get(RegionsFilter* filter, const char* property) {
   const char* text = nullptr;
   guarded([&] {
-    expect_given(filter, kNoFilter);
+    expect_usable(filter);
     expect_given(property, kNoProperty);
     text = filter->filter.get(property).c_str();
   });
@@ -91,7 +107,7 @@ const char* regions_get(RegionsFilter* filter, const char* property) {
 
 RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame) {
   return guarded([&] {
-    expect_given(filter, kNoFilter);
+    expect_usable(filter);
     expect_given(frame, "frame is null, must point to a RegionsFrame");
     filter->filter.process(*frame);
   });
@@ -99,7 +115,7 @@ RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame) {
 
 RegionsStatus regions_reset(RegionsFilter* filter) {
   return guarded([&] {
-    expect_given(filter, kNoFilter);
+    expect_usable(filter);
     filter->filter.reset();
   });
 }

@@ -14,6 +14,12 @@
  * passed as text, as in gst-launch-1.0. The library does not have the property `preset` and the
  * properties that name files. It processes single pictures: cclabel accepts `depth` above 1 only
  * together with sliding=true, and at most one value in `thresholds`.
+ *
+ * A filter that was opened before fork() is unusable in the child process, because its threads and
+ * its device stay with the parent. In the child, regions_process(), regions_set(), regions_get()
+ * and regions_reset() fail at once with REGIONS_ERROR_OTHER (regions_get() returns null), and
+ * regions_close() returns without freeing the filter. The child may open new filters. CUDA does not
+ * work in the child of a process that has used CUDA, so there "auto" selects the CPU.
  */
 #ifndef REGIONS_H
 #define REGIONS_H

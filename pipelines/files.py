@@ -113,8 +113,12 @@ class Output:
                 os.remove(self.part)
 
 
-def expect_writable(folder):
-    """Raises an OSError that names the folder if no file can be made in it."""
+def make_folder(folder):
+    """Makes a folder for outputs, if needed. Raises an OSError that names it if it cannot be made or written."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"the folder {folder} cannot be made: {error.strerror}") from error
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:

@@ -29,6 +29,9 @@ def made(line, properties=(), device=-1, attach_labels=False):
         raise BadFilter(explained(str(refused[0].message), filtered))
     if not filtered.sinkpads or not filtered.srcpads:
         raise BadFilter("a filter needs one unlinked sink pad and one unlinked source pad")
+    for element in reversed(filtered.children):
+        if not all(pad.is_linked() for pad in element.pads):
+            raise BadFilter(f"{element.get_factory().get_name()} is not linked to another element: write ! between them")
     elements = [filtered.get_by_name(element.get_name()) for element in reversed(filtered.children)]
     for assignment in properties:
         set_property(filtered.get_by_name("regions") or next(filter(is_ours, elements)), assignment)

@@ -14,7 +14,7 @@ import sys
 import time
 
 import standard_streams
-from files import Arguments, Output, expect_writable, explain, printable
+from files import Arguments, Output, make_folder, printable
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcode"))
 
@@ -168,10 +168,9 @@ def main(arguments):
 
     folder = os.path.realpath(options.out)
     try:
-        os.makedirs(folder, exist_ok=True)
-        expect_writable(folder)
+        make_folder(folder)
     except OSError as error:
-        say(f"quickstart: {explain(error)}", sys.stderr)
+        say(f"quickstart: {error.strerror}", sys.stderr)
         return 1
     video, still = os.path.join(folder, "overlay.mp4"), os.path.join(folder, "still.png")
     found = Found(gstreamer)

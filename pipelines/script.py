@@ -12,7 +12,7 @@ standard_streams.reserve()
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "transcode"))
 import profiles  # noqa: E402  (after the path)
-from files import Arguments, Output, StandardOutput, explain, printable, unreadable  # noqa: E402
+from files import Arguments, Output, StandardOutput, make_folder, printable, unreadable  # noqa: E402
 
 NAME = os.path.basename(sys.argv[0])
 PHOTOS = "/usr/share/doc/opencv-doc/examples/data/"
@@ -106,9 +106,8 @@ def video(doc, line, profile="mp4"):
 
 def still(source, out, line, *properties, watch=None):
     """Makes a picture from a photograph."""
-    folder = os.path.dirname(out) or "."
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(os.path.dirname(out) or ".")
     except OSError as error:
-        fail(f"the folder {folder} cannot be made: {error.strerror}")
+        fail(error.strerror)
     run(source, {"video": out}, line, properties, profiles.STILL, watch)

@@ -4,6 +4,7 @@
 
 #include "plugin/block_memory.hpp"
 #include "plugin/debug.hpp"
+#include "plugin/device_choice.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/negotiation.hpp"
 
@@ -15,7 +16,7 @@ void expect_agreement(const GstCaps* in, const GstCaps* out, Output picture, int
   GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true, layers);
   const bool agree = gst_caps_can_intersect(possible, out);
   gst_caps_unref(possible);
-  expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
+  expects(agree, "`output` changed during caps negotiation; the negotiated caps do not fit it");
 }
 
 }  // namespace
@@ -119,7 +120,25 @@ void FilterStream::make_map_pool(SlotSetup& setup, int slots) {
   setup.map_pool = map_pool_.get();
 }
 
+// With device=auto a GPU without enough memory is left, unless the frames are in its memory.
 void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
+  const auto first = backend();
+  try {
+    return start_on_backend(in, out);
+  } catch (const MemoryError& error) {
+    map_pool_.reset();
+    if (!may_fall_back(*first)) throw;
+    if (in.cuda) {
+      throw MemoryError(std::string(error.what()) +
+                        "; the CPU cannot read frames in CUDA memory: free GPU memory, or put "
+                        "cudadownload upstream of this element");
+    }
+    run_on(fall_back(GST_ELEMENT(element_), settings(), cuda_, error));
+  }
+  start_on_backend(in, out);
+}
+
+void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& out) {
   started_with_ = settings();
   area_ = started_with_;
   const int slots = slots_wanted();

@@ -89,10 +89,12 @@ class FilterStream {
   std::shared_ptr<FrameRing> ring() const;
   std::shared_ptr<Backend> backend() const;
   void run_on(std::shared_ptr<Backend> fresh);
+  bool may_fall_back(const Backend& failed) const;
   void move_to(const CudaContextRef& context);
   SlotSetup slot_setup(const PictureCaps& in, const PictureCaps& out);
   void make_map_pool(SlotSetup& setup, int slots);
   void start(const PictureCaps& in, const PictureCaps& out);
+  void start_on_backend(const PictureCaps& in, const PictureCaps& out);
   void begin_with(const GstCaps* in, const GstCaps* out);
   bool has_other_settings() const;
   bool follow(GstBuffer* input);  // false: an error was posted

@@ -131,13 +131,13 @@ PictureCaps parse(const GstCaps* gst_caps) {
   const GstStructure* structure = gst_caps_get_structure(gst_caps, 0);
   if (gst_structure_has_name(structure, kLabelCaps)) return parse_labels(structure);
   PictureCaps caps;
-  expects(gst_video_info_from_caps(&caps.info, gst_caps), "caps that describe no raw video");
+  expects(gst_video_info_from_caps(&caps.info, gst_caps), "the caps do not describe raw video");
   caps.layout =
       layout_of(format_named(gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&caps.info))));
   caps.size = {GST_VIDEO_INFO_WIDTH(&caps.info), GST_VIDEO_INFO_HEIGHT(&caps.info)};
   expects(caps.size.width >= 1 && caps.size.height >= 1 && caps.size.width <= 65535 &&
               caps.size.height <= 65535,
-          "pictures must be 1..65535 pixels wide and high");
+          "pictures must have sides of 1 to 65535 pixels");
   caps.color = {matrix_of(caps.info), caps.info.colorimetry.range != GST_VIDEO_COLOR_RANGE_16_235};
   caps.cuda = gst_caps_features_contains(gst_caps_get_features(gst_caps, 0), kCudaFeature);
   caps.bytes = GST_VIDEO_INFO_SIZE(&caps.info);
@@ -180,10 +180,10 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
   view_.color = caps.color;
   plain_ = caps.layout.format == PixelFormat::labels32;
   if (plain_) {
-    expects(gst_buffer_map(buffer, &bytes_, flags), "a label buffer cannot be mapped");
+    expects(gst_buffer_map(buffer, &bytes_, flags), "the buffer of the label map cannot be mapped");
     buffer_ = buffer;
     mapped_ = true;
-    expects(bytes_.size >= caps.bytes, "a label buffer is too small");
+    expects(bytes_.size >= caps.bytes, "the buffer is too small for the label map");
     view_.plane[0] = reinterpret_cast<std::byte*>(bytes_.data);
     view_.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * caps.size.width;
     expects_aligned(view_, "the label buffer");

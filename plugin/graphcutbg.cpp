@@ -35,7 +35,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   void expects_runnable(const GraphCutBgParams& params, const Setup* now) const override {
     expects_setting(params.output != GraphCutOutput::replace ||
                         params.replace_with != Replacement::image || !params.replace_image.empty(),
-                    "replace-with=image needs a picture, which replace-image names");
+                    "replace-with=image requires replace-image, the path of a picture");
     if (now) return;  // files are read once
     for (const auto* path :
          {&params.background_image, &params.exclusion_image, &params.replace_image}) {

@@ -5,7 +5,9 @@ namespace regions {
 namespace {
 
 constexpr Choice kDevices[] = {
-    {0, "auto", "A working CUDA device, else the CPU"},
+    {0, "auto",
+     "A working CUDA device, else the CPU. If a device exists but cannot be used, a warning says "
+     "why"},
     {1, "cuda", "A CUDA device. Without one, the element stops with an error"},
     {2, "cpu", "The CPU"}};
 constexpr Choice kAttachments[] = {

@@ -38,8 +38,8 @@ def elements_left_out(text_of):
 
 
 def broken_links(root, documents, text_of):
-    return [f"{name}:1: {path} does not exist" for name in documents for path in LINK.findall(text_of(name))
-            if not (root / name).parent.joinpath(path).exists()]
+    return [f"{name}:1: {path} does not exist" for name in documents
+            for path in LINK.findall(FENCED.sub("", text_of(name))) if not (root / name).parent.joinpath(path).exists()]
 
 
 def broken_paths(root, names, pages, text_of):

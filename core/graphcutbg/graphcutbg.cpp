@@ -174,25 +174,26 @@ void plan(const GraphCutBgParams&, Setup& setup) { setup.max_regions = 0; }
 
 void expects_cuttable(const Setup& setup) {
   expects(setup.size.width > 0 && setup.size.height > 0 && setup.slots > 0,
-          "a cut needs pixels and a slot");
-  expects(setup.in.model != ColorModel::labels, "labels are not a picture to cut");
+          "a cut requires a picture of at least 1x1 pixels and at least one slot");
+  expects(setup.in.model != ColorModel::labels, "a label image cannot be cut");
 }
 
 void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams& params) {
-  expects(job.slot >= 0 && job.slot < setup.slots, "no slot " + std::to_string(job.slot));
+  expects(job.slot >= 0 && job.slot < setup.slots, "there is no slot " + std::to_string(job.slot));
   expects(job.in.size() == setup.size && job.in.layout.format == setup.in.format,
-          "the frame is not as configured");
-  expects(job.out.empty() || setup.has_output, "the frame has an output, which was not configured");
+          "the frame differs from the configured size or format");
+  expects(job.out.empty() || setup.has_output, "the frame has an output, but none was configured");
   expects(params.source != GraphCutSource::mask || !job.mask.empty(),
-          "source=mask, but the frame has no mask");
+          "source=mask, but no mask is attached to the frame");
   const bool reads_mask = params.source != GraphCutSource::image && !job.mask.empty();
   const Size mask = job.mask.size();
   constexpr int kMost = static_cast<int>(kMostPixels);
   expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMost &&
                           mask.height <= kMost && job.mask.layout.channels == 1),
-          "the attached mask of " + text_of(mask) + " pixels is no mask");
+          "invalid mask of " + text_of(mask) +
+              " pixels; expected one channel and sides from 1 to 65535");
   expects(job.foreground.empty() || job.foreground.size() == setup.size,
-          "the attached mask has another size than the frame");
+          "the foreground mask must have the size of the frame");
 }
 
 namespace graphcut {

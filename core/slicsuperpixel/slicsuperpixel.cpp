@@ -127,9 +127,9 @@ void plan(const SlicParams& params, Setup& setup) {
 void expects_superpixels(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),
-          "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
-              std::to_string(setup.size.height));
-  expects(setup.in.model != ColorModel::labels, "a label image has no colours to compare");
+          "pictures must have sides of 1 to 65535 pixels; this one has " +
+              std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+  expects(setup.in.model != ColorModel::labels, "a label image has no colours for superpixels");
 }
 
 SlicGrid grid_of(Size size, const SlicParams& params) {

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import job  # noqa: E402  (after the path)
+import shapes  # noqa: E402
 import timeline  # noqa: E402
 from decoding import av  # noqa: E402
 from exports import WRITERS  # noqa: E402
@@ -38,6 +39,7 @@ class Assembly(job.Job):
             timeline=timeline.Timeline())
         self.frames, self.end = self.decoder.frames, segments[-1]["end"]
         self.colors = segments[0]["colors"]
+        self.shapes = [segment["shapes"] for segment in segments]
         for number, (one, other) in enumerate(zip(segments, segments[1:])):
             if one["sums"][1] != other["sums"][0] and not self.decoder.damaged and not lost:
                 self.problem = (f"its pictures depend on where decoding begins (after segment {number}): --exact takes"
@@ -48,6 +50,9 @@ class Assembly(job.Job):
         if "labels" in self.files:
             write_labels(listed(segments, "labels"), self.files["labels"].fd)
         self.write_tables(segments)
+
+    def shape_changes(self):
+        return shapes.note(*shapes.joined(self.shapes))
 
     def write_tables(self, segments):
         with contextlib.ExitStack() as opened:

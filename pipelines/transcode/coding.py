@@ -1,7 +1,7 @@
 """The end of a job's pipeline: pictures as the filter makes them become a file as the profile wants it."""
 
 from gstreamer import Gst, VideoFormat
-from profiles import CONVERT, RGB, coded_format
+from profiles import CONVERT, RGB, coded_format, suit_to_size
 
 BOXED = ("I420", "Y42B", "Y444")  # what videobox can extend
 
@@ -43,6 +43,8 @@ def tail(caps, decoded, source, profile, fd):
     made = Gst.parse_bin_from_description(
         f"{CONVERT} ! videoscale add-borders=true ! {like} ! {box}queue !"
         f" {profile.encoder} ! {named} {profile.muxer} ! fdsink sync=false fd={fd}", True)
+    if encoder := made.get_by_name("ffv1"):
+        suit_to_size(encoder, width, height)
     if encoder := made.get_by_name("x264"):
         encoder.set_property("option-string", x264_light(display, level))
     made.sinkpads[0].set_offset(-round(source.delay * Gst.SECOND))  # ffmpeg adds it

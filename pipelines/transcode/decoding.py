@@ -8,6 +8,7 @@ import threading
 
 import timeline
 from gstreamer import Gst, GstVideo, VideoFormat
+from shapes import Shapes, caps_of
 
 try:
     import av
@@ -79,7 +80,10 @@ class Decoder:
         self.frame_time = round(Gst.SECOND / self.rate)
         self.frames = self.damaged = 0
         self.problem = self.change = None
-        self.shape = None
+        self.shapes = self.codec = None
+        self.fitted = None  # the capsfilter of shapes.FIT
+        self.refuse_changes = None  # is called if the shape of pictures changes
+        self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
         self.last = None  # time of the previous frame, in nanoseconds
         self.shifted = 0  # nanoseconds that later times are moved by
         self.timeline = timeline.Timeline()
@@ -89,6 +93,7 @@ class Decoder:
         self.threads = 0  # maximum number of decoder threads; 0: one per processor
 
     def run(self):
+        self.shapes = self.shapes or Shapes(self.source)
         try:
             with contextlib.closing(self.decoded()) as frames:
                 for frame, stamp in frames:
@@ -122,7 +127,7 @@ class Decoder:
                 raise OSError(0, "no decoder is installed for its video")
             picture.thread_type = "AUTO"
             picture.codec_context.thread_count = threads
-            name, has_begun = stamp_name(file), False
+            self.codec, name, has_begun = picture.codec_context, stamp_name(file), False
             try:
                 for packet in self.packets_to_the_end(file, picture):
                     frames = frames_of(packet.decode if packet else picture.codec_context.decode)
@@ -160,10 +165,17 @@ class Decoder:
                 self.change = f"its {was.name} pixels are converted to {frame.format.name}"
             frame.pts, frame.time_base = pts, base
         time = self.time(stamp, frame.time_base)  # first of all: later elements use the source's delay
-        shape = (frame.format.name, frame.width, frame.height)
-        if shape != self.shape:
-            self.shape = shape
-            self.appsrc.set_property("caps", self.caps(*shape))
+        shape, changes = self.shapes.follow(frame, self.codec, time / Gst.SECOND), len(self.shapes.changes)
+        if changes and self.refuse_changes:
+            self.refuse_changes()
+            return False
+        if self.format != (frame.format.name, shape):
+            if not self.format:
+                self.first_caps = self.caps(frame.format.name, self.shapes.first)
+                if self.fitted:
+                    self.fitted.set_property("caps", caps_of(self.shapes.first))
+            self.format = (frame.format.name, shape)
+            self.appsrc.set_property("caps", self.caps(*self.format))
         buffer = self.buffer(frame)
         buffer.pts, buffer.duration = time, self.frame_time
         self.frames += 1
@@ -180,7 +192,7 @@ class Decoder:
     def has_ended_without_frame(self):
         """Whether the thread has ended and the pipeline got no frame. Without caps, the end of the stream does not pass
         the pipeline."""
-        return self.shape is None and not self.thread.is_alive()
+        return self.format is None and not self.thread.is_alive()
 
     def stop(self):
         """Ends the thread, also if it waits for a pipeline that never played."""
@@ -218,8 +230,8 @@ class Decoder:
             self.shifted = first - self.time_of(stamp, base)
         return first
 
-    def caps(self, name, width, height):
-        source = self.source
+    def caps(self, name, shape):
+        source, (width, height, ratio) = self.source, shape
         form = FORMATS[name]
         told = {"format": form, "width": width, "height": height, "colorimetry": source.colorimetry(form, height),
                 "interlace-mode": "interleaved" if source.fields else "progressive"}
@@ -229,11 +241,10 @@ class Decoder:
             told["chroma-site"] = site
         text = "".join(f", {key}=(string){value}" if isinstance(value, str) else f", {key}={value}"
                        for key, value in told.items())
-        shape = source.picture.get("sample_aspect_ratio", "1:1").replace(":", "/")
         rate = source.rate.limit_denominator(65536) if source.rate else 0
         return Gst.Caps.from_string(
-            f"video/x-raw{text}, framerate=(fraction){rate.numerator}/{rate.denominator}"
-            + (f", pixel-aspect-ratio=(fraction){shape}" if not shape.startswith("0") else ""))
+            f"video/x-raw{text}, framerate=(fraction){rate.numerator}/{rate.denominator},"
+            f" pixel-aspect-ratio=(fraction){ratio.numerator}/{ratio.denominator}")
 
     def buffer(self, frame):
         """A buffer with a copy of the planes. Their rows may be longer than the picture's."""

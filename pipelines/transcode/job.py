@@ -24,6 +24,7 @@ import completeness  # noqa: E402
 import exports  # noqa: E402
 import filters  # noqa: E402
 import joining  # noqa: E402
+import shapes  # noqa: E402
 import sidecars  # noqa: E402
 from decoding import Decoder  # noqa: E402
 from files import Output, explain, partial_name  # noqa: E402
@@ -69,17 +70,24 @@ class Job:
         flip = f"videoflip video-direction={turn} ! {CONVERT} ! " if turn else ""
         chain = Gst.parse_bin_from_description(
             "appsrc name=frames format=time block=true max-buffers=4 max-bytes=0 !"
-            f" {CONVERT} ! {flip}identity", True)
+            f" {CONVERT} ! {shapes.FIT} ! {flip}identity", True)
         self.pipeline.add(chain)
         limit_threads(chain, self.threads)
         self.decoder = self.decoder_to(chain.get_by_name("frames"))
-        self.decoder.threads = self.threads
+        self.decoder.threads, self.decoder.fitted = self.threads, chain.get_by_name("fitted")
+        self.decoder.refuse_changes = self.refusal_of_changes()
         self.filtered.srcpads[0].add_probe(
             Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_DOWNSTREAM, self.see_filtered)
         self.add(self.filtered, chain.srcpads[0])
 
     def decoder_to(self, appsrc):
         return Decoder(self.input, appsrc)
+
+    def refusal_of_changes(self):
+        """A function that ends the job because the shape of pictures changes; None if they can be scaled."""
+        holder = ("a label video" if "labels" in self.files else
+                  self.profile.meaning.split(',')[0] if "video" in self.files and self.profile.exact else None)
+        return holder and (lambda: self.stop(shapes.refusal(self.decoder.shapes, holder)))
 
     def add(self, part, pad):
         limit_threads(part, self.threads)
@@ -90,7 +98,7 @@ class Job:
     def tail_for(self, caps):
         if "video" not in self.files:
             return Gst.parse_bin_from_description("fakesink", True)
-        decoded = first_structure(self.decoder.caps(*self.decoder.shape))
+        decoded = first_structure(self.decoder.first_caps)
         made, self.colors, change = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
         if change:
             self.say(note=change)
@@ -142,15 +150,7 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            self.stop(self.error_of(message))
-
-    def error_of(self, message):
-        """The text of an element's error. If the element writes an output, the text names the file."""
-        text = error_text(message)
-        if isinstance(message.src, Gst.Element) and message.src.get_factory().get_name() == "fdsink":
-            paths = {file.fd: file.path for file in self.files.values()}
-            text = f"{paths[message.src.get_property('fd')]} cannot be written: {text}"
-        return text
+            self.stop(error_text(message, self.files.values()))
 
     def tick(self):
         now = time.monotonic()
@@ -186,7 +186,8 @@ class Job:
         except (InputProblem, GLib.Error, *FILE_ERRORS) as problem:
             self.problem = explain(problem)
         for text in dict.fromkeys(self.warnings):
-            self.say(note=f"{text} ({self.warnings.count(text)} times)")
+            count = self.warnings.count(text)
+            self.say(note=f"{text} ({count} times)" if count > 1 else text)
         if self.problem:
             self.say(problem=self.problem)
         return 130 if self.interrupted else 1 if self.problem else 0
@@ -208,12 +209,19 @@ class Job:
                 self.problem = self.why_empty()
             if not self.problem:
                 lacking = self.lack(packets)
-        for note in self.decoder.notes():
-            self.say(note=note)
+        for note in (*self.decoder.notes(), self.shape_changes()):
+            if note:
+                self.say(note=note)
         if not self.problem and "video" in self.files and self.profile.container:
             self.join()
         if not self.problem:
             self.finish(lacking)
+
+    def shape_changes(self):
+        """A sentence on pictures that were scaled because their shape changed, or None."""
+        if self.problem or self.profile is STILL:  # only the first picture of a still is used
+            return None
+        return shapes.note(self.decoder.shapes.first, self.decoder.shapes.changes)
 
     def lack(self, packets):
         """How the input is not whole, as far as this profile holds all of it, or None."""

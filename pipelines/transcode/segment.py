@@ -17,6 +17,7 @@ import job  # noqa: E402  (after the path)
 from cutting import packets_from  # noqa: E402
 from decoding import Decoder  # noqa: E402
 from gstreamer import Gst  # noqa: E402
+from shapes import Shapes  # noqa: E402
 
 
 class SpanDecoder(Decoder):
@@ -30,6 +31,7 @@ class SpanDecoder(Decoder):
         self.span, self.base, self.fail = span, Fraction(span["base"]), fail
         self.warm, self.sums = 0, [None, None]
         self.last = -1
+        self.shapes = Shapes(source, span["key"] is None)
         self.first_time(span["first"], self.base)
         self.begin = self.time_of(span["from"], self.base)
 
@@ -121,7 +123,7 @@ class Segment(job.Job):
         for file in self.files.values():
             file.keep()
         self.say(done={"frames": self.frames, "begin": decoder.begin, "end": self.end, "colors": self.colors,
-                       "sums": decoder.sums, "lost": decoder.problem, "damaged": decoder.damaged})
+                       "shapes": decoder.shapes.state(decoder.begin / Gst.SECOND), "sums": decoder.sums, "lost": decoder.problem, "damaged": decoder.damaged})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import gstreamer
 import numpy
+import profiles
 from gstreamer import Gst
 
 
@@ -12,11 +13,11 @@ class SidecarProblem(Exception):
 class LabelVideo:
     """The label of every pixel as a 16-bit gray video, lossless: FFV1 in Matroska."""
 
-    BRANCH = ("appsrc name=labels format=time block=true max-bytes=50000000 ! queue ! avenc_ffv1"
-              " ! matroskamux ! fdsink sync=false fd={}")
+    BRANCH = ("appsrc name=labels format=time block=true max-bytes=50000000 ! queue !"
+              " avenc_ffv1 name=labels-encoder ! matroskamux ! fdsink sync=false fd={}")
 
     def __init__(self, pipeline):
-        self.source = pipeline.get_by_name("labels")
+        self.source, self.encoder = pipeline.get_by_name("labels"), pipeline.get_by_name("labels-encoder")
         self.size = None
 
     def write(self, number, time, buffer, caps):
@@ -24,6 +25,7 @@ class LabelVideo:
         height, width = labels.shape
         if self.size is None:
             self.size = labels.shape
+            profiles.suit_to_size(self.encoder, width, height)
             rate = gstreamer.first_structure(caps).get_value("framerate")
             self.source.set_property("caps", Gst.Caps.from_string(
                 f"video/x-raw,format=GRAY16_LE,width={width},height={height},"

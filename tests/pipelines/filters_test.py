@@ -49,6 +49,8 @@ class Filters(inside.Case):
                 ("cclabel ! nonsense", "nonsense", 'no element "nonsense"'),
                 ("cclabel ! fakesink", "", "a filter needs one unlinked sink pad and one unlinked source pad"),
                 ("videotestsrc ! cclabel", "", "a filter needs one unlinked sink pad and one unlinked source pad"),
+                ("cclabel regionoverlay", "", "cclabel is not linked to another element: write ! between them"),
+                ("videoscale ! videoconvert cclabel", "", "videoscale is not linked to another element: write ! between them"),
                 ("cclabel color=3", "cclabel", 'no property "color" in element "cclabel"'),
                 ("cclabel output=x", '"output"', ": expected one of overlay, labels, colors, mask, none"),
                 ("cclabel track=perhaps", '"track"', ": expected true or false"),

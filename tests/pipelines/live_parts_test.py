@@ -105,7 +105,7 @@ class Live(inside.Case):
                 return Gst.StateChangeReturn.SUCCESS if self.opens else Gst.StateChangeReturn.FAILURE
 
         os.environ["SINK"] = ""
-        display = "live: there is no display for a window: set SINK to another sink, such as fakesink\n"
+        display = "live: no display was found for a window: set SINK to another sink, such as fakesink\n"
         package = "live: a window needs Debian's package gstreamer1.0-x: pipelines/setup installs it\n"
         for wayland, opening, taken in (
                 ("", {"xvimagesink": True}, "xvimagesink"), ("", {"xvimagesink": False, "ximagesink": True}, "ximagesink"),
@@ -240,7 +240,7 @@ class Live(inside.Case):
         self.assertEqual((said.status, said.err), (0, ""))
         text = re.sub(r"\s+", " ", said.out)
         self.assertTrue(text.startswith("usage: live [/dev/videoN|rtsp://…|FILE|test] [FILTER] [PROPERTY=VALUE ...]"), text)
-        for words in ("A window on a camera", "of the filter's first element; gst-inspect-1.0 the filter's first element"):
+        for words in ("Shows a camera's picture in a window", "of the filter's first element; gst-inspect-1.0 the filter's first element"):
             self.assertIn(words, text)
 
 

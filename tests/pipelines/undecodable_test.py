@@ -14,7 +14,7 @@ import probe
 
 PROGRAM = media.ROOT / "pipelines" / "transcode" / "regions-transcode"
 CODED = ("-pix_fmt", "yuv420p", "-g", "5")
-SOON = 15 * media.PATIENCE  # seconds; an input that waits for a frame takes job.PATIENCE
+SOON = 100 * media.PATIENCE  # seconds; an input that waits for a frame takes job.PATIENCE, which is 120 s
 NOTHING = "^holds no video frame that can be decoded: .+"
 
 

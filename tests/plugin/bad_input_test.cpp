@@ -27,6 +27,17 @@ TEST(BadInput, CudaWithoutAGpuIsAClearError) {
   gst_object_unref(bus);
 }
 
+// On a machine without a GPU this is not worth a warning.
+TEST(BadInput, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
+  if (have_cuda()) GTEST_SKIP() << "this machine has a CUDA device";
+  for (const std::string& line : with_all_elements({"cclabel output=none"})) {
+    Harness h(line);
+    h.video("GRAY8", 64, 48);
+    EXPECT_EQ(h.push(std::vector<uint8_t>(64 * 48)), GST_FLOW_OK) << line;
+    EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING)) << line;
+  }
+}
+
 // A buffer whose GstVideoMeta says that plane `p` begins at `offset` and has rows of `stride`
 // bytes.
 GstBuffer* buffer_that_says(const GstVideoInfo& info, guint p, gsize offset, gint stride) {

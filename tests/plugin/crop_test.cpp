@@ -30,6 +30,15 @@ const Case kCases[] = {{"GRAY8", {21, 13, 61, 46}}, {"GRAY16_LE", {21, 13, 61, 4
                        {"YUY2", {20, 13, 61, 46}},  {"RGBA", {21, 13, 61, 46}},
                        {"RGB", {35, 33, 61, 47}},   {"BGRx", {0, 0, 61, 46}}};
 
+void expect_same_frames(const Harness& cropped, const Harness& copied, const std::string& where) {
+  for (int i = 0; i < kFrames; ++i) {
+    const BufferPtr out(gst_harness_pull(cropped.get())), expected(gst_harness_pull(copied.get()));
+    ASSERT_TRUE(out && expected) << where;
+    EXPECT_EQ(text_of_regions(out.get()), text_of_regions(expected.get())) << where;
+    EXPECT_EQ(visible(cropped, out.get()), visible(copied, expected.get())) << where;
+  }
+}
+
 TEST(Crop, FramesWithACropMeta_ShowTheSameAsCroppedCopies) {
   for (const std::string& line : lines()) {
     for (const auto& [format, r] : kCases) {
@@ -49,12 +58,46 @@ TEST(Crop, FramesWithACropMeta_ShowTheSameAsCroppedCopies) {
       }
       cropped.eos();
       copied.eos();
+      expect_same_frames(cropped, copied, where);
+    }
+  }
+}
+
+// Rows then begin anywhere in the device's memory.
+TEST(Crop, CudaMemory_GivesWhatTheCpuGives) {
+  if (!have_cuda()) GTEST_SKIP() << "no CUDA device here";
+  GstElementFactory* upload = gst_element_factory_find("cudaupload");
+  if (!upload) GTEST_SKIP() << "GStreamer's nvcodec plugin is not here";
+  gst_object_unref(upload);
+  for (const char* line :
+       {"cclabel output=none attach-labels=always", "cclabel output=overlay",
+        "cclabel output=labels", "cclabel output=colors",
+        "cclabel output=none depth=2 connectivity=6", "graphcutbg output=overlay",
+        "graphcutbg output=cutout", "slicsuperpixel output=mean", "slicsuperpixel output=none",
+        "cclabel output=none ! regionoverlay style=boxes+ids"}) {
+    for (const auto& [format, r] : kCases) {
+      if (g_str_has_prefix(format, "GRAY")) continue;  // CUDA memory has no such format
+      const std::string where = std::string(line) + ", " + format;
+      const GstVideoInfo info = info_of(format, kWidth, kHeight);
+      Harness uploader("cudaupload", "video/x-raw(memory:CUDAMemory)");
+      uploader.video(format, kWidth, kHeight);
+      Harness cropped(line), copied(line);
+      const auto width = static_cast<int>(r.width), height = static_cast<int>(r.height);
+      cropped.caps("video/x-raw(memory:CUDAMemory),format=" + std::string(format) + ",width=" +
+                   std::to_string(width) + ",height=" + std::to_string(height) + ",framerate=25/1");
+      copied.video(format, width, height);
       for (int i = 0; i < kFrames; ++i) {
-        const BufferPtr out = cropped.pull(), expected = copied.pull();
-        ASSERT_TRUE(out && expected) << where;
-        EXPECT_EQ(text_of_regions(out.get()), text_of_regions(expected.get())) << where;
-        EXPECT_EQ(visible(cropped, out.get()), visible(copied, expected.get())) << where;
+        ASSERT_EQ(uploader.push(noise(info, i), i), GST_FLOW_OK) << where;
+        GstBuffer* frame = uploader.pull().release();
+        ASSERT_TRUE(frame) << where;
+        add_crop(frame, r);
+        ASSERT_EQ(gst_harness_push(cropped.get(), frame), GST_FLOW_OK)
+            << where << ": " << cropped.error_text();
+        ASSERT_EQ(copied.push(cut_out(noise(info, i), info, r), i), GST_FLOW_OK) << where;
       }
+      cropped.eos();
+      copied.eos();
+      expect_same_frames(cropped, copied, where);
     }
   }
 }

@@ -75,17 +75,21 @@ inline std::vector<uint8_t> cut_out(std::vector<uint8_t> whole, const GstVideoIn
   return part;
 }
 
+inline void add_crop(GstBuffer* buffer, const Rectangle& r) {
+  GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
+  crop->x = r.x;
+  crop->y = r.y;
+  crop->width = r.width;
+  crop->height = r.height;
+}
+
 // Gives a buffer with the whole picture the metas that show only the rectangle.
 inline void show_only(GstBuffer* buffer, GstVideoInfo info, const Rectangle& r) {
   gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
                                  static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)),
                                  static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info)),
                                  GST_VIDEO_INFO_N_PLANES(&info), info.offset, info.stride);
-  GstVideoCropMeta* crop = gst_buffer_add_video_crop_meta(buffer);
-  crop->x = r.x;
-  crop->y = r.y;
-  crop->width = r.width;
-  crop->height = r.height;
+  add_crop(buffer, r);
 }
 
 // The visible picture of a frame that left: inside its crop rectangle, if it has one. Padding is 0.
@@ -94,10 +98,11 @@ inline std::vector<uint8_t> visible(const Harness& h, GstBuffer* buffer) {
   GstVideoInfo info;
   EXPECT_TRUE(gst_video_info_from_caps(&info, caps.get()));
   Rectangle shown = {0, 0, static_cast<guint>(info.width), static_cast<guint>(info.height)};
-  const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer);
-  if (crop) {
+  if (const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer)) {
     const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
     info = info_of(GST_VIDEO_INFO_NAME(&info), meta->width, meta->height);
+    std::copy_n(meta->offset, meta->n_planes, info.offset);
+    std::copy_n(meta->stride, meta->n_planes, info.stride);
     shown = {crop->x, crop->y, crop->width, crop->height};
   }
   return cut_out(bytes_of(buffer), info, shown);

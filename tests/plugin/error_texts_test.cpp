@@ -162,11 +162,12 @@ TEST(Coordinates, IdsAreTracksWhereThereAreAny) {
 
 // The purpose of some allocations that may fail, by name.
 TEST(ErrorTexts, NameWhatMemoryIsFor) {
-  for (const auto& [line, says] :
-       {std::pair{"cclabel output=none frames-in-flight=1", "no memory for label maps: injected"},
-        {"cclabel output=none frames-in-flight=1", "no memory for a label map or mask: injected"},
-        {"cclabel output=none depth=2 connectivity=6 frames-in-flight=1",
-         "no memory for a label map: injected"}}) {
+  for (const auto& [line, says] : {std::pair{"cclabel output=none frames-in-flight=1",
+                                             "out of memory for label maps: injected"},
+                                   {"cclabel output=none frames-in-flight=1",
+                                    "out of memory for a label map or mask: injected"},
+                                   {"cclabel output=none depth=2 connectivity=6 frames-in-flight=1",
+                                    "out of memory for a label map: injected"}}) {
     std::set<std::string> texts;
     for (int n = 1; n < 60; ++n) {
       g_setenv("REGIONS_FAULTS", ("allocation=" + std::to_string(n)).c_str(), TRUE);
@@ -205,7 +206,7 @@ TEST(ErrorTexts, NameBuffersThatCannotBeMapped) {
             std::string::npos);
   EXPECT_NE(
       error("cclabel output=labels device=cpu", "video/x-region-labels", Harness::buffer(picture))
-          .find("a label buffer cannot be mapped"),
+          .find("the buffer of the label map cannot be mapped"),
       std::string::npos);
   GstBuffer* frame = frame_with({3, 3, 9, 9});
   GstBuffer* labels = CountedMemory::buffer(std::vector<uint8_t>(kWidth * kHeight * 4));
