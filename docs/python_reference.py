@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints docs/python-reference.md: what the docstrings of gst_regions say."""
+"""Prints docs/python-reference.md, made from the docstrings of gst_regions."""
 
 import inspect
 import re
@@ -8,16 +8,16 @@ import gst_regions
 
 print("""# Functions of gst_regions
 
-Made by `docs/python_reference.py` from the docstrings. [What it is for, and where it differs from others](python.md).
+`docs/python_reference.py` makes this page from the docstrings. For an introduction, see [gst_regions for Python](python.md).
 """)
 
 
 def describe(name, function, level="##"):
     text = inspect.getdoc(function)
-    # A section's items are a line with a name, and indented lines that say more.
+    # An item of a section is a line with a name, followed by indented lines.
     text = re.sub(r"^(\w+)\n-+$", r"**\1**\n", text, flags=re.M)
     text = re.sub(r"^(\w[\w, ]*) : (.*)$", r"- `\1`: \2.", text, flags=re.M)
-    text = re.sub(r"^(TypeError|ValueError)$", r"- `\1`:", text, flags=re.M)
+    text = re.sub(r"^(RuntimeError|TypeError|ValueError)$", r"- `\1`:", text, flags=re.M)
     text = re.sub(r"^ {4}", "  ", text, flags=re.M)
     known = [parameter.replace(annotation=parameter.empty) for parameter in inspect.signature(function).parameters.values()
              if parameter.name != "self"]

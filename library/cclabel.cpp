@@ -1,4 +1,4 @@
-// cclabel for the library.
+// Makes the library's runner for cclabel.
 #include "core/cclabel/cclabel.hpp"
 
 #include "library/runner.hpp"

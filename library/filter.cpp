@@ -21,14 +21,20 @@ int64_t number_of(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
+std::string unknown_device(const std::string& device) {
+  return "unknown device '" + device + "'; expected auto, cpu, cuda or cuda:N with N from 0 to " +
+         std::to_string(kMostDevices - 1);
+}
+
 std::shared_ptr<Backend> open_cuda(const std::string& device) {
   const std::string prefix = "cuda:";
   const int64_t ordinal = device == "cuda" ? 0 : number_of(device.substr(prefix.size()));
-  expects(ordinal >= 0 && ordinal < kMostDevices, "no device is called '" + device + "'");
+  expects(ordinal >= 0 && ordinal < kMostDevices, unknown_device(device));
 #if REGIONS_CUDA
   return make_cuda_backend(static_cast<int>(ordinal));
 #else
-  throw DeviceError("this library was built without CUDA");
+  throw DeviceError("device '" + device +
+                    "' is not available: this library was built without CUDA; use cpu or auto");
 #endif
 }
 
@@ -48,7 +54,7 @@ static_assert(sizeof(RegionsRun) == sizeof(PixelRun));
 std::shared_ptr<Backend> open_backend(const std::string& device, int threads) {
   if (device == "cpu") return make_cpu_backend(threads);
   if (device == "cuda" || device.starts_with("cuda:")) return open_cuda(device);
-  expects(device == "auto", "no device is called '" + device + "'");
+  expects(device == "auto", unknown_device(device));
 #if REGIONS_CUDA
   try {
     if (cuda_device_count() > 0) return make_cuda_backend();
@@ -73,7 +79,7 @@ std::unique_ptr<Runner> make_runner(const std::string& algorithm,
   known += std::string(known.empty() ? "" : ", ") + #name;
   REGIONS_ALGORITHMS
 #undef X
-  throw InputError("no algorithm is called '" + algorithm + "'; there are " + known);
+  throw InputError("unknown algorithm '" + algorithm + "'; expected one of " + known);
 }
 
 Filter::Filter(const std::string& algorithm, const std::string& device, int threads)
@@ -137,7 +143,10 @@ void Filter::configure(const Shape& shape) {
 // The picture itself, or a picture of the same format in `block` if the backend cannot access it.
 Frame Filter::reachable(const Frame& picture, Block& block) {
   if (picture.empty() || picture.memory == backend_->memory()) return picture;
-  expects(backend_->memory() == Memory::device, "a picture on a GPU, but the filter is on the CPU");
+  expects(backend_->memory() == Memory::device, [] {
+    return "a picture of the frame is in CUDA memory, but the filter runs on the CPU; copy the "
+           "picture to host memory, or open the filter with device \"cuda\"";
+  });
   const size_t bytes = packed_bytes(picture.layout, picture.size());
   if (block.bytes() < bytes) block = backend_->allocate(bytes);
   return packed_frame(picture.layout, picture.size(), picture.color, backend_->memory(),
@@ -170,7 +179,7 @@ void Filter::process(RegionsFrame& frame) {
   take_table(frame);
 }
 
-// Brings pictures in, works, brings results back, and waits.
+// Copies the pictures to the device, runs the algorithm, copies the results back, and waits.
 void Filter::work(const Pictures& pictures, const RegionsFrame& frame) {
   const Frame in = bring_in(pictures.in, in_);
   const Frame out = pictures.draws_in_place() ? in : reachable(pictures.out, out_);
@@ -183,7 +192,7 @@ void Filter::work(const Pictures& pictures, const RegionsFrame& frame) {
   if (!labels.empty()) job.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
   if (!foreground.empty()) job.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
   RegionTable table = records_.table();
-  table.parts = nullptr;  // a record of the library's is a region's
+  table.parts = nullptr;  // the library reports regions only, not occluded tracks
   if (runner_->gives().regions) job.table = table;
   if (!frame.moments) job.table.moments = nullptr;
   job.attached = reinterpret_cast<const Region*>(frame.attached);

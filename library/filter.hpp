@@ -1,4 +1,4 @@
-// What stands behind the C interface: one algorithm on one device, frame by frame.
+// Implements the C interface: runs one algorithm on one device, frame by frame.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace regions {
 
-// "auto", "cpu", "cuda" or "cuda:N". Throws InputError, DeviceError.
+// `device` is "auto", "cpu", "cuda" or "cuda:N". Throws InputError for another text and DeviceError
+// if the device cannot be used.
 std::shared_ptr<Backend> open_backend(const std::string& device, int threads);
 
-// Throws InputError for an unknown name.
+// Throws InputError if `algorithm` is not the name of an algorithm.
 std::unique_ptr<Runner> make_runner(const std::string& algorithm,
                                     const std::shared_ptr<Backend>& backend);
 
@@ -30,7 +31,7 @@ class Filter {
   void reset();
 
  private:
-  // What a frame must have in common with the one before, else configure() comes first.
+  // Properties that consecutive frames share. A frame that differs needs a new configure().
   struct Shape {
     Size size;
     Colorimetry color;
@@ -44,17 +45,17 @@ class Filter {
   void work(const Pictures& pictures, const RegionsFrame& frame);
   Frame reachable(const Frame& picture, Block& block);
   Frame bring_in(const Frame& picture, Block& block);
-  void copy(const Frame& from, const Frame& to);  // unless they are one
+  void copy(const Frame& from, const Frame& to);  // does nothing if both are the same picture
   void take_table(RegionsFrame& frame) const;
 
   const std::shared_ptr<Backend> backend_;
   const std::unique_ptr<Runner> runner_;
   std::unique_ptr<Queue> queue_;
   const std::string device_;
-  std::string text_;  // the last value asked for
+  std::string text_;  // the value that get() returned last
 
-  std::optional<Shape> shape_;  // of the last configure(); none: it must be done again
-  Block in_, out_, mask_, labels_, foreground_;  // for pictures that lie elsewhere
+  std::optional<Shape> shape_;  // of the last configure(); empty: the next frame configures
+  Block in_, out_, mask_, labels_, foreground_;  // copies of pictures in other memory
   RegionRecords records_;
   uint32_t max_regions_ = 0;
 };

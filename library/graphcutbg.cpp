@@ -1,4 +1,4 @@
-// graphcutbg for the library.
+// Makes the library's runner for graphcutbg.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include "library/runner.hpp"

@@ -2,8 +2,9 @@
  *
  *   label_image IN.pgm [OUT.pgm [PROPERTY=VALUE...]]
  *
- * IN is a binary PGM or PPM of 8 bits (P5, P6); OUT gets the labels as a PGM of 16 bits. Exit
- * status 1 and a line on standard error if something is wrong.
+ * IN is a binary PGM or PPM with 8 bits per sample (P5 or P6). The labels are written to OUT as a
+ * PGM with 16 bits per sample. On an error the program prints one line on standard error and exits
+ * with status 1.
  *
  *   cc label_image.c $(pkg-config --cflags --libs regions)
  */
@@ -19,7 +20,7 @@ static int fail(const char* what, const char* why) {
   return 1;
 }
 
-/* A number of a header, after white space and comments; -1 if there is none. */
+/* Reads a number of the header after white space and comments. Returns -1 if it finds none. */
 static int header_number(FILE* file) {
   int c = fgetc(file), number = 0, digits = 0;
   while (c == '#' || c == ' ' || c == '\t' || c == '\n' || c == '\r') {
@@ -34,7 +35,7 @@ static int header_number(FILE* file) {
   return digits ? number : -1;
 }
 
-/* The picture, its pixels in `*pixels` (to be freed); all zero on failure. */
+/* Reads a picture. The caller frees plane[0]. All members are zero on failure. */
 static RegionsPicture read_picture(const char* name) {
   RegionsPicture none, picture;
   memset(&none, 0, sizeof none);
@@ -61,7 +62,7 @@ static RegionsPicture read_picture(const char* name) {
   return picture;
 }
 
-/* PGM keeps the high byte first. */
+/* A PGM stores the high byte of a sample first. */
 static int write_labels(const char* name, const uint32_t* labels, int width, int height) {
   FILE* file = fopen(name, "wb");
   if (!file) return fail(name, "cannot be written");
@@ -86,7 +87,7 @@ static int label(RegionsFilter* filter, RegionsPicture in, const char* out) {
   frame.labels.pitch[0] = (ptrdiff_t)sizeof *labels * in.width;
   int status = 1;
   if (!regions || !labels) {
-    fail("labels", "no memory");
+    fail("labels", "out of memory");
   } else if (regions_process(filter, &frame) != REGIONS_OK) {
     fail("cclabel", regions_error());
   } else {
@@ -108,7 +109,8 @@ static int label(RegionsFilter* filter, RegionsPicture in, const char* out) {
 int main(int count, char** words) {
   if (count < 2) return fail("usage", "label_image IN.pgm [OUT.pgm [PROPERTY=VALUE...]]");
   RegionsPicture in = read_picture(words[1]);
-  if (!in.plane[0]) return fail(words[1], "no PGM or PPM of 8 bits that can be read");
+  if (!in.plane[0])
+    return fail(words[1], "cannot be read as a binary PGM or PPM with 8 bits per sample");
   RegionsFilter* filter = regions_open("cclabel", "auto", 0);
   int status = 0;
   if (!filter || regions_set(filter, "output", "none") != REGIONS_OK) {
@@ -118,7 +120,7 @@ int main(int count, char** words) {
     char* value = strchr(words[i], '=');
     if (value) *value++ = '\0';
     if (!value || regions_set(filter, words[i], value) != REGIONS_OK) {
-      status = fail(words[i], value ? regions_error() : "is not PROPERTY=VALUE");
+      status = fail(words[i], value ? regions_error() : "expected PROPERTY=VALUE");
     }
   }
   if (!status) status = label(filter, in, count > 2 ? words[2] : NULL);

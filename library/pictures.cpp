@@ -1,4 +1,4 @@
-// Reading and checking what a program passed.
+// Reads and checks the pictures that the caller passed.
 #include "library/pictures.hpp"
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace regions {
 namespace {
 
-constexpr int kLeastHdHeight = 720;  // pixels; lower pictures are of standard definition
+constexpr int kLeastHdHeight = 720;  // pixels; pictures with fewer rows default to BT.601
 constexpr int kMostSide = 65535;     // pixels
 
 Colorimetry color_of(const RegionsPicture& picture, const Layout& layout) {
@@ -31,11 +31,13 @@ Colorimetry color_of(const RegionsPicture& picture, const Layout& layout) {
   return {picture.height < kLeastHdHeight ? YuvMatrix::bt601 : YuvMatrix::bt709, false};
 }
 
-// The picture as a frame; empty if there is none.
+// The picture as a frame, which is empty if the caller left the picture out.
 Frame frame_of(const RegionsPicture& picture, const std::string& name) {
   Frame frame;
   if (!picture.plane[0]) return frame;
-  expects(picture.format != nullptr, name + " has no format");
+  expects(picture.format != nullptr, [&] {
+    return name + ".format is null, must be the name of a pixel format such as \"GRAY8\"";
+  });
   frame.layout = layout_of(format_named(picture.format));
   expects(picture.width >= 1 && picture.width <= kMostSide && picture.height >= 1 &&
               picture.height <= kMostSide,
@@ -54,31 +56,44 @@ Frame frame_of(const RegionsPicture& picture, const std::string& name) {
   return frame;
 }
 
+std::string text_of(Size size) {
+  return std::to_string(size.width) + "x" + std::to_string(size.height);
+}
+
 void expect_size(const Frame& frame, Size size, const char* name) {
-  expects(frame.empty() || (frame.width == size.width && frame.height == size.height),
-          std::string(name) + " is not as large as the picture that comes in");
+  expects(frame.empty() || (frame.width == size.width && frame.height == size.height), [&] {
+    return std::string(name) + " is " + text_of(frame.size()) + ", must be " + text_of(size) +
+           ", the size of in";
+  });
 }
 
 void expect_format(const Frame& frame, PixelFormat format, const char* name) {
-  expects(frame.empty() || frame.layout.format == format,
-          std::string(name) + " must be " + std::string(name_of(format)));
+  expects(frame.empty() || frame.layout.format == format, [&] {
+    return std::string(name) + " has format " + std::string(name_of(frame.layout.format)) +
+           ", must have " + std::string(name_of(format));
+  });
 }
 
-// A picture that is drawn on in place has one layout.
+// A picture that is processed in place must be the same in `in` and `out`.
 void expect_one_layout(const Frame& in, const Frame& out) {
   bool one = in.layout.format == out.layout.format && in.memory == out.memory;
   for (int p = 0; one && p < in.layout.planes; ++p) {
     one = in.plane[p] == out.plane[p] && in.pitch[p] == out.pitch[p];
   }
-  expects(one, "out begins where in does, but is not the same picture");
+  expects(one,
+          "out starts at the same address as in, but format, memory, planes or pitches differ; to "
+          "work in place, set out = in");
 }
 
-// A frame of a program that was compiled with another regions.h has another size.
+// A program that was compiled with another version of regions.h passes another size.
 void expect_known(const RegionsFrame& frame) {
-  expects(frame.size != 0, "frame.size is 0: begin with RegionsFrame frame = REGIONS_FRAME_INIT");
-  expects(frame.size == sizeof(RegionsFrame),
-          "frame.size is " + std::to_string(frame.size) + ", but a frame of libregions " +
-              REGIONS_VERSION + " has " + std::to_string(sizeof(RegionsFrame)) + " bytes");
+  expects(frame.size != 0,
+          "frame.size is 0; initialise the frame with RegionsFrame frame = REGIONS_FRAME_INIT");
+  expects(frame.size == sizeof(RegionsFrame), [&] {
+    return "frame.size is " + std::to_string(frame.size) + ", must be " +
+           std::to_string(sizeof(RegionsFrame)) + "; compile the program with the " +
+           "regions.h of libregions " + REGIONS_VERSION;
+  });
 }
 
 }  // namespace
@@ -93,20 +108,33 @@ Pictures::Pictures(const RegionsFrame& frame) {
 }
 
 void Pictures::expect_suitable(const RegionsFrame& frame, const Gives& gives) const {
-  expects(!in.empty(), "no picture comes in");
+  expects(!in.empty(), "in.plane[0] is null; every frame needs an input picture");
   expects(mask.empty() || mask.layout.model == ColorModel::gray ||
               mask.layout.model == ColorModel::labels,
-          "mask must be GRAY8, GRAY16_LE or U32_LE");
+          [&] {
+            return "mask has format " + std::string(name_of(mask.layout.format)) +
+                   ", must have GRAY8, GRAY16_LE or U32_LE";
+          });
   if (draws_in_place()) expect_one_layout(in, out);
-  expects(frame.regions != nullptr || frame.capacity == 0, "a capacity, but no regions");
+  expects(frame.regions != nullptr || frame.capacity == 0, [&] {
+    return "capacity is " + std::to_string(frame.capacity) +
+           ", but regions is null; set regions to an array of `capacity` elements";
+  });
   expects(gives.regions || (labels.empty() && frame.capacity == 0),
-          "this algorithm gives neither labels nor regions");
-  expects(gives.foreground || foreground.empty(), "this algorithm gives no foreground");
+          "labels and capacity must be zero: this algorithm does not produce regions");
+  expects(gives.foreground || foreground.empty(),
+          "foreground must be zero: this algorithm does not produce it");
   expects(gives.moments || (!frame.moments && !frame.borders),
-          "this algorithm gives neither moments nor borders");
-  expects(gives.runs || !frame.runs, "this algorithm gives no runs");
-  expects((frame.runs != nullptr) == (frame.run_capacity > 0), "runs and run_capacity go together");
-  expects(frame.attached != nullptr || frame.attached_count == 0, "regions to draw are null");
+          "moments and borders must be null: this algorithm does not produce them");
+  expects(gives.runs || !frame.runs, "runs must be null: this algorithm does not produce them");
+  expects((frame.runs != nullptr) == (frame.run_capacity > 0), [&] {
+    return std::string("runs is ") + (frame.runs ? "set" : "null") + ", but run_capacity is " +
+           std::to_string(frame.run_capacity) + "; set both or neither";
+  });
+  expects(frame.attached != nullptr || frame.attached_count == 0, [&] {
+    return "attached_count is " + std::to_string(frame.attached_count) +
+           ", but attached is null; set attached to an array of `attached_count` regions";
+  });
   for (const auto& [picture, name] : {std::pair(&out, "out"), std::pair(&labels, "labels"),
                                       std::pair(&foreground, "foreground")}) {
     expect_size(*picture, in.size(), name);

@@ -1,4 +1,4 @@
-// The pictures of the C interface's frame as frames, and whether the frame is as regions.h asks.
+// Converts the pictures of a RegionsFrame to frames and checks the RegionsFrame against regions.h.
 #pragma once
 
 #include "library/regions.h"
@@ -6,12 +6,12 @@
 
 namespace regions {
 
-// Empty where there is none.
+// A picture that the caller left out is empty.
 struct Pictures {
   Frame in, mask, out, labels, foreground;
 
-  // Throw InputError naming what is wrong with the frame: the first with a picture by itself, the
-  // second with what goes together, for an algorithm that gives `gives`.
+  // These throw InputError. The constructor checks each picture alone. expect_suitable() checks
+  // that the members fit each other and that the algorithm produces the requested outputs.
   explicit Pictures(const RegionsFrame& frame);
   void expect_suitable(const RegionsFrame& frame, const Gives& gives) const;
 

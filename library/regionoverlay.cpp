@@ -1,4 +1,4 @@
-// regionoverlay for the library.
+// Makes the library's runner for regionoverlay.
 #include "core/regionoverlay/regionoverlay.hpp"
 
 #include "library/runner.hpp"

@@ -1,4 +1,4 @@
-// The C interface: turns exceptions into status and text.
+// The C interface. Converts exceptions to a status and an error text.
 #include "library/regions.h"
 
 #include <unistd.h>
@@ -10,13 +10,14 @@
 
 struct RegionsFilter {
   regions::Filter filter;
-  const pid_t process = getpid();  // that opened the filter
+  const pid_t process = getpid();  // the process that opened the filter
 };
 
 namespace {
 
-// A plain array: it exists during the thread's whole life, and writing it needs no memory.
-thread_local char last_error[1024] = "no call has failed";
+// Has no constructor and no destructor: it can be read until the thread ends, and writing it does
+// not allocate.
+thread_local char last_error[1024] = "no call of this thread has failed";
 
 RegionsStatus failed(RegionsStatus status, const char* text) {
   const size_t length = std::min(std::strlen(text), sizeof last_error - 1);
@@ -25,7 +26,7 @@ RegionsStatus failed(RegionsStatus status, const char* text) {
   return status;
 }
 
-// Runs `call` and returns its status.
+// Runs `call`. Returns its status and stores the text of an error.
 template <class Call>
 RegionsStatus guarded(Call call) {
   try {
@@ -36,37 +37,40 @@ RegionsStatus guarded(Call call) {
   } catch (const regions::MemoryError& error) {
     return failed(REGIONS_ERROR_MEMORY, error.what());
   } catch (const std::bad_alloc&) {
-    return failed(REGIONS_ERROR_MEMORY, "no memory");
+    return failed(REGIONS_ERROR_MEMORY, "out of memory");
   } catch (const regions::DeviceError& error) {
     return failed(REGIONS_ERROR_DEVICE, error.what());
   } catch (const std::exception& error) {
     return failed(REGIONS_ERROR_OTHER, error.what());
   } catch (...) {
-    return failed(REGIONS_ERROR_OTHER, "an unknown failure");
+    return failed(REGIONS_ERROR_OTHER, "unknown exception");
   }
 }
 
 // After fork() the child has none of the threads that a filter uses, and no access to its device.
 bool is_of_this_process(const RegionsFilter* filter) { return filter->process == getpid(); }
 
-void expect_given(const void* pointer, const char* what) {
-  regions::expects(pointer != nullptr, std::string(what) + " is null");
+void expect_given(const void* pointer, const char* message) {
+  regions::expects(pointer != nullptr, message);
 }
 
 void expect_usable(const RegionsFilter* filter) {
-  expect_given(filter, "the filter");
+  expect_given(filter, "filter is null, must come from regions_open()");
   if (is_of_this_process(filter)) return;
   throw std::runtime_error("the filter was opened in process " + std::to_string(filter->process) +
                            ", before fork(); open another one in this process");
 }
+
+constexpr char kNoProperty[] = "property is null, must be the name of a property";
 
 }  // namespace
 
 RegionsFilter* regions_open(const char* algorithm, const char* device, int threads) {
   RegionsFilter* filter = nullptr;
   guarded([&] {
-    expect_given(algorithm, "the algorithm's name");
-    regions::expects(threads >= 0, "threads below 0");
+    expect_given(algorithm, "algorithm is null, must be the name of an algorithm");
+    regions::expects(threads >= 0, "threads is " + std::to_string(threads) +
+                                       ", must be at least 0 (0: one per CPU core)");
     filter = new RegionsFilter{regions::Filter(algorithm, device ? device : "auto", threads)};
   });
   return filter;
@@ -74,7 +78,7 @@ RegionsFilter* regions_open(const char* algorithm, const char* device, int threa
 
 void regions_close(RegionsFilter* filter) {
   if (!filter || !is_of_this_process(filter))
-    return;  // in a child of fork() its threads are missing
+    return;  // a child process of fork() does not have the filter's threads
   delete filter;
 }
 
@@ -85,8 +89,8 @@ const char* regions_device(const RegionsFilter* filter) {
 RegionsStatus regions_set(RegionsFilter* filter, const char* property, const char* value) {
   return guarded([&] {
     expect_usable(filter);
-    expect_given(property, "the property's name");
-    expect_given(value, "the value");
+    expect_given(property, kNoProperty);
+    expect_given(value, "value is null, must be the value as text");
     filter->filter.set(property, value);
   });
 }
@@ -95,7 +99,7 @@ const char* regions_get(RegionsFilter* filter, const char* property) {
   const char* text = nullptr;
   guarded([&] {
     expect_usable(filter);
-    expect_given(property, "the property's name");
+    expect_given(property, kNoProperty);
     text = filter->filter.get(property).c_str();
   });
   return text;
@@ -104,7 +108,7 @@ const char* regions_get(RegionsFilter* filter, const char* property) {
 RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame) {
   return guarded([&] {
     expect_usable(filter);
-    expect_given(frame, "the frame");
+    expect_given(frame, "frame is null, must point to a RegionsFrame");
     filter->filter.process(*frame);
   });
 }

@@ -1,4 +1,4 @@
-// Runner: an algorithm with its parameters, seen without their types.
+// Runner: an algorithm and its parameters behind one interface, whatever the parameters' type.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace regions {
 
-// What an algorithm makes beside the output picture.
+// The results that an algorithm produces in addition to the output picture.
 struct Gives {
   bool regions = false;     // Job.table and Job.labels
   bool foreground = false;  // Job.foreground
@@ -23,17 +23,17 @@ class Runner {
   virtual Gives gives() const = 0;
   virtual std::span<const Field> fields() const = 0;
   virtual Value get(const Field& field) const = 0;
-  // Live fields take effect at the next enqueue(); others need a configure() before it.
+  // A live field takes effect at the next enqueue(). Any other field needs configure() first.
   virtual void set(const Field& field, std::string_view text) = 0;
-  // Fills in what the parameters say of `setup`, then configures.
+  // Adds the values that follow from the parameters to `setup`, then configures the algorithm.
   virtual void configure(Setup& setup) = 0;
   virtual void enqueue(const Job& job, Queue& queue) = 0;
-  // Throws InputError where the parameters forbid a frame with so many regions.
+  // Throws InputError if the parameters do not allow a frame with `total` regions.
   virtual void judge(uint32_t total) const = 0;
   virtual void reset() = 0;
 };
 
-// A member that several algorithms' parameters have is taken to mean the same.
+// A parameter name that several algorithms share has the same meaning in all of them.
 template <class P>
 class RunnerOf final : public Runner {
  public:
@@ -44,18 +44,21 @@ class RunnerOf final : public Runner {
   Value get(const Field& field) const override { return field.get(&params_); }
   void set(const Field& field, std::string_view text) override {
     expects(field.kind != Kind::text,
-            std::string(field.name) + " names a file, which the elements read, not the library");
+            [&] { return unavailable(field) + "; it names a file that only the element reads"; });
     if constexpr (requires { params_.preset; }) {
-      expects(field.name != std::string_view("preset"), "preset is for the elements");
+      expects(field.name != std::string_view("preset"), [&] { return unavailable(field); });
     }
     assign_text(field, &params_, text);
   }
   void configure(Setup& setup) override {
     plan(params_, setup);
     expects(setup.depth == 1 || setup.slides,
-            "the library takes single pictures: depth needs sliding=true, volumes that leave when "
-            "they are full are for the element");
-    expects(setup.layers == 1, "lists of thresholds are for the element");
+            "depth is " + std::to_string(setup.depth) +
+                ", but the library processes single pictures; set sliding=true, or use the "
+                "GStreamer element for volumes");
+    expects(setup.layers == 1, "thresholds has " + std::to_string(setup.layers) +
+                                   " values, but the library accepts at most one; the GStreamer "
+                                   "element accepts more");
     expects_output(setup, output_of(params_));
     out_ = setup.out;
     algorithm_->prepare(params_);
@@ -68,10 +71,15 @@ class RunnerOf final : public Runner {
   void reset() override { algorithm_->reset(); }
 
  private:
+  static std::string unavailable(const Field& field) {
+    return "the library does not have the property " + std::string(field.name) +
+           " of the GStreamer element";
+  }
+
   const std::unique_ptr<Algorithm<P>> algorithm_;
   const Gives gives_;
   P params_;
-  Layout out_;  // unless the output is none
+  Layout out_;  // of the output picture, if there is one
 };
 
 template <class P>

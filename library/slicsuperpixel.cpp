@@ -1,4 +1,4 @@
-// slicsuperpixel for the library.
+// Makes the library's runner for slicsuperpixel.
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 #include "library/runner.hpp"

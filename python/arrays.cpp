@@ -1,4 +1,4 @@
-// Arrays as frames.
+// Converts arrays to frames.
 #include "python/arrays.hpp"
 
 #include <string>
@@ -27,20 +27,26 @@ Voxels::Voxels(const AnyArray& array)
 Voxels::Voxels(const std::byte* first, nb::dlpack::dtype element, std::span<const int64_t> shape,
                std::span<const int64_t> strides, Memory where)
     : data(first), type(element), memory(where) {
-  expects(shape.size() == 2 || shape.size() == 3, "a picture has 2 axes, a volume 3");
+  expects(shape.size() == 2 || shape.size() == 3, [&] {
+    return "an array has " + std::to_string(shape.size()) +
+           " axes, must have 2 (a picture) or 3 (a volume)";
+  });
   const size_t y = shape.size() - 2, x = shape.size() - 1;
   const auto side_of = [&](size_t axis) { return static_cast<size_t>(shape[axis]); };
   const size_t height = side_of(y), width = side_of(x), depth = y == 1 ? side_of(0) : 1;
   for (const size_t side : {width, height, depth}) expects_side(side);
-  expects(depth * height * width <= std::numeric_limits<int32_t>::max(),
-          "more elements than int32 labels can count");
+  expects(depth * height * width <= std::numeric_limits<int32_t>::max(), [&] {
+    return "an array has " + std::to_string(depth * height * width) +
+           " elements, must have at most 2147483647, the largest int32 label";
+  });
   slice = {static_cast<int>(width), static_cast<int>(height)};
   slices = static_cast<int>(depth);
-  // Strides along axes of one element mean nothing.
+  // The stride of an axis with one element has no meaning.
   const int64_t to_next_row = height > 1 ? strides[y] : slices > 1 ? strides[0] : slice.width;
   pitch = to_next_row * element_bytes();
-  expects(strides[x] == 1 || width == 1, "elements of a row must lie side by side");
-  expects(slices == 1 || strides[0] == to_next_row * slice.height, "slices must lie without a gap");
+  expects(strides[x] == 1 || width == 1, "the elements of a row must be contiguous");
+  expects(slices == 1 || strides[0] == to_next_row * slice.height,
+          "the slices of a volume must have no gaps between them");
 }
 
 ConstFrame Voxels::frame(PixelFormat format) const {
@@ -51,16 +57,17 @@ ConstFrame Voxels::frame(PixelFormat format) const {
 }
 
 ConstFrame picture_of(const Pixels& pixels, ColorOrder order) {
-  expects(pixels.ndim() == 2 || pixels.ndim() == 3, "a picture has 2 axes, or a third of colours");
+  expects(pixels.ndim() == 2 || pixels.ndim() == 3,
+          "a picture must have 2 axes, or a third axis with colour channels");
   const auto type = pixels.dtype();
   const bool is_bytes = type == nb::dtype<uint8_t>();
   const size_t channels = pixels.ndim() == 3 ? pixels.shape(2) : 1;
   expects(is_bytes || (type == nb::dtype<uint16_t>() && channels == 1),
-          "a picture has bytes, or gray of 16 bits");
+          "a picture must have uint8 elements, or uint16 elements and no third axis");
   const bool is_rgb = order == ColorOrder::rgb;
   PixelFormat format = is_bytes ? PixelFormat::gray8 : PixelFormat::gray16;
   if (pixels.ndim() == 3) {
-    expects(channels == 3 || channels == 4, "a picture has 3 or 4 channels");
+    expects(channels == 3 || channels == 4, "a picture with 3 axes must have 3 or 4 channels");
     format = channels == 3 ? (is_rgb ? PixelFormat::rgb : PixelFormat::bgr)
                            : (is_rgb ? PixelFormat::rgba : PixelFormat::bgra);
   }

@@ -1,5 +1,5 @@
-// Arrays as the module takes them. The package's Python has checked types and shapes; what is
-// checked here again is what memory safety needs.
+// The array types that the module accepts. The package's Python code has checked types and shapes
+// before. Here, only the checks that memory safety requires are repeated.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,20 +14,20 @@ namespace regions::python {
 
 namespace nb = nanobind;
 
-// Of the host, or where a Place is given, of its memory.
+// An array in host memory, or in the memory of the Place that is passed with it.
 using AnyArray = nb::ndarray<nb::ro>;
 using Labels = nb::ndarray<int32_t, nb::c_contig>;
-// Of the host.
+// An array in host memory.
 template <class... Traits>
 using HostArray = nb::ndarray<nb::device::cpu, Traits...>;
 using ConstLabels = HostArray<const int32_t, nb::c_contig>;
 
 inline constexpr int kMostSide = 65535;  // pixels, see Setup
 
-// A picture's or volume's elements, rows one `pitch` apart, slices without a gap between.
+// The elements of a picture or volume. Rows are `pitch` bytes apart; slices follow without a gap.
 struct Voxels {
   explicit Voxels(const AnyArray& array);
-  // Strides in elements.
+  // The strides are in elements.
   Voxels(const std::byte* data, nb::dlpack::dtype type, std::span<const int64_t> shape,
          std::span<const int64_t> strides, Memory memory);
 
@@ -41,11 +41,11 @@ struct Voxels {
   int rows() const { return slice.height * slices; }
   int element_bytes() const { return type.bits / 8; }
   const std::byte* row(int y) const { return data + y * pitch; }
-  // As a stack of frames of a format with elements as large.
+  // The slices as frames below each other. The format must have elements of the same size.
   ConstFrame frame(PixelFormat format) const;
 };
 
-// A frame whose rows lie without a gap.
+// A frame in contiguous memory, without gaps between rows.
 template <class Byte>
 BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
   BasicFrame<Byte> frame;
@@ -57,12 +57,12 @@ BasicFrame<Byte> frame_at(Byte* data, PixelFormat format, Size size) {
   return frame;
 }
 
-// A picture of 8 or 16 bits: (H, W), or with 3 or 4 bytes of colour in a third axis.
+// A picture with 8 or 16 bits per sample: (H, W), or (H, W, 3) or (H, W, 4) with 8 bits.
 using Pixels = nb::ndarray<nb::ro, nb::c_contig>;
 enum class ColorOrder : uint8_t { rgb, bgr };
 ConstFrame picture_of(const Pixels& pixels, ColorOrder order = ColorOrder::rgb);
 
-// Calls f(T{}) with the type of the elements.
+// Calls f(T{}), where T is the C++ type of the elements.
 template <class F>
 auto with_type(nb::dlpack::dtype type, F f) {
   using Code = nb::dlpack::dtype_code;
@@ -77,7 +77,9 @@ auto with_type(nb::dlpack::dtype type, F f) {
     if (type.bits == 32) return is_signed ? f(int32_t{}) : f(uint32_t{});
     if (type.bits == 64) return is_signed ? f(int64_t{}) : f(uint64_t{});
   }
-  throw InputError("elements of this type are not supported");
+  throw InputError(
+      "array elements have an unsupported type, must be bool, int8 to int64, uint8 to "
+      "uint64, float32 or float64");
 }
 
 }  // namespace regions::python

@@ -1,4 +1,4 @@
-// Foreground of a stream of pictures: the algorithm of graphcutbg as an object.
+// The class BackgroundCut: the algorithm of graphcutbg for a video.
 #include <nanobind/stl/optional.h>
 
 #include "core/graphcutbg/graphcutbg.hpp"
@@ -12,14 +12,14 @@ namespace {
 using Bytes = nb::ndarray<nb::ro, uint8_t, nb::ndim<2>, nb::c_contig>;
 using Foreground = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
-// What says nothing of output pictures, files and live pipelines.
+// All fields except the ones for output pictures, files and live pipelines.
 constexpr const char* kNames[] = {
     "source",          "lambda",     "sigma",          "neighbours",
     "var-threshold",   "shadow",     "shadow-darkest", "foreground-colors",
     "learning-rate",   "history",    "freeze",         "mask-foreground",
     "mask-background", "warm-start", "max-iterations", "time-budget"};
 
-// A picture that is given once, kept for streams of other sizes to come.
+// A picture that the caller passes once. It is kept, because a new configure() needs it again.
 struct GivenPicture {
   std::vector<std::byte> bytes;
   PixelFormat format = PixelFormat::gray8;
@@ -39,14 +39,15 @@ class BackgroundCut : public Stream<GraphCutBgParams> {
     given.size = frame.size();
   }
 
-  // `foreground` becomes 255 where the picture has foreground, else 0.
+  // Sets `foreground` to 255 in the foreground and to 0 in the background.
   void apply(const Pixels& pixels, bool is_bgr, const std::optional<Bytes>& mask,
              const Foreground& foreground, const PlaceWords& words) {
     const Place place = place_of(words);
     place.expects_holds(pixels, foreground);
     Job job{.in = picture_of(pixels, order_of(is_bgr))};
     const Size size = job.in.size();
-    expects(Voxels{AnyArray(foreground)}.slice == size, "the foreground has the picture's size");
+    expects(Voxels{AnyArray(foreground)}.slice == size,
+            "foreground must have the size of the picture");
     job.foreground = {foreground.data(), size.width, size.height, size.width};
     if (mask) {
       place.expects_holds(*mask);
@@ -60,8 +61,8 @@ class BackgroundCut : public Stream<GraphCutBgParams> {
     });
   }
 
-  // Of the last picture, once it is done: the cut's flow, whether it is exact, and whether the
-  // model began anew.
+  // Waits for the last picture. Returns the flow of its cut, whether the cut is exact, and whether
+  // the picture restarted the model.
   nb::tuple report() {
     GraphCutReport report{.cut = {.exact = true}};
     {

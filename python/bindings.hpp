@@ -1,4 +1,4 @@
-// What the files of the module add to it.
+// Functions that add the classes and functions of each source file to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

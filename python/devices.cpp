@@ -1,4 +1,4 @@
-// What arrays on devices need besides: streams of our own, and their addresses.
+// Additional functions for arrays on devices: internal streams, and addresses of arrays.
 #include <map>
 
 #include "python/arrays.hpp"
@@ -8,8 +8,8 @@
 namespace regions::python {
 namespace {
 
-// The stream of a device that work is done on for libraries whose streams are their own. Never
-// destroyed: when the interpreter ends, work may still be under way.
+// The queue of a device for libraries that do not expose their streams. It is never destroyed,
+// because work may still run when the interpreter shuts down.
 Lane& lane_of(int device) {
   static std::mutex& mutex = *new std::mutex;
   static auto& lanes = *new std::map<int, Lane>;
@@ -21,12 +21,12 @@ uintptr_t stream_of_device(int device) {
   return reinterpret_cast<uintptr_t>(lane_of(device).stream());
 }
 
-// What comes onto `stream` from here on waits for what is on stream_of_device().
+// Work that is added to `stream` from now on waits for the work on stream_of_device().
 void wait_for_stream_of(int device, uintptr_t stream) {
   lane_of(device).lead(reinterpret_cast<void*>(stream));
 }
 
-// Of its first element.
+// The address of the first element.
 uintptr_t address_of(const AnyArray& array) { return reinterpret_cast<uintptr_t>(array.data()); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Keeping engines, and their threads when the process forks.
+// The cache of engines, and the handling of their threads at fork().
 #include "python/engines.hpp"
 
 #include <pthread.h>
@@ -10,11 +10,11 @@
 namespace regions::python {
 namespace {
 
-constexpr size_t kMostIdle = 4;  // each holds memory of several times its pictures
+constexpr size_t kMostIdle = 4;  // each engine holds several times the memory of its pictures
 
 }  // namespace
 
-// Never destroyed: when the interpreter ends, its threads may still be in calls.
+// Never destroyed, because threads may still use it when the interpreter shuts down.
 Engines& Engines::all() {
   static Engines& engines = *new Engines;
   return engines;
@@ -47,7 +47,7 @@ std::unique_ptr<Engine> Engines::take(const EngineKey& key) {
 }
 
 void Engines::give_back(const EngineKey& key, std::unique_ptr<Engine> engine) {
-  std::list<Idle> ending;  // outside of the lock
+  std::list<Idle> ending;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   idle_.push_front({key, std::move(engine)});
   if (idle_.size() > kMostIdle) ending.splice(ending.begin(), idle_, std::prev(idle_.end()));
@@ -57,7 +57,7 @@ void Engines::before_fork() {
   std::unique_lock lock(mutex_);
   unused_.wait(lock, [&] { return uses_ == 0; });
   Workers::end_threads();
-  lock.release();  // until after_fork()
+  lock.release();  // after_fork() unlocks the mutex
 }
 
 void Engines::after_fork() { mutex_.unlock(); }

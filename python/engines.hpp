@@ -1,6 +1,6 @@
-// Engines: algorithms that are configured, kept for the next call with pictures of their kind. A
-// call has one to itself, so calls of several threads run side by side. On a device the work of
-// earlier calls may be under way; that of the next comes behind it.
+// Engines: a cache of configured algorithms for later calls with the same kind of picture. A call
+// uses its engine alone, so calls of several threads run in parallel. On a device, the work of an
+// earlier call may still run when the next call adds its work to the same queue.
 #pragma once
 
 #include <condition_variable>
@@ -22,14 +22,14 @@ class Engine {
   Lane lane_;
 };
 
-// What an engine is for.
+// The calls that can use an engine: calls with an equal key.
 struct EngineKey {
   enum class Work : uint8_t { label, select, slic, cut4, cut8 };
   Work work;
   PixelFormat format;
   Size size;
   int depth, layers, threads, device;
-  int variant;  // of the work, where engines are not alike
+  int variant;  // distinguishes engines that differ in other properties of the work
   EngineKey(Work kind, PixelFormat pixels, Size sides, int slices, int levels, const Place& place,
             int way = 0)
       : work(kind),
@@ -47,8 +47,8 @@ class Engines {
  public:
   static Engines& all();
 
-  // While one lives fork() waits: threads that help an algorithm do not live on in a child process.
-  // They are ended before, and begin again with the next work on either side.
+  // fork() waits while a Use exists. The worker threads do not exist in a child process, so they
+  // are stopped before fork(). Parent and child start new ones with their next work.
   class Use {
    public:
     Use();
@@ -57,8 +57,8 @@ class Engines {
     Use& operator=(const Use&) = delete;
   };
 
-  // Calls work(engine) with an idle engine E of that key, or with what make() makes. After a
-  // failure the engine is not used again.
+  // Calls work(engine) with an idle engine E of that key, or with a new engine from make(). An
+  // engine is destroyed if work() throws.
   template <class E, class Make, class Work>
   auto with(const EngineKey& key, Make make, Work work) {
     const Use use;
@@ -84,14 +84,14 @@ class Engines {
   std::mutex mutex_;
   std::condition_variable unused_;
   int uses_ = 0;
-  std::list<Idle> idle_;  // the last one used first
+  std::list<Idle> idle_;  // most recently used first
 };
 
-// An algorithm with parameters P.
+// The engine of an algorithm with parameters P.
 template <class P>
 class AlgorithmEngine final : public Engine {
  public:
-  // With so much of the backend's memory for what run() is given besides.
+  // `bytes` is the size of additional backend memory, which run() passes to then().
   AlgorithmEngine(const Place& place, const Setup& setup, const P& params, size_t bytes = 0)
       : Engine(place),
         algorithm_(algorithm_on<P>(lane().backend())),
@@ -103,8 +103,8 @@ class AlgorithmEngine final : public Engine {
   }
   ~AlgorithmEngine() override { lane().end(algorithm_, told_, memory_); }
 
-  // See Lane::run(). then(total, memory, queue) is called behind enqueue(). Returns how many
-  // regions there are, or on a device, unless that is wanted, nothing.
+  // See Lane::run(). Calls then(total, memory, queue) after enqueue(). Returns the number of
+  // regions. On a device it returns nothing unless `wants_total` is set.
   template <class Then = void (*)(uint32_t*, void*, Queue&)>
   std::optional<uint32_t> run(
       const Place& place, Job job, const P& params, bool wants_total,
@@ -112,7 +112,8 @@ class AlgorithmEngine final : public Engine {
     auto* const told = told_->as<Told>();
     auto* const total = &told->total;
     job.table.total = total;
-    // On a device it tells numbers together with regions; then() may tell them, too.
+    // On a device the algorithm writes the number of regions only together with region records.
+    // If there is additional memory, then() writes the number.
     if (!place.is_cpu() && wants_total && !memory_) job.table.regions = &told->first;
     if (job.table.regions) job.table.capacity = 1;
     lane().run(place, [&](Queue& queue) {
@@ -131,7 +132,7 @@ class AlgorithmEngine final : public Engine {
   };
   std::unique_ptr<Algorithm<P>> algorithm_;
   std::unique_ptr<Block> told_;    // pinned
-  std::unique_ptr<Block> memory_;  // of the device
+  std::unique_ptr<Block> memory_;  // in the backend's memory
 };
 
 }  // namespace regions::python

@@ -1,4 +1,4 @@
-// Counting the threads that work without the interpreter's lock.
+// Counts the threads that work without the interpreter's lock.
 #include "python/interpreter.hpp"
 
 #include <chrono>
@@ -7,7 +7,7 @@
 namespace regions::python {
 namespace {
 
-// Both are guarded by the interpreter's lock.
+// The interpreter's lock guards these two variables.
 int unlocked = 0;
 bool is_ending = false;
 
@@ -27,8 +27,8 @@ Unlocked::~Unlocked() {
 
 void begin_ending() {
   is_ending = true;
-  // Frames of threads that the interpreter's end cuts off are never freed: what they hold is no
-  // leak of this module's.
+  // The interpreter never frees the stack frames of threads that it terminates. Objects in these
+  // frames are not leaks of this module, so the warnings are turned off.
   const auto threads = nanobind::module_::import_("threading").attr("active_count")();
   if (nanobind::cast<int>(threads) > 1) nanobind::set_leak_warnings(false);
   while (unlocked > 0) {

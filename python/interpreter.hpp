@@ -1,4 +1,4 @@
-// Work that other threads of the interpreter need not wait for.
+// Releases the interpreter's lock during work, so that other Python threads can run.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,9 +7,10 @@
 
 namespace regions::python {
 
-// While one lives, this thread does not hold the interpreter's lock. Once the interpreter has begun
-// to end it holds it all the same: up to Python 3.13 a thread that then takes the lock again is
-// ended there and then, which C++ answers with std::terminate().
+// This thread does not hold the interpreter's lock while an Unlocked exists. The exception is the
+// shutdown of the interpreter, where the thread keeps the lock. Up to Python 3.13, the interpreter
+// terminates a thread that takes the lock again during shutdown, and C++ then calls
+// std::terminate().
 class Unlocked {
  public:
   Unlocked();
@@ -21,7 +22,7 @@ class Unlocked {
   std::optional<nanobind::gil_scoped_release> release_;
 };
 
-// Waits for the threads that hold no lock, with the lock: for Python's atexit.
+// Waits until no thread works without the lock. Called by Python's atexit, with the lock held.
 void begin_ending();
 
 }  // namespace regions::python

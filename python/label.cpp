@@ -1,4 +1,4 @@
-// Connected components of arrays.
+// The function label: connected components of arrays.
 #include "python/label.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using LabelEngine = AlgorithmEngine<CcLabelParams>;
 
-// Takes the regions of a value out of the job's labels, see drop_value().
+// Sets the labels of regions of one value to 0 and renumbers the others, see drop_value().
 void except([[maybe_unused]] const Job& job, [[maybe_unused]] uint32_t value,
             [[maybe_unused]] void* memory, [[maybe_unused]] uint32_t* total,
             [[maybe_unused]] Queue& queue) {
@@ -85,7 +85,7 @@ Picture equal_values(const Voxels& voxels) {
   return picture;
 }
 
-// Of a threshold: what reaches it; of several: as many layers, in their order.
+// One threshold: the elements that reach it. Several: one layer per threshold, in their order.
 Picture above(const Voxels& voxels, const std::vector<double>& thresholds, CcLabelParams& params) {
   std::vector<double> rising = thresholds;
   std::ranges::sort(rising);
@@ -105,13 +105,15 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
   const Place place{threads};
   place.expects_holds(image, background, labels);
   const Voxels voxels(image);
-  expects(background.dtype() == image.dtype() && background.size() <= 1 &&
-              labels.size() == image.size(),
-          "background and labels go with the image");
+  expects(
+      background.dtype() == image.dtype() && background.size() <= 1 &&
+          labels.size() == image.size(),
+      "background must have the type of the image and at most one element, and labels must have as "
+      "many elements as the image");
   const Unlocked unlocked;
   const bool is_bool =
       static_cast<nb::dlpack::dtype_code>(voxels.type.code) == nb::dlpack::dtype_code::Bool;
-  // The same labels, without a second pass.
+  // A mask needs no second pass over the labels, and the labels are the same.
   if (voxels.element_bytes() == 1 && background.size() == 1 &&
       *static_cast<const uint8_t*>(background.data()) == 0 && (is_bool || is_mask(voxels))) {
     return *run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings),
@@ -125,7 +127,8 @@ uint32_t label_equal(const AnyArray& image, const AnyArray& background, const La
                                 : drop_background(voxels, background.data(), labels.data(), count);
 }
 
-// Makes labels, which count through all layers, begin at 1 in each. Returns how many each has.
+// Renumbers labels that continue from layer to layer, so that each layer starts at 1. Returns the
+// number of regions of each layer.
 std::vector<int32_t> count_by_layers(const std::span<int32_t> labels, size_t layers) {
   const size_t pixels = labels.size() / layers;
   std::vector<int32_t> counts;
@@ -147,7 +150,7 @@ std::vector<int32_t> label_above(const AnyArray& image, const std::vector<double
   place.expects_holds(image, labels);
   const Voxels voxels(image);
   expects(!thresholds.empty() && labels.size() == thresholds.size() * image.size(),
-          "labels go with the image");
+          "labels must have as many elements as the image for each threshold");
   const Unlocked unlocked;
   auto params = parameters<CcLabelParams>(settings);
   const Picture picture = above(voxels, thresholds, params);

@@ -1,4 +1,4 @@
-// cclabel for arrays: what label.cpp and masks.cpp share.
+// cclabel for arrays. label.cpp, label_device.cpp and masks.cpp use it.
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
@@ -9,7 +9,8 @@
 
 namespace regions::python {
 
-// What is labelled: the array itself where cclabel takes its elements, else what is made of it.
+// The input of cclabel: the array itself if cclabel supports its elements, else a converted
+// picture.
 struct Picture {
   Made made;
   ConstFrame frame;
@@ -20,7 +21,7 @@ struct Picture {
   }
 };
 
-// The threshold that bytes of at least `level` reach, and no lower ones.
+// The threshold (fraction of 255) that bytes of at least `level` reach, and lower bytes do not.
 inline double threshold_at(int level) { return (level - 0.5) / 255; }
 
 inline CcLabelParams parameters_of_mask(const Settings& settings) {
@@ -29,15 +30,15 @@ inline CcLabelParams parameters_of_mask(const Settings& settings) {
   return params;
 }
 
-// What a call is to do, besides where.
+// The results that a call must produce.
 struct Output {
-  int32_t* labels = nullptr;                // what regions become, or else
-  bool* mask = nullptr;                     // this
-  bool counts = true;                       // wanted is how many there are
-  std::optional<uint32_t> background = {};  // on a device: the value of regions without a number
+  int32_t* labels = nullptr;                // the label map, or null
+  bool* mask = nullptr;                     // the output mask, or null; one of both is set
+  bool counts = true;                       // return the number of regions
+  std::optional<uint32_t> background = {};  // on a device: regions of this value get label 0
 };
 
-// How many regions there are; nothing if that does not count.
+// Labels `frame`. Returns the number of regions, or nothing if it is not counted.
 std::optional<uint32_t> run(const Voxels& voxels, const ConstFrame& frame,
                             const CcLabelParams& params, const Output& output, const Place& place);
 

@@ -1,5 +1,5 @@
-// Connected components of arrays on a device, by their addresses: what depends on their shape alone
-// is done once, so that a call has little left to do.
+// Connected components of arrays on a device, which are passed by address. Everything that depends
+// only on the shape is prepared once, so that a call does little work.
 #include <nanobind/stl/optional.h>
 
 #include "python/bindings.hpp"
@@ -19,22 +19,25 @@ Strides packed(const Shape& shape) {
   return strides;
 }
 
-// Labels bool, int8 to uint16 of one shape, whose `leading` axes count pictures or volumes, each
-// labelled for itself: by each of the levels that values are to reach, or, without any, by equal
-// values but those of `background`. Arrays lie on the device, or on the CPU if that is Place::kCpu.
+// Labels arrays of bool or 8 or 16-bit integers, all of one shape. The first `leading` axes are a
+// batch of pictures or volumes, which are labelled separately. With `levels`, each level gives one
+// labelling of the values that reach it. Without levels, equal values are connected, and regions
+// with the value `background` get label 0. Arrays are on `device`, which may be Place::kCpu.
 class DeviceLabelling {
  public:
   DeviceLabelling(const Shape& shape, size_t leading, int bits, const std::vector<int>& levels,
                   std::optional<uint32_t> background, const Settings& settings, bool counts,
                   int device)
       : device_(device), bits_(bits), counts_(counts), background_(background) {
-    expects(leading < shape.size(), "a batch has pictures or volumes");
-    expects(bits == 8 || bits == 16, "elements of this type are not supported on a device");
+    expects(leading < shape.size(), "leading must be less than the number of axes");
+    expects(bits == 8 || bits == 16, [&] {
+      return "array elements have " + std::to_string(bits) + " bits, must have 8 or 16 on a device";
+    });
     const auto item = shape.begin() + static_cast<ptrdiff_t>(leading);
     outer_.assign(shape.begin(), item);
     inner_.assign(item, shape.end());
     packed_ = packed(shape);
-    // Says what is beyond the limits before labels of such a shape are made.
+    // Checks the limits before the caller allocates labels of this shape.
     static_cast<void>(Voxels(nullptr, type(), inner_, inner(packed_), Memory::device));
     for (const int64_t side : outer_) items_ *= side;
     for (const int64_t side : inner_) pixels_ *= side;
@@ -49,11 +52,12 @@ class DeviceLabelling {
     }
   }
 
-  // Labels of the batch's first picture lie first, those of all its levels. Without `strides`
-  // images have no gaps. Returns how many regions there are of each, if that counts.
+  // The labels are in order of pictures, then levels. Empty `strides` mean that the images are
+  // contiguous. Returns the number of regions of each label map, if it is counted.
   std::vector<uint32_t> run(uintptr_t images, const Strides& strides, uintptr_t labels,
                             uintptr_t stream) const {
-    expects(strides.empty() || strides.size() == packed_.size(), "strides go with the shape");
+    expects(strides.empty() || strides.size() == packed_.size(),
+            "strides must have one value per axis");
     const Unlocked unlocked;
     const Place place{.device = device_, .stream = stream};
     const Strides& steps = strides.empty() ? packed_ : strides;
@@ -78,11 +82,11 @@ class DeviceLabelling {
   nb::dlpack::dtype type() const {
     return {static_cast<uint8_t>(nb::dlpack::dtype_code::UInt), static_cast<uint8_t>(bits_), 1};
   }
-  // Of an item.
+  // The axes of one picture or volume.
   std::span<const int64_t> inner(const Strides& strides) const {
     return std::span(strides).subspan(outer_.size());
   }
-  // Bytes to one of the items.
+  // Offset of a picture or volume of the batch (bytes).
   int64_t offset_of(int64_t index, const Strides& strides) const {
     int64_t elements = 0;
     for (size_t axis = outer_.size(); axis-- > 0; index /= outer_[axis]) {
@@ -96,7 +100,7 @@ class DeviceLabelling {
   const std::optional<uint32_t> background_;
   Shape outer_, inner_;
   Strides packed_;
-  int64_t items_ = 1, pixels_ = 1;  // of an item
+  int64_t items_ = 1, pixels_ = 1;  // pictures or volumes; elements of each
   std::vector<CcLabelParams> passes_;
 };
 

@@ -1,4 +1,4 @@
-// Backends and queues for arrays of either kind of memory.
+// Backends and queues for arrays in host memory and on CUDA devices.
 #include "python/lane.hpp"
 
 #include <string>
@@ -15,7 +15,8 @@ std::shared_ptr<Backend> backend_for(const Place& place) {
 #if REGIONS_CUDA
   return make_cuda_backend(place.device);
 #else
-  throw InputError("arrays on a GPU: this build of gst_regions is without CUDA");
+  throw InputError("an array is on CUDA device " + std::to_string(place.device) +
+                   ", but this build of gst_regions has no CUDA; copy the array to the host");
 #endif
 }
 
@@ -28,7 +29,7 @@ Place place_of(const PlaceWords& words) {
 void Place::expects_holds(int type, int id) const {
   const bool is_on_host = type == nb::device::cpu::value;
   expects(is_cpu() ? is_on_host : type == nb::device::cuda::value && id == device,
-          "arrays of one call lie in different memories");
+          "the arrays of a call must all be in host memory, or all on the same CUDA device");
 }
 
 Lane::Lane(const Place& place) : backend_(backend_for(place)) {

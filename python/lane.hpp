@@ -1,4 +1,4 @@
-// Where a call works: the CPU, or a CUDA device in the order of a stream of the caller's.
+// The device of a call: the CPU, or a CUDA device and a stream of the caller.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,12 +18,12 @@ namespace nb = nanobind;
 struct Place {
   static constexpr int kCpu = -1;
 
-  int threads = 1;       // of the CPU
-  int device = kCpu;     // else the number of a CUDA device,
-  uintptr_t stream = 0;  // and a cudaStream_t of it
+  int threads = 1;       // number of CPU threads
+  int device = kCpu;     // kCpu, or the index of a CUDA device
+  uintptr_t stream = 0;  // a cudaStream_t of that CUDA device
 
   bool is_cpu() const { return device == kCpu; }
-  // Throws InputError where one lies elsewhere.
+  // Throws InputError if an array is not in the memory of this device.
   template <class... Arrays>
   void expects_holds(const Arrays&... arrays) const {
     (expects_holds(arrays.device_type(), arrays.device_id()), ...);
@@ -34,12 +34,12 @@ struct Place {
   void expects_holds(int type, int id) const;
 };
 
-// Place::threads, Place::device and Place::stream, as Python gives them.
+// Place::threads, Place::device and Place::stream as a Python tuple.
 using PlaceWords = nb::tuple;
 Place place_of(const PlaceWords& words);
 
-// A queue of a backend of its own. Work on a CUDA device goes onto the caller's stream: the caller
-// waits only where it asks for numbers.
+// A backend and its queue. Work on a CUDA device is enqueued on the caller's stream. The caller
+// waits only if it requests numbers.
 class Lane {
  public:
   explicit Lane(const Place& place);
@@ -51,16 +51,17 @@ class Lane {
     queue_->wait();
   }
 
-  // For libraries that order their work by a stream that they are given.
+  // The queue's CUDA stream, for libraries that accept a stream to synchronise with.
   void* stream() const { return queue_->native(); }
-  // What comes onto that stream from here on waits for what is on ours.
+  // Work that is added to `stream` from now on waits for the work on this queue.
   void lead(void* stream) {
     const Backend::Entry entry(*backend_);
     queue_->record();
     queue_->lead(stream);
   }
 
-  // Calls put(queue), whose work is done on return on the CPU, and on a device when wait() returns.
+  // Calls put(queue), which enqueues work. On the CPU the work is finished when run() returns, on a
+  // device when wait() returns.
   template <class Put>
   void run(const Place& place, Put put) {
     const Backend::Entry entry(*backend_);
@@ -70,7 +71,7 @@ class Lane {
     } catch (...) {
       try {
         queue_->record();
-      } catch (const std::runtime_error&) {  // the first failure is the one to tell
+      } catch (const std::runtime_error&) {  // put() has failed before; its error is reported
       }
       settle();
       throw;
@@ -79,7 +80,8 @@ class Lane {
     if (place.is_cpu()) queue_->wait();
   }
 
-  // Ends what works on the queue. In a child of fork() a device cannot be reached: there it stays.
+  // Destroys objects that use the queue. A child process of fork() cannot access the device, so
+  // there the objects are leaked.
   template <class... Owned>
   void end(std::unique_ptr<Owned>&... owned) noexcept {
     if (backend_->kind() == BackendKind::cuda && getpid() != process_) {
@@ -92,7 +94,7 @@ class Lane {
   }
 
  private:
-  // Waits for what is on the queue, of which no caller asks any more what became.
+  // Waits for the work on the queue and ignores errors, because no caller needs its results.
   void settle() noexcept {
     try {
       queue_->wait();
@@ -105,7 +107,7 @@ class Lane {
   std::unique_ptr<Queue> queue_;
 };
 
-// The algorithm of parameters P on a backend.
+// Makes the algorithm with parameters P on a backend.
 template <class P>
 std::unique_ptr<Algorithm<P>> algorithm_on(const std::shared_ptr<Backend>& backend) {
   const Backend::Entry entry(*backend);

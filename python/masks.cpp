@@ -1,4 +1,4 @@
-// Masks without what is small or enclosed.
+// Removal of small regions from masks, and filling of holes.
 #include "python/bindings.hpp"
 #include "python/interpreter.hpp"
 #include "python/label.hpp"
@@ -9,22 +9,22 @@ namespace {
 using Bools = HostArray<nb::ro, bool>;
 using Mask = HostArray<bool, nb::c_contig>;
 
-// `mask` becomes what is kept of what is true.
+// Sets `mask` to the regions of `image` that the settings keep.
 void select(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
   const Voxels voxels{AnyArray(image)};
-  expects(mask.size() == image.size(), "the mask goes with the image");
+  expects(mask.size() == image.size(), "mask must have as many elements as the image");
   const Unlocked unlocked;
   run(voxels, voxels.frame(PixelFormat::gray8), parameters_of_mask(settings), {.mask = mask.data()},
       Place{threads});
   auto* bytes = reinterpret_cast<uint8_t*>(mask.data());
-  for (size_t i = 0; i < mask.size(); ++i) bytes[i] &= 1;  // of 255
+  for (size_t i = 0; i < mask.size(); ++i) bytes[i] &= 1;  // 255 becomes 1
 }
 
-// `mask` becomes the image and the background, connected by the settings, that no path leads out
-// of.
+// Sets `mask` to the image with its holes filled. A hole is a background region that does not touch
+// the border. The settings contain the connectivity of the background.
 void fill_holes(const Bools& image, const Mask& mask, const Settings& settings, int threads) {
   const Voxels voxels{AnyArray(image)};
-  expects(mask.size() == image.size(), "the mask goes with the image");
+  expects(mask.size() == image.size(), "mask must have as many elements as the image");
   const bool is_volume = image.ndim() == 3;
   const Unlocked unlocked;
   Made made{std::vector<std::byte>(mask.size()), PixelFormat::gray8};
@@ -46,7 +46,7 @@ void fill_holes(const Bools& image, const Mask& mask, const Settings& settings, 
     const int height = voxels.slice.height;
     const bool is_side =
         is_end(row % height, height) || (is_volume && is_end(row / height, voxels.slices));
-    const int step = is_side ? 1 : std::max(width - 1, 1);  // else its first and last alone
+    const int step = is_side ? 1 : std::max(width - 1, 1);  // else only the first and last element
     for (int x = 0; x < width; x += step) {
       if (label[x] != 0) fills[static_cast<size_t>(label[x])] = 0;
     }

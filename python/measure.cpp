@@ -1,4 +1,4 @@
-// What a table says of regions: sums over the elements of each label.
+// Measurements for tables of regions: sums over the elements of each label.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 using Numbers = HostArray<int64_t, nb::ndim<2>, nb::c_contig>;
 using Sums = HostArray<double, nb::ndim<2>, nb::c_contig>;
 
-// Of a label, for each axis z, y, x; `end` is the first index behind.
+// Measurements of one label. Arrays have one value per axis z, y, x; `end` is exclusive.
 struct Extent {
   int64_t area;
   int64_t begin[3], end[3], sum[3];
@@ -31,7 +31,7 @@ void add_run(Extent& extent, int64_t z, int64_t y, int64_t x, int64_t end) {
   extent.area += count;
 }
 
-// Calls f(label, row, x, end) for each run of elements of one label, which is 1..most.
+// Calls f(label, row, x, end) for each run of elements with the same label. Labels are 0..most.
 template <class F>
 void for_each_run(const Voxels& labels, int32_t most, F f) {
   const int width = labels.slice.width;
@@ -41,16 +41,19 @@ void for_each_run(const Voxels& labels, int32_t most, F f) {
       end = x + 1;
       while (end < width && label[end] == label[x]) ++end;
       if (label[x] == 0) continue;
-      if (label[x] < 0 || label[x] > most) throw InputError("a label is beyond the table");
+      if (label[x] < 0 || label[x] > most)
+        throw InputError("label " + std::to_string(label[x]) + " is out of range, must be 0 to " +
+                         std::to_string(most));
       f(label[x], row, x, end);
     }
   }
 }
 
-// Row `label - 1` of `extents`, which are zero, becomes what is known of the label.
+// Writes the measurements of each label to row `label - 1` of `extents`, which must be zero before.
 void measure(const ConstLabels& labels, const Numbers& extents) {
   const Voxels voxels{AnyArray(labels)};
-  expects(extents.shape(1) == kExtent, "an extent has " + std::to_string(kExtent) + " numbers");
+  expects(extents.shape(1) == kExtent, "extents has " + std::to_string(extents.shape(1)) +
+                                           " columns, must have " + std::to_string(kExtent));
   auto* table = reinterpret_cast<Extent*>(extents.data());
   const auto most = static_cast<int32_t>(extents.shape(0));
   const Unlocked unlocked;
@@ -65,7 +68,8 @@ void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>
                 const Sums& sums) {
   const Voxels voxels{AnyArray(labels)};
   const size_t channels = sums.shape(1);
-  expects(values.size() == labels.size() * channels, "values go with labels");
+  expects(values.size() == labels.size() * channels,
+          "values must have one element per label and channel");
   const auto most = static_cast<int32_t>(sums.shape(0));
   const Unlocked unlocked;
   with_type(values.dtype(), [&](auto type) {
@@ -84,7 +88,8 @@ void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>
   });
 }
 
-// Pairs of labels other than 0, the lower first, of elements that touch along one axis.
+// The pairs of labels whose elements are adjacent along an axis, sorted, with the lower label
+// first. Label 0 is ignored.
 nb::bytes touching(const ConstLabels& labels) {
   const Voxels voxels{AnyArray(labels)};
   std::vector<std::array<int32_t, 2>> pairs;

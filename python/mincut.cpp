@@ -1,4 +1,4 @@
-// Minimum cuts of grids.
+// The function mincut and the class WarmCut: minimum cuts of grids.
 #include <nanobind/stl/optional.h>
 
 #include "core/maxflow/maxflow.hpp"
@@ -53,10 +53,11 @@ Image<const int32_t> image_of(const Capacities& array) {
 
 using Diagonal = std::optional<Capacities>;
 
-// A graph in arrays that live as long as the call.
+// A graph that refers to the arrays, which exist until the call returns.
 GridGraph graph_of(const Capacities& terminal, const Capacities& right, const Capacities& down,
                    const Diagonal& down_right, const Diagonal& down_left) {
-  expects(down_right.has_value() == down_left.has_value(), "diagonal capacities go together");
+  expects(down_right.has_value() == down_left.has_value(),
+          "down_right and down_left must both be set or both be None");
   GridGraph graph{.terminal = image_of(terminal), .right = image_of(right), .down = image_of(down)};
   if (down_right) {
     graph.down_right = image_of(*down_right);
@@ -66,20 +67,20 @@ GridGraph graph_of(const Capacities& terminal, const Capacities& right, const Ca
   return graph;
 }
 
-// Calls cut(foreground), which becomes the mask, 255 or on the CPU 1 in the foreground, and returns
-// its flow.
+// Calls cut(foreground), which writes the mask, and returns the flow. In the foreground the mask is
+// 1 on the CPU and 255 on a device.
 template <class Cut>
 int64_t into_mask(const GridGraph& graph, const Mask& mask, const Place& place, Cut cut) {
   const Size size = graph.terminal.size();
-  expects(mask.size() == size.area(), "the mask goes with the picture");
+  expects(mask.size() == size.area(), "mask must have the size of the picture");
   uint8_t* bytes = mask.data();
   const CutReport report = cut(Image<uint8_t>{bytes, size.width, size.height, size.width});
   if (!place.is_cpu()) return report.flow;
-  for (size_t i = 0; i < size.area(); ++i) bytes[i] &= 1;  // of 255
+  for (size_t i = 0; i < size.area(); ++i) bytes[i] &= 1;  // 255 becomes 1
   return report.flow;
 }
 
-// Throws InputError unless all lie where the call works.
+// Throws InputError if an array is not in the memory of the call's device.
 Place place_for(const PlaceWords& words, const Capacities& terminal, const Capacities& right,
                 const Capacities& down, const Diagonal& down_right, const Diagonal& down_left,
                 const Mask& mask) {
@@ -106,7 +107,8 @@ int64_t mincut(const Capacities& terminal, const Capacities& right, const Capaci
   });
 }
 
-// Cuts that each begin with the flow of the last one, which is changed to fit the new capacities.
+// Computes cuts of a sequence of graphs. Each cut starts from the flow of the previous cut, adapted
+// to the new capacities.
 class WarmCut {
  public:
   int64_t cut(const Capacities& terminal, const Capacities& right, const Capacities& down,
@@ -131,7 +133,7 @@ class WarmCut {
         return engine_->run(place, graph, foreground, true);
       });
     } catch (...) {
-      engine_.reset();  // what it holds after a failure fits no graph
+      engine_.reset();  // after a failure its flow is not valid for any graph
       throw;
     }
   }

@@ -1,4 +1,5 @@
-// The module gst_regions._core: what the package's Python calls. Outputs are arrays of the caller.
+// The compiled module gst_regions._core, which the Python code of the package calls. The caller
+// passes the arrays for the results.
 #include <nanobind/nanobind.h>
 
 #include "core/error.hpp"

@@ -1,5 +1,5 @@
-// Memory of labels, kept when an array of them is let go. Fresh memory comes by a fault a page:
-// for a picture of 1920x1080 that takes as long as labelling does.
+// Reuses the memory of label arrays. The first write to new memory causes a page fault per page,
+// which takes as long as the labelling of a 1920x1080 picture.
 #include <nanobind/stl/vector.h>
 #include <sys/mman.h>
 
@@ -15,8 +15,8 @@
 namespace regions::python {
 namespace {
 
-constexpr size_t kMostIdle = 2;                  // what is shown while the next is made
-constexpr size_t kMostBytes = size_t{64} << 20;  // of one that is kept
+constexpr size_t kMostIdle = 2;  // one array in use by the caller, one for the next result
+constexpr size_t kMostBytes = size_t{64} << 20;  // limit for each kept block
 constexpr size_t kHugePage = size_t{2} << 20;
 
 struct Memory {
@@ -24,8 +24,8 @@ struct Memory {
   size_t bytes;
 };
 
-// The last one let go first. Guarded by the interpreter's lock, and never destroyed: arrays may
-// outlive the module.
+// Most recently released first. The interpreter's lock guards it. It is never destroyed, because
+// arrays may outlive the module.
 std::vector<Memory>& idle() {
   static std::vector<Memory>& kept = *new std::vector<Memory>;
   return kept;
@@ -40,11 +40,11 @@ Memory take(size_t bytes) {
     kept.erase(found);
     return taken;
   }
-  kept.reserve(kMostIdle + 1);  // give_back() cannot fail
+  kept.reserve(kMostIdle + 1);  // so that give_back() does not allocate
   const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   void* data = std::aligned_alloc(kHugePage, rounded);
   if (!data) throw std::bad_alloc();
-  madvise(data, rounded, MADV_HUGEPAGE);  // in vain on some systems
+  madvise(data, rounded, MADV_HUGEPAGE);  // has no effect on some systems
   return {data, bytes};
 }
 
@@ -58,7 +58,7 @@ void give_back(void* memory) noexcept {
   kept.pop_back();
 }
 
-// Not for small arrays, which NumPy makes sooner.
+// Makes a large array. NumPy allocates small arrays faster.
 nb::ndarray<nb::numpy, int32_t> empty_labels(const std::vector<size_t>& shape) {
   size_t bytes = sizeof(int32_t);
   for (const size_t side : shape) bytes *= side;

@@ -1,4 +1,4 @@
-// Parameters by the names and within the limits of their Field tables, as text.
+// Parameters as pairs of name and text. The Field tables define the names and the ranges.
 #pragma once
 
 #include <nanobind/stl/pair.h>

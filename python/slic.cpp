@@ -1,4 +1,4 @@
-// Superpixels of arrays.
+// The function slic: superpixels of arrays.
 #include <nanobind/stl/optional.h>
 
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
@@ -13,14 +13,15 @@ namespace {
 
 using SlicEngine = AlgorithmEngine<SlicParams>;
 
-// `image` has bytes: gray, or R, G, B in a third axis.
+// `image` has uint8 elements: gray, or R, G, B in a third axis.
 std::optional<uint32_t> slic(const Pixels& image, const Labels& labels, const Settings& settings,
                              bool counts, const PlaceWords& words) {
   const Place place = place_of(words);
   place.expects_holds(image, labels);
   const ConstFrame frame = picture_of(image);
   const Voxels voxels{AnyArray(labels)};
-  expects(voxels.slices == 1 && voxels.slice == frame.size(), "the image goes with the labels");
+  expects(voxels.slices == 1 && voxels.slice == frame.size(),
+          "labels must have the size of the image");
   const Unlocked unlocked;
   const auto params = parameters<SlicParams>(settings);
   const Setup setup{.in = frame.layout, .size = voxels.slice, .max_regions = 1};

@@ -1,4 +1,4 @@
-// Algorithms that remember earlier pictures, as objects of Python.
+// Base of the Python classes whose algorithms keep state from picture to picture.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Stream {
  public:
   using Names = std::span<const char* const>;
 
-  // `names` are the fields of P that have a meaning here.
+  // `names` are the fields of P that the Python class offers.
   explicit Stream(Names names) : names_(names) {}
   ~Stream() {
     if (lane_) lane_->end(algorithm_, pinned_);
@@ -50,7 +50,7 @@ class Stream {
   }
 
  protected:
-  // What pictures have in common between two configure() calls.
+  // Properties of a picture that must not change without a new configure().
   struct Shape {
     PixelFormat format;
     Size size;
@@ -59,11 +59,11 @@ class Stream {
     bool operator==(const Shape&) const = default;
   };
 
-  // Begins the work of `job`, under the lock and an Engines::Use. begin(is_new) is called before:
-  // is_new where the algorithm was set up for other pictures or parameters just now.
+  // Starts the work of `job`. The caller holds the lock and an Engines::Use. Calls begin(is_new)
+  // first; is_new is true if the algorithm has just been configured again.
   template <class Begin>
   void run(const Place& place, Job& job, Begin begin) {
-    wait();  // the algorithm has memory for one picture
+    wait();  // the algorithm has memory for only one picture at a time
     const Shape shape = shape_of(job, place);
     const bool is_new = shape_ != shape;
     if (is_new) configure(job, place);
@@ -77,7 +77,7 @@ class Stream {
   }
   bool has_run() const { return shape_.has_value(); }
   Algorithm<P>& algorithm() { return *algorithm_; }
-  // Memory that the algorithm writes numbers to, for begin(is_new).
+  // Pinned memory that the algorithm writes numbers to. Call it in begin(is_new).
   std::byte* pinned(size_t bytes) {
     if (!pinned_ || pinned_->bytes() < bytes) {
       pinned_.reset();
@@ -92,7 +92,7 @@ class Stream {
  private:
   const Field& field_of(const std::string& name) const {
     expects(std::ranges::find(names_, name) != names_.end(),
-            "no parameter is called '" + name + "'");
+            "unknown parameter '" + name + "' (see the class's documentation)");
     return find(fields_of(P{}), name);
   }
 
@@ -127,7 +127,8 @@ class Stream {
   std::optional<Shape> shape_;
 };
 
-// What Python says of a field: name, blurb, kind, default, least, most, names of choices.
+// The description of each field for Python: name, blurb, kind, default, minimum, maximum and the
+// names of the choices.
 template <class P>
 std::vector<nb::tuple> words_of(std::span<const char* const> names) {
   const P defaults;

@@ -1,4 +1,4 @@
-// Regions followed from picture to picture: cclabel with `track` as an object.
+// The class Tracker: cclabel with `track` for a video.
 #include "core/cclabel/cclabel.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
@@ -18,14 +18,15 @@ class Tracker : public Stream<CcLabelParams> {
     params_.track = true;
   }
 
-  // Returns how many regions there are, the tracks of those that are recorded, and what became of
-  // regions: births, deaths, splits, merges, lost.
+  // Returns the number of regions, the track of each recorded region, and the numbers of births,
+  // deaths, splits, merges and lost tracks.
   nb::tuple apply(const Pixels& pixels, const Labels& labels, const PlaceWords& words) {
     const Place place = place_of(words);
     place.expects_holds(pixels, labels);
     Job job{.in = picture_of(pixels)};
     const Voxels voxels{AnyArray(labels)};
-    expects(labels.ndim() == 2 && voxels.slice == job.in.size(), "labels have the picture's size");
+    expects(labels.ndim() == 2 && voxels.slice == job.in.size(),
+            "labels must have the size of the picture");
     job.labels = {reinterpret_cast<uint32_t*>(labels.data()), voxels.slice.width,
                   voxels.slice.height, voxels.pitch};
     uint32_t total = 0;

@@ -1,4 +1,4 @@
-// Numbers for values and ranks.
+// Converts elements to numbers of distinct values, or to ranks among thresholds.
 #include "python/values.hpp"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ constexpr uint32_t kMostValues = 1 << 24;
 
 std::string nan_at(int row, int column) {
   return "NaN at row " + std::to_string(row) + ", column " + std::to_string(column) +
-         ": it equals nothing, itself included";
+         "; without threshold, the image must not contain NaN";
 }
 
 template <class T>
 std::vector<uint32_t> number(const Voxels& voxels, uint32_t& count) {
-  std::unordered_map<T, uint32_t> known;  // -0.0 == 0.0, and both have one hash
+  std::unordered_map<T, uint32_t> known;  // -0.0 == 0.0, with equal hashes
   std::vector<uint32_t> numbers(voxels.slice.area() * static_cast<size_t>(voxels.slices));
   uint32_t* out = numbers.data();
   for (int y = 0; y < voxels.rows(); ++y) {
@@ -32,15 +32,15 @@ std::vector<uint32_t> number(const Voxels& voxels, uint32_t& count) {
       if (row[x] != row[x]) throw InputError(nan_at(y, x));
       *out = known.try_emplace(row[x], static_cast<uint32_t>(known.size())).first->second;
     }
-    expects(known.size() <= kMostValues, "more than " + std::to_string(kMostValues) +
-                                             " distinct values, which cannot be told apart");
+    expects(known.size() <= kMostValues, "the image has more than " + std::to_string(kMostValues) +
+                                             " distinct values; pass threshold");
   }
   count = static_cast<uint32_t>(known.size());
   return numbers;
 }
 
-// Adds 1 to the rank of each element that reaches the threshold. As NumPy compares: floating point
-// in the array's own precision, whole numbers exactly.
+// Adds 1 to the rank of each element that reaches the threshold. Compares like NumPy:
+// floating-point values in the array's precision, integers exactly.
 template <class T>
 void raise_ranks(const T* row, int width, double threshold, uint8_t* rank) {
   T level = static_cast<T>(0);

@@ -1,5 +1,5 @@
-// Elements of any type as pictures that cclabel takes: only which are equal, or which reach a
-// threshold, matters.
+// Converts arrays of any element type to pictures that cclabel supports. The conversion preserves
+// which elements are equal, or which elements reach a threshold.
 #pragma once
 
 #include <span>
@@ -9,27 +9,27 @@
 
 namespace regions::python {
 
-// A picture in memory of its own.
+// A picture that owns its memory.
 struct Made {
   std::vector<std::byte> bytes;
   PixelFormat format = PixelFormat::gray8;
 };
 
-// Elements of 4 or 8 bytes as numbers of their distinct values, of 16 or 24 bits, in order of
-// appearance. Throws InputError for NaN and for more values than 24 bits count.
+// Replaces elements of 4 or 8 bytes by 16 or 24-bit numbers. Distinct values are numbered in order
+// of appearance. Throws InputError for NaN and for more than 2^24 distinct values.
 Made numbered(const Voxels& voxels);
 
-// Whether elements of one byte are 0 or all of one other value.
+// Whether all one-byte elements that are not 0 have the same value.
 bool is_mask(const Voxels& voxels);
 
-// Whether all bytes of elements are 0.
+// Whether all bytes of all elements are 0.
 bool is_blank(const Voxels& voxels);
 
-// How many of the thresholds, at most 255, each element reaches; NaN reaches none.
+// Replaces each element by the number of thresholds (at most 255) that it reaches; 0 for NaN.
 Made ranked(const Voxels& voxels, std::span<const double> thresholds);
 
-// Takes the regions whose elements equal `*background` out of labels 1..n in raster order, and
-// numbers the rest anew. Returns how many are left.
+// Sets the labels of regions whose elements equal `*background` to 0 and renumbers the other
+// regions without gaps. The labels are 1..count in raster order. Returns the new number of regions.
 uint32_t drop_background(const Voxels& voxels, const void* background, int32_t* labels,
                          uint32_t count);
 

@@ -1,4 +1,7 @@
-"""Regions of pictures and volumes: connected components, superpixels, exact minimum cuts, foreground of videos."""
+"""Finds and measures regions in pictures, volumes and videos.
+
+The package has connected components, superpixels, exact minimum cuts, background subtraction and tracking.
+"""
 
 from ._core import __version__
 from .background import BackgroundCut

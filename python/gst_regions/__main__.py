@@ -1,4 +1,4 @@
-"""Runs a command where GStreamer finds the plugin: python -m gst_regions gst-launch-1.0 …"""
+"""Runs a command that finds the GStreamer plugin of this package: python -m gst_regions gst-launch-1.0 …"""
 
 from .commands import main
 

@@ -1,4 +1,4 @@
-"""What is asked of libraries whose arrays lie on CUDA devices: CuPy, PyTorch and JAX."""
+"""Access to the libraries that have arrays on CUDA devices: CuPy, PyTorch and JAX."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from . import _core
 if TYPE_CHECKING:
     from ._devices import DeviceArray
 
-CUDA = 2  # of DLPack: kDLCUDA
-NO_WAIT = -1  # of DLPack: the stream that the work follows is the one that the array is made on
+CUDA = 2  # kDLCUDA of DLPack
+NO_WAIT = -1  # DLPack stream argument: no synchronisation, because the work uses the array's own stream
 
 Array = Any
-Place = tuple[int, int, int]  # threads, device, stream: as the compiled module takes it
+Place = tuple[int, int, int]  # threads, device, stream: the argument of the compiled module
 
 
 class Library:
-    """What CuPy and PyTorch do alike; `module` is theirs."""
+    """The behaviour that CuPy and PyTorch share. `module` is the imported library."""
 
-    can_write = True  # arrays that exist
-    # Of an array. Where the library has a function for it, it is that: one of ours around it would take as long again.
+    can_write = True  # existing arrays can be written
+    # The library's own functions where it has them: a wrapper around them would double the time of the call.
     is_packed: Callable[[Array], bool]
-    address: Callable[[Array], int]  # of the first element, for work on stream()
+    address: Callable[[Array], int]  # of the first element, for work on the stream that stream() returns
 
     def __init__(self, module: Any) -> None:
         self.module = self.ops = module
-        self.int32: Any = np.dtype(np.int32)  # as arrays of the library tell of it
+        self.int32: Any = np.dtype(np.int32)  # the library's type object for int32
 
     def strides(self, array: Array) -> tuple[int, ...]:
-        """In elements."""
+        """The strides of the array, in elements."""
         return tuple(stride // array.itemsize for stride in array.strides)
 
     def reaches(self, image: DeviceArray, threshold: float) -> Array:
-        """Where the image is as large, a bool array."""
+        """A bool array that is True where the image is at least `threshold`."""
         array = image.array
         if image.dtype.kind == "f":
             return array >= threshold
@@ -49,12 +49,12 @@ class Library:
         return array == array if threshold <= least_of(image.dtype) else array >= math.ceil(threshold)
 
     def dtype_of(self, kind: Any) -> np.dtype[Any]:
-        """NumPy's of the library's."""
+        """The NumPy type for an element type of the library."""
         found: np.dtype[Any] = np.dtype(kind)
         return found
 
     def device_of(self, array: Array) -> int | None:
-        """None on the CPU."""
+        """The index of the CUDA device that the array is on; None for the CPU."""
         kind, device = array.__dlpack_device__()
         return int(device) if kind == CUDA else None
 
@@ -95,11 +95,11 @@ class CuPy(Library):
         self.current_stream = module.cuda.get_current_stream
         self.current_device = module.cuda.runtime.getDevice
         self.new = module.ndarray
-        self.is_packed = operator.attrgetter("_c_contiguous")  # flags.c_contiguous, at a twentieth of the time
+        self.is_packed = operator.attrgetter("_c_contiguous")  # same as flags.c_contiguous, in 1/20 of the time
         self.address = operator.attrgetter("data.ptr")
 
     def device_of(self, array: Array) -> int | None:
-        found: int = array.data.device_id  # device.id, without making a Device
+        found: int = array.data.device_id  # same as device.id, without creating a Device
         return found
 
     def stream(self, device: int) -> int:
@@ -115,7 +115,7 @@ class CuPy(Library):
         return self.module.ascontiguousarray(array)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
-        kind = dtype.char  # sooner than the type itself
+        kind = dtype.char  # faster than passing the type itself
         if like.data.device_id == self.current_device():
             return self.new(shape, kind)
         with like.device:
@@ -134,15 +134,15 @@ class Torch(Library):
         self.int32 = module.int32
         self.is_packed = module.Tensor.is_contiguous
         self.address = module.Tensor.data_ptr
-        # What torch.compile's kernels ask: the number alone, at a tenth of the time.
+        # The function that kernels of torch.compile call. It returns the handle alone, in 1/10 of the time.
         self.raw_stream = getattr(module._C, "_cuda_getCurrentRawStream", None)
-        # Likewise: new memory on the current device, at half the time.
+        # Another function of torch.compile: allocates on the current device in half the time.
         self.current_device = getattr(module._C, "_cuda_getDevice", lambda: -1)
         self.new = getattr(getattr(getattr(module._C, "_dynamo", None), "guards", None), "_empty_strided_cuda", None)
 
     def dtype_of(self, kind: Any) -> np.dtype[Any]:
         if kind not in self.dtypes:
-            with contextlib.suppress(TypeError):  # bfloat16 and others, of which there is no NumPy's
+            with contextlib.suppress(TypeError):  # bfloat16 and other types that NumPy does not have
                 self.dtypes[kind] = np.dtype(str(kind).removeprefix("torch."))
         return self.dtypes.get(kind, np.dtype("V1"))
 
@@ -150,7 +150,7 @@ class Torch(Library):
         return array.get_device() if array.is_cuda else None
 
     def capsule(self, array: Array, place: Place) -> Any:
-        return self.capsule_of(array)  # as __dlpack__, at a fifth of the time
+        return self.capsule_of(array)  # same as __dlpack__, in 1/5 of the time
 
     def stream(self, device: int) -> int:
         if self.raw_stream:
@@ -167,9 +167,10 @@ class Torch(Library):
         return tuple(array.stride())
 
     def reaches(self, image: DeviceArray, threshold: float) -> Array:
-        if image.dtype.kind == "u" and image.dtype.itemsize > 1:  # PyTorch does not compare these
+        if image.dtype.kind == "u" and image.dtype.itemsize > 1:  # PyTorch cannot compare these types
             if image.dtype.itemsize > 4:
-                raise TypeError("image has elements of type uint64, which PyTorch does not compare on a device")
+                raise TypeError("image has elements of type uint64, which PyTorch cannot compare on a CUDA "
+                                "device; convert the image to another type")
             image = image.of(image.array.to(self.module.int64))
         return super().reaches(image, threshold)
 
@@ -181,7 +182,7 @@ class Torch(Library):
         if self.new and like.get_device() == self.current_device():
             return self.new(shape, strides_of(shape), kind)
         if shape == like.shape and like.is_contiguous():
-            return self.module.empty_like(like, dtype=kind)  # at two thirds of the time
+            return self.module.empty_like(like, dtype=kind)  # in 2/3 of the time
         return like.new_empty(shape, dtype=kind)
 
     def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
@@ -195,8 +196,10 @@ class Torch(Library):
 
 
 class Jax(Library):
-    """Its arrays do not change, and its streams are its own: work is done on one of ours, which waits for the arrays
-    that are read, and which JAX waits for when it takes what was written."""
+    """JAX arrays are immutable, and JAX does not expose its streams. The work runs on a stream of this package.
+
+    That stream waits for the arrays that are read. JAX waits for that stream when it takes the result.
+    """
 
     can_write = False
 
@@ -211,7 +214,7 @@ class Jax(Library):
         return _core.stream_of(device)
 
     def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:
-        raise TypeError("stream is given, but JAX has streams of its own")
+        raise TypeError("stream is given, but JAX does not accept streams; leave stream out for a JAX array")
 
     def capsule(self, array: Array, place: Place) -> Any:
         return array.__dlpack__(stream=place[2])
@@ -236,7 +239,7 @@ class Jax(Library):
 
 
 class _Ordered:
-    """An array for a library that says on which stream it goes on: that one waits for the place's."""
+    """Passes an array to a library by DLPack and makes the stream of that library wait for the stream of `place`."""
 
     def __init__(self, array: Array, place: Place) -> None:
         self.array, self.place = array, place
@@ -251,7 +254,7 @@ class _Ordered:
 
 @functools.lru_cache(maxsize=256)
 def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of an array without gaps, in elements."""
+    """The strides of a C-contiguous array, in elements."""
     return tuple(math.prod(shape[axis + 1:]) for axis in range(len(shape)))
 
 

@@ -1,4 +1,4 @@
-"""Arrays as they come and as they go: NumPy's, and by DLPack those of others."""
+"""Converts arguments to NumPy arrays and results back. Arrays of other libraries are exchanged by DLPack."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# What the compiled module knows; see with_type() in python/arrays.hpp.
+# The types that the compiled module accepts, see with_type() in python/arrays.hpp.
 TYPES = "bool, int8 to int64, uint8 to uint64, float32 or float64"
-TYPE_CODES = "?bBhHiIlLqQfd"  # NumPy's
+TYPE_CODES = "?bBhHiIlLqQfd"  # dtype.char of NumPy
 
-HOST = (-1, 0)  # device and stream of a place, as the compiled module takes it
-HOST_DEVICES = (1, 3)  # of DLPack: kDLCPU, kDLCUDAHost
+HOST = (-1, 0)  # device and stream in a `Place`, for work on the CPU
+HOST_DEVICES = (1, 3)  # kDLCPU and kDLCUDAHost of DLPack
 
-# An array of NumPy, or of a library that speaks DLPack and has a function from_dlpack.
+# An array of NumPy, or of a library that supports DLPack and has a function from_dlpack().
 Array = Any
 
 
 def taken(array: Array, name: str) -> NDArray[Any]:
-    """The array as NumPy sees it, without a copy unless it is a list."""
+    """The array as a NumPy array. Only lists are copied."""
     if isinstance(array, np.ndarray):
         found = array
     elif hasattr(array, "__dlpack__"):
         device = array.__dlpack_device__()[0]
         if device not in HOST_DEVICES:
-            raise ValueError(f"{name} lies on a device that the CPU cannot read, of DLPack's type {int(device)}")
+            raise ValueError(f"{name} is on a device that the CPU cannot read (DLPack device type {int(device)}); "
+                             "copy it to the host")
         try:
             found = np.from_dlpack(array)
         except (RuntimeError, BufferError) as error:
-            raise TypeError(f"{name} does not come by DLPack: {error}") from error
+            raise TypeError(f"{name} cannot be read by DLPack: {error}") from error
     else:
         found = np.asarray(array)
     expect_type(found.dtype, name)
@@ -40,12 +41,14 @@ def taken(array: Array, name: str) -> NDArray[Any]:
 
 def expect_type(dtype: np.dtype[Any], name: str) -> None:
     if dtype.char not in TYPE_CODES:
-        raise TypeError(f"{name} has elements of type {dtype}; they must be {TYPES}")
+        raise TypeError(f"{name} has elements of type {dtype}, must have {TYPES}")
 
 
 def given(place: NDArray[Any], out: Array | None, like: Array) -> Array:
-    """What to return of what was written: `out`, or an array of the library that `like` is of. NumPy, PyTorch and
-    others take the memory itself; JAX copies where it is not aligned as its own."""
+    """The result to return: `out` if it is given, else `place` as an array of the library of `like`.
+
+    NumPy, PyTorch and others share the memory of `place`. JAX copies it if the alignment does not suit JAX.
+    """
     if out is not None:
         return out
     if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__"):
@@ -55,7 +58,7 @@ def given(place: NDArray[Any], out: Array | None, like: Array) -> Array:
 
 
 def expect_axes(array: Any, name: str, *counts: int) -> None:
-    """Raises ValueError unless the array has so many axes and each of them elements."""
+    """Raises ValueError if the number of axes is not one of `counts` or an axis has no elements."""
     expect_shape(array.shape, name, *counts)
 
 
@@ -64,18 +67,18 @@ def expect_shape(shape: tuple[int, ...], name: str, *counts: int) -> None:
         wanted = " or ".join(map(str, counts))
         raise ValueError(f"{name} has {len(shape)} axes, must have {wanted}")
     if 0 in shape:
-        raise ValueError(f"{name} has no elements: its shape is {shape}")
+        raise ValueError(f"{name} has no elements: its shape is {shape}, each axis must have at least 1")
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in the machine's order of bytes, aligned."""
+    """The array in native byte order and aligned. It is copied if necessary."""
     if array.flags.aligned and array.dtype.isnative:
         return array
     return np.require(array, array.dtype.newbyteorder("="), "A")
 
 
 def in_rows(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself where the elements of a row lie side by side and rows apart; else a copy."""
+    """The array itself if the elements of each row are contiguous and rows do not overlap; else a copy."""
     array = native(array)
     if array.flags.c_contiguous:
         return array
@@ -86,12 +89,12 @@ def in_rows(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Where to write: `out` as NumPy sees it, or a new array."""
+    """The array to write: `out` as a NumPy array, or a new array."""
     if out is None:
         return np.empty(shape, dtype)
     found = taken(out, "out")
     if not found.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and found.flags.c_contiguous:
-        # DLPack before 1.0, which PyTorch speaks, does not say whether memory may be written: NumPy takes it as not.
+        # PyTorch uses DLPack before 1.0, which has no flag for writeable memory. NumPy then assumes read-only memory.
         memory = (ctypes.c_uint8 * found.nbytes).from_address(found.ctypes.data)
         found = np.ctypeslib.as_array(memory).view(found.dtype).reshape(found.shape)
     if found.dtype != dtype:
@@ -99,23 +102,23 @@ def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]
     if found.shape != shape:
         raise ValueError(f"out has shape {found.shape}, must have {shape}")
     if not (found.flags.c_contiguous and found.flags.writeable and found.dtype.isnative and found.flags.aligned):
-        raise ValueError("out must be C-contiguous and writeable")
+        raise ValueError("out must be C-contiguous, writeable, aligned and in native byte order")
     return found
 
 
 def written(out: Array | None, shape: tuple[int, ...], dtype: Any, read: NDArray[Any], name: str) -> NDArray[Any]:
-    """The same where `read`, which is called so, must not lie in `out`."""
+    """Like place(), but `out` must not share memory with the argument `read`, whose name is `name`."""
     if out is None:
         return np.empty(shape, dtype)
     found = place(out, shape, dtype)
     if np.may_share_memory(found, read):
-        raise ValueError(f"out shares memory with {name}")
+        raise ValueError(f"out shares memory with {name}; pass separate memory")
     return found
 
 
 def picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
             kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> NDArray[Any]:
-    """A picture without gaps, whose third axis, if it has one, has one of these lengths."""
+    """The array as a C-contiguous picture. `channels` are the lengths that a third axis may have."""
     found = taken(array, name)
     expect_picture(found, name, channels, kinds)
     return np.ascontiguousarray(native(found))
@@ -123,11 +126,11 @@ def picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
 
 def expect_picture(found: Any, name: str, channels: tuple[int, ...] = (3, 4),
                    kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> None:
-    """Raises TypeError or ValueError for another array than picture() tells of."""
+    """Raises TypeError or ValueError if picture() does not accept the array."""
     if found.dtype not in kinds:
         raise TypeError(f"{name} has elements of type {found.dtype}, must have "
                         + " or ".join(kind.__name__ for kind in kinds))
     expect_axes(found, name, *((2, 3) if channels else (2,)))
     if found.ndim == 3 and found.shape[2] not in channels:
         raise ValueError(f"{name} has {found.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
-                         "or no third axis")
+                         "or two axes")

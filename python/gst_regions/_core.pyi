@@ -1,4 +1,4 @@
-# The compiled module, python/*.cpp. Outputs are arrays of the caller.
+# Type hints of the compiled module, python/*.cpp. The caller passes the arrays for the results.
 from collections.abc import Sequence
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
-has_cuda: bool  # whether the module was built with CUDA
+has_cuda: bool  # True if the module was built with CUDA
 
 Settings = list[tuple[str, str]]
 
@@ -20,7 +20,8 @@ def select(image: NDArray[np.bool_], mask: NDArray[np.bool_], settings: Settings
 def measure(labels: NDArray[np.int32], extents: NDArray[np.int64], /) -> None: ...
 def add_values(labels: NDArray[np.int32], values: NDArray[Any], sums: NDArray[np.float64], /) -> None: ...
 def touching(labels: NDArray[np.int32], /) -> bytes: ...
-# Threads, device or -1, stream. Of a device, arrays are DLPack's capsules, and counts None unless wanted.
+# Number of threads, CUDA device or -1 for the CPU, stream. On a device, arrays are DLPack capsules, and a count is
+# None unless it is requested.
 Place = tuple[int, int, int]
 
 def slic(image: Any, labels: Any, settings: Settings, counts: bool, place: Place, /) -> Any: ...

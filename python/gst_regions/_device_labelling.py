@@ -1,4 +1,4 @@
-"""`label` for arrays on CUDA devices: what the arguments and the shape say is worked out once and kept."""
+"""`label` for arrays on CUDA devices. Everything that follows from arguments and shapes is computed once and cached."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ INT32 = np.dtype(np.int32)
 
 
 class Plan(NamedTuple):
-    """For calls that differ in nothing but the values of their arrays."""
+    """The preparation of a call. Calls that differ only in the values of their arrays share it."""
 
     work: _core.DeviceLabelling
-    prepare: Callable[[DeviceArray], DeviceArray] | None  # gives the array that is worked on
-    leading: int  # its axes before those of a picture or volume
+    prepare: Callable[[DeviceArray], DeviceArray] | None  # converts the image to the array that is labelled
+    leading: int  # number of axes of that array before the axes of a picture or volume
     shape: tuple[int, ...]  # of the labels
-    kind: Any  # of the labels' elements, as the library calls it
-    read: int  # bytes of the image, without gaps
-    written: int  # of the labels
+    kind: Any  # the library's type object for the elements of the labels
+    read: int  # size of the image, if it is contiguous (bytes)
+    written: int  # size of the labels (bytes)
 
 
 def label_on_device(image: DeviceArray, background: float | None, connectivity: int | None,
                     thresholds: tuple[float, ...], several: bool, batch: bool, out: Array | None,
                     counts: bool) -> tuple[Array, list[int]]:
-    """The labels, and how many regions each picture and threshold has, or if that does not count, nothing."""
+    """The labels, and the number of regions for each picture and threshold (an empty list without `counts`)."""
     array, library, device = image.array, image.library, image.device
     plan = _plan_of(library, device, array.dtype, array.shape, batch, background, connectivity, thresholds, several,
                     counts)
     if plan.prepare or not library.can_write or not library.is_packed(array):
         labels = _devices.written(out, plan.shape, INT32, image, "image")
         return (plan.prepare(image) if plan.prepare else image).labelled(plan.work, plan.leading, labels)
-    # The ordinary call, of little more than what the library itself takes.
+    # The common case. It adds little to the time that the library itself needs.
     first = library.address(array)
     if out is None:
         labels = library.empty(plan.shape, INT32, array)
@@ -53,7 +53,7 @@ def label_on_device(image: DeviceArray, background: float | None, connectivity: 
 
 
 def _place_in(out: Array, first: int, plan: Plan, image: DeviceArray) -> int:
-    """The address of `out`, where labels of the image without gaps, which begins at `first`, are written."""
+    """The address of `out`. The image is contiguous, begins at `first` and must not overlap `out`."""
     library = image.library
     if (out.__class__ is image.array.__class__ and out.dtype == plan.kind and out.shape == plan.shape
             and library.device_of(out) == image.device and library.is_packed(out)):
@@ -66,7 +66,7 @@ def _place_in(out: Array, first: int, plan: Plan, image: DeviceArray) -> int:
 @functools.lru_cache(maxsize=256)
 def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], batch: bool, background: float | None,
              connectivity: int | None, thresholds: tuple[float, ...], several: bool, counts: bool) -> Plan:
-    """`kind` is the library's type of the elements."""
+    """Makes a Plan. `kind` is the library's type object for the elements of the image."""
     shape, leading = tuple(shape), int(batch)
     settings = settings_of(shape, batch, connectivity)
     dtype = library.dtype_of(kind)
@@ -86,8 +86,8 @@ def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], b
             levels = [1] * len(background_of(background, dtype))
             prepare = _inverted if levels else None
     elif dtype.kind == "f" or dtype.itemsize > 2:
-        raise TypeError(f"image has elements of type {dtype}, of which equal ones are labelled on the CPU alone; "
-                        "threshold is not given")
+        raise TypeError(f"image has elements of type {dtype}; without threshold, only bool and 8 or 16-bit integers "
+                        "are labelled on a CUDA device; pass threshold or copy the image to the host")
     else:
         without = next(iter(background_of(background, dtype).view(f"u{dtype.itemsize}").tolist()), None)
     work = _core.DeviceLabelling(worked, leading, bits, levels, without, settings, counts, device)
@@ -95,11 +95,11 @@ def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], b
                 math.prod(of_labels) * INT32.itemsize)
 
 
-atexit.register(_plan_of.cache_clear)  # before the compiled module, which counts its objects, ends
+atexit.register(_plan_of.cache_clear)  # releases the objects before the compiled module looks for leaks
 
 
 def _reached(image: DeviceArray, thresholds: tuple[float, ...], axis: int | None) -> DeviceArray:
-    """Where the image reaches a threshold; of several, those of each along an axis of their own."""
+    """True where the image is at least the threshold. `axis` is the new axis for several thresholds, else None."""
     reached = [image.library.reaches(image, number) for number in thresholds]
     return image.of(reached[0] if axis is None else image.library.ops.stack(reached, axis))
 

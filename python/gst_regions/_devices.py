@@ -1,4 +1,4 @@
-"""Arrays in the memory of CUDA devices: CuPy's, PyTorch's and JAX's, and by way of CuPy or PyTorch those of others."""
+"""Arrays on CUDA devices: CuPy, PyTorch and JAX arrays directly, arrays of other libraries through CuPy or PyTorch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 from . import _core
 from ._array_libraries import Array, CuPy, Jax, Library, Place, Torch
 
-CURRENT = contextlib.nullcontext()  # the stream that the library works on anyway
+CURRENT = contextlib.nullcontext()  # leaves the library on its current stream
 
 
 class DeviceArray:
-    """An array on a device, with what NumPy tells of arrays."""
+    """An array on a CUDA device, with the attributes of a NumPy array."""
 
     __slots__ = ("array", "device", "library")
 
@@ -41,15 +41,18 @@ class DeviceArray:
         return math.prod(self.shape)
 
     def of(self, array: Array) -> DeviceArray:
-        """Another array of the same library and device."""
+        """Wraps another array of the same library and device."""
         return DeviceArray(array, self.library, self.device)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         return self.of(self.library.empty(shape, dtype, self.array))
 
     def in_rows(self, leading: int = 0) -> DeviceArray:
-        """The array itself where elements of a row lie side by side, rows apart, and behind `leading` axes slices
-        without a gap; else a copy without gaps."""
+        """The array itself if the compiled module can read it, else a contiguous copy.
+
+        The elements of a row must be contiguous, rows must not overlap, and the slices of a volume must have no gaps
+        between them. The first `leading` axes may have any strides.
+        """
         if self.library.is_packed(self.array):
             return self
         strides = self.library.strides(self.array)
@@ -61,7 +64,7 @@ class DeviceArray:
         return self.packed()
 
     def packed(self) -> DeviceArray:
-        """The array itself, or a copy of it, without gaps."""
+        """The array itself if it is contiguous, else a contiguous copy."""
         if self.library.is_packed(self.array):
             return self
         return self.of(self.library.packed(self.array))
@@ -70,15 +73,15 @@ class DeviceArray:
         return 0, self.device, self.library.stream(self.device)
 
     def capsule(self, place: Place) -> Any:
-        """For the compiled module."""
+        """The array as a DLPack capsule for the compiled module."""
         return self.library.capsule(self.array, place)
 
     def host(self) -> Any:
-        """A copy for NumPy."""
+        """A copy of the array in host memory, as a NumPy array."""
         return self.library.host(self.array)
 
     def labelled(self, work: _core.DeviceLabelling, leading: int, labels: Array) -> tuple[Array, list[int]]:
-        """The labels once they were written, and how many regions there are of each picture, if that counts."""
+        """Runs `work` on the array. Returns the labels, and the number of regions of each picture if it is counted."""
         library, array, place = self.library, self.array, self.place()
         strides: tuple[int, ...] = ()
         if not library.is_packed(array):
@@ -88,20 +91,20 @@ class DeviceArray:
         return library.finished(labels, place), found
 
     def finished(self, place: Place) -> Array:
-        """The library's array, once it was written by work at the place."""
+        """The library's array. The library waits for the work that was enqueued at `place`."""
         return self.library.finished(self.array, place)
 
 
 @functools.lru_cache(maxsize=64)
 def _library_of(kind: Any) -> Library | None:
-    """Of arrays of this class."""
+    """The library that arrays of the class `kind` belong to."""
     name = kind.__module__.partition(".")[0].replace("jaxlib", "jax")
     kinds: dict[str, type[Library]] = {"cupy": CuPy, "torch": Torch, "jax": Jax}
     return kinds[name](sys.modules[name]) if name in kinds and hasattr(kind, "__dlpack_device__") else None
 
 
 def on_device(array: Array) -> DeviceArray | None:
-    """The array if it lies on a CUDA device, else None."""
+    """The array as a DeviceArray if it is on a CUDA device, else None."""
     if isinstance(array, np.ndarray):
         return None
     library = _library_of(array.__class__)
@@ -113,26 +116,27 @@ def on_device(array: Array) -> DeviceArray | None:
             if name in sys.modules:
                 options = {"device": "cuda"} if name == "torch" else {}
                 return on_device(getattr(sys.modules[name], adopt)(array, **options))
-        raise TypeError(f"arrays of {type(array).__module__} on a GPU come by way of CuPy or PyTorch; neither is imported")
+        raise TypeError(f"an array of {type(array).__module__} is on a CUDA device; import CuPy or PyTorch, "
+                        "through which gst_regions reads it")
     return None
 
 
 def beside(array: Array, name: str, other: DeviceArray, other_name: str) -> DeviceArray:
-    """The array, which must lie on the device of the other."""
+    """The array as a DeviceArray. Raises ValueError if it is not on the device of `other`."""
     found = on_device(array)
     if found is None or found.device != other.device:
-        raise ValueError(f"{name} does not lie on the device of {other_name}")
+        raise ValueError(f"{name} is not on the device of {other_name}, CUDA device {other.device}")
     return found
 
 
 def hosted(array: Array) -> Array:
-    """The array itself, or a copy for NumPy of one on a device."""
+    """The array itself, or a copy in host memory if it is on a CUDA device."""
     found = on_device(array)
     return found.host() if found else array
 
 
 def handle_of(stream: Any) -> int:
-    """A cudaStream_t of the number itself, or of an object that speaks the protocol of CUDA's Python packages."""
+    """The cudaStream_t of a stream: an int, an object with `__cuda_stream__`, or a CuPy or PyTorch stream."""
     if hasattr(stream, "__cuda_stream__"):
         return int(stream.__cuda_stream__()[1])
     for name in ("ptr", "cuda_stream"):
@@ -140,27 +144,28 @@ def handle_of(stream: Any) -> int:
             return int(getattr(stream, name))
     if isinstance(stream, int):
         return stream
-    raise TypeError(f"stream is {stream!r}, must be a CUDA stream")
+    raise TypeError(f"stream is {stream!r}, must be a CUDA stream: an int, a stream of CuPy or PyTorch, or an "
+                    "object with __cuda_stream__")
 
 
 def on_stream(array: DeviceArray, stream: Any) -> contextlib.AbstractContextManager[Any]:
-    """While it lasts the array's library works on the stream; of None on its current one."""
+    """A context in which the array's library works on `stream`. None leaves the current stream."""
     if stream is None:
         return CURRENT
     return array.library.on(handle_of(stream), array.device)
 
 
 def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], like: DeviceArray, name: str) -> Array:
-    """Where to write: `out`, or a new array. It must not share memory with `like`, which is called `name`."""
+    """The array to write: `out`, or a new array. It must not share memory with the argument `like`, named `name`."""
     if out is None:
         return like.library.empty(shape, dtype, like.array)
     library = like.library
     if out.__class__ is not like.array.__class__ or library.device_of(out) != like.device:
         library = beside(out, "out", like, name).library
     if not library.can_write:
-        raise ValueError("out is an array that does not change")
+        raise ValueError("out is an immutable array; omit it and use the returned array")
     if library is not like.library:
-        raise ValueError(f"out is no array of the library that {name} is of")
+        raise ValueError(f"out is a {type(out).__module__} array, must be an array of the same library as {name}")
     kind = library.dtype_of(out.dtype)
     if kind != dtype:
         raise TypeError(f"out has elements of type {kind}, must have {dtype}")
@@ -169,12 +174,12 @@ def written(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], lik
     begin, end = _extent(like)
     first = library.address(out)
     if not library.is_packed(out) or (first < end and begin < first + math.prod(shape) * dtype.itemsize):
-        raise ValueError(f"out shares memory with {name}, or is not C-contiguous")
+        raise ValueError(f"out shares memory with {name} or is not C-contiguous; pass separate, contiguous memory")
     return out
 
 
 def _extent(array: DeviceArray) -> tuple[int, int]:
-    """The addresses of the first byte, and of that behind the last one."""
+    """The address of the first byte and the address after the last byte."""
     library, held = array.library, array.array
     first = last = library.address(held)
     size = library.dtype_of(held.dtype).itemsize

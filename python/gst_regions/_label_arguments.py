@@ -1,4 +1,4 @@
-"""What arguments of `label` and its like mean, for arrays of any library."""
+"""Interprets the arguments of `label` and similar functions, for arrays of any library."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from numpy.typing import NDArray
 
 from ._arrays import expect_shape
 
-# Neighbours by scikit-image's connectivity: how many axes a step may take at once.
+# Number of neighbours for scikit-image's connectivity, the number of axes along which neighbours may differ.
 NEIGHBOURS = {2: (4, 8), 3: (6, 18, 26)}
 
 CPUS = os.cpu_count() or 1
-PIXELS_A_THREAD = 1 << 15  # fewer are done before another thread is awake
+PIXELS_A_THREAD = 1 << 15  # a thread processes fewer pixels before another thread has woken up
 
 Settings = list[tuple[str, str]]
 
 
 @functools.lru_cache(maxsize=256)
 def settings_of(shape: tuple[int, ...], batch: bool, connectivity: int | None) -> Settings:
-    """The algorithm's, of an image or a batch of them."""
+    """The settings of the algorithm for an image, or for a batch of images."""
     expect_shape(shape, "image", *((3, 4) if batch else (2, 3)))
     return [("connectivity", neighbours(shape[bool(batch):], connectivity)), ("output", "none")]
 
 
 @functools.lru_cache(maxsize=256)
 def background_of(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The background's value as an array of one element of the image's type; of none if that cannot hold it."""
+    """The background value as a one-element array of the image's type. Empty if the type cannot hold the value."""
     value = 0 if value is None else value
     if isinstance(value, float) and math.isnan(value):
-        raise ValueError("background is NaN, which equals nothing")
+        raise ValueError("background is NaN, must be a number")
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         holds = value == int(value) and limits.min <= value <= limits.max if math.isfinite(value) else False
@@ -47,9 +47,9 @@ def background_of(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
 def thresholds_of(threshold: float | Sequence[float] | NDArray[Any]) -> tuple[float, ...]:
     found = np.atleast_1d(np.asarray(threshold, np.float64))
     if found.ndim != 1 or found.size == 0:
-        raise ValueError("threshold must be a number or a list of numbers")
+        raise ValueError(f"threshold has shape {found.shape}, must be a number or a list of numbers")
     if np.isnan(found).any():
-        raise ValueError("threshold is NaN, which nothing reaches")
+        raise ValueError("threshold is NaN, must be a number")
     return tuple(float(number) for number in found)
 
 
@@ -60,16 +60,16 @@ def neighbours(shape: tuple[int, ...], connectivity: int | None) -> str:
     if wanted not in range(1, axes + 1):
         raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
     if axes == 3 and shape[0] == 1:
-        known = (4, 8, 8)  # a volume of one slice is a picture to the algorithm
+        known = (4, 8, 8)  # the algorithm processes a volume with one slice as a picture
     return str(known[wanted - 1])
 
 
 def most_threads(threads: int) -> int:
     if operator.index(threads) < 0:
-        raise ValueError(f"threads is {threads}, must be at least 0")
+        raise ValueError(f"threads is {threads}, must be at least 0 (0: one per CPU core)")
     return min(threads or CPUS, CPUS)
 
 
 def threads_for(image: NDArray[Any], threads: int) -> int:
-    """How many threads work on the image where so many are wanted."""
+    """The number of threads that work on the image. `threads` is the limit that the caller set."""
     return min(most_threads(threads), 1 + image.size // PIXELS_A_THREAD)

@@ -1,4 +1,4 @@
-"""Parameters of the algorithms as Python's: names, limits, defaults and words come from the algorithms' own tables."""
+"""Parameters of the algorithms. Names, ranges, defaults and descriptions come from the algorithms' Field tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FLAG, WHOLE, REAL = range(3)  # core/field.hpp: enum class Kind
 
 
 def python_name(name: str) -> str:
-    """A table's name as an argument: `var_threshold`, `lambda_`."""
+    """The name of a field as a Python argument, such as `var_threshold` or `lambda_`."""
     found = name.replace("-", "_")
     return found + "_" if keyword.iskeyword(found) else found
 
@@ -25,7 +25,7 @@ def table_name(name: str) -> str:
 
 
 def as_text(name: str, value: Value) -> str:
-    """A value as the tables read it."""
+    """The value as text, in the form that the Field tables parse."""
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, (int, float, str)):
@@ -42,7 +42,7 @@ def from_text(kind: int, text: str) -> Value:
 
 
 def described(words: list[Words]) -> Callable[[type], type]:
-    """Adds the parameters to the signature and to the words of a class that takes them as `**parameters`."""
+    """Adds the parameters to the signature and the docstring of a class that accepts `**parameters`."""
     def describe(owner: type) -> type:
         items, arguments = [], []
         for name, blurb, kind, default, least, most, choices in words:
@@ -61,32 +61,32 @@ def described(words: list[Words]) -> Callable[[type], type]:
 
 
 class Parameters:
-    """What classes with such parameters share; `_stream` is the compiled object."""
+    """Base of the classes that have parameters. `_stream` is the compiled object."""
 
     _stream: Any
     _words: list[Words]
 
     def set(self, **parameters: Value) -> None:
-        """Changes parameters from the next picture on.
+        """Changes parameters. The new values apply from the next picture on.
 
         Raises
         ------
         TypeError
-            There is no such parameter, or its value is of a wrong type.
+            A parameter does not exist, or its value has the wrong type.
         ValueError
-            A value is beyond the limits.
+            A value is outside its range.
         """
         known = {python_name(words[0]) for words in self._words}
         for name, value in parameters.items():
             if name not in known:
-                raise TypeError(f"no parameter is called {name!r}; there are {', '.join(sorted(known))}")
+                raise TypeError(f"unknown parameter {name!r}; expected one of {', '.join(sorted(known))}")
             self._stream.set(table_name(name), as_text(name, value))
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """The values now, by name."""
+        """The current value of each parameter, by name."""
         return {python_name(name): from_text(kind, self._stream.get(name)) for name, _, kind, *_ in self._words}
 
     def reset(self) -> None:
-        """Forgets all earlier pictures."""
+        """Discards everything that was learned from earlier pictures. Parameters keep their values."""
         self._stream.reset()

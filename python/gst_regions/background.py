@@ -1,4 +1,4 @@
-"""Foreground of streams of pictures: BackgroundCut."""
+"""Background subtraction: BackgroundCut."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ CHANNELS = ("RGB", "BGR")
 
 @described(_core.background_fields())
 class BackgroundCut(Parameters):
-    """Foreground of a video by a background model and an exact minimum cut, picture by picture.
+    """Separates moving foreground from the background of a video, picture by picture.
 
-    The algorithm of the element `graphcutbg`; used as `cv2.BackgroundSubtractorMOG2`. The first picture becomes the
-    model, and is all background. A picture of another size or type begins anew. May be used by several threads, whose
-    pictures come one after another.
+    A background model rates each pixel, and an exact minimum cut finds the foreground. This is the algorithm of the
+    element `graphcutbg`. It is used like `cv2.BackgroundSubtractorMOG2`. The first picture initialises the model and is
+    background everywhere. A picture of another size or type restarts the model. Several threads may use one object; it
+    processes their pictures one after another.
 
     Parameters
     ----------
     channels : str
-        "RGB", or "BGR" as OpenCV has it: the order of colours.
+        Order of the colour channels: "RGB", or "BGR" as in OpenCV.
     background : uint8 array, optional
-        A picture without foreground that the model starts from, of the size of those that come.
+        A picture without foreground that initialises the model. It has the size of the pictures of the video.
     exclusion : uint8 array of shape (H, W), optional
-        Where it is 128 or more is always background and teaches nothing.
+        Pixels where it is 128 or more are always background and do not update the model.
     threads : int
-        As for `label`. The result does not depend on it.
+        Maximum number of CPU threads, as for `label`. The result does not depend on it.
     {parameters}
 
     Attributes
     ----------
-    flow : the last cut's value, in the algorithm's own unit
-    exact : whether the last cut is a minimum cut; else it was stopped by `max_iterations` or `time_budget`
-    restarted : whether the model began anew with the last picture, as all of it changed
+    flow : value of the last cut, in the internal unit of the algorithm
+    exact : True if the last cut is a minimum cut, False if `max_iterations` or `time_budget` stopped it early
+    restarted : True if the last picture restarted the model because the whole picture changed
 
     Raises
     ------
     TypeError
-        There is no such parameter, or its value is of a wrong type.
+        A parameter does not exist, or its value has the wrong type.
     ValueError
-        A value is beyond the limits.
+        A value is outside its range.
     """
 
     _words = _core.background_fields()
@@ -53,7 +54,7 @@ class BackgroundCut(Parameters):
     def __init__(self, *, channels: str = "RGB", background: Array | None = None, exclusion: Array | None = None,
                  threads: int = 0, **parameters: Value) -> None:
         if channels not in CHANNELS:
-            raise ValueError(f"channels is {channels!r}, must be RGB or BGR")
+            raise ValueError(f"channels is {channels!r}, must be 'RGB' or 'BGR'")
         self._is_bgr = channels == "BGR"
         self._threads = most_threads(threads)
         self._stream = _core.BackgroundCut()
@@ -76,29 +77,29 @@ class BackgroundCut(Parameters):
         return bool(self._stream.report()[2])
 
     def apply(self, image: Array, out: Array | None = None, *, mask: Array | None = None, stream: Any = None) -> Array:
-        """The foreground of the next picture.
+        """Returns the foreground of the next picture and updates the model.
 
         Parameters
         ----------
         image : uint8 array of shape (H, W), (H, W, 3) or (H, W, 4)
-            Gray, colours, or colours and an alpha that is not looked at.
+            Gray, colour, or colour with an alpha channel, which is ignored.
         out : uint8 array of shape (H, W), optional
-            Written and returned in place of a new array; C-contiguous.
-        mask : uint8 array of two axes, optional
-            What is known of the foreground already, of any size, for `source` "mask" or "both".
+            C-contiguous array that is written and returned instead of a new array.
+        mask : uint8 array of shape (h, w), optional
+            A foreground estimate of any size, 0 to 255. `source` "mask" requires it, and "both" uses it.
         stream : optional
-            As for `label`: of pictures on a device, a call waits for the picture before, not for its own.
+            CUDA stream, as for `label`. A call for an image on a device waits only for the previous picture.
 
         Returns
         -------
-        uint8 array of shape (H, W): 255 in the foreground, else 0
+        uint8 array of shape (H, W), 255 in the foreground and 0 in the background
 
         Raises
         ------
         TypeError
-            A picture is not uint8.
+            `image`, `mask` or `out` is not uint8.
         ValueError
-            A picture has another shape, or `background` or `exclusion` another size than it.
+            An array has another shape than stated, or `background` or `exclusion` has another size than `image`.
         """
         if device := _devices.on_device(image):
             with _devices.on_stream(device, stream):

@@ -1,4 +1,4 @@
-"""Commands that need the plugin: those of GStreamer, and the scripts of pipelines/ that lie in this package."""
+"""Runs commands that need the plugin: GStreamer's tools, and the scripts of pipelines/ that this package contains."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from . import gstreamer
 
 SCRIPTS = pathlib.Path(__file__).parent / "pipelines"
 BINDINGS = "on Debian and Ubuntu: apt install python3-gi python3-gst-1.0 gir1.2-gst-plugins-base-1.0 python3-av"
-USAGE = "usage: python -m gst_regions COMMAND [ARGUMENT…], as in: python -m gst_regions gst-inspect-1.0 cclabel"
+USAGE = """usage: python -m gst_regions COMMAND [ARGUMENT…]
+
+Runs COMMAND so that GStreamer finds the plugin of this package.
+
+example: python -m gst_regions gst-inspect-1.0 cclabel"""
 
 
 def main() -> NoReturn:
-    """python -m gst_regions COMMAND…"""
+    """Implements python -m gst_regions COMMAND…"""
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(USAGE, file=sys.stdout if len(sys.argv) > 1 else sys.stderr)
         sys.exit(len(sys.argv) < 2)
@@ -24,15 +28,15 @@ def main() -> NoReturn:
 
 
 def run() -> NoReturn:
-    """The console command regions-NAME: pipelines/NAME."""
+    """Implements the console command regions-NAME. Runs the script pipelines/NAME."""
     name = pathlib.Path(sys.argv[0]).name
     script = SCRIPTS / "transcode" / name if name == "regions-transcode" else SCRIPTS / name.removeprefix("regions-")
     if not script.exists():
-        fail(f"there is no {script}: this build of gst_regions has no scripts")
-    # By the interpreter that the script names: the system's Python has GStreamer's bindings.
+        fail(f"{script} does not exist: this build of gst_regions has no scripts; install the wheel of packaging/wheel")
+    # Uses the interpreter of the script's first line, because the system's Python has GStreamer's bindings.
     interpreter = script.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#!").strip()
     if "python" in interpreter and not has_bindings(interpreter):
-        fail(f"{name} runs by {interpreter}, which has no bindings of GStreamer; {BINDINGS}")
+        fail(f"{name} runs with {interpreter}, which has no GStreamer bindings; {BINDINGS}")
     start(interpreter, [interpreter, str(script), *sys.argv[1:]])
 
 
@@ -52,9 +56,9 @@ def start(program: str, arguments: list[str]) -> NoReturn:
         fail(str(error))
     except FileNotFoundError:
         hint = f"; {gstreamer.INSTALL}" if program.startswith("gst-") else ""
-        fail(f"there is no command {program}{hint}")
+        fail(f"command {program} not found{hint}")
     except PermissionError:
-        fail(f"{program} is not a program")
+        fail(f"{program} is not executable")
 
 
 def fail(text: str) -> NoReturn:

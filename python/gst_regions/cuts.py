@@ -1,4 +1,4 @@
-"""Minimum cuts of pixel grids: mincut, WarmCut."""
+"""Minimum cuts of pixel grids: mincut and WarmCut."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ Graph = tuple[Array, Array | int, Array | int, Array | int | None, Array | int |
 def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: Array | int | None = None,
            down_left: Array | int | None = None, *, out: Array | None = None, threads: int = 0,
            stream: Any = None) -> tuple[Array, int]:
-    """The exact minimum cut of a grid with a node for each pixel, between a source and a sink.
+    """Computes the exact minimum cut between a source and a sink, in a grid with one node per pixel.
 
     Parameters
     ----------
     terminal : integer array of shape (H, W)
-        t > 0: a link from the source with capacity t; t < 0: one to the sink with capacity -t.
-    right, down : integer arrays of shape (H, W), or one number for all
-        Capacities, at least 0, of the links between (y, x) and (y, x + 1), and (y + 1, x), the same both ways. Those
-        of links that would leave the picture may have any value.
-    down_right, down_left : likewise, optional
-        Links to (y + 1, x + 1) and (y + 1, x - 1), for eight neighbours; both or neither.
+        A value t > 0 is a link from the source with capacity t. A value t < 0 is a link to the sink with capacity -t.
+    right, down : integer arrays of shape (H, W), or one number for all pixels
+        Capacities, at least 0, of the links from (y, x) to (y, x + 1) and to (y + 1, x). A link has the same capacity
+        in both directions. The values of links that would leave the picture are ignored.
+    down_right, down_left : integer arrays of shape (H, W) or one number, optional
+        Capacities of the links to (y + 1, x + 1) and to (y + 1, x - 1), for eight neighbours. Pass both or neither.
     out : bool array of shape (H, W), optional
-        Written and returned in place of a new array; C-contiguous.
+        C-contiguous array that is written and returned instead of a new array.
     threads : int
-        As for `label`. The result does not depend on it.
+        Maximum number of CPU threads, as for `label`. The result does not depend on it.
     stream : optional
-        As for `label`. Arrays are all on one device or none is; there they are of at most 32 bits, and the call waits
-        for the flow.
+        CUDA stream, as for `label`. Either all arrays are on one device, or all are on the CPU. Arrays on a device have
+        elements of at most 32 bits, and the call waits for the flow.
 
     Returns
     -------
     foreground : bool array of shape (H, W)
-        The pixels on the source's side: of all minimum cuts the largest such side.
+        True on the source's side. If there are several minimum cuts, this is the cut with the largest source side.
     flow : int
-        The maximum flow, which is the cut's value.
+        The maximum flow, which equals the value of the cut.
 
     Raises
     ------
     TypeError
         Capacities are not integers, or `out` is not bool.
     ValueError
-        Shapes differ, a capacity is negative or beyond int32, the picture has no pixels or more than 2**29.
+        Shapes differ, a capacity is negative or does not fit in int32, or the picture has no pixels or more than 2**29.
     """
     given = (terminal, right, down, down_right, down_left)
     if device := _devices.on_device(terminal):
@@ -61,16 +61,16 @@ def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: A
 
 
 class WarmCut:
-    """Minimum cuts of graphs that change little from one to the next, as of the frames of a video.
+    """Computes minimum cuts of a sequence of similar graphs, such as the frames of a video.
 
-    Each cut begins with the flow of the last one, which is changed to fit the new capacities (Kohli and Torr 2007);
-    foreground and flow are those of `mincut`. Another size, or eight neighbours in place of four, begins anew. May be
-    used by several threads, whose cuts come one after another.
+    Each cut starts from the flow of the previous cut, adapted to the new capacities (Kohli and Torr 2007). The results
+    equal the results of `mincut`. A change of the size or of the number of neighbours starts from zero flow. Several
+    threads may use one object; it computes their cuts one after another.
 
     Parameters
     ----------
     threads : int
-        As for `label`.
+        Maximum number of CPU threads, as for `label`.
     """
 
     def __init__(self, threads: int = 0) -> None:
@@ -79,7 +79,7 @@ class WarmCut:
 
     def cut(self, terminal: Array, right: Array | int, down: Array | int, down_right: Array | int | None = None,
             down_left: Array | int | None = None, *, out: Array | None = None, stream: Any = None) -> tuple[Array, int]:
-        """The minimum cut: arguments, results and errors are those of `mincut`."""
+        """Computes the minimum cut of the next graph. Arguments, results and errors are the same as for `mincut`."""
         given = (terminal, right, down, down_right, down_left)
         if device := _devices.on_device(terminal):
             return _cut_on_device(device, given, out, stream, self._cut.cut)
@@ -110,9 +110,10 @@ def _cut_on_device(terminal: _devices.DeviceArray, given: Graph, out: Array | No
 
 
 def named(given: Graph) -> Iterator[tuple[str, Any]]:
-    """The graph's arrays by their names."""
+    """Pairs each array of the graph with its name."""
     if (given[3] is None) != (given[4] is None):
-        raise ValueError("down_right and down_left go together")
+        missing = "down_right" if given[3] is None else "down_left"
+        raise ValueError(f"{missing} is missing; pass both down_right and down_left, or neither")
     return zip(("terminal", "right", "down", "down_right", "down_left"), given)
 
 
@@ -123,9 +124,9 @@ def _capacities_on_device(array: Any, name: str, like: _devices.DeviceArray) -> 
     found = _devices.beside(array, name, like, "terminal")
     _arrays.expect_axes(found, name, 2)
     if not np.can_cast(found.dtype, np.int32) or found.dtype.kind not in "iu":
-        raise TypeError(f"{name} has elements of type {found.dtype}, must have integers that int32 holds")
+        raise TypeError(f"{name} has elements of type {found.dtype}, must have integers that fit in int32")
     if found.shape != like.shape:
-        raise ValueError(f"{name} has shape {found.shape}, terminal has {like.shape}")
+        raise ValueError(f"{name} has shape {found.shape}, must have {like.shape}, the shape of terminal")
     if found.dtype != np.int32:
         found = found.of(found.library.cast(found.array, INT32))
     return found.packed()
@@ -138,8 +139,8 @@ def _capacities(array: Any, name: str, shape: tuple[int, ...] | None) -> NDArray
     if shape is None:
         _arrays.expect_axes(found, name, 2)
     elif found.shape not in ((), shape):
-        raise ValueError(f"{name} has shape {found.shape}, terminal has {shape}")
+        raise ValueError(f"{name} has shape {found.shape}, must have {shape}, the shape of terminal")
     limits = np.iinfo(np.int32)
     if not np.can_cast(found.dtype, np.int32) and (found.min() < limits.min or found.max() > limits.max):
-        raise ValueError(f"{name} has capacities beyond int32")
+        raise ValueError(f"{name} has capacities from {found.min()} to {found.max()}, must fit in int32")
     return np.ascontiguousarray(np.broadcast_to(found, shape or found.shape), np.int32)

@@ -1,4 +1,4 @@
-"""What is connected to a point: flood, flood_fill."""
+"""Flood fill from a point: flood and flood_fill."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from .labelling import label
 
 def flood(image: Array, seed_point: Sequence[int], *, connectivity: int | None = None,
           tolerance: float | None = None, threads: int = 0) -> Array:
-    """The region around a point, as `skimage.morphology.flood` finds it.
+    """Finds the connected region of similar values around a point, like `skimage.morphology.flood`.
 
     Parameters
     ----------
     image : array of shape (H, W) or (D, H, W)
-        Of types and sizes as for `label`.
-    seed_point : as many ints as the image has axes
-        Negative ones count from the end.
+        Types and sizes as for `label`.
+    seed_point : sequence of ints, one for each axis of the image
+        The point where the region starts. Negative indices count from the end.
     connectivity : int, optional
         As for `label`.
     tolerance : number, optional
-        How far values may be from that of the point, which need not be close to each other. By default they are equal.
-        Whole numbers are compared exactly, others in the image's precision.
+        Maximum difference between a value of the region and the value of the point. By default the values are equal.
+        Integers are compared exactly, floating-point values in the precision of the image.
     threads : int
-        As for `label`.
+        Maximum number of CPU threads, as for `label`.
 
     Returns
     -------
-    bool array of the image's shape
+    bool array of the image's shape, True in the region
 
     Raises
     ------
     TypeError
-        The image's type is none of these, or `seed_point` not of ints.
+        `label` does not support the type of the image, or `seed_point` does not consist of ints.
     ValueError
-        As for `label`; the point lies outside, its value or `tolerance` is NaN.
+        As for `label`; also if the point is outside the image, or if its value or `tolerance` is NaN.
     """
     values = _arrays.taken(image, "image")
     _arrays.expect_axes(values, "image", 2, 3)
@@ -51,7 +51,7 @@ def flood(image: Array, seed_point: Sequence[int], *, connectivity: int | None =
 
 def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, connectivity: int | None = None,
                tolerance: float | None = None, in_place: bool = False, threads: int = 0) -> Array:
-    """Gives the region around a point another value, as `skimage.morphology.flood_fill` does.
+    """Sets the connected region around a point to a new value, like `skimage.morphology.flood_fill`.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
         As for `flood`.
     seed_point, connectivity, tolerance, threads : as for `flood`
     new_value : number
-        That the image's type holds.
+        The value to write. The type of the image must be able to hold it.
     in_place : bool
-        Write into `image`, which is returned then.
+        Write into `image` and return it, instead of a copy.
 
     Returns
     -------
@@ -70,9 +70,10 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
     Raises
     ------
     TypeError
-        As for `flood`.
+        As for `flood`; also if the image has integers and `new_value` is not an int.
     ValueError
-        As for `flood`; the image's type does not hold `new_value`, or the image is read-only.
+        As for `flood`; also if the type of the image cannot hold `new_value`, or `in_place` is set and the image is
+        read-only.
     """
     values = _arrays.taken(image, "image")
     _arrays.expect_axes(values, "image", 2, 3)
@@ -80,11 +81,11 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
     if kind.kind != "f":
         least, most = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
         if not isinstance(new_value, (int, np.integer)):
-            raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int")
+            raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int for an image of type {kind}")
         if not least <= new_value <= most:
-            raise ValueError(f"new_value is {new_value}, which {kind} does not hold")
+            raise ValueError(f"new_value is {new_value}, must be {least} to {most} for elements of type {kind}")
     if in_place and not values.flags.writeable:
-        raise ValueError("image is read-only")
+        raise ValueError("image is read-only, must be writeable with in_place=True")
     mask = _flooded(values, seed_point, connectivity, tolerance, threads)
     filled = values if in_place else values.copy()
     filled[mask] = new_value
@@ -95,10 +96,10 @@ def _flooded(values: NDArray[Any], seed_point: Sequence[int], connectivity: int 
              threads: int) -> NDArray[np.bool_]:
     seed = tuple(map(operator.index, seed_point))
     if len(seed) != values.ndim or not all(-side <= at < side for at, side in zip(seed, values.shape)):
-        raise ValueError(f"seed_point is {seed}, which is no point of an image of shape {values.shape}")
+        raise ValueError(f"seed_point is {seed}, must be a point inside the image of shape {values.shape}")
     value = values[seed]
     if value != value:
-        raise ValueError("image is NaN at seed_point, which equals nothing")
+        raise ValueError(f"image is NaN at seed_point {seed}, must be a number there")
     if tolerance is None:
         alike = values == value
     else:
@@ -110,9 +111,9 @@ def _flooded(values: NDArray[Any], seed_point: Sequence[int], connectivity: int 
 
 
 def _interval(value: Any, tolerance: float) -> tuple[Any, Any]:
-    """The least and greatest number of the value's type that are so close to it."""
+    """The lowest and highest number of the value's type that differ from it by at most `tolerance`."""
     if math.isnan(tolerance):
-        raise ValueError("tolerance is NaN")
+        raise ValueError("tolerance is NaN, must be a number")
     kind = value.dtype
     middle, reach = value.item(), abs(tolerance)
     if kind.kind == "f":

@@ -1,4 +1,4 @@
-"""The GStreamer plugin that lies beside this file, for the GStreamer of the system."""
+"""Makes the GStreamer plugin of this package available to the GStreamer of the system."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ INSTALL = "on Debian and Ubuntu: apt install gstreamer1.0-tools gstreamer1.0-plu
 
 
 def setup() -> str:
-    """Puts the plugin on GStreamer's plugin path of this process and of those that it starts.
+    """Adds the plugin to GStreamer's plugin path, for this process and its child processes.
 
-    To be called before GStreamer is initialised. What the variables GST_PLUGIN_PATH and GST_PLUGIN_PATH_1_0 hold is
-    kept.
+    Call it before GStreamer is initialised. It prepends the folder of the plugin to the environment variables
+    GST_PLUGIN_PATH_1_0 and GST_PLUGIN_PATH.
 
     Returns
     -------
@@ -24,16 +24,16 @@ def setup() -> str:
     Raises
     ------
     RuntimeError
-        GStreamer is not installed or older than 1.22, or the package was built without the plugin.
+        GStreamer is not installed or is older than 1.22, or the package was built without the plugin.
     """
     if not (FOLDER / "libgstregions.so").exists():
-        raise RuntimeError("this build of gst_regions has no GStreamer plugin; the wheel of packaging/wheel has one")
+        raise RuntimeError("this build of gst_regions has no GStreamer plugin; install the wheel of packaging/wheel")
     version = _version()
     if version is None:
         raise RuntimeError(f"GStreamer is not installed; {INSTALL}")
     if version < OLDEST:
-        raise RuntimeError(f"GStreamer is {version[0]}.{version[1]}, the plugin needs {OLDEST[0]}.{OLDEST[1]} or later")
-    # GStreamer reads GST_PLUGIN_PATH_1_0, and only where that is not set GST_PLUGIN_PATH.
+        raise RuntimeError(f"GStreamer is {version[0]}.{version[1]}, must be {OLDEST[0]}.{OLDEST[1]} or later")
+    # GStreamer reads GST_PLUGIN_PATH only if GST_PLUGIN_PATH_1_0 is not set.
     others = os.environ.get("GST_PLUGIN_PATH_1_0", os.environ.get("GST_PLUGIN_PATH", ""))
     folders = [str(FOLDER), *(folder for folder in others.split(os.pathsep) if folder not in ("", str(FOLDER)))]
     for name in ("GST_PLUGIN_PATH_1_0", "GST_PLUGIN_PATH"):

@@ -22,7 +22,7 @@ Labels = NDArray[np.int32]
 
 
 class OneOutput(TypedDict, total=False):
-    """Arguments of `label` that say nothing of how many outputs there are."""
+    """Arguments of `label` that do not change the number of results."""
 
     connectivity: int | None
     intensity_image: ArrayLike | None
@@ -31,7 +31,7 @@ class OneOutput(TypedDict, total=False):
 
 
 class Several(OneOutput, total=False):
-    """Likewise, where each picture of a batch or each threshold is labelled for itself."""
+    """Arguments of `label` for a batch of pictures or for several thresholds."""
 
     batch: bool
     threshold: float | Sequence[float] | NDArray[Any] | None
@@ -58,7 +58,7 @@ def label(image: NDArray[Any], background: float | None = ..., return_num: Liter
 @overload
 def label(image: NDArray[Any], background: float | None = ..., *, return_num: Literal[True],
           **how: Unpack[Several]) -> tuple[Labels, NDArray[np.int64]]: ...
-@overload  # of other libraries, and lists
+@overload  # lists, and arrays of other libraries
 def label(image: Array, background: float | None = ..., return_num: bool = ..., connectivity: int | None = ..., *,
           threshold: float | Sequence[float] | NDArray[Any] | None = ..., batch: bool = ..., return_table: bool = ...,
           intensity_image: Array | None = ..., out: Array | None = ..., threads: int = ...,
@@ -67,70 +67,72 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
           threshold: float | Sequence[float] | NDArray[Any] | None = None, batch: bool = False,
           return_table: bool = False, intensity_image: Array | None = None, out: Array | None = None,
           threads: int = 0, stream: Any = None) -> Any:
-    """Labels connected regions.
+    """Labels the connected regions of a picture or volume.
 
-    Without `threshold`, neighbours of equal value are connected, as `skimage.measure.label` has it, with the same
-    numbers: 1, 2, … in raster order of each region's first element (scikit-image's own order is another one where an
-    axis has one element); `background` is 0. With `threshold`, foreground is
-    `image >= threshold`, whatever its values, and the rest is 0.
+    Without `threshold`, neighbours of equal value belong to one region, as in `skimage.measure.label`. With
+    `threshold`, all elements with `image >= threshold` are foreground, and connected foreground is one region. Labels
+    are 1, 2, … in raster order of the first element of each region. Label 0 is background. scikit-image numbers regions
+    in another order if an axis has only one element.
 
     Parameters
     ----------
-    image : array of shape (H, W) or (D, H, W); with `batch`, one axis more in front
-        bool, int8 to int64, uint8 to uint64, float32 or float64. Axes have at most 65535 elements. Arrays of other
-        libraries come by DLPack, without a copy, from the CPU or from a CUDA device; labels leave as an array of
-        theirs in the same memory. Of values of 4 and 8 bytes at most 2**24 may differ; on a device such values need a
-        `threshold`.
+    image : array of shape (H, W) or (D, H, W); with `batch`, one more axis in front
+        Elements are bool, int8 to int64, uint8 to uint64, float32 or float64. An axis has 1 to 65535 elements. Arrays
+        of other libraries are read by DLPack without a copy, on the CPU or on a CUDA device. The labels are then an
+        array of the same library on the same device. Without `threshold`, an image with elements of 4 or 8 bytes may
+        have at most 2**24 distinct values, and must be on the CPU.
     background : number, optional
-        Elements of this value get label 0. By default 0; one that the type of the image cannot hold, as -1 of uint8,
-        leaves no background. Not together with `threshold`.
+        Elements with this value get label 0. The default is 0. A value that the type of the image cannot hold, such as
+        -1 for uint8, means that the image has no background. Cannot be combined with `threshold`.
     return_num : bool
-        Also return how many regions there are; of several thresholds, or of a batch, an array of counts.
+        Also return the number of regions. For a batch or several thresholds, this is an array of numbers.
     connectivity : int, optional
-        Along how many axes at once neighbours may differ: 1 (4 or 6 neighbours), 2 (8 or 18), 3 (26; of volumes). By
-        default as many as the picture or volume has axes.
-    threshold : float or up to 128 floats, optional
-        In the image's units. Of several, each is labelled for itself: labels get an axis in front. NaN in the image
-        is background. Whole numbers are compared exactly, others in the image's precision.
+        Number of axes along which neighbours may differ: 1 (4 neighbours, or 6 in a volume), 2 (8 or 18) or 3 (26, for
+        volumes only). The default is the number of axes of the picture or volume.
+    threshold : float or sequence of up to 128 floats, optional
+        Lowest value of the foreground, in the units of the image. With a sequence, each threshold is labelled
+        separately, and the labels have one more axis in front. NaN in the image is background. Integers are compared
+        exactly, floating-point values in the precision of the image.
     batch : bool
-        The first axis counts pictures or volumes, each labelled for itself.
+        The first axis of `image` is a batch of pictures or volumes, which are labelled separately.
     return_table : bool
-        Also return a table of the regions, see `regionprops_table`. Not of batches or several thresholds. It is
-        NumPy's; of an image on a device it is made of a copy of the labels.
+        Also return a table of the regions, see `regionprops_table`. Cannot be combined with `batch` or several
+        thresholds. The table is always a NumPy array. For an image on a device, the labels are copied to the host.
     intensity_image : array, optional
-        For the table, in place of `image`.
+        The array whose means the table contains. The default is `image`.
     out : int32 array, optional
-        Written and returned in place of a new array; C-contiguous. Must not share memory with `image`.
+        C-contiguous array that is written and returned instead of a new array. Must not share memory with `image`.
     threads : int
-        That work at most, the caller's included; 0 takes as many as the machine has. Labels do not depend on it. Of
-        no meaning on a device.
+        Maximum number of CPU threads, including the calling thread. 0 means one per CPU core. The labels do not depend
+        on it. Ignored on a CUDA device.
     stream : optional
-        Of an image on a CUDA device: the stream that the work is put in order with, as an object that has
-        `__cuda_stream__`, CuPy's or PyTorch's, or a number (cudaStream_t). By default the library's current one. The
-        call returns before the work is done, unless counts or a table are wanted.
+        CUDA stream for an image on a CUDA device: an object with `__cuda_stream__`, a CuPy or PyTorch stream, or an
+        int (cudaStream_t). The default is the current stream of the array's library. The call returns before the work
+        is finished, unless it returns a number or a table.
 
     Returns
     -------
-    labels : int32 array of the image's shape, with one axis more in front for several thresholds
-    num : int, or int64 array of labels' leading axes, with `return_num`
-    table : structured array, with `return_table`
+    labels : int32 array of the image's shape, with one more axis in front for several thresholds
+    num : int, or int64 array with the leading axes of `labels`; with `return_num` only
+    table : structured array; with `return_table` only
 
     Raises
     ------
     TypeError
-        The image's type is none of these, or `out` is not int32.
+        The type of the image is not supported, or `out` is not int32.
     ValueError
-        Another shape, an axis without elements or with too many, NaN among the values that are compared or in
-        `threshold`, a connectivity or combination that does not exist.
+        A shape or size is not supported; `image` (without `threshold`), `background` or `threshold` contains NaN;
+        `connectivity` is out of range; or two arguments cannot be combined.
     """
     if threads:
         most_threads(threads)
     several = threshold is not None and isinstance(threshold, (Sequence, np.ndarray))
     thresholds = () if threshold is None else thresholds_of(threshold)
     if thresholds and background is not None:
-        raise ValueError("background and threshold are given, but a threshold alone says what is background")
+        raise ValueError("background and threshold cannot be combined; pass only one of them")
     if return_table and (batch or several):
-        raise ValueError("return_table is of one picture or volume and one threshold")
+        raise ValueError("return_table cannot be combined with batch or several thresholds; use regionprops_table on "
+                         "each result")
     if device := None if isinstance(image, np.ndarray) else _devices.on_device(image):
         wants = return_num or return_table
         call = device, background, connectivity, thresholds, several, batch, out, wants
@@ -149,7 +151,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     outer = values.shape[:batch] + ((len(thresholds),) if several else ())
     counts: Any = 0
     is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
-    # Zeros that were never written take no memory, and no time.
+    # np.zeros() takes neither memory nor time until the array is written.
     place = np.zeros(shape, np.int32) if is_blank else _place(out, outer + shape, values)
     if batch:
         counts = [_label(picture, background, thresholds, at, settings, threads) for picture, at in zip(values, place)]
@@ -190,7 +192,7 @@ def _is_large_and_blank(values: NDArray[Any]) -> bool:
 
 def _label(image: NDArray[Any], background: float | None, thresholds: tuple[float, ...],
            labels: NDArray[np.int32], settings: Settings, threads: int) -> int | list[int]:
-    """Labels one picture or volume and returns how many regions it has, or of thresholds the list of that."""
+    """Labels one picture or volume. Returns the number of regions, or a list with the number for each threshold."""
     image = _arrays.in_rows(image)
     threads = threads_for(image, threads)
     if thresholds:

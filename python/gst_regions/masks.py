@@ -1,4 +1,4 @@
-"""Masks without what is small or enclosed: remove_small_objects, remove_small_holes, fill_holes."""
+"""Cleaning of masks: remove_small_objects, remove_small_holes and fill_holes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from ._devices import DeviceArray
 from ._label_arguments import neighbours, threads_for
 
 BOOL = np.dtype(np.bool_)
-# How foreground is connected where its holes are connected so.
+# Number of neighbours of the foreground, by the number of neighbours of its holes.
 DUAL = {"4": "8", "8": "4", "6": "26", "26": "6"}
 
 
 def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
                          threads: int = 0, stream: Any = None) -> Array:
-    """Removes connected regions of up to `max_size` pixels, as `skimage.morphology.remove_small_objects` does.
+    """Removes connected regions of up to `max_size` pixels, like `skimage.morphology.remove_small_objects`.
 
     Parameters
     ----------
     ar : bool array of shape (H, W) or (D, H, W)
+        The mask.
     max_size : int
-        Pixels or voxels of the largest region that is removed.
+        Size of the largest region that is removed (pixels or voxels).
     connectivity : int
         As for `label`.
     out : bool array, optional
-        Written and returned in place of a new array; C-contiguous. Must not share memory with `ar`.
+        C-contiguous array that is written and returned instead of a new array. Must not share memory with `ar`.
     threads, stream : optional
         As for `label`.
 
@@ -41,9 +42,9 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
     Raises
     ------
     TypeError
-        `ar` or `out` is not bool. (Of a label image, keep the labels whose `area` in `regionprops_table` suffices.)
+        `ar` or `out` is not bool. For a label image, use `regionprops_table` and keep the labels with a large `area`.
     ValueError
-        As for `label`; `max_size` is negative.
+        As for `label`; also if `max_size` is negative.
     """
     if device := _devices.on_device(ar):
         return _large_on_device(device, max_size, connectivity, out, stream, of_holes=False)
@@ -55,10 +56,10 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
 
 def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
                        threads: int = 0, stream: Any = None) -> Array:
-    """Fills background regions of up to `max_size` pixels, as `skimage.morphology.remove_small_holes` does.
+    """Fills background regions of up to `max_size` pixels, like `skimage.morphology.remove_small_holes`.
 
-    Those that touch the border as well. Parameters, result and errors as of `remove_small_objects`, where regions and
-    their connectivity are those of the background.
+    Background regions at the border of the picture are filled too. Parameters, result and errors are the same as for
+    `remove_small_objects`, but `max_size` and `connectivity` apply to the background.
     """
     if device := _devices.on_device(ar):
         return _large_on_device(device, max_size, connectivity, out, stream, of_holes=True)
@@ -71,16 +72,17 @@ def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, 
 
 def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, threads: int = 0,
                stream: Any = None) -> Array:
-    """Fills background that is enclosed, as `scipy.ndimage.binary_fill_holes` does.
+    """Fills holes, which are background regions that do not touch the border, like `scipy.ndimage.binary_fill_holes`.
 
     Parameters
     ----------
     ar : bool array of shape (H, W) or (D, H, W)
+        The mask.
     connectivity : int
-        Along how many axes at once a path out of a hole may step, as for `label`; SciPy's `structure` is
-        `generate_binary_structure(ar.ndim, connectivity)`.
+        Connectivity of the background, as for `label`. On a CUDA device, it must be 1 or the number of axes. In SciPy,
+        this is `structure=generate_binary_structure(ar.ndim, connectivity)`.
     out : bool array, optional
-        Written and returned in place of a new array; C-contiguous. Must not share memory with `ar`.
+        C-contiguous array that is written and returned instead of a new array. Must not share memory with `ar`.
     threads, stream : optional
         As for `label`.
 
@@ -121,12 +123,12 @@ def _large_on_device(mask: DeviceArray, max_size: int, connectivity: int, out: A
 def _filled_on_device(mask: DeviceArray, connectivity: int, out: Array | None, stream: Any) -> Array:
     _expect_mask(mask)
     holes = neighbours(mask.shape, connectivity)
-    # Pictures and volumes have their holes filled where those are connected as foreground is not.
+    # The algorithm fills holes with the connectivity that is dual to the connectivity of the foreground.
     if holes not in DUAL:
-        raise ValueError(f"connectivity is {connectivity}, must be 1 or {mask.ndim} on a device")
+        raise ValueError(f"connectivity is {connectivity}, must be 1 or {mask.ndim} for a mask on a CUDA device")
     settings = [("connectivity", DUAL[holes]), ("output", "none"), ("fill-holes", str(mask.size))]
     with _devices.on_stream(mask, stream):
-        # A volume of one slice encloses nothing.
+        # A volume with one slice has no holes.
         filled = mask.array if mask.ndim == 3 and mask.shape[0] == 1 else _labelled(mask, settings)
         if out is not None:
             _devices.written(out, mask.shape, BOOL, mask, "ar")

@@ -14,7 +14,7 @@ from .tables import table_of
 
 
 class Options(TypedDict, total=False):
-    """Arguments of `slic` that say nothing of how many outputs there are."""
+    """Arguments of `slic` that do not change the number of results."""
 
     convert2lab: bool
     min_size_factor: float
@@ -42,7 +42,7 @@ def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = .
 def slic(image: NDArray[np.uint8], n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          return_table: Literal[True], return_adjacency: Literal[True],
          **how: Unpack[Options]) -> tuple[Labels, NDArray[Any], NDArray[np.int32]]: ...
-@overload  # of other libraries, and lists
+@overload  # lists, and arrays of other libraries
 def slic(image: Array, n_segments: int = ..., compactness: float = ..., max_num_iter: int = ..., *,
          convert2lab: bool = ..., min_size_factor: float = ..., slic_zero: bool = ..., return_table: bool = ...,
          return_adjacency: bool = ..., out: Array | None = ..., threads: int = ..., stream: Any = ...) -> Any: ...
@@ -50,50 +50,53 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
          convert2lab: bool = True, min_size_factor: float = 0.5, slic_zero: bool = False, return_table: bool = False,
          return_adjacency: bool = False, out: Array | None = None, threads: int = 0,
          stream: Any = None) -> Any:
-    """Cuts a picture into compact pieces of similar colour, each one connected region.
+    """Divides a picture into superpixels: compact, connected regions of similar colour.
 
-    Takes the arguments of `skimage.segmentation.slic` by the same names and with the same defaults; borders differ
-    from its where two pieces fit a pixel about as well.
+    The arguments have the names and defaults of `skimage.segmentation.slic`. The borders differ slightly from
+    scikit-image where a pixel fits two superpixels about equally well.
 
     Parameters
     ----------
     image : uint8 array of shape (H, W) or (H, W, 3)
         Gray, or R, G, B (sRGB).
     n_segments : int
-        How many pieces are wanted, at least 1; about as many come. Cells have at most 512 pixels a side.
+        Approximate number of superpixels, at least 1. The initial grid has cells of at most 512 × 512 pixels.
     compactness : float
-        0 to 1000: the colour distance, in CIELAB units, that counts as much as the distance between pieces.
+        Colour distance that counts as much as the spacing of the superpixels, 0 to 1000 (CIELAB units). A higher value
+        makes superpixels more compact.
     max_num_iter : int
-        0 to 100 rounds.
+        Maximum number of iterations, 0 to 100.
     convert2lab : bool
-        Compare colours in CIELAB; else as they are.
+        Compare colours in CIELAB. False compares the values of the image.
     min_size_factor : float
-        0 to 1: pieces smaller than this part of a cell join their most similar neighbour.
+        Minimum size of a superpixel, 0 to 1 (fraction of a grid cell). A smaller one is merged into its most similar
+        neighbour.
     slic_zero : bool
-        SLICO: each piece finds the compactness that suits it.
+        Use SLICO, which adapts the compactness of each superpixel.
     return_table : bool
-        Also return the table of `regionprops_table` with mean gray or mean R, G, B (`intensity_mean-0` …).
+        Also return the table of `regionprops_table` with mean gray, or with mean R, G, B (`intensity_mean-0` …).
     return_adjacency : bool
-        Also return which pieces touch along sides of pixels.
+        Also return the pairs of superpixels that have a common border.
     out : int32 array of shape (H, W), optional
-        Written and returned in place of a new array; C-contiguous.
+        C-contiguous array that is written and returned instead of a new array.
     threads : int
-        As for `label`. Pieces do not depend on it.
+        Maximum number of CPU threads, as for `label`. The result does not depend on it.
     stream : optional
-        As for `label`. Tables and adjacency of an image on a device are NumPy's, and made of copies.
+        CUDA stream, as for `label`. Tables and pairs are always NumPy arrays. For an image on a device, the image and
+        the labels are copied to the host for them.
 
     Returns
     -------
-    labels : int32 array of shape (H, W), 1 … n in raster order of the pieces' first pixels
-    table : structured array, with `return_table`
-    pairs : int32 array of shape (n, 2), with `return_adjacency`: two labels, the lower one first, in rising order
+    labels : int32 array of shape (H, W), 1 … n in raster order of the first pixel of each superpixel
+    table : structured array; with `return_table` only
+    pairs : int32 array of shape (m, 2), sorted, each with the lower label first; with `return_adjacency` only
 
     Raises
     ------
     TypeError
-        The image is not uint8, or `out` not int32.
+        The image is not uint8, or `out` is not int32.
     ValueError
-        Another shape, an axis without elements or with more than 65535, or a parameter beyond these limits.
+        The image has another shape, an axis has no elements or more than 65535, or a parameter is out of range.
     """
     device = _devices.on_device(image)
     pixels: Any = device or _arrays.picture(image, "image", channels=(3,))

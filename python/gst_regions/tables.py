@@ -1,4 +1,4 @@
-"""Tables of regions."""
+"""Tables of regions: regionprops_table."""
 
 from __future__ import annotations
 
@@ -12,38 +12,40 @@ from ._arrays import Array
 
 
 def regionprops_table(label_image: Array, intensity_image: Array | None = None) -> NDArray[Any]:
-    """What is known of each region of a label image, one row a label.
+    """Measures each region of a label image. The table has one row per label.
 
     Parameters
     ----------
     label_image : integer array of shape (H, W) or (D, H, W)
-        0 is background; labels need not be connected, nor follow each other.
-    intensity_image : array of the same shape, optional, or with one axis more behind for channels
+        0 is background. The elements of a label need not be connected, and labels may be missing.
+    intensity_image : array of the same shape, optional, or with one more axis at the end for channels
+        The array whose means the table contains.
 
     Returns
     -------
-    structured array, in order of labels, with the names of `skimage.measure.regionprops_table`
-        `label`; `area` (elements); `bbox-0` … (first index of each axis, then the first behind, int32); `centroid-0` …
-        (mean index along each axis, float64); with an intensity image `intensity_mean`, or `intensity_mean-0` … of
-        channels (float64). `pandas.DataFrame(table)` takes it; `table["area"]` is an array.
+    structured array in order of labels, with the column names of `skimage.measure.regionprops_table`
+        `label`; `area` (number of elements, int64); `bbox-0` … (first index on each axis, then end index on each axis,
+        exclusive, int32); `centroid-0` … (mean index on each axis, float64). With an intensity image also
+        `intensity_mean`, or `intensity_mean-0` … for channels (float64). `table["area"]` is a column as an array.
+        `pandas.DataFrame(table)` converts the table.
 
     Raises
     ------
     TypeError
-        Labels are not integers.
+        The labels are not integers.
     ValueError
-        A label is negative, labels have other than 2 or 3 axes or no elements, or the intensity image has another
-        shape.
+        A label is negative, the label image does not have 2 or 3 axes or has no elements, or the shape of the intensity
+        image does not match.
     """
     labels = _arrays.taken(label_image, "label_image")
     _arrays.expect_axes(labels, "label_image", 2, 3)
     if labels.dtype.kind not in "iu":
         raise TypeError(f"label_image has elements of type {labels.dtype}, must have integers")
     if labels.min() < 0:
-        raise ValueError(f"label_image has a negative label: {labels.min()}")
+        raise ValueError(f"label_image has the negative label {labels.min()}, must have labels of at least 0")
     most = int(labels.max())
     names = None
-    if most > labels.size:  # a table of all labels up to the greatest would be larger than the picture
+    if most > labels.size:  # avoids a temporary table with more rows than the image has elements
         names, numbers = np.unique(labels, return_inverse=True)
         first = int(names[0] != 0)
         labels, names = numbers.reshape(labels.shape) + first, names[1 - first:]
@@ -56,7 +58,7 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None) 
 
 
 def table_of(labels: NDArray[np.int32], most: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
-    """The table of labels 1..most, of those that are there."""
+    """The table of the labels from 1 to `most` that occur in `labels`."""
     extents = np.zeros((most, 10), np.int64)  # area; begin, end and sum along z, y, x
     _core.measure(labels, extents)
     present = extents[:, 0] > 0
@@ -79,7 +81,8 @@ def _means(labels: NDArray[np.int32], most: int, intensity: NDArray[Any], presen
            area: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
     has_channels = intensity.ndim == labels.ndim + 1
     if intensity.shape[:labels.ndim] != labels.shape or intensity.ndim > labels.ndim + 1:
-        raise ValueError(f"intensity_image has shape {intensity.shape}, labels have {labels.shape}")
+        raise ValueError(f"intensity_image has shape {intensity.shape}, must have {labels.shape}, the shape of the labels, "
+                         "or one more axis for channels")
     sums = np.zeros((most, intensity.shape[-1] if has_channels else 1), np.float64)
     _core.add_values(labels, np.ascontiguousarray(_arrays.native(intensity)), sums)
     means = sums[present] / area[:, None]

@@ -1,4 +1,4 @@
-"""Regions of streams of pictures: Tracker."""
+"""Tracking of regions in videos: Tracker."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ CHANGES = ("births", "deaths", "splits", "merges", "lost")
 
 @described(_core.tracker_fields())
 class Tracker(Parameters):
-    """Connected components that keep a number from picture to picture.
+    """Labels the connected regions of each picture and tracks them from picture to picture.
 
-    What the element `cclabel` does with `track=true`: regions are matched by the pixels they share, then by where they
-    are expected. A picture of another size or type begins anew, with new numbers. May be used by several threads, whose
-    pictures come one after another.
+    This is the element `cclabel` with `track=true`. Regions are matched by common pixels, then by predicted position. A
+    picture of another size or type restarts tracking with new numbers. Several threads may use one object; it processes
+    their pictures one after another.
 
     Parameters
     ----------
     threads : int
-        As for `label`. The result does not depend on it.
+        Maximum number of CPU threads, as for `label`. The result does not depend on it.
     {parameters}
 
     Attributes
     ----------
-    changes : what became of regions with the last picture, and how many are `lost` and waited for
+    changes : dict with the numbers of births, deaths, splits and merges in the last picture, and of tracks now lost
 
     Raises
     ------
     TypeError
-        There is no such parameter, or its value is of a wrong type.
+        A parameter does not exist, or its value has the wrong type.
     ValueError
-        A value is beyond the limits.
+        A value is outside its range.
     """
 
     _words = _core.tracker_fields()
@@ -51,28 +51,31 @@ class Tracker(Parameters):
         self.set(**parameters)
 
     def apply(self, image: Array, out: Array | None = None, *, stream: Any = None) -> tuple[Array, NDArray[Any]]:
-        """The regions of the next picture.
+        """Returns the regions of the next picture and updates the tracks.
 
         Parameters
         ----------
         image : array of shape (H, W), (H, W, 3) or (H, W, 4)
-            bool (a mask), uint8, or without a third axis uint16; R, G, B.
+            A picture with two axes has elements of type bool (a mask), uint8 or uint16. A picture with three axes has
+            R, G, B, or R, G, B and an ignored alpha channel, of type uint8.
         out : int32 array of shape (H, W), optional
-            Written and returned in place of a new array; C-contiguous. Must not share memory with `image`.
+            C-contiguous array that is written and returned instead of a new array. Must not share memory with `image`.
         stream : optional
-            As for `label`. The table of a picture on a device is NumPy's, and made of a copy of the labels.
+            CUDA stream, as for `label`. The table is always a NumPy array. For an image on a device, the image and the
+            labels are copied to the host for it.
 
         Returns
         -------
-        labels : int32 array of shape (H, W), 1 … n as of `label`
+        labels : int32 array of shape (H, W), 1 … n as for `label`
         table : structured array
-            As of `regionprops_table`, with `track`: the number that stays (int64), 0 of regions beyond `max_regions` and
-            of those that are not born yet (`track_birth`).
+            The table of `regionprops_table` with the additional column `track` (int64), which holds the number that a
+            region keeps from picture to picture. It is 0 for regions beyond `max_regions` and for regions that are
+            younger than `track_birth`.
 
         Raises
         ------
         TypeError
-            The image's type is none of these, or `out` is not int32.
+            The type of the image is not supported, or `out` is not int32.
         ValueError
             The image has another shape.
         """

@@ -45,13 +45,13 @@ class Example(unittest.TestCase):
     def test_what_cannot_be_read(self):
         for data in (b"", b"P5 4 3 255\n123", b"P5 4 3 65535\n" + bytes(24), b"P4 4 3\n", b"P5 0 3 255\n"):
             self.picture.write_bytes(data)
-            self.assertIn("no PGM or PPM of 8 bits that can be read", self.label(self.picture, status=1))
-        self.assertIn("that can be read", self.label(self.folder / "none.pgm", status=1))
+            self.assertIn("cannot be read as a binary PGM or PPM with 8 bits per sample", self.label(self.picture, status=1))
+        self.assertIn("cannot be read as", self.label(self.folder / "none.pgm", status=1))
 
     def test_bad_words(self):
         out = self.folder / "out.pgm"
         self.assertIn("usage: label_image IN.pgm", self.label(status=1))
-        self.assertIn("threshold: is not PROPERTY=VALUE", self.label(self.picture, out, "threshold", status=1))
+        self.assertIn("threshold: expected PROPERTY=VALUE", self.label(self.picture, out, "threshold", status=1))
         self.assertRegex(self.label(self.picture, out, "threshold=much", status=1), "label_image: threshold: .*much")
         self.assertIn("cannot be written", self.label(self.picture, self.folder / "none" / "out.pgm", status=1))
 

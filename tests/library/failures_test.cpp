@@ -59,7 +59,7 @@ TEST(LibraryFailures, MemoryThatRunsOutIsNamed) {
     status = regions_set(filter.get(), name.c_str(), "1");
   }
   EXPECT_EQ(status, REGIONS_ERROR_MEMORY);
-  EXPECT_STREQ(regions_error(), "no memory");
+  EXPECT_STREQ(regions_error(), "out of memory");
   RegionsFilter* none = nullptr;
   {
     const LittleMemory limit(1 << 20);

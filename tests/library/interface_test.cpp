@@ -45,7 +45,7 @@ TEST(LibraryInterface, AnErrorsTextStaysUntilTheNextFailure) {
     regions_open("cclabels", "cpu", 0);
     elsewhere = regions_error();
   }).join();
-  EXPECT_EQ(elsewhere_first, "no call has failed");
+  EXPECT_EQ(elsewhere_first, "no call of this thread has failed");
   EXPECT_NE(elsewhere.find("cclabels"), std::string::npos);
   EXPECT_EQ(regions_error(), text);
   EXPECT_EQ(text, before);

@@ -181,7 +181,7 @@ TEST(Library, WhatIsWrongIsNamed) {
     return std::string(regions_error());
   };
   using Frame = RegionsFrame&;
-  EXPECT_NE(text_of([](Frame f) { f.in.plane[0] = nullptr; }).find("no picture"),
+  EXPECT_NE(text_of([](Frame f) { f.in.plane[0] = nullptr; }).find("in.plane[0]"),
             std::string::npos);
   EXPECT_NE(text_of([](Frame f) { f.in.format = "YV12"; }).find("YV12"), std::string::npos);
   EXPECT_NE(text_of([](Frame f) { f.in.format = nullptr; }).find("format"), std::string::npos);
@@ -193,7 +193,7 @@ TEST(Library, WhatIsWrongIsNamed) {
   EXPECT_NE(text_of([](Frame f) { f.labels.width = 9; }).find("labels"), std::string::npos);
   EXPECT_NE(text_of([](Frame f) { f.regions = nullptr; }).find("regions"), std::string::npos);
   EXPECT_NE(text_of([](Frame f) { f.out = f.in; }).find("output=none"), std::string::npos);
-  EXPECT_NE(text_of([](Frame f) { f.in.memory = REGIONS_MEMORY_CUDA; }).find("GPU"),
+  EXPECT_NE(text_of([](Frame f) { f.in.memory = REGIONS_MEMORY_CUDA; }).find("CUDA"),
             std::string::npos);
   Labelled l;
   EXPECT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK);

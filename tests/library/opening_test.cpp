@@ -14,21 +14,24 @@ void expect_open_refused(const char* algorithm, const char* device, int threads,
 }
 
 TEST(LibraryOpening, OpeningNamesWhatIsWrong) {
-  expect_open_refused(nullptr, "cpu", 0, "the algorithm's name is null");
-  expect_open_refused("cclabel", "cpu", -1, "threads below 0");
+  expect_open_refused(nullptr, "cpu", 0, "algorithm is null, must be the name of an algorithm");
+  expect_open_refused("cclabel", "cpu", -1,
+                      "threads is -1, must be at least 0 (0: one per CPU core)");
   std::string known;
   for (const KnownAlgorithm& one : kAlgorithms)
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   for (const char* name : {"cclabels", ""}) {
     const std::string why =
-        "no algorithm is called '" + std::string(name) + "'; there are " + known;
+        "unknown algorithm '" + std::string(name) + "'; expected one of " + known;
     expect_open_refused(name, "cpu", 1, why.c_str());
   }
   for (const char* device :
        {"", "tpu", "CPU", "cpu:0", "cud", "cuda0", "cuda:", "cuda:-1", "cuda:x", "cuda:1x",
         "cuda: 1", "cuda:256", "cuda:99999999999999999999"}) {
     expect_open_refused("cclabel", device, 1,
-                        ("no device is called '" + std::string(device) + "'").c_str());
+                        ("unknown device '" + std::string(device) +
+                         "'; expected auto, cpu, cuda or cuda:N with N from 0 to 255")
+                            .c_str());
   }
   // A name that may be one of a device: what refuses it speaks of CUDA.
   for (const char* device : {"cuda:255", "cuda:0", "cuda"}) {

@@ -6,6 +6,13 @@ namespace {
 
 using Frame = RegionsFrame&;
 
+constexpr char kNoFilter[] = "filter is null, must come from regions_open()";
+constexpr char kNoProperty[] = "property is null, must be the name of a property";
+
+std::string no_format(const std::string& name) {
+  return name + ".format is null, must be the name of a pixel format such as \"GRAY8\"";
+}
+
 void expect_refused(RegionsStatus status, const std::string& why) {
   EXPECT_EQ(status, REGIONS_ERROR_INPUT) << why;
   EXPECT_EQ(regions_error(), why);
@@ -14,17 +21,18 @@ void expect_refused(RegionsStatus status, const std::string& why) {
 TEST(LibraryRefusals, NullIsNamed) {
   const Filter filter = open("cclabel");
   Labelled l;
-  expect_refused(regions_set(nullptr, "depth", "1"), "the filter is null");
-  expect_refused(regions_set(filter.get(), nullptr, "1"), "the property's name is null");
-  expect_refused(regions_set(filter.get(), "depth", nullptr), "the value is null");
-  expect_refused(regions_process(nullptr, &l.frame), "the filter is null");
-  expect_refused(regions_process(filter.get(), nullptr), "the frame is null");
-  expect_refused(regions_reset(nullptr), "the filter is null");
+  expect_refused(regions_set(nullptr, "depth", "1"), kNoFilter);
+  expect_refused(regions_set(filter.get(), nullptr, "1"), kNoProperty);
+  expect_refused(regions_set(filter.get(), "depth", nullptr),
+                 "value is null, must be the value as text");
+  expect_refused(regions_process(nullptr, &l.frame), kNoFilter);
+  expect_refused(regions_process(filter.get(), nullptr),
+                 "frame is null, must point to a RegionsFrame");
+  expect_refused(regions_reset(nullptr), kNoFilter);
   regions_close(nullptr);
   for (const auto& [of, name, why] :
-       {std::tuple(static_cast<RegionsFilter*>(nullptr), "depth", "the filter is null"),
-        std::tuple(filter.get(), static_cast<const char*>(nullptr),
-                   "the property's name is null")}) {
+       {std::tuple(static_cast<RegionsFilter*>(nullptr), "depth", kNoFilter),
+        std::tuple(filter.get(), static_cast<const char*>(nullptr), kNoProperty)}) {
     EXPECT_EQ(regions_get(of, name), nullptr);
     EXPECT_STREQ(regions_error(), why);
   }
@@ -72,10 +80,12 @@ TEST(LibraryRefusals, FilesAreForTheElements) {
   for (const std::string name :
        {"model-location", "background-image", "exclusion-image", "replace-image"}) {
     expect_refused(regions_set(filter.get(), name.c_str(), "a.png"),
-                   name + " names a file, which the elements read, not the library");
+                   "the library does not have the property " + name +
+                       " of the GStreamer element; it names a file that only the element reads");
     EXPECT_STREQ(regions_get(filter.get(), name.c_str()), "");
   }
-  expect_refused(regions_set(filter.get(), "preset", "motion"), "preset is for the elements");
+  expect_refused(regions_set(filter.get(), "preset", "motion"),
+                 "the library does not have the property preset of the GStreamer element");
   EXPECT_STREQ(regions_get(filter.get(), "preset"), "none");
 }
 
@@ -93,7 +103,7 @@ TEST(LibraryRefusals, NameThePictureThatLacksAFormat) {
     frame.in = picture("GRAY8", bytes);
     frame.*member = picture("GRAY8", bytes);
     (frame.*member).format = nullptr;
-    expect_refused(regions_process(filter.get(), &frame), std::string(name) + " has no format");
+    expect_refused(regions_process(filter.get(), &frame), no_format(name));
   }
 }
 
@@ -121,8 +131,10 @@ TEST(LibraryRefusals, EachAlgorithmGivesWhatItHas) {
       }
       return frame;
     };
-    const char* const no_regions = "this algorithm gives neither labels nor regions";
-    const char* const no_moments = "this algorithm gives neither moments nor borders";
+    const char* const no_regions =
+        "labels and capacity must be zero: this algorithm does not produce regions";
+    const char* const no_moments =
+        "moments and borders must be null: this algorithm does not produce them";
     expect(true, "", [](Frame) {});
     expect(gives.regions, no_regions, [&](Frame f) { f.labels = picture("U32_LE", labels); });
     const RegionsFrame counted = expect(gives.regions, no_regions, [&](Frame f) {
@@ -130,11 +142,11 @@ TEST(LibraryRefusals, EachAlgorithmGivesWhatItHas) {
       f.capacity = 100;
     });
     EXPECT_EQ(counted.count > 0, gives.regions) << gives.algorithm;
-    expect(gives.foreground, "this algorithm gives no foreground",
+    expect(gives.foreground, "foreground must be zero: this algorithm does not produce it",
            [&](Frame f) { f.foreground = picture("GRAY8", foreground); });
     expect(gives.moments, no_moments, [&](Frame f) { f.moments = moments.data(); });
     expect(gives.moments, no_moments, [&](Frame f) { f.borders = borders.data(); });
-    expect(gives.runs, "this algorithm gives no runs", [&](Frame f) {
+    expect(gives.runs, "runs must be null: this algorithm does not produce them", [&](Frame f) {
       f.runs = runs.data();
       f.run_capacity = 100;
     });
@@ -161,15 +173,19 @@ TEST(LibraryRefusals, EveryMemberOfAFrame) {
   const auto size_of = [](const std::string& name, const std::string& size) {
     return name + " is " + size + ", must be 1x1 to 65535x65535";
   };
-  const auto misfit = [](const std::string& name) {
-    return name + " is not as large as the picture that comes in";
+  const auto misfit = [](const std::string& name, const std::string& size) {
+    return name + " is " + size + ", must be 53x37, the size of in";
   };
+  const std::string no_picture = "in.plane[0] is null; every frame needs an input picture";
+  const std::string on_gpu =
+      "a picture of the frame is in CUDA memory, but the filter runs on the CPU; copy the picture "
+      "to host memory, or open the filter with device \"cuda\"";
   expect("", [](Frame) {});
-  expect("no picture comes in", [](Frame f) { f.in = {}; });
-  expect("no picture comes in", [](Frame f) { f.in.plane[0] = nullptr; });
-  expect("in has no format", [](Frame f) { f.in.format = nullptr; });
-  expect("out has no format", [](Frame f) { f.out.format = nullptr; });
-  expect("labels has no format", [](Frame f) { f.labels.format = nullptr; });
+  expect(no_picture, [](Frame f) { f.in = {}; });
+  expect(no_picture, [](Frame f) { f.in.plane[0] = nullptr; });
+  expect(no_format("in"), [](Frame f) { f.in.format = nullptr; });
+  expect(no_format("out"), [](Frame f) { f.out.format = nullptr; });
+  expect(no_format("labels"), [](Frame f) { f.labels.format = nullptr; });
   expect("unknown pixel format: YV12", [](Frame f) { f.in.format = "YV12"; });
   expect("unknown pixel format: gray8", [](Frame f) { f.in.format = "gray8"; });
   expect(size_of("in", "0x37"), [](Frame f) { f.in.width = 0; });
@@ -181,43 +197,51 @@ TEST(LibraryRefusals, EveryMemberOfAFrame) {
   expect("rows of plane 0 of in overlap", [](Frame f) { f.in.width = 65535; });
   expect("rows of plane 0 of in overlap", [](Frame f) { f.in.pitch[0] = kWidth - 1; });
   expect("rows of plane 0 of in overlap", [](Frame f) { f.in.pitch[0] = 1 - kWidth; });
-  expect(misfit("out"), [](Frame f) { f.out.width = kWidth - 1; });
-  expect(misfit("out"), [](Frame f) { f.out.height = kHeight - 1; });
-  expect(misfit("labels"), [](Frame f) { f.labels.width = kWidth - 1; });
-  expect(misfit("labels"), [](Frame f) { f.labels.height = kHeight - 1; });
-  expect("labels must be U32_LE", [](Frame f) { f.labels.format = "GRAY16_LE"; });
-  expect("mask must be GRAY8, GRAY16_LE or U32_LE",
+  expect(misfit("out", "52x37"), [](Frame f) { f.out.width = kWidth - 1; });
+  expect(misfit("out", "53x36"), [](Frame f) { f.out.height = kHeight - 1; });
+  expect(misfit("labels", "52x37"), [](Frame f) { f.labels.width = kWidth - 1; });
+  expect(misfit("labels", "53x36"), [](Frame f) { f.labels.height = kHeight - 1; });
+  expect("labels has format GRAY16_LE, must have U32_LE",
+         [](Frame f) { f.labels.format = "GRAY16_LE"; });
+  expect("mask has format RGBx, must have GRAY8, GRAY16_LE or U32_LE",
          [&](Frame f) { f.mask = picture("RGBx", wide, 4); });
-  expect("a capacity, but no regions", [](Frame f) { f.regions = nullptr; });
+  expect("capacity is 4, but regions is null; set regions to an array of `capacity` elements",
+         [](Frame f) { f.regions = nullptr; });
   expect("", [](Frame f) { f.capacity = 0; });
-  expect("runs and run_capacity go together", [&](Frame f) { f.runs = &run; });
-  expect("runs and run_capacity go together", [](Frame f) { f.run_capacity = 1; });
+  expect("runs is set, but run_capacity is 0; set both or neither",
+         [&](Frame f) { f.runs = &run; });
+  expect("runs is null, but run_capacity is 1; set both or neither",
+         [](Frame f) { f.run_capacity = 1; });
   expect("", [&](Frame f) {
     f.runs = &run;
     f.run_capacity = 1;
   });
-  expect("regions to draw are null", [](Frame f) { f.attached_count = 1; });
+  expect(
+      "attached_count is 1, but attached is null; set attached to an array of `attached_count` "
+      "regions",
+      [](Frame f) { f.attached_count = 1; });
   expect("", [](Frame f) { f.attached = f.regions; });
-  expect("a picture on a GPU, but the filter is on the CPU",
-         [](Frame f) { f.in.memory = REGIONS_MEMORY_CUDA; });
-  expect("a picture on a GPU, but the filter is on the CPU",
-         [](Frame f) { f.out.memory = REGIONS_MEMORY_CUDA; });
-  expect("a picture on a GPU, but the filter is on the CPU",
-         [](Frame f) { f.labels.memory = REGIONS_MEMORY_CUDA; });
-  expect("a picture on a GPU, but the filter is on the CPU", [&](Frame f) {
+  expect(on_gpu, [](Frame f) { f.in.memory = REGIONS_MEMORY_CUDA; });
+  expect(on_gpu, [](Frame f) { f.out.memory = REGIONS_MEMORY_CUDA; });
+  expect(on_gpu, [](Frame f) { f.labels.memory = REGIONS_MEMORY_CUDA; });
+  expect(on_gpu, [&](Frame f) {
     f.mask = picture("GRAY8", wide);
     f.mask.memory = REGIONS_MEMORY_CUDA;
   });
-  expect("out begins where in does, but is not the same picture", [](Frame f) {
-    f.out = f.in;
-    f.out.format = "GRAY16_LE";
-    f.out.width = f.in.width / 2;
-    f.out.pitch[0] -= 1;
-  });
-  expect("frame.size is 8, but a frame of libregions " + std::string(regions_version()) + " has " +
-             std::to_string(sizeof(RegionsFrame)) + " bytes",
+  expect(
+      "out starts at the same address as in, but format, memory, planes or pitches differ; to work "
+      "in "
+      "place, set out = in",
+      [](Frame f) {
+        f.out = f.in;
+        f.out.format = "GRAY16_LE";
+        f.out.width = f.in.width / 2;
+        f.out.pitch[0] -= 1;
+      });
+  expect("frame.size is 8, must be " + std::to_string(sizeof(RegionsFrame)) +
+             "; compile the program with the regions.h of libregions " + regions_version(),
          [](Frame f) { f.size = 8; });
-  expect("frame.size is 0: begin with RegionsFrame frame = REGIONS_FRAME_INIT",
+  expect("frame.size is 0; initialise the frame with RegionsFrame frame = REGIONS_FRAME_INIT",
          [](Frame f) { f.size = 0; });
   expect("", [](Frame) {});
 
@@ -228,9 +252,9 @@ TEST(LibraryRefusals, EveryMemberOfAFrame) {
   frame.in = picture("GRAY8", in);
   frame.foreground = picture("GRAY8", wide);
   frame.foreground.width = 9;
-  expect_refused(regions_process(cut.get(), &frame), misfit("foreground"));
+  expect_refused(regions_process(cut.get(), &frame), misfit("foreground", "9x37"));
   frame.foreground = picture("RGBx", wide, 4);
-  expect_refused(regions_process(cut.get(), &frame), "foreground must be GRAY8");
+  expect_refused(regions_process(cut.get(), &frame), "foreground has format RGBx, must have GRAY8");
 }
 
 // A picture of one pixel, and the widest and the highest there are.
@@ -273,9 +297,11 @@ TEST(LibraryRefusals, SettingsOfVolumesAreTheElements) {
   };
   expect("output", "none", "");
   expect("depth", "3",
-         "the library takes single pictures: depth needs sliding=true, volumes that leave when "
-         "they are full are for the element");
-  expect("thresholds", "<0.2,0.5>", "lists of thresholds are for the element");
+         "depth is 3, but the library processes single pictures; set sliding=true, or use the "
+         "GStreamer element for volumes");
+  expect("thresholds", "<0.2,0.5>",
+         "thresholds has 2 values, but the library accepts at most one; the GStreamer element "
+         "accepts more");
   expect("sliding", "true",
          "sliding=true requires a depth of at least 2, no thresholds and label-background=false");
   expect("method", "sweep", "method=sweep runs on CUDA only; the CPU supports method=union-find");

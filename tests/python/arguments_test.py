@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is refused, and that the reason is said: types, shapes, values, parameters beyond the limits of their tables."""
+"""Invalid arguments and their error messages: types, shapes, values, and parameters outside their range."""
 
 import unittest
 
@@ -45,11 +45,13 @@ class Refusals(unittest.TestCase):
         self.expect(ValueError, "65536 elements", label, numpy.zeros((65536, 1, 1), bool))
         self.expect(ValueError, "65536 elements", gst_regions.slic, numpy.zeros((65536, 1), numpy.uint8))
         self.expect(ValueError, "65536 elements", gst_regions.mincut, numpy.zeros((65536, 1), numpy.int32), 1, 1)
-        # Memory that is never touched: what is too large is told before it is read.
+        # The memory is never touched: an array that is too large is refused before it is read.
         large = numpy.zeros((50000, 43000), bool)
-        self.expect(ValueError, "more elements than int32 labels can count", label, large)
-        self.expect(ValueError, "more elements than int32 labels can count", label, large[None], connectivity=1)
-        self.expect(ValueError, "more elements than int32 labels can count", gst_regions.remove_small_objects, large)
+        self.expect(ValueError, "2150000000 elements, must have at most 2147483647", label, large)
+        self.expect(ValueError, "2150000000 elements, must have at most 2147483647", label, large[None],
+                    connectivity=1)
+        self.expect(ValueError, "2150000000 elements, must have at most 2147483647",
+                    gst_regions.remove_small_objects, large)
         self.expect(ValueError, "image has 2 channels", gst_regions.slic, COLOURS[..., :2])
         self.expect(ValueError, "has no elements", gst_regions.slic, COLOURS[:0])
         self.expect(ValueError, "intensity_image has shape", gst_regions.regionprops_table, WHOLE, WHOLE[1:])
@@ -63,23 +65,25 @@ class Refusals(unittest.TestCase):
         self.expect(ValueError, "NaN at row 0, column 1", label, NAN.astype(numpy.float64))
         self.expect(ValueError, "threshold is NaN", label, BYTES, threshold=float("nan"))
         self.expect(ValueError, "threshold is NaN", label, BYTES, threshold=[1, float("nan")])
-        self.expect(ValueError, "threshold must be a number or a list", label, BYTES, threshold=[])
-        self.expect(ValueError, "threshold must be a number or a list", label, BYTES, threshold=[[1]])
+        self.expect(ValueError, r"threshold has shape \(0,\), must be a number or a list", label, BYTES, threshold=[])
+        self.expect(ValueError, r"threshold has shape \(1, 1\), must be a number", label, BYTES, threshold=[[1]])
         self.expect(ValueError, "up to 128 numbers, not 129", label, BYTES, threshold=list(range(129)))
         self.expect(ValueError, "background is NaN", label, NAN, background=float("nan"))
-        self.expect(ValueError, "negative label: -1", gst_regions.regionprops_table, -WHOLE)
+        self.expect(ValueError, "the negative label -1, must have labels of at least 0",
+                    gst_regions.regionprops_table, -WHOLE)
         self.expect(ValueError, "capacity between pixels is negative", gst_regions.mincut, WHOLE, -1, 1)
-        self.expect(ValueError, "right has capacities beyond int32", gst_regions.mincut, WHOLE, 2**31, 1)
-        self.expect(ValueError, "terminal has capacities beyond int32", gst_regions.mincut, WHOLE.astype(int) * 2**40, 1, 1)
-        self.expect(ValueError, "terminal has capacities beyond int32", gst_regions.mincut, WHOLE.astype(int) * -2**40, 1, 1)
+        self.expect(ValueError, "right has capacities from 2147483648 to 2147483648, must fit in int32",
+                    gst_regions.mincut, WHOLE, 2**31, 1)
+        self.expect(ValueError, "terminal has capacities from .* int32", gst_regions.mincut, WHOLE.astype(int) * 2**40, 1, 1)
+        self.expect(ValueError, "terminal has capacities from .* int32", gst_regions.mincut, WHOLE.astype(int) * -2**40, 1, 1)
 
     def test_parameters(self):
         label, slic = gst_regions.label, gst_regions.slic
         self.expect(ValueError, "connectivity is 3, must be 1 to 2", label, BYTES, connectivity=3)
         self.expect(ValueError, "connectivity is 0, must be 1 to 3", label, BYTES[None], connectivity=0)
-        self.expect(ValueError, "background and threshold", label, BYTES, 0, threshold=3)
-        self.expect(ValueError, "return_table is of one", label, BYTES, threshold=[3], return_table=True)
-        self.expect(ValueError, "return_table is of one", label, BYTES[None], batch=True, return_table=True)
+        self.expect(ValueError, "background and threshold cannot be combined", label, BYTES, 0, threshold=3)
+        self.expect(ValueError, "return_table cannot be combined", label, BYTES, threshold=[3], return_table=True)
+        self.expect(ValueError, "return_table cannot be combined", label, BYTES[None], batch=True, return_table=True)
         self.expect(ValueError, "threads is -1", label, BYTES, threads=-1)
         self.expect(ValueError, "max_size is -1", gst_regions.remove_small_objects, BOOLS, -1)
         self.expect(TypeError, "float", gst_regions.remove_small_objects, BOOLS, 1.5)
@@ -92,7 +96,7 @@ class Refusals(unittest.TestCase):
         self.expect(ValueError, "compactness", slic, COLOURS, compactness=float("nan"))
         self.expect(ValueError, "iterations", slic, COLOURS, max_num_iter=101)
         self.expect(ValueError, "min-size", slic, COLOURS, min_size_factor=1.5)
-        self.expect(ValueError, "go together", gst_regions.mincut, WHOLE, 1, 1, down_left=1)
+        self.expect(ValueError, "down_right is missing; pass both", gst_regions.mincut, WHOLE, 1, 1, down_left=1)
 
     def test_out(self):
         label = gst_regions.label

@@ -131,7 +131,7 @@ class Dlpack(unittest.TestCase):
         numpy.testing.assert_array_equal(out.array, LABELS)
 
     def test_other_devices_are_refused(self):
-        with self.assertRaisesRegex(ValueError, "image lies on a device that the CPU cannot read, of DLPack's type 2"):
+        with self.assertRaisesRegex(ValueError, r"image is on a device .*\(DLPack device type 2\)"):
             gst_regions.label(Foreign(IMAGE, (2, 0)))
 
     def test_torch(self):
@@ -145,9 +145,9 @@ class Dlpack(unittest.TestCase):
             kept = gst_regions.remove_small_objects(image > 0, 2, connectivity=2)
             self.assertEqual((kept.dtype, kept.tolist()), (torch.bool, (image == 3).tolist()))
         else:  # which has no bool in DLPack
-            with self.assertRaisesRegex(TypeError, "ar does not come by DLPack: Bool type is not supported"):
+            with self.assertRaisesRegex(TypeError, "ar cannot be read by DLPack: Bool type is not supported"):
                 gst_regions.remove_small_objects(image > 0, 2)
-        with self.assertRaisesRegex(TypeError, "image does not come by DLPack.*require gradient"):
+        with self.assertRaisesRegex(TypeError, "image cannot be read by DLPack.*require gradient"):
             gst_regions.label(torch.ones((2, 3), requires_grad=True))
         floats = torch.tensor([[1.5, 0, 2.5], [1.5, 0, 0]])
         self.assertEqual(gst_regions.label(floats).tolist(), [[1, 0, 2], [1, 0, 0]])

@@ -102,7 +102,7 @@ class Cuts(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "capacity between pixels is negative"):
                 warm.cut(picture, -1, 1)
         self.assertIs(warm.cut(terminal, 1, 1, out=out)[0], out)
-        with self.assertRaisesRegex(ValueError, "go together"):
+        with self.assertRaisesRegex(ValueError, "is missing; pass both down_right and down_left"):
             warm.cut(terminal, 1, 1, 1)
         with self.assertRaisesRegex(ValueError, "threads is -1"):
             gst_regions.WarmCut(-1)

@@ -142,19 +142,19 @@ class Answers(unittest.TestCase):
         for name, library in LIBRARIES.items():
             image = library.to(levels((30, 40), 9))
             for kind, words, call in (
-                    (TypeError, "equal ones are labelled on the CPU", lambda: gst_regions.label(library.to(
+                    (TypeError, "float32; without threshold, only bool", lambda: gst_regions.label(library.to(
                         levels((30, 40), 9, numpy.float32)))),
                     (TypeError, "type float16", lambda: gst_regions.label(library.to(
                         levels((30, 40), 9, numpy.float16)), threshold=1)),
                     (ValueError, "axes", lambda: gst_regions.label(library.to(levels((3,), 9)))),
                     (ValueError, "no elements", lambda: gst_regions.label(library.to(levels((0, 4), 9)))),
                     (ValueError, "threshold is NaN", lambda: gst_regions.label(image, threshold=float("nan"))),
-                    (ValueError, "does not lie on the device", lambda: gst_regions.label(
+                    (ValueError, "out is not on the device of image", lambda: gst_regions.label(
                         image, out=numpy.empty((30, 40), numpy.int32))),
                     (TypeError, "must have bool", lambda: gst_regions.remove_small_objects(image)),
                     (ValueError, "a device that the CPU cannot read", lambda: gst_regions.regionprops_table(image)),
                     (ValueError, "a device that the CPU cannot read", lambda: gst_regions.flood(image, (1, 1))),
-                    (ValueError, "right does not lie on the device", lambda: gst_regions.mincut(
+                    (ValueError, "right is not on the device of terminal", lambda: gst_regions.mincut(
                         library.to(levels((30, 40), 9, numpy.int32)), levels((30, 40), 9, numpy.int32), 3)),
                     (TypeError, "stream", lambda: gst_regions.label(image, stream="first"))):
                 with self.subTest(name, words=words), self.assertRaisesRegex(kind, words):

@@ -42,7 +42,7 @@ class Order(unittest.TestCase):
                 labels = gst_regions.label(image)
                 self.assertEqual(labels.device, image.device)
                 numpy.testing.assert_array_equal(torch.host(labels), gst_regions.label(mask))
-            with self.assertRaisesRegex(ValueError, "does not lie on the device"):
+            with self.assertRaisesRegex(ValueError, "is not on the device of"):
                 gst_regions.label(images[0], out=gst_regions.label(images[1]))
 
     def calls(self):

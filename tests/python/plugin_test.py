@@ -55,7 +55,7 @@ class Setup(unittest.TestCase):
 
     def test_refusals(self):
         for version, words in ((None, "GStreamer is not installed; on Debian"),
-                               ((1, 20), "GStreamer is 1.20, the plugin needs 1.22 or later")):
+                               ((1, 20), "GStreamer is 1.20, must be 1.22 or later")):
             with mock.patch.object(gstreamer, "_version", return_value=version):
                 self.assertRaisesRegex(RuntimeError, words, gst_regions.setup)
         with mock.patch.object(gstreamer, "FOLDER", pathlib.Path("/nowhere")):
@@ -100,7 +100,7 @@ class Commands(unittest.TestCase):
         self.assertIn(f"Filename                 {gstreamer.FOLDER / 'libgstregions.so'}", run.stdout, run.stderr)
         run = self.module("gst-no-such-thing")
         self.assertEqual(run.returncode, 1)
-        self.assertRegex(run.stderr, "^gst_regions: there is no command gst-no-such-thing; on Debian")
+        self.assertRegex(run.stderr, "^gst_regions: command gst-no-such-thing not found; on Debian")
 
     def test_bindings_are_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -111,8 +111,8 @@ class Commands(unittest.TestCase):
                 with mock.patch.object(sys, "argv", ["/bin/regions-none"]):
                     self.assertRaises(SystemExit, commands.run)
         words = "".join(call.args[0] for call in stderr.write.call_args_list)
-        self.assertRegex(words, "regions-toy runs by /no/such/python3, which has no bindings of GStreamer; on Debian")
-        self.assertIn("there is no " + folder + "/none", words)
+        self.assertRegex(words, "regions-toy runs with /no/such/python3, which has no GStreamer bindings; on Debian")
+        self.assertIn(folder + "/none does not exist", words)
         self.assertFalse(commands.has_bindings("false"))
         self.assertTrue(commands.has_bindings("true"))
 
