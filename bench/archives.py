@@ -1,5 +1,5 @@
-"""What regions-transcode makes of long files in segments, beside runs over whole files: how masks of filters that learn
-differ, and how fast Ray is. bench/run uses it."""
+"""Measures regions-transcode on long files: how masks change if a file is processed in segments, what segments cost,
+and how fast nodes of Ray are. bench/run uses it."""
 
 import contextlib
 import ctypes
@@ -17,24 +17,24 @@ import numpy
 
 PLAIN = "cclabel output=none ! regionoverlay"
 LEARNS = "graphcutbg output=none ! cclabel source=mask output=none"
-SETTLE = 20  # seconds until a node is there
+SETTLE = 20  # seconds that a node needs to start
 SEGMENT, WARM_UPS = 10, (0, 5, 10, 20)  # seconds
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
-SMALL, FRAMES, CUTS = "64x48", 800, (1, 2, 16)  # of costs()
+SMALL, FRAMES, CUTS = "64x48", 800, (1, 2, 16)  # used by costs()
 
 
 def expect(command, env):
-    """Seconds that a command takes, which is to end well."""
+    """Seconds that a command takes. Exits if the command fails."""
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, check=False)
     if done.returncode:
-        raise SystemExit(f"bench/run: {' '.join(command)} ended with {done.returncode}: {done.stdout}")
+        raise SystemExit(f"bench/run: {' '.join(command)} failed with status {done.returncode}: {done.stdout}")
     return time.monotonic() - begin
 
 
 def processor_seconds(command, env):
-    """Seconds of processor that a command takes with all that it starts."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # what outlives its parent is waited for here
+    """CPU seconds of a command and of all processes that it starts."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of this process
     before = os.times()
     expect(command, env)
     with contextlib.suppress(ChildProcessError):
@@ -45,41 +45,42 @@ def processor_seconds(command, env):
 
 
 def costs(program, env, runs):
-    """Rows of what small frames take, in some segments and in one, which is the plain program: the difference is what
-    segments take, and a file that is cut."""
+    """Rows with the CPU time for small frames by number of segments. One segment is the plain program; the differences
+    are the costs of a segment and of planning and joining."""
     with tempfile.TemporaryDirectory() as folder:
         source, out = os.path.join(folder, "in.mp4"), os.path.join(folder, "out")
-        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={SMALL}:rate=25", "-frames:v", str(FRAMES),
-                        "-pix_fmt", "yuv420p", "-g", "25", source], check=True)
-        rows = [{"what": "costs", "size": SMALL, "frames": FRAMES, "segments": count, "cpu_seconds": []} for count in CUTS]
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size={SMALL}:rate=25", "-frames:v",
+                        str(FRAMES), "-pix_fmt", "yuv420p", "-g", "25", source], check=True)
+        rows = [{"what": "costs", "size": SMALL, "frames": FRAMES, "segments": count, "cpu_seconds": []}
+                for count in CUTS]
         for _ in range(runs):
             for row in rows:
                 shutil.rmtree(out, ignore_errors=True)
                 cut = ["--segments", str(FRAMES / 25 / row["segments"])] if row["segments"] > 1 else []
-                row["cpu_seconds"].append(processor_seconds([program, source, "--filter", PLAIN, "--json", "-o", out, *cut],
-                                                            env))
+                command = [program, source, "--filter", PLAIN, "--json", "-o", out, *cut]
+                row["cpu_seconds"].append(processor_seconds(command, env))
     for row in rows:
         print("bench/run: " + json.dumps(row), flush=True)
     return rows
 
 
 def masks(path, size):
-    """Of each frame of a label video, whether pixels are foreground."""
-    with subprocess.Popen(["ffmpeg", "-v", "error", "-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt",
-                           "gray16le", "-"], stdout=subprocess.PIPE) as reader:
+    """The foreground masks of a label video's frames."""
+    with subprocess.Popen(["ffmpeg", "-v", "error", "-i", path, "-fps_mode", "passthrough", "-f", "rawvideo",
+                           "-pix_fmt", "gray16le", "-"], stdout=subprocess.PIPE) as reader:
         while data := reader.stdout.read(2 * size[0] * size[1]):
             yield numpy.frombuffer(data, numpy.uint16) != 0
 
 
 def size_of(path):
-    told = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height",
+    found = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "stream=width,height",
                            "-of", "json", path], stdout=subprocess.PIPE, check=True).stdout
-    stream, = json.loads(told)["streams"]
+    stream, = json.loads(found)["streams"]
     return stream["width"], stream["height"]
 
 
 def difference(one, other):
-    """Of two label videos: frames, the share of them whose masks differ, and the mean IoU of masks of all frames."""
+    """Compares two label videos: frames, share of frames with other masks, mean and lowest IoU of the masks."""
     size, overlaps, differ = size_of(one), [], 0
     for first, second in zip(masks(one, size), masks(other, size), strict=True):
         union = numpy.count_nonzero(first | second)
@@ -90,7 +91,7 @@ def difference(one, other):
 
 
 def learnt(program, clip, env):
-    """Rows of what segments of 10 seconds make, by seconds of warm-up."""
+    """Rows that compare masks in segments of 10 seconds with the masks of the whole file, one row per warm-up."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         source = keyed(clip, folder, 1)
@@ -108,7 +109,7 @@ def learnt(program, clip, env):
 
 
 def keyed(clip, folder, seconds, times=1):
-    """A copy of a clip, some times over, with key frames at equal distances."""
+    """The path of a video with `times` copies of the clip and key frames at equal distances."""
     path = os.path.join(folder, os.path.splitext(os.path.basename(clip))[0] + ".mp4")
     subprocess.run(["ffmpeg", "-v", "error", "-stream_loop", str(times - 1), "-i", clip, "-an", "-pix_fmt", "yuv420p",
                     "-force_key_frames", f"expr:gte(t,n_forced*{seconds})", path], check=True)
@@ -117,13 +118,14 @@ def keyed(clip, folder, seconds, times=1):
 
 @contextlib.contextmanager
 def nodes(ray, count, env):
-    """Nodes of Ray on this machine, each with a processor; gives their address."""
+    """Starts nodes of Ray on this machine, each with one core, and yields their address."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     address, running = f"127.0.0.1:{port}", []
     try:
         for number in range(count):
-            where = ["--address", address] if number else ["--head", "--port", str(port), "--include-dashboard", "false"]
+            where = (["--address", address] if number else
+                     ["--head", "--port", str(port), "--include-dashboard", "false"])
             running.append(subprocess.Popen(
                 ["taskset", "-c", str(number), ray, "start", "--block", *where, "--node-ip-address", "127.0.0.1",
                  "--num-cpus", "1", "--disable-usage-stats", "--include-log-monitor", "false"],
@@ -137,10 +139,10 @@ def nodes(ray, count, env):
 
 
 def cluster(program, python, clip, env, times, runs):
-    """Rows of the plain program, one node of Ray and two, each with one processor, in turns."""
+    """Rows of the plain program, and of one and two nodes of Ray with one core each. All take turns."""
     ray = os.path.join(os.path.dirname(python), "ray")
-    env = env | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),  # of these nodes alone
-                 "RAY_worker_niceness": "0"}  # else the plain program has more of a machine that is not idle
+    env = env | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),  # for these nodes only
+                 "RAY_worker_niceness": "0"}  # otherwise the plain program gets more CPU time on a busy machine
     with tempfile.TemporaryDirectory() as folder:
         source, out = keyed(clip, folder, 1, times), os.path.join(folder, "out")
         length = float(subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0",
@@ -156,7 +158,8 @@ def cluster(program, python, clip, env, times, runs):
                 with nodes(ray, count, env) as address:
                     more = ["--cluster", address] if count else []
                     pinned = ["taskset", "-c", "0"] if count < 2 else []
-                    row["seconds"].append(round(expect([*pinned, *words, *([] if how == "plain" else cut), *more], env), 1))
+                    command = [*pinned, *words, *([] if how == "plain" else cut), *more]
+                    row["seconds"].append(round(expect(command, env), 1))
                 if row["how"] != "plain":
                     with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
                         row["segments"] = next(iter(json.load(file)["inputs"].values()))["segments"]

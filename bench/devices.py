@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How fast regions-transcode --jobs is on one GPU of a host, and on all of them; and how busy each is meanwhile.
+"""Measures the speed of regions-transcode --jobs on one GPU of a host and on all of them, and how busy each GPU is.
 
     bench/devices.py CLIP [--seconds 60 | --times N] [--jobs 8] [--out bench/results/devices.json] [--commit NAME]
 
-The GPU is to have the most work: superpixels of six sizes, 100 iterations each, of every frame, while frames themselves
-pass as they are. Each job has a file, of the clip N times, or so often that one GPU alone takes about so many seconds.
-Programs start and end beside that (five seconds for eight jobs): a short run says little. Needs the
-elements where GStreamer finds them, and what regions-transcode needs; --gpus and --filter are for trying this where there
-is no GPU.
+The filter gives the GPU most of the work: superpixels of six sizes with 100 iterations each, while the frames pass
+unchanged. Each job gets a file with N copies of the clip; without --times, N is chosen so that one GPU needs about
+--seconds. Starting and ending the programs is included (five seconds for eight jobs), so short runs say little. Needs
+the elements in GStreamer's plugin path and the requirements of regions-transcode. --gpus and --filter allow a trial on
+a machine without a GPU.
 """
 import argparse
 import ctypes
@@ -25,18 +25,19 @@ sys.path.insert(0, HERE)
 import measure
 
 PROGRAM = os.path.join(HERE, "..", "pipelines", "transcode", "regions-transcode")
-SUPERPIXELS = " ! ".join(f"slicsuperpixel region-size={side} iterations=100 row-step=1 max-regions=1 output=none device=cuda"
-                         for side in (12, 16, 24, 32, 48, 64))
-PERIOD = 0.1  # seconds between looks at how busy GPUs are
+SUPERPIXELS = " ! ".join(f"slicsuperpixel region-size={side} iterations=100 row-step=1 max-regions=1 output=none "
+                         "device=cuda" for side in (12, 16, 24, 32, 48, 64))
+PERIOD = 0.1  # seconds between samples of the GPUs' utilization
 
 
 class Utilization(ctypes.Structure):
-    """nvmlUtilization_t, percent."""
+    """nvmlUtilization_t, in percent."""
     _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
 
 
 class Busy:
-    """How busy each GPU of the host is, on average, while `with` is open: `mean`, in percent. Of no GPUs without NVML."""
+    """Samples the utilization of the host's GPUs inside a `with` block; `mean` has the means in percent. Without NVML
+    there are no GPUs."""
 
     def __init__(self):
         self.samples, self.ended = [], threading.Event()
@@ -55,9 +56,9 @@ class Busy:
 
     def look(self):
         while not self.ended.wait(PERIOD):
-            told = Utilization()
-            self.samples.append([told.gpu for handle in self.handles if not
-                                 self.library.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(told))])
+            rates = Utilization()
+            self.samples.append([rates.gpu for handle in self.handles if not
+                                 self.library.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(rates))])
 
     def __enter__(self):
         self.thread.start()
@@ -73,11 +74,12 @@ class Busy:
 
 
 def timed(gpus, times, options):
-    """A row of the program with so many GPUs visible, over a file for each job, of so many times the clip."""
+    """A row of the program with this number of visible GPUs and one file per job, each with `times` copies of the
+    clip."""
     with tempfile.TemporaryDirectory() as folder:
         sources = [os.path.join(folder, f"{number}.mp4") for number in range(options.jobs)]
-        subprocess.run(["ffmpeg", "-v", "error", "-stream_loop", str(times - 1), "-i", options.clip, "-c", "copy", sources[0]],
-                       check=True)
+        subprocess.run(["ffmpeg", "-v", "error", "-stream_loop", str(times - 1), "-i", options.clip, "-c", "copy",
+                        sources[0]], check=True)
         for source in sources[1:]:
             os.link(sources[0], source)
         return run(gpus, sources, os.path.join(folder, "out"), options)
@@ -92,7 +94,7 @@ def run(gpus, sources, out, options):
     seconds = time.monotonic() - begin
     frames = [int(count) for count in re.findall(r": (\d+) frames in ", done.stdout)]
     if done.returncode or len(frames) != len(sources):
-        raise SystemExit(f"devices: {' '.join(command)} ended with {done.returncode}: {done.stdout[-4000:]}")
+        raise SystemExit(f"devices.py: {' '.join(command)} failed with status {done.returncode}: {done.stdout[-4000:]}")
     row = {"what": "devices", "gpus": gpus, "jobs": options.jobs, "clip": os.path.basename(options.clip),
            "filter": options.filter, "frames": sum(frames), "seconds": round(seconds, 2),
            "frames_per_second": round(sum(frames) / seconds, 1), "busy": busy.mean}
@@ -108,12 +110,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--out", default=os.path.join(HERE, "results", "devices.json"))
     parser.add_argument("--commit")
-    parser.add_argument("--gpus", type=int, help="in place of as many as there are")
+    parser.add_argument("--gpus", type=int, help="number of GPUs (default: all GPUs of the host)")
     parser.add_argument("--filter", default=SUPERPIXELS)
     options = parser.parse_args()
     gpus = options.gpus or len(Busy().handles)
     if not gpus:
-        sys.exit("devices: no GPU here")
+        sys.exit("devices.py: NVML finds no GPU; --gpus gives a number for a trial")
     record = measure.new_record("devices", cuda=not options.gpus)
     record["commit"] = options.commit or record["commit"]
     times = options.times or max(1, round(options.seconds / timed(1, 1, options)["seconds"]))

@@ -1,5 +1,5 @@
-"""What the benchmark programs are run with, and what machine they ran on. bench/run uses it on any
-machine, tests/gpu/suite on a GPU host."""
+"""Runs the benchmark programs, collects their rows, and records the machine. bench/run uses it on any machine,
+tests/gpu/suite on a GPU host."""
 import json
 import os
 import platform
@@ -15,13 +15,13 @@ CELLS = "slicsuperpixel output=none frames-in-flight=%d{device}"
 CUT = "graphcutbg output=none frames-in-flight=%d{device}"
 FLAGSHIP = (CUT + " ! cclabel source=mask output=none frames-in-flight=%d{device} ! "
             "regionoverlay frames-in-flight=%d{device}")
-# Queues of commands between a process and a GPU, of which CUDA makes 8 unless it is told.
+# Sets the number of command queues between a process and a GPU. CUDA's default is 8.
 CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
 QUERY_GPUS = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
 
 
 class Programs:
-    """Where the programs and the peers are, and the environment they want."""
+    """Where the programs and the peers are, and their environment."""
 
     def __init__(self, folder, peers, python, opencv=None, env=None):
         self.folder, self.python, self.opencv, self.env = folder, python, opencv, env
@@ -32,7 +32,7 @@ class Programs:
 
 
 class Runner:
-    """Runs programs that print one JSON object a line; keeps the rows, the failures and a log."""
+    """Runs programs that print one JSON object per line; keeps the rows, the failures and a log."""
 
     def __init__(self, log, env=None):
         self.log = log
@@ -46,7 +46,7 @@ class Runner:
         self.log.flush()
 
     def run(self, command, name, timeout=300, env=None, stdin=None):
-        """True if it ended well; its rows are kept in any case."""
+        """Returns whether the program succeeded. Its rows are kept in any case."""
         begin = time.monotonic()
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -55,7 +55,7 @@ class Runner:
             out, err, status = done.stdout.decode(), done.stderr.decode(), done.returncode
         except subprocess.TimeoutExpired as late:
             out, err = (late.stdout or b"").decode(), (late.stderr or b"").decode()
-            status = f"no end after {timeout} s"
+            status = f"still running after {timeout} s"
         except OSError as reason:
             out, err, status = "", "", str(reason)
         rows = []
@@ -77,7 +77,7 @@ class Runner:
 
 
 def new_record(suite, cuda=False):
-    """What is known of a run that begins here: machine and commit."""
+    """A record for a run that starts now, with the machine and the commit."""
     facts = machine()
     git = ["git", "-C", os.path.dirname(os.path.abspath(__file__))]
     changed = first_line([*git, "status", "--porcelain", "--", ":/core", ":/cpu", ":/gpu", ":/plugin",
@@ -87,7 +87,7 @@ def new_record(suite, cuda=False):
 
 
 def lines(command):
-    """What a program prints; nothing where there is no such program."""
+    """The lines that a program prints; no lines if the program does not exist."""
     try:
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                               timeout=60).stdout.strip().splitlines()
@@ -100,7 +100,7 @@ def first_line(command):
 
 
 def machine():
-    """Facts about where the figures come from."""
+    """Facts about the machine that the figures come from."""
     with open("/proc/cpuinfo") as file:
         models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
     facts = {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(),
@@ -124,7 +124,7 @@ def picture_of(programs, content, size):
 
 
 def gpu_algorithms(runner, programs, quick=False):
-    """cclabel on the GPU; its answers are compared with the CPU's."""
+    """Times cclabel on the GPU. Its answers are compared with the CPU's."""
     base = [programs.of("cclabel"), "--json", "--backend", "cuda", "--runs", "30"]
     sizes = [HD] if quick else [SMALL, HD, UHD, SQUARE]
     for size in sizes:
@@ -132,13 +132,13 @@ def gpu_algorithms(runner, programs, quick=False):
             runner.run(base + ["--size", size, "--criterion", criterion], f"{criterion} {size}",
                        env=programs.env)
     runner.run(base + ["--size", HD, "--criterion", "binary", "--format", "NV12", "--content",
-                       "smooth", "--connectivity", "8"], "NV12, as in the pipelines",
+                       "smooth", "--connectivity", "8"], "NV12, as used in the pipelines",
                env=programs.env)
 
 
 def gpu_peers(runner, programs, quick=False):
-    """Packages on the GPU; a wrong answer of theirs is a figure, not a failure."""
-    for criterion, peers, sizes in (("binary", "cupy,bkeccl,cucim,npp", [SMALL, HD, SQUARE]),
+    """Times packages on the GPU. Their wrong answers are recorded and are not failures."""
+    for criterion, peers, sizes in (("binary", "cupy,bkeccl,cucim,cvcuda,kornia_cuda,npp", [SMALL, HD, SQUARE]),
                                     ("equal", "cucim,colorcc", [HD, SQUARE])):
         for size in [HD] if quick else sizes:
             runner.run([programs.python, programs.peers, "--picture", programs.of("picture"), "--peers",
@@ -147,8 +147,8 @@ def gpu_peers(runner, programs, quick=False):
 
 
 def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
-    """cclabel on the CPU beside OpenCV, content by content so that both see the same machine, then
-    the packages in Python."""
+    """Times cclabel and OpenCV on the CPU, content by content so that both run under the same load, then the Python
+    packages."""
     options = ["--json", "--threads", threads, "--criterion", "binary", "--seconds", str(seconds)]
     for size in sizes:
         for content in contents_of(programs):
@@ -167,17 +167,17 @@ def cpu_beside_peers(runner, programs, sizes, threads, seconds, packages):
                f"difference {sizes[0]}", env=programs.env)
 
 
-# Like cameras: frames at their times, dropped where a quarter of a second of them waits. Turns are processes.
+# Live streams: frames come at their times and are dropped if eight of them wait. Each turn is a new process.
 LIVE_FRAMES, LIVE_TURNS = 100, 3 * [("1",)] + 12 * [("16",)] + 2 * [("16", "--apart")]
 LIVE = " ! identity sync=true ! queue leaky=downstream max-size-buffers=8 max-size-bytes=0 max-size-time=0"
 
 
 def pipelines(runner, programs, cuda, clips=None, quick=False):
-    """Whole pipelines; a rate below any expectation is a figure, a lost frame is a failure."""
+    """Times whole pipelines. A low rate is recorded; a lost frame is a failure."""
     every = "1,4" if quick else "1,2,4,8"
     device = " device=cuda" if cuda else " device=cpu"
     frames = "100" if quick else "800" if cuda else "200"
-    long_run = [] if quick else ["--frames", "10000"]  # a second of them, so that the first ones weigh little
+    long_run = [] if quick else ["--frames", "10000"]  # about one second, so that the first frames matter little
     copied = [] if quick or not cuda else ["--frames", "4000"]
 
     def play(name, chain, in_flight, *more, connections=8):
@@ -188,7 +188,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         for row in runner.rows[before:]:
             row["connections"] = connections
             if row["latency_us"] < 0:
-                runner.failures.append(f"{name}: a frame waits for the next one")
+                runner.failures.append(f"{name}: a frame did not arrive until the next one was pushed")
 
     play("pageable, no picture out", NOTHING, every, *copied)
     play("pageable, labels out", LABELS, every, *copied)
@@ -202,7 +202,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
             small = ("--source", "cuda", "--size", "640x480", "--streams", "1,8,16")
             for chain in ("identity", NOTHING, LABELS):
                 play("16 small streams", chain, "2", *small, "--frames", "3000")
-            # What one launch for all could gain: one tall picture, and, where nothing is told, no launch at all.
+            # The possible gain of one launch for all streams: one tall picture, or no launch at all.
             tall = ("--source", "cuda", "--size", "640x7680", "--streams", "1,2")
             for chain in (NOTHING, LABELS):
                 play("16 small frames in one", chain, "2", *tall, "--frames", "1500")
@@ -228,7 +228,7 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
                 play(f"{name} decoded, cut, labelled, drawn, on two GPUs", FLAGSHIP, "2", "--from", source, "--from",
                      source.replace("nvh264dec", "nvh264device1dec"), "--streams", "16", connections=32)
             else:
-                runner.say("  on two GPUs: skipped, there is one")
+                runner.say("  on two GPUs: skipped, because there is only one")
             live = source.replace(" ! nvh264dec", f" ! identity eos-after={LIVE_FRAMES + 1} ! nvh264dec") + LIVE
             for turn in LIVE_TURNS:
                 for what in ("nothing more", "cut, labelled, drawn"):
@@ -236,14 +236,15 @@ def pipelines(runner, programs, cuda, clips=None, quick=False):
         for row in runner.rows[before:]:
             row["from"] = row["from"].replace(os.path.dirname(clip) + "/", "")
             live = LIVE in row["from"]
-            decoded = LIVE_FRAMES if live else runner.rows[before]["frames"]  # the decoder alone may keep one back
+            # The decoder alone may keep the last frame.
+            decoded = LIVE_FRAMES if live else runner.rows[before]["frames"]
             row["frames_expected"] = decoded * row["streams"]
             if row["frames"] != row["frames_expected"] and not live:
                 runner.failures.append(f"{row['frames']} of {name}'s {decoded} frames arrived")
 
 
-# Name, size and settings: the whole frame (Lab, iterations, joining) and the parts of it that have
-# targets. The last is the case of the ECE1782 report, "Superpixels" (2020).
+# Name, size and settings: the whole frame (Lab, iterations, merging) and its parts; the last cases are ECE1782's,
+# "Superpixels" (2020). Records say "joining" for merging.
 SUPERPIXELS = [
     (f"{what}, region size {region}", size, [f"region-size={region}"] + settings)
     for size in (HD, UHD) for region in (16, 32)
@@ -259,12 +260,12 @@ SUPERPIXELS += [(f"report's case, {rows}", "4096x2048",
                  ["region-size=128", "iterations=10", "color-space=rgb", "min-size=0",
                   f"row-step={step}"])
                 for rows, step in (("every second row", 2), ("all rows", 1))]
-# Like a frame of a camera, and flat patches with single wrong pixels, the hard case of joining.
+# Like a camera's frame, and flat patches with single wrong pixels, which are hard to merge.
 SCENES = ("footage", "blobs")
 
 
 def superpixels(runner, programs):
-    """slicsuperpixel on the GPU, one graph a frame."""
+    """Times slicsuperpixel on the GPU, one CUDA graph per frame."""
     pictures = {}
     for scene in SCENES:
         for case, size, settings in SUPERPIXELS:
@@ -281,13 +282,13 @@ def superpixels(runner, programs):
 
 
 def superpixel_ladder(runner, programs):
-    """The report's method on its own case, step by step."""
-    runner.run([programs.of("slicsuperpixel_report")], "superpixels, the report's ladder",
+    """Times the steps of method=report on the case of ECE1782."""
+    runner.run([programs.of("slicsuperpixel_report")], "superpixels, steps of method=report",
                env=programs.env, stdin=picture_of(programs, "blobs", "4096x2048"))
 
 
 def write(record, path):
-    """Rows one a line: a changed figure changes one line."""
+    """Writes one row per line, so that a changed figure changes one line."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     figures = ",\n".join("    " + json.dumps(row) for row in record["figures"])
     rest = json.dumps({k: v for k, v in record.items() if k != "figures"}, indent=1)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""bench/run's choice of an interpreter: NumPy is Debian's package, of its own Python."""
+"""bench/run's choice of an interpreter. Debian's Python has NumPy as a package."""
 
 import importlib.machinery
 import importlib.util
@@ -19,23 +19,24 @@ class Interpreters(unittest.TestCase):
         loader.exec_module(self.program)
 
     def chosen(self, executable, has_numpy):
-        """The words that it goes on with, or None."""
+        """The arguments of os.execv, or None if it was not called."""
         with (mock.patch.object(importlib.util, "find_spec", lambda _: has_numpy or None),
-              mock.patch.object(sys, "executable", executable), mock.patch.object(sys, "argv", ["bench/run", "--quick"]),
+              mock.patch.object(sys, "executable", executable),
+              mock.patch.object(sys, "argv", ["bench/run", "--quick"]),
               mock.patch.object(os, "execv") as begun):
             self.program.with_numpy()
         return begun.call_args and begun.call_args.args
 
-    def test_one_with_numpy_goes_on(self):
+    def test_with_numpy_interpreter_with_numpy_continues(self):
         self.assertIsNone(self.chosen("/opt/bin/python3", True))
         self.assertIsNone(self.chosen(self.program.DEBIANS, True))
 
-    def test_another_gives_way_to_debians(self):
+    def test_with_numpy_other_interpreter_restarts_in_debians(self):
         self.assertEqual(self.chosen("/opt/bin/python3", False),
                          (self.program.DEBIANS, [self.program.DEBIANS, "bench/run", "--quick"]))
 
-    def test_where_debians_has_none_it_is_said(self):
-        with self.assertRaisesRegex(SystemExit, "there is no NumPy for /usr/bin/python3: pipelines/setup installs it"):
+    def test_with_numpy_missing_everywhere_exits_with_advice(self):
+        with self.assertRaisesRegex(SystemExit, "NumPy is not installed for /usr/bin/python3; pipelines/setup"):
             self.chosen(self.program.DEBIANS, False)
 
 

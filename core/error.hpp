@@ -1,4 +1,4 @@
-// What goes wrong is thrown as one of these; the plugin turns each into one element error.
+// Exceptions for all failures. The plugin turns each into an element error.
 #pragma once
 
 #include <concepts>
@@ -17,15 +17,18 @@ struct SettingsError : InputError {
   using InputError::InputError;
 };
 
-// A file that the settings name is not there, or cannot be read.
+// A file that the settings name does not exist, cannot be read or cannot be written.
 struct MissingFile : InputError {
   using InputError::InputError;
 };
 struct UnreadableFile : InputError {
   using InputError::InputError;
 };
+struct UnwritableFile : InputError {
+  using InputError::InputError;
+};
 
-// The device failed or is not there.
+// The device failed or does not exist.
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -35,8 +38,8 @@ struct MemoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Precondition at a public edge: throws InputError(message) unless `holds`. Where it is asked for
-// every frame, a message of several parts is better given as a function that makes it.
+// Precondition at a public edge: throws InputError(message) unless `holds`. For a check that runs
+// for every frame, pass a function that builds the message.
 inline void expects(bool holds, const std::string& message) {
   if (!holds) throw InputError(message);
 }
@@ -48,7 +51,7 @@ void expects(bool holds, const Message& message) {
   if (!holds) throw InputError(message());
 }
 
-// The same where settings may contradict each other: throws SettingsError.
+// Precondition on settings, which may contradict each other: throws SettingsError.
 inline void expects_setting(bool holds, const std::string& message) {
   if (!holds) throw SettingsError(message);
 }

@@ -53,8 +53,9 @@ void read(std::string_view part, Plan& wanted) {
       return;
     }
   }
-  throw InputError("REGIONS_FAULTS: '" + std::string(part) +
-                   "' is not allocation=N, launch=N, work=N, gone=N, idle=1 or apart=1");
+  throw InputError(
+      "REGIONS_FAULTS: '" + std::string(part) +
+      "' is unknown; expected allocation=N, launch=N, work=N, gone=N, idle=1 or apart=1");
 }
 
 }  // namespace
@@ -81,7 +82,7 @@ void faults::count(Fault kind) {
     const std::lock_guard lock(mutex);
     ++plan.steps;
     if (plan.gone > 0 && plan.steps >= plan.gone) {
-      throw DeviceError("injected failure: the device is gone");
+      throw DeviceError("injected failure: the device was lost");
     }
     if (plan.every[k] == 0 || ++plan.counted[k] % plan.every[k] != 0) return;
   }

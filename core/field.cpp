@@ -19,7 +19,7 @@ std::string number_text(double value) {
 void expect_within(const Field& field, double value) {
   // Written so that NaN fails.
   expects(value >= field.min && value <= field.max,
-          std::string(field.name) + " is " + number_text(value) + ", must be in " +
+          std::string(field.name) + " is " + number_text(value) + "; it must be in " +
               number_text(field.min) + ".." + number_text(field.max));
 }
 
@@ -31,8 +31,9 @@ void expect_choice(const Field& field, int64_t value) {
     all |= choice.value;
     names += (names.empty() ? "" : ", ") + std::string(choice.name);
   }
-  expects(field.kind == Kind::flags && value >= 0 && (value & ~all) == 0,
-          std::string(field.name) + " is " + std::to_string(value) + ", must be of: " + names);
+  expects(
+      field.kind == Kind::flags && value >= 0 && (value & ~all) == 0,
+      std::string(field.name) + " is " + std::to_string(value) + "; it must be one of: " + names);
 }
 
 [[noreturn]] void refuse(const Field& field, std::string_view text) {
@@ -77,7 +78,7 @@ void split(std::string_view text, char separator, Visit visit) {
 
 void assign(const Field& field, void* params, const Value& value) {
   expects(value.index() == field.get(params).index(),
-          std::string(field.name) + ": value of another type");
+          std::string(field.name) + ": the value has the wrong type");
   switch (field.kind) {
     case Kind::integer:
     case Kind::color:
@@ -176,7 +177,7 @@ const Field& find(std::span<const Field> fields, std::string_view name) {
     if (name == field.name) return field;
     known += (known.empty() ? "" : ", ") + std::string(field.name);
   }
-  throw InputError("unknown parameter '" + std::string(name) + "'; known are: " + known);
+  throw InputError("unknown parameter '" + std::string(name) + "'; the parameters are: " + known);
 }
 
 }  // namespace regions

@@ -22,7 +22,8 @@ void expects_planes(const ConstFrame& frame, const std::string& name) {
     const ptrdiff_t pitch = frame.pitch[p];
     const auto least = static_cast<ptrdiff_t>(row_bytes(frame.layout, p, frame.size()));
     expects(frame.plane[p] != nullptr, plane_of(name, p) + " is missing");
-    expects(pitch >= -kMost && pitch <= kMost, "rows of " + plane_of(name, p) + " lie 2 GiB apart");
+    expects(pitch >= -kMost && pitch <= kMost,
+            "rows of " + plane_of(name, p) + " are 2 GiB or more apart");
     expects(std::abs(pitch) >= least || row_count(frame.layout, p, frame.size()) == 1,
             "rows of " + plane_of(name, p) + " overlap");
   }
@@ -33,7 +34,7 @@ void expects_aligned(const ConstFrame& frame, const std::string& name) {
   for (int p = 0; p < frame.layout.planes; ++p) {
     const auto places =
         reinterpret_cast<uintptr_t>(frame.plane[p]) | static_cast<uintptr_t>(frame.pitch[p]);
-    expects(places % bytes == 0, "rows of " + plane_of(name, p) + " do not begin at multiples of " +
+    expects(places % bytes == 0, "rows of " + plane_of(name, p) + " must begin at multiples of " +
                                      std::to_string(bytes) + " bytes, the size of a sample");
   }
 }

@@ -31,16 +31,16 @@ std::span<const PixelFormat> formats_of(Output output) {
 
 void expects_output(const Setup& setup, Output output) {
   if (output == Output::untouched) {
-    expects(!setup.has_output, "there is a picture `out`, but output=none writes none");
+    expects(!setup.has_output, "output=none writes no picture, but `out` is set");
     return;
   }
   expects(setup.has_output,
-          "`output` asks for a picture, but there is no `out`; output=none does without");
+          "`output` requires a picture, but `out` is not set; set it or use output=none");
   if (output == Output::drawn_on) {
-    expects(setup.out.format == setup.in.format, "drawing keeps the format, so it cannot give " +
-                                                     std::string(name_of(setup.out.format)) +
-                                                     " from " +
-                                                     std::string(name_of(setup.in.format)));
+    expects(setup.out.format == setup.in.format,
+            "drawing keeps the pixel format; it cannot write " +
+                std::string(name_of(setup.out.format)) + " from " +
+                std::string(name_of(setup.in.format)));
     return;
   }
   std::string names;
@@ -48,7 +48,8 @@ void expects_output(const Setup& setup, Output output) {
     if (format == setup.out.format) return;
     names += (names.empty() ? "" : ", ") + std::string(name_of(format));
   }
-  throw InputError("`output` gives " + names + ", not " + std::string(name_of(setup.out.format)));
+  throw InputError("`output` supports " + names + "; the output format is " +
+                   std::string(name_of(setup.out.format)));
 }
 
 }  // namespace regions

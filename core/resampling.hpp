@@ -118,7 +118,7 @@ template <class Run>
 void with_pixel_bytes(const Layout& layout, Run run) {
   expects(
       layout.planes == 1 && layout.component[0].x_shift == 0 && layout.component[1].x_shift == 0,
-      "pixels are picked of pictures that have all of a pixel in one place");
+      "nearest-pixel scaling requires a packed pixel format");
   switch (layout.component[0].step) {
     case 1:
       return run.template operator()<1>();

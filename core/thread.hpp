@@ -15,7 +15,7 @@ std::thread start_thread(Body&& body) {
   try {
     return std::thread(std::forward<Body>(body));
   } catch (const std::system_error&) {
-    throw MemoryError("the system gives no more threads");
+    throw MemoryError("the system cannot create another thread");
   }
 }
 

@@ -15,8 +15,8 @@ struct Span {
 };
 
 Span span_of(int wanted, int wanted_length, int whole, int shift, const char* side) {
-  expects_setting(wanted < whole, std::string("the rectangle's ") + side + " side is at " +
-                                      std::to_string(wanted) + ", outside the picture of " +
+  expects_setting(wanted < whole, std::string("the rectangle's ") + side + " edge is at " +
+                                      std::to_string(wanted) + "; the picture ends at " +
                                       std::to_string(whole) + " pixels");
   const int mask = (1 << shift) - 1;
   int end = whole;

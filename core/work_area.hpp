@@ -22,16 +22,20 @@ template <class P>
 std::vector<Field> work_area_fields() {
   constexpr Limits kPixels = {0, 65535};
   return {
-      field<P, &P::left>("left", "Left side of the rectangle that is looked at (pixels)", kPixels),
-      field<P, &P::top>("top", "Upper side of the rectangle that is looked at (pixels)", kPixels),
-      field<P, &P::width>("width", "Width of that rectangle; 0 goes to the right side (pixels)",
+      field<P, &P::left>("left", "Left edge of the rectangle that is processed (pixels).", kPixels),
+      field<P, &P::top>("top", "Top edge of the rectangle that is processed (pixels).", kPixels),
+      field<P, &P::width>("width",
+                          "Width of the rectangle that is processed (pixels). 0: up to the right "
+                          "edge of the picture.",
                           kPixels),
-      field<P, &P::height>("height", "Height of that rectangle; 0 goes to the lower side (pixels)",
+      field<P, &P::height>("height",
+                           "Height of the rectangle that is processed (pixels). 0: up to the "
+                           "bottom edge of the picture.",
                            kPixels),
       field<P, &P::process_scale>(
           "process-scale",
-          "Work on a picture so much smaller each way; results have the full size, other lengths "
-          "and areas among the properties count the smaller picture's pixels (fraction)",
+          "Scale at which the picture is processed (fraction). Results are scaled back; lengths "
+          "and areas in other properties refer to the scaled picture.",
           {1.0 / 16, 1})};
 }
 

@@ -1,11 +1,14 @@
-// The pool behind Workers: threads that help whichever loops are running.
+// The pool of Workers: threads that help with all running loops.
 #include "core/workers.hpp"
+
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -14,8 +17,8 @@
 namespace regions {
 namespace {
 
-// Waiting threads look this often before they sleep: a frame's loops follow one another within
-// microseconds, while waking a sleeping thread costs some 50.
+// The number of polls before a waiting thread sleeps: a frame's loops follow each other within
+// microseconds, but waking a sleeping thread takes about 50 µs.
 constexpr int kSpins = 2000;
 
 void relax() {
@@ -38,7 +41,7 @@ struct Loop {
   void* body;
   void (*call)(void* body, int index);
   std::atomic<int> next = 0;     // index to do
-  std::atomic<int> helpers = 0;  // threads inside beside the caller
+  std::atomic<int> helpers = 0;  // threads inside, without the caller
   std::exception_ptr error;      // guarded by the pool's mutex
   Loop* following = nullptr;
 };
@@ -84,7 +87,7 @@ class Workers::Pool {
       while (*link != &loop) link = &(*link)->following;
       *link = loop.following;
     }
-    // No thread can join any more; those inside finish the index they have.
+    // No thread can join any more. Threads inside finish their current index.
     spin_until([&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
     std::unique_lock lock(mutex_);
     left_.wait(lock, [&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
@@ -92,19 +95,39 @@ class Workers::Pool {
   }
 
   static std::shared_ptr<Pool> shared() {
+    static const int handler = pthread_atfork(nullptr, nullptr, &Pool::after_fork);
+    static_cast<void>(handler);
     const std::lock_guard lock(shared_mutex);
     std::shared_ptr<Pool> current = shared_pool.lock();
     if (!current) shared_pool = current = std::make_shared<Pool>();
     return current;
   }
 
-  // The one that is shared now, if there is one.
+  // The pool that is shared now, or null.
   static std::shared_ptr<Pool> existing() {
     const std::lock_guard lock(shared_mutex);
     return shared_pool.lock();
   }
 
  private:
+  // In the child of a fork(), which has one thread. Threads of the parent may have held any lock. A
+  // pool whose threads end_threads() has ended goes on. Another pool is never used or destroyed.
+  static void after_fork() {
+    const bool is_whole = shared_mutex.try_lock();  // else a thread was changing shared_pool
+    new (&shared_mutex) std::mutex;
+    if (is_whole) {
+      std::shared_ptr<Pool> pool = shared_pool.lock();
+      if (!pool || pool->is_idle()) return;
+      new std::shared_ptr<Pool>(std::move(pool));  // ~Pool() would wait for threads
+    }
+    new (&shared_pool) std::weak_ptr<Pool>;
+  }
+
+  bool is_idle() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock.owns_lock() && threads_.empty();
+  }
+
   void start_threads() {
     threads_.reserve(wanted_);
     while (threads_.size() < wanted_) threads_.push_back(start_thread([this] { serve(); }));

@@ -1,4 +1,5 @@
-// Workers: splits loops over the threads of one pool that the whole process shares.
+// Workers: splits loops over the threads of one pool that the whole process shares. In a child of
+// fork() new Workers get a new pool, because a child has none of its parent's threads.
 #pragma once
 
 #include <memory>
@@ -13,13 +14,13 @@ class Workers {
 
   int threads() const { return threads_; }
 
-  // Ends the pool's threads; the next loop starts them again. No loop may be running. For fork(),
-  // which threads do not survive in the child.
+  // Ends the pool's threads; the next loop starts them again. No loop may be running. After this, a
+  // child of fork() may go on with the Workers of its parent.
   static void end_threads();
 
   // Calls body(i) once for each i in 0..count-1, on this thread and up to threads()-1 others, in
-  // any order; returns when all are done. Allocates nothing. Rethrows the first thing a body threw.
-  // May be called from several threads at once and from within a body.
+  // any order; returns when all are done. Does not allocate. Rethrows the first exception of a
+  // body. May be called from several threads at once and from within a body.
   template <class Body>
   void parallel_for(int count, Body&& body) const {
     using B = std::remove_reference_t<Body>;

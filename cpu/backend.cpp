@@ -28,7 +28,7 @@ class CpuBackend final : public Backend {
   Block allocate(size_t bytes) override {
     may_fail(Fault::allocation);
     void* data = ::operator new(bytes, kAlignment, std::nothrow);
-    if (!data) throw MemoryError("no memory for " + std::to_string(bytes) + " bytes");
+    if (!data) throw MemoryError("out of memory: " + std::to_string(bytes) + " bytes");
     return {data, bytes, [](void*, void* memory) { ::operator delete(memory, kAlignment); },
             nullptr};
   }
@@ -58,7 +58,8 @@ std::shared_ptr<Backend> make_cpu_backend(int threads) {
 }
 
 const Workers& workers_of(const Backend& backend) {
-  expects(backend.kind() == BackendKind::cpu, "not a CPU backend: " + backend.description());
+  expects(backend.kind() == BackendKind::cpu,
+          "this is not a CPU backend: " + backend.description());
   return static_cast<const CpuBackend&>(backend).workers();
 }
 

@@ -1,26 +1,52 @@
-// Writes docs/elements.md: every property of every element, read from the Field tables.
+// Writes the reference of the elements: docs/elements.md, which lists them, and a page for each in
+// docs/elements.
 //
-//   ninja -C build && build/docs/generate > docs/elements.md
+//   build/docs/generate docs          writes the pages
+//   build/docs/generate docs --check  compares them instead, and names the first line that differs
+//
+// Each page comes from a template in docs/elements (NAME.md.in), which has the text that is written
+// by hand. A line of the template that is one of these words is replaced:
+//
+//   @elements@     a section for each element: its description, its picture and a link to its page
+//   @description@  the element's description
+//   @pads@         its pads, and the caps of their templates
+//   @properties@   its properties, from its Field table
+#include <gst/gst.h>
+
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
 #include <string>
 
+#include "plugin/cuda_memory.hpp"
 #include "plugin/engine.hpp"
 #include "plugin/settings.hpp"
 
 namespace regions {
-// As in plugin.cpp: the list stands in meson.build.
+// As in plugin.cpp: meson.build has the list.
 #define X(name) const ElementSpec& name##_element();
 REGIONS_ALGORITHMS
 #undef X
 namespace {
 
-// A vertical bar would end a table's cell.
-std::string escaped(std::string text) {
-  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
-    text.insert(at, "\\");
-  return text;
+namespace fs = std::filesystem;
+
+const char* const kAllElements =
+    "all-elements";  // the page of the properties that every element has
+using Pages = std::map<std::string, std::string>;  // [path below docs] its text
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  expects(file.good(), "cannot read " + path.string() + "; each element needs a template there");
+  return {std::istreambuf_iterator<char>(file), {}};
 }
+
+// ---- properties
 
 std::string number(double value) {
   char text[32];
@@ -29,105 +55,237 @@ std::string number(double value) {
   return text;
 }
 
-std::string values_of(const Field& field) {
-  if (!field.choices.empty()) {
-    std::string text;
-    for (const Choice& choice : field.choices) {
-      text += std::string(text.empty() ? "" : "<br>") + "`" + choice.name + "`: " + choice.blurb;
-    }
-    return field.kind == Kind::flags ? text + "<br>any of them, joined by `+`" : text;
-  }
-  if (field.kind == Kind::flag) return "`true`, `false`";
-  if (field.kind == Kind::text) return "text";
-  if (field.kind == Kind::color) return "0x00000000 … 0xffffffff";
-  return number(field.min) + " … " + number(field.max);
-}
+// In the order of Kind.
+constexpr const char* kTypes[] = {"boolean", "integer",          "double", "enumeration",
+                                  "flags",   "unsigned integer", "string", "array of doubles"};
 
-const char* while_playing(Change change) {
-  switch (change) {
-    case Change::live:
-      return "yes";
-    case Change::renegotiated:
-      return "yes, with new caps";
-    case Change::stopped:
-      return "no";
+// A blurb has the unit in parentheses at the end of a sentence.
+std::string unit_of(const std::string& blurb) {
+  for (size_t open = 0; (open = blurb.find('(', open)) != blurb.npos; ++open) {
+    const size_t close = blurb.find(')', open);
+    if (close == blurb.npos) break;
+    const std::string rest = blurb.substr(close + 1);
+    if (rest.empty() || rest == "." || rest.starts_with(". ")) {
+      return blurb.substr(open + 1, close - open - 1);
+    }
   }
   return "";
 }
 
-// `value_of` gives a field's default.
-template <class ValueOf>
-void print_section(const std::string& title, const std::string& text, std::span<const Field> fields,
-                   ValueOf value_of) {
-  std::printf("\n## %s\n\n%s\n\n", title.c_str(), text.c_str());
-  std::puts("| property | default | values | meaning | while playing |\n|---|---|---|---|---|");
-  for (const Field& field : fields) {
-    std::printf("| `%s` | `%s` | %s | %s | %s |\n", field.name,
-                to_text(field, value_of(field)).c_str(), escaped(values_of(field)).c_str(),
-                escaped(field.blurb).c_str(), while_playing(field.change));
+const char* flags_of(Change change) {
+  switch (change) {
+    case Change::live:
+      return "writable, changeable while playing, controllable";
+    case Change::renegotiated:
+      return "writable, changeable while playing (new caps)";
+    case Change::stopped:
+      return "writable in the states NULL and READY";
+  }
+  return "";
+}
+
+void print_values(std::ostream& page, const Field& field) {
+  if (!field.choices.empty()) {
+    page << (field.kind == Kind::flags ? "- Values, joined by `+`:\n" : "- Values:\n");
+    for (const Choice& choice : field.choices) {
+      page << "  - `" << choice.name << "`: " << choice.blurb << "\n";
+    }
+  }
+  if (field.kind == Kind::color) page << "- Range: 0x00000000 … 0xffffffff\n";
+  if (field.kind == Kind::integer || field.kind == Kind::real || field.kind == Kind::list) {
+    page << "- Range: " << number(field.min) << " … " << number(field.max) << "\n";
+    if (const std::string unit = unit_of(field.blurb); !unit.empty()) {
+      page << "- Unit: " << unit << "\n";
+    }
   }
 }
 
-void print_element(const ElementSpec& spec) {
-  const auto engine = spec.make_engine();
-  const std::string name = spec.name;
-  print_section(name,
-                std::string(spec.description) + ".\n\n![What `" + name +
-                    "` makes of a clip](pictures/" + name + ".jpg)",
-                engine->fields(), [&](const Field& field) { return engine->get(field); });
+// `value_of` gives a field's default.
+template <class ValueOf>
+std::string properties(std::span<const Field> fields, ValueOf value_of) {
+  std::ostringstream page;
+  for (const Field& field : fields) {
+    const std::string blurb = field.blurb, value = to_text(field, value_of(field));
+    page << (page.tellp() > 0 ? "\n" : "") << "### " << field.name << "\n\n"
+         << blurb << (blurb.ends_with(".") ? "" : ".")
+         << "\n\n- Type: " << kTypes[static_cast<size_t>(field.kind)]
+         << "\n- Default: " << (value.empty() ? "empty" : "`" + value + "`") << "\n";
+    print_values(page, field);
+    page << "- Flags: " << flags_of(field.change) << "\n";
+  }
+  return page.str();
 }
 
-void print_document() {
-  std::puts(
-      "# Elements and their properties\n\n"
-      "Written by `docs/generate.cpp` from the tables that the elements themselves use; a test "
-      "fails when it is out of date. \"While playing\" tells whether a property may be set in "
-      "PLAYING; the others want READY or NULL. With new caps: what follows is asked whether it "
-      "takes "
-      "them, and if it does not, a warning says so and the old value stays; no frame is lost, and "
-      "a background model goes on. `gst-inspect-1.0 cclabel` shows the same.");
-#define X(name) print_element(name##_element());
+// ---- pads
+
+std::string without_braces(std::string formats) {
+  for (const char* brace : {"{ ", " }"}) {
+    if (const size_t at = formats.find(brace); at != formats.npos) formats.erase(at, 2);
+  }
+  return formats;
+}
+
+// The names of a list of strings, or the one string.
+std::string strings_of(const GValue* value) {
+  if (G_VALUE_HOLDS_STRING(value)) return g_value_get_string(value);
+  std::string text;
+  for (guint i = 0; i < gst_value_list_get_size(value); ++i) {
+    text += (text.empty() ? "" : ", ") + strings_of(gst_value_list_get_value(value, i));
+  }
+  return text;
+}
+
+std::string range_of(const GstStructure* structure, const char* field) {
+  const GValue* range = gst_structure_get_value(structure, field);
+  return std::string(field) + " " + std::to_string(gst_value_get_int_range_min(range)) + " … " +
+         std::to_string(gst_value_get_int_range_max(range));
+}
+
+// Builds without CUDA have this line too: these caps are known without a device.
+std::string cuda_caps(const std::string& size) {
+  return std::string("- `video/x-raw(") + kCudaFeature +
+         ")`, if the plugin was built with CUDA: " + without_braces(cuda_memory_formats()) + "; " +
+         size + "\n";
+}
+
+std::string pads(const std::string& element) {
+  std::ostringstream page;
+  GstElementFactory* factory = gst_element_factory_find(element.c_str());
+  expects(factory != nullptr, "GStreamer does not know " + element);
+  for (const GList* l = gst_element_factory_get_static_pad_templates(factory); l; l = l->next) {
+    auto* pad = static_cast<GstStaticPadTemplate*>(l->data);
+    page << (page.tellp() > 0 ? "\n" : "") << "`" << pad->name_template << "` ("
+         << (pad->direction == GST_PAD_SINK ? "input" : "output") << ", always there):\n\n";
+    GstCaps* caps = gst_static_pad_template_get_caps(pad);
+    std::string size;
+    for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
+      if (gst_caps_features_contains(gst_caps_get_features(caps, i), kCudaFeature)) continue;
+      const GstStructure* structure = gst_caps_get_structure(caps, i);
+      size =
+          range_of(structure, "width") + ", " + range_of(structure, "height") + ", any framerate";
+      page << "- `" << gst_structure_get_name(structure)
+           << "`: " << strings_of(gst_structure_get_value(structure, "format")) << "; " << size
+           << "\n";
+    }
+    page << cuda_caps(size);
+    gst_caps_unref(caps);
+  }
+  gst_object_unref(factory);
+  return page.str();
+}
+
+// ---- pages
+
+std::string description_of(const ElementSpec& spec) { return std::string(spec.description) + "."; }
+
+// The template with its words replaced; all of them, and each once.
+std::string filled(const fs::path& path, std::map<std::string, std::string> words) {
+  std::istringstream lines(text_of(path));
+  std::string page = "<!-- Written by docs/generate.cpp from " + path.filename().string() +
+                     " and the elements' tables: edit those. -->\n";
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("@")) {
+      const auto word = words.find(line);
+      expects(word != words.end(), path.string() + ": " + line + " is unknown or there twice");
+      line = word->second;
+      if (line.ends_with("\n")) line.pop_back();
+      words.erase(word);
+    }
+    page += line + "\n";
+  }
+  for (const auto& [word, text] : words) {
+    throw InputError(path.string() + ": missing line " + word);
+  }
+  return page;
+}
+
+Pages pages_from(const fs::path& docs) {
+  Pages pages;
+  std::string index;
+  const auto add = [&](const ElementSpec& spec) {
+    const std::string name = spec.name;
+    const auto engine = spec.make_engine();
+    index += (index.empty() ? "## " : "\n## ") + name + "\n\n" + description_of(spec) +
+             "\n\n![The output of `" + name + "` for a clip](pictures/" + name +
+             ".jpg)\n\n[Pads, properties, tuning and limits of " + name + "](elements/" + name +
+             ".md)\n";
+    pages["elements/" + name + ".md"] = filled(
+        docs / "elements" / (name + ".md.in"),
+        {{"@description@", description_of(spec)},
+         {"@pads@", pads(name)},
+         {"@properties@",
+          properties(engine->fields(), [&](const Field& field) { return engine->get(field); })}});
+  };
+#define X(name) add(name##_element());
   REGIONS_ALGORITHMS
 #undef X
   const FilterSettings settings;
-  print_section(
-      "Every element",
-      "Besides these two can be read: `active-device`, the device that does the work, such as "
-      "`cpu: 2 threads` or `cuda:0 NVIDIA H200`; `stats`, a structure that counts since READY "
-      "`frames-in`, `frames-out`, `frames-late` (left out by QoS), `frames-dropped` (by a flush, a "
-      "stop or an error), with the `latency` (ns) and the `work-time` that the device took for the "
-      "frames that left, in all (ns; a GPU tells it of every sixteenth frame, and the others count "
-      "as much; while several streams share a device, with what they waited for each other).\n\n"
-      "With a rectangle or `process-scale` the algorithm sees a smaller picture, made of means. "
-      "What "
-      "it finds comes back in the whole picture's coordinates: label maps, masks and replaced "
-      "pictures by nearest pixels and 0 outside the rectangle; pictures that are drawn on keep "
-      "every pixel that the drawing did not change. Sides of the rectangle move outwards to whole "
-      "samples of chroma. On the CPU, label maps and masks that are attached stay as small as the "
-      "algorithm saw them until a reader maps them. Boxes are exact; areas and centroids are, too, "
-      "where the rectangle's "
-      "sides "
-      "are multiples of the smaller picture's. Setting one of the five begins a new scene for the "
-      "algorithm: it forgets what it learnt, a background model as well as tracks, but ids go on; "
-      "a "
-      "rectangle that only moves allocates nothing. Not with `depth` or `thresholds`.\n\n"
-      "What was learnt of earlier frames is forgotten after a flush, where the picture's size or "
-      "format changes, and where timestamps jump by more than `max-gap`; not for lost frames, nor "
-      "for caps of another frame rate or pixel shape. But for flushes and READY, no id of a track "
-      "is used twice.\n\n"
-      "A frame that is too short for a picture, or an empty one marked as a gap, passes as it came "
-      "and without regions; where the picture is replaced, a blank one leaves, marked as a gap. It "
-      "ends a volume. The first that is no gap gives a warning.\n\n"
-      "The latency of live pipelines is what volumes wait for, known by the caps, and the longest "
-      "work that was seen, with a quarter more; what downstream keeps frames waiting for is no "
-      "part "
-      "of it. Frames too late for downstream (QoS, unless `qos=false`) are left out, of volumes "
-      "all "
-      "or none, of windows none.",
-      fields_of(settings), [&](const Field& field) { return field.get(&settings); });
+  const std::string all = std::string("elements/") + kAllElements + ".md";
+  pages[all] = filled(docs / (all + ".in"),
+                      {{"@properties@", properties(fields_of(settings), [&](const Field& field) {
+                          return field.get(&settings);
+                        })}});
+  pages["elements.md"] = filled(docs / "elements" / "elements.md.in", {{"@elements@", index}});
+  return pages;
+}
+
+void write(const Pages& pages, const fs::path& docs) {
+  for (const auto& [path, text] : pages) {
+    std::ofstream file(docs / path, std::ios::binary);
+    file << text;
+    expects(file.good(), "cannot write " + (docs / path).string());
+  }
+}
+
+// Prints the first line of a page that differs from the one in the tree; false if there is one.
+bool is_same(const std::string& path, const std::string& text, const std::string& there) {
+  std::istringstream wanted(text), found(there);
+  std::string line, other;
+  for (int count = 1;; ++count) {
+    const bool more = !!std::getline(wanted, line), others = !!std::getline(found, other);
+    if (!more && !others) return true;
+    if (more && others && line == other) continue;
+    std::cout << "docs/" << path << ":" << count << ": is out of date; run `generate docs`\n-"
+              << (others ? other : "(end)") << "\n+" << (more ? line : "(end)") << "\n";
+    return false;
+  }
+}
+
+bool check(const Pages& pages, const fs::path& docs) {
+  bool same = true;
+  for (const auto& [path, text] : pages) {
+    same &= is_same(path, text, fs::exists(docs / path) ? text_of(docs / path) : "");
+  }
+  for (const auto& entry : fs::directory_iterator(docs / "elements")) {
+    const std::string path = "elements/" + entry.path().filename().string();
+    if (entry.path().extension() != ".md" || pages.contains(path)) continue;
+    std::cout << "docs/" << path << ":1: belongs to no element\n";
+    same = false;
+  }
+  return same;
 }
 
 }  // namespace
 }  // namespace regions
 
-int main() { regions::print_document(); }
+extern "C" void gst_plugin_regions_register();
+
+int main(int argc, char** argv) {
+  g_setenv("GST_REGISTRY_DISABLE", "yes", TRUE);  // no other plugin is needed
+  gst_init(nullptr, nullptr);
+  gst_plugin_regions_register();
+  const bool checks = argc == 3 && std::string(argv[2]) == "--check";
+  if (argc != 2 && !checks) {
+    std::cerr << "usage: generate DOCS [--check]\n";
+    return 2;
+  }
+  try {
+    const regions::Pages pages = regions::pages_from(argv[1]);
+    if (checks) return regions::check(pages, argv[1]) ? 0 : 1;
+    regions::write(pages, argv[1]);
+  } catch (const std::exception& error) {
+    std::cerr << "generate: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the blocks of Python in docs/python-gallery.md, one after the other, in one namespace.
+"""Runs the Python blocks of docs/python-gallery.md in order, with shared variables.
 
-What a block prints must be the block of text behind it. A block calls show(NAME, PICTURE…) for the picture that stands
-behind it, docs/pictures/NAME.jpg; with --pictures those are made, of pictures side by side: colours and gray as they
-are, labels each in a colour of its own.
+The output of a block must be equal to the text block that follows it. A block calls show(NAME, PICTURE…) for the picture
+that follows it, docs/pictures/NAME.jpg. With --pictures, this program makes these files. A file has the pictures of one
+call side by side: colour and gray pictures are copied, and each label gets a random colour.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE / "python-gallery.md"
 BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?(?:\n!\[[^\]]*\]\(pictures/([\w-]+)\.jpg\)\n)?", re.S)
 COLOURS = numpy.random.default_rng(7).integers(64, 256, (1 << 12, 3), numpy.uint8)
-WIDTH = 768  # pixels, of all pictures of a row
+WIDTH = 768  # width of a file (pixels)
 
 
 def painted(picture):
-    """As RGB."""
+    """The picture as RGB."""
     picture = numpy.asarray(picture)
     if picture.dtype == bool:
         picture = picture * numpy.uint8(255)
@@ -51,12 +51,12 @@ def main(makes_pictures):
         with contextlib.redirect_stdout(printed):
             exec(compile(code, PAGE.name, "exec"), namespace)
         if printed.getvalue() != wanted:
-            sys.exit(f"{PAGE.name}: not what is said there is printed, but\n{printed.getvalue()}by\n{code}")
+            sys.exit(f"{PAGE.name}: expected\n{wanted}but this was printed:\n{printed.getvalue()}by\n{code}")
         if shown != [picture] * bool(picture):
-            sys.exit(f"{PAGE.name}: {shown} is shown, not {picture!r}, by\n{code}")
+            sys.exit(f"{PAGE.name}: expected one call of show() for {picture!r}, not {shown}, by\n{code}")
         shown.clear()
         if picture and not (HERE / "pictures" / f"{picture}.jpg").exists():
-            sys.exit(f"docs/pictures/{picture}.jpg is not there: docs/python_gallery.py --pictures makes it")
+            sys.exit(f"docs/pictures/{picture}.jpg is missing: run docs/python_gallery.py --pictures")
 
 
 if __name__ == "__main__":

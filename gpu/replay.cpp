@@ -119,7 +119,7 @@ void Replay::Capture::end() {
   size_t nodes = 0;
   check(cudaGraphGetNodes(replay_.graph_, nullptr, &nodes), "counting a graph's kernels");
   expects(nodes == replay_.steps_.size() && replay_.is_same(),
-          "a frame's work is not what launch() was given");
+          "the work of a frame differs from the recorded launches");
   check(cudaGraphInstantiate(&replay_.executable_, replay_.graph_, 0), "making a graph");
   is_done_ = true;
 }

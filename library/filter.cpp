@@ -1,4 +1,4 @@
-// One algorithm on one device, frame by frame.
+// Runs one algorithm on one device, frame by frame.
 #include "library/filter.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace regions {
 namespace {
 
-constexpr int64_t kMostDevices = 256;  // more than a driver knows
+constexpr int64_t kMostDevices = 256;  // more than any driver supports
 
 int64_t number_of(const std::string& text) {
   int64_t number = -1;
@@ -34,7 +34,7 @@ std::shared_ptr<Backend> open_cuda(const std::string& device) {
 
 }  // namespace
 
-// The interface's regions are ours under another name.
+// The interface's structures have the layout of the internal ones.
 static_assert(sizeof(RegionsRegion) == sizeof(Region) && alignof(RegionsRegion) == alignof(Region));
 static_assert(offsetof(RegionsRegion, area) == offsetof(Region, area) &&
               offsetof(RegionsRegion, first_x) == offsetof(Region, first_x) &&
@@ -52,14 +52,14 @@ std::shared_ptr<Backend> open_backend(const std::string& device, int threads) {
 #if REGIONS_CUDA
   try {
     if (cuda_device_count() > 0) return make_cuda_backend();
-  } catch (const DeviceError&) {
-    // One that does not work is none.
+  } catch (const DeviceError&) {  // the CPU replaces a device that does not work
+  } catch (const MemoryError&) {  // or that lacks memory
   }
 #endif
   return make_cpu_backend(threads);
 }
 
-// The list stands in meson.build: REGIONS_ALGORITHMS is X(cclabel) X(regionoverlay) …
+// The list is in meson.build: REGIONS_ALGORITHMS is X(cclabel) X(regionoverlay) …
 #define X(name) std::unique_ptr<Runner> make_##name##_runner(const std::shared_ptr<Backend>&);
 REGIONS_ALGORITHMS
 #undef X
@@ -134,7 +134,7 @@ void Filter::configure(const Shape& shape) {
   shape_ = shape;
 }
 
-// The picture itself, or, where the backend cannot reach it, one like it in `block`.
+// The picture itself, or a picture of the same format in `block` if the backend cannot access it.
 Frame Filter::reachable(const Frame& picture, Block& block) {
   if (picture.empty() || picture.memory == backend_->memory()) return picture;
   expects(backend_->memory() == Memory::device, "a picture on a GPU, but the filter is on the CPU");

@@ -1,5 +1,7 @@
-// The C interface: exceptions become status and text.
+// The C interface: turns exceptions into status and text.
 #include "library/regions.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -8,12 +10,12 @@
 
 struct RegionsFilter {
   regions::Filter filter;
+  const pid_t process = getpid();  // that opened the filter
 };
 
 namespace {
 
-// Neither made nor taken down: it can be read from the thread's first to its last moment, and to
-// write it takes no memory.
+// A plain array: it exists during the thread's whole life, and writing it needs no memory.
 thread_local char last_error[1024] = "no call has failed";
 
 RegionsStatus failed(RegionsStatus status, const char* text) {
@@ -23,7 +25,7 @@ RegionsStatus failed(RegionsStatus status, const char* text) {
   return status;
 }
 
-// Runs `call` and tells what became of it.
+// Runs `call` and returns its status.
 template <class Call>
 RegionsStatus guarded(Call call) {
   try {
@@ -44,8 +46,18 @@ RegionsStatus guarded(Call call) {
   }
 }
 
+// After fork() the child has none of the threads that a filter uses, and no access to its device.
+bool is_of_this_process(const RegionsFilter* filter) { return filter->process == getpid(); }
+
 void expect_given(const void* pointer, const char* what) {
   regions::expects(pointer != nullptr, std::string(what) + " is null");
+}
+
+void expect_usable(const RegionsFilter* filter) {
+  expect_given(filter, "the filter");
+  if (is_of_this_process(filter)) return;
+  throw std::runtime_error("the filter was opened in process " + std::to_string(filter->process) +
+                           ", before fork(); open another one in this process");
 }
 
 }  // namespace
@@ -60,7 +72,11 @@ RegionsFilter* regions_open(const char* algorithm, const char* device, int threa
   return filter;
 }
 
-void regions_close(RegionsFilter* filter) { delete filter; }
+void regions_close(RegionsFilter* filter) {
+  if (!filter || !is_of_this_process(filter))
+    return;  // in a child of fork() its threads are missing
+  delete filter;
+}
 
 const char* regions_device(const RegionsFilter* filter) {
   return filter ? filter->filter.device().c_str() : "none";
@@ -68,7 +84,7 @@ const char* regions_device(const RegionsFilter* filter) {
 
 RegionsStatus regions_set(RegionsFilter* filter, const char* property, const char* value) {
   return guarded([&] {
-    expect_given(filter, "the filter");
+    expect_usable(filter);
     expect_given(property, "the property's name");
     expect_given(value, "the value");
     filter->filter.set(property, value);
@@ -78,7 +94,7 @@ RegionsStatus regions_set(RegionsFilter* filter, const char* property, const cha
 const char* regions_get(RegionsFilter* filter, const char* property) {
   const char* text = nullptr;
   guarded([&] {
-    expect_given(filter, "the filter");
+    expect_usable(filter);
     expect_given(property, "the property's name");
     text = filter->filter.get(property).c_str();
   });
@@ -87,7 +103,7 @@ const char* regions_get(RegionsFilter* filter, const char* property) {
 
 RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame) {
   return guarded([&] {
-    expect_given(filter, "the filter");
+    expect_usable(filter);
     expect_given(frame, "the frame");
     filter->filter.process(*frame);
   });
@@ -95,7 +111,7 @@ RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame) {
 
 RegionsStatus regions_reset(RegionsFilter* filter) {
   return guarded([&] {
-    expect_given(filter, "the filter");
+    expect_usable(filter);
     filter->filter.reset();
   });
 }

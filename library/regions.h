@@ -8,10 +8,17 @@
  *   if (regions_process(f, &frame) != REGIONS_OK) puts(regions_error());
  *   regions_close(f);
  *
- * A filter is used by one thread at a time; different filters by as many as you like. Properties
- * and their values are those of the elements (docs/elements.md), given as text as for gst-launch;
- * those that name files are for the elements alone. Pictures come one by one and leave so: of
- * cclabel's volumes the library has windows, `depth` with `sliding`, and no `thresholds`.
+ * A filter is used by one thread at a time; different filters by any number of threads. Properties
+ * have the names and values of the elements' properties (docs/elements.md), as text like for
+ * gst-launch. Properties that name files exist in the elements only. Pictures are processed one by
+ * one: of cclabel's volumes the library supports windows, `depth` with `sliding`, but not
+ * `thresholds`.
+ *
+ * After fork() a filter that the parent opened is unusable in the child, because its threads and
+ * its device stay with the parent. There regions_process, regions_set, regions_get and
+ * regions_reset fail at once with REGIONS_ERROR_OTHER (regions_get with null), and regions_close
+ * returns without freeing the filter. The child may open new filters. CUDA does not work in a child
+ * of a process that has used it: "auto" then opens the CPU.
  */
 #ifndef REGIONS_H
 #define REGIONS_H
@@ -70,7 +77,7 @@ typedef struct {
   uint64_t sum_value[3];            /* of each colour component as stored */
 } RegionsRegion;
 
-/* What slicsuperpixel knows besides: sums over a region's pixels. */
+/* More results of slicsuperpixel: sums over a region's pixels. */
 typedef struct {
   uint64_t sum_lab[3];             /* of CIELAB (D65) as 2 L + 28, a + 128, b + 128 */
   uint64_t sum_xx, sum_xy, sum_yy; /* of products of places */
@@ -106,7 +113,7 @@ typedef struct {
   uint32_t border_count;   /* written: how many of `borders` are set */
   RegionsRun* runs;        /* written: pixels of the regions that are set, by id, then y, then x; of
                               more than `run_capacity`, the first in raster order (cclabel) */
-  uint32_t run_capacity;   /* another one makes the filter begin anew */
+  uint32_t run_capacity;   /* another value makes the filter start again */
   uint32_t run_count;      /* written: how many of `runs` are set */
   uint32_t runs_truncated; /* written: 1 where there were more */
 } RegionsFrame;
@@ -125,7 +132,7 @@ typedef struct {
 
 typedef struct RegionsFilter RegionsFilter;
 
-/* `algorithm`: an element's name, "cclabel"; what is said of an unknown one lists all. `device`:
+/* `algorithm`: an element's name, "cclabel"; the error for an unknown name lists all. `device`:
  * "auto" (a CUDA device that works, else the CPU), "cpu", "cuda" or "cuda:N". `threads` of the CPU,
  * 0 for as many as the machine has. Null on failure, see regions_error(). */
 REGIONS_API RegionsFilter* regions_open(const char* algorithm, const char* device, int threads);
@@ -141,13 +148,13 @@ REGIONS_API RegionsStatus regions_set(RegionsFilter* filter, const char* propert
 REGIONS_API const char* regions_get(RegionsFilter* filter, const char* property);
 
 /* Works on one frame and returns when all is written. The first frame of a size, format or new
- * setting allocates; frames like the one before do not. */
+ * setting allocates; later frames of the same kind do not. */
 REGIONS_API RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame);
 
-/* Forgets what was learnt from earlier frames. */
+/* Resets the filter: the next frame is the first of a new stream. */
 REGIONS_API RegionsStatus regions_reset(RegionsFilter* filter);
 
-/* What went wrong in the last call of this thread that failed; never null. The text stays as it is
+/* The reason why this thread's last failed call failed; never null. The text stays as it is
  * until this thread's next call that fails, or its end; calls that succeed leave it. Of more than
  * 1023 bytes the first are kept. */
 REGIONS_API const char* regions_error(void);

@@ -1,10 +1,10 @@
-"""Cameras as the quickstart records them: until Ctrl-C, coded without delay; what came before a failure stays."""
+"""Records cameras for the quickstart, until Ctrl-C and coded without delay. After a failure, the recording so far is kept."""
 
 import signal
 import sys
 import time
 
-from files import Output, printable
+from files import Output
 
 PIPELINE = (
     "queue name=decoded leaky=downstream max-size-buffers=8 ! {}"
@@ -12,11 +12,11 @@ PIPELINE = (
     " ! videobox name=evened fill=black ! videoconvert ! capsfilter name=coded caps=video/x-raw,format=I420 ! queue"
     " ! x264enc pass=qual quantizer=20 bframes=0 key-int-max=100 tune=zerolatency speed-preset=ultrafast"
     " ! h264parse ! mp4mux ! fdsink sync=false fd={}")
-SMALLEST_SIDE = 16  # of what the encoder takes; it also wants even sides
+SMALLEST_SIDE = 16  # minimum of the encoder, in pixels; it also requires even sides
 
 
 class Camera:
-    """A recording; `found` prepares the filter and sees each frame that it made."""
+    """A recording. `found` prepares the filter and sees each filtered frame."""
 
     def __init__(self, gst, source, found):
         from screen import Screen
@@ -25,7 +25,7 @@ class Camera:
         self.loop = gst.GLib.MainLoop()
         self.problem = self.broken = None
         self.interrupted = self.whole = False
-        self.frame_time = 40_000_000  # nanoseconds; taken from the stream where it tells
+        self.frame_time = 40_000_000  # nanoseconds; replaced by the frame rate of the stream, if it has one
         self.next_time = 0  # for frames that come without a timestamp
         self.screen = Screen("quickstart")
 
@@ -61,16 +61,16 @@ class Camera:
 
     def expect_video(self, _decoder):
         if not self.entry.is_linked():
-            self.stop("holds no video that can be decoded here")
+            self.stop("sends no video that GStreamer can decode here")
 
     def take_size(self, _pad, info):
-        """Sets what depends on the picture, before anything is negotiated."""
+        """Sets properties that depend on the picture, before formats are negotiated."""
         event = info.get_event()
         if event.type == self.gst.Gst.EventType.CAPS:
             caps = self.gst.first_structure(event.parse_caps())
             if caps.get_value("format").startswith("GRAY") and (colors := caps.get_string("colorimetry")):
                 self.pipeline.get_by_name("coded").set_property("caps", self.gst.Gst.Caps.from_string(
-                    f"video/x-raw,format=I420,colorimetry={colors}"))  # gray stays as bright as it was
+                    f"video/x-raw,format=I420,colorimetry={colors}"))  # gray keeps its brightness
             evened = self.pipeline.get_by_name("evened")
             for name, side in (("right", caps.get_value("width")), ("bottom", caps.get_value("height"))):
                 evened.set_property(name, -(max(side + side % 2, SMALLEST_SIDE) - side))
@@ -79,7 +79,7 @@ class Camera:
         return self.gst.Gst.PadProbeReturn.OK
 
     def give_time(self, _pad, info):
-        """Streams without timestamps get them from the frame rate (25 a second if unknown)."""
+        """Gives frames without timestamps times by the frame rate (25 frames/s if unknown)."""
         buffer = info.get_buffer()
         if buffer.pts == self.gst.Gst.CLOCK_TIME_NONE:
             buffer.pts = self.next_time
@@ -104,13 +104,13 @@ class Camera:
             text = self.gst.error_text(message)
             if not self.found.frames:
                 self.stop(text)
-            elif not self.broken:  # what was recorded stays
+            elif not self.broken:  # the recording so far is kept
                 self.broken = f"stopped after {self.found.frames} frames, which are kept: {text}"
                 self.entry.send_event(Gst.Event.new_eos())
 
     def on_interrupt(self, *_):
-        """First Ctrl-C: end the stream, so that the recording is finished. Second: leave. Before
-        the first frame there is nothing to finish, and no stream that could end."""
+        """First Ctrl-C: end the stream, so that the recording is finished. Second: stop at once. Before the first frame there
+        is nothing to finish, and the stream cannot end."""
         recording = self.found.frames and not self.interrupted
         self.interrupted = True
         if recording:
@@ -125,7 +125,7 @@ class Camera:
         return True
 
     def record(self, part, line):
-        """Writes to an Output; returns whether it is whole."""
+        """Records into an Output. Returns whether it is whole."""
         GLib, Gst = self.gst.GLib, self.gst.Gst
         self.gst.stop_at_faults(self.stop)
         self.build(line, part.fd)
@@ -142,7 +142,7 @@ class Camera:
             self.screen.forget(self.source)
             self.pipeline.set_state(Gst.State.NULL)
         if self.whole and not self.found.frames and not self.interrupted:
-            self.problem = self.problem or "holds no video frame"
+            self.problem = self.problem or "ended before its first video frame"
         if self.whole and self.found.frames and not self.problem:
             part.keep()
             return True
@@ -150,14 +150,14 @@ class Camera:
 
 
 def record(gst, source, path, line, found):
-    """Returns the exit status, and whether the recording is there."""
+    """Returns the exit status, and whether there is a recording."""
     camera = Camera(gst, source, found)
     with Output(path) as part:
         written = camera.record(part, line)
     if camera.problem or camera.broken:
-        print(printable(f"quickstart: {source}: {camera.problem or camera.broken}"), file=sys.stderr)
+        camera.screen.hear(source, {"problem": camera.problem or camera.broken})
         return 1, written
     if camera.interrupted and not written:
-        print("quickstart: interrupted; nothing was written", file=sys.stderr)
+        camera.screen.line("quickstart: interrupted; nothing was written", sys.stderr)
         return 130, written
     return 0, written

@@ -28,7 +28,10 @@ def made(line, properties=(), device=-1, attach_labels=False):
     if refused:
         raise BadFilter(explained(str(refused[0].message), filtered))
     if not filtered.sinkpads or not filtered.srcpads:
-        raise BadFilter("a filter has one way in and one way out")
+        raise BadFilter("a filter needs one unlinked sink pad and one unlinked source pad")
+    for element in reversed(filtered.children):
+        if not all(pad.is_linked() for pad in element.pads):
+            raise BadFilter(f"{element.get_factory().get_name()} is not linked to another element: write ! between them")
     elements = [filtered.get_by_name(element.get_name()) for element in reversed(filtered.children)]
     for assignment in properties:
         set_property(filtered.get_by_name("regions") or next(filter(is_ours, elements)), assignment)
@@ -67,7 +70,7 @@ def set_property(element, assignment):
     name, equals, value = assignment.partition("=")
     of = element.get_factory().get_name()
     if not equals:
-        raise BadFilter(f"'{assignment}' is not PROPERTY=VALUE")
+        raise BadFilter(f"'{assignment}': expected PROPERTY=VALUE")
     known = element.find_property(name)
     if known is None:
         raise BadFilter(f"{of} has no property '{name}'; gst-inspect-1.0 {of} lists them")
@@ -83,7 +86,7 @@ def set_property(element, assignment):
         warnings.simplefilter("always")
         Gst.util_set_object_arg(element, name, value)
     if refused:
-        raise BadFilter(f"{of} {name}={value}: is out of range")
+        raise BadFilter(f"{of} {name}={value}: out of range")
 
 
 def problem(element, name, value):
@@ -94,18 +97,18 @@ def problem(element, name, value):
     if kind.is_a(GObject.TYPE_ENUM):
         choices = type(element.get_property(name)).__enum_values__.values()
         nicks = [choice.value_nick for choice in choices]
-        return None if value in nicks else "the choices are " + ", ".join(nicks)
+        return None if value in nicks else "expected one of " + ", ".join(nicks)
     if kind.is_a(GObject.TYPE_FLAGS):
         choices = type(element.get_property(name)).__flags_values__.values()
         nicks = [flag for choice in choices for flag in choice.value_nicks]
-        return None if set(value.split("+")) <= set(nicks) else "the choices, joined by +, are " + (
+        return None if set(value.split("+")) <= set(nicks) else "expected some of these, joined by +: " + (
             ", ".join(nicks))
     if kind.name == "gboolean":
-        return None if value.lower() in ("true", "false", "yes", "no", "1", "0") else "true or false"
+        return None if value.lower() in ("true", "false", "yes", "no", "1", "0") else "expected true or false"
     if kind.name == "GstValueArray":
-        return None if re.fullmatch(LIST, value) else "numbers are listed as <1,2,3>"
+        return None if re.fullmatch(LIST, value) else "expected numbers as in <1,2,3>"
     if hasattr(known, "minimum"):
-        limits = f"a number from {known.minimum:g} to {known.maximum:g}"
+        limits = f"expected a number from {known.minimum:g} to {known.maximum:g}"
         try:
             number = float(value) if kind.name in ("gfloat", "gdouble") else int(value, 0)
         except ValueError:

@@ -35,11 +35,16 @@ def stop_at_faults(stop):
     threading.excepthook = lambda raised: report(*raised[:3])
 
 
-def error_text(message):
-    """What an element's error message says, without the line of GStreamer's code."""
+def error_text(message, outputs=()):
+    """The text of an element's error message, without the line of GStreamer's code. If the element writes one of the
+    `outputs` (files.Output), the text names the file."""
     error, detail = message.parse_error()
     cause = detail.splitlines()[-1] if detail and "\n" in detail else ""
-    return error.message + (f" ({cause})" if cause else "")
+    text = error.message + (f" ({cause})" if cause else "")
+    if outputs and isinstance(message.src, Gst.Element) and message.src.get_factory().get_name() == "fdsink":
+        paths = {output.fd: output.path for output in outputs}
+        text = f"{paths[message.src.get_property('fd')]} cannot be written: {text}"
+    return text
 
 
 def limit_threads(part, most):

@@ -13,7 +13,8 @@ import stat
 import sys
 import time
 
-from files import Arguments, Output, printable
+import standard_streams
+from files import Arguments, Output, make_folder, printable
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcode"))
 
@@ -30,6 +31,10 @@ class InputProblem(Exception):
     """What the user gave cannot be used; the message says why."""
 
 
+def say(text, to=None):
+    standard_streams.print_line(printable(text), "quickstart", to)
+
+
 def is_live(source):
     return source.startswith(("rtsp://", "/dev/video"))
 
@@ -39,7 +44,7 @@ def check_source(source):
     if source.startswith("rtsp://"):
         return
     if "://" in source and not os.path.exists(source):
-        raise InputProblem(f"cannot read {source}: of addresses, only those of cameras (rtsp://) are taken")
+        raise InputProblem(f"cannot read {source}: the only addresses supported are those of cameras (rtsp://)")
     try:
         mode = os.stat(source).st_mode
     except OSError as error:
@@ -111,11 +116,9 @@ class Found:
 
     def report(self):
         seconds = max(self.ended - self.started, 1e-9)
-        print(f"{self.regions} regions in {self.frames} frames"
-              f" ({self.regions / self.frames:.1f} a frame, most {self.best[0]}"
-              f" in frame {self.best[1]})")
-        print(f"{self.frames / seconds:.1f} frames/s with decoding, foreground and encoding;"
-              f" labelled on {self.device}")
+        say(f"{self.regions} regions in {self.frames} frames ({self.regions / self.frames:.1f} per frame, at most"
+            f" {self.best[0]} in frame {self.best[1]})")
+        say(f"{self.frames / seconds:.1f} frames/s with decoding, foreground and encoding; labelled on {self.device}")
 
 
 def take_file(source, video, found):
@@ -144,7 +147,7 @@ def parse(arguments):
     )
     parser.add_argument("source", nargs="?", default=CLIP, metavar="FILE|rtsp://…|/dev/videoN",
                         help="default: people walking, from Debian's opencv-doc")
-    parser.add_argument("--out", default="out", metavar="FOLDER", help="where results go")
+    parser.add_argument("--out", default="out", metavar="FOLDER", help="folder of the results")
     parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -156,7 +159,7 @@ def main(arguments):
         if not (options.check and options.source == CLIP):
             check_source(options.source)
     except InputProblem as problem:
-        print(printable(f"quickstart: {problem}"), file=sys.stderr)
+        say(f"quickstart: {problem}", sys.stderr)
         return 2
     if options.check:
         return 0
@@ -164,7 +167,11 @@ def main(arguments):
     import gstreamer
 
     folder = os.path.realpath(options.out)
-    os.makedirs(folder, exist_ok=True)
+    try:
+        make_folder(folder)
+    except OSError as error:
+        say(f"quickstart: {error.strerror}", sys.stderr)
+        return 1
     video, still = os.path.join(folder, "overlay.mp4"), os.path.join(folder, "still.png")
     found = Found(gstreamer)
     if is_live(options.source):
@@ -175,9 +182,10 @@ def main(arguments):
     if written:
         found.write_still(still)
         found.report()
-        print(printable(f"wrote {os.path.relpath(video)} and {os.path.relpath(still)}"))
+        say(f"wrote {os.path.relpath(video)} and {os.path.relpath(still)}")
     return status
 
 
 if __name__ == "__main__":
+    standard_streams.reserve()
     sys.exit(main(sys.argv[1:]))

@@ -1,22 +1,25 @@
-"""What the scripts of this folder share: their command line, and how a file passes a filter. The
-engine is transcode/job.py: sound, timestamps, colours and which side is up are kept as there."""
+"""The common part of this folder's scripts: their command line, and how a file passes a filter. The engine is
+transcode/job.py, so sound, timestamps, colours and orientation are kept."""
 
 import argparse
 import functools
 import os
 import sys
 
+import standard_streams
+
+standard_streams.reserve()
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "transcode"))
 import profiles  # noqa: E402  (after the path)
-from files import Arguments, Output, StandardOutput, printable, unreadable  # noqa: E402
+from files import Arguments, Output, StandardOutput, make_folder, printable, unreadable  # noqa: E402
 
 NAME = os.path.basename(sys.argv[0])
 PHOTOS = "/usr/share/doc/opencv-doc/examples/data/"
 
 
 def with_plugin():
-    """Starts the program again through with-plugin, once, so that our elements are found."""
+    """Starts the program again through with-plugin, once, so that GStreamer finds the plugin."""
     if "REGIONS_ENVIRONMENT" not in os.environ:
         os.environ["REGIONS_ENVIRONMENT"] = "1"
         environment = os.path.join(HERE, "with-plugin")
@@ -24,7 +27,7 @@ def with_plugin():
 
 
 def parser(doc):
-    """What begins with a dash may be the name of a file, so nothing is an option."""
+    """A parser without options, because the name of a file may begin with a dash."""
     return Arguments(NAME, description=doc, prefix_chars="\0", add_help=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)
 
@@ -43,15 +46,20 @@ def parse(made):
     return options
 
 
+def say(text, to=None):
+    """Prints a line about the work."""
+    standard_streams.print_line(printable(text), NAME, to)
+
+
 def fail(text, status=1):
-    print(printable(f"{NAME}: {text}"), file=sys.stderr)
+    say(f"{NAME}: {text}", sys.stderr)
     sys.exit(status)
 
 
 def run(source, outputs, line, properties, profile, watch=None):
-    """Takes a file through the filter `line`, whose first element of ours gets the properties, and ends
-    the program. `outputs`: the name of what is written by its kind, None for standard output. `watch` prepares the
-    filter and sees all frames, as what is written beside them does."""
+    """Takes a file through the filter `line`, whose first element of this plugin gets the properties, and ends the
+    program. `outputs`: names of the files to write by their kind; None is standard output. `watch` prepares the filter
+    and sees all frames, as sidecars do."""
     import filters
     import job
     from screen import Screen
@@ -61,7 +69,7 @@ def run(source, outputs, line, properties, profile, watch=None):
         fail(f"{source}: {problem}")
     names = [out for out in outputs.values() if out]
     if any(os.path.exists(out) and os.path.samefile(source, out) for out in names):
-        fail(f"{source}: is the input, and would be overwritten", 2)
+        fail(f"{source}: is the input and would be overwritten; choose another output", 2)
     try:
         filtered = filters.made(line, properties)
     except filters.BadFilter as bad:
@@ -69,12 +77,16 @@ def run(source, outputs, line, properties, profile, watch=None):
     files = {kind: functools.partial(Output, out) if out else StandardOutput
              for kind, out in outputs.items()}
     screen = Screen(NAME)
+    if not all(outputs.values()):
+        standard_streams.end_with_reader()
 
-    def say(**said):
-        if names or "note" in said or "problem" in said:  # the rest would stand among results
-            screen.hear(source, said, names)
+    def hear(**message):
+        if message.get("problem", "").startswith(StandardOutput.path):
+            screen.line(f"{NAME}: {message['problem']}", sys.stderr)
+        elif names or "note" in message or "problem" in message:  # all else would be among the results
+            screen.hear(source, message, names)
 
-    made = job.Job(os.path.abspath(source), files, filtered, profile, say)
+    made = job.Job(os.path.abspath(source), files, filtered, profile, hear)
     if watch:
         watch.prepare(filtered)
         made.sidecars.append(watch)
@@ -82,7 +94,7 @@ def run(source, outputs, line, properties, profile, watch=None):
 
 
 def video(doc, line, profile="mp4"):
-    """The whole of a script that makes a video of a video."""
+    """A whole script that makes a video from a video."""
     profile = profiles.PROFILES[profile]
     made = parser(doc)
     made.add_argument("file", metavar="FILE")
@@ -93,6 +105,9 @@ def video(doc, line, profile="mp4"):
 
 
 def still(source, out, line, *properties, watch=None):
-    """Makes a picture of a photograph."""
-    os.makedirs(os.path.dirname(out) or ".", exist_ok=True)
+    """Makes a picture from a photograph."""
+    try:
+        make_folder(os.path.dirname(out) or ".")
+    except OSError as error:
+        fail(error.strerror)
     run(source, {"video": out}, line, properties, profiles.STILL, watch)

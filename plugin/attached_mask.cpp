@@ -18,13 +18,14 @@ ConstFrame AttachedMask::hold(const Attached& attached, const Backend& backend) 
   const size_t bytes = row * static_cast<size_t>(attached.labels_size.height);
   expects(
       layout.planes == 1 && layout.channels == 1 && gst_buffer_get_size(attached.labels) >= bytes,
-      "the attached label map is not a label map of its size");
+      "the attached label map must have one channel and hold the size that the metadata names");
   buffer_ = gst_buffer_ref(attached.labels);
   const DeviceData there = device_data(buffer_);
   const void* data = there.data;
   const bool stays = data && there.backend->shares_memory(backend);
   if (!stays) {
-    expects(gst_buffer_map(buffer_, &map_, GST_MAP_READ), "the attached label map is unreadable");
+    expects(gst_buffer_map(buffer_, &map_, GST_MAP_READ),
+            "the attached label map cannot be mapped");
     data = map_.data;
   }
   ConstFrame mask;

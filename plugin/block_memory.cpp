@@ -258,8 +258,8 @@ SmallMap small_map(GstBuffer* buffer) {
 MemoryAttempt::MemoryAttempt() { why_no_memory.clear(); }
 
 MemoryError MemoryAttempt::error(const char* what) const {
-  return MemoryError(std::string("no memory for ") + what + (why_no_memory.empty() ? "" : ": ") +
-                     why_no_memory);
+  return MemoryError("out of memory for " + std::string(what) +
+                     (why_no_memory.empty() ? "" : ": ") + why_no_memory);
 }
 
 std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {

@@ -55,8 +55,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     expects_setting(
         params.output != CcOutput::overlay ||
             ((setup.depth == 1 || setup.slides) && setup.layers == 1),
-        "output=overlay draws on pictures: with depth or thresholds choose labels, colors, mask "
-        "or none");
+        "output=overlay requires depth=1 and no thresholds; choose labels, colors, mask or none");
     expects_agreeing(setup, params);
     expects_trackable(setup);
     expects_method(setup, params, backend());
@@ -64,7 +63,7 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     expects(params.source != Source::alpha || setup.in.alpha,
             std::string(name_of(setup.in.format)) + " pictures have no alpha channel to label");
     expects_setting(params.source != Source::mask || setup.depth == 1 || setup.has_mask,
-                    "with depth, source becomes mask only when stopped");
+                    "with depth above 1, source can change to mask only in READY or NULL");
   }
   std::vector<Fact> facts(int slot) override {
     const CcLabelParams& now = params_of(slot);

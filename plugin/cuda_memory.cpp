@@ -22,7 +22,7 @@ void* primary_context(int) { return nullptr; }
 void let_waits_sleep(int) {}
 #endif
 
-// Of all elements of this process.
+// Shared by all elements of this process.
 Placement& placement() {
   static Placement one;
   return one;
@@ -33,10 +33,11 @@ CudaContextRef owned(GstObject* context) {
   return context ? CudaContextRef(context, [](GstObject* o) { gst_object_unref(o); }) : nullptr;
 }
 
-// libgstcuda's own contexts are not the primary one, so kernels of different pipelines would not
-// overlap. One wrapped primary context a device serves the whole process; it is never freed.
-// Decoders that share it wait for each frame's copy, behind kernels of ours: spinning, sixteen live
-// streams' took two milliseconds of a core each (H100, 2026-11-25).
+// libgstcuda creates its own contexts instead of using the primary one, so kernels of different
+// pipelines would not overlap. One wrapped primary context per device serves the whole process and
+// is never freed. Decoders that share it wait for the copy of each frame, which follows this
+// plugin's kernels. Spinning waits of sixteen live streams took 2 ms of a core each (H100,
+// 2026-11-25).
 CudaContextRef shared_primary(int device) {
   static std::mutex mutex;
   static std::map<int, GstObject*> contexts;
@@ -77,7 +78,7 @@ void offer_to_all(GstElement* element, GstObject* cuda) {
   gst_element_post_message(element, gst_message_new_have_context(GST_OBJECT(element), context));
 }
 
-// The element that gives this one its input, or null; of bins the one inside.
+// The element upstream of `element`, or null. Looks into bins.
 ObjectPtr<GstElement> upstream_of(GstElement* element) {
   ObjectPtr<GstPad> pad(gst_element_get_static_pad(element, "sink"));
   if (pad) pad.reset(gst_pad_get_peer(pad.get()));
@@ -93,7 +94,7 @@ ObjectPtr<GstElement> upstream_of(GstElement* element) {
   return ObjectPtr<GstElement>(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
 }
 
-// What an element tells of its device, as NVIDIA's decoders do; negative if nothing.
+// The device that an element reports in a property, like NVIDIA's decoders; negative if none.
 int64_t told_device(GstElement* element) {
   constexpr const char* kProperty = "cuda-device-id";
   if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), kProperty)) return -1;
@@ -103,9 +104,8 @@ int64_t told_device(GstElement* element) {
   return g_value_get_int64(&id);
 }
 
-// The device that the frames will come from, as the nearest element upstream that tells of one
-// says; negative if none does. Decoders make a context each where they are offered none of their
-// device.
+// The device of future frames: the nearest element upstream that reports a device decides. Negative
+// if no element does. A decoder makes its own context unless it is offered one of its device.
 int device_upstream(GstElement* element, int devices) {
   constexpr int kFarthest = 32;  // elements
   ObjectPtr<GstElement> at = upstream_of(element);
@@ -193,7 +193,8 @@ bool CudaContext::answer(GstElement* element, GstQuery* query) {
 void* CudaContext::acquire(GstElement* element, int device_id) {
   const int devices = cuda_device_count();
   if (devices == 0) {
-    throw DeviceError("there is no CUDA device, no driver for it, or this build lacks CUDA");
+    throw NoDeviceError(
+        "no CUDA device was found, its driver is missing, or this build lacks CUDA");
   }
   const bool has_library = takes_cuda_memory();
   if (has_library && !context()) ask_for_offers(element);
@@ -241,7 +242,7 @@ void CudaContext::move_to(const CudaContextRef& context) {
   context_ = context;
 }
 
-// Producers that know streams then put their work on this one and do not wait for it; see
+// Producers that support streams put their work on the pool's stream and do not wait for it; see
 // await_producer().
 GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers,
                                       bool is_ours) const {
@@ -255,8 +256,8 @@ GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_
     library.set_stream(config, stream);
     gst_mini_object_unref(stream);
   }
-  // Encoders (NVENC) and other processes cannot take memory that is allocated in a stream's order,
-  // which is the default where a pool has a stream.
+  // Encoders (NVENC) and other processes cannot take stream-ordered memory, which is the default
+  // for a pool with a stream.
   if (library.set_stream_ordered) library.set_stream_ordered(config, is_ours);
   if (!gst_buffer_pool_set_config(pool, config)) {
     gst_object_unref(pool);
@@ -267,13 +268,13 @@ GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_
 
 void CudaContext::await_producer(GstBuffer* buffer, Queue& queue) const {
   CudaMemory* memory = cuda_memory_of(buffer);
-  expects(memory != nullptr, "the caps say CUDA memory, the buffer is not");
+  expects(memory != nullptr, "the caps name CUDA memory, but the buffer is in other memory");
   const int there = device_of(memory->context);
-  expects(there == device(), "frames lie on cuda:" + std::to_string(there) +
-                                 ", cuda-device-id asks for cuda:" + std::to_string(device()) +
+  expects(there == device(), "frames are on cuda:" + std::to_string(there) +
+                                 ", cuda-device-id selects cuda:" + std::to_string(device()) +
                                  "; -1 follows the frames");
   const CudaLibrary& library = *cuda_library();
-  if (!library.new_stream) return;  // before streams producers waited themselves
+  if (!library.new_stream) return;  // in versions without streams producers wait themselves
   GstMiniObject* stream = library.stream_of(memory);
   if (!stream || !GST_MEMORY_FLAG_IS_SET(memory, kNeedSync)) return;
   if (library.handle(memory->context) == handle_of(context().get())) {
@@ -286,7 +287,7 @@ void CudaContext::await_producer(GstBuffer* buffer, Queue& queue) const {
 void mark_complete(GstBuffer* buffer) {
   CudaMemory* memory = cuda_memory_of(buffer);
   if (!memory) return;
-  // Where the stream branches, other threads may read the flags.
+  // If the pipeline branches, other threads may read the flags.
   auto* flags = reinterpret_cast<guint*>(&GST_MINI_OBJECT_CAST(memory)->flags);
   g_atomic_int_and(flags, ~static_cast<guint>(kNeedSync));
 }

@@ -145,7 +145,7 @@ class EngineOf : public Engine {
     if (field.change != Change::stopped) {
       expects_runnable(tried, field.live() && setup_ ? &*setup_ : nullptr);
       expects_setting(!lacks_mask() || needs_mask_with(used_) || !needs_mask_with(tried),
-                      "the frames come without a mask");
+                      "source=mask requires a mask, but no upstream element attaches one");
     }
     field.set(&wanted_, value);
     if (field.live()) used_ = tried;

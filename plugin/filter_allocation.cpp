@@ -1,5 +1,8 @@
-// What our elements say to their neighbours of the memory that frames lie in.
+// Answers to allocation queries: which buffers and metas this plugin's elements offer upstream.
 #include "plugin/filter_allocation.hpp"
+
+#include <algorithm>
+#include <string_view>
 
 #include "plugin/allocation.hpp"
 #include "plugin/debug.hpp"
@@ -36,15 +39,44 @@ void log_decision(GstBaseTransform* base, GstQuery* query) {
   gst_clear_object(&pool);
 }
 
-// Answers upstream. `decide` is downstream's answer to this element, or null where upstream's query
-// goes on downstream because frames pass untouched.
+// Metas that say something of a frame and change neither its pixels nor where they are shown.
+// docs/metadata.md lists all metas of GStreamer with the reasons.
+constexpr std::string_view kNotes[] = {
+    "GstVideoCaptionMetaAPI",       "GstVideoRegionOfInterestMetaAPI",
+    "GstVideoTimeCodeMetaAPI",      "GstVideoAFDMetaAPI",
+    "GstVideoBarMetaAPI",           "GstVideoSEIUserDataUnregisteredMetaAPI",
+    "GstReferenceTimestampMetaAPI", "GstAncillaryMetaAPI",
+    "GstAnalyticsRelationMetaAPI",
+};
+
+bool may_be_offered(GType api) {
+  return api == GST_VIDEO_META_API_TYPE ||
+         std::ranges::find(kNotes, g_type_name(api)) != std::end(kNotes);
+}
+
+// If downstream offers a meta that crops, rotates or overlays a picture, an upstream element
+// attaches that meta and leaves the pixels as they are. Results would then depend on the sink, so
+// this element does not forward the offer. Neither does it forward the offer of an unknown meta.
+void withdraw_metas_of_pixels(GstBaseTransform* base, GstQuery* query) {
+  for (guint i = gst_query_get_n_allocation_metas(query); i-- > 0;) {
+    const GType api = gst_query_parse_nth_allocation_meta(query, i, nullptr);
+    if (may_be_offered(api)) continue;
+    GST_DEBUG_OBJECT(base, "does not offer %s upstream", g_type_name(api));
+    gst_query_remove_nth_allocation_meta(query, i);
+  }
+}
+
+// Answers upstream. `decide` is downstream's answer to this element. It is null if frames pass
+// untouched: upstream's query then continues downstream.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
   base_class()->propose_allocation(base, decide, query);
+  withdraw_metas_of_pixels(base, query);
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   if (!caps) return FALSE;
   FilterStream& stream = stream_of(base);
-  // This element takes rows of any pitch; where the buffer goes on, downstream must take them too.
+  // This element takes rows of any pitch. If it passes the buffer on, downstream must take them
+  // too.
   const bool goes_on = stream.picture() <= Output::drawn_on;
   const bool rows_free = !goes_on || (decide && gst_query_find_allocation_meta(
                                                     decide, GST_VIDEO_META_API_TYPE, nullptr));
@@ -74,7 +106,7 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
   }
 }
 
-// Chooses from downstream's answer, for pictures that are replaced.
+// Chooses from downstream's answer. Only replaced pictures need buffers.
 gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
   FilterStream& stream = stream_of(base);
   if (stream.picture() > Output::drawn_on) {
@@ -82,7 +114,7 @@ gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
     GstCaps* caps = nullptr;
     gst_query_parse_allocation(query, &caps, nullptr);
     size_t bytes = 0;
-    // What the GPU brings back arrives at full speed in pinned memory only.
+    // The GPU writes to the host at full speed only if the memory is pinned.
     if (GstBufferPool* pool = stream.output_pool(caps, &bytes)) {
       offer_pool(query, pool, bytes, 2);
     }

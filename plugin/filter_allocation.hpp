@@ -1,4 +1,4 @@
-// What our elements say to their neighbours of the memory that frames lie in.
+// Answers to allocation queries: which buffers and metas this plugin's elements offer upstream.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>

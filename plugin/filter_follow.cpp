@@ -1,5 +1,5 @@
-// What a running stream follows: the frames' device, the part of the picture, the output, and what
-// comes behind the element.
+// Changes that a running stream follows: the frames' device, the part of the picture, the output,
+// and the downstream element.
 #include <utility>
 
 #include "plugin/debug.hpp"
@@ -10,8 +10,8 @@
 
 namespace regions {
 
-// Another rectangle or scale is another scene for the algorithm, with the same caps; where sizes
-// stay, so does all memory. Frames of another device are another stream.
+// Another rectangle or scale is another scene for the algorithm, with the same caps. If sizes stay
+// equal, all memory is kept. Frames of another device are another stream.
 bool FilterStream::follow(GstBuffer* input) {
   FilterSettings wanted = settings();
   const bool chooses = setup_.in.cuda && wanted.cuda_device_id < 0;
@@ -29,7 +29,7 @@ bool FilterStream::follow(GstBuffer* input) {
   }
   if (!elsewhere && static_cast<WorkAreaParams>(wanted) == area_) return true;
   const GstFlowReturn flow = drain();
-  if (flow != GST_FLOW_OK) return true;  // submit() will say so
+  if (flow != GST_FLOW_OK) return true;  // submit() returns the flow
   try {
     const SlotSetup before = setup_;
     if (!elsewhere && area.area == before.work_area.area && area.work == before.work_area.work) {
@@ -41,8 +41,8 @@ bool FilterStream::follow(GstBuffer* input) {
       area_ = wanted;
     } else {
       GST_DEBUG_OBJECT(
-          element_, "starts anew: %s",
-          elsewhere ? "frames lie on another device" : "another size of the rectangle");
+          element_, "restarts: %s",
+          elsewhere ? "frames are on another device" : "another size of the rectangle");
       end();
       if (elsewhere) move_to(elsewhere);
       start(before.in, before.out);
@@ -76,13 +76,13 @@ bool has_probes(GstPad* pad) {
 
 using CapsOwner = std::unique_ptr<GstCaps, decltype(&gst_caps_unref)>;
 
-// The caps that GstBaseTransform will choose. Throws InputError where downstream takes none.
+// The caps that GstBaseTransform will choose. Throws InputError if downstream accepts none.
 CapsOwner caps_that_downstream_takes(GstPad* source, GstCaps* possible) {
   GstCaps* taken = gst_pad_peer_query_caps(source, possible);
   if (taken) taken = gst_caps_fixate(gst_caps_truncate(taken));
   CapsOwner caps(taken ? taken : gst_caps_new_empty(), gst_caps_unref);
   expects(gst_caps_is_fixed(caps.get()) && gst_pad_peer_query_accept_caps(source, caps.get()),
-          "what follows does not take the pictures that would leave");
+          "downstream does not accept the new pictures");
   return caps;
 }
 
@@ -93,7 +93,7 @@ bool FilterStream::takes_over_from(const std::shared_ptr<Backend>& other) const 
   return frames && frames->takes_over_from(other);
 }
 
-// Probes see frames that are whole.
+// Pad probes must see complete frames.
 bool FilterStream::hands_over() const {
   if (settings().post_messages) return false;
   GstPad* const pad = GST_BASE_TRANSFORM_SRC_PAD(element_);

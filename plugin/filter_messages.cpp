@@ -1,4 +1,4 @@
-// What an element's stream tells the application: regions, latency, counts, errors.
+// Messages of an element's stream to the application: regions, latency, counts, errors.
 #include <utility>
 
 #include "plugin/debug.hpp"
@@ -39,7 +39,7 @@ void FilterStream::post_latency() {
   gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
 }
 
-// Frames without a picture warn, as in GstVideoFilter, unless they are empty gaps.
+// A frame without a picture causes a warning, as in GstVideoFilter, unless it is an empty gap.
 void FilterStream::warn_of_empty(GstBuffer* frame) {
   const size_t bytes = gst_buffer_get_size(frame);
   GST_DEBUG_OBJECT(element_,
@@ -50,13 +50,13 @@ void FilterStream::warn_of_empty(GstBuffer* frame) {
   const std::string what =
       "a frame of " + std::to_string(bytes) + " bytes holds no " +
       std::to_string(setup_.in.size.width) + "x" + std::to_string(setup_.in.size.height) + " " +
-      std::string(name_of(setup_.in.layout.format)) + " picture, as its caps promise";
+      std::string(name_of(setup_.in.layout.format)) + " picture, although its caps promise one";
   if (std::exchange(warned_of_empty_, true)) {
     GST_WARNING_OBJECT(element_, "%s", what.c_str());
     return;
   }
   GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", what.c_str()),
-                      ("such frames pass without being worked on; said once a stream"));
+                      ("such frames pass without being processed; reported once per stream"));
 }
 
 GstClockTime FilterStream::frame_duration() const {
@@ -88,6 +88,9 @@ Code code_of(const std::exception& error) {
   if (dynamic_cast<const UnreadableFile*>(&error)) {
     return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
   }
+  if (dynamic_cast<const UnwritableFile*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE};
+  }
   if (dynamic_cast<const SettingsError*>(&error)) {
     return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
   }
@@ -102,6 +105,15 @@ void FilterStream::report(const std::exception& error) {
   gst_element_message_full(GST_ELEMENT(element_), GST_MESSAGE_ERROR, domain, code,
                            g_strdup(is_from_new(error) ? "no memory" : error.what()), nullptr,
                            __FILE__, GST_FUNCTION, __LINE__);
+}
+
+void FilterStream::report_refused_caps(const std::exception& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (refusal_ == error.what()) return;
+    refusal_ = error.what();
+  }
+  report(error);
 }
 
 void FilterStream::refuse(const char* property, const std::exception& error) {

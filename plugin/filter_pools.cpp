@@ -24,7 +24,7 @@ GstBuffer* FilterStream::out_of_short_pool(GstBuffer* input, FrameRing& frames) 
                    GST_TIME_ARGS(GST_BUFFER_PTS(input)));
   GstBuffer* copy = gst_buffer_copy_deep(input);
   gst_buffer_unref(input);
-  if (!copy) throw MemoryError("there is no memory for a copy of a frame whose pool is short");
+  if (!copy) throw MemoryError("out of memory for the copy of a frame from an exhausted pool");
   return copy;
 }
 

@@ -44,16 +44,16 @@ void install_filter_properties(GObjectClass* klass, const ElementSpec& spec) {
   g_object_class_install_property(
       klass, kActiveDevice,
       g_param_spec_string("active-device", "active-device",
-                          "The device that does the work, known from READY on (name)", "none",
+                          "Name of the device that does the work. \"none\" below READY.", "none",
                           static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   g_object_class_install_property(
       klass, kStats,
-      g_param_spec_boxed("stats", "stats",
-                         "Since READY: frames-in, frames-out, frames-late (left out by QoS) and "
-                         "frames-dropped (by a flush, stop or error) (frames), latency (ns), "
-                         "work-time (of the device on frames-out, in all, ns)",
-                         GST_TYPE_STRUCTURE,
-                         static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+      g_param_spec_boxed(
+          "stats", "stats",
+          "Statistics since READY: frames-in, frames-out, frames-late (skipped because of QoS) "
+          "and frames-dropped (by a flush, stop or error) in frames; latency and "
+          "work-time (total time of the device for frames-out) in nanoseconds.",
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   const auto settings = setting_fields();
   const FilterSettings setting_defaults;
   std::vector<Value> defaults;

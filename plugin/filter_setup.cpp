@@ -1,21 +1,22 @@
-// What a stream makes for new caps, or another part of the picture.
+// Setup of a stream for new caps or for another part of the picture.
 #include <algorithm>
 #include <utility>
 
 #include "plugin/block_memory.hpp"
 #include "plugin/debug.hpp"
+#include "plugin/device_choice.hpp"
 #include "plugin/filter_stream.hpp"
 #include "plugin/negotiation.hpp"
 
 namespace regions {
 namespace {
 
-// The parameters may have been set anew since the caps were agreed on.
+// The parameters may have changed since the caps were negotiated.
 void expect_agreement(const GstCaps* in, const GstCaps* out, Output picture, int layers) {
   GstCaps* possible = transform_caps(GST_PAD_SINK, in, picture, true, layers);
   const bool agree = gst_caps_can_intersect(possible, out);
   gst_caps_unref(possible);
-  expects(agree, "`output` was set while the caps were being agreed on, and they do not fit it");
+  expects(agree, "`output` changed during caps negotiation; the negotiated caps do not fit it");
 }
 
 }  // namespace
@@ -44,6 +45,12 @@ void FilterStream::begin_pace(int slots, bool another_latency) {
 }
 
 void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
+  begin_with(in, out);
+  const std::lock_guard lock(mutex_);
+  refusal_.clear();
+}
+
+void FilterStream::begin_with(const GstCaps* in, const GstCaps* out) {
   GST_DEBUG_OBJECT(element_, "caps in %" GST_PTR_FORMAT ", caps out %" GST_PTR_FORMAT,
                    static_cast<gconstpointer>(in), static_cast<gconstpointer>(out));
   const PictureCaps pictures_in = parse(in), pictures_out = parse(out);
@@ -66,7 +73,7 @@ void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
   start(pictures_in, pictures_out);
 }
 
-// Whether settings differ from those of the last start(), but for live ones.
+// Whether any setting differs from the last start(). Live settings do not count.
 bool FilterStream::has_other_settings() const {
   const FilterSettings now = settings();
   const auto fields = fields_of(now);
@@ -75,7 +82,7 @@ bool FilterStream::has_other_settings() const {
   });
 }
 
-// For pictures of these caps, by the engine and settings of now.
+// The setup for pictures of these caps, by the current engine and settings.
 SlotSetup FilterStream::slot_setup(const PictureCaps& in, const PictureCaps& out) {
   SlotSetup setup;
   setup.backend = backend();
@@ -96,7 +103,7 @@ SlotSetup FilterStream::slot_setup(const PictureCaps& in, const PictureCaps& out
   return setup;
 }
 
-// Where label maps or masks are attached, makes the pool they come from.
+// Makes the pool of label maps or masks, if they are attached.
 void FilterStream::make_map_pool(SlotSetup& setup, int slots) {
   const AttachLabels attach = started_with_.attach_labels;
   const bool attaches = attach == AttachLabels::always || (attach == AttachLabels::when_untouched &&
@@ -113,7 +120,25 @@ void FilterStream::make_map_pool(SlotSetup& setup, int slots) {
   setup.map_pool = map_pool_.get();
 }
 
+// With device=auto a GPU without enough memory is left, unless the frames are in its memory.
 void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
+  const auto first = backend();
+  try {
+    return start_on_backend(in, out);
+  } catch (const MemoryError& error) {
+    map_pool_.reset();
+    if (!may_fall_back(*first)) throw;
+    if (in.cuda) {
+      throw MemoryError(std::string(error.what()) +
+                        "; the CPU cannot read frames in CUDA memory: free GPU memory, or put "
+                        "cudadownload upstream of this element");
+    }
+    run_on(fall_back(GST_ELEMENT(element_), settings(), cuda_, error));
+  }
+  start_on_backend(in, out);
+}
+
+void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& out) {
   started_with_ = settings();
   area_ = started_with_;
   const int slots = slots_wanted();

@@ -1,20 +1,13 @@
-// An element's settings and device, and its frames' way through the ring.
+// An element's settings and device, and the path of its frames through the ring.
 #include "plugin/filter_stream.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/faults.hpp"
 #include "plugin/debug.hpp"
-#include "plugin/device_choice.hpp"
 #include "plugin/region_meta.hpp"
 
 namespace regions {
-namespace {
-
-constexpr size_t kRoomOfFrame = size_t{1} << 20;  // of as many regions as elements find or draw
-
-}  // namespace
 
 FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec)
     : element_(element), engine_(spec.make_engine()) {}
@@ -52,57 +45,6 @@ std::shared_ptr<Backend> FilterStream::backend() const {
 std::shared_ptr<FrameRing> FilterStream::ring() const {
   const std::lock_guard lock(mutex_);
   return ring_;
-}
-
-void FilterStream::open() {
-  want_faults_of_environment();
-  auto backend = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
-  run_on(std::move(backend));
-}
-
-// A null backend: the element runs nowhere.
-void FilterStream::run_on(std::shared_ptr<Backend> fresh) {
-  const auto old = backend();
-  std::shared_ptr<void> before;
-  queues_->make(nullptr, 0, 0);
-  room_.reset();
-  if (fresh) {
-    const Backend::Entry entry(*fresh);
-    before = engine_->make(fresh);
-    const FilterSettings now = settings();
-    const int frames = std::max(now.frames_in_flight, 1);
-    queues_->make(fresh, frames, now.priority);
-    if (engine_->makes_regions() || engine_->reads_mask()) {
-      room_ = fresh->keep_pinned_room(static_cast<size_t>(frames) * kRoomOfFrame);
-    }
-  } else {
-    before = engine_->make(nullptr);
-  }
-  if (old) {
-    const Backend::Entry entry(*old);
-    before.reset();
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    active_device_ = fresh ? fresh->description() : "none";
-    backend_ = std::move(fresh);
-  }
-  GST_INFO_OBJECT(element_, "runs on %s", active_device().c_str());
-  g_object_notify(G_OBJECT(element_), "active-device");
-}
-
-// The stream has ended: no frame is under way.
-void FilterStream::move_to(const CudaContextRef& context) {
-  GST_DEBUG_OBJECT(element_, "moves to the device of the frames");
-  run_on(backend_on(context));
-  cuda_.move_to(context);
-}
-
-void FilterStream::close() {
-  stop();
-  setup_ = {};
-  run_on(nullptr);
-  cuda_.release();
 }
 
 GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
@@ -202,6 +144,10 @@ void FilterStream::forget() {
   jumps_.forget();
   late_.forget();
   left_out_ = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    refusal_.clear();
+  }
   const auto device = backend();
   if (!device) return;
   const Backend::Entry entry(*device);
@@ -256,7 +202,7 @@ void FilterStream::end() {
     old = std::exchange(ring_, nullptr);
   }
   if (old) {
-    old->flush();  // not left to the destructor: another thread may hold the ring a moment longer
+    old->flush();  // not in the destructor, because another thread may still hold the ring
     old.reset();
     const auto device = backend();
     const Backend::Entry entry(*device);
@@ -273,7 +219,7 @@ void FilterStream::tell_work(const FrameSlot& slot) {
   if (!slot.warning().empty() && !warned_) {
     warned_ = true;
     GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),
-                        ("said once a stream"));
+                        ("reported once per stream"));
   }
   GST_LOG_OBJECT(element_,
                  "frame at %" GST_TIME_FORMAT ": %u regions, worked on for %" GST_TIME_FORMAT,

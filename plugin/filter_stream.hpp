@@ -1,5 +1,5 @@
-// What an element holds from READY to READY: its device, and for the caps of now its slots, pools
-// and latency.
+// The state of an element from READY to READY: its device, and for the current caps its slots,
+// pools and latency.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -33,34 +33,34 @@ class FilterStream {
 
   // For new caps; throws InputError, MemoryError, DeviceError.
   void configure(const GstCaps* in, const GstCaps* out);
-  // Before each frame: an output, or number of layers, that was set since the last one takes
-  // effect. Where downstream refuses it, or no stream can run with it, the former value stays and a
-  // warning says so. False if an error was posted.
+  // To be called before each frame: applies an output or a number of layers that was set since the
+  // previous frame. If downstream refuses it, or no stream can run with it, the former value stays
+  // and the element posts a warning. Returns false if an error was posted.
   bool follow_output();
-  // For each frame, before submit(): whether it is left out because it is too late, which is
-  // posted. Of a volume all frames are left out or none. A frame whose time jumps begins a new
-  // scene.
+  // To be called for each frame before submit(): whether the frame is left out because it is too
+  // late. Posts a QoS message then. All frames of a volume are left out, or none. A frame whose
+  // time jumps begins a new scene.
   bool leaves_out(const GstBuffer* frame);
   void listen_to_qos(GstEvent* event) { late_.listen(event); }  // any thread
-  // One frame in (both consumed; see FrameSlot::add). One that holds no picture passes.
+  // Takes one frame (both consumed; see FrameSlot::add). A frame without a picture passes.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   GstFlowReturn drain();
-  // Whether the event may overtake frames that are held until their volume is full, because it says
-  // nothing of them.
+  // Whether the event may overtake frames that are held until their volume is full, because the
+  // event does not concern them.
   bool passes_frames(const GstEvent* event);
   void interrupt();  // safe from any thread
-  // From PAUSED to READY: no thread waits for a buffer that downstream keeps, nor, until reopen(),
-  // for a free slot, in whatever ring comes.
+  // From PAUSED to READY: ends waits for a buffer that downstream keeps. Until reopen() no thread
+  // waits for a free slot, also not in a ring that is made later.
   void shut();
   void reopen();
   void flush();
   void stop();
 
   Output picture() const { return setup_.picture; }
-  // The most frames held at once, and what becomes of a stream whose pool has fewer.
+  // The maximum number of frames held at once, and the effect of a pool with fewer buffers.
   unsigned most_held() const;
   Shortage shortage() const { return setup_.slices > 1 ? Shortage::stalls : Shortage::slows; }
-  // How many buffers downstream needs of a pool whose frames go on to it.
+  // The number of buffers that downstream needs from a pool whose frames reach it.
   void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
   // A pool for the upstream element's frames, or null when any memory will do. The caller owns it.
   GstBufferPool* propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers);
@@ -68,28 +68,34 @@ class FilterStream {
   GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
   const Latency& latency() const { return latency_; }
 
-  // Since READY: frames that came in, left, were late and left out (QoS), or came in and were
-  // dropped (flush, stop, error); the stated latency; and how long the device worked on those that
-  // left. The caller owns it.
+  // Counts since READY: frames that entered, left, were left out as late (QoS), or were dropped
+  // after entering (flush, stop, error). Also the reported latency, and the device's working time
+  // for the frames that left. The caller owns the result.
   GstStructure* stats() const;
 
   // Whether frames of that backend may come with a fence.
   bool takes_over_from(const std::shared_ptr<Backend>& other) const;
 
   bool runs() const { return GST_STATE(element_) >= GST_STATE_PAUSED; }
-  // Posts an exception as the element error it is.
+  // Posts an exception as an element error.
   void report(const std::exception& error);
-  // Tells why a property did not change: by an element warning while the stream runs.
+  // Posts why configure() failed. Upstream elements try refused caps several times, so the same
+  // error is posted once until configure() succeeds, or until a flush or stop.
+  void report_refused_caps(const std::exception& error);
+  // Reports why a property did not change: by an element warning while the stream runs.
   void refuse(const char* property, const std::exception& error);
 
  private:
   std::shared_ptr<FrameRing> ring() const;
   std::shared_ptr<Backend> backend() const;
   void run_on(std::shared_ptr<Backend> fresh);
+  bool may_fall_back(const Backend& failed) const;
   void move_to(const CudaContextRef& context);
   SlotSetup slot_setup(const PictureCaps& in, const PictureCaps& out);
   void make_map_pool(SlotSetup& setup, int slots);
   void start(const PictureCaps& in, const PictureCaps& out);
+  void start_on_backend(const PictureCaps& in, const PictureCaps& out);
+  void begin_with(const GstCaps* in, const GstCaps* out);
   bool has_other_settings() const;
   bool follow(GstBuffer* input);  // false: an error was posted
   void keep_area(const std::exception& error);
@@ -98,7 +104,7 @@ class FilterStream {
   void begin_scene();
   void drop(size_t frames);  // counts and logs them
   void forget();
-  GstClockTime frame_duration() const;  // by the caps; 0 where they do not tell
+  GstClockTime frame_duration() const;  // from the caps; 0 if they lack it
   bool hands_over() const;
   void tell_work(const FrameSlot& slot);
   GstFlowReturn push(const Finished& finished);
@@ -116,12 +122,13 @@ class FilterStream {
   const std::shared_ptr<ReadyQueues> queues_ = std::make_shared<ReadyQueues>();
   std::shared_ptr<void> room_;  // pinned, for records of regions
 
-  mutable std::mutex mutex_;  // guards what other threads ask for: the five below
+  mutable std::mutex mutex_;  // guards the members below that other threads use
   FilterSettings settings_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<FrameRing> ring_;
   bool shut_ = false;
   std::string active_device_ = "none";
+  std::string refusal_;  // the text that report_refused_caps() has posted
 
   SlotSetup setup_;
   FilterSettings started_with_;

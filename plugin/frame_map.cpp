@@ -1,4 +1,4 @@
-// From caps and buffers to layouts and frames.
+// Conversion of caps and buffers to layouts and frames.
 #include "plugin/frame_map.hpp"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ YuvMatrix matrix_of(const GstVideoInfo& info) {
   }
 }
 
-// Throws InputError if rows of the plane lie outside of what is mapped: a GstVideoMeta is free to
-// say so.
+// Throws InputError if rows of the plane are outside of the mapped memory. A GstVideoMeta may hold
+// any offsets and strides.
 void expects_mapped(const ConstFrame& frame, int plane, const GstMapInfo& map) {
-  if (!map.data) return;  // the memory has a map function of its own, which knows its bounds
+  if (!map.data) return;  // the memory has its own map function, which checks its bounds
   const int64_t last = int64_t{row_count(frame.layout, plane, frame.size()) - 1};
   const int64_t across = last * frame.pitch[plane];
   const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(frame.plane[plane])) -
@@ -32,10 +32,87 @@ void expects_mapped(const ConstFrame& frame, int plane, const GstMapInfo& map) {
   const auto row = static_cast<int64_t>(row_bytes(frame.layout, plane, frame.size()));
   const int64_t lowest = start + std::min<int64_t>(across, 0);
   const int64_t end = start + std::max<int64_t>(across, 0) + row;
-  expects(lowest >= 0 && end <= static_cast<int64_t>(map.size),
-          "a buffer's GstVideoMeta puts plane " + std::to_string(plane) + " at bytes " +
-              std::to_string(lowest) + " to " + std::to_string(end) + " of " +
-              std::to_string(map.size));
+  expects(lowest >= 0 && end <= static_cast<int64_t>(map.size), [&] {
+    return "a buffer's GstVideoMeta puts plane " + std::to_string(plane) + " at bytes " +
+           std::to_string(lowest) + " to " + std::to_string(end) + " of " +
+           std::to_string(map.size);
+  });
+}
+
+std::string text_of(int64_t width, int64_t height) {
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
+// gst_video_format_to_string() accepts known formats only.
+std::string text_of(GstVideoFormat format) {
+  const gchar* name =
+      format > GST_VIDEO_FORMAT_UNKNOWN ? gst_video_format_to_string(format) : nullptr;
+  return name ? name : "number " + std::to_string(static_cast<int>(format));
+}
+
+// gst_video_frame_map() checks the same, but reports a programming error (g_critical) for each.
+void expects_consistent(const GstVideoMeta& meta, const PictureCaps& caps) {
+  const std::string name = "a buffer's GstVideoMeta ";
+  expects(meta.format == GST_VIDEO_INFO_FORMAT(&caps.info), [&] {
+    return name + "has the format " + text_of(meta.format) +
+           ", another format than its caps: " + std::string(name_of(caps.layout.format));
+  });
+  expects(meta.n_planes == caps.layout.planes, [&] {
+    return name + "has " + std::to_string(meta.n_planes) + " planes, " +
+           std::string(name_of(caps.layout.format)) + " has " + std::to_string(caps.layout.planes);
+  });
+  expects(static_cast<int64_t>(meta.width) >= caps.size.width &&
+              static_cast<int64_t>(meta.height) >= caps.size.height,
+          [&] {
+            return name + "shows " + text_of(meta.width, meta.height) +
+                   " pixels, a smaller picture than its caps: " +
+                   text_of(caps.size.width, caps.size.height);
+          });
+  expects(meta.map && meta.unmap, [&] { return name + "has no function that maps its planes"; });
+}
+
+// Where the visible picture begins in a buffer (pixels).
+struct Origin {
+  int x = 0, y = 0;
+};
+
+// Caps give the size of the visible picture, GstVideoMeta the size in memory, and GstVideoCropMeta
+// the rectangle between them. Throws InputError if they contradict each other.
+Origin visible_origin(GstBuffer* buffer, const GstVideoMeta* meta, const PictureCaps& caps) {
+  const GstVideoCropMeta* crop = gst_buffer_get_video_crop_meta(buffer);
+  if (!crop) return {};
+  const auto refusal = [&](const std::string& reason) {
+    return "a buffer's GstVideoCropMeta shows " + text_of(crop->width, crop->height) +
+           " pixels at " + std::to_string(crop->x) + "," + std::to_string(crop->y) + reason;
+  };
+  const int64_t x = crop->x, y = crop->y, width = crop->width, height = crop->height;
+  expects(width == caps.size.width && height == caps.size.height, [&] {
+    return refusal(", its caps promise " + text_of(caps.size.width, caps.size.height));
+  });
+  if (x == 0 && y == 0) return {};
+  expects(meta != nullptr,
+          [&] { return refusal(", but no GstVideoMeta gives the size of the whole picture"); });
+  expects(x + width <= int64_t{meta->width} && y + height <= int64_t{meta->height}, [&] {
+    return refusal(", outside of the whole picture of " + text_of(meta->width, meta->height));
+  });
+  // In YUY2 and UYVY two pixels share their chroma.
+  const Component* const c = caps.layout.component;
+  const bool has_pairs = c[1].plane == c[0].plane && c[1].x_shift > c[0].x_shift;
+  expects(!has_pairs || x % 2 == 0, [&] {
+    return refusal(": column " + std::to_string(x) + " is the second of a pair of " +
+                   std::string(name_of(caps.layout.format)) + " pixels; crop an even number");
+  });
+  return {static_cast<int>(x), static_cast<int>(y)};
+}
+
+// The planes of the part of a picture that begins at `origin`. Subsampled planes begin at the
+// sample of that pixel, as in videocrop's copies.
+void begin_at(Frame& picture, Origin origin) {
+  for (int c = 0, plane = 0; plane < picture.layout.planes; ++c) {
+    const Component& component = picture.layout.component[c];
+    if (component.plane != plane) continue;
+    picture.plane[plane++] = picture.at(c, origin.x, origin.y) - component.offset;
+  }
 }
 
 PictureCaps parse_labels(const GstStructure* structure) {
@@ -54,13 +131,13 @@ PictureCaps parse(const GstCaps* gst_caps) {
   const GstStructure* structure = gst_caps_get_structure(gst_caps, 0);
   if (gst_structure_has_name(structure, kLabelCaps)) return parse_labels(structure);
   PictureCaps caps;
-  expects(gst_video_info_from_caps(&caps.info, gst_caps), "caps that describe no raw video");
+  expects(gst_video_info_from_caps(&caps.info, gst_caps), "the caps do not describe raw video");
   caps.layout =
       layout_of(format_named(gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&caps.info))));
   caps.size = {GST_VIDEO_INFO_WIDTH(&caps.info), GST_VIDEO_INFO_HEIGHT(&caps.info)};
   expects(caps.size.width >= 1 && caps.size.height >= 1 && caps.size.width <= 65535 &&
               caps.size.height <= 65535,
-          "pictures must be 1..65535 pixels wide and high");
+          "pictures must have sides of 1 to 65535 pixels");
   caps.color = {matrix_of(caps.info), caps.info.colorimetry.range != GST_VIDEO_COLOR_RANGE_16_235};
   caps.cuda = gst_caps_features_contains(gst_caps_get_features(gst_caps, 0), kCudaFeature);
   caps.bytes = GST_VIDEO_INFO_SIZE(&caps.info);
@@ -82,7 +159,7 @@ bool holds_picture(GstBuffer* buffer, const PictureCaps& caps) {
   const bool is_usual =
       !gst_buffer_get_video_meta(buffer) || caps.layout.format == PixelFormat::labels32;
   if (is_usual) return bytes >= caps.bytes;
-  size_t least = 0;  // with a GstVideoMeta rows may lie closer than usual
+  size_t least = 0;  // a GstVideoMeta may place rows closer together
   for (int p = 0; p < caps.layout.planes; ++p) {
     least += row_bytes(caps.layout, p, caps.size) *
              static_cast<size_t>(row_count(caps.layout, p, caps.size));
@@ -103,23 +180,19 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
   view_.color = caps.color;
   plain_ = caps.layout.format == PixelFormat::labels32;
   if (plain_) {
-    expects(gst_buffer_map(buffer, &bytes_, flags), "a label buffer cannot be mapped");
+    expects(gst_buffer_map(buffer, &bytes_, flags), "the buffer of the label map cannot be mapped");
     buffer_ = buffer;
     mapped_ = true;
-    expects(bytes_.size >= caps.bytes, "a label buffer is too small");
+    expects(bytes_.size >= caps.bytes, "the buffer is too small for the label map");
     view_.plane[0] = reinterpret_cast<std::byte*>(bytes_.data);
     view_.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * caps.size.width;
     expects_aligned(view_, "the label buffer");
     return;
   }
   if (caps.cuda) flags = cuda_map_flags(flags);
-  // GStreamer refuses these too, but with a critical message, as if they were programming errors.
   const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
-  expects(!meta || meta->format == GST_VIDEO_INFO_FORMAT(&caps.info),
-          "a buffer's GstVideoMeta has another format than its caps");
-  expects(!meta || (static_cast<int64_t>(meta->width) >= caps.size.width &&
-                    static_cast<int64_t>(meta->height) >= caps.size.height),
-          "a buffer's GstVideoMeta shows a smaller picture than its caps");
+  if (meta) expects_consistent(*meta, caps);
+  const Origin origin = visible_origin(buffer, meta, caps);
   video_ = {};
   // gst_video_frame_map also refuses buffers that are smaller than their caps say.
   expects(gst_video_frame_map(&video_, &caps.info, buffer, flags),
@@ -134,6 +207,7 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
     view_.pitch[p] = GST_VIDEO_FRAME_PLANE_STRIDE(&video_, p);
   }
   expects_planes(view_, "the buffer");
+  begin_at(view_, origin);
   if (!(flags & GST_MAP_READ)) expects_aligned(view_, "the buffer");
   for (int p = 0; p < caps.layout.planes; ++p) {
     // Only a GstVideoMeta maps planes one by one.

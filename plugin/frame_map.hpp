@@ -1,4 +1,4 @@
-// From caps and buffers to layouts and frames.
+// Conversion of caps and buffers to layouts and frames.
 #pragma once
 
 #include <gst/gst.h>
@@ -11,7 +11,7 @@ namespace regions {
 
 inline constexpr const char* kLabelCaps = "video/x-region-labels";
 
-// What fixed caps say of the pictures.
+// The contents of fixed caps.
 struct PictureCaps {
   GstVideoInfo info;  // not for labels32
   Layout layout;
@@ -20,7 +20,7 @@ struct PictureCaps {
   bool cuda = false;  // memory:CUDAMemory
   size_t bytes = 0;   // of a buffer without padding
 };
-// Throws InputError naming what is not supported.
+// Throws InputError, which names the unsupported value.
 PictureCaps parse(const GstCaps* caps);
 
 // Whether pictures of both caps have one memory layout and mean the same colours; frame rates and
@@ -29,12 +29,13 @@ bool same_pictures(const PictureCaps& a, const PictureCaps& b);
 // Whether the buffer has as many bytes as its caps promise.
 bool holds_picture(GstBuffer* buffer, const PictureCaps& caps);
 
-// A buffer's picture while it is mapped. Unmaps in the destructor; the buffer must live until then.
+// A buffer's visible picture while it is mapped: inside its GstVideoCropMeta, if it has one. Unmaps
+// in the destructor; the buffer must live until then.
 class MappedPicture {
  public:
   MappedPicture() = default;
-  // Maps on the host, or, for `caps.cuda`, on the device. Throws InputError when the buffer is too
-  // small or cannot be mapped so.
+  // Maps on the host, or on the device for `caps.cuda`. Throws InputError if the buffer is too
+  // small, if its metas contradict its caps, or if it cannot be mapped.
   MappedPicture(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags);
   MappedPicture(const MappedPicture&) = delete;
   MappedPicture& operator=(const MappedPicture&) = delete;

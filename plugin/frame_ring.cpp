@@ -10,8 +10,8 @@
 namespace regions {
 namespace {
 
-// Where GStreamer gets no thread for a task, it keeps the task for when a thread is free, which may
-// be never or after the ring's end: so the task is stopped and taken from the pad.
+// If GStreamer gets no thread for a task, it keeps the task until a thread is free. This may happen
+// never, or after the ring's end, so the task is stopped and taken from the pad.
 bool starts_task(GstPad* pad, GstTaskFunction run, gpointer ring) {
   if (gst_pad_start_task(pad, run, ring, nullptr)) return true;
   GST_OBJECT_LOCK(pad);
@@ -31,15 +31,24 @@ FrameRing::FrameRing(GstPad* source_pad, const SlotSetup& setup, int slots, Call
     : pad_(source_pad), setup_(setup), callbacks_(std::move(callbacks)) {
   {
     const Backend::Entry use(*setup_.backend);
-    entries_.resize(static_cast<size_t>(slots));
-    leaving_.reserve(static_cast<size_t>(setup_.slices));
-    for (int i = 0; i < slots; ++i) {
-      RingEntry& entry = entries_[static_cast<size_t>(i)];
-      entry.slot = std::make_unique<FrameSlot>(setup_, i);
-      entry.finished.reserve(static_cast<size_t>(setup_.slices));
+    try {
+      make_slots(slots);
+      finisher_ = start_thread([this] { finish_all(); });
+    } catch (...) {
+      entries_.clear();  // needs the entry
+      throw;
     }
   }
-  finisher_ = start_thread([this] { finish_all(); });
+}
+
+void FrameRing::make_slots(int slots) {
+  entries_.resize(static_cast<size_t>(slots));
+  leaving_.reserve(static_cast<size_t>(setup_.slices));
+  for (int i = 0; i < slots; ++i) {
+    RingEntry& entry = entries_[static_cast<size_t>(i)];
+    entry.slot = std::make_unique<FrameSlot>(setup_, i);
+    entry.finished.reserve(static_cast<size_t>(setup_.slices));
+  }
 }
 
 FrameRing::~FrameRing() {
@@ -112,7 +121,7 @@ GstFlowReturn FrameRing::begin(RingEntry& filled, std::unique_lock<std::mutex>& 
     lock.lock();
     running_ = false;
     lock.unlock();
-    callbacks_.failed(DeviceError("the system gives no thread that pushes frames"));
+    callbacks_.failed(DeviceError("the system cannot create the thread that pushes frames"));
     return GST_FLOW_ERROR;
   }
   try {

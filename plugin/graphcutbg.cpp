@@ -35,13 +35,16 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   void expects_runnable(const GraphCutBgParams& params, const Setup* now) const override {
     expects_setting(params.output != GraphCutOutput::replace ||
                         params.replace_with != Replacement::image || !params.replace_image.empty(),
-                    "replace-with=image needs a picture, which replace-image names");
+                    "replace-with=image requires replace-image, the path of a picture");
     if (now) return;  // files are read once
     for (const auto* path :
          {&params.background_image, &params.exclusion_image, &params.replace_image}) {
       if (!path->empty()) expect_picture(*path);
     }
-    if (!params.model_location.empty()) read_file(params.model_location, 1);
+    if (params.model_location.empty()) return;
+    read_file(params.model_location, 1);
+    // At the end of a stream many applications no longer read the bus.
+    expect_writable(params.model_location);
   }
   void configure(const Setup& setup) override {
     const GraphCutBgParams now = params_in_use();
@@ -49,7 +52,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     configured_ = true;
     show_all();
     if (now.model_location.empty()) return;
-    // A file with a byte more than a model has is no model.
+    // A file that is longer than a model is not a model.
     const size_t most = graphcut::state_bytes(setup.size) + 1;
     if (const auto model = read_file(now.model_location, most)) cut().restore(*model);
   }
@@ -72,7 +75,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     const std::string path = params_in_use().model_location;
     const bool learnt = std::exchange(configured_, false);
     if (path.empty() || !learnt) return;
-    // Empty where no frame came.
+    // The state is empty if no frame came.
     if (const auto model = cut().state(); !model.empty()) write_file(path, model);
   }
 
@@ -86,7 +89,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   Verdict judge(int slot, uint32_t total, const Layout&) override {
     const CutReport report = cut().report(slot).cut;
     if (report.exact) return {total, {}};
-    return {total, "a cut was stopped before it was exact: it costs at most " +
+    return {total, "a cut was stopped early and is not exact: it costs at most " +
                        std::to_string(report.gap) + " more than the minimum, which is at least " +
                        std::to_string(report.flow) + " (time-budget, max-iterations)"};
   }
@@ -106,7 +109,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
 
  private:
-  // Both backends' make_algorithm() makes a GraphCutBg.
+  // make_algorithm() makes a GraphCutBg on both backends.
   GraphCutBg& cut() { return static_cast<GraphCutBg&>(*algorithm()); }
 
   void show_all() {

@@ -146,7 +146,7 @@ std::unique_ptr<GstSample, Drop> first_sample(GstElement* pipeline, const std::s
   g_object_get(sink, "last-sample", &sample, nullptr);
   gst_object_unref(sink);
   expects_readable(sample && gst_sample_get_buffer(sample),
-                   "there is no picture in '" + path + "'");
+                   "the file holds no picture: '" + path + "'");
   return std::unique_ptr<GstSample, Drop>(sample);
 }
 
@@ -193,14 +193,14 @@ PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop
   if (is_anymap(text)) {
     auto map = read_anymap(bytes, kMostSize);
     expects_readable(map.has_value(), "cannot read the picture '" + path +
-                                          "': it is damaged, cut short or larger than " +
-                                          std::to_string(kMostSize) + " pixels one way");
+                                          "': it is damaged, truncated or larger than " +
+                                          std::to_string(kMostSize) + " pixels in one direction");
     source = "appsrc name=file format=time caps=video/x-raw,format=RGB,framerate=0/1,width=" +
              std::to_string(map->size.width) + ",height=" + std::to_string(map->size.height);
     bytes = std::move(map->pixels);
   } else {
     const PictureKind* kind = kind_of(text);
-    expects_readable(kind != nullptr, "'" + path + "' is no picture in PNG, JPEG, WebP or PNM");
+    expects_readable(kind != nullptr, "'" + path + "' is not a PNG, JPEG, WebP or PNM picture");
     source = decoding(*kind, path);
   }
   const Pipeline pipeline = make_pipeline(source, fit);

@@ -1,5 +1,7 @@
-// The GObject side of our elements: properties, states and caps, for FilterStream.
+// The GObject side of the elements: properties, states and caps. FilterStream does the work.
 #include "plugin/region_filter.hpp"
+
+#include <gst/video/video.h>
 
 #include <utility>
 
@@ -23,7 +25,7 @@ struct RegionFilterClass {
 
 GstBaseTransformClass* parent_class = nullptr;
 
-// Of the ElementSpec on our types.
+// The key of the ElementSpec in the elements' types.
 GQuark spec_key() { return g_quark_from_static_string("regions-element-spec"); }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
@@ -45,8 +47,8 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
     stream.report(error);
     return GST_STATE_CHANGE_FAILURE;
   }
-  // A frame may be waiting for a free slot or buffer while its thread holds the pad; and until the
-  // pad is inactive, new caps or the end of a flush may still make a ring that waits again.
+  // A frame may wait for a free slot or buffer while its thread holds the pad. Until the pad is
+  // inactive, new caps or the end of a flush may still create a ring that waits again.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.shut();
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.reopen();
   const GstStateChangeReturn result =
@@ -87,7 +89,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
   try {
     stream.configure(in, out);
   } catch (const std::exception& error) {
-    stream.report(error);
+    stream.report_refused_caps(error);
     return FALSE;
   }
   return TRUE;
@@ -103,7 +105,7 @@ gboolean get_unit_size(GstBaseTransform*, GstCaps* caps, gsize* size) {
   }
 }
 
-// What comes out has its caps' size, whatever padding came in.
+// An output buffer has the size of its caps. Padding of the input does not matter.
 gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize, GstCaps* other,
                         gsize* size) {
   return get_unit_size(base, other, size);
@@ -111,12 +113,15 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
 
 // ---- metadata
 
-// Sizes and positions stay as they are, so every meta goes along but those that describe the bytes
-// of a picture that is replaced.
+// Sizes and positions stay as they are, so metas are copied to a replaced picture. Exceptions are
+// metas of the bytes that are replaced, the rectangle that the input was cropped to, and an
+// overlay: downstream would draw it over labels.
 gboolean transform_meta(GstBaseTransform* base, GstBuffer*, GstMeta* meta, GstBuffer*) {
   if (stream_of(base).picture() <= Output::drawn_on) return TRUE;
-  return !gst_meta_api_type_has_tag(meta->info->api,
-                                    g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
+  const GType api = meta->info->api;
+  return api != GST_VIDEO_CROP_META_API_TYPE &&
+         api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE &&
+         !gst_meta_api_type_has_tag(api, g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
 }
 
 // ---- class

@@ -60,7 +60,7 @@ void read_structures(const GValue* array, Size from, Size to, Attached& attached
   attached.regions.reserve(count);
   for (guint i = 0; i < count; ++i) {
     const GValue* item = gst_value_array_get_value(array, i);
-    expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds something that is no region");
+    expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds a value that is not a region");
     const GstStructure* region = gst_value_get_structure(item);
     attached.regions.push_back(region_of(region, from, to));
     guint64 first_seen = 0;
@@ -72,7 +72,7 @@ void read_structures(const GValue* array, Size from, Size to, Attached& attached
   if (!attached.first_seen.empty()) attached.first_seen.resize(count, GST_CLOCK_TIME_NONE);
 }
 
-// Whether the array holds just the structures on loan, so that it says what the loan's table does:
+// Whether the array holds exactly the structures on loan, so that it agrees with the loan's table:
 // a structure within a value cannot be changed, only replaced.
 bool is_table(const GValue* array, const StructureLoan& loan) {
   const guint count = gst_value_array_get_size(array);
@@ -99,7 +99,7 @@ GValue array_of(std::span<const StructurePtr> structures) {
   g_value_init(&reference, GST_TYPE_STRUCTURE);
   if (!structures.empty()) g_value_set_static_boxed(&reference, structures.front().get());
   for (const StructurePtr& structure : structures) {
-    GValue item = reference;  // but for the pointer
+    GValue item = reference;  // except for the pointer
     item.data[0].v_pointer = structure.get();
     gst_value_array_append_and_take_value(&array, &item);
   }
@@ -218,6 +218,12 @@ bool read(GstBuffer* buffer, Size size, Attached& attached) {
   const GstStructure* structure = gst_custom_meta_get_structure(meta);
   const Size from = {int_of(structure, "width"), int_of(structure, "height")};
   expects(from.width > 0 && from.height > 0, "regions metadata has no size");
+  expects(from == size || !gst_buffer_get_video_crop_meta(buffer), [&] {
+    return "regions metadata is for " + std::to_string(from.width) + "x" +
+           std::to_string(from.height) + " pixels, but a GstVideoCropMeta shows " +
+           std::to_string(size.width) + "x" + std::to_string(size.height) +
+           " of them; read the regions upstream of the element that crops";
+  });
 
   const GValue* array = region_array(structure);
   const StructureLoan* loan = StructurePool::loan_of(buffer);

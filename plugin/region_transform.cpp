@@ -16,8 +16,8 @@
 namespace regions {
 namespace {
 
-// Whether a copy is of the picture too: an encoder copies metadata to its output, which is smaller.
-// A buffer without bytes may still be given the picture's.
+// Whether the picture is copied, too: an encoder copies metadata to its output, which is smaller.
+// A buffer without bytes may get the picture's bytes later.
 bool holds_picture(GstBuffer* copy, GstBuffer* picture) {
   const gsize bytes = gst_buffer_get_size(copy);
   return bytes == 0 || bytes >= gst_buffer_get_size(picture) || gst_buffer_get_video_meta(copy);
@@ -29,7 +29,7 @@ int int_in(const GstStructure* s, const char* name, int otherwise) {
   return value;
 }
 
-// Where an interval of edges comes to lie.
+// The position of an interval of edges after the mapping.
 struct Interval {
   double low, high;
 };
@@ -38,7 +38,7 @@ Interval moved(const AxisMapping& axis, double low, double high) {
   return {std::min(a, b), std::max(a, b)};
 }
 
-// The whole pixels of an interval that lie in the picture; none where it lies outside.
+// The whole pixels of an interval inside of the picture; none if it is outside.
 struct Pixels {
   int first = 0, count = 0;
 };
@@ -57,7 +57,7 @@ void set_int(GstStructure* s, const char* name, int value) {
   gst_structure_set(s, name, G_TYPE_INT, value, nullptr);
 }
 
-// A pair of numbers, one along each axis, of pixels' centres.
+// Moves a pair of numbers, one along each axis, that count from pixel centres.
 void move_point(GstStructure* s, const char* x_name, const char* y_name, const PictureMapping& m) {
   double x = 0, y = 0;
   if (!gst_structure_get_double(s, x_name, &x) || !gst_structure_get_double(s, y_name, &y)) return;
@@ -80,7 +80,7 @@ void move_covariance(GstStructure* s, const PictureMapping& m) {
                     nullptr);
 }
 
-// The first pixel in raster order stays that where the picture is not turned.
+// The first pixel in raster order remains the first one if the picture is not turned.
 void move_first_pixel(GstStructure* s, const PictureMapping& m) {
   const int x = int_in(s, "first-x", -1), y = int_in(s, "first-y", -1);
   if (x < 0 || y < 0) return;
@@ -95,7 +95,7 @@ void move_first_pixel(GstStructure* s, const PictureMapping& m) {
   set_int(s, "first-y", row.first);
 }
 
-// False if the region lies outside of the picture.
+// Returns false if the region is outside of the picture.
 bool move_region(GstStructure* s, const PictureMapping& m) {
   Interval across = {static_cast<double>(int_in(s, "x", 0)), 0};
   Interval down = {static_cast<double>(int_in(s, "y", 0)), 0};
@@ -128,7 +128,7 @@ GValue moved_regions(const GValue* array, const PictureMapping& m) {
   gst_value_array_init(&result, count);
   for (guint i = 0; i < count; ++i) {
     const GValue* item = gst_value_array_get_value(array, i);
-    expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds something that is no region");
+    expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds a value that is not a region");
     GstStructure* region = gst_structure_copy(gst_value_get_structure(item));
     if (!move_region(region, m)) {
       gst_structure_free(region);
@@ -152,14 +152,14 @@ GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_lab
   return result;
 }
 
-// The same regions in another picture.
+// Writes the regions in the coordinates of another picture.
 void move_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& m, Size size) {
   GValue regions = moved_regions(region_array(from), m);
   GstStructure* result = copy_fields(to, from, m.only_scales());
   gst_structure_take_value(result, "regions", &regions);
   set_int(result, "width", m.to.width);
   set_int(result, "height", m.to.height);
-  // Those that name single pixels or count them, and what says the same as the structures.
+  // Remove fields that name or count single pixels, and the copy of the structures as a table.
   gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", "table",
                               "table-columns", nullptr);
   if (gst_structure_has_field(result, "labels") &&

@@ -33,10 +33,10 @@ class Descriptor {
   throw UnreadableFile("cannot read '" + path + "': " + std::strerror(error));
 }
 [[noreturn]] void fail_to_write(const std::string& path, int error) {
-  throw InputError("cannot write '" + path + "': " + std::strerror(error));
+  throw UnwritableFile("cannot write '" + path + "': " + std::strerror(error));
 }
 
-// So many bytes at most, fewer at the end of the file.
+// Reads at most `bytes` bytes; fewer at the end of the file.
 size_t read_some(const Descriptor& file, std::byte* to, size_t bytes, const std::string& path) {
   for (;;) {
     const ssize_t got = ::read(file.get(), to, bytes);
@@ -54,7 +54,7 @@ bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
   return true;
 }
 
-// A new file beside `path`; its name goes into `name`.
+// Creates a new file next to `path` and stores its name in `name`.
 int create_beside(const std::string& path, std::string& name) {
   std::random_device random;
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -65,11 +65,14 @@ int create_beside(const std::string& path, std::string& name) {
   return -1;
 }
 
-// So that the new name outlives a power cut. Not all file systems can.
-void sync_folder_of(const std::string& path) {
+std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
-  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
-  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return slash == path.npos ? "." : path.substr(0, slash + 1);
+}
+
+// Makes the new name survive a power cut, if the file system can.
+void sync_folder_of(const std::string& path) {
+  const Descriptor opened(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.get() >= 0) ::fsync(opened.get());
 }
 
@@ -83,7 +86,7 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t 
   struct stat about = {};
   if (::fstat(file.get(), &about) != 0) fail_to_read(path, errno);
   if (!S_ISREG(about.st_mode)) throw UnreadableFile("'" + path + "' is not a regular file");
-  // It may grow or shrink meanwhile.
+  // The file may grow or shrink during the loop.
   std::vector<std::byte> bytes(std::min(most, static_cast<size_t>(about.st_size)));
   size_t filled = 0;
   while (filled < bytes.size()) {
@@ -93,6 +96,22 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t 
   }
   bytes.resize(filled);
   return bytes;
+}
+
+void expect_writable(const std::string& path) {
+  std::string part;
+  const Descriptor file(create_beside(path, part));
+  if (file.get() >= 0) {
+    ::unlink(part.c_str());
+    return;
+  }
+  const int error = errno;
+  if (error == ENOENT && ::access(folder_of(path).c_str(), F_OK) != 0) {
+    throw MissingFile("cannot write '" + path + "': the folder '" + folder_of(path) +
+                      "' does not exist; create it first");
+  }
+  throw UnwritableFile("cannot write '" + path + "': no file can be created in the folder '" +
+                       folder_of(path) + "': " + std::strerror(error));
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {

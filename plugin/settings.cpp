@@ -1,16 +1,19 @@
-// The parameter table that every element has in front of its own.
+// The properties that all elements share. They precede the properties of each element.
 #include "plugin/settings.hpp"
 
 namespace regions {
 namespace {
 
-constexpr Choice kDevices[] = {{0, "auto", "A CUDA device that works, else the CPU"},
-                               {1, "cuda", "A CUDA device; an error where there is none"},
-                               {2, "cpu", "The CPU"}};
+constexpr Choice kDevices[] = {
+    {0, "auto",
+     "A working CUDA device, else the CPU. If a device exists but cannot be used, a warning says "
+     "why"},
+    {1, "cuda", "A CUDA device. Without one, the element stops with an error"},
+    {2, "cpu", "The CPU"}};
 constexpr Choice kAttachments[] = {
-    {0, "auto", "Where the picture itself passes untouched"},
+    {0, "auto", "If the picture itself passes unchanged"},
     {1, "always", "With every picture"},
-    {2, "never", "With none; one that came attached goes no further"}};
+    {2, "never", "Never. A label map that upstream attached is removed as well"}};
 
 }  // namespace
 
@@ -18,32 +21,33 @@ std::span<const Field> fields_of(const FilterSettings&) {
   using S = FilterSettings;
   static const std::vector<Field> fields = [] {
     std::vector<Field> all = {
-        field<S, &S::device>("device", "Where the work is done", {}, kDevices, Change::stopped),
+        field<S, &S::device>("device", "Device that does the work.", {}, kDevices, Change::stopped),
         field<S, &S::cuda_device_id>("cuda-device-id",
-                                     "Which CUDA device; -1 for the one that frames lie on, else "
-                                     "that of neighbours, else that with the fewest of these "
-                                     "elements (device number)",
+                                     "CUDA device index. -1: the device of the input memory, then "
+                                     "of neighbouring elements, then the least used one.",
                                      {-1, 255}, {}, Change::stopped),
-        field<S, &S::cpu_threads>("cpu-threads",
-                                  "Threads that share a frame's work on the CPU; 0 takes as many "
-                                  "as there are cores (threads)",
-                                  {0, 256}, {}, Change::stopped),
-        field<S, &S::frames_in_flight>("frames-in-flight",
-                                       "Frames worked on at once; 0 takes 1 for live input, 4 "
-                                       "otherwise, of volumes 2 (frames)",
-                                       {0, 64}, {}, Change::stopped),
-        field<S, &S::priority>("priority",
-                               "Work of larger ranks goes first on a GPU that is busy (rank)",
-                               {0, 5}, {}, Change::stopped),
+        field<S, &S::cpu_threads>(
+            "cpu-threads",
+            "Number of CPU threads that share the work on a frame (threads). 0: one per core.",
+            {0, 256}, {}, Change::stopped),
+        field<S, &S::frames_in_flight>(
+            "frames-in-flight",
+            "Maximum number of frames that are processed at the same time (frames). 0: 1 in live "
+            "pipelines, else 4 (2 for volumes).",
+            {0, 64}, {}, Change::stopped),
+        field<S, &S::priority>(
+            "priority",
+            "Priority on a busy GPU (rank). Work of elements with larger values runs first.",
+            {0, 5}, {}, Change::stopped),
         field<S, &S::post_messages>(
-            "post-messages", "Post an element message with the regions of each frame (flag)"),
+            "post-messages", "Post an element message with the regions of each frame (boolean)."),
         field<S, &S::max_gap>("max-gap",
-                              "Timestamps that jump further, either way, begin a new scene: what "
-                              "was learnt of earlier frames is forgotten, ids of tracks go on; "
-                              "lost frames and shorter gaps change nothing (seconds)",
+                              "Timestamps that jump further, forwards or backwards, start a new "
+                              "scene (seconds). A new scene discards the background model, the "
+                              "window and the superpixel history; track ids continue.",
                               {0, 1e6}),
         field<S, &S::attach_labels>("attach-labels",
-                                    "When the label map itself goes into the metadata", {},
+                                    "When the label map is attached to the output as metadata.", {},
                                     kAttachments, Change::stopped)};
     const std::vector<Field> area = work_area_fields<S>();
     all.insert(all.end(), area.begin(), area.end());

@@ -60,9 +60,8 @@ struct SlotSetup {
   bool replaces() const { return picture > Output::drawn_on; }
   bool uploads() const { return backend->memory() == Memory::device && !in.cuda; }
   void expect_work_area(const WorkArea& wanted) const {
-    expects_setting(
-        wanted.is_whole() || (slices == 1 && layers == 1),
-        "process-scale and the rectangle are of pictures: not with depth or thresholds");
+    expects_setting(wanted.is_whole() || (slices == 1 && layers == 1),
+                    "process-scale and the rectangle require depth=1 and no thresholds");
   }
   // Replaced pictures leave in system memory.
   bool downloads() const {

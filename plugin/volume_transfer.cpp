@@ -101,17 +101,17 @@ void VolumeTransfer::add(GstBuffer* input, GstBuffer* output) {
 // Puts the mask that came with the newest frame below those of earlier frames.
 void VolumeTransfer::add_mask(GstBuffer* source) {
   expects(masks_.data() && frames() == masked_ + 1,
-          "with depth, source becomes mask only when stopped");
+          "with depth above 1, source can change to mask only in READY or NULL");
   Attached attached;
   read(source, setup_.in.size, attached);
   expect_mask(attached);
   AttachedMask& held = frames_.back().mask;
   const Memory memory = setup_.backend->memory();
   const ConstFrame mask = held.hold(attached, *setup_.backend);
-  expects(mask.size() == setup_.in.size, "the mask has another size than the frame");
+  expects(mask.size() == setup_.in.size, "the attached mask must have the size of the frame");
   if (frames() == 1) mask_layout_ = mask.layout;
   expects(mask.layout.format == mask_layout_.format,
-          "the masks of a volume's frames have different formats");
+          "all masks of a volume must have the same format");
   ++masked_;
   const Frame stacked = newest(masks(memory, masks_));
   if (mask.memory == Memory::device) {

@@ -1,4 +1,4 @@
-"""Boxes around the regions of masks, and how well they agree with true ones."""
+"""Boxes around the regions of masks, and their agreement with true boxes."""
 import cv2
 
 
@@ -16,10 +16,11 @@ def overlap(a, b):
 
 
 class Agreement:
-    """How many boxes are true: pairs overlap by half of their union or more, the best first."""
+    """Counts correct boxes. Boxes and true boxes are paired one to one, the best pairs first; a pair needs an
+    intersection over union of at least 0.5."""
 
     def __init__(self, least):
-        self.least = least  # pixels of a box that counts
+        self.least = least  # minimum pixels of a box
         self.right = self.found = self.there = 0
 
     def add(self, boxes, truth):

@@ -1,4 +1,4 @@
-"""The peers of cclabel_peers.py that work on a GPU."""
+"""The peers of cclabel_peers.py that run on a GPU."""
 import importlib.metadata
 import os
 import shutil
@@ -11,11 +11,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Missing(Exception):
-    """This peer is not installed here."""
+    """The peer is not installed, or it needs a GPU and none is usable."""
 
 
 def version_of(*packages):
-    """Of the first of them that is here."""
+    """The version of the first of these packages that is installed."""
     for package in packages:
         try:
             return importlib.metadata.version(package)
@@ -25,7 +25,7 @@ def version_of(*packages):
 
 
 class DevicePeer:
-    """A function from a picture on the GPU to labels there, timed by events around the call."""
+    """A function from a picture on the GPU to labels on the GPU, timed by events around the call."""
 
     criteria = ("binary",)
     connectivities = (4, 8)
@@ -36,8 +36,9 @@ class DevicePeer:
     def __init__(self):
         import cupy
         if cupy.cuda.runtime.getDeviceCount() == 0:
-            raise Missing("no GPU")
+            raise Missing("there is no GPU")
         self.cupy = cupy
+        self.stream = cupy.cuda.Stream.null  # of the calls and of the events
 
     def set_threads(self, count):
         pass
@@ -45,20 +46,26 @@ class DevicePeer:
     def on_device(self, image):
         return self.cupy.asarray(image)
 
+    def label_with_table(self, image, connectivity):
+        """The labels, for the task `table`. Only peers with statistics have this task."""
+        raise NotImplementedError
+
     def time(self, image, connectivity, task, runs, seconds):
-        cupy = self.cupy
-        on_device = self.on_device(image)
-        labels = cupy.asnumpy(self.label(on_device, connectivity))
-        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-        samples = []
-        for run in range(runs + 1):
-            start.record()
-            self.label(on_device, connectivity)
-            stop.record()
-            stop.synchronize()
-            if run > 0:
-                samples.append(cupy.cuda.get_elapsed_time(start, stop) * 1e3)
-        return labels, samples
+        """Labels and the times of the calls in microseconds."""
+        cupy, work = self.cupy, self.label if task == "labels" else self.label_with_table
+        with self.stream:
+            on_device = self.on_device(image)
+            labels = cupy.asnumpy(work(on_device, connectivity))
+            start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+            samples = []
+            for run in range(runs + 1):
+                start.record()
+                work(on_device, connectivity)
+                stop.record()
+                stop.synchronize()
+                if run > 0:
+                    samples.append(cupy.cuda.get_elapsed_time(start, stop) * 1e3)
+        return labels.reshape(image.shape), samples
 
 
 class CuPy(DevicePeer):
@@ -76,7 +83,7 @@ class CuPy(DevicePeer):
 
 
 class Bkeccl(DevicePeer):
-    """Blocks of 2x2 pixels (BKE); its labels are numbered, in no order of the picture's."""
+    """Block-based union-find (BKE). Its labels are numbered, but not in raster order."""
 
     connectivities = (8,)
 
@@ -104,8 +111,58 @@ class CuCim(DevicePeer):
         return self.measure.label(image, connectivity=2 if connectivity == 8 else 1)
 
 
+class CvCuda(DevicePeer):
+    """CV-CUDA's label, which has 4 neighbours. Its labels are positions, not numbered 1..n."""
+
+    connectivities = (4,)
+    tasks = ("labels", "table")
+
+    def __init__(self):
+        super().__init__()
+        import cvcuda
+        self.cvcuda = cvcuda
+        self.name = "CV-CUDA " + version_of("cvcuda-cu13", "cvcuda-cu12")
+        self.stream = self.cupy.cuda.Stream(non_blocking=True)
+        self.theirs = cvcuda.as_stream(self.stream)
+        self.background = cvcuda.as_tensor(self.cupy.zeros(1, self.cupy.uint8), "N")
+        self.capacity = 1  # of the statistics
+
+    def on_device(self, image):
+        image = self.cvcuda.as_tensor(self.cupy.asarray(image), "HW")
+        self.capacity = max(1, int(self.cupy.asarray(self.found(image, count=True)[1].cuda())[0]))
+        return image
+
+    def found(self, image, **more):
+        return self.cvcuda.label(image, self.cvcuda.ConnectivityType.CONNECTIVITY_4_2D, bg_label=self.background,
+                                 stream=self.theirs, **more)
+
+    def label(self, image, connectivity):
+        return self.cupy.asarray(self.found(image)[0].cuda())
+
+    def label_with_table(self, image, connectivity):
+        return self.cupy.asarray(self.found(image, count=True, stats=True, max_labels=self.capacity)[0].cuda())
+
+
+class KorniaCuda(DevicePeer):
+    """kornia-rs on device images. Labels are in raster order, as on the CPU."""
+
+    def __init__(self):
+        super().__init__()  # first: without a driver, kornia_rs.cuda panics
+        import kornia_rs
+        if not kornia_rs.cuda.is_available():
+            raise Missing("kornia-rs finds no GPU")
+        self.kornia = kornia_rs
+        self.name = f"kornia-rs CUDA {kornia_rs.__version__}"
+
+    def on_device(self, image):
+        return self.kornia.image.Image.frombuffer(numpy.ascontiguousarray(image[..., None])).to_cuda()
+
+    def label(self, image, connectivity):
+        return self.cupy.asarray(self.kornia.imgproc.connected_components(image, connectivity)[1])
+
+
 class ColorCc(DevicePeer):
-    """RGB of PyTorch's, labels in raster order."""
+    """Takes RGB as PyTorch's arrays and gives labels in raster order."""
 
     criteria = ("equal",)
 
@@ -127,8 +184,23 @@ class ColorCc(DevicePeer):
             return self.cupy.from_dlpack(self.colorcc.label(image, conn=connectivity)[0])
 
 
+def npp_libraries(nvcc):
+    """Arguments of nvcc for NPP: from the package nvidia-npp if it is installed, else from the toolkit."""
+    try:
+        files = importlib.metadata.files("nvidia-npp") or ()
+    except importlib.metadata.PackageNotFoundError:
+        files = ()
+    found = [str(file.locate()) for file in files if file.name.startswith(("libnppif.so", "libnppc.so"))]
+    if found:
+        folder = os.path.dirname(found[0])
+        libraries = [word for path in found for word in ("-Xlinker", path)]  # nvcc itself refuses "….so.13"
+        return ["-I" + os.path.join(os.path.dirname(folder), "include"), *libraries, "-Xlinker", "-rpath=" + folder]
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "lib64")
+    return ["-lnppif", "-lnppc", "-Xlinker", "-rpath=" + folder]
+
+
 class Npp:
-    """The toolkit's library, through a program built here."""
+    """NVIDIA's NPP, through a program that is built here."""
 
     criteria = ("binary",)
     connectivities = (4, 8)
@@ -140,19 +212,17 @@ class Npp:
     def __init__(self):
         nvcc = shutil.which("nvcc")
         if not nvcc:
-            raise Missing("no nvcc to build it with")
+            raise Missing("nvcc, which builds npp.cpp, is not installed")
         self.folder = tempfile.TemporaryDirectory()
         program = os.path.join(self.folder.name, "npp")
-        libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "lib64")
-        build = subprocess.run([nvcc, "-O2", "-o", program, os.path.join(HERE, "npp.cpp"),
-                                "-lnppif", "-lnppc", "-Xlinker", "-rpath=" + libraries],
+        build = subprocess.run([nvcc, "-O2", "-o", program, os.path.join(HERE, "npp.cpp"), *npp_libraries(nvcc)],
                                capture_output=True, text=True)
         if build.returncode:
             raise Missing("npp.cpp does not build: " + build.stderr.strip()[-300:])
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         version = self.process.stdout.readline().decode().strip()
         if not version:
-            raise Missing("it does not start; see above")
+            raise Missing("the program does not start; its message is above")
         self.name = "NPP " + version
 
     def set_threads(self, count):
@@ -167,5 +237,5 @@ class Npp:
         pipe.flush()
         line = self.process.stdout.readline().split()
         if len(line) != 3:
-            raise Missing("it stopped; see above")
+            raise Missing("the program stopped; its message is above")
         return float(line[0]), float(line[1]), line[2] == b"1"

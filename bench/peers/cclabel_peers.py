@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times the peers that come as packages on the benchmark's pictures: SciPy, scikit-image, cc3d and
-cv2 on the CPU, CuPy, bkeccl, cuCIM, colorcc and NPP on the GPU. A missing one is named and left out.
+"""Times packages that label pictures, on the benchmark's pictures: SciPy, scikit-image, cc3d, cv2 and kornia-rs on the
+CPU; CuPy, bkeccl, cuCIM, CV-CUDA, kornia-rs, colorcc and NPP on the GPU. A missing package is named and skipped.
 
-With --criterion equal pictures are RGB, and neighbours of one colour are linked; a peer that takes
-numbers gets a colour as one number above 0.
+With --criterion equal, pictures are RGB, and neighbours of equal colour are linked. Packages that take numbers get each
+colour as one number above 0.
 
-Every peer's answer is compared with our CPU's labels (up to numbering) before it is timed. Writes
-one JSON object a line, like bench/programs/cclabel --json.
+Each answer is compared with the labels of cclabel on the CPU, except for their numbering. Writes one JSON
+object per line, like bench/programs/cclabel --json.
 """
 import argparse
 import importlib.metadata
@@ -19,9 +19,9 @@ import time
 try:
     import numpy
 except ImportError:
-    sys.exit("cclabel_peers.py: numpy is missing; bench/run makes an environment that has it")
+    sys.exit("cclabel_peers.py: NumPy is not installed; bench/run makes an environment with it")
 
-from cclabel_device_peers import Bkeccl, ColorCc, CuCim, CuPy, Missing, Npp
+from cclabel_device_peers import Bkeccl, ColorCc, CuCim, CuPy, CvCuda, KorniaCuda, Missing, Npp
 
 
 class HostPeer:
@@ -37,7 +37,7 @@ class HostPeer:
         pass
 
     def time(self, image, connectivity, task, runs, seconds):
-        """Labels and the wall-clock times in microseconds."""
+        """Labels and the wall-clock times of the calls in microseconds."""
         samples = []
         labels = self.label(image, connectivity, task)
         begin = time.perf_counter()
@@ -110,32 +110,44 @@ class Cv2(HostPeer):
         return self.cv2.connectedComponents(image, connectivity=connectivity)[1]
 
 
-PEERS = {"scipy": SciPy, "skimage": ScikitImage, "cc3d": Cc3d, "cv2": Cv2, "cupy": CuPy,
-         "bkeccl": Bkeccl, "cucim": CuCim, "colorcc": ColorCc, "npp": Npp}
+class KorniaRs(HostPeer):
+    """Labels in raster order. Its call has no number of threads."""
+
+    def __init__(self):
+        import kornia_rs
+        self.call = kornia_rs.imgproc.connected_components
+        self.name = "kornia-rs " + importlib.metadata.version("kornia-rs")
+
+    def label(self, image, connectivity, task):
+        return self.call(image[..., None], connectivity)[1][..., 0]
 
 
-CHANNELS = {"binary": 1, "equal": 3}  # a byte each
+PEERS = {"scipy": SciPy, "skimage": ScikitImage, "cc3d": Cc3d, "cv2": Cv2, "kornia": KorniaRs, "cupy": CuPy,
+         "bkeccl": Bkeccl, "cucim": CuCim, "cvcuda": CvCuda, "kornia_cuda": KorniaCuda, "colorcc": ColorCc, "npp": Npp}
+
+
+CHANNELS = {"binary": 1, "equal": 3}  # one byte per channel
 
 
 def same_components(truth, labels):
-    """Whether the two label images differ in their numbering alone."""
+    """Whether the two label images are equal except for their numbering."""
     truth, labels = truth.ravel().astype(numpy.int64), labels.ravel().astype(numpy.int64)
     if ((truth == 0) != (labels == 0)).any():
         return False
     there = numpy.zeros(truth.max() + 1, numpy.int64)
-    there[truth] = labels  # one of the labels seen there; the next line finds any other
+    there[truth] = labels  # one of the labels of each component; the comparison below finds any other
     back = numpy.zeros(labels.max() + 1, numpy.int64)
     back[labels] = truth
     return bool((there[truth] == labels).all() and (back[labels] == truth).all())
 
 
 def picture(program, criterion, content, width, height, connectivities):
-    """The picture, a number a pixel, and, for each connectivity, its labels."""
+    """The picture, one number per pixel, and its labels for each connectivity."""
     command = [program, "--criterion", criterion, content, f"{width}x{height}"]
     data = subprocess.run(command + [str(c) for c in connectivities], check=True,
                           stdout=subprocess.PIPE).stdout
     pixels, channels = width * height, CHANNELS[criterion]
-    # A copy, since some peers refuse memory that they may not write.
+    # A copy, because some peers refuse read-only memory.
     image = numpy.frombuffer(data, numpy.uint8, channels * pixels).copy()
     if channels == 3:
         red, green, blue = image.reshape(-1, 3).astype(numpy.uint32).T
@@ -183,28 +195,28 @@ def present(names):
         try:
             peers.append(PEERS[name]())
         except (ImportError, Missing) as reason:
-            print(f"cclabel_peers.py: {name} is left out: {reason}", file=sys.stderr)
-        except Exception as reason:  # a GPU library without a GPU fails in its own way
-            print(f"cclabel_peers.py: {name} is left out: {type(reason).__name__}: {reason}",
+            print(f"cclabel_peers.py: {name} is skipped: {reason}", file=sys.stderr)
+        except Exception as reason:  # without a GPU, GPU libraries fail in many ways
+            print(f"cclabel_peers.py: {name} is skipped: {type(reason).__name__}: {reason}",
                   file=sys.stderr)
     return peers
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--picture", required=True, help="the program bench/programs/picture")
-    parser.add_argument("--peers", default=",".join(PEERS), help="of: " + ", ".join(PEERS))
+    parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated, from: " + ", ".join(PEERS))
     parser.add_argument("--size", default="1920x1080,4096x4096")
     parser.add_argument("--criterion", choices=CHANNELS, default="binary")
-    parser.add_argument("--content", help="pictures by name (default: all of the criterion)")
+    parser.add_argument("--content", help="names of pictures (default: all pictures of the criterion)")
     parser.add_argument("--connectivity", default="4,8")
     parser.add_argument("--task", default="labels,table")
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=1, help="most on one case on the CPU")
+    parser.add_argument("--seconds", type=float, default=1, help="time limit for one case on the CPU")
     options = parser.parse_args()
     unknown = set(options.peers.split(",")) - set(PEERS)
     if unknown:
-        parser.error("no such peer: " + ", ".join(sorted(unknown)))
+        parser.error("unknown peers in --peers: " + ", ".join(sorted(unknown)))
     contents = (options.content.split(",") if options.content else subprocess.run(
         [options.picture, "--contents", "--criterion", options.criterion], check=True, stdout=subprocess.PIPE,
         text=True).stdout.split())
@@ -220,7 +232,7 @@ def main():
                     for row in rows_of(peer, options, content, image, labels):
                         print(json.dumps(row), flush=True)
                 except Exception as reason:
-                    print(f"cclabel_peers.py: {peer.name} is left out from {content} {size} on: "
+                    print(f"cclabel_peers.py: {peer.name} is skipped from {content} {size} on: "
                           f"{type(reason).__name__}: {reason}", file=sys.stderr)
                     peers.remove(peer)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times cc3d and SciPy on the cubes of bench/programs/cclabel_volumes, on the CPU, one thread each.
+"""Times cc3d and SciPy on the cubes of bench/programs/cclabel_volumes, on the CPU with one thread each.
 
 usage: cclabel_volumes_peers.py PROGRAM [--json] [--sizes 128,256] [--connectivity 26]
                                 [--contents smooth,...] [--ours]
 
-PROGRAM is cclabel_volumes; its --raw gives the cubes. A missing peer is named and left out. Writes one
-line a timing, like the program itself; labels are counted and compared between the peers. With
---ours, cclabel is timed on the CPU, on one and two threads, right after them, cube by cube.
+PROGRAM is cclabel_volumes; its --raw writes the cubes. A missing package is named and skipped. Prints one row per
+timing, like the program itself. The labels are counted, and the counts of the packages are compared. With --ours,
+cclabel runs on each cube right after the packages, on the CPU with one and two threads.
 """
 import argparse
 import importlib.metadata
@@ -22,7 +22,7 @@ CONTENTS = ("rand_g1_d5", "rand_g1_d10", "rand_g1_d20", "rand_g1_d30", "rand_g1_
 
 
 def peers():
-    """Name and function(cube, connectivity) -> labels, of what is installed."""
+    """(name, function(cube, connectivity) -> labels) of each installed package."""
     found = []
     try:
         import cc3d
@@ -30,7 +30,7 @@ def peers():
         found.append((name, lambda cube, connectivity: cc3d.connected_components(
             cube, connectivity=connectivity, binary_image=True)))
     except ImportError:
-        print("cclabel_volumes_peers.py: cc3d is not installed, left out", file=sys.stderr)
+        print("cclabel_volumes_peers.py: cc3d is skipped: it is not installed", file=sys.stderr)
     try:
         from scipy import ndimage
         name = "SciPy " + importlib.metadata.version("scipy")
@@ -38,12 +38,12 @@ def peers():
         found.append((name, lambda cube, connectivity: ndimage.label(
             cube, ndimage.generate_binary_structure(3, rank[connectivity]))[0]))
     except ImportError:
-        print("cclabel_volumes_peers.py: SciPy is not installed, left out", file=sys.stderr)
+        print("cclabel_volumes_peers.py: SciPy is skipped: it is not installed", file=sys.stderr)
     return found
 
 
 def timed(work, runs=7, seconds=6):
-    """The last result, and microseconds of each run, at least three."""
+    """The last result, and the sorted times of at least three runs in microseconds."""
     samples, begin = [], time.perf_counter()
     while len(samples) < 3 or (len(samples) < runs and time.perf_counter() - begin < seconds):
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def timed(work, runs=7, seconds=6):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("program")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--sizes", default="128,256")

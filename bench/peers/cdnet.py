@@ -1,9 +1,8 @@
-"""Recordings in CDnet's layout and their scores in CDnet's way (changedetection.net).
+"""Recordings in CDnet's layout, and scores computed as CDnet does (changedetection.net).
 
-input/in000001.jpg (or .png) …, groundtruth/gt000001.png …, temporalROI.txt with the first and the
-last frame that are scored, and ROI.bmp, .jpg or .png, bright where pixels are. Ground truth is 255
-in the foreground, 0 and 50 (hard shadow) in the background; 85 (outside the ROI) and 170 (unknown)
-are not scored.
+A recording has input/in000001.jpg (or .png) …, groundtruth/gt000001.png …, temporalROI.txt with the first and the last
+scored frame, and ROI.bmp, .jpg or .png, which is bright where pixels are scored. Ground truth is 255 in the foreground,
+0 and 50 (hard shadow) in the background; 85 (outside the ROI) and 170 (unknown) are not scored.
 """
 import os
 
@@ -12,13 +11,13 @@ from PIL import Image
 
 
 class Counts:
-    """True and false decisions over the scored pixels of a clip."""
+    """Counts the correct and wrong decisions at the scored pixels of a clip."""
 
     def __init__(self):
         self.right = self.false = self.missed = 0
 
     def add(self, mask, truth, scored):
-        """Pictures of 0 and 255; truth is 0 where nothing is scored."""
+        """All pictures have the values 0 and 255. The truth must be 0 at pixels that are not scored."""
         found = np.count_nonzero(mask & scored)
         right = np.count_nonzero(mask & truth)
         self.right += right
@@ -42,7 +41,7 @@ def first_of(folder, names):
 
 
 def frames(folder):
-    """Each frame's picture (BGR), truth and scored pixels; the last two are None where none are."""
+    """Yields each frame's picture (BGR), truth and scored pixels. The last two are None if the frame is not scored."""
     with open(os.path.join(folder, "temporalROI.txt"), encoding="ascii") as span:
         first, last = map(int, span.read().split()[:2])
     region = first_of(folder, ("ROI.bmp", "ROI.jpg", "ROI.png"))
@@ -61,4 +60,4 @@ def frames(folder):
         yield picture, truth, scored
         number += 1
     if number == 1:
-        raise SystemExit(f"{folder}: no input/in000001.jpg or .png")
+        raise SystemExit(f"{folder}: expected CDnet's layout, which has input/in000001.jpg or .png")

@@ -1,5 +1,5 @@
-"""Clips with exact masks: cut-outs of photographs move over the background of a real recording,
-with that recording's own noise. A seed decides everything; each seed gives one clip a difficulty.
+"""Clips with exact masks: cut-outs of photographs move over the background of a real recording, with the noise of that
+recording. A seed determines everything; for each seed there is one clip per difficulty.
 
 Photographs and recording come from Debian's opencv-doc.
 """
@@ -16,13 +16,13 @@ PHOTOGRAPHS = ("messi5.jpg", "fruits.jpg", "baboon.jpg", "butterfly.jpg", "Happy
 DIFFICULTIES = ("plain", "camouflage", "shadow", "light", "waving")
 HARDER = ("hard-shadow", "jitter", "bootstrap", "gradual", "jacket", "flicker")
 EVERY = DIFFICULTIES + HARDER
-SCORED = {"bootstrap": (15, 100)}  # frames, where other clips are scored later
-MOVED = 18  # levels of change that are no noise
+SCORED = {"bootstrap": (15, 100)}  # frames; other clips are scored later
+MOVED = 18  # a change by more gray levels is motion, not noise
 
 
 @dataclasses.dataclass
 class Recording:
-    """A recording without its moving things: the median picture and the noise of each frame."""
+    """A recording without moving objects: the median picture and the noise of each frame."""
     background: np.ndarray  # [height][width][3]
     noise: np.ndarray       # [frames][height][width][3], int8
 
@@ -36,7 +36,7 @@ class Recording:
                 break
             every.append(picture)
         if not every:
-            raise SystemExit(f"{path} cannot be read: install opencv-doc")
+            raise SystemExit(f"{path}: cannot read the video; Debian's package opencv-doc has it")
         background = np.median(np.stack(every[::spread]), axis=0)
         some = np.stack(every[:frames]).astype(np.int16)
         noise = some - np.round(background).astype(np.int16)
@@ -44,7 +44,7 @@ class Recording:
         box = np.ones((7, 7), np.uint8)
         for i in range(frames):
             here = cv2.dilate(moved[i].astype(np.uint8), box).astype(bool)
-            # The noise of the same pixel in another frame where nothing moved there.
+            # Take the noise of the same pixel in another frame in which nothing moves there.
             for other in range(i + 17, i + 17 * 8, 17):
                 there = here & ~moved[other % frames]
                 noise[i][there] = noise[other % frames][there]
@@ -61,7 +61,7 @@ def photographs():
 
 
 def silhouette(random, height, width):
-    """Coverage of a walking-figure-like union of ellipses, 0..1, with soft borders of a pixel."""
+    """Coverage (0..1) of a walking figure made of ellipses, with soft borders of one pixel."""
     scale = 8
     canvas = np.zeros((height * scale, width * scale), np.uint8)
     middle = width * scale // 2
@@ -83,14 +83,14 @@ def silhouette(random, height, width):
 
 
 class Actor:
-    """One cut-out: what it looks like, and where it is in each frame."""
+    """A cut-out: its appearance, and its position in each frame."""
 
     def __init__(self, random, pictures, size, background, frames, hides):
         height, width = size
         self.height = int(random.integers(height // 6, height // 2))
         self.width = max(12, int(self.height * random.uniform(0.4, 0.8)))
         self.cover = silhouette(random, self.height, self.width)
-        if random.random() < 0.3:  # something that is no figure
+        if random.random() < 0.3:  # an object that does not look like a person
             self.cover = np.zeros_like(self.cover)
             cv2.ellipse(self.cover, (self.width // 2, self.height // 2),
                         (self.width // 2 - 2, self.height // 3), 0, 0, 360, 1.0, -1, cv2.LINE_AA)
@@ -102,7 +102,7 @@ class Actor:
         top = random.integers(picture.shape[0] - self.height + 1)
         left = random.integers(picture.shape[1] - self.width + 1)
         self.look = picture[top:top + self.height, left:left + self.width].astype(np.float32)
-        if hides:  # its contrast to the scene is small
+        if hides:  # low contrast to the scene
             mean = background.reshape(-1, 3).mean(axis=0)
             shift = random.uniform(-22, 22)
             self.look = mean + shift + (self.look - self.look.mean(axis=(0, 1))) * 0.35
@@ -115,15 +115,15 @@ class Actor:
         self.rest = (self.rest[0], min(self.rest[1], self.rest[0] + 25))
 
     def wear(self, color):
-        """A jacket of this colour, with little left of its own texture, between neck and legs."""
+        """Adds a jacket of this colour between neck and legs, which hides most of the texture."""
         rows = np.linspace(0, 1, self.height, dtype=np.float32)
         worn = np.clip((rows - 0.26) / 0.04, 0, 1) * np.clip((0.62 - rows) / 0.04, 0, 1)
         jacket = color + (self.look - self.look.mean(axis=(0, 1))) * 0.15
         self.look += (jacket - self.look) * worn[:, None, None]
 
     def shadow(self, slant, length):
-        """Coverage of the shadow on the ground, and where it lies from the actor's corner: it starts
-        at the feet and falls towards the camera where the length is negative."""
+        """Coverage of the shadow on the ground, and its offset from the actor's corner. It starts at the feet and falls
+        towards the camera if the length is negative."""
         feet = self.height - 1
         rows = int(abs(length) * self.height) + 1
         left = min(0.0, slant * feet)
@@ -143,7 +143,7 @@ class Actor:
 
 
 def paste(target, look, cover, x, y):
-    """target = look where cover is 1; parts outside are cut."""
+    """Blends `look` into the target with the weights `cover`. Parts outside the target are cut off."""
     height, width = target.shape[:2]
     left, top = max(x, 0), max(y, 0)
     right, bottom = min(x + cover.shape[1], width), min(y + cover.shape[0], height)
@@ -158,7 +158,7 @@ def paste(target, look, cover, x, y):
 
 
 class Lamps:
-    """Light that flickers: mains over the whole picture, a lamp's cone, a screen that cuts."""
+    """Flickering light: mains in the whole picture, the cone of a lamp, and a screen whose picture changes."""
 
     def __init__(self, random, pictures, size):
         height, width = size
@@ -178,7 +178,7 @@ class Lamps:
 
 
 def daylight(size, frame, phase):
-    """A gain that changes slowly, and a cloud's soft shadow that comes over."""
+    """A gain that changes slowly, and the soft shadow of a passing cloud."""
     height, width = size
     edge = -60 + 1.5 * frame + np.arange(width)[None, :] * 0.3 - np.arange(height)[:, None] * 0.2
     cloud = 1 / (1 + np.exp(-(edge - width * 0.3) / 25))
@@ -187,7 +187,7 @@ def daylight(size, frame, phase):
 
 
 def shake(random, frames):
-    """Offsets of a camera that trembles, pixels: up to 1, 2 or 3 both ways."""
+    """Offsets of a trembling camera in pixels: up to 1, 2 or 3 in each direction."""
     most = random.integers(1, 4)
     offsets = np.zeros((frames, 2))
     for i in range(1, frames):
@@ -196,7 +196,7 @@ def shake(random, frames):
 
 
 def clip(seed, difficulty, recording, size=(300, 400), frames=300):
-    """Yields frames as (picture, mask): uint8 BGR, and 255 in the foreground, else 0."""
+    """Yields frames as (picture, mask): uint8 BGR, and 255 in the foreground or 0."""
     random = np.random.default_rng([seed, EVERY.index(difficulty)])
     height, width = size
     top = random.integers(recording.background.shape[0] - height + 1)
@@ -215,14 +215,14 @@ def clip(seed, difficulty, recording, size=(300, 400), frames=300):
     steps = [(int(frames * random.uniform(0.5, 0.75)), random.choice((0.68, 0.8, 1.25, 1.4)))]
     drift = random.uniform(0.1, 0.18), random.uniform(0, 6.3)
     slant, dark = random.uniform(-0.9, 0.9), random.uniform(0.5, 0.75)
-    if difficulty == "hard-shadow":  # lit by the sky alone: dark and a little blue
+    if difficulty == "hard-shadow":  # lit only by the sky: dark and slightly blue
         sky = random.uniform(0.4, 0.65) * np.float32((1.08, 1.0, 0.94))
         length = random.uniform(0.4, 0.8) * random.choice((-1, 1))
     if difficulty == "jitter":
         offsets = shake(random, frames)
     if difficulty == "flicker":
         lamps = Lamps(random, photographs(), size)
-    if difficulty == "bootstrap":  # all of them are in the first frame, and one stays for a while
+    if difficulty == "bootstrap":  # all actors are in the first frame, and one of them rests
         for actor in actors:
             actor.x0 = random.uniform(0, width - actor.width)
             actor.rest = (0, 0)

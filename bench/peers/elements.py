@@ -1,8 +1,8 @@
-"""Our chain, a frame at a time. Needs python3-gi and GStreamer's base plugins."""
+"""Runs a chain of this plugin's elements, one frame at a time. Needs python3-gi and GStreamer's base plugins."""
 
 
 class Elements:
-    """Takes pictures of 10 frames a second, BGR, of a size (height, width)."""
+    """Takes BGR pictures of one size (height, width), at 10 frames per second."""
 
     def __init__(self, chain, size):
         import gi
@@ -18,14 +18,14 @@ class Elements:
         self.count = 0
 
     def regions(self, picture, names):
-        """What fields of so many names hold, a tuple for each region of the next frame."""
+        """The values of the named fields, as one tuple per region of the next frame."""
         buffer = self.gst.Buffer.new_wrapped(picture.tobytes())
         buffer.pts = self.count * self.gst.SECOND // 10
         self.count += 1
         self.source.emit("push-buffer", buffer)
         sample = self.sink.emit("pull-sample")
         if sample is None:
-            raise SystemExit("the elements gave no frame")
+            raise SystemExit("elements.py: the chain ended without a frame; GST_DEBUG=2 shows why")
         found = sample.get_buffer().get_custom_meta("regions").get_structure()
         return [tuple(region.get_value(name) for name in names) for region in found.get_value("regions")]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""graphcutbg_quality.py on a small folder in CDnet's layout, against figures counted by hand.
+"""graphcutbg_quality.py on a small folder in CDnet's layout, compared with figures counted by hand.
 
     graphcutbg_quality_test.py GRAPHCUTBG
 """
@@ -16,9 +16,9 @@ from PIL import Image
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOL = None
 
-# Frames 3 and 4 of five are scored, but for the last column. Found (#) and true (grey values):
+# Frames 3 and 4 of five are scored, except for the last column. Found (#) and true (gray values):
 FOUND = {3: ("#.#.##", "##.###", "#.....", ".....#"), 4: ("......", ".##...", ".###.#", "#.....")}
-TRUTH = {3: ((255, 255, 0, 0, 50, 255),   # 1 right, 1 missed, 2 false: one of them a shadow
+TRUTH = {3: ((255, 255, 0, 0, 50, 255),   # 1 correct, 1 missed, 2 false (one is a shadow)
              (255, 255, 0, 50, 85, 0),    # 2 right, 1 false in a shadow, 85 is not scored
              (170, 170, 0, 0, 0, 0),      # 170 is not scored
              (0, 0, 0, 0, 0, 0)),
@@ -27,9 +27,9 @@ TRUTH = {3: ((255, 255, 0, 0, 50, 255),   # 1 right, 1 missed, 2 false: one of t
              (0, 255, 255, 255, 50, 255), # 3 right
              (0, 0, 0, 0, 0, 0))}         # 1 false
 RIGHT, FALSE, MISSED = 1 + 2 + 2 + 3, 2 + 1 + 1, 1 + 1
-SPECKS = 1 + 1  # of 8 pixels and of 6, by corners too
+SPECKS = 1 + 1  # of 8 and 6 pixels, 8-connected
 
-# Stands for the program: bright is foreground.
+# Replaces the program: bright pixels are foreground.
 BRIGHT = """#!{python}
 import sys
 pixels = sys.stdin.buffer.read()
@@ -38,7 +38,7 @@ sys.stdout.buffer.write(bytes(255 if g > 127 else 0 for g in pixels[1::3]))
 
 
 class Folder:
-    """A folder in CDnet's layout that goes away with the test."""
+    """A folder in CDnet's layout that is removed after the test."""
 
     def __init__(self, test, span, size):
         holder = tempfile.TemporaryDirectory()
@@ -58,7 +58,7 @@ class Folder:
             Image.fromarray(np.asarray(pixels, np.uint8)).save(os.path.join(self.path, name))
 
     def region(self, name):
-        """All but the last column."""
+        """Writes an ROI without the last column."""
         inside = np.full(self.size, 255, np.uint8)
         inside[:, -1] = 0
         Image.fromarray(inside).save(os.path.join(self.path, name))
@@ -82,7 +82,7 @@ class CountedByHand(unittest.TestCase):
             file.write(BRIGHT.format(python=sys.executable))
         os.chmod(tool, 0o755)
         for number in range(1, 6):
-            # Others are all wrong, and not to be counted.
+            # The other frames are wrong, but must not count.
             found = FOUND.get(number, ("######",) * 4)
             grey = np.array([[200 if mark == "#" else 50 for mark in row] for row in found])
             folder.add(np.repeat(grey[:, :, None], 3, axis=2), TRUTH.get(number, np.zeros((4, 6))))
@@ -92,7 +92,7 @@ class CountedByHand(unittest.TestCase):
                   "f": 2 * precision * recall / (precision + recall)}
         self.assertEqual((RIGHT, FALSE, MISSED), (8, 4, 2))
         figures = folder.figures(tool)
-        if "specks" in figures:  # with cv2; boxes of truth are too small to count
+        if "specks" in figures:  # only with cv2; the true boxes are too small to count
             wanted |= {"specks": SPECKS / 2, "boxes": 0}
             self.assertGreater(figures.pop("ms"), 0)
         self.assertEqual(figures.keys(), wanted.keys())

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Times peers on the instances that bench/programs/maxflow reads, beside it.
+"""Times PyMaxflow and OpenCV's grabCut on the instances of bench/programs/maxflow.
 
     pip install --require-hashes -r bench/peers/maxflow_requirements.txt
     bench/peers/maxflow_peers.py [--ours build/bench/programs/maxflow] [--runs N] FILE.gcg[.xz]...
 
-PyMaxflow (Boykov and Kolmogorov's solver; for comparison only, never linked) gets the same graph;
-its milliseconds count building the graph, through NumPy, and solving; `solve_ms` is the solving
-alone. OpenCV's grabCut builds energies of its own, so it gets a picture of the same size, and the
-figure is one further iteration. The floor reads the weights once and writes a mask. All are run
-file by file, so that they see the same machine. One JSON object a line; a missing peer is named and
-left out.
+PyMaxflow (the solver of Boykov and Kolmogorov, which is only compared and never linked) solves the same graph. Its
+milliseconds include building the graph through NumPy; `solve_ms` is only the solving. OpenCV's grabCut computes its
+own weights, so it gets a picture of the same size, and its figure is one more iteration. The floor reads the weights
+once and writes a mask. All run file by file, so that they run under the same load. Prints one JSON object per line. A
+missing package is named and skipped.
 """
 import argparse
 import json
@@ -24,10 +23,10 @@ import time
 try:
     import numpy
 except ImportError:
-    sys.exit("maxflow_peers.py: numpy is missing: pip install --require-hashes"
+    sys.exit("maxflow_peers.py: NumPy is not installed: pip install --require-hashes"
              " -r bench/peers/maxflow_requirements.txt")
 
-# Of the arrays after the terminal weights: towards right, down, down right, down left.
+# Directions of the arrays after the terminal weights: right, down, down right, down left.
 STEPS = ((1, 0), (0, 1), (1, 1), (-1, 1))
 
 
@@ -37,7 +36,7 @@ class Instance:
         with (lzma.open if path.endswith(".xz") else open)(path, "rb") as file:
             data = file.read()
         if data[:4] != b"GCG1":
-            sys.exit(f"maxflow_peers.py: {path}: not an instance")
+            sys.exit(f"maxflow_peers.py: {path}: not an instance: expected a header that begins with GCG1")
         self.width, self.height = struct.unpack_from("<2i", data, 4)
         facts = struct.unpack_from("<6q", data, 24)
         self.expected = {4: (facts[0], facts[2]), 8: (facts[3], facts[5])}
@@ -54,7 +53,7 @@ class PyMaxflow:
         self.name = "PyMaxflow " + importlib.metadata.version("PyMaxflow")
 
     def run(self, instance, neighbours):
-        """Seconds for building, for solving, then the flow and the source's pixels."""
+        """Seconds for building and for solving, the flow, and the pixels on the source side."""
         start = time.perf_counter()
         graph = self.maxflow.Graph[int](instance.width * instance.height,
                                         neighbours // 2 * instance.width * instance.height)
@@ -85,7 +84,7 @@ class GrabCut:
     def __init__(self):
         import cv2
         self.cv2 = cv2
-        self.name = "OpenCV " + cv2.__version__ + " grabCut, an iteration"
+        self.name = "OpenCV " + cv2.__version__ + " grabCut, one iteration with its own weights"
 
     def rows(self, instance, runs):
         cv2, width, height = self.cv2, instance.width, instance.height
@@ -104,7 +103,7 @@ class GrabCut:
                 start = time.perf_counter()
                 cv2.grabCut(picture, mask, None, *models, 1, cv2.GC_EVAL)
                 seconds.append(time.perf_counter() - start)
-            yield {"neighbours": 8, "solver": f"{self.name}: {threads} threads", **times(seconds)}
+            yield {"neighbours": 8, "solver": f"{self.name}: {threads} thread{'s' * (threads > 1)}", **times(seconds)}
 
 
 class Floor:
@@ -129,8 +128,8 @@ def times(seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--ours", help="the program bench/programs/maxflow, run first on each file")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--ours", help="the program bench/programs/maxflow, to run first on each file")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
@@ -139,7 +138,7 @@ def main():
         try:
             peers.append(kind())
         except ImportError as reason:
-            print(f"maxflow_peers.py: {kind.__name__} is left out: {reason}", file=sys.stderr)
+            print(f"maxflow_peers.py: {kind.__name__} is skipped: {reason}", file=sys.stderr)
     for path in options.files:
         if options.ours:
             subprocess.run([options.ours, "--runs", str(options.runs), path], check=True)

@@ -1,19 +1,19 @@
 #!/usr/bin/python3
-"""Processor time and boxes of motion detection on the CPU, beside OpenCV's.
+"""CPU time and boxes of motion detection, of this plugin's elements and of OpenCV.
 
     bench/peers/motion.py [--build build] [--rounds 5] [--boxes] [--seeds 1,2] [--json bench/results/motion.json]
 
-Prints a row a way: milliseconds of processor time (user and system, all threads of the process) that
-a 1080p frame takes beyond decoding, and how many times OpenCV's that is. Frames are decoded before.
-Ours runs in gst-launch, whose time for the same frames without our elements is taken off; OpenCV's
-with one thread, its own thread's time. All take turns, --rounds times; medians count, as other work
-may run. The clip is people walking (vtest.avi of Debian's opencv-doc) at 1920x1080.
+Prints one row per program: the milliseconds of CPU time (user and system, all threads of the process) for a 1080p
+frame without decoding, and the ratio to OpenCV's time. Frames are decoded before. Our elements run in gst-launch-1.0;
+its time for the same frames without them is subtracted. OpenCV uses one thread, and its thread's time counts. All take
+turns, --rounds times; medians are used because other programs may run. The clip is people walking (vtest.avi of
+Debian's opencv-doc) at 1920x1080.
 
---boxes: also how well boxes agree with the truth, on clips composed with exact masks (composites.py)
-at 1920x1080: a box is right if it has half of its union with a box of the truth, one each.
+--boxes also compares boxes with the truth, on clips composed with exact masks (composites.py) at 1920x1080. A box is
+correct if its intersection over union with a true box is at least 0.5; pairs are one to one.
 
-Needs python3-opencv, python3-gi, ffmpeg and GStreamer's base plugins; half a gigabyte in the
-folder for temporary files.
+Needs python3-opencv, python3-gi, ffmpeg, GStreamer's base plugins, and half a gigabyte in the folder for temporary
+files.
 """
 import argparse
 import itertools
@@ -37,15 +37,15 @@ from elements import Elements
 import measure
 
 WIDTH, HEIGHT = 1920, 1080
-BYTES = WIDTH * HEIGHT * 3 // 2  # of a frame in I420
-SHORT, LONG = 40, 160  # frames of two runs: their difference has no start in it
+BYTES = WIDTH * HEIGHT * 3 // 2  # per frame in I420
+SHORT, LONG = 40, 160  # frames of two runs; their difference excludes the start
 FULL = "graphcutbg device=cpu output=none"
 MOTION = ("graphcutbg device=cpu preset=motion ! cclabel device=cpu cpu-threads=1 source=mask track=true "
           "output=none attach-labels=never")
 OURS = {"graphcutbg": FULL, "graphcutbg, one thread": FULL + " cpu-threads=1", "motion": MOTION}
 BOX = "x", "y", "width", "height"
-LEAST = 32 * 32  # pixels of a box that counts, of both
-FRAMES, FIRST = 120, 80  # of composed clips; frames before FIRST are not scored
+LEAST = 32 * 32  # minimum pixels of a box
+FRAMES, FIRST = 120, 80  # of composed clips: all frames, and the first scored one
 
 
 def make_clip(path):
@@ -56,7 +56,7 @@ def make_clip(path):
 
 
 def launched(clip, chain, frames, env):
-    """Processor time (ms) of so many frames through the chain."""
+    """CPU time in milliseconds of `frames` frames through the chain."""
     def spent():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return (used.ru_utime + used.ru_stime) * 1000
@@ -68,12 +68,12 @@ def launched(clip, chain, frames, env):
 
 
 def of_chain(clip, chain, env):
-    """Of a frame."""
+    """CPU time in milliseconds of one frame."""
     return (launched(clip, chain, LONG, env) - launched(clip, chain, SHORT, env)) / (LONG - SHORT)
 
 
 class Difference:
-    """Difference from a running mean, threshold, dilation and contours, on a smaller picture."""
+    """Difference from a running mean, threshold, dilation and contours, on a scaled picture."""
 
     def __init__(self, scale, blur):
         self.scale, self.blur, self.mean = scale, (blur, blur), None
@@ -91,7 +91,7 @@ class Difference:
 
 
 class Subtractor:
-    """A background subtractor of OpenCV's at the full size, and contours."""
+    """A background subtractor of OpenCV at full size, and contours."""
 
     def __init__(self, subtractor):
         self.subtractor = subtractor
@@ -102,7 +102,7 @@ class Subtractor:
         return [cv2.boundingRect(contour) for contour in found]
 
 
-# The first as tutorials have it, 500 pixels wide; the second on the picture that ours works on.
+# The first follows tutorials, which use a width of 500 pixels; the second uses the scale of preset=motion.
 PEERS = {"absdiff, contours": lambda: Difference(500 / WIDTH, 21),
          "absdiff, contours at 0.1": lambda: Difference(0.1, 5),
          "MOG2": lambda: Subtractor(cv2.createBackgroundSubtractorMOG2()),
@@ -110,9 +110,9 @@ PEERS = {"absdiff, contours": lambda: Difference(500 / WIDTH, 21),
 
 
 def look(peer, name, picture):
-    """The peer's boxes, and the milliseconds of this thread they took."""
+    """The peer's boxes, and their CPU time in this thread in milliseconds."""
     if name.startswith("absdiff"):
-        picture = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)  # the decoder's luma: not its cost
+        picture = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)  # the decoder's luma plane, which costs nothing
     begin = time.thread_time()
     boxes = peer.boxes(picture)
     return boxes, (time.thread_time() - begin) * 1000
@@ -140,11 +140,11 @@ def times(options, env):
                 all_of.append(of_chain(clip, OURS[name], env) - decoding if name in OURS
                               else of_peer(clip, name))
     middle = {name: statistics.median(all_of) for name, all_of in found.items()}
-    beside = {"graphcutbg": "MOG2", "graphcutbg, one thread": "MOG2", "motion": "absdiff, contours at 0.1"}
+    compared = {"graphcutbg": "MOG2", "graphcutbg, one thread": "MOG2", "motion": "absdiff, contours at 0.1"}
     for name, all_of in found.items():
         row = {"what": "motion", "by": name, "width": WIDTH, "height": HEIGHT,
                "cpu_ms": round(middle[name], 3), "least_cpu_ms": round(min(all_of), 3), "rounds": len(all_of)}
-        if (peer := beside.get(name)) in middle:
+        if (peer := compared.get(name)) in middle:
             row |= {"peer": peer, "of_peer": round(middle[name] / middle[peer], 3)}
         yield row
 
@@ -182,14 +182,14 @@ def boxes(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--boxes", action="store_true", help="also boxes against the truth")
-    parser.add_argument("--chain", default=MOTION, help="for --boxes, in place of ours")
-    parser.add_argument("--by", action="append", choices=(*OURS, *PEERS), help="only these ways")
-    parser.add_argument("--seeds", default="1,2", help="of composed clips")
-    parser.add_argument("--json", metavar="FILE", help="writes a record")
+    parser.add_argument("--boxes", action="store_true", help="also compare boxes with the truth")
+    parser.add_argument("--chain", default=MOTION, help="chain of elements for --boxes")
+    parser.add_argument("--by", action="append", choices=(*OURS, *PEERS), help="only these programs")
+    parser.add_argument("--seeds", default="1,2", help="seeds of the composed clips")
+    parser.add_argument("--json", metavar="FILE", help="write a record")
     options = parser.parse_args()
     options.by = options.by or [*OURS, *PEERS]
     cv2.setNumThreads(1)

@@ -1,10 +1,10 @@
-// NPP's nppiLabelMarkersUF on pictures from standard input, timed on the GPU by events. Built on
-// the GPU host, where the toolkit's libnppif is: nvcc -O2 npp.cpp -lnppif -lnppc
+// Times NPP's nppiLabelMarkersUF on pictures from standard input, with events on the GPU.
+// cclabel_device_peers.py builds it: nvcc -O2 npp.cpp -lnppif -lnppc
 //
-// Prints its version in a line, then answers requests. A request is a line "WIDTH HEIGHT
-// CONNECTIVITY RUNS", the picture (a byte a pixel) and its true labels (uint32 a pixel, 0 is
-// background); the answer is a line "MEDIAN_US FASTEST_US CORRECT", CORRECT being 1 if both have
-// the same components.
+// Prints the version in one line, then answers requests. A request is a line "WIDTH HEIGHT
+// CONNECTIVITY RUNS", the picture (one byte per pixel) and its true labels (uint32 per pixel, 0 is
+// background). The answer is a line "MEDIAN_US FASTEST_US CORRECT"; CORRECT is 1 if both have the
+// same components.
 #include <cuda_runtime.h>
 #include <nppcore.h>
 #include <nppi_filtering_functions.h>
@@ -44,7 +44,7 @@ NppStreamContext context_of(cudaStream_t stream) {
   return context;
 }
 
-// NPP labels the background too; only foreground pixels are compared.
+// NPP also labels the background, so only foreground pixels are compared.
 bool same_components(const std::vector<uint32_t>& truth, const std::vector<uint32_t>& theirs) {
   std::unordered_map<uint32_t, uint32_t> there, back;
   for (size_t i = 0; i < truth.size(); ++i) {

@@ -1,5 +1,5 @@
-// OpenCV's connectedComponents and connectedComponentsWithStats on the pictures of
-// bench/programs/cclabel, with the same clock; options as there.
+// Times OpenCV's connectedComponents and connectedComponentsWithStats on the pictures of
+// bench/programs/cclabel, with the same clock and the same options.
 #include <cstdio>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
@@ -10,7 +10,7 @@
 namespace regions {
 namespace {
 
-// Our labels of the picture, and whether OpenCV's are the same but for their numbering.
+// Compares OpenCV's labels of a picture with cclabel's, except for their numbering.
 class Reference {
  public:
   Reference(const Case& task, const Picture& picture) {

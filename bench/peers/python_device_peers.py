@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times gst_regions.label on arrays of a CUDA device beside cupyx.scipy.ndimage, cuCIM, bkeccl and colorcc.
+"""Times gst_regions.label on arrays of a CUDA device, and cupyx.scipy.ndimage, cuCIM, CV-CUDA, kornia-rs, bkeccl and
+colorcc.
 
-Microseconds a call: `us` of many calls in a row, which the caller waits for once, of arrays that take turns; `alone_us`
-of one that is waited for. Of calls that leave the device little to do (a picture of 16x16) `host_us` is the caller's
-thread's. Functions take turns in one process; each figure is the median of rounds. Answers are compared first. A
-missing package is named and left out. With --cclabel, that program times the same pictures in C++ before. With --json,
-one object a line.
+`us` is the time of one of many consecutive calls, in microseconds, after which the caller waits once; the calls
+alternate between several arrays. `alone_us` is the time of one call that is waited for. `host_us` is the time of the
+calling thread for a picture of 16x16, which leaves the device little to do. All functions take turns in one process;
+each figure is the median of the rounds. Answers are compared first. A missing package is named and skipped. With
+--cclabel, that C++ program first times the same pictures. With --json, one object per line.
 """
 import argparse
 import collections
@@ -23,8 +24,8 @@ from python_peers import noise, pictures
 
 import gst_regions
 
-CALLS = 100  # of a round
-TURNS = 12  # arrays that take turns: more than a device's cache holds, with their labels
+CALLS = 100  # in a round
+TURNS = 12  # arrays in use: with their labels, more than a device's cache can hold
 CONTENTS = ("rand_g1_d10", "rand_g1_d50", "rand_g16_d50", "maze", "smooth")
 
 
@@ -59,7 +60,7 @@ class Torch:
 
 
 class TorchColours(Torch):
-    """A picture of two colours."""
+    """Pictures of two colours."""
 
     def to(self, mask):
         return super().to(numpy.repeat(mask[..., None].astype(numpy.uint8), 3, -1))
@@ -84,6 +85,20 @@ def cucim(_, steps):
     return lambda image: measure.label(image, connectivity=steps)
 
 
+def cvcuda(library, steps):
+    package = importlib.import_module("cvcuda")
+    background = package.as_tensor(library.module.zeros(1, "u1"), "N")
+    four = package.ConnectivityType.CONNECTIVITY_4_2D
+    return (lambda image: library.module.asarray(package.label(
+        package.as_tensor(image.view("u1"), "HW"), four, bg_label=background)[0].cuda())) if steps == 1 else None
+
+
+def kornia(library, steps):
+    package = importlib.import_module("kornia_rs")
+    return lambda image: library.module.asarray(package.imgproc.connected_components(
+        package.image.Image.from_dlpack(image.view("u1")[..., None]), 4 * steps)[1])[..., 0]
+
+
 def bkeccl(_, steps):
     package = importlib.import_module("bkeccl")
     return (lambda image: package.ccl(image)[0]) if steps == 2 else None
@@ -94,9 +109,10 @@ def colorcc(_, steps):
     return lambda image: package.label(image, conn=4 * steps, ignore=(0, 0, 0))[0]
 
 
-# Name, arrays, the function of arrays for as many steps as scikit-image's connectivity, the package.
+# Name, kind of arrays, function that makes a labeller for scikit-image's connectivity (or None), package.
 MAKERS = (("gst_regions, CuPy", CuPy, ours, None), ("gst_regions, PyTorch", Torch, ours, None),
           ("cupyx.scipy.ndimage", CuPy, cupyx, "cupy"), ("cuCIM", CuPy, cucim, "cucim-cu13"),
+          ("CV-CUDA", CuPy, cvcuda, "cvcuda-cu13"), ("kornia-rs", CuPy, kornia, "kornia-rs"),
           ("bkeccl", CuPy, bkeccl, "bkeccl"), ("colorcc", TorchColours, colorcc, "colorcc"))
 
 
@@ -110,20 +126,21 @@ def version_of(package):
 
 
 def present():
-    """(name, its arrays' library, the function) of those that label a picture here."""
+    """(name, library of arrays, function) of the packages that can label a picture here."""
     found, tried = [], numpy.eye(40, dtype=bool)
     for name, kind, make, package in MAKERS:
         try:
             library = kind()
-            make(library, 2)(library.to(tried))
+            label = next(filter(None, (make(library, steps) for steps in (2, 1))))
+            label(library.to(tried))
             found.append((name + (version_of(package) if package else ""), library, make))
-        except Exception as error:  # of many kinds
-            print(f"python_device_peers.py: {name} is left out: {type(error).__name__}: {error}"[:300], file=sys.stderr)
+        except Exception as error:  # packages without a device fail in many ways
+            print(f"python_device_peers.py: {name} is skipped: {type(error).__name__}: {error}"[:300], file=sys.stderr)
     return found
 
 
 def microseconds(call, calls, wait):
-    """Of the caller's thread, and of all, for one of so many calls."""
+    """Microseconds per call: until the calling thread is free, and until all are complete."""
     wait()
     start = time.perf_counter()
     for _ in range(calls):
@@ -134,7 +151,7 @@ def microseconds(call, calls, wait):
 
 
 def in_turns(function, images):
-    """A call of the next image; as many labels are kept as there are images."""
+    """A function that labels the next image at each call and keeps the labels of the last len(images) calls."""
     kept, state = collections.deque(maxlen=len(images)), [0]
 
     def call():
@@ -162,6 +179,7 @@ def of_picture(makers, content, mask, rounds):
         for name, (streamed, alone) in times.items():
             yield {"what": "python device", "by": name, "content": content, "width": width, "height": height,
                    "connectivity": neighbours, "us": round(statistics.median(streamed), 2),
+                   "fastest_us": round(min(streamed), 2),
                    "alone_us": round(statistics.median(alone), 2), "rounds": rounds, "correct": right[name]}
 
 
@@ -169,7 +187,7 @@ def of_calls(makers, rounds):
     spot = noise((16, 16), 0.5)
     calls, times = {}, collections.defaultdict(list)
     for name, library, make in makers:
-        function, image = make(library, 2), library.to(spot)
+        function, image = make(library, 2) or make(library, 1), library.to(spot)
         calls[name] = (lambda f=function, i=image: f(i)), library.wait
         if "gst_regions" in name:
             out = library.to(numpy.zeros((16, 16), numpy.int32))
@@ -184,9 +202,10 @@ def of_calls(makers, rounds):
 
 
 def of_program(program, contents, size):
-    """The C++ program's rows."""
+    """The rows of the C++ program."""
     done = subprocess.run([program, "--json", "--backend", "cuda", "--size", size, "--criterion", "binary", "--task",
-                           "labels", "--content", ",".join(contents), "--runs", "30"], capture_output=True, text=True, check=False)
+                           "labels", "--content", ",".join(contents), "--runs", "30"],
+                          capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"python_device_peers.py: {program}: {done.stderr[-300:]}", file=sys.stderr)
     return [row for row in map(json.loads, filter(lambda line: line.startswith("{"), done.stdout.splitlines()))
@@ -205,7 +224,7 @@ def rows(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--picture", help="the program bench/programs/picture")
     parser.add_argument("--cclabel", help="the program bench/programs/cclabel")
     parser.add_argument("--content", default=",".join(CONTENTS))
@@ -216,7 +235,8 @@ def main():
     for row in rows(options):
         shown = {key: row.get(key) for key in ("what", "by", "clock", "content", "connectivity", "us", "alone_us",
                                                "host_us", "correct") if row.get(key) is not None}
-        print(json.dumps(row) if options.json else "  ".join(f"{key} {value}" for key, value in shown.items()), flush=True)
+        text = "  ".join(f"{key} {value}" for key, value in shown.items())
+        print(json.dumps(row) if options.json else text, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times the Python package gst_regions beside scikit-image, SciPy, cc3d and cv2 on the CPU.
+"""Times the Python package gst_regions and scikit-image, SciPy, cc3d, cv2, kornia-rs and fast-regionprops on the CPU.
 
-Each function takes turns with ours in one process, so that both see the same machine; a line gives both medians and
-their ratio. With one thread it is the process's time that is told, which other processes change little, else time that
-passed. Pictures are the benchmark's 21 with --picture, else noise and blobs. Answers are compared first. A missing
-package is named and left out. With --json, one object a line.
+Each peer's function alternates with ours in one process, so that both run under the same load. A row has both medians,
+both fastest times and the ratio of the medians. With one thread, times are the process's CPU time, which depends little
+on other processes; with more, they are wall-clock times. With --picture, pictures are the benchmark's 21; without it,
+noise and blobs. Answers are compared first. A missing package is named and skipped. With --json, one object per line.
 """
 import argparse
 import functools
@@ -22,7 +22,9 @@ from cclabel_peers import same_components
 
 import gst_regions
 
-PACKAGES = {"cv2": "opencv-python-headless", "skimage": "scikit-image", "scipy": "scipy", "cc3d": "connected-components-3d"}
+PACKAGES = {"cv2": "opencv-python-headless", "skimage": "scikit-image", "scipy": "scipy",
+            "cc3d": "connected-components-3d", "kornia_rs": "kornia-rs", "fast_regionprops": "fast-regionprops"}
+PROPERTIES = ("label", "area", "bbox", "centroid")
 
 
 def noise(shape, density):
@@ -30,7 +32,7 @@ def noise(shape, density):
 
 
 def blobs(shape, sigma=6):
-    """Noise without its high frequencies: round regions, as a camera sees."""
+    """Noise without its high frequencies: round regions, as in a camera's picture."""
     spectrum = numpy.fft.rfftn(noise(shape, 0.5).astype(numpy.float32))
     for axis, frequencies in enumerate([*map(numpy.fft.fftfreq, shape[:-1]), numpy.fft.rfftfreq(shape[-1])]):
         side = [1] * len(shape)
@@ -46,7 +48,8 @@ def colours(shape):
 
 
 def pictures(program, width, height, names=()):
-    """{content: a mask}, the benchmark's own, or those named, if the program bench/programs/picture is given."""
+    """{content: mask}: the named pictures, or all, from the program bench/programs/picture; without a program, noise
+    and blobs."""
     shape = height, width
     if not program:
         return {"rand_g1_d30": noise(shape, 0.3), "rand_g1_d50": noise(shape, 0.5), "smooth": blobs(shape)}
@@ -59,7 +62,7 @@ def pictures(program, width, height, names=()):
 
 
 class Case:
-    """What is timed (of the row), and by whom: their function of the package, ours of the number of threads."""
+    """One comparison: a function of the peer's package, a function of our number of threads, and the row's keys."""
 
     def __init__(self, package, theirs, ours, **what):
         self.package, self.theirs, self.ours, self.what = package, theirs, ours, what
@@ -70,7 +73,7 @@ class Case:
 
 
 def label_cases(mask, **what):
-    """Of a picture, by those who label pictures."""
+    """The comparisons of labelling one picture."""
     picture = mask.astype(numpy.uint8)
     for connectivity, neighbours in ((1, 4), (2, 8)):
         what |= {"task": "label", "neighbours": neighbours}
@@ -81,15 +84,27 @@ def label_cases(mask, **what):
                    lambda t, c=connectivity: gst_regions.label(picture, connectivity=c, threads=t), **what)
         yield Case("cc3d", lambda cc3d, n=neighbours: cc3d.connected_components(picture, connectivity=n),
                    lambda t, f=ours: f(threads=t), **what)
+        yield Case("kornia_rs", lambda m, n=neighbours: m.imgproc.connected_components(picture[..., None], n)[1],
+                   lambda t, f=ours: f(threads=t), **what)
         structure = numpy.ones((3, 3), bool) if neighbours == 8 else None
-        yield Case("scipy.ndimage", lambda m, s=structure: m.label(picture, s)[0], lambda t, f=ours: f(threads=t), **what)
+        yield Case("scipy.ndimage", lambda m, s=structure: m.label(picture, s)[0],
+                   lambda t, f=ours: f(threads=t), **what)
+
+
+def table_cases(content, mask):
+    """The comparisons of measuring the regions of one picture."""
+    labels = gst_regions.label(mask)
+    for package, name in (("skimage.measure", "regionprops_table"), ("fast_regionprops", "regionprops_table_fast")):
+        yield Case(package, lambda m, f=name: getattr(m, f)(labels, properties=PROPERTIES),
+                   lambda _: gst_regions.regionprops_table(labels), task="regionprops",
+                   size=f"{mask.shape[1]}x{mask.shape[0]}", content=content)
 
 
 def cases(masks, width, height, depth):
     size = f"{width}x{height}"
     for content, mask in masks.items():
         yield from label_cases(mask, content=content, size=size)
-    spot = numpy.zeros((16, 16), numpy.uint8)  # what a call costs
+    spot = numpy.zeros((16, 16), numpy.uint8)  # for the overhead of a call
     spot[2:5, 3:9] = 1
     what = {"task": "call", "size": "16x16", "neighbours": 8, "content": "spot"}
 
@@ -98,6 +113,9 @@ def cases(masks, width, height, depth):
     yield Case("cv2", lambda cv2: cv2.connectedComponents(spot)[1], ours, **what)
     yield Case("skimage.measure", lambda m: m.label(spot), ours, **what)
     yield Case("cc3d", lambda cc3d: cc3d.connected_components(spot, connectivity=8), ours, **what)
+    yield Case("kornia_rs", lambda m: m.imgproc.connected_components(spot[..., None])[1], ours, **what)
+    yield from table_cases("blobs", blobs((height, width)))
+    yield from table_cases("noise 0.1", noise((height // 4, width // 4), 0.1))
     for content, mask in (("noise 0.1", noise((depth,) * 3, 0.1)), ("noise 0.3", noise((depth,) * 3, 0.3)),
                           ("noise 0.5", noise((depth,) * 3, 0.5)), ("blobs", blobs((depth,) * 3))):
         for neighbours, connectivity in ((6, 1), (18, 2), (26, 3)):
@@ -109,6 +127,15 @@ def cases(masks, width, height, depth):
         yield Case("skimage.segmentation", lambda m, n=pieces: m.slic(image, n),
                    lambda t, n=pieces: gst_regions.slic(image, n, threads=t),
                    task="slic", size=size, content=f"{pieces} pieces")
+
+
+def is_equal(task, wanted, found):
+    """Whether both answers are equal; None for superpixels, which differ between methods."""
+    if task == "slic":
+        return None
+    if task == "regionprops":
+        return all(numpy.allclose(found[name], wanted[name]) for name in ("label", "area", "centroid-0", "centroid-1"))
+    return same_components(wanted, found)
 
 
 def seconds_of(function, clock):
@@ -123,7 +150,7 @@ def row_of(case, options):
     if package == "cv2":
         module.setNumThreads(options.threads or -1)
     found, wanted = case.ours(options.threads), case.theirs(module)
-    correct = None if case.what["task"] == "slic" else same_components(wanted, found)
+    correct = is_equal(case.what["task"], wanted, found)
     clock = time.process_time if options.threads == 1 else time.perf_counter
     times, others = [], []
     end = time.perf_counter() + options.seconds
@@ -131,20 +158,22 @@ def row_of(case, options):
         times.append(seconds_of(lambda: case.ours(options.threads), clock))
         others.append(seconds_of(lambda: case.theirs(module), clock))
     mine, other = statistics.median(times), statistics.median(others)
-    return {"what": "python", **case.what, "threads": options.threads or os.cpu_count(), "clock": clock.__name__, "us": round(mine * 1e6, 2),
+    return {"what": "python", **case.what, "threads": options.threads or os.cpu_count(), "clock": clock.__name__,
+            "us": round(mine * 1e6, 2), "fastest_us": round(min(times) * 1e6, 2),
+            "fastest_peer_us": round(min(others) * 1e6, 2),
             "peer": f"{package} {importlib.metadata.version(PACKAGES[package])}", "peer_us": round(other * 1e6, 2),
             "runs": len(times), "correct": correct}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--picture", help="the program bench/programs/picture")
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--depth", type=int, default=256, help="side of volumes")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=10, help="most for one line")
-    parser.add_argument("--threads", type=int, default=1, help="of ours and of cv2; 0: as many as there are")
-    parser.add_argument("--tasks", default="label,call,volume,slic")
+    parser.add_argument("--seconds", type=float, default=10, help="time limit of one comparison")
+    parser.add_argument("--threads", type=int, default=1, help="number for gst_regions and cv2; 0: all cores")
+    parser.add_argument("--tasks", default="label,call,regionprops,volume,slic")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     width, height = map(int, options.size.split("x"))
@@ -156,7 +185,7 @@ def main():
             row = row_of(case, options)
         except ImportError:
             if case.package not in missing:
-                print(f"python_peers.py: {case.package} is left out: it is not installed", file=sys.stderr)
+                print(f"python_peers.py: {case.package} is skipped: it is not installed", file=sys.stderr)
             missing.add(case.package)
             continue
         if options.json:

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""slicsuperpixel on the CPU beside the packaged peers, in turns: about as many superpixels of one
-1920x1080 picture, ten iterations, from RGB to connected labels, Lab included.
+"""Times slicsuperpixel and packaged methods on the CPU: about the same number of superpixels of one 1920x1080 picture,
+with ten iterations, from RGB to connected labels, including the conversion to Lab.
 
     bench/peers/slicsuperpixel_peers.py [PICTURE] [--threads 1,2] [--count 8000] [--rounds 5]
             [--build build] [--only NAME,...] [--json] [--record FILE]
 
-PICTURE is any photograph (scaled to 1920x1080); without one, a picture with shapes and noise is
-made. Every measurement is a process of its own, a round goes through all of them, and what counts
-is the median over the rounds of each process's fastest frame and of its least CPU time for one,
-which says more where other programs share the machine. fast-slic looks at every third row; with
-row-step=3 so do we. Every method's number of superpixels is adjusted until it
-gives the wanted count within 3 %, where it can. Peers that are not installed are named and left
-out.
+PICTURE is any photograph, which is scaled to 1920x1080; without it, a picture with shapes and noise is made. Each
+measurement is a new process, and each round runs all methods. The result is the median over the rounds of each
+process's fastest frame, and of its lowest CPU time per frame, which depends less on other programs. fast-slic uses
+every third row; slicsuperpixel does so with row-step=3. The requested number of superpixels is adjusted until a method
+gives --count within 3 %, if it can. Methods that are not installed are named and skipped.
 """
 import argparse
 import json
@@ -56,15 +54,15 @@ def scikit_image(image, count):
     return lambda: slic(image, count, compactness=10, max_num_iter=10, min_size_factor=0.25)
 
 
-OURS = {"slicsuperpixel": 2, "slicsuperpixel row-step=3": 3}  # rows of which one takes part
+OURS = {"slicsuperpixel": 2, "slicsuperpixel row-step=3": 3}  # row-step: each iteration uses every Nth row
 
-# How many repetitions a process times, and whether it can be told the number of threads.
+# Function, frames per process, and whether the number of threads can be set.
 PEERS = {"fast-slic AVX2": (fast_slic, 15, True), "OpenCV SLIC": (opencv_slic, 2, True),
          "scikit-image": (scikit_image, 1, False)}
 
 
 def measure_here(name, path, count):
-    """In a process of its own: time one peer, print a line of JSON."""
+    """Runs in a new process: times one peer and prints a line of JSON."""
     make, repetitions, _ = PEERS[name]
     image = numpy.fromfile(path, numpy.uint8).reshape(HEIGHT, WIDTH, 3)
     work = make(image, count)
@@ -91,7 +89,7 @@ def measure_ours(options, path, threads, count, row_step):
 
 
 def measure_peer(name, path, threads, count):
-    """None if the peer is not installed."""
+    """The row of a peer; None if it is not installed."""
     env = dict(os.environ, OMP_NUM_THREADS=str(threads))
     run = subprocess.run([sys.executable, __file__, "--one", name, "--picture", path, "--count",
                           str(count)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
@@ -99,12 +97,12 @@ def measure_peer(name, path, threads, count):
     if run.returncode == 0:
         return json.loads(run.stdout)
     reason = run.stderr.strip().split("\n")[-1]
-    print(f"slicsuperpixel_peers.py: {name} is left out: {reason}", file=sys.stderr)
+    print(f"slicsuperpixel_peers.py: {name} is skipped: {reason}", file=sys.stderr)
     return None
 
 
-def asked_for(measure, wanted):
-    """(count to ask for, whether it works at all)."""
+def request_for(measure, wanted):
+    """(number of superpixels to request, whether the method runs at all)."""
     asked = wanted
     for _ in range(3):
         row = measure(asked)
@@ -129,7 +127,7 @@ def compare(options, path):
                        if name in OURS or name in options.only.split(",")}
         asked = {}
         for name, measure in methods.items():
-            count, works = asked_for(measure, options.count)
+            count, works = request_for(measure, options.count)
             if works:
                 asked[name] = count
         found = {name: [] for name in asked}
@@ -141,12 +139,13 @@ def compare(options, path):
                          "width": WIDTH, "height": HEIGHT, "threads": threads,
                          "superpixels": taken[-1]["superpixels"],
                          "us": round(statistics.median(t["us"] for t in taken), 1),
+                         "fastest_us": round(min(t["us"] for t in taken), 1),
                          "cpu_us": round(statistics.median(t["cpu_us"] for t in taken), 1)})
     return rows
 
 
 def picture(options, path):
-    """Writes the picture as RGB."""
+    """Writes the picture to the path, as packed RGB."""
     if options.picture:
         from PIL import Image
         image = Image.open(options.picture).convert("RGB").resize((WIDTH, HEIGHT), Image.BICUBIC)
@@ -160,15 +159,15 @@ def picture(options, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("picture", nargs="?")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--count", type=int, default=8000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
-    parser.add_argument("--only", help="of the peers")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--record", help="a file for the report, such as "
+    parser.add_argument("--only", help="only these peers")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
+    parser.add_argument("--record", help="write a record, such as "
                         "bench/results/superpixels.json")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--picture", dest="raw", help=argparse.SUPPRESS)
@@ -190,8 +189,7 @@ def main():
         own = ours[row["threads"]]
         print(f"{row['threads']} thread(s)  {row['by']:<25} {row['us'] / 1000:8.1f} ms"
               f"  CPU {row['cpu_us'] / 1000:8.1f} ms  {row['superpixels']:6} superpixels"
-              f"  {row['us'] / own['us']:6.2f} of our time, {row['cpu_us'] / own['cpu_us']:5.2f} of"
-              " our CPU time")
+              f"  {row['us'] / own['us']:6.2f} times ours, CPU {row['cpu_us'] / own['cpu_us']:5.2f} times ours")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Quality of superpixels beside the packaged peers, on a folder in the layout of BSDS500.
+"""Quality of superpixels of slicsuperpixel and of packaged methods, on a folder in the layout of BSDS500.
 
     bench/peers/slicsuperpixel_quality.py FOLDER [--every N] [--counts 200,500,1000]
             [--build build] [--set NAME=VALUE]... [--only NAME,...] [--device cpu|cuda] [--json]
 
-FOLDER holds images/test/*.jpg and groundTruth/test/*.mat (its data/ folder, or one level above).
-Every method runs with one setting for all images; the number it is asked for is adjusted until the
-mean number of superpixels it gives is within 2 % of the wanted one, where it can. What a method
-leaves unconnected is counted as it is: pieces, not labels.
+FOLDER holds images/test/*.jpg and groundTruth/test/*.mat, directly or in data/. Each method has one setting for all
+images; the requested number is adjusted until the mean number of superpixels is within 2 % of the wanted one, if the
+method can do that. If a method's labels are not connected, their connected parts are counted.
 
 BR: share of true border pixels with a superpixel border at most 2 pixels away (in a 5x5 window).
 UE: undersegmentation error, sum min(|S in G|, |S outside G|) / N (Neubert and Protzel, 2012).
 ASA: achievable segmentation accuracy, sum max |S in G| / N. EV: explained variation of RGB.
 CO: compactness, sum |S| / N * 4 pi |S| / perimeter^2 (Schick, Fischer, Stiefelhagen, 2012).
-Means over annotators, then over images.
+All are means over the annotators, then over the images.
 """
 import argparse
 import glob
@@ -34,7 +33,7 @@ def folder_of(path):
     for base in (path, os.path.join(path, "data"), os.path.join(path, "BSDS500", "data")):
         if os.path.isdir(os.path.join(base, "groundTruth", "test")):
             return base
-    sys.exit(f"slicsuperpixel_quality.py: no groundTruth/test in {path}")
+    sys.exit(f"slicsuperpixel_quality.py: {path} has no groundTruth/test; expected the layout of BSDS500")
 
 
 def load(path, every):
@@ -47,12 +46,12 @@ def load(path, every):
         segmentations = [t["Segmentation"][0, 0].astype(np.int64) for t in truth[0]]
         data.append((np.array(Image.open(name).convert("RGB")), segmentations))
     if not data:
-        sys.exit(f"slicsuperpixel_quality.py: no images in {base}")
+        sys.exit(f"slicsuperpixel_quality.py: {base}/images/test has no *.jpg")
     return data
 
 
 def pieces(labels):
-    """Labels of 4-connected pieces, from 0."""
+    """Labels of the 4-connected parts, from 0."""
     height, width = labels.shape
     index = np.arange(height * width).reshape(height, width)
     from scipy.sparse import coo_matrix
@@ -97,7 +96,7 @@ def scores(image, truths, labels):
         own = np.bincount(flat, rgb[:, c], count) / area
         between += (area * (own - mean[c]) ** 2).sum()
     variation = between / max(1e-9, ((rgb - mean) ** 2).sum())
-    # Sides of pixels that face another superpixel or the outside.
+    # Pixel sides between two superpixels, or at the border of the picture.
     padded = np.pad(labels, 1, constant_values=-1)
     sides = np.zeros(labels.shape)
     for dy, dx in ((0, 1), (1, 0), (1, 2), (2, 1)):
@@ -151,7 +150,7 @@ def peers():
         found["opencv lsc"] = opencv("lsc", 0)
         found["opencv seeds"] = seeds
     except (ImportError, AttributeError):
-        print("slicsuperpixel_quality.py: OpenCV with ximgproc is not installed", file=sys.stderr)
+        print("slicsuperpixel_quality.py: OpenCV is skipped: no OpenCV with ximgproc is installed", file=sys.stderr)
     try:
         from fast_slic.avx2 import SlicAvx2
         for compactness in (10, 20):
@@ -160,13 +159,13 @@ def peers():
                     num_components=count, compactness=m).iterate(
                         np.ascontiguousarray(image)).astype(np.int64))
     except ImportError:
-        print("slicsuperpixel_quality.py: fast-slic is not installed", file=sys.stderr)
+        print("slicsuperpixel_quality.py: fast-slic is skipped: it is not installed", file=sys.stderr)
     try:
         from skimage.segmentation import slic
         found["scikit-image"] = lambda image, count: slic(
             image, count, compactness=10, start_label=0, min_size_factor=0.25).astype(np.int64)
     except ImportError:
-        print("slicsuperpixel_quality.py: scikit-image is not installed", file=sys.stderr)
+        print("slicsuperpixel_quality.py: scikit-image is skipped: it is not installed", file=sys.stderr)
     return found
 
 
@@ -188,15 +187,15 @@ def evaluate(method, data, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("folder")
-    parser.add_argument("--every", type=int, default=10, help="every N-th image (default: 10)")
+    parser.add_argument("--every", type=int, default=10, help="use every Nth image (default: 10)")
     parser.add_argument("--counts", default="200,500,1000")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--only", help="methods by name")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--only", help="names of methods")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args()
     methods = {"slicsuperpixel": Ours(options), **peers()}
     if options.only:

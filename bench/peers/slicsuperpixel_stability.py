@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
-"""How long superpixels keep their track, warm start against cold, beside how good they are.
+"""Stability and quality of superpixels in video, with warm starts and with cold starts.
 
     bench/peers/slicsuperpixel_stability.py FOLDER [--every N] [--count 500] [--frames 8]
             [--clip FILE] [--build build] [--device cpu|cuda] [--json]
 
-FOLDER is as for slicsuperpixel_quality.py. A window is panned over each image by a whole number of
-pixels a frame, with fresh noise (sigma 2) in every frame, so that the true motion is known.
+FOLDER is the same as for slicsuperpixel_quality.py. A window moves over each image by a whole number of pixels per
+frame, with new noise (sigma 2) in every frame, so that the true motion is known.
 
-kept: share of pixels that have the same track as the same pixel of the scene had one frame before,
-over the part that both frames show. UE and EV as in slicsuperpixel_quality.py, on the same frames.
+kept: share of pixels with the same track as the same pixel of the scene in the previous frame, in the part that both
+frames show. UE and EV are defined in slicsuperpixel_quality.py and use the same frames.
 
-warm: warm-start=true, tracks as the element gives them. cold: each frame by itself; there a
-superpixel takes the track of the one that it shares most pixels with in the last frame, if that
-shares most with it, too, which is what a user without tracks would do. grid: cells of the same size
-that never move and look at nothing; whatever is worth computing must beat its UE and EV clearly.
+warm: warm-start=true, with the element's tracks. cold: each frame separately. A superpixel then takes the track of the
+previous superpixel with which it shares most pixels, if the reverse is also true; a user without tracks would do the
+same. grid: fixed cells of equal size, which ignore the picture. A useful method must have clearly better UE and EV.
 
-With --clip also frames of a video with a still camera (FILE; vtest.avi of OpenCV): there `kept`
-compares pixels in place, and there is no ground truth for UE.
+--clip adds frames of a video from a still camera (FILE; OpenCV's vtest.avi). There, `kept` compares pixels at the same
+position, and UE is missing because the video has no ground truth.
 """
 import argparse
 import json
@@ -29,8 +28,8 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 import slicsuperpixel_quality as quality
 
-WINDOW = (400, 260)  # leaves room for 8 frames of the fastest motion in an image of 481 x 321
-MOTIONS = ((0, 0), (1, 1), (3, 2), (6, 4))  # pixels a frame
+WINDOW = (400, 260)  # fits 8 frames of the fastest motion in an image of 481x321
+MOTIONS = ((0, 0), (1, 1), (3, 2), (6, 4))  # pixels per frame
 METHODS = [("cold, 10 iterations", False, 10), ("cold, 3 iterations", False, 3),
            ("warm, 1 iteration", True, 1), ("warm, 3 iterations", True, 3)]
 
@@ -38,18 +37,19 @@ METHODS = [("cold, 10 iterations", False, 10), ("cold, 3 iterations", False, 3),
 def label_frames(options, frames, warm, iterations):
     height, width = frames[0].shape[:2]
     command = [os.path.join(options.build, "bench", "programs", "slicsuperpixel"),
-               f"{width}x{height}", *(["--cuda"] if options.device == "cuda" else []), "--tracks", "--set", f"superpixels={options.count}", "--set",
-               f"iterations={iterations}", "--set", f"warm-start={str(warm).lower()}"]
+               f"{width}x{height}", *(["--cuda"] if options.device == "cuda" else []), "--tracks",
+               "--set", f"superpixels={options.count}", "--set", f"iterations={iterations}",
+               "--set", f"warm-start={str(warm).lower()}"]
     run = subprocess.run(command, input=b"".join(f.tobytes() for f in frames), check=True,
                          stdout=subprocess.PIPE)
     labels = np.frombuffer(run.stdout, np.uint32).reshape(-1, height, width).astype(np.int64)
     if len(labels) != len(frames):
-        sys.exit(f"slicsuperpixel_stability.py: {len(labels)} of {len(frames)} frames came back")
+        sys.exit(f"slicsuperpixel_stability.py: slicsuperpixel gave labels for {len(labels)} of {len(frames)} frames")
     return list(labels)
 
 
 def matched(frames):
-    """Tracks for frames that know nothing of each other."""
+    """Tracks for frames that were labelled separately."""
     fresh = 0
     tracks = []
     for labels in frames:
@@ -104,7 +104,7 @@ def pan(image, truths, motion, frames, random):
 
 
 def tracks_of(options, pictures):
-    """Tracks of the frames by method."""
+    """{method: tracks of the frames}."""
     found = {}
     for name, warm, iterations in METHODS:
         frames = label_frames(options, pictures, warm, iterations)
@@ -114,7 +114,7 @@ def tracks_of(options, pictures):
 
 
 def measure(options, pictures, truths, motion):
-    """Rows (kept, UE, EV, superpixels) by method; UE is none without truths."""
+    """{method: (kept, UE, EV, superpixels)}; UE is None without truths."""
     rows = {}
     for name, tracks in tracks_of(options, pictures).items():
         looked_at = range(0, len(pictures), max(1, len(pictures) // 4))
@@ -156,22 +156,22 @@ def decode(path, frames):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("folder")
-    parser.add_argument("--every", type=int, default=10, help="every N-th image (default: 10)")
-    parser.add_argument("--count", type=int, default=500, help="superpixels asked for")
+    parser.add_argument("--every", type=int, default=10, help="use every Nth image (default: 10)")
+    parser.add_argument("--count", type=int, default=500, help="number of superpixels to request")
     parser.add_argument("--frames", type=int, default=8)
-    parser.add_argument("--clip", help="a video taken with a still camera")
+    parser.add_argument("--clip", help="video from a still camera")
     parser.add_argument("--clip-frames", type=int, default=40)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     options = parser.parse_args()
     reach = (WINDOW[0] + 6 * (options.frames - 1), WINDOW[1] + 4 * (options.frames - 1))
     data = [(image, truths) for image, truths in quality.load(options.folder, options.every)
             if image.shape[1] >= reach[0] and image.shape[0] >= reach[1]]
     if not data:
-        sys.exit(f"slicsuperpixel_stability.py: no image is as large as {reach[0]}x{reach[1]}")
+        sys.exit(f"slicsuperpixel_stability.py: no image in the folder is as large as {reach[0]}x{reach[1]}")
     if not options.json:
         print(f"{len(data)} images of {options.folder}, windows of {WINDOW[0]}x{WINDOW[1]}\n")
         print("| scene, motion | method | K | kept | UE | EV |\n|---|---|---|---|---|---|")

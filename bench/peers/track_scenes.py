@@ -1,5 +1,5 @@
-"""Clips of walkers with exact tracks: cut-outs (composites.py) walk over the background of a real recording with
-its noise, cross, go together for a while, stop, and pass behind a pole. A seed decides everything.
+"""Clips of walkers with exact tracks. Cut-outs (composites.py) walk over the background of a real recording with its
+noise. They cross, walk together for a while, stop, and pass behind a pole. A seed determines everything.
 """
 import cv2
 import numpy as np
@@ -8,23 +8,23 @@ import composites
 
 SCENES = ("crossing", "together", "pole", "stop", "crowd")
 SIZE = (360, 640)  # height, width
-FRAMES, FIRST = 300, 60  # nothing walks before FIRST: the background is learnt
-SEEN = 0.15  # share of a walker's pixels that must be visible for it to be there
+FRAMES, FIRST = 300, 60  # before FIRST nothing moves, so that the background can be learnt
+SEEN = 0.15  # minimum visible share of a walker's pixels
 
 
 class Walker:
-    """A cut-out, and where its feet are in each frame."""
+    """A cut-out, and the position of its feet in each frame."""
 
     def __init__(self, random, pictures, background, way):
         self.height = int(random.integers(64, 96))
         self.width = int(self.height * random.uniform(0.36, 0.5))
-        # Walking: the legs of one picture of four look different.
+        # While walking, the figure alternates between four pictures with different legs.
         self.covers = [composites.silhouette(random, self.height, self.width) for _ in range(4)]
         picture = pictures[random.integers(len(pictures))]
         zoom = 1.05 * max(self.height / picture.shape[0], self.width / picture.shape[1])
         picture = cv2.resize(picture, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_AREA)
         look = picture[:self.height, :self.width].astype(np.float32)
-        # One colour of clothes, not too near the background's.
+        # Clothes of one colour that differs from the background's.
         colour = random.uniform(20, 235, 3)
         while abs(colour - background.mean(axis=(0, 1))).max() < 50:
             colour = random.uniform(20, 235, 3)
@@ -56,15 +56,15 @@ def ways_of(scene, random):
         return walk(start, width + 40 if right else -40, y, -speed if right else speed, **rest)
 
     lane = random.uniform(170, 300)
-    if scene == "crossing":  # pairs on nearly the same lane, against each other
+    if scene == "crossing":  # pairs in nearly the same lane, in opposite directions
         return [from_side(k % 2, lane + random.uniform(-8, 8), random.uniform(2.4, 4.2),
                           FIRST + int(random.integers(0, 50))) for k in range(4)]
-    if scene == "together":  # a slow one is overtaken, in the same lane
+    if scene == "together":  # a slow walker is overtaken in the same lane
         slow = random.uniform(2.0, 2.4)
         return [from_side(0, lane + random.uniform(-6, 6), slow),
                 from_side(0, lane + random.uniform(-6, 6), slow * 1.5, FIRST + int(random.integers(30, 50))),
                 from_side(1, lane + random.uniform(-60, -40), slow * 1.3, FIRST + 30)]
-    if scene == "stop":  # one stops, others pass in front and behind
+    if scene == "stop":  # one walker stops, others pass on both sides
         stop = FIRST + int(random.integers(60, 90))
         return [from_side(0, lane, 3.2, pause=(stop, stop + 60)),
                 from_side(1, lane + random.uniform(4, 12), random.uniform(3, 4), FIRST + 50),
@@ -77,8 +77,8 @@ def ways_of(scene, random):
 
 
 def clip(scene, seed, recording):
-    """Yields frames as (picture, boxes): uint8 BGR, and (walker, x, y, width, height) of who is there, all of
-    its box that lies in the picture, also what others hide."""
+    """Yields frames as (picture, boxes): uint8 BGR, and (walker, x, y, width, height) for each visible walker. A box
+    is cut off at the picture's borders, but includes parts that are hidden by others."""
     random = np.random.default_rng([seed, SCENES.index(scene)])
     height, width = SIZE
     top = recording.background.shape[0] - height
@@ -90,9 +90,9 @@ def clip(scene, seed, recording):
     pole = (int(width * random.uniform(0.4, 0.6)), int(random.integers(24, 48))) if scene == "pole" else (0, 0)
     for frame in range(FRAMES):
         picture = still.copy()
-        owner = np.full(SIZE, -1)  # of each pixel
+        owner = np.full(SIZE, -1)  # the walker at each pixel
         places = [walker.place(frame) for walker in walkers]
-        # Feet that are lower are nearer.
+        # Walkers with lower feet are nearer.
         for k in sorted(range(len(walkers)), key=lambda k: walkers[k].way[frame][1]):
             cover = walkers[k].cover(frame)
             composites.paste(picture, walkers[k].look, cover, *places[k])

@@ -1,23 +1,23 @@
-"""Scores of tracks against the truth, from boxes alone.
+"""Scores of tracks compared with the truth, from boxes only.
 
-IDF1 as Ristani et al. (Performance measures and a data set for multi-target, multi-camera tracking, ECCVW
-2016): true and found ids are assigned to each other one to one over the whole clip, so that most boxes agree.
-MOTA and switches as Bernardin, Stiefelhagen (Evaluating multiple object tracking performance, 2008): frame by
-frame; a pair of the frame before stays while it agrees. Boxes agree from half of their union on.
+IDF1 follows Ristani et al. (Performance measures and a data set for multi-target, multi-camera tracking, ECCVW 2016):
+true and found ids are assigned one to one over the whole clip, so that as many boxes as possible agree. MOTA and
+switches follow Bernardin, Stiefelhagen (Evaluating multiple object tracking performance, 2008), frame by frame: a pair
+of the previous frame is kept while it agrees. Boxes agree if their intersection over union is at least 0.5.
 
-A clip is a list of frames, a frame a list of (id, x, y, width, height).
+A clip is a list of frames; a frame is a list of (id, x, y, width, height).
 """
 import collections
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-AGREES = 0.5  # share of the union
+AGREES = 0.5  # intersection over union
 NEVER = 1e6
 
 
 def overlaps(true, found):
-    """[true][found] intersection over union."""
+    """The intersection over union of each pair: [true][found]."""
     a, b = (np.array([box[1:] for box in boxes], float).reshape(-1, 4) for boxes in (true, found))
     a, b = a[:, None], b[None]
     sides = [np.minimum(a[..., k] + a[..., k + 2], b[..., k] + b[..., k + 2]) - np.maximum(a[..., k], b[..., k])
@@ -27,21 +27,21 @@ def overlaps(true, found):
 
 
 class Count:
-    """Of a clip, or of several."""
+    """Counts over one clip or several."""
 
     def __init__(self):
         self.true = self.found = self.matched = self.switches = self.id_matched = 0
 
     def add_clip(self, truth, tracks):
-        pairs = collections.Counter()  # (true id, found id): frames in which they agree
-        last = {}                      # found id of each true one, where it was seen last
+        pairs = collections.Counter()  # {(true id, found id): frames in which they agree}
+        last = {}                      # {true id: last found id}
         for true, found in zip(truth, tracks, strict=True):
             self.true += len(true)
             self.found += len(found)
             shares = overlaps(true, found)
             for i, k in zip(*np.nonzero(shares >= AGREES)):
                 pairs[true[i][0], found[k][0]] += 1
-            # Agreeing pairs go before others, pairs that stay before agreeing ones, then most overlap.
+            # Kept pairs are preferred to agreeing pairs, and agreeing pairs to others; then the overlap decides.
             worth = np.where(shares >= AGREES, shares + NEVER, 0.0)
             for i, k in zip(*np.nonzero(worth)):
                 worth[i, k] += NEVER * len(true) * (last.get(true[i][0]) == found[k][0])

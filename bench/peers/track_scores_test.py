@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scores of tracks against figures counted by hand."""
+"""Scores of tracks, compared with figures counted by hand."""
 import unittest
 
 from track_scores import Count

@@ -1,16 +1,17 @@
 #!/usr/bin/python3
-"""How well tracks of cclabel agree with the truth, beside SORT and ByteTrack on the same boxes.
+"""Compares tracks of cclabel with the truth, and with SORT, ByteTrack, OC-SORT and C-BIoU on the same boxes.
 
     bench/peers/tracks.py [--build build] [--seeds 1,2,3] [--clip FILE --truth FILE] [--json bench/results/tracks.json]
 
-Prints IDF1, MOTA and switches (track_scores.py) a clip and way. Clips are composed with exact truth
-(track_scenes.py); with --clip also a video, whose truth is a file as MOTChallenge's gt.txt: OpenCV's vtest.avi
-is PETS 2009 S2.L1, view 1, and its truth is that of the sequence PETS09-S2L1 of MOTChallenge 2015. Of the
-video also precision and recall of boxes: of tracks, of regions without them, and of the regions of OpenCV's
-subtractors, each with the clean-up that makes most boxes right (the F-measure).
+Prints HOTA, IDF1, MOTA and switches (track_scores.py) for each clip and tracker. Clips are composed with exact truth
+(track_scenes.py). --clip adds a video, whose truth has the format of MOTChallenge's gt.txt: OpenCV's vtest.avi is PETS
+2009 S2.L1, view 1, and its truth is that of the sequence PETS09-S2L1 of MOTChallenge 2015. The video also gives
+precision and recall of boxes: of tracks, of regions without tracks, and of the regions of background subtractors, each
+with the mask filter that gives it the best F-measure.
 
---peers names a Python that has the package `trackers` (2.6.1 was measured); without, the peers are left out.
-Needs python3-opencv, python3-scipy, python3-gi and GStreamer's base plugins.
+--peers names a Python that has the packages `trackers` (2.6.1 was measured) and `trackeval` (for HOTA; 1.3.0). Without
+it, other trackers and HOTA are left out. A missing package is named and skipped. Needs python3-opencv, python3-scipy,
+python3-gi and GStreamer's base plugins.
 """
 import argparse
 import json
@@ -32,7 +33,7 @@ from track_scores import Count
 MEMORY = 30  # frames
 CHAIN = f"graphcutbg output=none ! cclabel source=mask track=true track-memory={MEMORY} output=none attach-labels=never"
 TRACK = "track", "x", "y", "width", "height"
-LEAST = 1 / 1000  # of the picture's pixels: smaller regions are no people, as in pipelines/objects.py
+LEAST = 1 / 1000  # of the picture's pixels: smaller regions are not people, as in pipelines/objects.py
 
 
 def elements(chain, device, size):
@@ -42,7 +43,7 @@ def elements(chain, device, size):
 
 
 def truth_of(path, frames):
-    """Of a file as MOTChallenge's gt.txt: frame from 1, id, x, y, width, height, whether it counts, …"""
+    """The truth in MOTChallenge's gt.txt. A line has: frame from 1, id, x, y, width, height, whether it counts, …"""
     truth = [[] for _ in range(frames)]
     with open(path, encoding="ascii") as file:
         for line in file:
@@ -59,8 +60,8 @@ def pictures_of(path):
 
 
 def followed(pictures, options):
-    """Tracks of all frames, and for the peers the regions' boxes, which tracking changes where several tracks
-    share a region."""
+    """Tracks of all frames, and the boxes of the regions without tracks, which are the peers' input. Tracking changes
+    the boxes of regions that several tracks share."""
     ways, frames = [], ([], [])
     for picture in pictures:
         if not ways:
@@ -96,7 +97,7 @@ def numbered(boxes):
 
 
 def boxes_of_peer(pictures, make):
-    """Of all frames, by the name of the clean-up."""
+    """{mask filter: boxes of all frames}."""
     subtractor, found = make(), {}
     for picture in pictures:
         mask = subtractors.mask_of(subtractor.apply(picture))
@@ -108,7 +109,7 @@ def boxes_of_peer(pictures, make):
 
 
 def boxes(options, truth, ours):
-    """Rows on boxes in the video. `ours`: frames of boxes, by the way they were found."""
+    """Rows on boxes in the video. `ours`: {way: frames of boxes}."""
     def row(name, clean, frames):
         count = Count()
         count.add_clip(truth, frames)
@@ -118,48 +119,58 @@ def boxes(options, truth, ours):
                 "precision": figures["precision"], "recall": figures["recall"]}
     for name, frames in ours.items():
         yield row(name, "none", frames)
-    for name, make in subtractors.EVERY.items():
+    for name, make in subtractors.present().items():
         rows = [row(name, clean, frames) for clean, frames in boxes_of_peer(pictures_of(options.clip), make).items()]
         yield max(rows, key=lambda row: row["f"])
 
 
-def peers(python, boxes):
-    said = subprocess.run([python, os.path.join(HERE, "track_peers.py")], input=json.dumps([MEMORY, boxes]),
+def peers(python, command, **request):
+    """The answer of track_peers.py."""
+    done = subprocess.run([python, os.path.join(HERE, "track_peers.py"), command], input=json.dumps(request),
                           stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(said.stdout)
+    return json.loads(done.stdout)
+
+
+def rows_of_tracks(options, every, ways):
+    """A row for each kind of clip and tracker."""
+    for kind in dict.fromkeys(kind for kind, *_ in every):
+        chosen = [i for i, (of_kind, *_) in enumerate(every) if of_kind == kind]
+        hota = peers(options.peers, "hota", truths=[every[i][1] for i in chosen], tracks={
+            name: [found[i] for i in chosen] for name, found in ways.items()}) if options.peers else {}
+        for name, found in ways.items():
+            count = Count()
+            for i in chosen:
+                count.add_clip(every[i][1], found[i])
+            row = {"what": "tracks", "clip": kind, "by": name} | count.figures()
+            yield row | ({"hota": hota[name]} if name in hota else {})
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", default=os.path.join(HERE, "../../build"))
-    parser.add_argument("--chain", default=CHAIN, help="elements in place of ours")
+    parser.add_argument("--chain", default=CHAIN, help="chain of elements to measure")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--seeds", default="1,2,3", help="of composed clips; may be empty")
-    parser.add_argument("--clip", metavar="FILE", help="also this video")
-    parser.add_argument("--truth", metavar="FILE", help="of the video, as MOTChallenge's gt.txt")
-    parser.add_argument("--peers", metavar="PYTHON", help="also SORT and ByteTrack, by this Python")
-    parser.add_argument("--json", metavar="FILE", help="writes a record")
+    parser.add_argument("--seeds", default="1,2,3", help="seeds of the composed clips; may be empty")
+    parser.add_argument("--clip", metavar="FILE", help="a video to measure too")
+    parser.add_argument("--truth", metavar="FILE", help="truth of the video, in the format of MOTChallenge's gt.txt")
+    parser.add_argument("--peers", metavar="PYTHON", help="Python with the packages trackers and trackeval")
+    parser.add_argument("--json", metavar="FILE", help="write a record")
     options = parser.parse_args()
     if bool(options.clip) != bool(options.truth):
-        parser.error("--clip and --truth go together")
+        parser.error("--clip and --truth need each other: give both or neither")
     folder = os.path.abspath(options.build)
     os.environ["GST_PLUGIN_PATH_1_0"] = os.path.join(folder, "plugin")
     os.environ["GST_REGISTRY_1_0"] = os.path.join(folder, "bench-registry.bin")
     every = list(clips(options))
     ways = {"cclabel": [tracks for _, _, tracks, _ in every]}
     if options.peers:
-        ways |= peers(options.peers, [[[box[1:] for box in frame] for frame in boxes] for *_, boxes in every])
+        clips_of_boxes = [[[box[1:] for box in frame] for frame in boxes] for *_, boxes in every]
+        ways |= peers(options.peers, "follow", memory=MEMORY, clips=clips_of_boxes)
     record = measure.new_record("tracks")
     record["figures"] = []
-    for kind in dict.fromkeys(kind for kind, *_ in every):
-        for name, found in ways.items():
-            count = Count()
-            for (of_kind, truth, *_), tracks in zip(every, found):
-                if of_kind == kind:
-                    count.add_clip(truth, tracks)
-            row = {"what": "tracks", "clip": kind, "by": name} | count.figures() | {"commit": record["commit"]}
-            record["figures"].append(row)
-            print(json.dumps(row), flush=True)
+    for row in rows_of_tracks(options, every, ways):
+        record["figures"].append(row | {"commit": record["commit"]})
+        print(json.dumps(record["figures"][-1]), flush=True)
     if options.clip:
         *_, (_, truth, tracks, regions) = every
         for row in boxes(options, truth, {"cclabel": tracks, "cclabel without tracks": [

@@ -1,5 +1,5 @@
-// The benchmark's own arithmetic: medians, comparisons of answers, mirrored inputs, options, rows,
-// and the stand on the CPU.
+// Tests the shared code of the benchmark programs: medians, comparisons of answers, mirrored
+// inputs, options, rows, and the frames of stand.hpp on the CPU.
 #include <gtest/gtest.h>
 
 #include "bench/programs/cases.hpp"
@@ -69,7 +69,7 @@ TEST(Stands, TakeAVolumeAsOneFrame) {
   params.connectivity = Connectivity::six;
   Stand<CcLabelParams> stand(make_cpu_backend(1), setup, params, 1);
   Picture cube{.size = {5, 10}, .pixels = std::vector<uint8_t>(50)};
-  cube.pixels[7] = cube.pixels[25 + 7] = 255;  // one voxel behind the other
+  cube.pixels[7] = cube.pixels[25 + 7] = 255;  // neighbours in depth
   stand.show(0, cube.frame());
   stand.run(0);
   EXPECT_EQ(stand.answer(0).total, 1u);

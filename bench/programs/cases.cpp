@@ -1,4 +1,4 @@
-// Cases of cclabel; parameters come from its Field table.
+// Cases of cclabel. The parameters come from its Field table.
 #include "bench/programs/cases.hpp"
 
 #include <cstring>
@@ -25,11 +25,12 @@ int thread_count(const std::string& text) {
 }
 
 bool is_table(const std::string& text) {
-  expects(text == "labels" || text == "table", "a task is labels or table, not '" + text + "'");
+  expects(text == "labels" || text == "table",
+          "invalid task '" + text + "'; expected labels or table");
   return text == "table";
 }
 
-// A value of the parameter `name`, as its table reads it.
+// Parses a value of the parameter `name` with its Field table.
 int64_t choice(const char* name, const std::string& text) {
   CcLabelParams params;
   const Field& field = find(fields_of(params), name);
@@ -128,25 +129,27 @@ Options options_of(int count, char** words) {
   };
   const std::vector<std::string> others = parse(
       count, words, "[OPTION…]\nTimes the labelling of generated pictures.",
-      {{"--backend", "LIST", "cpu, cuda (default: those that work here)", into(o.backends)},
+      {{"--backend", "LIST", "cpu, cuda (default: all that work here)", into(o.backends)},
        {"--threads", "LIST", "CPU threads (default: 1,2,all)", list_into(o.threads, thread_count)},
-       {"--content", "LIST", "pictures by name (default: the 21 contents)", into(o.content)},
+       {"--content", "LIST", "names of pictures (default: the 21 contents)", into(o.content)},
        {"--size", "LIST", "WIDTHxHEIGHT (default: 512x512 to 4096x4096)", into(o.sizes)},
        {"--connectivity", "LIST", "4, 8 (default: both)",
         list_into<Connectivity>(o.connectivity, connectivity)},
        {"--criterion", "LIST", "default: binary,difference",
         list_into<Criterion>(o.criteria, criterion)},
        {"--task", "LIST", "labels, table (default: both)", list_into(o.tables, is_table)},
-       {"--format", "NAME", "pixel format of `binary` as in caps (default: GRAY8)", into(o.format)},
-       {"--filter", "REGEX", "only cases whose name matches", into(o.filter)},
-       {"--set", "NAME=VALUE", "a parameter of cclabel; may be repeated", setting(o.params)},
-       {"--runs", "N", "timings behind a median (default: 30)", into(o.effort.least_runs)},
-       {"--seconds", "S", "most seconds on one CPU case (default: 1)", into(o.effort.seconds)},
-       {"--check", "N", "no timing: compares N runs of each frame with the CPU's answer",
+       {"--format", "NAME", "pixel format of `binary`, as in caps (default: GRAY8)",
+        into(o.format)},
+       {"--filter", "REGEX", "run only cases whose name matches", into(o.filter)},
+       {"--set", "NAME=VALUE", "parameter of cclabel; may be repeated", setting(o.params)},
+       {"--runs", "N", "timings per median (default: 30)", into(o.effort.least_runs)},
+       {"--seconds", "S", "time limit of one CPU case (default: 1)", into(o.effort.seconds)},
+       {"--check", "N", "compare N runs of each frame with the CPU's answer, without timing",
         into(o.repeats)},
-       {"--json", nullptr, "one JSON object a line", into(o.json)},
-       {"--list", nullptr, "names the cases and stops", into(o.list)}});
-  expects(others.empty(), "only options are understood");
+       {"--json", nullptr, "print one JSON object per line", into(o.json)},
+       {"--list", nullptr, "print the names of the cases and exit", into(o.list)}});
+  expects(others.empty(), "unexpected argument '" + (others.empty() ? "" : others[0]) +
+                              "'; expected options (see --help)");
   return o;
 }
 

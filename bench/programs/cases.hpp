@@ -1,4 +1,4 @@
-// The cases of cclabel that are timed, and the command line that chooses among them.
+// The cases of cclabel that can be timed, and the command line that selects them.
 #pragma once
 
 #include "bench/programs/program.hpp"
@@ -10,50 +10,50 @@
 namespace regions {
 
 struct Case {
-  std::string content;  // of make_picture
+  std::string content;  // for make_picture()
   Size size;
   PixelFormat format = PixelFormat::gray8;
   CcLabelParams params;
-  bool table = false;  // the regions' records too, or labels alone
+  bool table = false;  // labels and the table of regions, or only labels
 
-  // The name of the value that a parameter has: chosen("criterion") is "binary".
+  // The name of a parameter's value: chosen("criterion") returns "binary".
   std::string chosen(std::string_view parameter) const;
   std::string name() const;      // "binary-8-table/maze/1920x1080"
   size_t least_bytes() const;    // the input read once and the labels written once
-  int frames_beyond_l2() const;  // how many frames outgrow a 60 MB cache from 1920x1080 on
+  int frames_beyond_l2() const;  // frames that exceed a 60 MB cache, from 1920x1080 on
   Row row(const char* what, const std::string& by, const std::string& backend, int threads,
           uint32_t regions, bool correct, bool json) const;
 };
 
 using CcLabelStand = Stand<CcLabelParams>;
-// Frame i shows pictures[i % pictures.size()].
+// Gives pictures[i % pictures.size()] to frame i.
 CcLabelStand stand_of(const Case& task, const std::shared_ptr<Backend>& backend,
                       std::span<const Picture> pictures, int frames);
-// The picture and its mirror images (left-right, top-down, both): four different inputs that are
-// equally hard.
+// The picture and its mirror images (left-right, top-down, and in both directions): four different
+// inputs of equal difficulty.
 std::vector<Picture> mirrored(const Picture& picture);
 
 struct Options {
-  std::vector<std::string> backends;     // cpu, cuda; empty: those that work here
-  std::vector<int> threads = {1, 2, 0};  // of the cpu; 0: all cores
-  std::vector<std::string> content;      // empty: the 21, or the tone contents for other criteria
+  std::vector<std::string> backends;     // cpu, cuda; empty: all that work here
+  std::vector<int> threads = {1, 2, 0};  // on the CPU; 0: all cores
+  std::vector<std::string> content;      // empty: the 21 contents, or those of other criteria
   std::vector<Size> sizes = {{512, 512}, {1024, 768}, {1920, 1080}, {3840, 2160}, {4096, 4096}};
   std::vector<Connectivity> connectivity = {Connectivity::four, Connectivity::eight};
   std::vector<Criterion> criteria = {Criterion::binary, Criterion::difference};
   std::vector<bool> tables = {false, true};
-  PixelFormat format = PixelFormat::gray8;  // of `binary`; other criteria see RGB
+  PixelFormat format = PixelFormat::gray8;  // for `binary`; other criteria use RGB
   std::string filter;                       // regular expression over Case::name()
-  CcLabelParams params;                     // as changed by --set
+  CcLabelParams params;                     // changed by --set
   Effort effort;
-  int repeats = 0;    // > 0: compares that many runs of each frame instead of timing
-  bool json = false;  // one JSON object a line on standard output
-  bool list = false;  // names the cases only
+  int repeats = 0;    // > 0: compare this many runs of each frame instead of timing
+  bool json = false;  // print one JSON object per line
+  bool list = false;  // only print the names of the cases
 };
 
-// Throws InputError for what it does not understand.
+// Throws InputError for an invalid command line.
 Options options_of(int count, char** words);
 std::vector<Case> cases_of(const Options& options);
-// The numbers of threads that are wanted and that there are, none twice.
+// The requested numbers of threads, limited to `cores` and without duplicates.
 std::vector<int> threads_of(const Options& options, int cores);
 
 }  // namespace regions

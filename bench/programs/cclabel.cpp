@@ -1,5 +1,5 @@
-// Times cclabel on the CPU and on the GPU: every content, size, connectivity and task of cases.hpp.
-// An answer is compared with the CPU's before it is timed.
+// Times cclabel on the CPU and on the GPU for every content, size, connectivity and task of
+// cases.hpp. Each answer is first compared with the CPU's.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,7 +10,7 @@
 namespace regions {
 namespace {
 
-// What the CPU with all its cores says of each variant, table included.
+// The CPU's answer for each variant, with the table of regions. It uses all cores.
 std::vector<Answer> answers_of(Case task, std::span<const Picture> variants) {
   task.table = true;
   CcLabelStand stand =
@@ -27,7 +27,7 @@ std::string rate(size_t bytes, const Timing& time) {
   return std::to_string(std::lround(static_cast<double>(bytes) / time.median / 1e3)) + " GB/s";
 }
 
-// The walk over the cases; main() makes one.
+// Runs all cases.
 class Walk {
  public:
   explicit Walk(const Options& options) : options_(options) {
@@ -36,14 +36,15 @@ class Walk {
       return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
     };
     for (const std::string& name : options.backends) {
-      expects(name == "cpu" || name == "cuda", "no such backend: '" + name + "'");
-      expects(name != "cuda" || have_cuda(), "no GPU that works here");
+      expects(name == "cpu" || name == "cuda",
+              "invalid backend '" + name + "'; expected cpu or cuda");
+      expects(name != "cuda" || have_cuda(), "--backend cuda: no usable CUDA device");
     }
     cpu_ = wants("cpu");
     if (have_cuda() && wants("cuda")) gpu_ = make_cuda();
   }
 
-  // Returns how many answers were wrong.
+  // Returns the number of wrong answers.
   int run() {
     if (!gpu_) return walk();
     const Backend::Entry entry(*gpu_);
@@ -67,7 +68,7 @@ class Walk {
     return wrong_;
   }
 
-  // Neighbouring cases share their pictures, and the tasks of one case its answers.
+  // Consecutive cases share their pictures, and the tasks of one case share its answers.
   void prepare(const Case& task) {
     const bool same_picture = task.content == prepared_.content && task.size == prepared_.size;
     if (!same_picture) variants_ = mirrored(make_picture(task.content, task.size));
@@ -78,7 +79,7 @@ class Walk {
     prepared_ = task;
   }
 
-  // Runs all frames `times` times; false and a line on stderr at the first wrong answer.
+  // Runs all frames `times` times. Returns false and prints a line at the first wrong answer.
   bool agrees(CcLabelStand& stand, const Case& task, const std::string& where, int times) {
     for (int time = 0; time < times; ++time) {
       stand.spoil();
@@ -117,7 +118,7 @@ class Walk {
     }
   }
 
-  // What a picture in system memory costs on its way to the GPU and back.
+  // Times the copy of a picture from system memory to the GPU and back.
   void time_copies_of(const Case& task) {
     const std::unique_ptr<Queue> queue = gpu_->make_queue();
     const size_t bytes = task.least_bytes() - task.size.area() * sizeof(uint32_t);
@@ -129,7 +130,7 @@ class Walk {
     }
   }
 
-  // Once a size, in the same run as what is compared with it.
+  // Runs once per size, in the same run as the times that are compared with it.
   void time_floor(Size size) {
     if (floor_size_ == size) return;
     floor_size_ = size;

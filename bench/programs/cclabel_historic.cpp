@@ -1,11 +1,11 @@
-// The founding papers' labelling methods on the GPU, variant by variant, with time and passes,
-// beside union-find. Pictures of the papers' sizes stand in for theirs. Every answer is compared
-// with the CPU's.
+// Times the labelling methods of earlier papers on the GPU, variant by variant, with their number
+// of passes, and union-find for comparison. The pictures have the papers' sizes. Every answer is
+// compared with the CPU's.
 //
 // Propagation (GTC 2010, 2013): a maze of 512x512, noise of 300x100 and 1024x768, smooth regions of
 // 4096x4096, all 8-connected, and a head-like volume of 256x256x100, 6-connected, by equal values.
-// Sweeps (GTC 2015): 64 thresholds of smooth and uniformly random cubes, 26-connected, at once and,
-// for the passes, one by one.
+// Sweeps (GTC 2015): 64 thresholds of smooth and uniformly random cubes, 26-connected, all at once.
+// To count the passes, the thresholds also run one by one.
 #include <algorithm>
 #include <cstdio>
 
@@ -141,8 +141,8 @@ class Ablation {
     const bool correct = stand.has_labels(0, expected.labels);
     const uint32_t passes = passes_of(stand);
     right_ &= correct;
-    // What takes milliseconds has no launch gaps to speak of; the rest is timed without them. Once
-    // is enough of what takes long, and the answer was the warm-up.
+    // Short work is timed as a graph, without launch gaps. Work of milliseconds is timed once by
+    // the wall clock, where the gaps do not matter; checking the answer was its warm-up.
     const Timing whole = time_calls(1, [&](int) { stand.run(0); }, {3, 0.05, 0, 1});
     const bool is_slow = whole.median > 3e3;
     Row row("ablation", json_);
@@ -162,17 +162,18 @@ class Ablation {
 int run(int count, char** words) {
   bool json = false, quick = false;
   std::vector<int> sides;
-  const std::vector<std::string> contents = parse(
-      count, words, "[OPTION…] [CONTENT…]\nTimes the founding papers' methods of labelling.",
-      {{"--json", nullptr, "one JSON object a line", into(json)},
-       {"--quick", nullptr, "small pictures and cubes alone", into(quick)},
-       {"--sides", "LIST", "of cubes (default: 128,256; of 256 takes minutes)", into(sides)}});
+  const std::vector<std::string> contents =
+      parse(count, words, "[OPTION…] [CONTENT…]\nTimes the labelling methods of earlier papers.",
+            {{"--json", nullptr, "print one JSON object per line", into(json)},
+             {"--quick", nullptr, "only small pictures and cubes", into(quick)},
+             {"--sides", "LIST", "sides of the cubes (default: 128,256; 256 takes minutes)",
+              into(sides)}});
   const auto is_wanted = [&](const std::string& content) {
     return contents.empty() ||
            std::find(contents.begin(), contents.end(), content) != contents.end();
   };
   if (!have_cuda()) {
-    std::fprintf(stderr, "cclabel_historic: no CUDA device here\n");
+    std::fprintf(stderr, "cclabel_historic: skipped: no usable CUDA device\n");
     return 77;  // skipped
   }
   const std::shared_ptr<Backend> gpu = make_cuda();

@@ -1,5 +1,5 @@
-// What track=true adds to a frame: discs that move on a picture, labelled with records, without and
-// with tracking, on the GPU and on the CPU.
+// Times the cost of track=true per frame: moving discs are labelled with the table of regions,
+// without and with tracking, on the GPU and on the CPU.
 #include <algorithm>
 
 #include "bench/programs/program.hpp"
@@ -19,7 +19,7 @@ struct Options {
   int discs = 1000;
 };
 
-// There and back, so that the first frame follows the last one.
+// Discs move forth and back, so that the first frame can follow the last frame.
 std::vector<Picture> pictures(Size size, int discs) {
   std::vector<std::vector<Disc>> scene = {crowd(size, discs, 1)};
   while (scene.size() <= kFrames / 2) scene.push_back(moved(size, scene.back()));
@@ -58,9 +58,9 @@ void measure(const Options& options, const std::vector<Picture>& scene,
 
 int run(int count, char** words) {
   Options options;
-  parse(count, words, "[OPTION…]\nTimes what tracking adds to the labelling of moving discs.",
-        {{"--json", nullptr, "one JSON object a line", into(options.json)},
-         {"--cuda", nullptr, "on the GPU alone", into(options.cuda_only)},
+  parse(count, words, "[OPTION…]\nTimes the cost of tracking when moving discs are labelled.",
+        {{"--json", nullptr, "print one JSON object per line", into(options.json)},
+         {"--cuda", nullptr, "only on the GPU", into(options.cuda_only)},
          {"--size", "SIZE", "WIDTHxHEIGHT (default: 1920x1080)", into(options.size)},
          {"--discs", "N", "default: 1000", into(options.discs)}});
   const std::vector<Picture> scene = pictures(options.size, options.discs);

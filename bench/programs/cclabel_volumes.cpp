@@ -1,6 +1,6 @@
-// Times cclabel on cubes of gray values, 6-, 18- and 26-connected, and at 64 thresholds at once. On
-// the GPU every answer is compared with the CPU's first. With --raw, a cube's bytes for other
-// programs instead.
+// Times cclabel on cubes of gray values, 6-, 18- and 26-connected, and with 64 thresholds at once.
+// Every answer of the GPU is first compared with the CPU's. With --raw, the program writes a cube's
+// bytes instead, for other programs.
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -23,7 +23,7 @@ struct Options {
   std::vector<std::string> contents;
 };
 
-// One cube, on every backend: labelled by one connectivity after the other.
+// Labels one cube with one connectivity after the other, on any backend.
 class Cube {
  public:
   Cube(const Options& options, const std::shared_ptr<Backend>& gpu, const std::string& content,
@@ -32,12 +32,12 @@ class Cube {
     std::vector<double> thresholds;
     for (int k = 0; k < 64 && options.thresholds; ++k) thresholds.push_back((4 * k + 2) / 255.0);
     params_.thresholds = thresholds;
-    params_.connectivity = Connectivity::twenty_six;  // the largest workspace does for all
+    params_.connectivity = Connectivity::twenty_six;  // needs the largest workspace
     all_cores_.emplace(stand(make_cpu_backend(), 1));
     if (gpu) gpu_.emplace(stand(gpu, options.thresholds ? 1 : side <= 128 ? 16 : 4));
   }
 
-  // Returns whether the GPU's answer was right.
+  // Returns whether the GPU's answer is correct.
   bool measure(Connectivity connectivity) {
     params_.connectivity = connectivity;
     all_cores_->params = params_;
@@ -51,7 +51,7 @@ class Cube {
     if (!gpu_) return true;
     gpu_->params = params_;
     const bool correct = gives(*gpu_, expected, 0) && gives(*gpu_, expected, gpu_->count() - 1);
-    // Replays differ by less than a hundredth: ten of them tell the median.
+    // Replays differ by less than 1 %, so ten of them are enough for the median.
     print("cuda", 0, expected, correct, gpu_->time({10, 2}));
     return correct;
   }
@@ -119,17 +119,18 @@ int walk(Options options) {
 
 int run(int count, char** words) {
   Options options;
-  const auto others =
-      parse(count, words, "[OPTION…] | --raw CONTENT SIZE\nTimes the labelling of cubes.",
-            {{"--json", nullptr, "one JSON object a line", into(options.json)},
-             {"--cpu", nullptr, "on the CPU alone", into(options.cpu)},
-             {"--cuda", nullptr, "on the GPU alone", into(options.cuda)},
-             {"--sizes", "LIST", "default: 128,256", into(options.sizes)},
-             {"--contents", "LIST", "cubes by name", into(options.contents)},
-             {"--connectivity", "LIST", "default: 6,18,26", into(options.connectivity)},
-             {"--thresholds", nullptr, "64 at once, 26-connected", into(options.thresholds)},
-             {"--raw", nullptr, "writes that cube, a byte a voxel", into(options.raw)}});
-  expects(others.size() == (options.raw ? 2 : 0), "wrong words (see --help)");
+  const auto others = parse(
+      count, words, "[OPTION…] | --raw CONTENT SIZE\nTimes the labelling of cubes.",
+      {{"--json", nullptr, "print one JSON object per line", into(options.json)},
+       {"--cpu", nullptr, "only on the CPU", into(options.cpu)},
+       {"--cuda", nullptr, "only on the GPU", into(options.cuda)},
+       {"--sizes", "LIST", "default: 128,256", into(options.sizes)},
+       {"--contents", "LIST", "names of cubes", into(options.contents)},
+       {"--connectivity", "LIST", "default: 6,18,26", into(options.connectivity)},
+       {"--thresholds", nullptr, "64 thresholds at once, 26-connected", into(options.thresholds)},
+       {"--raw", nullptr, "write this cube, one byte per voxel", into(options.raw)}});
+  expects(others.size() == (options.raw ? 2 : 0),
+          "unexpected arguments: expected only options, or --raw CONTENT SIZE (see --help)");
   if (!options.raw) return walk(options);
   int side = 0;
   read(others[1], side);

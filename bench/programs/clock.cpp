@@ -1,4 +1,4 @@
-// Medians and wall-clock times.
+// Computes medians and measures wall-clock times.
 #include "bench/programs/clock.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace regions {
 
 Timing summarise(std::vector<double>& samples) {
-  expects(!samples.empty(), "a timing needs a sample");
+  expects(!samples.empty(), "a timing needs at least one sample");
   std::sort(samples.begin(), samples.end());
   const size_t middle = samples.size() / 2;
   const double median =

@@ -1,4 +1,4 @@
-// What a timing says, and the wall clock.
+// The result of a timing, and the wall clock.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@ namespace regions {
 struct Timing {
   double median = 0;      // microseconds
   double fastest = 0;     // microseconds
-  int runs = 0;           // timings behind the two
-  double cpu_median = 0;  // microseconds of all threads of the process together, where it was asked
+  int runs = 0;           // number of timings
+  double cpu_median = 0;  // microseconds of all threads of the process; 0 if not measured
   double cpu_fastest = 0;
 };
 
-// How often to measure: at least `least_runs` times, or what fits in `seconds` when that is fewer,
-// but never fewer than `fewest`.
+// How often to measure: `least_runs` times, or fewer if `seconds` are over, but at least `fewest`
+// times.
 struct Effort {
   int least_runs = 30;
   double seconds = 1;
@@ -23,18 +23,18 @@ struct Effort {
   size_t fewest = 3;
 };
 
-// Does or enqueues the work of one frame.
+// Does the work of one frame, or enqueues it.
 using FrameWork = std::function<void(int frame)>;
 
 // Sorts the samples (microseconds).
 Timing summarise(std::vector<double>& samples);
 
-// Wall-clock time of work(frame) for frame 0..frames-1 in turn, one after the other; prepare()
-// comes before each and is not timed.
+// Wall-clock time of work(frame), for the frames 0..frames-1 in turn. prepare() runs before each
+// call and is not timed.
 Timing time_calls(int frames, const FrameWork& work, const Effort& effort,
                   const std::function<void()>& prepare = {});
 
-// What all threads of the process used so far, microseconds.
+// CPU time of all threads of the process so far, in microseconds.
 double cpu_time_us();
 
 }  // namespace regions

@@ -1,4 +1,4 @@
-// Making volumes.
+// Makes volumes.
 #include "bench/programs/cubes.hpp"
 
 #include <cmath>
@@ -36,7 +36,7 @@ Picture make_cube(const std::string& content, int side) {
       sum +=
           between(x / cell, y / cell, z / cell, static_cast<uint32_t>(octave)) * (8 >> octave) / 15;
     }
-    // Averages lie close to the middle: spread them over all values.
+    // Averages are close to the middle, so spread them over all values.
     return static_cast<uint8_t>(std::min(std::max((sum - 128) * 2 + 128, 0.0), 255.0));
   };
   const auto edge = static_cast<size_t>(side);
@@ -54,7 +54,7 @@ Picture make_cube(const std::string& content, int side) {
   std::vector<std::jthread> helpers;
   for (int k = 1; k < threads; ++k) helpers.emplace_back(fill, k, threads);
   fill(0, threads);
-  helpers.clear();  // waits
+  helpers.clear();  // waits for the threads
   return cube;
 }
 

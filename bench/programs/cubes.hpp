@@ -1,4 +1,4 @@
-// Volumes of gray values, slice below slice.
+// Volumes of gray values; the slices are below each other.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace regions {
 
-// A cube. rand_g<granularity>_d<density>: 0 or 255; uniform: any value; smooth: four octaves of
-// noise.
+// Makes a cube. rand_g<granularity>_d<density>: 0 or 255. uniform: any value. smooth: four octaves
+// of noise.
 Picture make_cube(const std::string& content, int side);
-// Tissues of a head, a value each, with some voxels of noise: air, skin, skull, brain, ventricles.
+// Makes a head with one value per tissue (air, skin, skull, brain, ventricles) and some noise.
 Picture make_head(Size slice, int slices);
 
 }  // namespace regions

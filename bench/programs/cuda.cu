@@ -1,5 +1,5 @@
-// Clocks on the GPU (CUDA events, graph replay) and the floor kernel that all times are compared
-// with.
+// The GPU's clocks (CUDA events, graph replays), and the floor kernel with which all times are
+// compared.
 #include <cuda_runtime.h>
 
 #include "bench/programs/cuda.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kWarmUp = 3;
 
-// A pair of events with an owner.
+// Owns a pair of events.
 class Stopwatch {
  public:
   explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
@@ -26,7 +26,7 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   void start() { check(cudaEventRecord(start_, stream_), "recording an event"); }
-  // Microseconds since start(), once all work before this call is done.
+  // Microseconds since start(). Waits for all work that was enqueued before.
   double stop() {
     check(cudaEventRecord(stop_, stream_), "recording an event");
     check(cudaEventSynchronize(stop_), "waiting for the timed work");
@@ -41,7 +41,7 @@ class Stopwatch {
   cudaEvent_t stop_ = nullptr;
 };
 
-// The frames' work as one executable graph.
+// Owns an executable graph of the frames' work.
 class Replay {
  public:
   Replay(cudaStream_t stream, int frames, const FrameWork& enqueue) : stream_(stream) {
@@ -65,7 +65,7 @@ class Replay {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-// An event pair around each call of work(run), which does `frames` frames.
+// Puts a pair of events around each call of work(run), which does `frames` frames.
 Timing time_events(cudaStream_t stream, int frames, int runs, const FrameWork& work) {
   Stopwatch watch(stream);
   std::vector<double> samples;

@@ -1,5 +1,5 @@
-// What the benchmarks need of a GPU, without CUDA's headers: the backend, the clocks and the floor
-// kernel. A build without CUDA has no GPU.
+// The backend, the clocks and the floor kernel for benchmarks on a GPU, without CUDA's headers. In
+// a build without CUDA, have_cuda() is false.
 #pragma once
 
 #include <memory>
@@ -9,24 +9,24 @@
 
 namespace regions {
 
-// GPU-resident time of one frame. graph: replays of one graph that holds `frames` calls back to
-// back, divided by `frames` (no launch gaps). stream: an event pair around one plain call.
+// Time of one frame whose data is on the GPU. graph: replays of one graph with `frames` consecutive
+// calls, divided by `frames` (no launch gaps). stream: a pair of events around one plain call.
 struct CudaTimes {
   Timing graph, stream;
 };
-// Of plain copies between pinned host memory and the device, one at a time.
+// Times of single copies between pinned host memory and the device.
 struct CopyTimes {
   Timing up, down;
 };
 
 #if REGIONS_CUDA
-// False where there is no GPU or no driver.
+// Whether a GPU and its driver are usable.
 bool have_cuda();
 std::shared_ptr<Backend> make_cuda();
 CudaTimes time_on_cuda(Queue& queue, int frames, const FrameWork& enqueue, int runs);
 CopyTimes time_copies(Backend& backend, Queue& queue, size_t bytes, int runs);
-// The least any labelling does: reads each value once (4 at a time) and writes one label for each.
-// Width and both pitches are multiples of 4 values.
+// A lower bound for any labelling: reads each value once (4 at a time) and writes one label for
+// each. The width and both pitches must be multiples of 4 values.
 void enqueue_floor(Image<const uint8_t> in, Image<uint32_t> out, Queue& queue);
 #else
 inline bool have_cuda() { return false; }
@@ -36,7 +36,7 @@ inline CopyTimes time_copies(Backend&, Queue&, size_t, int) { return {}; }
 inline void enqueue_floor(Image<const uint8_t>, Image<uint32_t>, Queue&) {}
 #endif
 
-// The algorithm on its kind of backend.
+// Makes the algorithm for the kind of its backend.
 template <class P>
 std::unique_ptr<Algorithm<P>> make_on(const std::shared_ptr<Backend>& backend) {
 #if REGIONS_CUDA

@@ -1,4 +1,4 @@
-// The source of the pipeline benchmark, a GstPushSrc.
+// The source of the pipeline benchmark; a GstPushSrc.
 #include "bench/programs/frame_source.hpp"
 
 #include <chrono>
@@ -11,9 +11,9 @@ namespace {
 using regions::FrameOrigin;
 using regions::FrameSupply;
 
-constexpr std::chrono::seconds kPatience{5};  // for a pipeline to take one frame
+constexpr std::chrono::seconds kPatience{5};  // limit for a pipeline to take one frame
 
-// What the element keeps beside its GObject.
+// The element's members that are not part of its GObject.
 struct State {
   FrameSupply supply;
   GstVideoInfo info = {};
@@ -25,8 +25,8 @@ struct State {
   std::condition_variable changed;
   bool holding = false;
   bool stopping = false;
-  int allowed = 0;   // frames that may leave while holding
-  int released = 0;  // frames that left so
+  int allowed = 0;   // frames that may be pushed while holding
+  int released = 0;  // frames that were pushed while holding
   int64_t left_at = 0;
 };
 
@@ -42,7 +42,7 @@ G_DEFINE_TYPE(FrameSource, frame_source, GST_TYPE_PUSH_SRC)
 
 State& state_of(void* source) { return *static_cast<FrameSource*>(source)->state; }
 
-// Marks memories of a pool that show the picture already.
+// Marks memory of a pool that already contains the picture.
 GQuark painted_mark() { return g_quark_from_static_string("regions-bench-painted"); }
 
 void paint(State& state, GstBuffer* buffer) {
@@ -77,8 +77,8 @@ GstFlowReturn take_buffer(FrameSource* source, GstBuffer** buffer) {
     flow = gst_buffer_pool_acquire_buffer(pool, buffer, nullptr);
     gst_object_unref(pool);
   } else {
-    GST_ELEMENT_ERROR(source, RESOURCE, NOT_FOUND, ("The next element proposes no pool"),
-                      (nullptr));
+    GST_ELEMENT_ERROR(source, RESOURCE, NOT_FOUND,
+                      ("The next element does not propose a buffer pool"), (nullptr));
   }
   if (flow == GST_FLOW_OK) paint(state, *buffer);
   return flow;
@@ -162,7 +162,7 @@ void frame_source_class_init(FrameSourceClass* type) {
       GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
   gst_element_class_add_static_pad_template(GST_ELEMENT_CLASS(type), &pad);
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(type), "Frame source", "Source/Video",
-                                        "Gives ready-made frames for benchmarks", "gst-regions");
+                                        "Pushes prepared frames for benchmarks", "gst-regions");
   G_OBJECT_CLASS(type)->finalize = finalize;
   GstBaseSrcClass* base = GST_BASE_SRC_CLASS(type);
   base->get_caps = get_caps;

@@ -1,5 +1,5 @@
-// A GStreamer source for benchmarks: gives frames that were made before, as fast as they are taken
-// or one at a time.
+// A GStreamer source for benchmarks. It pushes prepared frames, as fast as possible or one at a
+// time.
 #pragma once
 
 #include <gst/base/gstpushsrc.h>
@@ -9,31 +9,32 @@
 
 namespace regions {
 
-// Where the frames' memory comes from.
+// The origin of the frames' memory.
 enum class FrameOrigin : uint8_t {
-  own_pool,       // pageable system memory, as most sources give
+  own_pool,       // pageable system memory, as from most sources
   proposed_pool,  // the pool that the next element proposes
-  ready_made      // buffers given beforehand, such as CUDA memory
+  ready_made      // buffers that were made before, such as CUDA memory
 };
 
 struct FrameSupply {
   FrameOrigin origin = FrameOrigin::own_pool;
   GstCaps* caps = nullptr;            // borrowed
-  ConstFrame picture;                 // what frames from pools show
+  ConstFrame picture;                 // picture in the frames from pools
   GstBuffer* const* ready = nullptr;  // borrowed; [ready_count], used in turn
   int ready_count = 0;
-  int frames = 0;       // how many to give before EOS
-  bool refill = false;  // paint each frame anew: a later element draws on it
+  int frames = 0;  // number of frames before EOS
+  bool refill =
+      false;  // write the picture into each frame again, because a later element draws on it
 };
 
-// `supply` is copied; what it borrows outlives the source. The caller owns a floating reference.
+// Copies `supply`. Its borrowed members must outlive the source. Returns a floating reference.
 GstElement* make_frame_source(const FrameSupply& supply);
 
-// Whether the next element proposed a pool; known once frames flow.
+// Whether the next element proposed a pool. Valid once frames flow.
 bool was_offered_pool(GstElement* source);
 
-// One at a time: after hold() each frame waits for a call of let_one_go(), which returns the
-// monotonic time (microseconds) at which it left, or -1 if no element takes it.
+// Pushes frames one at a time: after hold(), each frame waits for a call of let_one_go(). That
+// returns the monotonic time of the push (microseconds), or -1 if no element takes the frame.
 void hold(GstElement* source);
 int64_t let_one_go(GstElement* source);
 

@@ -1,6 +1,6 @@
-// Masks of graphcutbg for frames that come over a pipe, for bench/peers/graphcutbg_quality.py: raw
-// frames without padding from the standard input, a byte a pixel (0 or 255) for each to the
-// standard output, and the mean time of a frame to the standard error, as JSON.
+// Computes masks of graphcutbg, for bench/peers/graphcutbg_quality.py. Reads raw frames without
+// padding from standard input, writes one byte per pixel (0 or 255) to standard output, and writes
+// the mean time per frame to standard error, as JSON.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct Options {
   GraphCutBgParams params;
 };
 
-// Planes without padding, one after another, in `bytes`, which become as long as that.
+// Lays out planes without padding, one after the other, and resizes `bytes` to fit.
 ConstFrame unpadded(const Options& options, std::vector<std::byte>& bytes) {
   ConstFrame frame;
   frame.layout = layout_of(options.format);
@@ -42,12 +42,12 @@ int run(int count, char** words) {
   Options options;
   options.params.output = GraphCutOutput::none;
   const auto others =
-      parse(count, words, "SIZE [OPTION…]\nMasks of raw frames that come on standard input.",
-            {{"--format", "NAME", "as in caps (default: BGR)", into(options.format)},
-             {"--threads", "N", "of the CPU (default: all)", into(options.threads)},
-             {"--cuda", nullptr, "on the GPU", into(options.cuda)},
-             {"--set", "NAME=VALUE", "a parameter; may be repeated", setting(options.params)}});
-  expects(others.size() == 1, "one SIZE is wanted, WIDTHxHEIGHT (see --help)");
+      parse(count, words, "SIZE [OPTION…]\nComputes the masks of raw frames from standard input.",
+            {{"--format", "NAME", "pixel format, as in caps (default: BGR)", into(options.format)},
+             {"--threads", "N", "CPU threads (default: all cores)", into(options.threads)},
+             {"--cuda", nullptr, "run on the GPU", into(options.cuda)},
+             {"--set", "NAME=VALUE", "parameter; may be repeated", setting(options.params)}});
+  expects(others.size() == 1, "expected one argument SIZE, such as 640x480 (see --help)");
   read(others[0], options.size);
   Setup setup{.in = layout_of(options.format), .size = options.size};
   plan(options.params, setup);

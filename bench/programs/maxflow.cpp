@@ -1,8 +1,8 @@
-// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz): a line for
-// 4 and 8 neighbours and each solver there is, from nothing and (", warm") from the solution of a
-// frame that differs by noise: flow, pixels on the source's side, iterations, and milliseconds from
-// the weights in the backend's memory to the mask there, with `expected` telling whether flow and
-// pixels are the file's. With --streams, also how many a second several solvers cut side by side.
+// Times minimum cuts of instances in files (*.gcg, or *.gcg.xz through the program xz). Prints a
+// row for 4 and 8 neighbours and each solver, with a cold start and with a warm start (", warm")
+// from the solution of a frame that differs by noise. Milliseconds run from the weights in the
+// backend's memory to the mask there. `expected` is true if flow and pixels equal the file's. With
+// --streams, the program also measures the total rate of several solvers at the same time.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
@@ -27,18 +27,18 @@ namespace {
 
 constexpr int kArrays = 5;  // terminal, right, down, down_right, down_left
 
-// A file's instance: the header of 128 bytes, then int16 arrays.
+// An instance from a file: a header of 128 bytes, then int16 arrays.
 struct Instance {
   std::string file;
   Size size;
   int64_t flow[2] = {};    // for 4 and 8 neighbours
-  int64_t pixels[2] = {};  // of the largest source side
+  int64_t pixels[2] = {};  // on the largest source side
   std::array<std::vector<int32_t>, kArrays> weights;
 };
 
 std::string read_plain(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
-  expects(stream.good(), file + ": cannot be read");
+  expects(stream.good(), file + ": cannot read the file");
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -46,18 +46,19 @@ std::string read_packed(const std::string& file) {
   std::string quoted = "'";
   for (const char c : file) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   FILE* pipe = popen(("xz -dc -- " + quoted + "'").c_str(), "r");
-  expects(pipe != nullptr, file + ": cannot run xz");
+  expects(pipe != nullptr, file + ": cannot start the program xz");
   std::string bytes;
   char piece[1 << 16];
   for (size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) bytes.append(piece, got);
-  expects(pclose(pipe) == 0, file + ": xz failed");
+  expects(pclose(pipe) == 0, file + ": xz cannot decompress the file");
   return bytes;
 }
 
 Instance load(const std::string& file) {
   const std::string bytes = file.ends_with(".xz") ? read_packed(file) : read_plain(file);
   constexpr size_t kHeader = 128;
-  expects(bytes.size() >= kHeader && bytes.compare(0, 4, "GCG1") == 0, file + ": not an instance");
+  expects(bytes.size() >= kHeader && bytes.compare(0, 4, "GCG1") == 0,
+          file + ": not an instance: expected a header that begins with GCG1");
   int32_t words[5];
   int64_t facts[6];  // flow, smallest and largest source side, twice
   std::memcpy(words, &bytes[4], sizeof words);
@@ -66,7 +67,7 @@ Instance load(const std::string& file) {
   const size_t area = instance.size.area();
   expects(words[0] > 0 && words[1] > 0 && words[2] == 1 &&
               bytes.size() == kHeader + kArrays * area * sizeof(int16_t),
-          file + ": not a whole instance of symmetric links");
+          file + ": truncated, or links are not symmetric");
   const char* at = &bytes[kHeader];
   for (auto& array : instance.weights) {
     std::vector<int16_t> narrow(area);
@@ -77,7 +78,7 @@ Instance load(const std::string& file) {
   return instance;
 }
 
-// The weights in a backend's memory.
+// Weights in a backend's memory.
 struct Weights {
   Weights(const Instance& instance, Backend& backend, Queue& queue) {
     for (size_t i = 0; i < kArrays; ++i) {
@@ -94,7 +95,7 @@ struct Weights {
   std::array<Image<const int32_t>, kArrays> views;
 };
 
-// What the frame before may have been: a quarter of the pixels' terminal weights differ by up to 3.
+// Makes a possible previous frame: terminal weights of a quarter of the pixels differ by up to 3.
 Instance frame_before(Instance instance) {
   uint32_t noise = 1;
   for (int32_t& terminal : instance.weights[0]) {
@@ -112,7 +113,7 @@ struct CutSolver {
 
 enum class Start { cold, warm };
 
-// A solver with its queue, and the frame that it cuts.
+// A solver with its queue and its frame.
 class Cut {
  public:
   Cut(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
@@ -156,7 +157,7 @@ class Cut {
     const auto* pixels = copy_.as<uint8_t>();
     return std::count_if(pixels, pixels + copy_.bytes(), [](uint8_t pixel) { return pixel != 0; });
   }
-  // Whether flow and pixels are the file's.
+  // Whether flow and pixels equal the file's.
   bool is_expected(int64_t pixels) const {
     const int which = neighbours_ == Neighbours::eight;
     return report().exact && report().flow == instance_.flow[which] &&
@@ -201,11 +202,10 @@ void time_one(const Instance& instance, Neighbours neighbours, const CutSolver& 
   row.add("expected", cut.is_expected(pixels)).print();
 }
 
-// So many streams of frames, each with a solver and a thread of its own: cuts a second of all of
-// them.
+// Total cuts per second of `streams` streams, each with its own solver and thread.
 void time_streams(const Instance& instance, Neighbours neighbours, const CutSolver& solver,
                   int streams, double seconds) {
-  constexpr int kAhead = 16;  // frames of each on their way
+  constexpr int kAhead = 16;  // frames in flight per stream
   const auto backend = solver.make_backend();
   const Backend::Entry entry(*backend);
   std::vector<std::unique_ptr<Cut>> cuts;
@@ -238,7 +238,7 @@ void time_streams(const Instance& instance, Neighbours neighbours, const CutSolv
   const double rate = std::accumulate(rates.begin(), rates.end(), 0.0);
   row.add("streams", streams).add("per_second", rate, 0);
   const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-  row.add("connections", connections ? std::atoi(connections) : 8);  // CUDA's own choice
+  row.add("connections", connections ? std::atoi(connections) : 8);  // CUDA's default
   row.add("expected", expected).print();
 }
 
@@ -268,19 +268,19 @@ int run(int count, char** words) {
   std::string wanted;
   int streams = 0;
   Effort effort{.least_runs = 20, .seconds = 3, .warm_up = 1};
-  const std::vector<std::string> files =
-      parse(count, words, "[OPTION…] FILE.gcg[.xz]…\nTimes minimum cuts.",
-            {{"--solver", "TEXT", "those whose name holds it", into(wanted)},
-             {"--streams", "N", "and cuts a second of so many streams (default: 0)", into(streams)},
-             {"--runs", "N", "timings behind a median (default: 20)", into(effort.least_runs)},
-             {"--seconds", "S", "most seconds on one (default: 3)", into(effort.seconds)}});
-  expects(!files.empty(), "a FILE is wanted (see --help)");
+  const std::vector<std::string> files = parse(
+      count, words, "[OPTION…] FILE.gcg[.xz]…\nTimes minimum cuts.",
+      {{"--solver", "TEXT", "only solvers whose name contains TEXT", into(wanted)},
+       {"--streams", "N", "also measure cuts per second of N streams (default: 0)", into(streams)},
+       {"--runs", "N", "timings per median (default: 20)", into(effort.least_runs)},
+       {"--seconds", "S", "time limit of one case (default: 3)", into(effort.seconds)}});
+  expects(!files.empty(), "expected at least one FILE (see --help)");
   for (const std::string& file : files) {
     const Instance instance = load(file);
     for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
       for (const CutSolver& solver : solvers(wanted)) {
         time_one(instance, neighbours, solver, Start::cold, effort);
-        // The plain solver is there for comparison alone.
+        // The plain solver only serves as a comparison.
         if (solver.name.find("plain") != std::string::npos) continue;
         time_one(instance, neighbours, solver, Start::warm, effort);
         if (streams > 0) {

@@ -1,5 +1,5 @@
-// Times what telling of a frame's regions costs its host: writing the `regions` metadata on a
-// buffer and freeing it with the buffer, without any picture.
+// Times the CPU cost of a frame's `regions` metadata: attaching it to a buffer without a picture
+// and freeing it with the buffer.
 #include <algorithm>
 
 #include "bench/programs/program.hpp"
@@ -9,7 +9,7 @@
 namespace regions {
 namespace {
 
-// So many regions of different places and sizes.
+// `count` regions of different positions and sizes.
 std::vector<Region> some_regions(int count) {
   std::vector<Region> regions(static_cast<size_t>(count));
   uint32_t id = 0;
@@ -37,7 +37,7 @@ void measure(int count, int threads, bool json) {
   findings.total = static_cast<uint32_t>(count);
   findings.regions = regions;
   findings.layout = layout_of(PixelFormat::nv12);
-  GstBuffer* ring[4] = {};  // frames that are still on their way
+  GstBuffer* ring[4] = {};  // frames that are still in use
   int next = 0;
   const int frames = std::max(1, 20000 / count);
   const auto attach_all = [&](int) {
@@ -59,9 +59,9 @@ void measure(int count, int threads, bool json) {
 int run(int count, char** words) {
   bool json = false;
   std::vector<int> regions = {16, 142, 1000}, threads = {1, 2};
-  parse(count, words, "[OPTION…]\nTimes the metadata of regions, on its own.",
-        {{"--json", nullptr, "one JSON object a line", into(json)},
-         {"--regions", "LIST", "of a frame (default: 16,142,1000)", into(regions)},
+  parse(count, words, "[OPTION…]\nTimes only the metadata of regions.",
+        {{"--json", nullptr, "print one JSON object per line", into(json)},
+         {"--regions", "LIST", "regions per frame (default: 16,142,1000)", into(regions)},
          {"--threads", "LIST", "default: 1,2", into(threads)}});
   gst_init(nullptr, nullptr);
   register_region_meta();

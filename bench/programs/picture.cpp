@@ -1,5 +1,5 @@
-// Writes one of the benchmark's pictures, and the labels our CPU gives it, as raw bytes to standard
-// output, so that peers in other languages see the very same input.
+// Writes one of the benchmark's pictures and its labels, computed on the CPU, as raw bytes to
+// standard output, so that peers in other languages get the same input.
 #include <cstdio>
 
 #include "bench/programs/cases.hpp"
@@ -9,7 +9,8 @@ namespace regions {
 namespace {
 
 void write(const void* data, size_t bytes) {
-  if (std::fwrite(data, 1, bytes, stdout) != bytes) throw InputError("standard output is closed");
+  if (std::fwrite(data, 1, bytes, stdout) != bytes)
+    throw InputError("cannot write to standard output");
 }
 
 int run(int count, char** words) {
@@ -17,8 +18,8 @@ int run(int count, char** words) {
   std::string criterion = "binary";
   const auto others =
       parse(count, words, "CONTENT SIZE [4] [8] | --contents\nWrites a picture.",
-            {{"--contents", nullptr, "names the pictures of the criterion", into(names)},
-             {"--criterion", "NAME", "binary: as it is (default); others: RGB", into(criterion)}});
+            {{"--contents", nullptr, "print the names of the criterion's pictures", into(names)},
+             {"--criterion", "NAME", "binary: gray (default); others: RGB", into(criterion)}});
   const bool is_binary = criterion == "binary";
   if (names) {
     for (const auto name : is_binary ? contents() : tone_contents()) {
@@ -26,7 +27,7 @@ int run(int count, char** words) {
     }
     return 0;
   }
-  expects(others.size() >= 2, "CONTENT and SIZE are wanted (see --help)");
+  expects(others.size() >= 2, "expected CONTENT and SIZE (see --help)");
   Case task{.content = others[0]};
   read(others[1], task.size);
   task.params.output = CcOutput::none;

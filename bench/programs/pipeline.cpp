@@ -1,4 +1,4 @@
-// Frames a second of whole pipelines, and how long one frame takes through them.
+// Measures frames per second of whole pipelines, and the latency of single frames.
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,10 +13,10 @@ namespace {
 
 struct Options {
   std::string source = "system";
-  std::vector<std::string> from;  // streams take them by turns
+  std::vector<std::string> from;  // streams use them in turn
   std::string chain = "cclabel output=none frames-in-flight=%d";
   std::vector<int> in_flight = {1, 2, 3, 4, 5, 6, 7, 8};
-  std::vector<int> streams;  // side by side in one process, all alike; empty: one
+  std::vector<int> streams;  // numbers of equal streams in one process; empty: one stream
   Size size = {1920, 1080};
   PixelFormat format = PixelFormat::nv12;
   std::string content = "smooth";
@@ -30,29 +30,29 @@ Options options_of(int count, char** words) {
   Options o;
   parse(
       count, words,
-      "[OPTION…]\nPlays pipelines. TEXT is as for gst-launch; \"%d\" in --chain stands for the "
-      "frames in flight.",
-      {{"--json", nullptr, "one JSON object a line", into(o.json)},
-       {"--source", "NAME", "system, pinned or cuda: where ready-made frames lie", into(o.source)},
+      "[OPTION…]\nPlays pipelines. TEXT has the syntax of gst-launch-1.0; \"%d\" in --chain is "
+      "replaced by the number of frames in flight.",
+      {{"--json", nullptr, "print one JSON object per line", into(o.json)},
+       {"--source", "NAME", "memory of prepared frames: system, pinned or cuda", into(o.source)},
        {"--from", "TEXT",
-        "another source, as filesrc location=clip.mp4 ! qtdemux ! …; of several, streams take them "
-        "by turns",
+        "another source, such as filesrc location=clip.mp4 ! qtdemux ! …; may be repeated: streams "
+        "use the sources in turn",
         [&](const std::string& text) {
           o.from.push_back(text);
           o.source = "launch";
         }},
-       {"--chain", "TEXT", "the elements (default: cclabel)", into(o.chain)},
-       {"--in-flight", "LIST", "frames (default: 1 to 8)", into(o.in_flight)},
-       {"--streams", "LIST", "so many side by side", into(o.streams)},
+       {"--chain", "TEXT", "elements (default: cclabel)", into(o.chain)},
+       {"--in-flight", "LIST", "numbers of frames in flight (default: 1 to 8)", into(o.in_flight)},
+       {"--streams", "LIST", "numbers of streams", into(o.streams)},
        {"--size", "SIZE", "default: 1920x1080", into(o.size)},
        {"--format", "NAME", "default: NV12", into(o.format)},
        {"--content", "NAME", "default: smooth", into(o.content)},
        {"--frames", "N", "default: 1000", into(o.frames)},
-       {"--idle", nullptr, "nothing is launched on the GPU: what frames cost besides",
+       {"--idle", nullptr, "launch no kernels, to measure the other costs of a frame",
         into(o.idle)},
        {"--apart", nullptr,
-        "with --from: sinks begin each by itself; else, GStreamer's default, all hold their first "
-        "frames until each has one",
+        "with --from: each sink starts by itself; by default, each holds its first frame until all "
+        "sinks have one",
         into(o.apart)}});
   return o;
 }
@@ -84,7 +84,7 @@ void print(const Options& options, const std::string& chain, int in_flight, int 
   row.add("device", got.device).print();
 }
 
-// Calls visit(chain, frames in flight, streams) for all that is asked for.
+// Calls visit(chain, frames in flight, streams) for all requested cases.
 template <class Visit>
 void for_each_case(const Options& options, Visit visit) {
   const std::vector<int> all = options.streams.empty() ? std::vector{1} : options.streams;
@@ -108,7 +108,7 @@ void measure(const Options& options) {
   supply.frames = options.frames;
   const bool cuda = options.source == "cuda";
   expects(cuda || options.source == "system" || options.source == "pinned",
-          "no such source: '" + options.source + "'");
+          "invalid source '" + options.source + "'; expected system, pinned or cuda");
   if (options.source == "pinned") supply.origin = FrameOrigin::proposed_pool;
   if (cuda) supply.origin = FrameOrigin::ready_made;
   const Caps caps(caps_text(options, cuda ? "(memory:CUDAMemory)" : ""));
@@ -123,7 +123,7 @@ int run(int count, char** words) {
   const Options options = options_of(count, words);
   gst_init(nullptr, nullptr);
 #if !REGIONS_FAULTS
-  expects(!options.idle, "--idle needs a build with tests");
+  expects(!options.idle, "--idle needs a build with the option tests=enabled");
 #endif
   if (options.idle) setenv("REGIONS_FAULTS", "idle=1", 1);
   measure(options);

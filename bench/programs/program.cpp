@@ -1,4 +1,4 @@
-// Reading command lines.
+// Reads command lines.
 #include "bench/programs/program.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Number number_of(const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   expects(error == std::errc() && end == text.data() + text.size() && value > 0,
-          "not a number above 0: '" + text + "'");
+          "invalid number '" + text + "'; expected a number above 0");
   return value;
 }
 
@@ -46,13 +46,13 @@ void read(const std::string& text, double& value) { value = number_of<double>(te
 void read(const std::string& text, PixelFormat& value) { value = format_named(text); }
 void read(const std::string& text, Size& value) {
   const size_t cross = text.find('x');
-  expects(cross != std::string::npos, "a size is WIDTHxHEIGHT, not '" + text + "'");
+  expects(cross != std::string::npos, "invalid size '" + text + "'; expected WIDTHxHEIGHT");
   value = {number_of<int>(text.substr(0, cross)), number_of<int>(text.substr(cross + 1))};
 }
 
 void set_parameter(std::span<const Field> fields, void* params, const std::string& text) {
   const size_t equals = text.find('=');
-  expects(equals != std::string::npos, "--set wants NAME=VALUE, not '" + text + "'");
+  expects(equals != std::string::npos, "invalid --set '" + text + "'; expected NAME=VALUE");
   assign_text(find(fields, text.substr(0, equals)), params, text.substr(equals + 1));
 }
 
@@ -78,7 +78,8 @@ std::vector<std::string> parse(int count, char** words, const char* usage,
     const auto found = std::find_if(options.begin(), options.end(),
                                     [&](const Option& option) { return word == option.name; });
     expects(found != options.end(), "unknown option '" + word + "' (see --help)");
-    expects(!found->value || i + 1 < count, word + " wants " + (found->value ? found->value : ""));
+    expects(!found->value || i + 1 < count,
+            word + " needs a value: " + (found->value ? found->value : ""));
     found->read(found->value ? words[++i] : "");
   }
   return others;

@@ -1,5 +1,5 @@
-// What main() of every benchmark does: words become options by one table, errors a line and an exit
-// status.
+// The main() of every benchmark program: a table describes the options, and errors become a message
+// and an exit status.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace regions {
 
-// The exit status of run(count, words): its own; 0 after --help, 2 for words it does not understand
-// or files it cannot take, 1 for what failed later.
+// Returns the exit status of run(count, words); 0 after --help, 2 for invalid arguments or files,
+// and 1 for later failures.
 int run_program(const char* name, int (*run)(int, char**), int count, char** words);
 
-// Throw InputError for anything but numbers above 0, and sizes or lists of them.
+// Throw InputError unless the text is a number above 0, a size, or a list of them.
 void read(const std::string& text, int& value);
 void read(const std::string& text, double& value);
 void read(const std::string& text, Size& value);  // WIDTHxHEIGHT
@@ -31,29 +31,29 @@ void read(const std::string& text, std::vector<T>& values) {
     read(text.substr(start, end - start), values.emplace_back());
     start = end + 1;
   }
-  expects(!values.empty(), "an empty list");
+  expects(!values.empty(), "empty list; expected values separated by commas");
 }
 
 struct Option {
   const char* name;
-  const char* value;  // what it wants, in words; null if nothing
+  const char* value;  // name of the value in --help; null if the option has no value
   const char* blurb;
   std::function<void(const std::string&)> read;
 };
-// Its text becomes the value.
+// Stores the text in the value.
 template <class T>
 std::function<void(const std::string&)> into(T& value) {
   return [&value](const std::string& text) { read(text, value); };
 }
-// NAME=VALUE sets a parameter as its table reads it.
+// NAME=VALUE sets a parameter through its Field table.
 void set_parameter(std::span<const Field> fields, void* params, const std::string& text);
 template <class P>
 std::function<void(const std::string&)> setting(P& params) {
   return [&params](const std::string& text) { set_parameter(fields_of(params), &params, text); };
 }
 
-// Reads the options among the words; returns the others. `usage` says what those are, and what the
-// program does: with the table, the text of --help.
+// Reads the options among the words and returns the other words. --help prints `usage`, which
+// describes those words and the program, and the table.
 std::vector<std::string> parse(int count, char** words, const char* usage,
                                const std::vector<Option>& options);
 

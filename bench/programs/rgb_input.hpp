@@ -1,4 +1,4 @@
-// Pictures from standard input.
+// Reads pictures from standard input.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace regions {
 
-// The next picture of this size: RGB side by side comes, RGBX is given. Empty at the end.
+// The next picture of this size. The input is packed RGB, the result RGBX; empty at the end.
 inline Picture read_rgb(Size size) {
   std::vector<uint8_t> rgb(3 * size.area());
   if (std::fread(rgb.data(), 1, rgb.size(), stdin) != rgb.size()) return {};

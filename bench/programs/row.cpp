@@ -1,4 +1,4 @@
-// Writing figures.
+// Writes rows of figures.
 #include "bench/programs/row.hpp"
 
 #include <cstdio>

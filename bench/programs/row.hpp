@@ -1,4 +1,4 @@
-// One figure as a line: a JSON object for programs, or its values for people.
+// A row of figures: a JSON object, or text for people.
 #pragma once
 
 #include <concepts>
@@ -23,9 +23,9 @@ class Row {
   }
   Row& add(Size size) { return add("width", size.width).add("height", size.height); }
   Row& add(const Timing& time);  // microseconds
-  // A value as it stands in JSON.
+  // Adds a value that is already JSON.
   Row& put(const char* key, const std::string& value);
-  // What follows from the others, for people alone.
+  // Adds derived text, which JSON rows do not have.
   Row& remark(const std::string& text);
 
   void print() const;

@@ -1,7 +1,7 @@
-// slicsuperpixel on pictures from standard input, RGB side by side, one after another. Writes each
-// picture's labels (uint32) to standard output, or each superpixel's track in their place; or, of
-// the first picture, one line instead: the count of superpixels, the median and the least time of
-// one frame, and the least CPU time of one over all threads.
+// Runs slicsuperpixel on packed RGB pictures from standard input. Writes each picture's labels
+// (uint32) to standard output, or with --tracks the tracks. With --time, it times the first picture
+// and prints one row instead: the number of superpixels, the median and the fastest time of one
+// frame, and the lowest CPU time of one frame over all threads.
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 
 #include <cstdio>
@@ -27,13 +27,13 @@ Options options_of(int count, char** words) {
   Options options;
   options.params.output = SlicOutput::none;
   const auto others =
-      parse(count, words, "SIZE [OPTION…]\nLabels pictures of standard input, RGB side by side.",
-            {{"--cuda", nullptr, "on the GPU", into(options.cuda)},
-             {"--threads", "N", "of the CPU (default: all)", into(options.threads)},
-             {"--tracks", nullptr, "tracks in place of labels", into(options.tracks)},
-             {"--time", nullptr, "times the first picture", into(options.time)},
-             {"--set", "NAME=VALUE", "a parameter; may be repeated", setting(options.params)}});
-  expects(others.size() == 1, "one SIZE is wanted, WIDTHxHEIGHT (see --help)");
+      parse(count, words, "SIZE [OPTION…]\nLabels packed RGB pictures from standard input.",
+            {{"--cuda", nullptr, "run on the GPU", into(options.cuda)},
+             {"--threads", "N", "CPU threads (default: all cores)", into(options.threads)},
+             {"--tracks", nullptr, "write tracks instead of labels", into(options.tracks)},
+             {"--time", nullptr, "time the first picture", into(options.time)},
+             {"--set", "NAME=VALUE", "parameter; may be repeated", setting(options.params)}});
+  expects(others.size() == 1, "expected one argument SIZE, such as 640x480 (see --help)");
   read(others[0], options.size);
   return options;
 }
@@ -52,7 +52,7 @@ int run(int count, char** words) {
     return !picture.pixels.empty();
   };
   if (options.time) {
-    expects(show_next(), "no picture on standard input");
+    expects(show_next(), "standard input has no picture of this size");
     const auto [clock, time] =
         stand.time({options.cuda ? 30 : 20, 2}, options.cuda ? 4 : 1).front();
     stand.finish();
@@ -71,7 +71,7 @@ int run(int count, char** words) {
     }
     expects(std::fwrite(answer.labels.data(), sizeof(uint32_t), answer.labels.size(), stdout) ==
                 answer.labels.size(),
-            "standard output is closed");
+            "cannot write to standard output");
   }
   return 0;
 }

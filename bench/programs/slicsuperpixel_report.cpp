@@ -1,8 +1,8 @@
-// The report's method on CUDA kernel by kernel, one step of its ladder of optimisations after the
-// other, then ours: a picture from standard input, RGB side by side.
+// Times method=report on CUDA, kernel by kernel and for each step of its optimisations, and then
+// the default method. Reads a packed RGB picture from standard input.
 //
 // The default is the case of ECE1782's "Superpixels" (2020): 4096x2048, cells of 128, ten
-// iterations. Writes a line of JSON a step; times are replays of one CUDA graph.
+// iterations. Writes one line of JSON per step; times are replays of one CUDA graph.
 #include "bench/programs/cuda.hpp"
 #include "bench/programs/program.hpp"
 #include "bench/programs/rgb_input.hpp"
@@ -16,11 +16,11 @@ namespace {
 constexpr int kIterations = 10, kRuns = 30, kEach = 10;
 constexpr const char* kSteps[] = {
     "naive atomics",
-    "one nominal superpixel a block",
+    "one nominal superpixel per block",
     "3x3 neighbours in shared memory",
-    "one wide load a pixel",
+    "one wide load per pixel",
     "9 accumulators instead of atomics",
-    "several pixels a thread",
+    "several pixels per thread",
     "float and integer units share the distance",
 };
 
@@ -47,7 +47,7 @@ class Ladder {
   void read() {
     expects(size_.width % 4 == 0, "the width must be a multiple of 4");
     const Picture picture = read_rgb(size_);
-    expects(!picture.pixels.empty(), "no picture of this size on standard input");
+    expects(!picture.pixels.empty(), "standard input has no picture of this size");
     frame_ = packed_frame(setup_.in, size_, {}, Memory::device, picture_.data());
     queue_->copy(picture.frame(), frame_);
     queue_->copy_bytes(&lab_tables(), tables_.data(), sizeof(LabTables));
@@ -71,8 +71,8 @@ class Ladder {
       own_cells(report, stream());
       for (int i = 0; i < kIterations; ++i) iterate();
     });
-    // Kernels are timed on what ten iterations have made of the picture; the sums' last, as they
-    // add to what is there.
+    // Kernels are timed on the result of ten iterations. The sum is timed last because it adds to
+    // the values in memory.
     const double averaging = time(kEach, [&] { average_sums(report, stream()); });
     const double ownership = time(kEach, [&] { choose_owners(report, stream()); });
     const double reset = time(kEach, [&] { reset_sums(report, stream()); });
@@ -86,7 +86,7 @@ class Ladder {
         .print();
   }
 
-  // The default method: iterations and the last assignment, of every row.
+  // The default method: iterations and the last assignment, with every row.
   void time_ours() {
     const slic::Clusters clusters = slot_.clusters(grid_, params_);
     const auto iterate = [&](int i) { slic::iterate(clusters, i, {}, stream()); };
@@ -96,7 +96,10 @@ class Ladder {
       slic::write_codes(clusters, kIterations, slot_.codes(), slot_.pieces().counts, stream());
     });
     const double fused = time(kEach, [&] { iterate(0); });
-    row(8, "ours: one fused pass an iteration").add("fused_us", fused, 2).add("us", all, 1).print();
+    row(8, "slicsuperpixel: one fused pass per iteration")
+        .add("fused_us", fused, 2)
+        .add("us", all, 1)
+        .print();
   }
 
  private:
@@ -127,9 +130,10 @@ class Ladder {
 int run(int count, char** words) {
   Size size{4096, 2048};
   int side = 128;
-  parse(count, words, "[OPTION…]\nThe ladder of method=report on a picture of standard input.",
+  parse(count, words,
+        "[OPTION…]\nTimes the steps of method=report on a picture from standard input.",
         {{"--size", "SIZE", "WIDTHxHEIGHT (default: 4096x2048)", into(size)},
-         {"--side", "N", "of cells (default: 128)", into(side)}});
+         {"--side", "N", "side of the cells (default: 128)", into(side)}});
   Ladder ladder(size, side);
   ladder.read();
   for (int step = 1; step <= 7; ++step) ladder.time_step(step);

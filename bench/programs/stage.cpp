@@ -1,4 +1,4 @@
-// Pipelines of the benchmark: built, played, watched at their sink.
+// Builds and plays the benchmark's pipelines, and records the arrivals at their sinks.
 #include "bench/programs/stage.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr const char* kCudaContext = "gst.cuda.context";
 
 struct Arrival {
   int64_t time;  // at the sink, µs
-  double cpu;    // that all threads had taken by then, µs
+  double cpu;    // of all threads until then, µs
 };
 
 class Arrivals {
@@ -29,7 +29,7 @@ class Arrivals {
     all_.push_back({g_get_monotonic_time(), cpu_time_us()});
     changed_.notify_all();
   }
-  // When frame `index` arrived; -1 if it does not within kPatience.
+  // The arrival time of frame `index`; -1 if it does not arrive within kPatience.
   int64_t wait_for(size_t index) {
     std::unique_lock lock(mutex_);
     const bool came = changed_.wait_for(lock, std::chrono::microseconds(kPatience),
@@ -44,15 +44,15 @@ class Arrivals {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Arrival> all_;  // since the pipeline began
+  std::vector<Arrival> all_;  // since the pipeline started
 };
 
-// A pipeline with an owner, of one stream or of several side by side.
+// Owns a pipeline of one or several streams.
 class Stage {
  public:
   Stage() : pipeline_(gst_pipeline_new(nullptr)) {}
-  // `source` (taken; may be null) comes before what `text` describes, which ends with a sink called
-  // "sink".
+  // `source` (ownership is taken; may be null) is linked to the elements in `text`, whose sink must
+  // be called "sink".
   Stage(GstElement* source, const std::string& text) : Stage() { add(source, text); }
   void add(GstElement* source, const std::string& text) {
     GError* error = nullptr;
@@ -61,7 +61,7 @@ class Stage {
       const std::string why = error ? error->message : "?";
       g_clear_error(&error);
       if (source) gst_object_unref(gst_object_ref_sink(source));
-      throw InputError("cannot build '" + text + "': " + why);
+      throw InputError("cannot build the pipeline '" + text + "': " + why);
     }
     gst_bin_add(GST_BIN(pipeline_), rest);
     if (source) {
@@ -78,10 +78,10 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   GstElement* pipeline() const { return pipeline_; }
-  Arrivals& arrivals() { return arrivals_; }  // at all sinks
+  Arrivals& arrivals() { return arrivals_; }  // at any sink
   void start() { gst_element_set_state(pipeline_, GST_STATE_PLAYING); }
 
-  // Until EOS; throws what the pipeline says if that is an error.
+  // Waits for EOS. Throws if the pipeline posts an error.
   void play_to_end() {
     start();
     GstBus* bus = gst_element_get_bus(pipeline_);
@@ -101,7 +101,7 @@ class Stage {
     if (!problem.empty()) throw DeviceError(problem);
   }
 
-  // What the first element that says so runs on.
+  // The active-device of the first element that has this property.
   std::string active_device() const {
     std::string device;
     for_each_of_ours([&](GObject* element) {
@@ -113,7 +113,7 @@ class Stage {
     });
     return device;
   }
-  // Nanoseconds that all elements' devices took so far.
+  // Nanoseconds of device time of all elements so far.
   double work_time() const {
     double sum = 0;
     for_each_of_ours([&](GObject* element) {
@@ -160,7 +160,7 @@ class Stage {
 
 const std::string kSink = " ! fakesink name=sink sync=false", kApart = kSink + " async=false";
 
-// Frames on the GPU, and the context they live in.
+// Frames on the GPU, and their CUDA context.
 class ReadyMade {
  public:
   ReadyMade(FrameSupply supply, const std::string& system_caps) {
@@ -193,7 +193,7 @@ class ReadyMade {
   GstContext* context() const { return context_; }
 
  private:
-  // The context that the uploading element made or was given; its bins remember it.
+  // The context of the uploading element, which its bins store.
   void keep_context(GstElement* pipeline) {
     context_ = gst_element_get_context(pipeline, kCudaContext);
     GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline));
@@ -212,7 +212,7 @@ class ReadyMade {
   GstContext* context_ = nullptr;
 };
 
-// The start belongs to no frame: what the first tenth took is left out.
+// Leaves out the first tenth of the frames, because it includes the start of the pipeline.
 void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
   outcome.frames = static_cast<int>(arrivals.size());
   const size_t first = arrivals.size() / 10;
@@ -224,7 +224,7 @@ void measure(const std::vector<Arrival>& arrivals, Outcome& outcome) {
   if (elapsed > 0) outcome.frames_per_second = frames * 1e6 / elapsed;
 }
 
-// Of a stage that played to its end.
+// The results of a pipeline that reached EOS.
 Outcome outcome_of(Stage& stage) {
   Outcome outcome;
   measure(stage.arrivals().all(), outcome);
@@ -233,7 +233,7 @@ Outcome outcome_of(Stage& stage) {
   return outcome;
 }
 
-// Frames alone on their way, so that nothing behind them can push them on.
+// Sends single frames, so that no later frame can push them out.
 double single_frame_latency(FrameSupply supply, const std::string& chain, GstContext* context) {
   constexpr int kWarmUp = 5;
   supply.frames = kSingles + kWarmUp;
@@ -255,7 +255,7 @@ double single_frame_latency(FrameSupply supply, const std::string& chain, GstCon
 }  // namespace
 
 Caps::Caps(const std::string& text) : caps_(gst_caps_from_string(text.c_str())) {
-  expects(caps_ != nullptr, "not caps: " + text);
+  expects(caps_ != nullptr, "invalid caps: " + text);
 }
 Caps::~Caps() { gst_caps_unref(caps_); }
 
@@ -266,7 +266,7 @@ Outcome play(FrameSupply supply, const std::string& chain, const std::string& sy
     ready = std::make_unique<ReadyMade>(supply, system_caps);
     supply.ready = ready->buffers().data();
     supply.ready_count = static_cast<int>(ready->buffers().size());
-    expects(supply.ready_count > 0, "cudaupload gave no frames");
+    expects(supply.ready_count > 0, "cudaupload produced no frames");
   }
   GstContext* context = ready ? ready->context() : nullptr;
   Outcome outcome;

@@ -1,4 +1,4 @@
-// Frames in a backend's memory, and their outputs back on the host.
+// Frames in a backend's memory, and copies of their outputs on the host.
 #include "bench/programs/stand.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// An algorithm set up on a backend with several frames, each with input and outputs of its own, so
-// that a timing neither finds its input in the cache nor overwrites its last output.
+// An algorithm on a backend with several frames. Each frame has its own input and
+// outputs, so that a timing neither finds its input in the cache nor overwrites its last output.
 #pragma once
 
 #include <span>
@@ -10,30 +10,30 @@
 
 namespace regions {
 
-// Which outputs frames have.
+// The outputs of the frames.
 struct Outputs {
   bool labels = true;
   bool mask = false;
-  bool total = false;    // how many regions there are
-  bool records = false;  // and what is known of Setup::max_regions of them
+  bool total = false;    // number of regions
+  bool records = false;  // records of up to Setup::max_regions regions
 };
 
 struct Answer {
   std::vector<uint32_t> labels;  // [rows][width]
-  std::vector<Region> regions;   // those recorded
-  uint32_t total = 0;            // as the table says; without one, the greatest label
+  std::vector<Region> regions;   // recorded regions
+  uint32_t total = 0;            // from the table; without a table, the largest label
 };
-// Empty if the answers are equal, else the first difference in words. Records are compared if `got`
-// has any.
+// Describes the first difference; empty if the answers are equal. Records are compared if `got` has
+// any.
 std::string difference(const Answer& expected, const Answer& got);
 
-// The time of a frame by each clock that its backend has.
+// The time of a frame by one of its backend's clocks.
 struct Clocked {
   const char* clock;  // graph and stream on a GPU, wall on the CPU
   Timing time;
 };
 
-// The frames, whatever works on them. A volume's slices, Setup::depth of them, lie in one frame.
+// The frames, for any algorithm. All Setup::depth slices of a volume are in one frame.
 class Frames {
  public:
   // The setup's slots are used in turn.
@@ -43,22 +43,22 @@ class Frames {
   Queue& queue() { return *queue_; }
   const Job& job(int frame) const { return stations_[static_cast<size_t>(frame)].job; }
 
-  // Gives the frame its picture; one of another format is a gray one and is converted.
+  // Copies a picture into the frame. A gray picture is converted to the frame's format.
   void show(int frame, const ConstFrame& picture);
-  // Waits until all work is done.
+  // Waits for all work.
   void finish();
-  // Overwrites the outputs, so that an answer of an earlier run cannot pass.
+  // Overwrites the outputs, so that an earlier answer cannot be mistaken for a new one.
   void spoil();
-  // What the last run of this frame left; waits for it.
+  // The answer of the last run of this frame. Waits for it.
   Answer answer(int frame);
-  // Whether it left these labels, without a copy of them: those of many layers fill gigabytes.
+  // Whether the labels equal these. Does not copy them all, because many layers need gigabytes.
   bool has_labels(int frame, std::span<const uint32_t> expected);
-  // Its mask, until the next output is looked at.
+  // The frame's mask; valid until the next output is read.
   std::span<const uint8_t> mask(int frame);
   uint32_t total(int frame) const { return *job(frame).table.total; }
 
  protected:
-  // `calls` of the work, on frames in turn, are one graph on a GPU.
+  // On a GPU, one graph has `calls` calls of the work, on the frames in turn.
   std::vector<Clocked> time_each(const FrameWork& enqueue, const Effort& effort, int calls);
 
  private:
@@ -66,7 +66,7 @@ class Frames {
     Block in, labels, mask, table;
     Job job;
   };
-  // Copies an output into staging; waits for it.
+  // Copies an output into staging and waits.
   void fetch(const Block& output);
   const uint32_t* fetched_row(const LabelMap& labels, int row) const;
 
@@ -80,7 +80,7 @@ class Frames {
 template <class P>
 class Stand : public Frames {
  public:
-  // `algorithm` is what the backend makes of P, unless it is given.
+  // `algorithm` is made by the backend for P if it is not given.
   Stand(const std::shared_ptr<Backend>& backend, const Setup& setup, P parameters, int count,
         Outputs outputs = {}, std::unique_ptr<Algorithm<P>> algorithm = nullptr)
       : Frames(backend, setup, count, outputs),
@@ -101,7 +101,7 @@ class Stand : public Frames {
   }
   std::vector<Clocked> time(const Effort& effort) { return time(effort, count()); }
 
-  P params;  // may change to what asks for nothing that the first ones did not
+  P params;  // may change, but must not need more than the initial parameters
 
  private:
   std::unique_ptr<Algorithm<P>> algorithm_;

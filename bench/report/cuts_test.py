@@ -1,43 +1,52 @@
 #!/usr/bin/env python3
-"""What the report says of minimum cuts."""
+"""The tables on minimum cuts and on motion."""
 import unittest
+from unittest import mock
 
 import cuts
-from records import Figures
-from report_test import figures, verdict_on
+import foreground
+from report_test import figures
+
+ROW = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cuda resident", "ms": 0.3, "fastest_ms": 0.2,
+       "expected": True}
+
+
+def of(*rows):
+    found = cuts.Cuts(figures(rows))
+    found.record = {**found.record, "device": "device"}
+    return found
 
 
 class Cuts(unittest.TestCase):
-    def test_a_warm_start_is_another_solver_and_a_wrong_answer_does_not_hold(self):
-        row = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cuda resident", "ms": 0.3,
-               "expected": True}
-        begin = "minimum cut, bgdiff_vga"
-        for more, expected in (({}, "holds"), ({"ms": 0.41}, "**does not hold**"),
-                               ({"expected": False}, "**does not hold**"),
-                               ({"solver": "cuda resident, warm"}, "not measured")):
-            found = cuts.Cuts(figures([{**row, **more}]))
-            self.assertEqual(verdict_on(found.asked_on_gpu(), begin), expected)
+    def test_fastest_of_ours_ignores_warm_starts_and_peers(self):
+        found = of(ROW, *({**ROW, "solver": solver, "ms": 0.1}
+                         for solver in ("cuda resident, warm", "PyMaxflow 1.3.2")))
+        self.assertEqual(found.fastest_of_ours(), {("bgdiff_vga", 4): 0.3})
 
-    def test_the_faster_solver_counts_and_both_are_right(self):
-        row = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cuda resident", "ms": 0.41, "expected": True}
-        for more, expected in (({}, "holds"), ({"expected": False}, "**does not hold**")):
-            found = cuts.Cuts(figures([row, {**row, "solver": "cuda sparse", "ms": 0.3, **more}]))
-            self.assertEqual(verdict_on(found.asked_on_gpu(), "minimum cut, bgdiff_vga"), expected)
+    def test_on_gpu_chooses_the_faster_solver(self):
+        self.assertEqual(of(ROW, {**ROW, "solver": "cuda sparse", "ms": 0.25}).on_gpu("bgdiff_vga")["ms"], 0.25)
+        self.assertIsNone(of({**ROW, "solver": "cuda plain"}).on_gpu("bgdiff_vga"))
 
-    def test_pymaxflow_beside_ours_counts_by_its_share(self):
-        ours = {"file": "bgdiff_vga.gcg", "neighbours": 4, "solver": "cpu: 1 thread", "ms": 5.9,
-                "expected": True}
-        peer = {**ours, "solver": "PyMaxflow 1.3.2", "ms": 60.0}
-        for rows, expected in (([ours], "**does not hold**"), ([ours, peer], "holds")):
-            found = cuts.Cuts(Figures({"cores": 2, "figures": rows}))
-            self.assertEqual(verdict_on(found.asked_on_cpu(), "minimum cut, bgdiff_vga"), expected)
+    def test_rows_show_noise_ratio_and_wrong_answers(self):
+        text = "".join(of(ROW, {**ROW, "solver": "PyMaxflow 1.3.2", "ms": 0.9, "expected": False}).part())
+        self.assertIn("| bgdiff_vga | 4 | cuda resident | 0.3 | 50 % | 1.00× |", text)
+        self.assertIn("| bgdiff_vga | 4 | PyMaxflow 1.3.2 | 0.9 **wrong** | 350 % | 3.00× |", text)
+        self.assertIn("1 of 1 cuts of ours equal", text)
 
-    def test_processor_time_counts_by_what_each_chain_took(self):
-        rows = [{"what": "motion", "by": by, "cpu_ms": ms, "of_peer": share}
-                for by, ms, share in (("graphcutbg", 44.0, 1.1), ("graphcutbg, one thread", 46.0, 0.93), ("motion", 1.4, 2.0))]
-        verdicts = [row[-1] for row in cuts.asked_of_motion(Figures({"cores": 2, "figures": rows}))]
-        self.assertEqual(verdicts, ["holds", "**does not hold**", "**does not hold**", "holds", "**does not hold**"])
-        self.assertEqual({row[-1] for row in cuts.asked_of_motion(Figures({"cores": 2, "figures": []}))}, {"not measured"})
+    def test_wrong_cut_lowers_the_count(self):
+        self.assertTrue(of(ROW, {**ROW, "expected": False}).exactness()[0].startswith("1 of 2 "))
+        self.assertEqual(of().exactness(), [])
+
+
+class Motion(unittest.TestCase):
+    def test_rows_show_cost_noise_and_boxes(self):
+        rows = [{"what": "motion", "by": "motion", "cpu_ms": 1.1, "least_cpu_ms": 1.0, "of_peer": 2.0,
+                 "peer": "absdiff"}, {"what": "motion", "by": "absdiff", "cpu_ms": 0.55},
+                {"what": "boxes", "by": "motion", "mean_f": 0.7}]
+        with mock.patch.object(foreground, "of_suite", lambda _: figures(rows)):
+            text = foreground.motion_part()[-1]
+        self.assertIn("| motion | 1.10 | 10 % | 2.00× absdiff | 0.70 |", text)
+        self.assertIn("| absdiff | 0.55 | – | – | – |", text)
 
 
 if __name__ == "__main__":

@@ -1,47 +1,41 @@
 #!/usr/bin/env python3
-"""What the report says of the Python package beside those of others."""
+"""The tables on the Python package."""
 import unittest
 
 import packages
-from report_test import figures, row, verdict_on
+from report_test import figures, row
 
 
 class Packages(unittest.TestCase):
-    def row(self, task, peer, us, peer_us, **more):
-        return {"what": "python", "task": task, "content": "maze", "size": "1920x1080", "neighbours": 8, "threads": 1,
-                "peer": peer, "us": us, "peer_us": peer_us, "correct": True, **more}
+    def row(self, peer, us, peer_us, **more):
+        return {"what": "python", "task": "label", "content": "maze", "size": "1920x1080", "neighbours": 8,
+                "threads": 1, "peer": peer, "us": us, "peer_us": peer_us, "correct": True, **more}
 
-    def test_the_least_ratio_counts_and_a_wrong_answer_never_holds(self):
-        for more, expected in (([], "holds"), ([self.row("label", "cv2 5.0", 10, 14)], "**does not hold**"),
-                               ([self.row("label", "cv2 5.0", 10, 90, correct=False)], "**does not hold**")):
-            rows = [self.row("label", "cv2 5.0", 10, 40), *more]
-            asked_for = packages.Cpu(figures(rows)).asked()
-            self.assertEqual(verdict_on(asked_for, "`gst_regions.label`, 1920x1080, times as fast as cv2"), expected)
-            self.assertEqual(verdict_on(asked_for, "`gst_regions.slic`"), "not measured")
+    def test_cells_show_ratio_largest_noise_and_other_answers(self):
+        rows = [self.row("cv2 5.0", 10e3, 40e3, fastest_us=9e3, fastest_peer_us=32e3),
+                self.row("cc3d 4", 10e3, 20e3, correct=False)]
+        text = "".join(packages.Cpu(figures(rows)).part())
+        self.assertIn("| content | size | neighbours | cv2 5.0 | cc3d 4 | noise |", text)
+        self.assertIn("| maze | 1920x1080 | 8 | 10 / 40 = 4.00× | 10 / 20 = 2.00× **other answer** | 25 % |", text)
 
-    def test_other_peers_are_met_with_all_threads(self):
-        rows = [self.row("label", "skimage 0.26", us, 100, threads=threads) for us, threads in ((20, 1), (8, 4))]
-        self.assertEqual(verdict_on(packages.Cpu(figures(rows)).asked(),
-                                    "`gst_regions.label`, 1920x1080, times as fast as scikit-image, 4 threads"), "holds")
+    def test_records_without_fastest_have_no_noise(self):
+        self.assertIn("= 4.00× | – |", "".join(packages.Cpu(figures([self.row("cv2 5.0", 10, 40)])).part()))
 
-    def test_arrays_on_a_device_beside_the_program_of_the_same_run(self):
+    def test_gpu_rows_include_the_program_of_the_same_run(self):
         device = {"what": "python device", "content": "maze", "connectivity": 8, "correct": True}
-        for us, host_us, expected in ((25, 14, "holds"), (27, 16, "**does not hold**")):
-            rows = [row("maze", 20), row("maze", 1, clock="stream"),
-                    *[{**device, "by": f"gst_regions, {name}", "us": us} for name in packages.LIBRARIES],
-                    {**device, "by": "cupyx.scipy.ndimage 14", "us": us * 11},
-                    *[{"what": "python call", "by": f"gst_regions, {name}", "host_us": host_us}
-                      for name in packages.LIBRARIES]]
-            asked_for = packages.Gpu(figures(rows)).asked()
-            for name in packages.LIBRARIES:
-                begin = f"`gst_regions.label` of {name} arrays"
-                self.assertEqual(verdict_on(asked_for, begin + ", 1920x1080, of the C++"), expected)
-                self.assertEqual(verdict_on(asked_for, begin + ", 1920x1080, times as fast as cupyx"), "holds")
-                self.assertEqual(verdict_on(asked_for, begin + ", the caller's"), expected)
+        rows = [row("maze", 20.0, fastest_us=19.0), row("maze", 1.0, clock="stream"),
+                {**device, "by": "gst_regions, CuPy", "us": 25.0},
+                {**device, "by": "cuCIM 26", "us": 250.0, "fastest_us": 200.0},
+                {"what": "python call", "by": "gst_regions, CuPy", "host_us": 9.0, "least_us": 8.0}]
+        text = "".join(packages.Gpu(figures(rows)).part())
+        for line in ("| maze | 8 | gst_regions, CuPy | 25 | – | 1.00× |",
+                     "| maze | 8 | cuCIM 26 | 250 | 25 % | 10.0× |",
+                     "| maze | 8 | C++ | 20 | 5.3 % | 0.80× |", "| gst_regions, CuPy | 9 | 12 % |"):
+            self.assertIn(line, text)
 
-    def test_without_records_nothing_is_said(self):
+    def test_no_records_give_no_section(self):
         for kind in (packages.Cpu, packages.Gpu):
-            self.assertEqual((kind(figures([])).asked(), kind(figures([])).part()), ([], []))
+            self.assertEqual(kind(figures([])).part(), [])
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""The plots of the documents, as SVG."""
+"""Draws the plots of the documents as SVG."""
 import os
 
 import matplotlib
 
 matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "gst-regions"  # equal figures make equal files
-matplotlib.rcParams["svg.fonttype"] = "none"         # text stays text: smaller files
+matplotlib.rcParams["svg.hashsalt"] = "gst-regions"  # equal figures give equal files
+matplotlib.rcParams["svg.fonttype"] = "none"         # text stays text, for smaller files
 from matplotlib import pyplot
 
-from records import ANCHORS, CONTENTS, HD, SIZES
+from records import CONTENTS, HD, PUBLISHED, SIZES
 
-OURS, OURS_TOO, PEER, FLOOR = "#1f77b4", "#76b7e0", "#d9822b", "#888888"
+OURS, PEER, FLOOR = "#1f77b4", "#d9822b", "#888888"
 
 
 def save(figure, folder, name):
@@ -26,16 +26,16 @@ def sizes(folder, figures):
         ours = [figures.mean(size=s, by="cclabel", backend="cuda", criterion="binary",
                              connectivity=connectivity, task="labels", clock="graph",
                              format="GRAY8") for s in SIZES]
-        best = ANCHORS["geomean_us"][str(connectivity)]["best per content"]
+        best = PUBLISHED["best_geomean_us"][str(connectivity)]
         panel.loglog(pixels, [best[s] for s in SIZES], "o-", color=PEER,
-                     label="best peer per content (earlier run)")
+                     label="best published kernel for each content")
         panel.loglog(pixels, [t or float("nan") for t in ours], "o-", color=OURS, label="cclabel")
         panel.loglog(pixels, [figures.floor(s) or float("nan") for s in SIZES], "o--", color=FLOOR,
                      label="floor kernel")
-        panel.set_title(f"{connectivity} neighbours, geomean of 21 contents")
+        panel.set_title(f"{connectivity} neighbours, geometric mean of 21 contents")
         panel.set_xlabel("megapixels")
         panel.grid(True, which="major", alpha=0.3)
-    panels[0].set_ylabel("µs a picture")
+    panels[0].set_ylabel("µs per picture")
     panels[0].legend()
     save(figure, folder, "sizes.svg")
 
@@ -54,14 +54,14 @@ def bars(panel, series, unit):
 
 def contents(folder, figures):
     figure, panels = pyplot.subplots(1, 2, figsize=(11, 7), sharey=True)
-    panels[0].invert_yaxis()  # both: the first content on top
+    panels[0].invert_yaxis()  # of both panels: the first content is at the top
     for panel, connectivity in zip(panels, (8, 4)):
         ours = figures.by_content(size=HD, by="cclabel", backend="cuda", criterion="binary",
                                   connectivity=connectivity, task="labels", clock="graph",
                                   format="GRAY8")
-        peer = {c: ANCHORS["best"][HD][c][str(connectivity)][0] for c in CONTENTS}
-        bars(panel, [("cclabel", OURS, ours), ("best peer (earlier run)", PEER, peer)],
-             "µs a picture")
+        peer = {c: PUBLISHED["best_us"][HD][c][str(connectivity)][0] for c in CONTENTS}
+        bars(panel, [("cclabel", OURS, ours), ("best published kernel", PEER, peer)],
+             "µs per picture")
         panel.set_title(f"{HD}, {connectivity} neighbours")
     save(figure, folder, "contents.svg")
 
@@ -71,14 +71,14 @@ def cpu(folder, figures):
     if not opencv:
         return
     figure, panels = pyplot.subplots(1, 2, figsize=(11, 7), sharey=True)
-    panels[0].invert_yaxis()  # both: the first content on top
+    panels[0].invert_yaxis()  # of both panels: the first content is at the top
     for panel, task in zip(panels, ("labels", "table")):
         def milliseconds(by):
             found = figures.by_content(by=by, backend="cpu", size=HD, criterion="binary",
                                        connectivity=8, task=task, threads=1, clock="wall")
             return {content: us / 1000 for content, us in found.items()}
         bars(panel, [("cclabel", OURS, milliseconds("cclabel")),
-                     (opencv[0], PEER, milliseconds(opencv[0]))], "ms a picture")
+                     (opencv[0], PEER, milliseconds(opencv[0]))], "ms per picture")
         panel.set_title(f"CPU, 1 thread, {HD}, 8 neighbours, {task}")
     save(figure, folder, "cpu.svg")
 

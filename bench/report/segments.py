@@ -1,11 +1,11 @@
-"""Archives: long files in segments, over processes, GPUs and nodes, and what ten thousand hours cost by these figures."""
+"""The tables on archives: segments, several processes, GPUs and nodes, and a model of the cost of 10,000 hours."""
 import statistics
 
-from records import ASKED, of_suite, ratio
-from tables import asked, machine_of, number, table, times
+from records import of_suite
+from tables import machine_of, noise, number, table, times
 
-HOURS, NODES, FPS = 10_000, 1_000, 25  # of the model: an archive in files of an hour
-PACE = 40  # frames a second that a node does
+HOURS, NODES, FPS = 10_000, 1_000, 25  # of the modelled archive, which has files of one hour
+PACE = 40  # frames per second of one node
 CASES = ((60, 0), (60, 20), (300, 20))  # seconds of a segment, and of its warm-up
 
 
@@ -18,23 +18,9 @@ class Archives:
         self.warm_ups, self.cluster, self.devices = map(of_suite, ("warm-ups", "cluster", "devices"))
 
     def seconds(self, how):
-        """The median of a way to run; None where it was not taken."""
+        """The median of a way to run; None if it was not measured."""
         taken = self.cluster.last("seconds", what="cluster", how=how)
         return taken and statistics.median(taken)
-
-    def asked_on_cpu(self):
-        plain, one, two = map(self.seconds, ("plain", "one node", "two nodes"))
-        if plain is None:
-            return []
-        segments = self.cluster.last("segments", how="two nodes")
-        return [asked(f"a file in {segments} segments, two nodes of Ray against one", ASKED["two nodes"], ratio(one, two)),
-                asked(f"a file in {segments} segments, what a node of Ray takes more than the plain program",
-                      ASKED["one node"], 100 * (one / plain - 1))]
-
-    def asked_on_gpu(self):
-        rows = {row["gpus"]: row["seconds"] for row in self.devices.select(what="devices")}
-        return [asked(f"regions-transcode --jobs, {most} GPUs against one", ASKED["two GPUs"], ratio(rows[1], rows[most]))
-                for most in [max(rows, default=0)] if most == 2]
 
     def part(self):
         return self.warm_ups_part() + self.cluster_part() + self.devices_part() + self.model_part()
@@ -43,9 +29,10 @@ class Archives:
         rows = self.warm_ups.select(what="learnt")
         return rows and [
             "## Segments of filters that learn\n", machine_of(self.warm_ups),
-            f"Masks of `{rows[0]['filter']}` on {rows[0]['clip']} in segments of {rows[0]['segments']} seconds, beside those"
-            f" of a run over the whole ({rows[0]['frames']} frames; `bench/run --warm-ups`).\n",
-            table(["seconds of warm-up", "frames whose masks differ", "mean IoU of the masks", "least IoU of a frame"],
+            f"This table compares the masks of `{rows[0]['filter']}` on {rows[0]['clip']} ({rows[0]['frames']} "
+            f"frames) in segments of {rows[0]['segments']} seconds with the masks of one run over the whole clip "
+            "(`bench/run --warm-ups`).\n",
+            table(["warm-up (s)", "frames with other masks", "mean IoU of the masks", "lowest IoU of a frame"],
                   [[str(row["warm_up"]), percent(row["differ"]), f"{row['iou']:.3f}", f"{row['least_iou']:.3f}"]
                    for row in rows])]
 
@@ -54,19 +41,23 @@ class Archives:
         plain = self.seconds("plain")
         return rows and [
             "## Nodes of Ray\n", machine_of(self.cluster),
-            f"{rows[0]['clip']}, some times over, through `{rows[0]['filter']}`: seconds from the program's start to its end,"
-            " all but *two nodes* with one processor (`bench/run --cluster`, medians of turns).\n",
-            table(["how", "segments", "seconds", "beside the plain program"],
+            f"Several copies of {rows[0]['clip']} pass through `{rows[0]['filter']}` (`bench/run --cluster`). The "
+            "times run from the program's start to its end and are medians. All rows except *two nodes* use one "
+            "core.\n",
+            table(["setup", "segments", "time (s)", "noise", "speed compared with plain"],
                   [[row["how"], str(row.get("segments", 1)), number(self.seconds(row["how"])),
-                    times(plain / self.seconds(row["how"]))] for row in rows])]
+                    noise(self.seconds(row["how"]), min(row["seconds"])), times(plain / self.seconds(row["how"]))]
+                   for row in rows])]
 
     def devices_part(self):
         rows = self.devices.select(what="devices")
         return rows and [
             "## GPUs of one host\n", machine_of(self.devices),
-            f"{rows[0]['jobs']} files at once (`--jobs`) through superpixels of many sizes and iterations, so that GPUs have"
-            " the most work (`bench/devices.py`). *Busy*: the share of the time in which a GPU ran something, for each.\n",
-            table(["GPUs", "frames", "seconds", "frames/s", "busy"],
+            f"`regions-transcode --jobs {rows[0]['jobs']}` processes {rows[0]['jobs']} files at the same time. The "
+            "filter computes superpixels of many sizes with many iterations, so that the GPUs have most of the work "
+            "(`bench/devices.py`). *Busy* is the share of the time in which each GPU works. Each row is from one "
+            "run.\n",
+            table(["GPUs", "frames", "time (s)", "frames/s", "busy"],
                   [[str(row["gpus"]), str(row["frames"]), number(row["seconds"]), number(row["frames_per_second"]),
                     ", ".join(f"{share:.0f} %" for share in row["busy"])] for row in rows])]
 
@@ -82,18 +73,22 @@ class Archives:
         cells = []
         for length, warm in CASES:
             segments = HOURS * 3600 // length
-            cells.append([f"{segments:,}, {segments // NODES:,}", hours(work), hours(work * warm / length),
+            cells.append([f"{segments:,}", f"{segments // NODES:,}", hours(work), hours(work * warm / length),
                           hours(start * segments / NODES)])
-        names = ["segments, of these per node", "frames, per node", "warm-up, per node", "starts of segments, per node"]
+        names = ["segments", "segments per node", "frames, time per node", "warm-up, time per node",
+                 "starts of segments, time per node"]
         return [
-            "## A model of cost\n",
-            f"Seconds of processor for {rows[0]['frames']} frames of {rows[0]['size']}, by segments (medians): "
-            + ", ".join(f"{count}: {number(seconds)}" for count, seconds in taken.items())
-            + f". So a segment costs {start:.2f} s, and a file that is cut {ends:.2f} s to plan and to join.\n",
-            f"{HOURS:,} hours of {FPS} frames/s on {NODES:,} nodes that each do {PACE} frames/s, by these figures:\n",
+            "## A cost model\n",
+            f"{rows[0]['frames']} frames of {rows[0]['size']} need this CPU time by number of segments (medians): "
+            + ", ".join(f"{count}: {number(seconds)} s" for count, seconds in taken.items())
+            + f". Therefore each segment costs {start:.2f} s, and a file in segments costs {ends:.2f} s for planning "
+            "and joining.\n",
+            f"The next table applies these figures to {HOURS:,} hours of video with {FPS} frames/s on {NODES:,} "
+            f"nodes that each process {PACE} frames/s.\n",
             table(["", *(f"segments of {length} s, warm-up of {warm} s" for length, warm in CASES)],
                   [[name, *row] for name, *row in zip(names, *cells)]),
-            f"Plans and joins, of files of an hour: {hours(HOURS * ends)} of processor, spread over `-j` of the program.\n"]
+            f"Planning and joining files of one hour needs {hours(HOURS * ends)} of CPU time in total, spread over the "
+            "program's `-j` processes.\n"]
 
 
 def hours(seconds):

@@ -1,154 +1,114 @@
-"""What the report says of superpixels: how fast, beside which peers, how good and how stable."""
-from records import ANCHORS, ASKED, HD, lines_of, of_suite, ratio
-from tables import asked, machine_of, number, pivot, table, threads, times, verdict
+"""The tables on superpixels: times, quality and stability."""
+from records import PUBLISHED, lines_of, of_suite
+from tables import machine_of, noise, number, short, table, times
 
 OURS = "slicsuperpixel"
-FASTEST_PEER = "fast-slic AVX2"
-SCENES = {"footage": "Like a frame of a camera: soft shapes, texture and grain, about as many small "
-                     "pieces as a photograph has.\n",
-          "blobs": "Flat patches with single wrong pixels, which make many small pieces to join.\n"}
+SCENES = {"footage": "*Footage* is like a camera's frame: soft shapes, texture and grain, with about as many small "
+                     "fragments as a photograph.",
+          "blobs": "*Blobs* are flat patches with single wrong pixels, so that many small fragments are merged."}
 KERNELS = ("reset", "sum", "averaging", "ownership")
-MEASURES = (("br", "recall", max), ("ue", "error", min), ("asa", "accuracy", max),
-            ("ev", "variation", max))
+MEASURES = (("br", "recall", max), ("ue", "error", min), ("asa", "accuracy", max), ("ev", "variation", max))
+# Words of the recorded cases and the words of the pages.
+CASE_WORDS = (("report's case", "ECE1782's case"), ("pieces apart", "no merging"), ("joining", "merging"))
+STEP_WORDS = ((" a ", " per "), (" an iteration", " per iteration"), ("ours:", "slicsuperpixel:"))
+
+
+def in_words(text, words):
+    for recorded, shown in words:
+        text = text.replace(recorded, shown)
+    return text
 
 
 def gpu_part(figures):
-    """Frames case by case over sizes."""
+    """Times of one frame, by scene, case and size."""
     rows = figures.select(what="superpixels")
     if not rows:
         return []
-    parts = ["## On the GPU\n", machine_of(figures),
-             "Microseconds a frame (and superpixels found): replays of one CUDA graph. `iterations` "
-             "look at every second row unless it says all; *pieces apart* joins no small pieces, "
-             "each has a label of its own; the report is ECE1782's \"Superpixels\" (2020), and "
-             "its case here includes making each label one connected region.\n"]
-    sizes = dict.fromkeys(f"{row['width']}x{row['height']}" for row in rows)
-    for scene, about in SCENES.items():  # older records name none: they are of blobs
-        cells = [((row["case"],), f"{row['width']}x{row['height']}",
-                  f"{row['us']:.0f} ({row['superpixels']})")
-                 for row in rows if row.get("content", "blobs") == scene]
-        parts += [about, pivot(["case"], cells, sizes)] if cells else []
-    return parts
+    lines = [[row.get("content", "blobs"), in_words(row["case"], CASE_WORDS), f"{row['width']}x{row['height']}",
+              str(row["superpixels"]), short(row["us"]), noise(row["us"], row.get("fastest_us"))]
+             for row in sorted(rows, key=lambda row: list(SCENES).index(row.get("content", "blobs")))]
+    shown = dict.fromkeys(line[0] for line in lines)
+    return ["## On the GPU\n", machine_of(figures),
+            "The times are for one frame, as replays of one CUDA graph. Iterations use every second row unless the "
+            "case says *all rows*. *No merging*: small fragments are not merged; each has its own label. ECE1782 is "
+            "the course report \"Superpixels\" (2020); its case here also makes each label one connected region. "
+            + " ".join(SCENES[scene] for scene in shown) + "\n",
+            table(["scene", "case", "size", "superpixels", "time (µs)", "noise"], lines)]
 
 
 def ladder_part(figures):
-    """method=report kernel by kernel, one optimisation after the other, then ours."""
+    """method=report, kernel by kernel and optimisation by optimisation, then slicsuperpixel's own method."""
     rows = sorted(figures.select(what="superpixel-ablation"), key=lambda row: row["step"])
     if not rows:
         return []
-    first, about = rows[0], ANCHORS["superpixel_report"]
-    lines = [[str(row["step"]) if row["step"] < 8 else "", row["name"],
+    first, published = rows[0], PUBLISHED["ece1782"]
+    lines = [[str(row["step"]) if row["step"] < 8 else "", in_words(row["name"], STEP_WORDS),
               *[number(row.get(kernel + "_us")) for kernel in KERNELS], number(row.get("fused_us")),
-              number(row["us"]), times(first["us"] / row["us"])] for row in rows]
-    lines += [["", name, *[number(told.get(kernel)) for kernel in KERNELS], "–",
-               number(told.get("ten iterations")), "–"] for name, told in about["told"].items()]
-    return [f"## The report's ladder: {first['width']}x{first['height']}, cells of "
-            f"{first['side']}\n",
-            "Microseconds: the four kernels of `method=report` for `report-step` 1 to 7, each with "
-            "all steps before it, then ten iterations in one CUDA graph; colours are there, nothing "
-            "is joined. All steps give equal labels, ours other ones: its seeds move and its means "
-            "are not cut off. " + about["about"] + "\n",
-            table(["step", "what it adds", *KERNELS, "fused pass", "ten iterations", "faster"],
-                  lines)]
+              number(row["us"]), noise(row["us"], row.get("fastest_us")), times(first["us"] / row["us"])]
+             for row in rows]
+    lines += [["", name, *[number(found.get(kernel)) for kernel in KERNELS], "–",
+               number(found.get("ten iterations")), "–", "–"] for name, found in published["rows"].items()]
+    return [f"## The steps of `method=report`: {first['width']}x{first['height']}, cells of {first['side']}\n",
+            "The times are in microseconds. They are for the four kernels of `method=report` with `report-step` 1 to "
+            "7, where each step includes all earlier ones, and for ten iterations in one CUDA graph. The colours are "
+            "already converted, and no fragments are merged. All steps give equal labels. slicsuperpixel's own method "
+            "gives other labels because its seeds move and its means are not truncated. " + published["about"] + "\n",
+            table(["step", "added", *KERNELS, "fused pass", "ten iterations", "noise", "faster"], lines)]
 
 
 def cpu_part(figures):
-    """slicsuperpixel beside the packaged peers on one CPU."""
+    """slicsuperpixel and the packaged peers on one CPU."""
     rows = figures.select(what="superpixel-peers")
     if not rows:
         return []
     ours = {row["threads"]: row for row in rows if row["by"] == OURS}
-    lines = [[str(row["threads"]), row["by"], str(row["superpixels"]),
-              *[number(row[key] / 1000) for key in ("us", "cpu_us")],
+    lines = [[str(row["threads"]), row["by"], str(row["superpixels"]), number(row["us"] / 1000),
+              noise(row["us"], row.get("fastest_us")), number(row["cpu_us"] / 1000),
               *[times(row[key] / ours[row["threads"]][key]) for key in ("us", "cpu_us")]]
              for row in rows]
     return [f"## On the CPU: {figures.record['cpu']}\n", machine_of(figures),
-            "Milliseconds for one picture of 1920x1080, from RGB to connected labels, ten "
-            "iterations; each method asked for so many that it gives about as many "
-            "(`bench/peers/slicsuperpixel_peers.py`, in turns, the least of each process). fast-slic "
-            "looks at every third row in an iteration, slicsuperpixel at every second unless it says "
-            "so; where others use the cores, its waiting threads spin, which counts as CPU time.\n",
-            table(["threads", "by", "superpixels", "time", "CPU time", "of our time",
-                   "of our CPU time"], lines)]
+            "The times are for one picture of 1920x1080, from RGB to connected labels, with ten iterations. Each "
+            "method is set so that it gives about the same number of superpixels "
+            "(`bench/peers/slicsuperpixel_peers.py`). Methods take turns, each in a new process; the median of each "
+            "process's fastest frame is used. In each iteration, fast-slic uses every third row, slicsuperpixel "
+            "every second unless its name says otherwise. If other programs use the cores, slicsuperpixel's waiting "
+            "threads spin, which counts as CPU time.\n",
+            table(["threads", "by", "superpixels", "time (ms)", "noise", "CPU time (ms)", "compared with ours",
+                   "CPU time compared with ours"], lines)]
 
 
-def frame(figures, size, case):
-    """Microseconds of a frame like a camera's."""
-    return figures.last("us", what="superpixels", size=size, content="footage",
-                        case=case + ", region size 16")
-
-
-def asked_on_gpu(figures):
-    """A whole frame like a camera's, an iteration, and the report's case without joining."""
-    rows, iterations = [], []
-    for size, wanted in ASKED["superpixels"].items():
-        case = "Lab, 5 iterations, joining"
-        rows.append(asked(f"superpixels, {size}, {case}, region size 16", wanted["frame"],
-                          frame(figures, size, case)))
-        five, ten = (frame(figures, size, f"Lab, {count} iterations of all rows, pieces apart")
-                     for count in (5, 10))
-        iterations.append(asked(f"superpixels, {size}, an iteration over all rows, region size 16",
-                                wanted["iteration"], (ten - five) / 5 if five and ten else None))
-    return rows + iterations + [
-        asked("superpixels, the report's case, ten iterations, colours there, nothing joined",
-              ASKED["superpixels, the report's case"],
-              figures.last("us", what="superpixel-ablation", step=8))]
-
-
-def asked_on_cpu(figures):
-    """Faster than fast-slic. By CPU time, as others may share the machine."""
-    def cpu_time(by, count):
-        return figures.last("cpu_us", what="superpixel-peers", by=by, threads=count)
-    return figures.rows and [
-        asked(f"superpixels, {HD}, about 8,000, {threads(count)}, CPU time of {FASTEST_PEER}'s",
-              ASKED["superpixels on the CPU"],
-              ratio(cpu_time(OURS, count), cpu_time(FASTEST_PEER, count))) for count in (1, 2)]
+def frame(figures, size, case, key="us"):
+    """Microseconds for a frame like a camera's."""
+    return figures.last(key, what="superpixels", size=size, content="footage", case=case + ", region size 16")
 
 
 def quality_rows():
-    """What bench/peers/slicsuperpixel_quality.py printed with --json."""
+    """The rows that bench/peers/slicsuperpixel_quality.py printed with --json."""
     return lines_of("superpixels", "quality.jsonl")
 
 
-def elsewhere(rows):
-    """Peers without packages, if these rows are of as many pictures as they were measured on."""
-    told = ANCHORS["superpixel_quality"]
-    return told if rows and rows[0]["images"] == told["images"] else {"rows": [], "beside": []}
-
-
-def asked_of_quality():
-    """Ahead of every peer that was named in all four measures."""
-    found, rows = [], quality_rows()
-    told = elsewhere(rows)
-    rows = rows + [row for row in told["rows"] if row["by"] not in told["beside"]]
-    packaged = "each peer" if told["rows"] else "each packaged peer"
-    for ours in [row for row in rows if row["by"] == OURS]:
-        peers = [row for row in rows if row["wanted"] == ours["wanted"] and row is not ours]
-        behind = [name for key, name, better in MEASURES
-                  if peers and better(ours[key], *(row[key] for row in peers)) != ours[key]]
-        found += [[f"superpixels, {ours['wanted']}: ahead of {packaged} in recall, error, "
-                   "accuracy and variation", "all four",
-                   "behind in " + ", ".join(behind) if behind else "all four",
-                   verdict(not behind)]] if peers else []
-    return found
+def published_rows(rows):
+    """The published rows, if `rows` are of the same number of pictures."""
+    found = PUBLISHED["superpixel_quality"]
+    return found["rows"] if rows and rows[0]["images"] == found["images"] else []
 
 
 def quality_part():
     rows = quality_rows()
-    told = elsewhere(rows)
+    published = published_rows(rows)
     lines = [[str(row["wanted"]), row["by"], f"{row['superpixels']:.0f}"] +
              [f"{row[key]:.4f}" if key in row else "–" for key in ("br", "ue", "asa", "ev", "co")]
-             for row in sorted(rows + told["rows"], key=lambda row: row["wanted"])]
-    about = [told["about"] + "\n"] if told["rows"] else []
+             for row in sorted(rows + published, key=lambda row: row["wanted"])]
     return rows and [
-        "## How good\n",
-        f"Mean over {rows[0]['images']} test images of BSDS500, one setting for all, pieces "
-        "that are not connected counted as they are. *recall*: of true borders within 2 "
-        "pixels; *error*: undersegmentation (Neubert, Protzel); *accuracy*: achievable "
-        "segmentation; *variation*: explained; *compactness*: Schick, Fischer, Stiefelhagen. "
-        "Less is better for the error, more for the others.\n", *about,
-        table(["wanted", "method", "found", "recall", "error", "accuracy", "variation",
-               "compactness"], lines)]
+        "## Quality\n",
+        f"The figures are means over {rows[0]['images']} test images of BSDS500, with the same settings for all images "
+        "(`bench/peers/slicsuperpixel_quality.py`). Fragments are counted as they are. *Recall*: share of true borders "
+        "found within 2 pixels. *Error*: undersegmentation error (Neubert, Protzel). *Accuracy*: achievable "
+        "segmentation accuracy. *Variation*: explained variation. *Compactness*: Schick, Fischer, Stiefelhagen. A "
+        "lower error is better; for the others, higher is better. The results do not vary between runs, so noise "
+        "does not apply.\n",
+        *([PUBLISHED["superpixel_quality"]["about"] + "\n"] if published else []),
+        table(["requested", "method", "found", "recall", "error", "accuracy", "variation", "compactness"], lines)]
 
 
 def stability_part():
@@ -156,13 +116,14 @@ def stability_part():
               f"{row['kept']:.3f}", f"{row['ue']:.4f}" if "ue" in row else "–",
               f"{row['ev']:.4f}"] for row in lines_of("superpixels", "stability.jsonl")]
     return lines and [
-        "## How stable\n",
-        "Video: share of pixels that keep their track along the motion (pixels a frame), "
-        "beside error and variation on the same frames. *grid*: cells that look at nothing. "
-        "Cold tracks are matched by the most shared pixels.\n",
+        "## Stability\n",
+        "*Kept* is the share of the video's pixels that keep their track along the motion (pixels per frame). Error "
+        "and variation are measured on the same frames. *Grid*: fixed cells that ignore the picture. Cold starts "
+        "have no tracks; theirs are matched by the largest number of shared pixels "
+        "(`bench/peers/slicsuperpixel_stability.py`).\n",
         table(["scene, motion", "method", "kept", "error", "variation"], lines)]
 
 
-def beside_peers():
+def packaged_peers():
     """The figures of bench/peers/slicsuperpixel_peers.py --record."""
     return of_suite("superpixels")

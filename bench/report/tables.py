@@ -1,8 +1,4 @@
-"""How the report says numbers, verdicts and tables."""
-import operator
-import re
-
-SIGNS = {"≤": operator.le, "<": operator.lt, "≥": operator.ge, ">": operator.gt}
+"""Formats numbers, noise and tables for the benchmark pages."""
 
 
 def number(value, unit=""):
@@ -17,8 +13,27 @@ def times(value):
 
 
 def short(value):
-    """Three digits, without zeros behind."""
+    """Three significant digits without trailing zeros."""
     return "–" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def milliseconds(us):
+    """Microseconds as milliseconds."""
+    return short(us and us / 1000)
+
+
+def noise(median, fastest):
+    """How far the median of the repeated runs is above the fastest run, in percent."""
+    if not median or not fastest:
+        return "–"
+    above = 100 * (median / fastest - 1)
+    return f"{above:.0f} %" if above >= 9.5 else f"{above:.1f} %"
+
+
+def largest_noise(pairs):
+    """The noise of the pair (median, fastest) that has most; "–" if no pair is complete."""
+    measured = [(median, fastest) for median, fastest in pairs if median and fastest]
+    return noise(*max(measured, key=lambda pair: pair[0] / pair[1])) if measured else "–"
 
 
 def threads(count):
@@ -31,8 +46,8 @@ def table(header, rows):
 
 
 def pivot(heads, cells, columns=None):
-    """Of cells (key, column, text): a line for each key, which is a tuple with a part for each of
-    `heads`, and a column for each column; the later of two texts counts."""
+    """A table from cells (key, column, text). Each key is a row; it is a tuple with one part per entry of `heads`.
+    If a cell occurs twice, the later text is used."""
     lines = {}
     for key, column, text in cells:
         lines.setdefault(key, {})[column] = text
@@ -42,27 +57,17 @@ def pivot(heads, cells, columns=None):
                   for key, line in lines.items()])
 
 
-def verdict(holds):
-    return "not measured" if holds is None else "holds" if holds else "**does not hold**"
-
-
-def asked(what, wanted, value, shown=None, bound=None, right=True):
-    """A row of what was asked for. `wanted` is a sign, a number and its unit, as in "≤ 50 µs";
-    `bound` is that number where `wanted` rounds it, `shown` says the value in other words. A value
-    that is not `right` holds in no case."""
-    sign, limit, unit = re.match(r"(\S) ([\d.]+)(.*)", wanted).groups()
-    least = float(limit) if bound is None else bound
-    holds = None if value is None else bool(right and SIGNS[sign](value, least))
-    return [what, wanted, number(value, unit) if value is None or shown is None else shown,
-            verdict(holds)]
-
-
-def asked_of_all(what, good, count, wanted="all", shown="{} of {}"):
-    return [what, wanted, shown.format(good, count), verdict(good == count if count else None)]
-
-
 def machine_of(figures):
+    """The sentence that names machine, commit and date of a record."""
     facts = figures.record
     gpu = f"{facts['gpu']}, driver {facts['driver']}; " if "gpu" in facts else ""
-    return (f"{gpu}{facts['cpu']}, {facts['cores']} cores, load {facts['load_before']:.1f} before; "
-            f"commit {facts['commit']}, {facts['date']}.\n")
+    load = f" (load {facts['load_before']:.1f} at the start)" if "load_before" in facts else ""
+    return (f"Measured on {gpu}{facts['cpu']}, {facts['cores']} cores{load}; commit "
+            f"{facts['commit']}, {facts['date']}.\n")
+
+
+def devices(*every):
+    """The devices of these records, as text; "–" without any record."""
+    names = dict.fromkeys(figures.record.get("gpu") or f"{figures.record['cpu']} ({figures.record['cores']} cores)"
+                          for figures in every if figures and figures.rows)
+    return "; ".join(names) or "–"

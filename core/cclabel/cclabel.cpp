@@ -9,12 +9,12 @@ namespace {
 
 void expects_combinable(const Setup& setup) {
   expects_setting(!setup.slides || (setup.depth > 1 && setup.layers == 1 && !setup.has_background),
-                  "sliding=true takes a depth of at least 2, no thresholds and no "
-                  "label-background");
+                  "sliding=true requires a depth of at least 2, no thresholds and "
+                  "label-background=false");
   expects_setting(!setup.tracks || ((setup.depth == 1 || setup.slides) && setup.layers == 1 &&
                                     !setup.has_background),
-                  "track=true follows regions of pictures: it takes no depth (unless sliding), no "
-                  "thresholds and no label-background");
+                  "track=true requires depth=1 or sliding=true, no thresholds and "
+                  "label-background=false");
 }
 
 }  // namespace
@@ -66,21 +66,24 @@ void expects_agreeing(const Setup& setup, const CcLabelParams& params) {
   const bool is_volume = setup.depth > 1;
   expects_setting(is_spatial(params.connectivity) == is_volume, [&] {
     return "connectivity " + std::to_string(static_cast<int>(params.connectivity)) +
-           (is_volume ? " is one of pictures; with depth it is 6, 18 or 26"
-                      : " is one of volumes; without depth it is 4 or 8");
+           (is_volume ? " is for pictures; with depth above 1 it must be 6, 18 or 26"
+                      : " is for volumes; with depth=1 it must be 4 or 8");
   });
-  expects_setting(params.fill_holes == 0 || !params.label_background,
-                  "with label-background, holes are regions: fill-holes is of no use");
+  expects_setting(
+      params.fill_holes == 0 || !params.label_background,
+      "fill-holes cannot be used with label-background=true, because holes are regions then");
   expects_setting(params.seeds.count % 2 == 0, [&] {
-    return "seeds are pairs of x and y, not " + std::to_string(params.seeds.count) + " numbers";
+    return "seeds must be pairs of x and y; the list has " + std::to_string(params.seeds.count) +
+           " numbers";
   });
   expects_setting(
       params.seeds.count == 0 || (!is_volume && setup.layers == 1 && !setup.has_background),
-      "seeds take pictures: no depth, no thresholds, no label-background");
+      "seeds require depth=1, no thresholds and label-background=false");
   expects_setting(setup.layers == 1 || params.criterion == Criterion::binary,
-                  "thresholds are of criterion=binary");
-  expects_setting(setup.layers == 1 || params.source != Source::mask,
-                  "source=mask has no use for thresholds: what is not 0 is foreground");
+                  "thresholds require criterion=binary");
+  expects_setting(
+      setup.layers == 1 || params.source != Source::mask,
+      "source=mask cannot be used with thresholds: nonzero pixels of the mask are foreground");
 }
 
 Stack stack_of(const Setup& setup, const Job& job) {
@@ -91,47 +94,51 @@ void expects_stackable(const Setup& setup) {
   const std::string what = std::to_string(setup.size.width) + "x" +
                            std::to_string(setup.size.height) + ", depth " +
                            std::to_string(setup.depth);
-  expects(setup.depth >= 1 && setup.layers >= 1, "depth and layers count from 1");
+  expects(setup.depth >= 1 && setup.layers >= 1,
+          "depth and the number of layers must be at least 1");
   expects(setup.in.model != ColorModel::labels,
-          "a label image is no picture to label: as a mask it is");
+          "a label image cannot be labelled as a picture; use it as a mask (source=mask)");
   // Both counts are below 2^32, their product fits.
   const uint64_t slices = static_cast<uint64_t>(setup.depth) * static_cast<uint64_t>(setup.layers);
   expects(slices <= UINT32_MAX / setup.size.area() &&
               slices * static_cast<uint64_t>(setup.size.height) <= INT32_MAX,
           what + " and " + std::to_string(setup.layers) +
-              " thresholds are more voxels than labels can count (2^32)");
+              " thresholds have more voxels than labels can count (2^32)");
   const bool halves = setup.in.component[1].y_shift > 0;
-  expects(!halves || setup.depth == 1 || setup.size.height % 2 == 0,
-          std::string(name_of(setup.in.format)) +
-              " pictures of odd height have no volumes: their rows of chroma would be shared");
+  expects(
+      !halves || setup.depth == 1 || setup.size.height % 2 == 0,
+      std::string(name_of(setup.in.format)) +
+          " pictures of odd height cannot form volumes, because slices would share rows of chroma");
   expects_combinable(setup);
 }
 
 void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
   const bool is_volume = setup.depth > 1;
-  expects(params.sliding == setup.slides, "sliding is not as configured");
+  expects(params.sliding == setup.slides, "sliding differs from the configured value");
   expects_agreeing(setup, params);
   expects(job.slices >= 1 && job.slices <= (setup.slides ? 1 : setup.depth), [&] {
-    return "a volume of " + std::to_string(job.slices) + " slices, configured for " +
+    return "a volume of " + std::to_string(job.slices) + " slices; configured for " +
            std::to_string(setup.depth);
   });
   expects(job.in.width == setup.size.width && job.in.height == setup.size.height * job.slices &&
               job.in.layout.format == setup.in.format,
-          "the frame is not as configured");
-  expects(job.table.run_capacity <= setup.max_runs, "there are more runs than configured");
-  expects(layers_of(params) == setup.layers, "thresholds are not as configured");
-  expects(params.label_background == setup.has_background, "label-background is not as configured");
+          "the frame differs from the configured size or format");
+  expects(job.table.run_capacity <= setup.max_runs, "max-runs is larger than configured");
+  expects(layers_of(params) == setup.layers,
+          "the number of thresholds differs from the configured one");
+  expects(params.label_background == setup.has_background,
+          "label-background differs from the configured value");
   if (!is_volume && setup.layers == 1) return;
   expects_setting(params.output != CcOutput::overlay || setup.slides || job.out.empty(),
-                  "output=overlay draws on pictures; with depth or thresholds choose another");
+                  "output=overlay requires depth=1 and no thresholds; choose another output");
 }
 
 void expects_source(const Setup& setup, const Job& job, const CcLabelParams& params) {
   expects(params.source != Source::mask ||
               (!job.mask.empty() && (job.mask_is_small || job.mask.size() == job.in.size())),
-          "source=mask, but the frame has no mask of its size");
+          "source=mask, but no mask of the frame's size is attached to the frame");
   expects(params.source != Source::alpha || setup.in.alpha, [&] {
-    return "source=alpha, but " + std::string(name_of(setup.in.format)) + " has no alpha";
+    return "source=alpha, but " + std::string(name_of(setup.in.format)) + " has no alpha channel";
   });
 }
 
@@ -140,30 +147,30 @@ void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind
   const bool sweeps = params.method == Method::sweep;
   const std::string method = sweeps ? "method=sweep" : "method=propagation";
   expects_setting(backend == BackendKind::cuda,
-                  method + " runs on CUDA alone; the CPU's method is union-find");
+                  method + " runs on CUDA only; the CPU supports method=union-find");
   expects_setting(!sweeps || (params.criterion == Criterion::binary &&
                               params.connectivity == Connectivity::twenty_six),
-                  "method=sweep takes criterion=binary and connectivity=26");
+                  "method=sweep requires criterion=binary and connectivity=26");
   expects_setting(!sweeps || setup.size.width <= 1024,
-                  "method=sweep holds a row in a warp's registers: up to 1024 pixels, not " +
+                  "method=sweep supports widths up to 1024 pixels; the width is " +
                       std::to_string(setup.size.width));
   expects_setting(!params.track && params.fill_holes == 0 && params.seeds.count == 0,
-                  method + " finds regions and measures them: no track, no fill-holes, no seeds");
+                  method + " supports no track, fill-holes and seeds");
   expects_setting(params.output != CcOutput::overlay || !setup.has_output,
-                  method + " does not draw: choose output labels, mask, colors or none");
+                  method + " does not support output=overlay; choose labels, mask, colors or none");
 }
 
 void expects_trackable(const Setup& setup) {
   expects_setting(!setup.tracks || setup.max_regions <= TrackMemory::kMostRegions,
-                  "track=true takes max-regions up to " +
+                  "track=true supports max-regions up to " +
                       std::to_string(TrackMemory::kMostRegions) + ", not " +
                       std::to_string(setup.max_regions));
 }
 
 void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
-  expects(!params.track || setup.tracks, "track=true, but configured without");
+  expects(!params.track || setup.tracks, "track=true, but tracking was not configured");
   expects(!params.track || !job.table.regions || job.table.capacity > 0,
-          "track=true needs a table with room");
+          "track=true requires a table with a capacity above 0");
 }
 
 int foreground_level(double threshold, const Layout& layout, const Colorimetry& color) {
@@ -195,7 +202,7 @@ Verdict verdict_of(const CcLabelParams& params, uint32_t total, const Layout& ou
   const std::string what = too_many(total, "regions", out);
   expects(params.overflow != Overflow::error, what);
   expects(!params.sliding || params.overflow == Overflow::saturate,
-          what + "; sliding=true takes overflow=saturate, not drop-smallest");
+          what + "; sliding=true requires overflow=saturate or overflow=error");
   return {params.overflow == Overflow::drop_smallest ? label_limit(out) : total, what};
 }
 

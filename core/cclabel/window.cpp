@@ -27,7 +27,7 @@ void Sliding::configure(const Setup& setup) {
   expects_stackable(setup);
   expects_trackable(setup);
   expects(setup.size.height <= INT32_MAX / 2 / setup.depth,
-          "a window of " + std::to_string(setup.depth) + " frames is too large");
+          "a window of " + std::to_string(setup.depth) + " frames has too many pixels");
   Setup volume = setup;
   volume.slides = volume.tracks = volume.has_output = false;
   volume.slots = 1;
@@ -52,10 +52,11 @@ void Sliding::enqueue(const Job& job, const CcLabelParams& params, Queue& queue)
   if (!setup_.slides) return volumes_->enqueue(job, params, queue);
   expects_stackable(setup_, job, params);
   expects_trackable(setup_, job, params);
-  expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+  expects(job.table.capacity <= setup_.max_regions,
+          "the table has a larger capacity than configured");
   expects(params.source != Source::mask ||
               (setup_.has_mask && !job.mask.empty() && job.mask.size() == setup_.size),
-          "source=mask, but the frame has no mask of its size");
+          "source=mask, but no mask of the frame's size is attached to the frame");
   slide(job, params, queue);
 }
 

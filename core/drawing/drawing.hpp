@@ -20,17 +20,19 @@ struct DrawingParams {
 };
 
 inline constexpr Choice kStyles[] = {
-    {1, "boxes", "A rectangle around each region"},
-    {2, "outlines", "The region's inner border, where a label map is known"},
-    {4, "fill", "The region tinted, where a label map is known"},
-    {8, "ids", "The track id beside the box"}};
+    {1, "boxes", "The bounding box"},
+    {2, "outlines", "The inner border of the region. Needs a label map"},
+    {4, "fill", "A tint over the region. Needs a label map"},
+    {8, "ids", "The track id next to the box"}};
 
 // The drawing lines of an element's table; P derives from DrawingParams.
 template <class P>
 std::vector<Field> drawing_fields() {
-  return {field<P, &P::style>("style", "What is drawn of a region", {1, 15}, kStyles),
-          field<P, &P::opacity>("opacity", "Strength of `fill` (0 invisible, 1 opaque)", {0, 1}),
-          field<P, &P::thickness>("thickness", "Width of boxes and outlines (pixels)", {1, 64})};
+  return {
+      field<P, &P::style>("style", "Parts of a region that are drawn.", {1, 15}, kStyles),
+      field<P, &P::opacity>(
+          "opacity", "Opacity of style=fill (fraction; 0 is invisible, 1 is opaque).", {0, 1}),
+      field<P, &P::thickness>("thickness", "Line width of boxes and outlines (pixels).", {1, 64})};
 }
 
 // The colour of a track: bright, and far in hue from the next ids' colours.

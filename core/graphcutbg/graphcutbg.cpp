@@ -14,105 +14,124 @@ using P = GraphCutBgParams;
 
 constexpr double kMostPixels = 65535;
 
-constexpr Choice kPresets[] = {
-    {0, "none", "All as it is set"},
-    {1, "motion",
-     "Where something moves, for many cameras on few cores: process-scale=0.1, lambda=3, "
-     "cpu-threads=1, output=none"}};
+constexpr Choice kPresets[] = {{0, "none", "No preset"},
+                               {1, "motion",
+                                "Motion detection for many cameras on few cores: "
+                                "process-scale=0.1, lambda=3, cpu-threads=1, output=none"}};
 constexpr Choice kOutputs[] = {
     {0, "overlay", "The picture with the foreground tinted"},
-    {1, "mask", "255 in the foreground, 0 elsewhere, graded by `feather`"},
+    {1, "mask", "255 in the foreground, 0 elsewhere, with soft edges if `feather` is set"},
     {2, "cutout", "The picture as RGBA with the mask as alpha"},
-    {3, "replace", "The picture with its background replaced, see `replace-with`"},
-    {4, "none", "The picture untouched, with the mask attached"}};
+    {3, "replace", "The picture with its background replaced as `replace-with` says"},
+    {4, "none", "The unchanged picture with the mask attached"}};
 constexpr Choice kSources[] = {
-    {0, "image", "The picture against the background model"},
-    {1, "mask", "The mask attached upstream, of any size, refined along the picture's edges"},
-    {2, "both", "The background model; the attached mask, where there is one, pins sure pixels"}};
+    {0, "image", "The background model, which is learnt from the pictures"},
+    {1, "mask",
+     "The mask that an upstream element attached, of any size, refined along the edges of the "
+     "picture"},
+    {2, "both", "The background model. Where a mask is attached, its certain pixels are fixed"}};
 constexpr Choice kNeighbours[] = {{4, "4", "Neighbours share an edge"},
                                   {8, "8", "Neighbours share an edge or a corner"}};
-constexpr Choice kReplacements[] = {{0, "color", "`replace-color`"},
-                                    {1, "image", "`replace-image`"},
+constexpr Choice kReplacements[] = {{0, "color", "The colour `replace-color`"},
+                                    {1, "image", "The picture `replace-image`"},
                                     {2, "blur", "The background itself, blurred by `blur`"}};
 
 // NOLINTNEXTLINE(readability-function-size): a table, not an algorithm
 std::vector<Field> table() {
   return {
       field<P, &P::preset>("preset",
-                           "Sets several properties at once, which may be set anew after it (name)",
+                           "Preset that sets several properties at once. Set it first: properties "
+                           "that are set later replace its values.",
                            {}, kPresets, Change::stopped),
-      field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
+      field<P, &P::output>("output", "Content of the output picture.", {}, kOutputs,
                            Change::renegotiated),
-      field<P, &P::source>("source", "What tells foreground from background", {}, kSources),
-      field<P, &P::lambda>(
-          "lambda", "Cost of a border between equal neighbours (log-likelihood, nats)", {0, 32}),
-      field<P, &P::sigma>(
-          "sigma", "Contrast at which a border costs 0.6 of that; 0 measures the frame (levels)",
-          {0, 255}),
-      field<P, &P::neighbours>("neighbours", "Which pixels are neighbours in the cut (count)", {},
-                               kNeighbours, Change::stopped),
+      field<P, &P::source>("source", "Evidence that separates foreground from background.", {},
+                           kSources),
+      field<P, &P::lambda>("lambda",
+                           "Smoothness: cost of a foreground border between two pixels of equal "
+                           "colour (nats of log-likelihood). Larger values give smoother masks.",
+                           {0, 32}),
+      field<P, &P::sigma>("sigma",
+                          "Contrast at which a border costs exp(-1/2) times `lambda` (levels of "
+                          "255). 0: estimate the contrast from each frame.",
+                          {0, 255}),
+      field<P, &P::neighbours>("neighbours", "Number of neighbours of a pixel in the cut (count).",
+                               {}, kNeighbours, Change::stopped),
       field<P, &P::var_threshold>("var-threshold",
-                                  "Squared distance from the model at which foreground and "
-                                  "background are equally likely (variances)",
+                                  "Squared distance from the background model at which foreground "
+                                  "and background are equally likely (variances).",
                                   {1, 200}),
       field<P, &P::shadow>("shadow",
-                           "Evidence taken from pixels that look like background in shadow "
-                           "(fraction)",
+                           "Share of the foreground evidence that is removed from pixels that look "
+                           "like a shadow on the background (fraction).",
                            {0, 1}),
       field<P, &P::shadow_darkest>(
-          "shadow-darkest", "Darkest shadow (fraction of the background's brightness)", {0.05, 1}),
+          "shadow-darkest",
+          "Brightness of the darkest shadow, relative to the background (fraction).", {0.05, 1}),
       field<P, &P::foreground_colors>(
           "foreground-colors",
-          "Learn which colours are the foreground's over the whole picture (true or false)"),
+          "Learn the colours of the foreground over the whole picture (boolean)."),
       field<P, &P::learning_rate>(
-          "learning-rate", "Weight of a frame in the background's colours (fraction)", {0, 1}),
-      field<P, &P::history>("history",
-                            "Foreground that stands still so long becomes background (frames)",
-                            {1, 10000}),
-      field<P, &P::freeze>("freeze", "Keep the background model as it is (true or false)"),
+          "learning-rate", "Weight of a new frame in the background model (fraction).", {0, 1}),
+      field<P, &P::history>(
+          "history",
+          "Number of frames after which foreground that does not move becomes background (frames).",
+          {1, 10000}),
+      field<P, &P::freeze>("freeze", "Stop updating the background model (boolean)."),
       field<P, &P::model_location>("model-location",
-                                   "File the model is read from at the start, if it exists, and "
-                                   "written to at the end (path)",
+                                   "File for the background model (path). It is read at start, if "
+                                   "it exists, and written at the end.",
                                    {}, {}, Change::stopped),
       field<P, &P::background_image>(
           "background-image",
-          "Picture (PNG, JPEG, WebP, PNM) without foreground that the model starts from, of "
-          "the frames' size (path)",
+          "Picture without foreground from which the background model starts (path of a PNG, JPEG, "
+          "WebP or PNM file). It must have the size of the frames.",
           {}, {}, Change::stopped),
       field<P, &P::exclusion_image>(
           "exclusion-image",
-          "Picture (PNG, JPEG, WebP, PNM) whose bright pixels (128 of 255 or more) are always "
-          "background, of the frames' size (path)",
+          "Picture whose bright pixels (at least 128 of 255) are always background (path of a PNG, "
+          "JPEG, WebP or PNM file). It must have the size of the frames.",
           {}, {}, Change::stopped),
       field<P, &P::mask_foreground>(
-          "mask-foreground", "Attached mask: surely foreground from here on (of 255)", {1, 256}),
+          "mask-foreground",
+          "Pixels of the attached mask with at least this value are certain foreground (0 to 255). "
+          "256: no pixel is certain foreground.",
+          {1, 256}),
       field<P, &P::mask_background>(
-          "mask-background", "Attached mask: surely background up to here (of 255)", {-1, 254}),
-      field<P, &P::warm_start>("warm-start",
-                               "Start each cut from the last frame's, as exact (true or false)"),
-      field<P, &P::max_iterations>("max-iterations",
-                                   "Stop a cut after so many rounds; 0 ends when exact (count)",
-                                   {0, 1000000}),
-      field<P, &P::time_budget>("time-budget",
-                                "Stop a cut after so long; 0 ends when exact; -1, too, but in live "
-                                "pipelines after the time of 8 frames, or 1 s if caps name no rate "
-                                "(microseconds)",
-                                {-1, 10000000}),
-      field<P, &P::verify>("verify",
-                           "Compare the flow with the value of the mask's cut (true or false)"),
-      field<P, &P::feather>("feather", "Softness of the mask's edge (pixels)", {0, 64}),
-      field<P, &P::color>("color", "Tint of the overlay, its alpha times `opacity` (0xAARRGGBB)"),
-      field<P, &P::opacity>("opacity", "Strength of the tint (0 invisible, 1 opaque)", {0, 1}),
-      field<P, &P::replace_with>("replace-with", "What takes the background's place", {},
-                                 kReplacements),
-      field<P, &P::replace_color>(
-          "replace-color",
-          "Colour in place of the background, or over it where alpha is below FF (0xAARRGGBB)"),
-      field<P, &P::replace_image>(
-          "replace-image",
-          "Picture (PNG, JPEG, WebP, PNM) in place of the background, scaled to the frames (path)",
-          {}, {}, Change::stopped),
-      field<P, &P::blur>("blur", "How far the background is blurred (pixels)", {2, 256})};
+          "mask-background",
+          "Pixels of the attached mask with at most this value are certain background (0 to 255). "
+          "-1: no pixel is certain background.",
+          {-1, 254}),
+      field<P, &P::warm_start>(
+          "warm-start", "Start each cut from the previous cut (boolean). The result stays exact."),
+      field<P, &P::max_iterations>(
+          "max-iterations",
+          "Maximum number of rounds of one cut (count). 0: iterate until the cut is exact.",
+          {0, 1000000}),
+      field<P, &P::time_budget>(
+          "time-budget",
+          "Time limit for one cut (microseconds). 0: none. -1: none, except in live pipelines, "
+          "where it is eight frame durations, or one second if the frame rate is unknown.",
+          {-1, 10000000}),
+      field<P, &P::verify>(
+          "verify",
+          "Check each cut: compare the flow with the capacity of the mask's cut (boolean)."),
+      field<P, &P::feather>(
+          "feather", "Radius over which the edge of the mask is softened (pixels).", {0, 64}),
+      field<P, &P::color>(
+          "color", "Colour of the overlay (0xAARRGGBB). Its alpha is multiplied by `opacity`."),
+      field<P, &P::opacity>(
+          "opacity", "Opacity of the overlay (fraction; 0 is invisible, 1 is opaque).", {0, 1}),
+      field<P, &P::replace_with>(
+          "replace-with", "Replacement of the background for output=replace.", {}, kReplacements),
+      field<P, &P::replace_color>("replace-color",
+                                  "Colour that replaces the background (0xAARRGGBB). The "
+                                  "background shows through if the alpha is below FF."),
+      field<P, &P::replace_image>("replace-image",
+                                  "Picture that replaces the background, scaled to the frames "
+                                  "(path of a PNG, JPEG, WebP or PNM file).",
+                                  {}, {}, Change::stopped),
+      field<P, &P::blur>("blur", "Size of the background blur (pixels).", {2, 256})};
 }
 
 std::string text_of(Size size) {
@@ -155,25 +174,26 @@ void plan(const GraphCutBgParams&, Setup& setup) { setup.max_regions = 0; }
 
 void expects_cuttable(const Setup& setup) {
   expects(setup.size.width > 0 && setup.size.height > 0 && setup.slots > 0,
-          "a cut needs pixels and a slot");
-  expects(setup.in.model != ColorModel::labels, "labels are not a picture to cut");
+          "a cut requires a picture of at least 1x1 pixels and at least one slot");
+  expects(setup.in.model != ColorModel::labels, "a label image cannot be cut");
 }
 
 void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams& params) {
-  expects(job.slot >= 0 && job.slot < setup.slots, "no slot " + std::to_string(job.slot));
+  expects(job.slot >= 0 && job.slot < setup.slots, "there is no slot " + std::to_string(job.slot));
   expects(job.in.size() == setup.size && job.in.layout.format == setup.in.format,
-          "the frame is not as configured");
-  expects(job.out.empty() || setup.has_output, "the frame has an output, which was not configured");
+          "the frame differs from the configured size or format");
+  expects(job.out.empty() || setup.has_output, "the frame has an output, but none was configured");
   expects(params.source != GraphCutSource::mask || !job.mask.empty(),
-          "source=mask, but the frame has no mask");
+          "source=mask, but no mask is attached to the frame");
   const bool reads_mask = params.source != GraphCutSource::image && !job.mask.empty();
   const Size mask = job.mask.size();
   constexpr int kMost = static_cast<int>(kMostPixels);
   expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMost &&
                           mask.height <= kMost && job.mask.layout.channels == 1),
-          "the attached mask of " + text_of(mask) + " pixels is no mask");
+          "invalid mask of " + text_of(mask) +
+              " pixels; expected one channel and sides from 1 to 65535");
   expects(job.foreground.empty() || job.foreground.size() == setup.size,
-          "the attached mask has another size than the frame");
+          "the foreground mask must have the size of the frame");
 }
 
 namespace graphcut {

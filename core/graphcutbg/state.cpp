@@ -31,18 +31,19 @@ void for_each_rgb(const ConstFrame& picture, Use use) {
 
 StateHeader checked_header(std::span<const std::byte> state, Size size) {
   StateHeader header;
-  expects(state.size() >= sizeof header, "a stored background model is cut short");
+  expects(state.size() >= sizeof header, "the stored background model is truncated");
   std::memcpy(&header, state.data(), sizeof header);
-  expects(header.magic == StateHeader::kMagic, "this is no stored background model");
+  expects(header.magic == StateHeader::kMagic, "this is not a stored background model");
   expects(header.version == StateHeader::kVersion,
-          "a stored background model of version " + std::to_string(header.version) +
-              ", this is version " + std::to_string(StateHeader::kVersion));
+          "the stored background model has version " + std::to_string(header.version) +
+              "; expected version " + std::to_string(StateHeader::kVersion));
   const Size stored{header.width, header.height};
   expects(stored == size, "the stored background model is for " + text_of(stored) +
-                              " pixels, the frames are " + text_of(size));
+                              " pixels; the frames have " + text_of(size));
   expects(state.size() == state_bytes(size),
-          state.size() < state_bytes(size) ? "a stored background model is cut short"
-                                           : "a stored background model goes on behind its end");
+          state.size() < state_bytes(size)
+              ? "the stored background model is truncated"
+              : "the stored background model has extra bytes at its end");
   // Variances are divided by.
   const std::byte* words = state.data() + sizeof header;
   const size_t plane = size.area();
@@ -53,16 +54,16 @@ StateHeader checked_header(std::span<const std::byte> state, Size size) {
       std::memcpy(&shares, words + (mode * plane + i) * sizeof shares, sizeof shares);
       std::memcpy(&variances, words + ((mode + 2) * plane + i) * sizeof shares, sizeof shares);
       const bool possible = (variances & 0xFFFF) && variances >> 16;
-      expects(shares >> 16 == 0 || possible, "a stored background model is damaged");
+      expects(shares >> 16 == 0 || possible, "the stored background model is damaged");
     }
   }
   return header;
 }
 
 void expects_picture(const ConstFrame& picture, const Setup& setup) {
-  expects(picture.layout.model != ColorModel::labels, "labels are no picture");
-  expects(picture.size() == setup.size,
-          "the picture is " + text_of(picture.size()) + ", the frames are " + text_of(setup.size));
+  expects(picture.layout.model != ColorModel::labels, "a label image cannot be used as a picture");
+  expects(picture.size() == setup.size, "the picture has " + text_of(picture.size()) +
+                                            " pixels; the frames have " + text_of(setup.size));
 }
 
 std::vector<uint32_t> background_of(const ConstFrame& picture, const Setup& setup) {

@@ -15,10 +15,10 @@ void plan(const RegionOverlayParams&, Setup& setup) { setup.max_regions = 1 << 1
 void expects_drawable(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),
-          "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
-              std::to_string(setup.size.height));
-  expects(setup.slots >= 1, "drawing needs a slot");
-  expects(setup.in.model != ColorModel::labels, "a label image is no picture to draw on");
+          "pictures must have sides of 1 to 65535 pixels; this one has " +
+              std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+  expects(setup.slots >= 1, "drawing requires at least one slot");
+  expects(setup.in.model != ColorModel::labels, "regions cannot be drawn on a label image");
   if (setup.has_output) expects_output(setup, Output::drawn_on);
   expects(!setup.has_mask || setup.mask.model == ColorModel::gray ||
               setup.mask.model == ColorModel::labels,

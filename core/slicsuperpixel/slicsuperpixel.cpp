@@ -17,69 +17,76 @@ constexpr double kCellsWanted = 0.94;
 constexpr double kFewCellsCost = 0.1;  // of a tenth too few, as flat pictures have no second pieces
 
 constexpr Choice kSpaces[] = {
-    {0, "lab", "CIELAB (sRGB, D65)"}, {1, "rgb", "Red, green and blue"}, {2, "luma", "Luma alone"}};
+    {0, "lab", "CIELAB (sRGB, D65)"}, {1, "rgb", "Red, green and blue"}, {2, "luma", "Luma only"}};
 constexpr Choice kVariants[] = {
-    {0, "slic", "`compactness` holds for all superpixels"},
-    {1, "slico", "Each superpixel finds its own: it begins with `compactness` (at least 1)"}};
-constexpr Choice kMethods[] = {{0, "fused", "One pass over the pixels an iteration"},
-                               {1, "report",
-                                "The four kernels of ECE1782's \"Superpixels\" (2020), to compare "
-                                "with: CUDA alone, cells of 8 "
-                                "pixels or more; no slico, warm-start, row-step or tolerance"}};
-constexpr Choice kOutputs[] = {{0, "overlay", "The picture with the superpixels drawn on it"},
-                               {1, "labels", "The label of each pixel, from 1"},
-                               {2, "boundaries", "255 where another superpixel begins, else 0"},
-                               {3, "mean", "The picture with each superpixel in its mean colour"},
-                               {4, "none", "The picture untouched, with metadata"}};
+    {0, "slic", "All superpixels use `compactness`"},
+    {1, "slico",
+     "Each superpixel adapts its own compactness, starting from `compactness` (at least 1)"}};
+constexpr Choice kMethods[] = {
+    {0, "fused", "One pass over the pixels per iteration"},
+    {1, "report",
+     "The four kernels of the ECE1782 course report \"Superpixels\" (2020), for comparison. CUDA "
+     "only; cells of at least 8 pixels; without slico, warm-start, row-step and tolerance"}};
+constexpr Choice kOutputs[] = {
+    {0, "overlay", "The picture with the superpixels drawn on it"},
+    {1, "labels", "The label of each pixel, starting from 1"},
+    {2, "boundaries", "255 at the first pixels of another superpixel, 0 elsewhere"},
+    {3, "mean", "The picture with each superpixel in its mean colour"},
+    {4, "none", "The unchanged picture with metadata"}};
 
 std::vector<Field> table() {
   std::vector<Field> fields = {
       field<P, &P::region_size>(
-          "region-size", "Side of the cells that superpixels grow from (pixels)", {2, kMostCell}),
-      field<P, &P::superpixels>(
-          "superpixels",
-          "Superpixels wanted; 0 goes by region-size. Cells have at most 512 pixels a side (count)",
-          {0, 1 << 24}),
+          "region-size", "Side length of the grid cells from which superpixels start (pixels).",
+          {2, kMostCell}),
+      field<P, &P::superpixels>("superpixels",
+                                "Desired number of superpixels (count). 0: use `region-size`. Grid "
+                                "cells have sides of at most 512 pixels.",
+                                {0, 1 << 24}),
       field<P, &P::compactness>(
           "compactness",
-          "Weight of place against colour: the colour distance that counts as much "
-          "as one cell's side (Lab units)",
+          "Weight of position against colour: the colour distance that counts as much as one cell "
+          "side (Lab units). Larger values give more compact superpixels.",
           {0, 1000}),
-      field<P, &P::variant>("variant", "How place is weighed against colour", {}, kVariants),
-      field<P, &P::method>("method", "How clusters are found", {}, kMethods, Change::stopped),
-      field<P, &P::report_step>(
-          "report-step", "Of method=report: how many steps of its optimisation are taken (count)",
-          {1, 7}),
-      field<P, &P::iterations>("iterations", "Most rounds of assignment and averaging (count)",
-                               {0, 100}),
-      field<P, &P::row_step>("row-step",
-                             "Of every so many rows one takes part in an iteration (rows)",
+      field<P, &P::variant>("variant", "Choice of the compactness per superpixel.", {}, kVariants),
+      field<P, &P::method>("method", "Clustering algorithm.", {}, kMethods, Change::stopped),
+      field<P, &P::report_step>("report-step",
+                                "Number of optimisation steps that method=report applies (count).",
+                                {1, 7}),
+      field<P, &P::iterations>(
+          "iterations", "Maximum number of rounds of assignment and averaging (count).", {0, 100}),
+      field<P, &P::row_step>("row-step", "Use every Nth row in each iteration (rows).",
                              {1, kMostRowStep}),
-      field<P, &P::tolerance>(
-          "tolerance", "Iterations end when centres move less on average (pixels)", {0, 512}),
-      field<P, &P::color_space>("color-space", "Where colours are compared", {}, kSpaces),
-      field<P, &P::min_size>("min-size",
-                             "Smaller pieces join their most similar neighbour, and with "
-                             "`superpixels` all but so many "
-                             "that stand out most; 0 joins none (fraction of a cell's area)",
-                             {0, 1}),
-      field<P, &P::warm_start>("warm-start",
-                               "Begin with the last frame's centres, so that superpixels keep "
-                               "their track; a cut of the scene begins afresh (true or false)"),
-      field<P, &P::max_regions>(
-          "max-regions",
-          "Most superpixels recorded in a frame's metadata, drawn and painted (count)",
-          {1, 1 << 16}, {}, Change::stopped),
-      field<P, &P::attach_covariance>("attach-covariance",
-                                      "Say in the metadata how each superpixel's places vary: "
-                                      "cov-xx, cov-xy and cov-yy (square "
-                                      "pixels)"),
-      field<P, &P::attach_adjacency>("attach-adjacency",
-                                     "Say in the metadata which of the recorded superpixels touch, "
-                                     "and along how many sides of "
-                                     "pixels (true or false)",
-                                     {}, {}, Change::stopped),
-      field<P, &P::output>("output", "What the output picture shows", {}, kOutputs,
+      field<P, &P::tolerance>("tolerance",
+                              "Stop iterating when cluster centres move less than this on average "
+                              "(pixels). 0: never stop early.",
+                              {0, 512}),
+      field<P, &P::color_space>("color-space", "Colour space in which colours are compared.", {},
+                                kSpaces),
+      field<P, &P::min_size>(
+          "min-size",
+          "Fragments smaller than this join their most similar neighbour (fraction of a grid "
+          "cell's area). 0: no fragment joins. If `superpixels` is set, further fragments join "
+          "until that number remains.",
+          {0, 1}),
+      field<P, &P::warm_start>(
+          "warm-start",
+          "Start from the cluster centres of the previous frame, so that superpixels keep their "
+          "track ids (boolean). A scene cut starts from the grid again."),
+      field<P, &P::max_regions>("max-regions",
+                                "Maximum number of superpixels that are recorded in the metadata, "
+                                "drawn or painted (count).",
+                                {1, 1 << 16}, {}, Change::stopped),
+      field<P, &P::attach_covariance>(
+          "attach-covariance",
+          "Add the covariance of pixel positions to the metadata of each superpixel: cov-xx, "
+          "cov-xy and cov-yy in square pixels (boolean)."),
+      field<P, &P::attach_adjacency>(
+          "attach-adjacency",
+          "Add the pairs of touching superpixels to the metadata, each with the length of the "
+          "common border in pixel sides (boolean).",
+          {}, {}, Change::stopped),
+      field<P, &P::output>("output", "Content of the output picture.", {}, kOutputs,
                            Change::renegotiated)};
   for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
   return fields;
@@ -120,9 +127,9 @@ void plan(const SlicParams& params, Setup& setup) {
 void expects_superpixels(const Setup& setup) {
   const auto within = [](int n) { return n >= 1 && n <= 65535; };
   expects(within(setup.size.width) && within(setup.size.height),
-          "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
-              std::to_string(setup.size.height));
-  expects(setup.in.model != ColorModel::labels, "a label image has no colours to compare");
+          "pictures must have sides of 1 to 65535 pixels; this one has " +
+              std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+  expects(setup.in.model != ColorModel::labels, "a label image has no colours for superpixels");
 }
 
 SlicGrid grid_of(Size size, const SlicParams& params) {

@@ -133,10 +133,11 @@ class CcLabelCpu final : public CcLabel {
 };
 
 void CcLabelCpu::check(const Job& job, const Params& params) const {
-  expects(job.slot >= 0 && job.slot < setup_.slots, "no slot " + std::to_string(job.slot));
+  expects(job.slot >= 0 && job.slot < setup_.slots, "there is no slot " + std::to_string(job.slot));
   expects_stackable(setup_, job, params);
   expects_source(setup_, job, params);
-  expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+  expects(job.table.capacity <= setup_.max_regions,
+          "the table has a larger capacity than configured");
   expects_trackable(setup_, job, params);
   expects_method(setup_, params, BackendKind::cpu);
 }

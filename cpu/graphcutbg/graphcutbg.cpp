@@ -62,7 +62,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     Task task{job, scene_plan_of(params), energy_plan_of(params, setup_.size, job.mask.size()),
               view_plan_of(params, setup_)};
     expects(!task.view.shows_image() || !replacement_.empty(),
-            "replace-with=image, but there is no replace-image");
+            "replace-with=image requires replace-image");
     task.turn = turns_.take();
     task.resets = std::exchange(resets_, false);
     const Afterwards passes(queue_of(queue), [this, turn = task.turn, resets = task.resets] {

@@ -43,13 +43,14 @@ class CpuGridCut final : public GridCut {
       : backend_(std::move(backend)), workers_(workers_of(*backend_)) {}
 
   void configure(Size size, Neighbours neighbours, int slots) override {
-    expects(size.width > 0 && size.height > 0 && slots > 0, "a cut needs pixels and a slot");
-    expects(size.area() <= kMostPixels,
-            "pictures of more than " + std::to_string(kMostPixels) + " pixels have no exact cut");
+    expects(size.width > 0 && size.height > 0 && slots > 0,
+            "a cut requires a picture of at least 1x1 pixels and at least one slot");
+    expects(size.area() <= kMostPixels, "pictures of more than " + std::to_string(kMostPixels) +
+                                            " pixels are too large for an exact cut");
     const size_t nodes = Narrow::count(size);
     expects(nodes <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
             "pictures of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
-                " pixels have no exact cut");
+                " pixels are too large for an exact cut");
     const std::lock_guard lock(mutex_);
     size_ = size;
     neighbours_ = neighbours;
@@ -73,10 +74,9 @@ class CpuGridCut final : public GridCut {
 
   void enqueue(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits,
                CutReport* report, int /*slot*/, Queue& queue) override {
-    expects(graph.neighbours == neighbours_, "neighbours differ from those configured");
+    expects(graph.neighbours == neighbours_, "neighbours differs from the configured value");
     expects_size(graph.terminal, "terminal weights");
-    expects(!graph.links || graph.most > 0,
-            "capacities are computed where they are read, but `most` is not known");
+    expects(!graph.links || graph.most > 0, "computed capacities require `most`, their maximum");
     if (!graph.links) {
       expects_size(graph.right, "capacities to the right");
       expects_size(graph.down, "capacities down");
@@ -101,7 +101,7 @@ class CpuGridCut final : public GridCut {
   template <class T>
   void expects_size(const Image<T>& image, const char* what) const {
     expects(!image.empty() && image.size() == size_,
-            std::string(what) + " are missing or of another size");
+            std::string(what) + " are missing or have the wrong size");
   }
 
   CutReport cut(const GridGraph& graph, Image<uint8_t> foreground, const CutLimits& limits) {

@@ -65,11 +65,13 @@ class SlicCpu final : public Algorithm<Params> {
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
-            "the frame is not as configured");
-    expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+            "the frame differs from the configured size or format");
+    expects(job.table.capacity <= setup_.max_regions,
+            "the table has a larger capacity than configured");
     expects(params.method != SlicMethod::report,
-            "method=report is made of CUDA kernels; the CPU has method=fused alone");
-    expects(!job.table.borders || setup_.has_borders, "borders are wanted, but not configured");
+            "method=report runs on CUDA only; the CPU supports method=fused");
+    expects(!job.table.borders || setup_.has_borders,
+            "borders are requested but were not configured");
     SuperpixelSlot& slot = slots_.at(static_cast<size_t>(job.slot));
     WarmStart warm;
     if (params.warm_start) {

@@ -58,9 +58,9 @@ class CcLabelCuda final : public CcLabel {
   void configure(const Setup& setup) override {
     const auto within = [](int side) { return side >= 1 && side <= 65535; };
     expects(within(setup.size.width) && within(setup.size.height),
-            "pictures are 1..65535 pixels each way, not " + std::to_string(setup.size.width) + "x" +
-                std::to_string(setup.size.height));
-    expects(setup.max_regions >= 1, "max-regions is 0");
+            "pictures must have sides of 1 to 65535 pixels; this one has " +
+                std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+    expects(setup.max_regions >= 1, "max-regions must be at least 1");
     expects_stackable(setup);
     expects_trackable(setup);
     slots_.clear();
@@ -165,7 +165,7 @@ class CcLabelCuda final : public CcLabel {
   Method chosen(Method method, bool is_binary) const {
     if (is_historic(method) || is_binary || !volumes::Slot::serves(setup_)) return method;
     expects(method == Method::automatic,
-            "on CUDA, method=union-find takes criterion=binary for volumes");
+            "on CUDA, method=union-find supports only criterion=binary for volumes");
     return Method::propagation;
   }
   // Of neighbouring frames only what stands between begin() and finish() is in each other's way.
@@ -194,13 +194,14 @@ class CcLabelCuda final : public CcLabel {
   void check_inputs(const Job& job, const Params& params) const {
     expects_stackable(setup_, job, params);
     expects_source(setup_, job, params);
-    expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
+    expects(job.table.capacity <= setup_.max_regions,
+            "the table has a larger capacity than configured");
     expects_trackable(setup_, job, params);
     expects_method(setup_, params, BackendKind::cuda);
     const bool is_binary = params.criterion == Criterion::binary;
-    expects(params.method == method_, "method is not as configured");
+    expects(params.method == method_, "method differs from the configured value");
     expects(chosen(method_, is_binary) == chosen(method_, is_binary_),
-            "on CUDA, the criterion of volumes changes to or from binary only when stopped");
+            "on CUDA, the criterion of volumes can change to or from binary only in READY or NULL");
   }
 
   // Whether all that is wanted of a picture is what label_strips() makes.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "core/arena.hpp"
 #include "gpu/device/driver_call.hpp"
@@ -32,18 +33,29 @@ const Driver& driver() {
 void expect_device(int ordinal) {
   const int count = cuda_device_count();
   if (ordinal >= 0 && ordinal < count) return;
-  throw DeviceError(count == 0 ? std::string("no CUDA device: no driver, or no GPU")
+  throw DeviceError(count == 0 ? std::string("no CUDA device: no driver or no GPU was found")
                                : "no CUDA device " + std::to_string(ordinal) + ": there are " +
                                      std::to_string(count));
 }
 
-// What all backends of a context share.
+// The free memory of the current device as the end of a message; empty if CUDA does not report it.
+std::string free_bytes() {
+  size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess) {
+    return ", " + std::to_string(free) + " of " + std::to_string(total) + " bytes are free";
+  }
+  cudaGetLastError();
+  return "";
+}
+
+// The state that all backends of a context share.
 struct Shared {
-  // Where sixteen streams begin at once, the driver lets their threads in one by one: each of 280
-  // requests for memory took up to 22 ms (H200, 2026-11-27), while frames came. So there are few,
-  // each as large as all before it in the second, up to a 64th of the device's memory.
+  // If sixteen streams begin at once, the driver serialises their threads: each of 280 requests for
+  // memory took up to 22 ms (H200, 2026-11-27), while frames arrived. So the arena makes few
+  // requests. Each is as large as the sum of the previous ones in the same second, up to a 64th of
+  // the device's memory.
   Arena device;
-  Arena pinned{size_t{2} << 20, size_t{4} << 20};  // of which a megabyte takes half a millisecond
+  Arena pinned{size_t{2} << 20, size_t{4} << 20};  // allocating a megabyte takes 0.5 ms
   std::once_flag kernels_loaded;
 
   explicit Shared(size_t device_bytes)
@@ -71,7 +83,12 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
         shared_(shared_in(context, properties)),
         description_("cuda:" + std::to_string(ordinal) + " " + properties.name) {
     Entry entry(*this);
-    std::call_once(shared_.kernels_loaded, load_kernels);
+    try {
+      std::call_once(shared_.kernels_loaded, load_kernels);
+    } catch (const MemoryError& error) {
+      throw MemoryError("out of GPU memory on " + description_ + ": " + error.what() +
+                        free_bytes());
+    }
   }
   BackendKind kind() const override { return BackendKind::cuda; }
   std::string description() const override { return description_; }
@@ -99,13 +116,13 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
   }
 
  protected:
-  // The driver keeps a stack of contexts for each thread, so entries nest and never mix.
+  // The driver keeps a stack of contexts for each thread, so entries nest without interference.
   void enter() override {
-    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context is gone");
+    if (driver().push(context_) != CUDA_SUCCESS) throw DeviceError("the CUDA context was lost");
     entered_device = ordinal_;
   }
   void leave() override {
-    entered_device = -1;  // which entry is around this one is not known
+    entered_device = -1;  // the enclosing entry is unknown
     CUcontext popped;
     driver().pop(&popped);
   }
@@ -121,9 +138,11 @@ class CudaBackend : public Backend, public std::enable_shared_from_this<CudaBack
     void* data = nullptr;
     const cudaError_t error = allocate_into(&data);
     if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();  // not sticky: the device goes on
-      throw MemoryError("out of " + std::string(kind) + " memory: " + std::to_string(bytes) +
-                        " bytes wanted");
+      cudaGetLastError();  // clears the error; the device still works
+      const bool is_device = std::string_view(kind) == "GPU";
+      throw MemoryError("out of " + std::string(kind) + " memory" +
+                        (is_device ? " on " + description_ : "") + ": " + std::to_string(bytes) +
+                        " bytes wanted" + (is_device ? free_bytes() : ""));
     }
     check(error, "allocating memory");
     const auto free_block = [](void* owner, void* block) {
@@ -154,11 +173,18 @@ void* primary_context(int ordinal) {
   static std::map<int, CUcontext> retained;
   const std::lock_guard lock(mutex);
   CUcontext& context = retained[ordinal];
-  if (!context && driver().retain_primary(&context, ordinal) != CUDA_SUCCESS) {
-    context = nullptr;
-    throw DeviceError("cannot make a context on CUDA device " + std::to_string(ordinal));
+  if (context) return context;
+  const CUresult result = driver().retain_primary(&context, ordinal);
+  if (result == CUDA_SUCCESS) return context;
+  context = nullptr;
+  const std::string name = "cuda:" + std::to_string(ordinal) + " " + properties_of(ordinal).name;
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+    throw MemoryError(
+        "out of GPU memory on " + name +
+        ": a CUDA context needs more bytes than are free, usually 300 to 600 million");
   }
-  return context;
+  throw DeviceError("cannot create a context on " + name + ": CUDA error " +
+                    std::to_string(result));
 }
 
 void let_waits_sleep(int ordinal) {

@@ -23,7 +23,7 @@ Function* find_driver_call(const char* name, unsigned version) {
 template <class Function>
 Function* driver_call(const char* name) {
   Function* const function = find_driver_call<Function>(name, 12000);
-  if (!function) throw DeviceError(std::string("the CUDA driver lacks ") + name);
+  if (!function) throw DeviceError(std::string("the CUDA driver is too old: it lacks ") + name);
   return function;
 }
 

@@ -47,7 +47,7 @@ class CudaQueue : public Queue {
 
   void copy(const ConstFrame& from, const Frame& to) override {
     expects(from.layout.format == to.layout.format && from.size() == to.size(),
-            "copy between pictures of different format or size");
+            "a copy requires pictures of equal format and size");
     const cudaMemcpyKind way = direction(from.memory, to.memory);
     for (int p = 0; p < from.layout.planes; ++p) {
       const size_t bytes = row_bytes(from.layout, p, from.size());
@@ -95,7 +95,7 @@ class CudaQueue : public Queue {
     return cudaEventQuery(end_) != cudaErrorNotReady;
   }
   void wait() override {
-    if (is_part_of_graph_) throw DeviceError("waiting for what becomes a CUDA graph");
+    if (is_part_of_graph_) throw DeviceError("a stream that records a CUDA graph cannot wait");
     mark_end();
     const bool tries = is_short_wait_ || ++waits_ % kTriesEach == 0;
     is_short_wait_ = tries && ends_by(Clock::now() + kShortWait);

@@ -53,7 +53,7 @@ class GraphCutBgCuda final : public GraphCutBg {
     expects_cuttable(setup_, job, params);
     const ViewPlan view = view_plan_of(params, setup_);
     expects(!view.shows_image() || replacement_.data(),
-            "replace-with=image, but there is no replace-image");
+            "replace-with=image requires replace-image");
     SlotArrays& slot = slots_[static_cast<size_t>(job.slot)];
     const cudaStream_t stream = stream_of(queue);
     const EnergyPlan energy = energy_plan_of(params, setup_.size, job.mask.size());

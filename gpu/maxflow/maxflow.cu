@@ -86,8 +86,8 @@ class GridCutCuda : public GridCut {
                CutReport* report, int, Queue& queue) override {
     expects(graph.terminal.size() == size_ && foreground.size() == size_ &&
                 graph.neighbours == neighbours_,
-            "a cut of another size or neighbourhood than configured");
-    expects(!graph.links, "capacities that are computed where they are read are for the CPU");
+            "the cut differs from the configured size or neighbours");
+    expects(!graph.links, "computed capacities are supported on the CPU only");
     const cudaStream_t stream = stream_of(queue);
     ++cuts_;
     Problem problem = {.graph = graph,

@@ -61,9 +61,11 @@ class SlicCuda final : public Algorithm<Params> {
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     expects(job.in.size() == setup_.size && job.in.layout.format == setup_.in.format,
-            "the frame is not as configured");
-    expects(job.table.capacity <= setup_.max_regions, "the table is larger than configured");
-    expects(!job.table.borders || setup_.has_borders, "borders are wanted, but not configured");
+            "the frame differs from the configured size or format");
+    expects(job.table.capacity <= setup_.max_regions,
+            "the table has a larger capacity than configured");
+    expects(!job.table.borders || setup_.has_borders,
+            "borders are requested but were not configured");
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     const cudaStream_t stream = stream_of(queue);
     const SlicGrid grid = grid_of(setup_.size, params);

@@ -126,13 +126,13 @@ Clusters Slot::clusters(const SlicGrid& grid, const SlicParams& params) const {
 }
 
 Report Slot::report(const SlicGrid& grid, const SlicParams& params) const {
-  expects(owners_ != nullptr, "method=report was set after the caps");
+  expects(owners_ != nullptr, "method=report must be set before caps are negotiated");
   expects(grid.width >= kLeastReportCell && grid.height >= kLeastReportCell,
-          "method=report wants cells of at least " + std::to_string(kLeastReportCell) +
+          "method=report requires cells of at least " + std::to_string(kLeastReportCell) +
               " pixels a side, not " + std::to_string(grid.width) + "x" +
               std::to_string(grid.height));
   expects(params.variant == SlicVariant::slic && !params.warm_start,
-          "method=report goes neither with variant=slico nor with warm-start");
+          "method=report cannot be combined with variant=slico or warm-start=true");
   // 4: lightness has two units a Lab unit, and counts fully here.
   const double factor =
       4 * params.compactness * params.compactness / (static_cast<double>(grid.width) * grid.height);

@@ -61,16 +61,16 @@ class Archive:
         told = self.files[source] = {"began": time.time(), "segments": 0, "attempts": 0, "frames": 0}
         differs = known.difference(made)
         if self.options.segment and (differs or not known.spans):
-            return f"is not planned so: {differs or 'run the same command with --plan first'}"
+            return f"its plan has other settings: {differs}" if differs else "it has no plan: run the same command with --plan first"
         if differs:
-            self.screen.line(f"{source}: is begun anew: {differs}", sys.stderr)
+            self.screen.line(f"{source}: starts again: {differs}", sys.stderr)
         if (self.options.force and not self.options.segment) or differs or not known.spans:
             plan = {}
             if problem := await self.attempted(lambda: self.plan(source, plan)):
                 told["quarantined"] = 1
                 return problem
             if plan["why"] and not self.exact:
-                self.screen.line(f"{source}: note: is one segment: {plan['why']}", sys.stderr)
+                self.screen.line(f"{source}: note: not cut into segments: {plan['why']}", sys.stderr)
             known.begin(made, plan)
         known.tidy()
         spans = known.spans
@@ -207,7 +207,7 @@ class Archive:
         if known.store:  # whose files other machines may have made
             for number in range(len(known.spans)):
                 if not await asyncio.to_thread(known.finished, number):
-                    return f"segment {number + 1} of {len(known.spans)} is not as it was written; run this again"
+                    return f"segment {number + 1} of {len(known.spans)} has changed since it was written: run the same command again"
 
         def heard(said):
             if "done" in said:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Puts the segments of a file together, as its manifest has them: job.py, which makes the same `outputs`. Nothing is
-decoded or encoded again; sound and all else come from the source as in a run over the whole file, and what is not whole
-has .partial in its name."""
+"""Joins the segments of a file, which its manifest lists, into the `outputs` that job.py makes. Nothing is decoded or encoded
+again. Sound and all other streams come from the source, as in a run over the whole file. An output that is not whole has
+.partial in its name."""
 
 import contextlib
 import json
@@ -10,17 +10,19 @@ import subprocess
 import sys
 import time
 import types
+from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import job  # noqa: E402  (after the path)
 import shapes  # noqa: E402
+import timeline  # noqa: E402
 from decoding import av  # noqa: E402
 from exports import WRITERS  # noqa: E402
 from manifest import Manifest  # noqa: E402
 from probe import QUIET, input_of, last_line  # noqa: E402
 from tracks import Tracks  # noqa: E402
 
-WARM = '{"frame":-'  # how a line of a frame begins that warmed the filter up
+WARM = '{"frame":-'  # the beginning of a line for a frame of the warm-up
 
 
 class Assembly(job.Job):
@@ -29,10 +31,12 @@ class Assembly(job.Job):
         segments = [known.segment(number)["done"] | {"files": known.files(number)}
                     for number in range(len(known.spans))]
         self.started = time.monotonic()
+        self.input.begin_at(known.spans[0]["first"] * Fraction(known.spans[0]["base"]))
         lost = [segment["lost"] for segment in segments if segment["lost"]]
         self.decoder = types.SimpleNamespace(
             frames=sum(segment["frames"] for segment in segments), problem=lost[0] if lost else None,
-            damaged=sum(segment["damaged"] for segment in segments), rate=self.input.rate or 25, change=None)
+            damaged=sum(segment["damaged"] for segment in segments), rate=self.input.rate or 25, notes=list,
+            timeline=timeline.Timeline())
         self.frames, self.end = self.decoder.frames, segments[-1]["end"]
         self.colors = segments[0]["colors"]
         self.shapes = [segment["shapes"] for segment in segments]
@@ -52,7 +56,7 @@ class Assembly(job.Job):
 
     def write_tables(self, segments):
         with contextlib.ExitStack() as opened:
-            writers = {kind: opened.enter_context(contextlib.closing(WRITERS[kind](file.fd)))
+            writers = {kind: opened.enter_context(contextlib.closing(WRITERS[kind](file.fd, file.path)))
                        for kind, file in self.files.items() if kind in WRITERS}
             masks = writers.pop("coco-rle", None)
             if not writers and not masks:
@@ -77,22 +81,22 @@ class Assembly(job.Job):
 
 
 def is_followed(line):
-    """Whether a line of JSON lines tells of tracks, and is to be read: reading and writing each line anew takes a tenth
-    of what making it takes, on the one machine that joins."""
+    """Whether a line of JSON holds tracks and must be parsed. Parsing and writing each line takes a tenth of the time of the
+    transcoding, on the single machine that joins."""
     return '"first-seen"' in line or '"last-track"' in line
 
 
 def listed(segments, kind):
-    """ffmpeg's words for an input: the videos of segments, one after another. Their list, which has no name, tells of them in
-    a folder without its name, where # would end an address; segments begin where the whole has them, whatever their files say
-    (MP4: 0)."""
+    """ffmpeg's options for an input: the videos of all segments, one after another, as a list for ffmpeg's concat reader. That
+    list names them by /proc/…/fd, because a # in a path would end an address. Each segment begins at its time in the
+    whole file, whatever time its own file says (MP4: 0)."""
     paths = [segment["files"][kind] for segment in segments]
     coded = set()
     for path in paths:
         with av.open("file:" + path) as file:
             coded.add(file.streams.video[0].codec_context.extradata)
     if len(coded) > 1:
-        raise OSError(0, "its segments are coded in different ways: --exact takes it in one segment")
+        raise OSError(0, "its segments are coded in different ways: --exact transcodes it in one segment")
     micros = [segment["begin"] // 1000 for segment in segments]
     folder = os.open(os.path.dirname(paths[0]), os.O_RDONLY | os.O_CLOEXEC)
     open_files = f"/proc/{os.getpid()}/fd"

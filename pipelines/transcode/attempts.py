@@ -66,7 +66,7 @@ async def make(task, known, heard, begun, told):
     if known.store and problem:
         await asyncio.to_thread(known.store.publish, map(partial_name, files.values()), False)
     if problem or not told["done"]:
-        raise OSError(0, problem or "the job ended without a word")
+        raise OSError(0, problem or "the job ended without a result")
     sums = {kind: await asyncio.to_thread(manifest.checksum, path) for kind, path in files.items()}
     if known.store:
         await asyncio.to_thread(known.store.publish, files.values(), task["keep"])

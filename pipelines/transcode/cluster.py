@@ -23,7 +23,7 @@ def expect_server(address):
     """Raises NoCluster where nothing answers at HOST:PORT: Ray would try for minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise NoCluster(f"'{address}' is not HOST:PORT, where ray start --head says that a cluster is")
+        raise NoCluster(f"--cluster '{address}': expected HOST:PORT, as ray start --head prints it")
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
     except (OSError, OverflowError) as problem:
@@ -46,7 +46,7 @@ class Cluster:
             import ray._private.utils
         except ImportError as missing:
             version = ".".join(map(str, sys.version_info[:2]))
-            raise NoCluster(f"--cluster wants Ray ({missing}; this is Python {version}): {INSTALL}") from missing
+            raise NoCluster(f"--cluster requires Ray ({missing}; this is Python {version}): {INSTALL}") from missing
         atexit.register(ray.shutdown)  # before Ray's own way to end, which sleeps half a second
         # What Ray tells of this program is its command line, whose names may be any bytes; Ray takes UTF-8 alone.
         ray._private.utils.get_entrypoint_name = lambda: "regions-transcode"
@@ -57,7 +57,7 @@ class Cluster:
         try:
             ray.init(address=address or "local", log_to_driver=False, logging_level="error", **own)
         except Exception as problem:  # of many kinds, and where Ray starts too slowly no kind more special
-            where = (f"there is no cluster of Ray at {address}, or it wants a token (RAY_AUTH_MODE=token,"
+            where = (f"there is no cluster of Ray at {address}, or it requires a token (RAY_AUTH_MODE=token,"
                      " RAY_AUTH_TOKEN_PATH)") if address else "Ray does not start on this machine"
             raise NoCluster(f"{where}: {str(problem).strip()}") from problem
         self.ray, folder = ray, HERE

@@ -1,40 +1,43 @@
 #!/usr/bin/python3
-"""Cuts a file at key frames into segments, by the times of its packets; nothing but its first frame is decoded.
+"""Plans how a file is cut at key frames into segments. Only the times of packets are read, and one frame is decoded.
 
   cutting.py FD '{"source": …, "seconds": …, "warm_up": …}'
 
-tells through the file descriptor FD, as JSON, {"plan": {"why": …, "spans": […], "probed": …}}, or {"problem": …}. There
-is one span where the file is not to be cut, and why; else `probed` is what ffprobe told (see probe.look). A span has
+writes JSON to the file descriptor FD: {"plan": {"why": …, "spans": […], "probed": …}} or {"problem": …}. A file that
+cannot be cut has one span, and `why` gives the reason. Otherwise `probed` is the result of probe.look(). A span holds
 
-  base           seconds that a stamp counts, as a fraction
+  base           seconds per unit of stamps, as a fraction
   first          the stamp of the file's first frame
-  key, seek      the stamp of the key frame where decoding begins and the time that containers find it by;
+  key, seek      the stamp of the key frame where decoding begins, and the time that a seek to it uses;
                  null: the beginning of the file
-  from, until    the stamp of its first frame, and of the first after it; null: the end
-  packets        how many there are in it
+  from, until    the stamps of its first frame and of the next span's first frame; null: the end
+  packets        the number of its packets
 """
 
+import contextlib
 import json
 import os
 import sys
 from bisect import bisect_left, bisect_right
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from decoding import Decoder, av, stamp_name  # noqa: E402  (after the path)
+import timeline  # noqa: E402  (after the path)
+from decoding import Decoder, av, stamp_name  # noqa: E402
 from probe import Input, InputProblem  # noqa: E402
+from undecodable import FILE_ERRORS, error_reason, expect_decoder  # noqa: E402
 
 WHOLE = {"first": 0, "key": None, "seek": None, "from": 0, "until": None}
-# Elements whose work on a frame tells nothing of the next, and what must be so.
+# Elements that treat each frame alone, if their properties have these values.
 STATELESS = {"cclabel": {"track": False, "depth": 1, "sliding": False}, "slicsuperpixel": {"warm-start": False},
              "regionoverlay": {}, "identity": {}, "capsfilter": {}, "queue": {}, "videoconvert": {}, "videoscale": {},
              "videoconvertscale": {}, "videocrop": {}, "videobox": {}, "videoflip": {}, "videobalance": {}}
-# Seconds that others see of a file before a segment of it: graphcutbg takes into its background at 25 frames/s after
-# these what stands still (its `history` of 500 frames).
+# Seconds of the file that all other elements see before a segment. After this time graphcutbg treats still objects as
+# background (its `history` of 500 frames at 25 frames/s).
 WARM_UP = 20
 
 
 def warm_up(filtered):
-    """Seconds that a filter (a bin) wants, or None where no warm-up does: volumes of frames count from the first."""
+    """Seconds of warm-up for a filter (a bin). None: no warm-up is enough, because volumes are counted from the first frame."""
     seconds = 0
     for element in filtered.children:
         name = element.get_factory().get_name()
@@ -46,13 +49,13 @@ def warm_up(filtered):
 
 
 class Packets:
-    """Of the picture of a file: stamps, sorted; and by the stamp of each key frame where a cut can be, the time to seek
-    it by. A cut cannot be where frames that are coded before a key frame are shown after it."""
+    """The picture's packets: all `stamps`, sorted, and `keys`, the time of a seek by the stamp of each key frame at which
+    the file can be cut. A cut is impossible if frames coded before a key frame are shown after it."""
 
     def __init__(self, file, picture):
-        name, latest = stamp_name(file), None
-        self.stamps, self.keys, self.lacking = [], {}, False
-        for packet in file.demux(picture):
+        name, latest, times = stamp_name(file), None, timeline.Timeline()
+        self.stamps, self.keys, self.lacking, self.jumps = [], {}, False, times.jumps
+        for packet in timeline.picture_packets(file, picture, times) if timeline.may_jump(file) else file.demux(picture):
             if not packet.size:
                 continue
             stamp = getattr(packet, name)
@@ -66,17 +69,19 @@ class Packets:
         self.stamps.sort()
 
     def why_whole(self):
-        """Why the file is not to be cut, or None."""
+        """Why the file cannot be cut, or None."""
         if self.lacking:
             return "packets have no times"
+        if self.jumps:
+            return "its times jump"
         if any(one == other for one, other in zip(self.stamps, self.stamps[1:])):
             return "packets have the same time"
         return None
 
 
 def packets_from(file, picture, key, seek, until):
-    """Those of a file from a key frame on, after a seek; none where it is not found before the stamp `until`. What is
-    shown before it and coded after it is left out: it needs frames before it."""
+    """The packets of a file from a key frame on, after a seek; none if the key frame is not found before the stamp
+    `until`. Packets that are coded after the key frame but shown earlier are left out: they need earlier frames."""
     name, begun = stamp_name(file), False
     file.seek(seek, stream=picture, backward=True)
     for packet in file.demux(picture):
@@ -89,7 +94,7 @@ def packets_from(file, picture, key, seek, until):
 
 
 def lost_key(path, index, spans):
-    """The first of spans whose key frame is not found by a seek, or None."""
+    """The first span whose key frame a seek does not find, or None."""
     for span in spans:
         if span["key"] is not None:
             with av.open("file:" + path, metadata_errors="replace") as file:
@@ -98,13 +103,14 @@ def lost_key(path, index, spans):
     return None
 
 
-def first_stamp(file, picture, source):
-    """Of the first frame that can be decoded, or None."""
-    return next((getattr(frame, stamp_name(file)) for frame in Decoder(source, None).decoded(file, picture)), None)
+def first_stamp(source):
+    """The stamp of the first frame that can be decoded, or None."""
+    with contextlib.closing(Decoder(source, None).decoded()) as frames:
+        return next((stamp for _, stamp in frames), None)
 
 
 def cuts(stamps, keys, base, seconds):
-    """Stamps of the key frames that begin segments of at least so many seconds."""
+    """Stamps of the key frames that begin segments of at least `seconds`."""
     found, end = [], stamps[-1]
     for key in keys:
         since = found[-1] if found else stamps[0]
@@ -115,6 +121,7 @@ def cuts(stamps, keys, base, seconds):
 
 def plan(path, seconds, warm):
     source = Input(path)
+    expect_decoder(source.picture)
     index = source.picture["index"]
     with av.open("file:" + source.path, metadata_errors="replace") as file:
         picture = file.streams[index]
@@ -124,13 +131,12 @@ def plan(path, seconds, warm):
         except av.error.FFmpegError:
             return whole("it is damaged")
         if stamp_name(file) == "dts" and picture.codec_context.has_b_frames:
-            return whole("its container tells no times of frames")
+            return whole("its container has no times of frames")
     if any(source.light):
-        return whole("what HDR displays are told is not kept in segments")
+        return whole("segments cannot hold its metadata for HDR displays")
     if why := packets.why_whole():
         return whole(why)
-    with av.open("file:" + source.path, metadata_errors="replace") as file:
-        first = first_stamp(file, file.streams[index], source)
+    first = first_stamp(source)
     if first is None or not packets.stamps:
         return whole("no frame could be decoded")
     stamps = packets.stamps[bisect_left(packets.stamps, first):]
@@ -158,11 +164,11 @@ def whole(why):
 def main(channel, settings):
     settings = json.loads(settings)
     try:
-        told = {"plan": plan(settings["source"], settings["seconds"], settings["warm_up"])}
-    except (InputProblem, av.error.FFmpegError, OSError) as problem:
-        told = {"problem": getattr(problem, "strerror", None) or str(problem)}
-    os.write(channel, json.dumps(told).encode() + b"\n")
-    return 1 if "problem" in told else 0
+        result = {"plan": plan(settings["source"], settings["seconds"], settings["warm_up"])}
+    except (InputProblem, *FILE_ERRORS) as problem:
+        result = {"problem": error_reason(problem)}
+    os.write(channel, json.dumps(result).encode() + b"\n")
+    return 1 if "problem" in result else 0
 
 
 if __name__ == "__main__":

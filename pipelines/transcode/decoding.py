@@ -1,9 +1,12 @@
-"""Decoded pictures for a pipeline: PyAV (FFmpeg's libraries) decodes, an appsrc takes the frames. FFmpeg
-knows more containers, and which time a frame has, where GStreamer's demuxers lose frames without one."""
+"""Decoded pictures for a pipeline: PyAV (FFmpeg's libraries) decodes, and an appsrc takes the frames. FFmpeg reads more
+containers than GStreamer, and it finds the times of frames that GStreamer's demuxers would drop."""
 
+import contextlib
+import itertools
 import sys
 import threading
 
+import timeline
 from gstreamer import Gst, GstVideo, VideoFormat
 from shapes import Shapes, caps_of
 
@@ -12,8 +15,8 @@ try:
 except ModuleNotFoundError:
     sys.exit("Debian's package python3-av is not installed: pipelines/setup installs it")
 
-av.logging.set_level(av.logging.PANIC)  # what it tells of damage names no file
-# FFmpeg's names of formats by GStreamer's; what is not here is converted to what is nearest.
+av.logging.set_level(av.logging.PANIC)  # its messages about damage name no file
+# GStreamer's formats by FFmpeg's names. Other formats are converted to the nearest one of these.
 FORMATS = {
     "yuv420p": "I420", "yuv422p": "Y42B", "yuv444p": "Y444", "yuv411p": "Y41B", "yuvj420p": "I420", "yuvj422p": "Y42B",
     "yuvj444p": "Y444", "nv12": "NV12", "yuyv422": "YUY2", "uyvy422": "UYVY", "yuv420p10le": "I420_10LE",
@@ -23,14 +26,14 @@ FORMATS = {
     "0rgb": "xRGB", "0bgr": "xBGR", "gbrp": "GBR", "gbrp10le": "GBR_10LE", "gbrp12le": "GBR_12LE",
     "rgba64le": "RGBA64_LE",
 }
-# Of GstVideoBufferFlags, which PyGObject takes for no flags of buffers.
+# GstVideoBufferFlags as buffer flags: PyGObject does not convert them.
 INTERLACED, TOP_FIRST = (Gst.BufferFlags(int(flag)) for flag in (
     GstVideo.VideoBufferFlags.INTERLACED, GstVideo.VideoBufferFlags.TFF))
 CHROMA_SITES = {"left": "mpeg2", "center": "jpeg", "topleft": "cosited"}
 
 
 def nearest(form):
-    """The format of FORMATS that holds a frame of another one (an av.VideoFormat)."""
+    """The format of FORMATS that holds a frame in another format (an av.VideoFormat)."""
     wide = form.components[0].bits > 8
     if form.has_palette:
         return "bgra"
@@ -50,13 +53,26 @@ def loses(old, new):
 
 
 def stamp_name(file):
-    """Which of its times a packet or frame of a file goes by: AVI knows when packets are decoded, not when frames are
-    shown."""
+    """The attribute of packets and frames that holds their time: AVI stores decoding times only."""
     return "dts" if file.format.name == "avi" else "pts"
 
 
+class Damaged(Exception):
+    """A packet could not be decoded."""
+
+
+def frames_of(decode):
+    """Frames that a call of PyAV returns, or None if it fails."""
+    try:
+        return decode()
+    except av.error.EOFError:
+        return []
+    except av.error.FFmpegError:
+        return None
+
+
 class Decoder:
-    """Gives the frames of an Input to `appsrc`, from a thread of its own."""
+    """Gives the frames of an Input to `appsrc` from its own thread."""
 
     def __init__(self, source, appsrc):
         self.source, self.appsrc = source, appsrc
@@ -68,53 +84,77 @@ class Decoder:
         self.fitted = None  # the capsfilter of shapes.FIT
         self.refuse_changes = None  # is called if the shape of pictures changes
         self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
-        self.last = None  # the time of the frame before
-        self.shifted = 0  # what later times are moved by
+        self.last = None  # time of the previous frame, in nanoseconds
+        self.shifted = 0  # nanoseconds that later times are moved by
+        self.timeline = timeline.Timeline()
+        self.has_decoding_times = source.format.get("format_name") == "avi"
         self.thread = threading.Thread(target=self.run)
         self.stopped = False
-        self.threads = 0  # at most; 0: as many as there are processors
+        self.threads = 0  # maximum number of decoder threads; 0: one per processor
 
     def run(self):
         self.shapes = self.shapes or Shapes(self.source)
         try:
-            # Names are paths, whatever they look like: not lists, patterns or addresses.
-            with av.open("file:" + self.source.path, metadata_errors="replace") as file:
-                picture = file.streams[self.source.picture["index"]]
-                picture.thread_type = "AUTO"
-                picture.codec_context.thread_count = self.threads
-                self.codec = picture.codec_context
-                name = stamp_name(file)
-                for frame in self.decoded(file, picture):
-                    if not self.give(frame, getattr(frame, name)):
+            with contextlib.closing(self.decoded()) as frames:
+                for frame, stamp in frames:
+                    if not self.give(frame, stamp):
                         break
-                # Threads of the decoder that still work when Python ends are ended with it, and the end waits for them
-                # for ever (seen with PyAV 10, in a quarter of the runs that end early).
-                self.frames_of(picture.codec_context.decode)
-        except (av.error.FFmpegError, OSError) as error:
-            self.problem = str(error)
+        except (av.error.FFmpegError, OSError, MemoryError) as error:
+            self.problem = getattr(error, "strerror", None) or str(error)
         finally:
             self.appsrc.emit("end-of-stream")
 
-    def decoded(self, file, picture):
-        """All frames; packets that are damaged are counted and left out."""
+    def decoded(self):
+        """Yields all frames that can be decoded, each with its stamp. Damaged packets are counted and left out.
+
+        Several threads decode until the first error. PyAV drops frames that other threads have finished when one thread
+        fails, so a single thread then decodes the file again from its beginning, and frames that were given already
+        are skipped."""
+        given = 0
         try:
-            for packet in self.packets(file, picture):
-                yield from self.frames_of(packet.decode)
-        except av.error.FFmpegError as error:  # of the container; frames that the decoder holds still come
+            for found in self.frames_of_file(self.threads, stop_at_damage=True):
+                yield found
+                given += 1
+        except Damaged:
+            self.timeline = timeline.Timeline()
+            yield from itertools.islice(self.frames_of_file(1), given, None)
+
+    def frames_of_file(self, threads, stop_at_damage=False):
+        # "file:" makes every name a path: not a list, a pattern or an address.
+        with av.open("file:" + self.source.path, metadata_errors="replace") as file:
+            picture = file.streams[self.source.picture["index"]]
+            if picture.codec_context is None:  # PyAV's FFmpeg is older than ffprobe's
+                raise OSError(0, "no decoder is installed for its video")
+            picture.thread_type = "AUTO"
+            picture.codec_context.thread_count = threads
+            self.codec, name, has_begun = picture.codec_context, stamp_name(file), False
+            try:
+                for packet in self.packets_to_the_end(file, picture):
+                    frames = frames_of(packet.decode if packet else picture.codec_context.decode)
+                    # Errors before the first frame do not count: recordings may begin between key frames.
+                    if frames is None and stop_at_damage and (has_begun or not (packet and packet.size)):
+                        raise Damaged
+                    self.damaged += frames is None and has_begun
+                    for frame in frames or ():
+                        has_begun = True
+                        yield frame, getattr(frame, name)
+            finally:
+                # The decoder's threads must be idle when Python ends. Otherwise the process can hang (seen with PyAV 10
+                # in a quarter of the runs that end early).
+                frames_of(picture.codec_context.decode)
+
+    def packets_to_the_end(self, file, picture):
+        """All packets; None at the end of a damaged container, when the decoder still holds frames."""
+        try:
+            yield from self.packets(file, picture)
+        except av.error.FFmpegError as error:
             self.problem = str(error)
-            yield from self.frames_of(picture.codec_context.decode)
+            yield None
 
     def packets(self, file, picture):
+        if timeline.may_jump(file):
+            return timeline.picture_packets(file, picture, self.timeline)
         return file.demux(picture)
-
-    def frames_of(self, decode):
-        try:
-            return decode()
-        except av.error.EOFError:
-            return []
-        except av.error.FFmpegError:
-            self.damaged += 1
-            return []
 
     def give(self, frame, stamp):
         form = frame.format.name
@@ -122,10 +162,10 @@ class Decoder:
             pts, base = frame.pts, frame.time_base
             was, frame = frame.format, frame.reformat(format=nearest(frame.format))
             if loses(was, frame.format):
-                self.change = f"its {was.name} pixels are taken for {frame.format.name}"
+                self.change = f"its {was.name} pixels are converted to {frame.format.name}"
             frame.pts, frame.time_base = pts, base
-        at = self.time(stamp, frame.time_base)
-        shape, changes = self.shapes.follow(frame, self.codec, at / Gst.SECOND), len(self.shapes.changes)
+        time = self.time(stamp, frame.time_base)  # first of all: later elements use the source's delay
+        shape, changes = self.shapes.follow(frame, self.codec, time / Gst.SECOND), len(self.shapes.changes)
         if changes and self.refuse_changes:
             self.refuse_changes()
             return False
@@ -137,35 +177,58 @@ class Decoder:
             self.format = (frame.format.name, shape)
             self.appsrc.set_property("caps", self.caps(*self.format))
         buffer = self.buffer(frame)
-        buffer.pts = at
-        buffer.duration = self.frame_time
+        buffer.pts, buffer.duration = time, self.frame_time
         self.frames += 1
         return self.appsrc.emit("push-buffer", buffer) == Gst.FlowReturn.OK and not self.stopped
 
+    def notes(self):
+        """Sentences on what changes between the file and the frames given."""
+        begin = self.source.start
+        return [note for note in (self.change, *(
+            f"its times jump by {float(by):.1f} s at {float(at) - begin:.1f} s: the jump is closed in all streams"
+            for at, by in self.timeline.jumps)) if note]
+
+    @property
+    def has_ended_without_frame(self):
+        """Whether the thread has ended and the pipeline got no frame. Without caps, the end of the stream does not pass
+        the pipeline."""
+        return self.format is None and not self.thread.is_alive()
+
     def stop(self):
-        """Ends the thread, also where it waits for a pipeline that never played."""
+        """Ends the thread, also if it waits for a pipeline that never played."""
         self.stopped = True
         self.appsrc.set_property("max-buffers", 0)
         if self.thread.ident:
             self.thread.join()
 
     def time(self, stamp, base):
-        """Nanoseconds from the beginning of the file. Times that are missing, or do not rise, are one
-        frame after the one before; those that follow keep their distance from it."""
-        beginning = round(self.source.start * Gst.SECOND)
+        """Nanoseconds from the beginning of the file. A missing time is one frame after the previous one. A time that
+        does not rise becomes the smallest later one, and later frames keep their own times. If times jump back by
+        more than a second, all later frames move, so that the first of them is one frame after the previous one."""
         if self.last is None:
-            first = round(self.source.delay * Gst.SECOND)
-            if stamp is not None:
-                self.shifted = first - round(stamp * base * Gst.SECOND) + beginning
-            self.last = first
-            return first
+            self.last = self.first_time(stamp, base)
+            return self.last
         following = self.last + self.frame_time
-        time = following if stamp is None else round(stamp * base * Gst.SECOND) - beginning + self.shifted
-        if time <= self.last:
+        time = following if stamp is None else self.time_of(stamp, base)
+        if time <= self.last - Gst.SECOND:
             self.shifted += following - time
             time = following
+        elif time <= self.last:
+            time = self.last + min(Gst.MSECOND, self.frame_time // 2)
         self.last = time
         return time
+
+    def time_of(self, stamp, base):
+        return round(stamp * base * Gst.SECOND) - round(self.source.start * Gst.SECOND) + self.shifted
+
+    def first_time(self, stamp, base):
+        """The time of the first frame. If frames have decoding times only, the file says when the first one is shown."""
+        if stamp is not None and not self.has_decoding_times:
+            self.source.begin_at(stamp * base)
+        first = round(self.source.delay * Gst.SECOND)
+        if stamp is not None:
+            self.shifted = first - self.time_of(stamp, base)
+        return first
 
     def caps(self, name, shape):
         source, (width, height, ratio) = self.source, shape
@@ -184,7 +247,7 @@ class Decoder:
             f" pixel-aspect-ratio=(fraction){ratio.numerator}/{ratio.denominator}")
 
     def buffer(self, frame):
-        """A buffer with a copy of the planes, whose rows may be longer than the picture's."""
+        """A buffer with a copy of the planes. Their rows may be longer than the picture's."""
         made = Gst.Buffer.new()
         offsets, strides, size = [0] * 4, [0] * 4, 0
         for number, plane in enumerate(frame.planes):

@@ -2,12 +2,14 @@
 sidecars do."""
 
 import csv
+import io
 import json
 
 import gstreamer
 import numpy
 from gstreamer import Gst, picked
 from sidecars import SidecarProblem, label_map
+from standard_streams import why
 
 DIGITS = {"time": 6, "cx": 2, "cy": 2, "cz": 2, "red": 1, "green": 1, "blue": 1}  # seconds, pixels, levels
 OTHER_DIGITS = 4
@@ -35,18 +37,33 @@ def table_of(number, time, buffer):
     """The regions of a frame: see gstreamer.regions_table."""
     table = gstreamer.regions_table(buffer)
     if table is None:
-        raise SidecarProblem(f"frame {number} has no regions: no element of the filter finds any")
+        raise SidecarProblem(f"frame {number} has no regions: the filter has no element that finds regions, such as cclabel")
     columns, regions = table.pop("columns"), table.pop("regions")
     values = [rounded_column(name, column) for name, column in zip(columns, zip(*regions))]
     return rounded({"frame": number, "time": time / Gst.SECOND} | table) | {
         "columns": columns, "regions": list(zip(*values))}
 
 
-class Lines:
-    """A file of text, line by line."""
+class NamedFile(io.FileIO):
+    """A file descriptor whose errors name the file."""
 
-    def __init__(self, fd):
-        self.file = open(fd, "w", encoding="utf-8", newline="", closefd=False)
+    def __init__(self, fd, path):
+        super().__init__(fd, "w", closefd=False)
+        self.path = path
+
+    def write(self, data):
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise OSError(error.errno, f"{self.path} cannot be written: {why(error)}") from error
+
+
+class Lines:
+    """A file of text, line by line. `path` is the name that errors give it."""
+
+    def __init__(self, fd, path="the output"):
+        buffered = io.BufferedWriter(NamedFile(fd, path))
+        self.file = io.TextIOWrapper(buffered, encoding="utf-8", newline="")
 
     def write(self, number, time, buffer, _caps):
         self.add(table_of(number, time, buffer))
@@ -88,7 +105,7 @@ class Mot(Lines):
     def add(self, table):
         for first, track, x, y, width, height in picked(table, "first-seen", "track", "x", "y", "width", "height"):
             if first is None:  # of what is not followed, the track is the id
-                raise SidecarProblem("regions have no tracks: MOT wants track=true of cclabel")
+                raise SidecarProblem("regions have no tracks: --export mot requires track=true on cclabel")
             if track == 0:  # not born yet
                 continue
             self.file.write(f"{table['frame'] + 1},{track},{x + 1},{y + 1},{width},{height},1,-1,-1,-1\n")
@@ -97,8 +114,8 @@ class Mot(Lines):
 class Coco(Lines):
     """Masks as COCO has them, each a list of run lengths; a frame is an image."""
 
-    def __init__(self, fd):
-        super().__init__(fd)
+    def __init__(self, fd, path="the output"):
+        super().__init__(fd, path)
         self.images, self.annotations = [], []
 
     def write(self, number, time, buffer, _caps):

@@ -20,20 +20,21 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import coding  # noqa: E402  (after the path)
+import completeness  # noqa: E402
 import exports  # noqa: E402
 import filters  # noqa: E402
 import joining  # noqa: E402
 import shapes  # noqa: E402
 import sidecars  # noqa: E402
 from decoding import Decoder  # noqa: E402
-from files import Output, partial_name  # noqa: E402
+from files import Output, explain, partial_name  # noqa: E402
 from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
-from probe import Input, InputProblem, PacketCount, last_line  # noqa: E402
+from completeness import PacketCount  # noqa: E402
+from probe import Input, InputProblem, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
+from undecodable import FILE_ERRORS, expect_decoder, why_no_frame  # noqa: E402
 
 PATIENCE = 120  # seconds for a frame
-# Codecs whose packets may be fields, or pictures that are never shown, beside frames.
-UNEVEN = ("h264", "hevc", "vc1", "mpeg2video", "vp8")
 
 
 class Job:
@@ -56,12 +57,13 @@ class Job:
     # The pipeline: appsrc ! chain (upright, filter) ! tail (encoder, muxer, file)
 
     def build(self):
+        expect_decoder(self.input.picture)
         self.pipeline = Gst.Pipeline()
         if "labels" in self.files:
             self.pipeline.add(Gst.parse_bin_from_description(
                 sidecars.LabelVideo.BRANCH.format(self.files["labels"].fd), False))
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
-        self.sidecars += [exports.WRITERS[kind](file.fd) for kind, file in self.files.items()
+        self.sidecars += [exports.WRITERS[kind](file.fd, file.path) for kind, file in self.files.items()
                           if kind in exports.WRITERS]
         # Few players turn Matroska and WebM, and ids are to be read upright: pixels are turned here.
         turn = self.input.turn
@@ -115,7 +117,7 @@ class Job:
                 for sidecar in self.sidecars:
                     sidecar.close()
         except (sidecars.SidecarProblem, OSError, GLib.Error) as problem:
-            self.stop(getattr(problem, "strerror", None) or str(problem))
+            self.stop(explain(problem))
             return Gst.PadProbeReturn.DROP
         return Gst.PadProbeReturn.OK
 
@@ -148,17 +150,27 @@ class Job:
         elif message.type == Gst.MessageType.WARNING:
             self.warnings.append(message.parse_warning()[0].message)
         elif message.type == Gst.MessageType.ERROR:
-            self.stop(error_text(message))
+            self.stop(error_text(message, self.files.values()))
 
     def tick(self):
         now = time.monotonic()
-        if now - self.moved > PATIENCE:
-            self.stop(f"no frame within {PATIENCE} s")
+        if self.decoder.has_ended_without_frame:
+            self.stop()  # why_empty() finds the problem
+        elif now - self.moved > PATIENCE:
+            decoded = self.decoder.frames
+            self.stop(f"no frame left the filter for {PATIENCE} s: {decoded} frames were decoded, {self.frames} filtered"
+                      if decoded else f"no frame could be decoded within {PATIENCE} s")
         if self.started:
             rate = self.frames / max(now - self.started, 1e-3)
             total = self.expected()
             self.say(progress={"frame": self.frames, "of": max(total, self.frames) if total else 0, "rate": rate})
         return True
+
+    def why_empty(self):
+        """The problem of a job without a frame at the end of the pipeline."""
+        if self.decoder.frames:
+            return f"the filter dropped all {self.decoder.frames} frames"
+        return f"holds no video frame that can be decoded: {self.decoder.problem or why_no_frame(self.input)}"
 
     def expected(self):
         """How many frames there will be, about; 0 if that is not known."""
@@ -171,11 +183,11 @@ class Job:
         try:
             with contextlib.ExitStack() as self.opened:
                 self.transcode_and_keep()
-        except (InputProblem, OSError, GLib.Error) as problem:
-            self.problem = (getattr(problem, "strerror", None) or getattr(problem, "message", None)
-                            or str(problem))
+        except (InputProblem, GLib.Error, *FILE_ERRORS) as problem:
+            self.problem = explain(problem)
         for text in dict.fromkeys(self.warnings):
-            self.say(note=f"{text} ({self.warnings.count(text)} times)")
+            count = self.warnings.count(text)
+            self.say(note=f"{text} ({count} times)" if count > 1 else text)
         if self.problem:
             self.say(problem=self.problem)
         return 130 if self.interrupted else 1 if self.problem else 0
@@ -190,16 +202,16 @@ class Job:
         self.input = Input(self.source, self.probed)
         for kind in self.outputs:
             if partial_name(os.path.abspath(self.open(kind).path)) == self.source:
-                raise OSError(0, f"{self.source} would be overwritten by what is made of it")
+                raise OSError(0, f"{self.source} would be overwritten by its own output")
         with contextlib.closing(PacketCount(self.input.path, self.input.picture["index"])) as packets:
             self.transcode()
             if not self.problem and not self.frames:
-                self.problem = f"holds no video frame: {self.decoder.problem or 'nothing could be decoded'}"
+                self.problem = self.why_empty()
             if not self.problem:
-                lacking = self.what_lacks(*packets.result(), packets.damage(self.input.format.get("format_name")))
-        for change in (self.decoder.change, self.shape_changes()):
-            if change:
-                self.say(note=change)
+                lacking = self.lack(packets)
+        for note in (*self.decoder.notes(), self.shape_changes()):
+            if note:
+                self.say(note=note)
         if not self.problem and "video" in self.files and self.profile.container:
             self.join()
         if not self.problem:
@@ -207,29 +219,16 @@ class Job:
 
     def shape_changes(self):
         """A sentence on pictures that were scaled because their shape changed, or None."""
-        if self.problem or self.profile is STILL:  # only the first picture of a still is taken
+        if self.problem or self.profile is STILL:  # only the first picture of a still is used
             return None
         return shapes.note(self.decoder.shapes.first, self.decoder.shapes.changes)
 
-    def what_lacks(self, found, packets, damage):
-        """How the input is not whole, as far as this profile is to hold all of it, or None."""
-        decoder, length, end = self.decoder, self.input.length, self.end / Gst.SECOND
-        least = packets / 2 if self.input.picture.get("codec_name") in UNEVEN else packets
-        if self.profile is STILL:
-            if packets > 1:
-                self.say(note="only its first picture is taken")
-            return None
-        if length and end < length - max(1, length / 50):
-            return f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
-        if decoder.problem or decoder.damaged or decoder.frames < least:
-            return f"{decoder.frames} frames could be decoded of {packets} packets: it is cut off or damaged"
-        told = int(self.input.picture.get("nb_frames", 0))
-        if found == told - 1 and self.input.format.get("format_name") == "avi":  # its last may be empty
-            self.say(note=f"{found} packets are there of {told} that its header tells of")
-        elif found < told:
-            return f"{found} packets are there of {told}: it is cut off or damaged"
-        if damage:
-            return f"it is damaged: {damage}"
+    def lack(self, packets):
+        """How the input is not whole, as far as this profile holds all of it, or None."""
+        if self.profile is not STILL:
+            return completeness.lack(self.input, self.decoder, self.end / Gst.SECOND, packets)
+        if packets.result()[1] > 1:
+            self.say(note="only its first picture is used")
         return None
 
     def transcode(self):
@@ -252,7 +251,7 @@ class Job:
         picture, whole = self.files["video"], self.open("video")
         errors = self.opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
         joiner, notes = joining.add(self.picture or picture.fd, self.input, self.profile, whole.fd, errors,
-                                    self.with_sound, self.colors)
+                                    self.with_sound, self.colors, bool(self.decoder.timeline.jumps))
         self.join_status = None
         with joiner:
             GLib.child_watch_add(GLib.PRIORITY_DEFAULT, joiner.pid, lambda _, status: self.joined(status))
@@ -261,14 +260,14 @@ class Job:
                 joiner.kill()
         if self.join_status == 0:
             with contextlib.closing(PacketCount(whole.part, "V:0")) as packets:
-                _, written = packets.result()
+                _, written, _ = packets.result()
             if written != self.frames:
                 errors.seek(0)
                 said = errors.read()
                 self.problem = f"{written} of {self.frames} frames were written" + (said and f": {last_line(said)}")
         elif self.join_status:
             errors.seek(0)
-            self.problem = f"its sound and other streams cannot be kept: {last_line(errors.read())}"
+            self.problem = f"its other streams cannot be added to the output: {last_line(errors.read())}"
         for note in notes:
             self.say(note=note)
 
@@ -283,7 +282,7 @@ class Job:
         for kind in sorted(self.files, key=lambda kind: kind == "video"):
             self.files[kind].keep(partial)
         if partial:
-            self.problem = f"{lacking}; what could be read has .partial in its name{self.hint}"
+            self.problem = f"{lacking}; the readable part is in files with .partial in their names{self.hint}"
             return
         if lacking:
             self.say(note=lacking)
@@ -301,12 +300,16 @@ def main(channel, settings, kind=Job):
 
     settings = json.loads(settings)
     outputs = {kind: functools.partial(Output, path) for kind, path in settings["outputs"].items()}
-    filtered = filters.made(settings["filter"], (), settings.get("device", -1),
-                            bool({"labels", "coco-rle"} & set(outputs)))
+    try:
+        filtered = filters.made(settings["filter"], (), settings.get("device", -1),
+                                bool({"labels", "coco-rle"} & set(outputs)))
+    except filters.BadFilter as bad:
+        say(problem=f"the filter '{settings['filter']}' cannot be made: {bad}")
+        return 1
     job = kind(settings["source"], outputs, filtered, PROFILES[settings["profile"]], say,
                settings.get("with_sound", True), settings.get("accept_partial", False))
     job.settings, job.threads, job.probed = settings, settings.get("threads", 0), settings.get("probed")
-    job.hint = " (--accept-partial takes it for whole)"
+    job.hint = " (--accept-partial accepts it as whole)"
     GLib.io_add_watch(0, GLib.PRIORITY_HIGH, GLib.IOCondition.HUP, job.interrupt)
     return job.run()
 

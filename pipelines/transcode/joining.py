@@ -1,16 +1,21 @@
-"""The file that is written: ffmpeg joins the finished picture and all else that the source holds.
+"""Writes the final file: ffmpeg joins the finished picture with all other streams of the source.
 
-GStreamer 1.22 cannot: uritranscodebin encodes sound anew even with avoid-reencoding, qtdemux holds back
-packets that an MP4's edit list hides (the lead-in of AAC, and the last packet: 172 of 174), and its muxers
-know few kinds of streams. ffmpeg copies what the container can hold; what it cannot is told.
+GStreamer 1.22 cannot do this: uritranscodebin encodes sound again even with avoid-reencoding, qtdemux drops packets that
+an edit list of MP4 hides (the lead-in of AAC, and the last packet: 172 of 174), and its muxers support few kinds of
+streams. ffmpeg copies each stream that the container can hold. A note names each other stream.
 """
 
+import contextlib
 import os
 import subprocess
+import threading
 
 import sound
+import timeline
+from decoding import av
 from probe import QUIET, input_of, last_line  # noqa: F401  (callers tell what ffmpeg said)
 
+LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
 NAMES = {"audio": "sound", "video": "second video", "data": "data track", "subtitle": "track of subtitles"}
 NOT_COPIED = {"second video": "one video is kept", "data track": "data tracks are not copied"}
 
@@ -24,7 +29,7 @@ def way_of(stream, profile):
     not a stream there."""
     kind, codec = stream.get("codec_type"), stream.get("codec_name")
     if stream.get("codec_tag_string") in ("tmcd", "text") and kind == "data":
-        return []  # time codes and chapters of MP4, which are written anew of what they tell
+        return []  # time codes and chapters of MP4, which are written again from what they say
     if kind == "subtitle":
         return [profile.subtitles[codec]] if codec in profile.subtitles else None
     if kind == "attachment":
@@ -60,6 +65,8 @@ def plan(source, profile, with_sound):
         if way[0] != "copy" and codec in ("ass", "ssa"):  # other texts lose nothing
             notes.append(f"its {codec} {NAMES[kind]} is encoded as {way[0]}: {profile.container} files cannot hold it")
         options += ["-map", f"1:{stream['index']}", f"-c:{kept}", *sound.numbered(way, kept)]
+        if kind == "audio" and way == ["copy"] and not profile.edit_lists and source.hidden(stream) > LEAD_IN:
+            options += [f"-copypriorss:{kept}", "0"]  # leaves out what is before time 0
         if is_cover(stream):
             options += [f"-disposition:{kept}", "attached_pic"]
         kept += 1
@@ -87,28 +94,67 @@ def attached(source, kept):
     return options, files
 
 
-def add(picture, source, profile, out, errors, with_sound=True, colors=None):
-    """Starts ffmpeg; `picture` (or ffmpeg's words for that input) and `out` are file descriptors, `errors` a file,
-    `colors` what Input.iso_colors tells if the picture is to say the same. Returns the process and a sentence on each
-    stream that is not as it was."""
+def at_corrected_times(path, indexes):
+    """Streams of a file whose times jump, at the times of the picture (see timeline.py): a pipe's file descriptor, from
+    which ffmpeg reads a NUT file that holds them in this order."""
+    reader, writer = os.pipe()
+    threading.Thread(target=write_corrected, args=(path, indexes, writer)).start()
+    return reader
+
+
+def write_corrected(path, indexes, writer):
+    # If this fails, or ffmpeg ends early, ffmpeg reports it.
+    with contextlib.suppress(av.error.FFmpegError, OSError), os.fdopen(writer, "wb") as pipe:
+        with av.open("file:" + path, metadata_errors="replace") as file, av.open(pipe, "w", format="nut") as nut:
+            add = getattr(nut, "add_stream_from_template", None) or (lambda stream: nut.add_stream(template=stream))
+            copies = {index: add(file.streams[index]) for index in indexes}
+            times = timeline.Timeline()
+            for packet in file.demux():
+                times.correct(packet)
+                copy = copies.get(packet.stream.index)
+                if copy and packet.dts is not None and packet.size:
+                    packet.stream = copy
+                    nut.mux(packet)
+
+
+def inputs(source, options, has_jumps):
+    """ffmpeg's options for the file that other streams come from, the mapping options of plan() for it, and file descriptors
+    to be open meanwhile."""
+    # ffmpeg 5 would count from the first stream that is mapped if the offset were exactly that of the file's start.
+    odd = 1e-6 if source.format.get("format_name") in timeline.FORMATS else 0
+    begin = ["-itsoffset", f"{odd - source.start:.6f}"]
+    words = [*begin, "-i", input_of(source.path)]
+    places = [number for number, word in enumerate(options) if options[number - 1:number] == ["-map"]]
+    if not has_jumps or not places:
+        return words, options, ()
+    reader = at_corrected_times(source.path, [int(options[place].partition(":")[2]) for place in places])
+    for stream, place in enumerate(places):
+        options[place] = f"2:{stream}"
+    return [*words, *begin, "-f", "nut", "-i", f"/proc/self/fd/{reader}"], options, (reader,)
+
+
+def add(picture, source, profile, out, errors, with_sound=True, colors=None, has_jumps=False):
+    """Starts ffmpeg. `picture` (or ffmpeg's words for that input) and `out` are file descriptors, `errors` is a file.
+    `colors`: the result of Input.iso_colors if the output is to state it. `has_jumps`: whether the source's times jump.
+    Returns the process and a sentence on each stream that changes."""
     options, kept, notes = plan(source, profile, with_sound)
     covers, files = attached(source, kept) if profile.attachments else ([], [])
     if colors and profile.color_tags:
         options += ["-bsf:v:0", profile.color_tags(*colors)]
-    inherited = (out, *files)
+    others, options, readers = inputs(source, options, has_jumps)
+    inherited = (out, *files, *readers)
     if isinstance(picture, list):
         options += ["-disposition:v:0", "default"]  # as single videos have it
     else:
         inherited = (picture, *inherited)
         picture = ["-i", f"/proc/self/fd/{picture}"]
-    command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-itsoffset", f"{source.delay:.6f}", *picture,
-               "-itsoffset", f"{-source.lead_in:.6f}", "-i", input_of(source.path), "-map", "0:v", "-c", "copy",
-               "-map_metadata", "1", "-map_chapters", "1", *options, *covers,
-               # The lead-in of sound stands before time 0; all else would move by it.
+    # -copyts: ffmpeg would count times from the first stream that is mapped, and close jumps by its own rules.
+    command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-copyts", "-itsoffset", f"{source.delay:.6f}", *picture,
+               *others, "-map", "0:v", "-c", "copy", "-map_metadata", "1", "-map_chapters", "1", *options, *covers,
+               # Sound may begin before time 0. All other streams would move by that time.
                "-avoid_negative_ts", "disabled", "-f", profile.container, f"/proc/self/fd/{out}"]
-    # A process group of its own: Ctrl-C reaches the job, and the job ends it.
-    process = subprocess.Popen(command, stderr=errors, process_group=0, pass_fds=inherited,
-                               **QUIET)
-    for file in files:
+    # Its own process group: Ctrl-C reaches the job, and the job ends ffmpeg.
+    process = subprocess.Popen(command, stderr=errors, process_group=0, pass_fds=inherited, **QUIET)
+    for file in (*files, *readers):
         os.close(file)
     return process, notes

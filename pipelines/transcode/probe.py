@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import tempfile
 from fractions import Fraction
 
 from gstreamer import GstVideo
@@ -44,7 +43,7 @@ def probed(path, *options):
         probe = subprocess.run(["ffprobe", "-v", "error", "-of", "json", *options, input_of(path)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **QUIET)
     except FileNotFoundError as missing:
-        raise InputProblem("ffmpeg, which knows what files hold, is not installed: run pipelines/setup") from missing
+        raise InputProblem("ffprobe, a part of ffmpeg, is not installed: run pipelines/setup") from missing
     if probe.returncode != 0:
         raise InputProblem(f"holds no video that can be decoded here: {last_line(probe.stderr)}")
     return json.loads(probe.stdout)
@@ -54,11 +53,19 @@ def look(path):
     """What ffprobe tells of a file, as JSON: all that it `holds`, and its first `frame`."""
     holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
     if (form := holds.get("format", {}).get("format_name")) in LISTS:
-        raise InputProblem(f"is a list ({form}) of other files, which are to be named themselves")
-    # With one packet alone, a time code of MPEG-2 is not told.
-    frames = probed(path, "-select_streams", str(picture_of(holds)["index"]), "-read_intervals", "%+#2",
-                    "-show_entries", "frame").get("frames", [])
-    return {"holds": holds, "frame": frames[0] if frames else {}}
+        raise InputProblem(f"is a list ({form}) of other files: name those files instead")
+    return {"holds": holds, "frame": first_frame(path, picture_of(holds)["index"])}
+
+
+def first_frame(path, stream):
+    """What ffprobe prints of the first frame that can be decoded. Files that begin between key frames, or whose edit list
+    hides the first pictures, have many packets before it. One packet alone is too few for the time code of MPEG-2."""
+    for packets in (2, 50, 1000):
+        frames = probed(path, "-select_streams", str(stream), "-read_intervals", f"%+#{packets}",
+                        "-show_entries", "frame").get("frames", [])
+        if frames:
+            return frames[0]
+    return {}
 
 
 def picture_of(holds):
@@ -67,14 +74,21 @@ def picture_of(holds):
     for stream in streams:
         if stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic"):
             return stream
-    kinds = ", ".join(sorted({stream.get("codec_type", "unknown") for stream in streams}))
-    raise InputProblem(f"holds no video (only {kinds or 'nothing that is known'})")
+    raise InputProblem(f"holds no video stream: only {kinds_of(streams)}" if streams
+                       else "holds no stream that FFmpeg recognises")
+
+
+def kinds_of(streams):
+    """The kinds of streams without a picture, such as "audio and a cover picture"."""
+    words = {"video": "a cover picture", "subtitle": "subtitles", "attachment": "attachments", None: "unknown streams"}
+    kinds = sorted({words.get(kind, kind) for kind in (stream.get("codec_type") for stream in streams)})
+    return " and ".join(filter(None, (", ".join(kinds[:-1]), kinds[-1])))
 
 
 class Input:
     """A file whose first video stream is `picture`, which begins `delay` seconds after `start` and lasts
-    `length` or 0; `others` are the streams beside it. Of `lead_in` seconds before the start, in all else than the
-    picture, ffmpeg tells from version 6 on. `probed` is what look() tells of it, if that is known."""
+    `length` seconds, or 0 if that is unknown; `others` are its other streams. `probed` is the result of look(). Sound may
+    begin before the start: an edit list hides it, but decoders need it."""
 
     def __init__(self, path, known=None):
         if "%" in path:  # a picture's name would be one of a sequence, whatever stands before it
@@ -90,10 +104,23 @@ class Input:
         begins = float(self.picture.get("start_time", told))
         self.start = told if told >= 0 else min(begins, 0.0)
         self.delay = max(begins - self.start, 0.0)
-        self.lead_in = self.start - told
         self.rate = next(filter(None, map(fraction, (self.picture.get("avg_frame_rate"),
                                                      self.picture.get("r_frame_rate")))), None)
         self.length = self.told_length()
+
+    def begin_at(self, first):
+        """Takes note of the first frame's time in the file, in seconds. The picture may begin later than the container
+        says, because a recording or an edit can begin between key frames."""
+        self.start = min(self.start, float(first))
+        self.delay = float(first) - self.start
+
+    def hidden(self, stream):
+        """Seconds of a stream that an edit list hides before time 0."""
+        if "mov" not in self.format.get("format_name", ""):
+            return 0
+        first = probed(self.path, "-select_streams", str(stream["index"]), "-read_intervals", "%+#1",
+                       "-show_entries", "packet=pts_time").get("packets") or [{}]
+        return self.start - float(first[0].get("pts_time", self.start))
 
     @property
     def has_alpha(self):
@@ -101,11 +128,9 @@ class Input:
         return self.picture.get("tags", {}).get("alpha_mode") == "1"
 
     def told_length(self):
-        """Seconds that the picture lasts as the file tells it; 0 if it does not."""
-        told = [float(self.picture.get("duration", 0)), seconds(self.picture.get("tags", {}).get("DURATION"))]
-        if self.rate:
-            told.append(float(int(self.picture.get("nb_frames", 0)) / self.rate))
-        return max(told) or (0 if self.others else float(self.format.get("duration", 0)))
+        """Seconds that the picture lasts according to the file, or 0."""
+        told = max(float(self.picture.get("duration", 0)), seconds(self.picture.get("tags", {}).get("DURATION")))
+        return told or (0 if self.others else float(self.format.get("duration", 0)))
 
     @property
     def all_side_data(self):
@@ -178,35 +203,6 @@ class Input:
                     for name in ("red", "green", "blue", "white_point") for axis in "xy"]
             told += [round(Fraction(display[f"{name}_luminance"]) * 10000) for name in ("max", "min")]
         return told, [level["max_content"], level["max_average"]] if level else []
-
-
-class PacketCount:
-    """How many packets of a stream a file holds, counted by ffprobe while other things are done."""
-
-    def __init__(self, path, stream):
-        self.lines, self.errors = (tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2))
-        self.process = subprocess.Popen(
-            ["ffprobe", "-v", "error", "-select_streams", str(stream), "-show_entries",
-             "packet=size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
-
-    def result(self):
-        """All of them, and those that are shown: an edit list hides some, empty ones repeat a frame."""
-        self.process.wait()
-        self.lines.seek(0)
-        packets = [line.split(",") for line in self.lines if "," in line]
-        return len(packets), sum(1 for size, flags, *_ in packets if size != "0" and "D" not in flags)
-
-    def damage(self, container):
-        """What the reader of the container says of damage, after result(); None if it is whole."""
-        self.errors.seek(0)
-        said = (line.split("] ", 1)[-1].strip() for line in self.errors if line.startswith(f"[{container} @"))
-        return next(said, None)
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.lines.close()
-        self.errors.close()
 
 
 def fraction(text):

@@ -1,4 +1,4 @@
-"""Jobs as processes of their own: a decoder that crashes takes nothing else with it."""
+"""Runs each job in its own process, so that a decoder that crashes ends nothing else."""
 
 import asyncio
 import contextlib
@@ -13,8 +13,8 @@ STARTER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "starter.py")
 
 
 class Starter:
-    """The process that jobs of this one begin in (see starter.py), begun anew where it has died or the environment
-    is another: a cluster tells by it which GPUs are whose."""
+    """The process that starts jobs (see starter.py). It is started again if it has died or the environment has changed: a
+    cluster assigns GPUs through the environment."""
 
     known = None
 
@@ -22,13 +22,13 @@ class Starter:
         self.like = tuple(wrapper), dict(os.environ)
         self.requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
-            # A process group of its own: Ctrl-C reaches the program, which ends the jobs.
+            # In its own process group, so that Ctrl-C reaches this program only, which ends the jobs.
             self.process = subprocess.Popen([*wrapper, sys.executable, STARTER], stdin=other, process_group=0,
                                             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
 
     @classmethod
     def current(cls, wrapper):
-        """The one whose jobs begin within the words of a wrapper."""
+        """Returns the starter whose jobs run inside a wrapper's command line."""
         if cls.known and (cls.known.process.poll() is not None or cls.known.like != (tuple(wrapper), dict(os.environ))):
             cls.known.requests.close()
             cls.known = None
@@ -36,13 +36,14 @@ class Starter:
         return cls.known
 
     def start(self, words, channel):
-        """Returns the Process of a program with a number for `channel` and other words."""
+        """Starts a program, with the number of `channel` as its first argument, then the rest of `words`. Returns the
+        Process."""
         reader, stdin = os.pipe()
         heard, told = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with os.fdopen(reader, "rb"), told, os.fdopen(os.memfd_create("words"), "w") as written:
             json.dump(words, written)
             written.flush()
-            with contextlib.suppress(ConnectionError):  # the starter has just died: the job is one that ended with it
+            with contextlib.suppress(ConnectionError):  # the starter has just died: the job has ended, too
                 socket.send_fds(self.requests, [b"job"], [reader, channel, told.fileno(), written.fileno()])
         return Process(heard, stdin)
 
@@ -55,7 +56,7 @@ class Process:
         heard.setblocking(False)
 
     async def begun(self):
-        """Waits for its number; without a starter there is none."""
+        """Waits for the process id. It stays None if the starter has died."""
         await self.readable()
         said, given, _, _ = socket.recv_fds(self.heard, 64, 1)
         self.pid, self.held = (int(said), given[0]) if said else (None, None)
@@ -70,14 +71,14 @@ class Process:
 
     def send_signal(self, number):
         if self.held is not None:
-            with contextlib.suppress(ProcessLookupError):  # it has ended, and is to be told of
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and wait() has not seen it yet
                 signal.pidfd_send_signal(self.held, number)
 
     def kill(self):
         self.send_signal(signal.SIGKILL)
 
     async def wait(self):
-        """How it ended, as Popen tells it; None where the starter died, and the job ends as its input does."""
+        """The return code, as in Popen. None if the starter died: the job ends because its standard input is closed."""
         if self.held is not None:
             await self.readable()
             said = self.heard.recv(64)
@@ -92,8 +93,8 @@ class Process:
 
 
 async def run(program, settings, hear, begun=lambda process: None, wrapper=()):
-    """Runs a job: a program as job.py is one, within the words of a `wrapper`. `hear(said)` gets what it tells,
-    `begun(process)` the Process. Returns what went wrong, or None."""
+    """Runs a job: a program like job.py, inside a `wrapper`'s command line. `hear(message)` gets its messages and
+    `begun(process)` gets the Process. Returns the problem, or None."""
     problem = None
     reader, writer = os.pipe()
     try:
@@ -103,23 +104,23 @@ async def run(program, settings, hear, begun=lambda process: None, wrapper=()):
     with contextlib.closing(process), os.fdopen(reader, "rb") as channel:
         await process.begun()
         begun(process)
-        parts = []  # what a job that is killed cannot remove itself
-        told = asyncio.StreamReader(limit=2**30)  # a line holds the plan of a file
+        parts = []  # files that a killed job leaves
+        told = asyncio.StreamReader(limit=2**30)  # bytes: a line can hold the plan of a file
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(told), channel)
         while line := await told.readline():
-            said = json.loads(line)
-            if "part" in said:
-                parts.append(said["part"])
-            elif "problem" in said:
-                problem = said["problem"]
+            message = json.loads(line)
+            if "part" in message:
+                parts.append(message["part"])
+            elif "problem" in message:
+                problem = message["problem"]
             else:
-                hear(said)
+                hear(message)
         status = await process.wait()
         transport.close()
     if status is None or status < 0:
         for part in filter(os.path.exists, parts):
             os.remove(part)
-        by = f"by {signal.Signals(-status).name}" if status else "with what started it"
-        return f"the process was ended {by}"
+        return f"the job was ended by {signal.Signals(-status).name}" if status else (
+            "the job ended because the process that started it ended")
     return problem or (f"the job ended with status {status}" if status else None)

@@ -1,4 +1,4 @@
-"""How far a job in segments is: files, segments, frames, how fast, how long still, and attempts that failed."""
+"""The progress of a job in segments: files, segments, frames, speed, remaining time and failed attempts."""
 
 import collections
 import time
@@ -6,18 +6,18 @@ import time
 
 class Progress:
     def __init__(self, screen, files):
-        """`files`: how many inputs there are."""
+        """`files`: the number of inputs."""
         self.screen, self.files = screen, files
         self.began = time.monotonic()
         self.ended = self.skipped = self.planned = 0  # files
         self.segments = self.done = self.retries = 0  # segments, segments, attempts
-        self.totals = collections.Counter()  # by source, frames, about; None: all files
-        self.made = collections.Counter()  # likewise
-        self.before = 0  # frames of these that an earlier run made
-        self.running = {}  # by source and segment, frames
+        self.totals = collections.Counter()  # approximate number of frames, by source; None: all files
+        self.made = collections.Counter()  # frames that are finished, by source; None: all files
+        self.before = 0  # finished frames of an earlier run
+        self.running = {}  # frames, by source and segment
 
     def begin(self, source, spans):
-        """A file is planned."""
+        """A file has been planned."""
         self.planned += 1
         self.segments += len(spans)
         if len(spans) > 1:
@@ -28,7 +28,7 @@ class Progress:
         self.totals[source] = frames
 
     def hear(self, source, number, frame, of):
-        """What the job of a segment tells; `of` is of the segment."""
+        """Takes the progress of a segment's job: `frame` of about `of` frames."""
         if number == 0 and self.totals[source] < of:  # a file that is one segment
             self.expect(source, of)
         more = frame - self.running.get((source, number), 0)
@@ -38,25 +38,25 @@ class Progress:
         self.show(source)
 
     def finish(self, source, number, frames, by_earlier=False):
-        """A segment is done."""
+        """A segment has been finished."""
         self.done += 1
         self.before += frames * by_earlier
         self.hear(source, number, frames, 0)
         del self.running[source, number]
 
     def fail(self):
-        """An attempt, after which there may be another."""
+        """An attempt has failed."""
         self.retries += 1
 
     def end(self, source):
-        """A file is done with, or is not to be done."""
+        """A file has ended or has been skipped."""
         self.ended += 1
         self.skipped += source not in self.totals and source not in self.made
 
     def show(self, source):
-        """A file, and the whole."""
+        """Shows the progress of a file and of the whole job."""
         self.screen.show(source, self.made[source], self.totals[source], self.rate(self.made[source]))
-        # Files that are not planned yet are taken for as long as the others.
+        # Files without a plan are assumed to be as long as the others.
         of = self.totals[None] * (self.files - self.skipped) // self.planned
         again = f", {self.retries} retr{'y' if self.retries == 1 else 'ies'}" if self.retries else ""
         self.screen.show("", self.made[None], max(of, self.made[None]) if of else 0,

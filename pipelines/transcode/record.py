@@ -43,14 +43,14 @@ def difference(video, source, made):
     try:
         was = json_of(path_of(video))
     except OSError as error:
-        why = "is not there" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
-        return f"nothing tells what it was made of ({os.path.basename(path_of(video))} {why})"
+        why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+        return f"its record is missing ({os.path.basename(path_of(video))} {why})"
     if was is None:
         return f"{path_of(video)} is damaged"
     lines = [f"{name} was {json.dumps(was.get(name))}, is {json.dumps(value)}" for name, value in made.items()
              if name not in ("source", "time") and was.get(name) != value]
     if not lines and was.get("time") != made["time"] and was.get("content") != content(source):
-        lines = ["the input's content is another"]
+        lines = ["the input's content has changed"]
     return "; ".join(lines) or None
 
 
@@ -60,7 +60,10 @@ def locked(video):
     folder, name = os.path.split(video)
     path = os.path.join(folder, f".regions-{name}.lock")
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            raise OSError(error.errno, f"cannot write into the folder {folder}: {error.strerror}") from error
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with contextlib.suppress(FileNotFoundError):
@@ -68,7 +71,7 @@ def locked(video):
                     break
         except BlockingIOError as taken:
             os.close(fd)
-            raise Busy(f"another run writes {video} now") from taken
+            raise Busy(f"another run is writing {video}") from taken
         os.close(fd)  # the run before removed it
     try:
         yield

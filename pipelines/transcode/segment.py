@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Takes a range of a file's frames through a filter: job.py, whose settings have a `span` of cutting.py more.
+"""Passes a range of a file's frames through a filter, as job.py does for a file. The settings hold a `span` of cutting.py.
 
-Decoding begins at a key frame. Frames between it and the range warm the filter up: models and trackers learn of them,
-and what the filter makes of them is dropped, but for their regions, whose tracks tell which are those of the segment
-before. The picture is written alone; assembly.py puts segments together.
+Decoding begins at a key frame. Frames between the key frame and the range warm the filter up: models and trackers use
+them, and their output pictures are dropped. Their regions are kept, because assembly.py compares them with the regions of
+the previous segment to find equal tracks. A segment holds the picture alone; assembly.py joins segments.
 """
 
 import os
@@ -15,16 +15,16 @@ from fractions import Fraction
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import job  # noqa: E402  (after the path)
 from cutting import packets_from  # noqa: E402
-from decoding import Decoder, stamp_name  # noqa: E402
+from decoding import Decoder  # noqa: E402
 from gstreamer import Gst  # noqa: E402
 from shapes import Shapes  # noqa: E402
 
 
 class SpanDecoder(Decoder):
-    """Gives the frames of a span (see cutting.Span), at the times that they have in a run over the whole file. `frames`
-    counts those of the range, `warm` those before it. `sums` holds checksums of the range's first frame, and of the one
-    that follows the range: a neighbour that began at another key frame must have decoded the same. `fail(why)`
-    is called where the file can not be taken in spans."""
+    """Gives the frames of a span (see cutting.py) at the times that they have in a run over the whole file. `frames`
+    counts the frames of the range, `warm` the frames before the range. `sums` holds checksums of the range's first frame
+    and of the next range's first frame: both neighbours must decode the same picture although they begin at different
+    key frames. `fail(why)` is called if the file cannot be cut."""
 
     def __init__(self, source, appsrc, span, fail):
         super().__init__(source, appsrc)
@@ -32,22 +32,14 @@ class SpanDecoder(Decoder):
         self.warm, self.sums = 0, [None, None]
         self.last = -1
         self.shapes = Shapes(source, span["key"] is None)
-        self.shifted = (round(source.delay * Gst.SECOND) - self.moment(span["first"])
-                        + round(source.start * Gst.SECOND))
-        self.begin = self.time_of(span["from"])
-
-    def moment(self, stamp):
-        return round(stamp * self.base * Gst.SECOND)
-
-    def time_of(self, stamp):
-        """Nanoseconds from the beginning of the file."""
-        return self.moment(stamp) - round(self.source.start * Gst.SECOND) + self.shifted
+        self.first_time(span["first"], self.base)
+        self.begin = self.time_of(span["from"], self.base)
 
     def packets(self, file, picture):
-        """Those from the key frame on. What is shown before it and coded after it needs frames before it."""
+        """The packets from the key frame on."""
         key = self.span["key"]
         if key is None:
-            yield from file.demux(picture)
+            yield from super().packets(file, picture)
             return
         packet = None
         for packet in packets_from(file, picture, key, self.span["seek"], self.span["from"]):
@@ -55,19 +47,18 @@ class SpanDecoder(Decoder):
         if packet is None:
             self.fail(f"the key frame at {float(key * self.base):.3f} s was not found again")
 
-    def decoded(self, file, picture):
-        name, first, until = stamp_name(file), self.span["from"], self.span["until"]
-        for frame in super().decoded(file, picture):
-            stamp = getattr(frame, name)
+    def decoded(self):
+        first, until = self.span["from"], self.span["until"]
+        for frame, stamp in super().decoded():
             if stamp is None:
-                self.fail("frames have no times: --exact takes the file in one segment")
+                self.fail("frames have no times: --exact transcodes the file in one segment")
                 return
             if until is not None and stamp >= until:
                 self.sums[1] = checksum(frame)
                 return
             if stamp >= first and self.sums[0] is None:
                 self.sums[0] = checksum(frame)
-            yield frame
+            yield frame, stamp
 
     def give(self, frame, stamp):
         if stamp < self.span["from"]:
@@ -77,7 +68,7 @@ class SpanDecoder(Decoder):
 
 
 def checksum(frame):
-    """Of a decoded frame's pixels, without what pads its rows."""
+    """The CRC-32 of a decoded frame's pixels, without the padding of rows."""
     total = 0
     for number, plane in enumerate(frame.planes):
         parts = [part for part in frame.format.components if part.plane == number]
@@ -94,6 +85,11 @@ def checksum(frame):
 class Segment(job.Job):
     def decoder_to(self, appsrc):
         return SpanDecoder(self.input, appsrc, self.settings["span"], self.stop)
+
+    def why_empty(self):
+        if self.decoder.frames > 0:
+            return super().why_empty()
+        return f"no frame of this segment can be decoded: {self.decoder.problem or job.why_no_frame(self.input)}"
 
     def expected(self):
         return self.settings["span"]["packets"]
@@ -116,12 +112,12 @@ class Segment(job.Job):
         self.transcode()
         decoder = self.decoder
         if not self.problem and not self.frames:
-            self.problem = f"no frame could be decoded: {decoder.problem or 'no reason was given'}"
+            self.problem = self.why_empty()
         if not self.problem and self.frames != decoder.frames:
             self.problem = (f"the filter made {self.frames} frames of {decoder.frames}: it can not be cut;"
-                            " --exact takes files in one segment")
-        if decoder.change:
-            self.say(note=decoder.change)
+                            " --exact transcodes files in one segment")
+        for note in decoder.notes():
+            self.say(note=note)
         if self.problem:
             return
         for file in self.files.values():

@@ -35,7 +35,7 @@ def share(text):
     """K/N as numbers."""
     parts = text.split("/")
     if len(parts) != 2 or not all(part.isdecimal() for part in parts) or not 1 <= int(parts[0]) <= int(parts[1]):
-        raise argparse.ArgumentTypeError(f"'{text}' is not K/N with K from 1 to N")
+        raise argparse.ArgumentTypeError(f"'{text}': expected K/N with K from 1 to N")
     return int(parts[0]), int(parts[1])
 
 
@@ -46,21 +46,21 @@ def is_wanted(options):
 def refusal(options):
     """Why what was asked for of segments cannot be, or None."""
     if options.segments is not None and not 0 < options.segments < float("inf"):
-        return f"--segments wants a number of seconds above 0, not {options.segments:g}"
+        return f"--segments {options.segments:g}: expected a number of seconds above 0"
     if options.warm_up is not None and not 0 <= options.warm_up < float("inf"):
-        return f"--warm-up wants a number of seconds from 0 on, not {options.warm_up:g}"
+        return f"--warm-up {options.warm_up:g}: expected a number of seconds from 0"
     if options.attempts < 1:
-        return f"--attempts wants a number from 1 on, not {options.attempts}"
+        return f"--attempts {options.attempts}: expected a number from 1"
     if (options.plan or options.segment) and not is_wanted(options):
-        return "--plan and --segment are of segments: say --segments, too"
+        return "--plan and --segment require --segments"
     if options.cluster is not None and (not is_wanted(options) or options.plan or options.segment):
-        return "--cluster is of segments, and spreads all of them: say --segments, and neither --plan nor --segment"
+        return "--cluster requires --segments, and excludes --plan and --segment"
     if not all(0 <= one < float("inf") for one in (options.cpus_per_task, options.gpus_per_task, options.memory_per_task)):
-        return "--cpus-per-task, --gpus-per-task and --memory-per-task want numbers from 0 on"
+        return "--cpus-per-task, --gpus-per-task and --memory-per-task: expected numbers from 0"
     if options.gpus_per_task > 1 and options.gpus_per_task % 1:
-        return f"--gpus-per-task wants a fraction below 1 or a whole number, not {options.gpus_per_task:g}"
+        return f"--gpus-per-task {options.gpus_per_task:g}: expected a fraction below 1 or a whole number"
     if options.plan and options.segment:
-        return "--plan is for one command before all with --segment"
+        return "--plan excludes --segment: plan first, then start the commands with --segment"
     if options.warm_up is not None and options.segments is None:
-        return "--warm-up is of segments: say --segments, too"
+        return "--warm-up requires --segments"
     return None

@@ -53,7 +53,7 @@ def label_map(buffer, number):
     meta = buffer.get_custom_meta("regions")
     structure = meta.get_structure() if meta else None
     if not structure or not structure.has_field("labels"):
-        raise SidecarProblem(f"frame {number} has no label map: no element of the filter attaches one")
+        raise SidecarProblem(f"frame {number} has no label map: the filter has no element that attaches one, such as cclabel")
     kind = numpy.uint8 if structure.get_value("labels-format") == "GRAY8" else numpy.uint32
     labels = structure.get_value("labels")
     of = "labels-" if structure.has_field("labels-width") else ""  # the picture was scaled since

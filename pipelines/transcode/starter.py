@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Starts jobs by fork: what they all import is loaded once, which takes longer than many segments do. processes.py starts
-it, and asks for jobs through the socket on standard input, each by four file descriptors: the job's standard input, its
-channel (whose number follows the program), where its process is told of (its number with a file descriptor of it, and
-how it ended as waitpid tells) and a file of words, [PROGRAM, …] as JSON. It ends when the socket is closed and no job is
-left.
+"""Starts jobs by fork. The modules that all jobs import are loaded once: loading takes longer than many segments do.
+processes.py starts this program and sends requests through the socket on standard input. A request has four file
+descriptors: the job's standard input, its channel, a socket for reports about the process, and a file of words,
+[PROGRAM, …] as JSON. The job gets the channel's number as its first argument. The reports are the process id with a file
+descriptor of the process, and later its status as waitpid returns it. The program ends when the socket is closed and all
+jobs have ended.
 
 Nothing is initialised before the fork: neither GStreamer nor a driver would survive it.
 """
@@ -23,7 +24,7 @@ PR_SET_NAME = 15  # prctl(2)
 
 
 def load():
-    """What jobs import. What is not installed they tell of themselves."""
+    """Imports the modules of jobs. A job reports a missing module itself."""
     with contextlib.suppress(ImportError, ValueError):
         import gi
 
@@ -35,20 +36,20 @@ def load():
 
 
 def serve(requests):
-    """Returns the words of a job, in its process; None in the starter's own, at its end."""
+    """Returns a job's words in the job's process, and None in the starter, at its end."""
     ended, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    tell = {}  # by process, the socket that hears of it
+    reports = {}  # by process id, the socket that gets its status
     asked = True
-    while asked or tell:
+    while asked or reports:
         ready, _, _ = select.select([requests, ended] if asked else [ended], [], [])
         if ended in ready:
             os.read(ended, 2**16)
-            for process in list(tell):
+            for process in list(reports):
                 number, status = os.waitpid(process, os.WNOHANG)
                 if number:
-                    with tell.pop(process) as heard, contextlib.suppress(OSError):
+                    with reports.pop(process) as heard, contextlib.suppress(OSError):
                         heard.send(str(status).encode())
         if requests not in ready:
             continue
@@ -58,7 +59,7 @@ def serve(requests):
         heard = socket.socket(fileno=given[2])
         process = os.fork()
         if not process:
-            for other in (requests, heard, *tell.values()):
+            for other in (requests, heard, *reports.values()):
                 other.close()
             os.close(ended)
             signal.set_wakeup_fd(-1)
@@ -71,8 +72,8 @@ def serve(requests):
                 written.seek(0)
                 program, *words = json.load(written)
             return [program, str(given[1]), *words]
-        tell[process] = heard
-        with contextlib.suppress(OSError):  # the program that asked may be gone
+        reports[process] = heard
+        with contextlib.suppress(OSError):  # the program that sent the request may have ended
             socket.send_fds(heard, [str(process).encode()], [held := os.pidfd_open(process)])
             os.close(held)
         for number in (*given[:2], given[3]):
@@ -84,7 +85,7 @@ if __name__ == "__main__":
     asking = socket.socket(fileno=os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     load()
-    gc.freeze()  # else the first collection of a job would copy all pages that it shares with this process
+    gc.freeze()  # otherwise the first garbage collection of a job copies all pages that it shares with this process
     if words := serve(asking):
         sys.argv = words
         ctypes.CDLL(None).prctl(PR_SET_NAME, os.path.basename(words[0]).encode())

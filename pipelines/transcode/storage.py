@@ -28,7 +28,7 @@ def system(address):
         from botocore.exceptions import BotoCoreError, ClientError
         storage = fsspec.filesystem("s3", use_listings_cache=False)
     except ImportError as missing:
-        raise OSError(0, f"{address} wants fsspec and s3fs ({missing}): {INSTALL}") from missing
+        raise OSError(0, f"{address} requires fsspec and s3fs ({missing}): {INSTALL}") from missing
     try:
         yield storage
     except FileNotFoundError as missing:
@@ -106,7 +106,7 @@ def scratch(kind, address):
     folder = os.path.join(root, kind, hashlib.sha256(address.encode()).hexdigest()[:16])
     os.makedirs(root, 0o700, exist_ok=True)
     if os.lstat(root).st_uid != os.getuid():
-        raise OSError(0, f"{root} is of another account: set TMPDIR")
+        raise OSError(0, f"{root} belongs to another account: set TMPDIR to another folder")
     os.makedirs(folder, exist_ok=True)
     return folder
 

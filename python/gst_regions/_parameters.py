@@ -50,7 +50,7 @@ def described(words: list[Words]) -> Callable[[type], type]:
             limits = " or ".join(choices) if choices else f"{least:.15g} to {most:.15g}"
             type_name = type(value).__name__
             items.append(f"{python_name(name)} : {type_name if kind == FLAG else f'{type_name}, {limits}'}\n"
-                         + textwrap.indent(textwrap.fill(f"{blurb}. By default {value}.", 112), "    "))
+                         + textwrap.indent(textwrap.fill(f"{blurb} Default: {value}.", 112), "    "))
             arguments.append(inspect.Parameter(python_name(name), inspect.Parameter.KEYWORD_ONLY, default=value))
         owner.__doc__ = inspect.cleandoc(owner.__doc__ or "").replace("{parameters}", "\n".join(items))
         own = inspect.signature(owner).parameters.values()

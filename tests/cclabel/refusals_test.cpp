@@ -61,12 +61,13 @@ void expect_answers(std::span<const Refusal> refusals) {
 }
 
 constexpr const char* kSliding =
-    "settings: sliding=true takes a depth of at least 2, no thresholds and no label-background";
+    "settings: sliding=true requires a depth of at least 2, no thresholds and "
+    "label-background=false";
 constexpr const char* kTrack =
-    "settings: track=true follows regions of pictures: it takes no depth (unless sliding), no "
-    "thresholds and no label-background";
+    "settings: track=true requires depth=1 or sliding=true, no thresholds and "
+    "label-background=false";
 constexpr const char* kSeeds =
-    "settings: seeds take pictures: no depth, no thresholds, no label-background";
+    "settings: seeds require depth=1, no thresholds and label-background=false";
 const std::vector<double> kTwo = {0.25, 0.75};
 
 TEST(CcLabelRefusals, SettingsThatContradictEachOther) {
@@ -87,17 +88,18 @@ TEST(CcLabelRefusals, SettingsThatContradictEachOther) {
       {kTrack, [](Asked& a) { a.params.track = true, a.volume(2); }},
       {kTrack, [](Asked& a) { a.params.track = true, a.params.thresholds = kTwo, a.agree(); }},
       {kTrack, [](Asked& a) { a.params.track = a.params.label_background = true, a.agree(); }},
-      {"settings: connectivity 26 is one of volumes; without depth it is 4 or 8",
+      {"settings: connectivity 26 is for volumes; with depth=1 it must be 4 or 8",
        [](Asked& a) { a.params.connectivity = Connectivity::twenty_six; }},
-      {"settings: connectivity 4 is one of pictures; with depth it is 6, 18 or 26",
+      {"settings: connectivity 4 is for pictures; with depth above 1 it must be 6, 18 or 26",
        [](Asked& a) { a.volume(2), a.params.connectivity = Connectivity::four; }},
-      {"settings: with label-background, holes are regions: fill-holes is of no use",
+      {"settings: fill-holes cannot be used with label-background=true, because holes are regions "
+       "then",
        [](Asked& a) { a.params.label_background = true, a.params.fill_holes = 1, a.agree(); }},
       {"",
        [](Asked& a) {
          a.params.seeds = std::vector<double>{1, 2};
        }},
-      {"settings: seeds are pairs of x and y, not 3 numbers",
+      {"settings: seeds must be pairs of x and y; the list has 3 numbers",
        [](Asked& a) {
          a.params.seeds = std::vector<double>{1, 2, 3};
        }},
@@ -113,11 +115,12 @@ TEST(CcLabelRefusals, SettingsThatContradictEachOther) {
        [](Asked& a) {
          a.params.label_background = true, a.params.seeds = std::vector<double>{1, 2}, a.agree();
        }},
-      {"settings: thresholds are of criterion=binary",
+      {"settings: thresholds require criterion=binary",
        [](Asked& a) {
          a.params.thresholds = kTwo, a.params.criterion = Criterion::equal, a.agree();
        }},
-      {"settings: source=mask has no use for thresholds: what is not 0 is foreground",
+      {"settings: source=mask cannot be used with thresholds: nonzero pixels of the mask are "
+       "foreground",
        [](Asked& a) { a.params.thresholds = kTwo, a.params.source = Source::mask, a.agree(); }},
       {"", [](Asked& a) { a.params.source = Source::mask; }},
       {"", [](Asked& a) { a.params.criterion = Criterion::equal; }}};
@@ -125,27 +128,31 @@ TEST(CcLabelRefusals, SettingsThatContradictEachOther) {
 }
 
 constexpr const char* kOverlay =
-    "settings: output=overlay draws on pictures; with depth or thresholds choose another";
+    "settings: output=overlay requires depth=1 and no thresholds; choose another output";
 
 TEST(CcLabelRefusals, FramesThatAreNotAsConfigured) {
   static constexpr Refusal kRefusals[] = {
-      {"the frame is not as configured", [](Asked& a) { a.job.in.width = 1; }},
-      {"the frame is not as configured", [](Asked& a) { a.job.in.height = -1; }},
-      {"sliding is not as configured", [](Asked& a) { a.params.sliding = true; }},
-      {"label-background is not as configured", [](Asked& a) { a.params.label_background = true; }},
-      {"thresholds are not as configured", [](Asked& a) { a.params.thresholds = kTwo; }},
-      {"a volume of 0 slices, configured for 1", [](Asked& a) { a.slices = 0; }},
-      {"a volume of 2 slices, configured for 1", [](Asked& a) { a.slices = 2; }},
+      {"the frame differs from the configured size or format",
+       [](Asked& a) { a.job.in.width = 1; }},
+      {"the frame differs from the configured size or format",
+       [](Asked& a) { a.job.in.height = -1; }},
+      {"sliding differs from the configured value", [](Asked& a) { a.params.sliding = true; }},
+      {"label-background differs from the configured value",
+       [](Asked& a) { a.params.label_background = true; }},
+      {"the number of thresholds differs from the configured one",
+       [](Asked& a) { a.params.thresholds = kTwo; }},
+      {"a volume of 0 slices; configured for 1", [](Asked& a) { a.slices = 0; }},
+      {"a volume of 2 slices; configured for 1", [](Asked& a) { a.slices = 2; }},
       {"", [](Asked& a) { a.volume(3), a.slices = 3; }},
       {"", [](Asked& a) { a.volume(3), a.slices = 1; }},
-      {"a volume of 4 slices, configured for 3", [](Asked& a) { a.volume(3), a.slices = 4; }},
-      {"a volume of 2 slices, configured for 3",
+      {"a volume of 4 slices; configured for 3", [](Asked& a) { a.volume(3), a.slices = 4; }},
+      {"a volume of 2 slices; configured for 3",
        [](Asked& a) { a.params.sliding = true, a.volume(3), a.slices = 2; }},
       {"", [](Asked& a) { a.setup.max_runs = a.job.table.run_capacity = 7; }},
-      {"there are more runs than configured", [](Asked& a) { a.job.table.run_capacity = 1; }},
-      {"track=true, but configured without", [](Asked& a) { a.params.track = true; }},
+      {"max-runs is larger than configured", [](Asked& a) { a.job.table.run_capacity = 1; }},
+      {"track=true, but tracking was not configured", [](Asked& a) { a.params.track = true; }},
       {"", [](Asked& a) { a.setup.tracks = true; }},
-      {"track=true needs a table with room",
+      {"track=true requires a table with a capacity above 0",
        [](Asked& a) {
          static Region region;
          a.params.track = true, a.job.table.regions = &region, a.agree();
@@ -156,7 +163,7 @@ TEST(CcLabelRefusals, FramesThatAreNotAsConfigured) {
          a.params.track = true, a.job.table.regions = &region, a.job.table.capacity = 1, a.agree();
        }},
       {"", [](Asked& a) { a.setup.tracks = true, a.setup.max_regions = 65535; }},
-      {"settings: track=true takes max-regions up to 65535, not 65536",
+      {"settings: track=true supports max-regions up to 65535, not 65536",
        [](Asked& a) { a.setup.tracks = true, a.setup.max_regions = 65536; }},
       {"", [](Asked& a) { a.setup.max_regions = 65536; }},
       {kOverlay,
@@ -177,9 +184,9 @@ TEST(CcLabelRefusals, FramesThatAreNotAsConfigured) {
 
 TEST(CcLabelRefusals, WhatIsTooLarge) {
   static constexpr Refusal kRefusals[] = {
-      {"depth and layers count from 1", [](Asked& a) { a.setup.depth = 0; }},
-      {"depth and layers count from 1", [](Asked& a) { a.setup.layers = 0; }},
-      {"a label image is no picture to label: as a mask it is",
+      {"depth and the number of layers must be at least 1", [](Asked& a) { a.setup.depth = 0; }},
+      {"depth and the number of layers must be at least 1", [](Asked& a) { a.setup.layers = 0; }},
+      {"a label image cannot be labelled as a picture; use it as a mask (source=mask)",
        [](Asked& a) { a.setup.in = layout_of(PixelFormat::labels32); }},
       {"",
        [](Asked& a) {
@@ -193,19 +200,19 @@ TEST(CcLabelRefusals, WhatIsTooLarge) {
        [](Asked& a) {
          a.setup.size = {1, 32767}, a.volume(65538);
        }},  // 2^31 - 2 rows
-      {"1x32768, depth 65536 and 1 thresholds are more voxels than labels can count (2^32)",
+      {"1x32768, depth 65536 and 1 thresholds have more voxels than labels can count (2^32)",
        [](Asked& a) {
          a.setup.size = {1, 32768}, a.volume(65536);
        }},
-      {"65535x65535, depth 1 and 2 thresholds are more voxels than labels can count (2^32)",
+      {"65535x65535, depth 1 and 2 thresholds have more voxels than labels can count (2^32)",
        [](Asked& a) {
          a.setup.size = {65535, 65535}, a.params.thresholds = kTwo, a.agree();
        }},
-      {"65536x100, depth 656 and 1 thresholds are more voxels than labels can count (2^32)",
+      {"65536x100, depth 656 and 1 thresholds have more voxels than labels can count (2^32)",
        [](Asked& a) {
          a.setup.size = {65536, 100}, a.volume(656);
        }},
-      {"NV12 pictures of odd height have no volumes: their rows of chroma would be shared",
+      {"NV12 pictures of odd height cannot form volumes, because slices would share rows of chroma",
        [](Asked& a) {
          a.setup.in = layout_of(PixelFormat::nv12), a.setup.size.height = 31, a.volume(2);
        }},
@@ -228,17 +235,16 @@ TEST(CcLabelRefusals, MethodsToCompareWith) {
     a.backend = BackendKind::cuda;
   };
   static constexpr const char* kPlain =
-      "settings: method=propagation finds regions and measures them: no track, no fill-holes, no "
-      "seeds";
+      "settings: method=propagation supports no track, fill-holes and seeds";
   static constexpr const char* kTakes =
-      "settings: method=sweep takes criterion=binary and connectivity=26";
+      "settings: method=sweep requires criterion=binary and connectivity=26";
   static constexpr Refusal kRefusals[] = {
       {"", [](Asked& a) { a.params.method = Method::union_find; }},
       {"", [](Asked& a) { kSweep(a, BackendKind::cuda); }},
       {"", [](Asked& a) { kPropagation(a); }},
-      {"settings: method=sweep runs on CUDA alone; the CPU's method is union-find",
+      {"settings: method=sweep runs on CUDA only; the CPU supports method=union-find",
        [](Asked& a) { kSweep(a, BackendKind::cpu); }},
-      {"settings: method=propagation runs on CUDA alone; the CPU's method is union-find",
+      {"settings: method=propagation runs on CUDA only; the CPU supports method=union-find",
        [](Asked& a) { a.params.method = Method::propagation; }},
       {kTakes,
        [](Asked& a) { kSweep(a, BackendKind::cuda), a.params.criterion = Criterion::equal; }},
@@ -247,7 +253,7 @@ TEST(CcLabelRefusals, MethodsToCompareWith) {
          kSweep(a, BackendKind::cuda), a.params.connectivity = Connectivity::eighteen;
        }},
       {"", [](Asked& a) { kSweep(a, BackendKind::cuda), a.setup.size.width = 1024; }},
-      {"settings: method=sweep holds a row in a warp's registers: up to 1024 pixels, not 1025",
+      {"settings: method=sweep supports widths up to 1024 pixels; the width is 1025",
        [](Asked& a) { kSweep(a, BackendKind::cuda), a.setup.size.width = 1025; }},
       {"", [](Asked& a) { kPropagation(a), a.setup.size.width = 1025; }},
       {kPlain, [](Asked& a) { kPropagation(a), a.params.track = true, a.agree(); }},
@@ -256,7 +262,8 @@ TEST(CcLabelRefusals, MethodsToCompareWith) {
        [](Asked& a) {
          kPropagation(a), a.params.seeds = std::vector<double>{1, 2};
        }},
-      {"settings: method=propagation does not draw: choose output labels, mask, colors or none",
+      {"settings: method=propagation does not support output=overlay; choose labels, mask, colors "
+       "or none",
        [](Asked& a) { kPropagation(a), a.setup.has_output = true; }},
       {"", [](Asked& a) {
          kPropagation(a), a.setup.has_output = true, a.params.output = CcOutput::mask;

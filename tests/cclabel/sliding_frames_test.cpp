@@ -220,11 +220,12 @@ TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
       queue_->wait();
     });
   };
-  const char* const no_mask = "source=mask, but the frame has no mask of its size";
+  const char* const no_mask =
+      "source=mask, but no mask of the frame's size is attached to the frame";
   EXPECT_EQ(answer([](Job&, CcLabelParams&) {}), "");
   EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMost; }), "");
   EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMost + 1; }),
-            "the table is larger than configured");
+            "the table has a larger capacity than configured");
   EXPECT_EQ(answer([](Job&, CcLabelParams& params) { params.source = Source::mask; }), "");
   EXPECT_EQ(
       answer([](Job& job, CcLabelParams& params) { params.source = Source::mask, job.mask = {}; }),
@@ -235,18 +236,18 @@ TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
             no_mask);
   EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.mask = {}; }), "");
   EXPECT_EQ(answer([](Job&, CcLabelParams& params) { params.sliding = false; }),
-            "sliding is not as configured");
+            "sliding differs from the configured value");
   EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.slices = 2; }),
-            "a volume of 2 slices, configured for 3");
+            "a volume of 2 slices; configured for 3");
 
   regions::Setup large = setup(PixelFormat::gray8);
   const auto configure = [&] { return complaint([&] { algorithm->configure(large); }); };
   large.max_regions = 65536;
-  EXPECT_EQ(configure(), "settings: track=true takes max-regions up to 65535, not 65536");
+  EXPECT_EQ(configure(), "settings: track=true supports max-regions up to 65535, not 65536");
   large.max_regions = kMost;
   large.size = {1, 65534};
   large.depth = 16400;  // 2 of which have more rows than an int counts
-  EXPECT_EQ(configure(), "a window of 16400 frames is too large");
+  EXPECT_EQ(configure(), "a window of 16400 frames has too many pixels");
 }
 
 }  // namespace

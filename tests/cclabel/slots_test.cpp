@@ -207,15 +207,15 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
         {"", [](Job&job, CcLabelParams&) { job.slot = 1; }},
         {"no slot 2", [](Job&job, CcLabelParams&) { job.slot = 2; }},
         {"no slot -1", [](Job&job, CcLabelParams&) { job.slot = -1; }},
-        {"source=mask, but the frame has no mask of its size",
+        {"source=mask, but no mask of the frame's size is attached to the frame",
          [](Job&, CcLabelParams&params) { params.source = Source::mask; }},
-        {"the table is larger than configured",
+        {"the table has a larger capacity than configured",
          [](Job&job, CcLabelParams&) { job.table.capacity = kMost + 1; }},
         {"", [](Job&job, CcLabelParams&) { job.table.capacity = kMost; }},
         {"", [](Job&, CcLabelParams&params) { params.source = Source::alpha; }},
-        {"track=true, but configured without",
+        {"track=true, but tracking was not configured",
          [](Job&, CcLabelParams&params) { params.track = true; }},
-        {"settings: method=sweep runs on CUDA alone; the CPU's method is union-find",
+        {"settings: method=sweep runs on CUDA only; the CPU supports method=union-find",
          [](Job&, CcLabelParams&params) { params.method = Method::sweep; }}}) {
     Job job = good;
     CcLabelParams params;
@@ -226,11 +226,13 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
   CcLabelParams params;
   params.source = Source::mask;
   good.mask = narrow.frame();
-  EXPECT_EQ(answer(*algorithm, good, params), "source=mask, but the frame has no mask of its size");
+  EXPECT_EQ(answer(*algorithm, good, params),
+            "source=mask, but no mask of the frame's size is attached to the frame");
   const auto opaque = make_algorithm<CcLabelParams, BackendKind::cpu>(backend_);
   opaque->configure({.in = layout_of(PixelFormat::nv12), .size = kSize});
   params.source = Source::alpha;
-  EXPECT_EQ(answer(*opaque, {.in = nv12.frame()}, params), "source=alpha, but NV12 has no alpha");
+  EXPECT_EQ(answer(*opaque, {.in = nv12.frame()}, params),
+            "source=alpha, but NV12 has no alpha channel");
 }
 
 // A frame whose work fails is as if it had not come; what it was to forget is forgotten.

@@ -256,7 +256,7 @@ class OtherBackend final : public Backend {
 };
 
 TEST(CpuBackend, OtherBackendsAreRefused) {
-  EXPECT_EQ(complaint([] { workers_of(OtherBackend()); }), "not a CPU backend: another");
+  EXPECT_EQ(complaint([] { workers_of(OtherBackend()); }), "this is not a CPU backend: another");
 }
 
 TEST(CpuBackend, AllocationsFailOnDemand) {
@@ -285,7 +285,7 @@ TEST(CpuBackend, MemoryIsAlignedAndRefusalsNameTheSize) {
     const Block block = backend->allocate(size_t{1} << 60);
     FAIL() << "a billion gigabytes were there";
   } catch (const MemoryError& error) {
-    EXPECT_STREQ(error.what(), "no memory for 1152921504606846976 bytes");
+    EXPECT_STREQ(error.what(), "out of memory: 1152921504606846976 bytes");
   }
 }
 

@@ -123,15 +123,15 @@ TEST(Fields, MessagesNameFieldAndValue) {
   const auto fields = sample_fields();
   for (const auto& [name, text, message] :
        {Case{"flag", "True", "flag cannot be 'True'"},
-        {"number", "12", "number is 12, must be in -5..10"},
-        {"number", "-6", "number is -6, must be in -5..10"},
+        {"number", "12", "number is 12; it must be in -5..10"},
+        {"number", "-6", "number is -6; it must be in -5..10"},
         {"number", "1 ", "number cannot be '1 '"},
-        {"real", "1.5", "real is 1.5, must be in 0..1"},
+        {"real", "1.5", "real is 1.5; it must be in 0..1"},
         {"real", "1e400", "real cannot be '1e400'"},
-        {"real", "nan", "real is nan, must be in 0..1"},
+        {"real", "nan", "real is nan; it must be in 0..1"},
         {"fruit", "plum", "fruit cannot be 'plum'"},
         {"bits", "one+plum", "bits cannot be 'plum'"},
-        {"color", "-1", "color is -1, must be in 0..4294967295"},
+        {"color", "-1", "color is -1; it must be in 0..4294967295"},
         {"color", "0xg", "color cannot be '0xg'"},
         {"color", "0x1 ", "color cannot be '0x1 '"},
         {"list", "1", "list cannot be '1'"},
@@ -140,8 +140,8 @@ TEST(Fields, MessagesNameFieldAndValue) {
         {"list", "<", "list cannot be '<'"},
         {"list", "", "list cannot be ''"},
         {"list", "<1,,2>", "list cannot be ''"},
-        {"list", "<1,10>", "list is 10, must be in 0..9"},
-        {"list", "<-1,2>", "list is -1, must be in 0..9"}}) {
+        {"list", "<1,10>", "list is 10; it must be in 0..9"},
+        {"list", "<-1,2>", "list is -1; it must be in 0..9"}}) {
     Sample sample;
     EXPECT_EQ(complaint([&] { assign_text(find(fields, name), &sample, text); }), message);
   }
@@ -149,14 +149,15 @@ TEST(Fields, MessagesNameFieldAndValue) {
   const auto give = [&](const char* name, const Value& value) {
     return complaint([&] { assign(find(fields, name), &sample, value); });
   };
-  EXPECT_EQ(give("fruit", int64_t{2}), "fruit is 2, must be of: apple, pear");
-  EXPECT_EQ(give("fruit", int64_t{-1}), "fruit is -1, must be of: apple, pear");
-  EXPECT_EQ(give("bits", int64_t{8}), "bits is 8, must be of: one, two, four");
-  EXPECT_EQ(give("bits", int64_t{-1}), "bits is -1, must be of: one, two, four");
+  EXPECT_EQ(give("fruit", int64_t{2}), "fruit is 2; it must be one of: apple, pear");
+  EXPECT_EQ(give("fruit", int64_t{-1}), "fruit is -1; it must be one of: apple, pear");
+  EXPECT_EQ(give("bits", int64_t{8}), "bits is 8; it must be one of: one, two, four");
+  EXPECT_EQ(give("bits", int64_t{-1}), "bits is -1; it must be one of: one, two, four");
   EXPECT_EQ(give("bits", int64_t{7}), "");
-  EXPECT_EQ(give("number", 3.0), "number: value of another type");
+  EXPECT_EQ(give("number", 3.0), "number: the value has the wrong type");
   EXPECT_EQ(complaint([&] { find(fields, "nummer"); }),
-            "unknown parameter 'nummer'; known are: flag, number, real, fruit, bits, color, text, "
+            "unknown parameter 'nummer'; the parameters are: flag, number, real, fruit, bits, "
+            "color, text, "
             "list");
   EXPECT_EQ(to_text(find(fields, "fruit"), int64_t{7}), "7") << "a value without a name";
 }

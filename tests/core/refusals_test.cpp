@@ -30,7 +30,7 @@ TEST(Outputs, HaveTheirFormatsBestFirst) {
 
 TEST(Outputs, AreRefusedInOtherFormats) {
   const char* const kNone =
-      "`output` asks for a picture, but there is no `out`; output=none does without";
+      "`output` requires a picture, but `out` is not set; set it or use output=none";
   const std::pair<Output, std::string> lists[] = {
       {Output::labels, "GRAY16_LE, GRAY8, U32_LE"},
       {Output::mask, "GRAY8"},
@@ -44,7 +44,7 @@ TEST(Outputs, AreRefusedInOtherFormats) {
       const std::string name(name_of(setup.out.format));
       const bool taken = (", " + names + ",").find(", " + name + ",") != std::string::npos;
       EXPECT_EQ(complaint([&] { expects_output(setup, output); }),
-                taken ? "" : "`output` gives " + names + ", not " + name);
+                taken ? "" : "`output` supports " + names + ", not " + name);
     }
     setup.has_output = false;
     EXPECT_EQ(complaint([&] { expects_output(setup, output); }), kNone);
@@ -55,10 +55,10 @@ TEST(Outputs, AreRefusedInOtherFormats) {
   setup.out = setup.in;
   EXPECT_EQ(complaint([&] { expects_output(setup, Output::drawn_on); }), "");
   EXPECT_EQ(complaint([&] { expects_output(setup, Output::untouched); }),
-            "there is a picture `out`, but output=none writes none");
+            "output=none writes no picture, but `out` is set");
   setup.out = layout_of(PixelFormat::i420);
   EXPECT_EQ(complaint([&] { expects_output(setup, Output::drawn_on); }),
-            "drawing keeps the format, so it cannot give I420 from NV12");
+            "drawing keeps the pixel format; it cannot write I420 from NV12");
 }
 
 TEST(Formats, RefusalsNameThem) {
@@ -109,7 +109,7 @@ TEST(Frames, PlanesThatCannotBeAreNamed) {
       odd.pitch[p] += 2 * bytes - 1;
       const std::string refused = bytes == 1
                                       ? ""
-                                      : "rows of " + plane + " do not begin at multiples of " +
+                                      : "rows of " + plane + " must begin at multiples of " +
                                             std::to_string(bytes) + " bytes, the size of a sample";
       EXPECT_EQ(complaint([&] { expects_aligned(shifted, "it"); }), refused);
       EXPECT_EQ(complaint([&] { expects_aligned(odd, "it"); }), refused);
@@ -126,7 +126,7 @@ TEST(Setups, SizesAndFormatsAreNamed) {
     return complaint([&] { expects_superpixels(s); });
   };
   for (const Size size : {Size{0, 1}, {1, 0}, {65536, 1}, {1, 65536}, {-1, 5}}) {
-    const std::string refused = "pictures are 1..65535 pixels each way, not " +
+    const std::string refused = "pictures must have sides of 1 to 65535 pixels; this one has " +
                                 std::to_string(size.width) + "x" + std::to_string(size.height);
     EXPECT_EQ(drawable({.size = size}), refused);
     EXPECT_EQ(superpixels({.size = size}), refused);
@@ -137,10 +137,11 @@ TEST(Setups, SizesAndFormatsAreNamed) {
   }
   const Size size = {8, 8};
   const Layout &labels = layout_of(PixelFormat::labels32), &nv12 = layout_of(PixelFormat::nv12);
-  EXPECT_EQ(drawable({.in = labels, .size = size}), "a label image is no picture to draw on");
-  EXPECT_EQ(superpixels({.in = labels, .size = size}), "a label image has no colours to compare");
+  EXPECT_EQ(drawable({.in = labels, .size = size}), "regions cannot be drawn on a label image");
+  EXPECT_EQ(superpixels({.in = labels, .size = size}),
+            "a label image has no colours for superpixels");
   EXPECT_EQ(drawable({.in = nv12, .size = size, .out = labels, .has_output = true}),
-            "drawing keeps the format, so it cannot give U32_LE from NV12");
+            "drawing keeps the pixel format; it cannot write U32_LE from NV12");
   EXPECT_EQ(drawable({.in = nv12, .size = size, .out = nv12, .has_output = true}), "");
   for (int f = 0; f < kPixelFormats; ++f) {
     const Layout& mask = layout_of(static_cast<PixelFormat>(f));
@@ -188,9 +189,9 @@ TEST(WorkArea, RectanglesOutsideThePictureAreNamed) {
   };
   EXPECT_EQ(answer(20, 12), "");
   EXPECT_EQ(answer(21, 0),
-            "settings: the rectangle's left side is at 21, outside the picture of 21 pixels");
+            "settings: the rectangle's left edge is at 21; the picture ends at 21 pixels");
   EXPECT_EQ(answer(0, 14),
-            "settings: the rectangle's upper side is at 14, outside the picture of 13 pixels");
+            "settings: the rectangle's upper edge is at 14; the picture ends at 13 pixels");
 }
 
 }  // namespace

@@ -1,15 +1,14 @@
-// What every parameter table must be; table_test.cpp instantiates it for the algorithms.
+// Requirements for every parameter table; table_test.cpp instantiates it for the algorithms.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "core/field.hpp"
+#include "tests/element_pages.hpp"
 
 namespace regions {
 
@@ -24,38 +23,29 @@ void expect_round_trip(std::span<const Field> fields, const P& params) {
   }
 }
 
-// The rows of an element's table in docs/elements.md, a cell's text each.
-inline std::vector<std::vector<std::string>> documented_rows(const std::string& element) {
-  std::vector<std::vector<std::string>> rows;
-  const char* docs = std::getenv("REGIONS_DOCS");
-  EXPECT_NE(docs, nullptr) << "REGIONS_DOCS names no folder of documents";
-  if (!docs) return rows;
-  std::ifstream document(std::string(docs) + "/elements.md");
-  bool is_inside = false;
-  for (std::string line; std::getline(document, line);) {
-    if (line.starts_with("## ")) is_inside = line == "## " + element;
-    if (!is_inside || !line.starts_with("| `")) continue;
-    std::vector<std::string>& cells = rows.emplace_back();
-    for (size_t begin = 2, end = 0; (end = line.find(" |", begin)) != line.npos; begin = end + 3) {
-      cells.push_back(line.substr(begin, end - begin));
-    }
-  }
-  return rows;
-}
-
-// What the document should say of a field's values.
-inline std::string documented_values(const Field& field) {
+// A number as the pages write it.
+inline std::string documented_number(double value) {
   std::ostringstream text;
   text.precision(10);
-  for (const Choice& choice : field.choices) {
-    text << (text.tellp() > 0 ? "<br>" : "") << "`" << choice.name << "`: " << choice.blurb;
-  }
-  if (field.kind == Kind::flags) text << "<br>any of them, joined by `+`";
-  if (field.kind == Kind::flag) text << "`true`, `false`";
-  if (field.kind == Kind::text) text << "text";
-  if (field.kind == Kind::color) text << "0x00000000 … 0xffffffff";
-  if (text.tellp() == 0) text << field.min << " … " << field.max;
+  text << value;
   return text.str();
+}
+
+// A field's choices or range as the page should list them.
+inline std::string documented_choices(const Field& field) {
+  if (field.choices.empty()) return "";
+  std::string text = field.kind == Kind::flags ? "- Values, joined by `+`:\n" : "- Values:\n";
+  for (const Choice& choice : field.choices) {
+    text += std::string("  - `") + choice.name + "`: " + choice.blurb + "\n";
+  }
+  return text;
+}
+inline std::string documented_range(const Field& field) {
+  if (field.kind == Kind::color) return "0x00000000 … 0xffffffff";
+  if (field.kind != Kind::integer && field.kind != Kind::real && field.kind != Kind::list) {
+    return "";
+  }
+  return documented_number(field.min) + " … " + documented_number(field.max);
 }
 
 template <class P>
@@ -108,19 +98,21 @@ TYPED_TEST_P(Tables, AreAsDocumented) {
   element.resize(element.find('/'));
   const TypeParam defaults{};
   const std::span<const Field> fields = fields_of(defaults);
-  const auto rows = documented_rows(element);
-  ASSERT_EQ(rows.size(), fields.size()) << element;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  const auto pages = documented_properties(element);
+  ASSERT_EQ(pages.size(), fields.size()) << element;
+  for (size_t i = 0; i < pages.size(); ++i) {
     const Field& field = fields[i];
-    ASSERT_EQ(rows[i].size(), 5u) << field.name;
-    EXPECT_EQ(rows[i][0], "`" + std::string(field.name) + "`");
-    EXPECT_EQ(rows[i][1], "`" + to_text(field, field.get(&defaults)) + "`") << field.name;
-    EXPECT_EQ(rows[i][2], documented_values(field)) << field.name;
-    EXPECT_EQ(rows[i][3], field.blurb);
-    EXPECT_EQ(rows[i][4], field.live()                           ? "yes"
-                          : field.change == Change::renegotiated ? "yes, with new caps"
-                                                                 : "no")
-        << field.name;
+    SCOPED_TRACE(field.name);
+    const std::string value = to_text(field, field.get(&defaults)), blurb = field.blurb;
+    EXPECT_EQ(pages[i].name, field.name);
+    EXPECT_EQ(pages[i].value, value.empty() ? "empty" : "`" + value + "`");
+    EXPECT_EQ(pages[i].values, documented_choices(field));
+    EXPECT_EQ(pages[i].range, documented_range(field));
+    EXPECT_EQ(pages[i].blurb, blurb.ends_with(".") ? blurb : blurb + ".");
+    EXPECT_EQ(pages[i].flags, field.live() ? "writable, changeable while playing, controllable"
+                              : field.change == Change::renegotiated
+                                  ? "writable, changeable while playing (new caps)"
+                                  : "writable in the states NULL and READY");
   }
 }
 

@@ -148,7 +148,7 @@ TEST_F(GraphCutFrames, PicturesStayUntilTheyAreTakenAway) {
   params.replace_with = Replacement::image;
   Camera replaced(clip, params);
   const auto answer = [&] { return complaint([&] { replaced.shoot(0); }); };
-  const std::string none = "replace-with=image, but there is no replace-image";
+  const std::string none = "replace-with=image requires replace-image";
   EXPECT_EQ(answer(), none);
   replaced.algorithm().set_picture(GraphCutPicture::replacement, std::as_const(all).frame());
   EXPECT_EQ(answer(), "");

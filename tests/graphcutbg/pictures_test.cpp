@@ -170,10 +170,10 @@ TEST(Pictures, ThatDoNotSuitAreNamed) {
   const std::string cut = pixmap("cut.ppm", 5, 4, blocks(5, 3));
   EXPECT_EQ(error_of("replace-image=" + cut),
             "cannot read the picture '" + cut +
-                "': it is damaged, cut short or larger than 16384 pixels one way");
+                "': it is damaged, truncated or larger than 16384 pixels in one direction");
   const std::string none = write("none.png", "GIF89a");
   EXPECT_EQ(error_of("replace-image=" + none),
-            "'" + none + "' is no picture in PNG, JPEG, WebP or PNM");
+            "'" + none + "' is not a PNG, JPEG, WebP or PNM picture");
   const std::string damaged = write("damaged.png", "\x89PNG\r\n\x1a\n and nothing");
   const std::string text = error_of("replace-image=" + damaged);
   EXPECT_NE(text.find(damaged), std::string::npos) << text;
@@ -196,7 +196,7 @@ TEST(Pictures, CutsThatWereStoppedSayByHowMuch) {
     const GstStructure* s = regions_of(out.get());
     gint64 gap = 0, flow = 0;
     if (s) gst_structure_get(s, "gap", G_TYPE_INT64, &gap, "flow", G_TYPE_INT64, &flow, nullptr);
-    EXPECT_EQ(told(message).text, "a cut was stopped before it was exact: it costs at most " +
+    EXPECT_EQ(told(message).text, "a cut was stopped early and is not exact: it costs at most " +
                                       std::to_string(gap) +
                                       " more than the minimum, which is at least " +
                                       std::to_string(flow) + " (time-budget, max-iterations)");

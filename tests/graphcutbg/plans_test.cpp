@@ -128,10 +128,11 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   EXPECT_EQ(configure({.size = {1, 1}}), "");
   for (const regions::Setup& empty :
        {regions::Setup{.size = {0, 6}}, {.size = {8, 0}}, {.size = {8, 6}, .slots = 0}}) {
-    EXPECT_EQ(configure(empty), "a cut needs pixels and a slot");
+    EXPECT_EQ(configure(empty),
+              "a cut requires a picture of at least 1x1 pixels and at least one slot");
   }
   EXPECT_EQ(configure({.in = layout_of(PixelFormat::labels32), .size = {8, 6}}),
-            "labels are not a picture to cut");
+            "a label image cannot be cut");
 
   const GuardedFrame frame(PixelFormat::gray8, {8, 6}), narrow(PixelFormat::gray8, {7, 6}),
       color(PixelFormat::rgb, {8, 6}), large(PixelFormat::gray8, {65535, 1});
@@ -148,15 +149,15 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   job.slot = 0;
   for (const GuardedFrame* other : {&narrow, &color}) {
     job.in = other->frame();
-    EXPECT_EQ(enqueue(), "the frame is not as configured");
+    EXPECT_EQ(enqueue(), "the frame differs from the configured size or format");
   }
   job.in = frame.frame();
   GuardedFrame out(PixelFormat::gray8, {8, 6});
   job.out = out.frame();
-  EXPECT_EQ(enqueue(), "the frame has an output, which was not configured");
+  EXPECT_EQ(enqueue(), "the frame has an output, but none was configured");
   job.out = {};
   params.source = GraphCutSource::mask;
-  EXPECT_EQ(enqueue(), "source=mask, but the frame has no mask");
+  EXPECT_EQ(enqueue(), "source=mask, but no mask is attached to the frame");
   params.source = GraphCutSource::both;
   EXPECT_EQ(enqueue(), "");
   for (const GraphCutSource source : {GraphCutSource::both, GraphCutSource::mask}) {
@@ -166,13 +167,15 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
       EXPECT_EQ(enqueue(), "");
     }
     job.mask = color.frame();
-    EXPECT_EQ(enqueue(), "the attached mask of 8x6 pixels is no mask");
+    EXPECT_EQ(enqueue(),
+              "invalid mask of 8x6 pixels; expected one channel and sides from 1 to 65535");
     for (const Size size : {Size{0, 6}, {8, 0}, {65536, 6}, {8, 65536}}) {
       job.mask = frame.frame();
       job.mask.width = size.width;
       job.mask.height = size.height;
-      EXPECT_EQ(enqueue(), "the attached mask of " + std::to_string(size.width) + "x" +
-                               std::to_string(size.height) + " pixels is no mask");
+      EXPECT_EQ(enqueue(), "invalid mask of " + std::to_string(size.width) + "x" +
+                               std::to_string(size.height) +
+                               " pixels; expected one channel and sides from 1 to 65535");
     }
   }
   params.source = GraphCutSource::image;
@@ -181,7 +184,7 @@ TEST(GraphCutRefusals, NameWhatIsWrong) {
   job.foreground = {&pixel, 8, 6, 8};
   EXPECT_EQ(enqueue(), "");
   job.foreground.width = 7;
-  EXPECT_EQ(enqueue(), "the attached mask has another size than the frame");
+  EXPECT_EQ(enqueue(), "the foreground mask must have the size of the frame");
 }
 
 TEST(GraphCutState, WhatIsNoModelIsRefused) {
@@ -208,22 +211,22 @@ TEST(GraphCutState, WhatIsNoModelIsRefused) {
   EXPECT_EQ(answer(good, kSize), "");
   EXPECT_EQ(checked_header(good, kSize).width, 3);
   EXPECT_EQ(answer(good, {2, 3}),
-            "the stored background model is for 3x2 pixels, the frames are 2x3");
+            "the stored background model is for 3x2 pixels; the frames have 2x3");
   for (const size_t bytes : {size_t{0}, sizeof header - 1, sizeof header, good.size() - 1}) {
-    EXPECT_EQ(answer({good.data(), bytes}, kSize), "a stored background model is cut short")
+    EXPECT_EQ(answer({good.data(), bytes}, kSize), "the stored background model is truncated")
         << bytes;
   }
   std::vector<std::byte> longer = good;
   longer.push_back({});
-  EXPECT_EQ(answer(longer, kSize), "a stored background model goes on behind its end");
+  EXPECT_EQ(answer(longer, kSize), "the stored background model has extra bytes at its end");
   StateHeader other = header;
   other.magic ^= 1;
   std::memcpy(longer.data(), &other, sizeof other);
-  EXPECT_EQ(answer(longer, kSize), "this is no stored background model");
+  EXPECT_EQ(answer(longer, kSize), "this is not a stored background model");
   other = header;
   other.version = 7;
   std::memcpy(longer.data(), &other, sizeof other);
-  EXPECT_EQ(answer(longer, kSize), "a stored background model of version 7, this is version 1");
+  EXPECT_EQ(answer(longer, kSize), "the stored background model has version 7; expected version 1");
   // Each mode of the first and the last pixel without one of its variances.
   for (const size_t i : {size_t{0}, kPixels - 1}) {
     for (Mode& mode : model.mode) {
@@ -232,7 +235,7 @@ TEST(GraphCutState, WhatIsNoModelIsRefused) {
         std::vector<std::byte> state = good;
         mode.*part = 0;
         model.store(words(state) + i, kPixels);
-        EXPECT_EQ(answer(state, kSize), "a stored background model is damaged");
+        EXPECT_EQ(answer(state, kSize), "the stored background model is damaged");
         mode.weight = 0;
         model.store(words(state) + i, kPixels);
         EXPECT_EQ(answer(state, kSize), "") << "no such mode";
@@ -301,8 +304,8 @@ TEST(GraphCutPictures, ExclusionBeginsAtTheMiddle) {
     EXPECT_EQ(complaint([&] { replacement_of(given, setup); }), text);
   };
   const GuardedFrame tall(PixelFormat::gray8, {4, 2}), labels(PixelFormat::labels32, {4, 1});
-  answers(tall.frame(), "the picture is 4x2, the frames are 4x1");
-  answers(labels.frame(), "labels are no picture");
+  answers(tall.frame(), "the picture has 4x2 pixels; the frames have 4x1");
+  answers(labels.frame(), "a label image cannot be used as a picture");
 }
 
 }  // namespace

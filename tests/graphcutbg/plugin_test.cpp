@@ -1,5 +1,4 @@
-// The element graphcutbg: what it shows, attaches, says and refuses.
-
+// The element graphcutbg: its pictures, metadata, messages and errors.
 #include <atomic>
 #include <cmath>
 #include <random>
@@ -130,29 +129,8 @@ TEST(GraphCutBg, LiveCutsEndInTime) {
     EXPECT_TRUE(gst_structure_get_int64(regions_of(out.get()), "gap", &above));
     EXPECT_EQ(above == 0, exact) << above;
     EXPECT_EQ(h.message_so_far(GST_MESSAGE_WARNING) != nullptr, !exact) << live << properties;
-    EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING)) << "said once a stream";
+    EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING)) << "reported once per stream";
   }
-}
-
-TEST(GraphCutBg, SaysWhetherTheCutIsExact) {
-  Harness h("graphcutbg output=none verify=true post-messages=true");
-  h.video("GRAY8", kWidth, kHeight);
-  const BufferPtr out = last_of(h);
-  ASSERT_TRUE(out);
-  const GstStructure* facts = regions_of(out.get());
-  ASSERT_TRUE(facts);
-  gboolean exact = FALSE;
-  gint64 flow = -1, cut = -2, gap = -1;
-  ASSERT_TRUE(gst_structure_get_boolean(facts, "exact", &exact));
-  ASSERT_TRUE(gst_structure_get_int64(facts, "flow", &flow));
-  ASSERT_TRUE(gst_structure_get_int64(facts, "cut-value", &cut));
-  ASSERT_TRUE(gst_structure_get_int64(facts, "gap", &gap));
-  EXPECT_TRUE(exact);
-  EXPECT_EQ(flow, cut);
-  EXPECT_EQ(gap, 0);
-  const MessagePtr message = h.message(GST_MESSAGE_ELEMENT);
-  ASSERT_TRUE(message);
-  EXPECT_TRUE(gst_structure_has_field(gst_message_get_structure(message.get()), "exact"));
 }
 
 TEST(GraphCutBg, AMaskIsRefined) {

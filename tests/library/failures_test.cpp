@@ -46,7 +46,7 @@ TEST(LibraryFailures, MemoryThatRunsOutIsNamed) {
     large.in = l.frame.in;
     large.in.width = large.in.height = large.in.pitch[0] = 65535;  // refused before it is read
     EXPECT_EQ(regions_process(filter.get(), &large), REGIONS_ERROR_MEMORY) << regions_error();
-    EXPECT_EQ(std::string(regions_error()).find("no memory for "), 0u) << regions_error();
+    EXPECT_EQ(std::string(regions_error()).find("out of memory: "), 0u) << regions_error();
     EXPECT_EQ(regions_process(filter.get(), &large), REGIONS_ERROR_MEMORY) << "again";
     ASSERT_EQ(regions_process(filter.get(), &l.frame), REGIONS_OK) << regions_error();
     EXPECT_EQ(l.frame.total, 2u);
@@ -66,7 +66,7 @@ TEST(LibraryFailures, MemoryThatRunsOutIsNamed) {
     none = regions_open("cclabel", "cpu", 500);  // threads need stacks
   }
   EXPECT_EQ(none, nullptr);
-  EXPECT_STREQ(regions_error(), "the system gives no more threads");
+  EXPECT_STREQ(regions_error(), "the system cannot create another thread");
 }
 
 // What a filter is opened with holds for all.

@@ -144,15 +144,15 @@ TEST(LibraryFormats, PlanesThatCannotBeAreNamed) {
   EXPECT_EQ(text_of([](Frame f) { f.in.pitch[0] = PTRDIFF_MIN; }),
             "rows of plane 0 of in lie 2 GiB apart");
   EXPECT_EQ(text_of([&](Frame f) { f.out.plane[0] = moved(f.out.plane[0]); }),
-            "rows of plane 0 of out do not begin at multiples of 2 bytes, the size of a sample");
+            "rows of plane 0 of out must begin at multiples of 2 bytes, the size of a sample");
   EXPECT_EQ(text_of([](Frame f) { f.out.pitch[0] += 1; }),
-            "rows of plane 0 of out do not begin at multiples of 2 bytes, the size of a sample");
+            "rows of plane 0 of out must begin at multiples of 2 bytes, the size of a sample");
   EXPECT_EQ(text_of([&](Frame f) { f.labels.plane[0] = moved(f.labels.plane[0]); }),
-            "rows of plane 0 of labels do not begin at multiples of 4 bytes, the size of a sample");
+            "rows of plane 0 of labels must begin at multiples of 4 bytes, the size of a sample");
   EXPECT_EQ(text_of([](Frame f) { f.labels.pitch[0] += 2; }),
-            "rows of plane 0 of labels do not begin at multiples of 4 bytes, the size of a sample");
+            "rows of plane 0 of labels must begin at multiples of 4 bytes, the size of a sample");
   EXPECT_EQ(text_of([](Frame f) { f.mask.pitch[0] += 2; }),
-            "rows of plane 0 of mask do not begin at multiples of 4 bytes, the size of a sample");
+            "rows of plane 0 of mask must begin at multiples of 4 bytes, the size of a sample");
 }
 
 TEST(LibraryFormats, APictureInPlaceHasOneLayout) {

@@ -36,18 +36,18 @@ TEST(LibraryRefusals, NullIsNamed) {
 TEST(LibraryRefusals, ValuesAreReadAndKept) {
   for (const auto& [algorithm, property, first, value, refused, why] :
        {std::tuple("cclabel", "threshold", "0.5", "0.125", "1.5",
-                   "threshold is 1.5, must be in 0..1"),
+                   "threshold is 1.5; it must be in 0..1"),
         std::tuple("cclabel", "min-area", "0", "17", "-1",
-                   "min-area is -1, must be in 0..4294836225"),
+                   "min-area is -1; it must be in 0..4294836225"),
         std::tuple("cclabel", "track", "false", "true", "perhaps", ""),
         std::tuple("cclabel", "output", "overlay", "mask", "masks", ""),
         std::tuple("cclabel", "style", "boxes+outlines+ids", "fill", "circles", ""),
         std::tuple("cclabel", "seeds", "<>", "<3,4>", "<3,", ""),
         std::tuple("graphcutbg", "color", "", "0xFF102030", "red", ""),
         std::tuple("slicsuperpixel", "region-size", "16", "512", "513",
-                   "region-size is 513, must be in 2..512"),
+                   "region-size is 513; it must be in 2..512"),
         std::tuple("regionoverlay", "thickness", "2", "64", "0",
-                   "thickness is 0, must be in 1..64")}) {
+                   "thickness is 0; it must be in 1..64")}) {
     const Filter filter = open(algorithm);
     const std::string where = std::string(algorithm) + " " + property;
     if (*first) {
@@ -277,9 +277,9 @@ TEST(LibraryRefusals, SettingsOfVolumesAreTheElements) {
          "they are full are for the element");
   expect("thresholds", "<0.2,0.5>", "lists of thresholds are for the element");
   expect("sliding", "true",
-         "sliding=true takes a depth of at least 2, no thresholds and no label-background");
-  expect("method", "sweep", "method=sweep runs on CUDA alone; the CPU's method is union-find");
-  expect("connectivity", "26", "connectivity 26 is one of volumes; without depth it is 4 or 8");
+         "sliding=true requires a depth of at least 2, no thresholds and label-background=false");
+  expect("method", "sweep", "method=sweep runs on CUDA only; the CPU supports method=union-find");
+  expect("connectivity", "26", "connectivity 26 is for volumes; with depth=1 it must be 4 or 8");
 }
 
 }  // namespace

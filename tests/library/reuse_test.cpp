@@ -101,7 +101,7 @@ TEST(LibraryReuse, OutputsComeAndGo) {
   }();
   EXPECT_EQ(untouched.status, REGIONS_OK);
   for (int time = 0; time < 2; ++time) {
-    expect_refused(labels, "there is a picture `out`, but output=none writes none");
+    expect_refused(labels, "output=none writes no picture, but `out` is set");
   }
   EXPECT_EQ(left_by(filter.get(), "cclabel", none), untouched);
   EXPECT_EQ(regions_set(filter.get(), "output", "labels"), REGIONS_OK);
@@ -109,8 +109,8 @@ TEST(LibraryReuse, OutputsComeAndGo) {
   EXPECT_EQ(labelled.status, REGIONS_OK);
   for (int time = 0; time < 2; ++time) {
     expect_refused(none,
-                   "`output` asks for a picture, but there is no `out`; output=none does without");
-    expect_refused(colors, "`output` gives GRAY16_LE, GRAY8, U32_LE, not BGRA");
+                   "`output` requires a picture, but `out` is not set; set it or use output=none");
+    expect_refused(colors, "`output` supports GRAY16_LE, GRAY8, U32_LE, not BGRA");
   }
   EXPECT_EQ(left_by(filter.get(), "cclabel", labels), labelled);
 }

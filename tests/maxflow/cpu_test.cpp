@@ -280,7 +280,7 @@ TEST(CpuMaxflow, RefusesBadInput) {
   const GridGraph graph = good.graph(Neighbours::eight);
   EXPECT_EQ(answer(graph, cutter.mask()), "");
   EXPECT_EQ(answer(good.graph(Neighbours::four), cutter.mask()),
-            "neighbours differ from those configured");
+            "neighbours differs from the configured value");
   const std::pair<const char*, Image<const int32_t> GridGraph::*> images[] = {
       {"terminal weights", &GridGraph::terminal},
       {"capacities to the right", &GridGraph::right},
@@ -288,7 +288,8 @@ TEST(CpuMaxflow, RefusesBadInput) {
       {"capacities down right", &GridGraph::down_right},
       {"capacities down left", &GridGraph::down_left}};
   for (int i = 0; i < 5; ++i) {
-    const std::string refused = std::string(images[i].first) + " are missing or of another size";
+    const std::string refused =
+        std::string(images[i].first) + " are missing or have the wrong size";
     GridGraph other = graph;
     (other.*images[i].second).width = 7;
     EXPECT_EQ(answer(other, cutter.mask()), refused);
@@ -303,20 +304,24 @@ TEST(CpuMaxflow, RefusesBadInput) {
   }
   Image<uint8_t> narrow = cutter.mask();
   narrow.width = 7;
-  EXPECT_EQ(answer(graph, narrow), "pixels of the foreground mask are missing or of another size");
-  EXPECT_EQ(answer(graph, {}), "pixels of the foreground mask are missing or of another size");
+  EXPECT_EQ(answer(graph, narrow),
+            "pixels of the foreground mask are missing or have the wrong size");
+  EXPECT_EQ(answer(graph, {}), "pixels of the foreground mask are missing or have the wrong size");
 
   const auto configure = [&](Size size, int slots) {
     return complaint([&] { cutter.cut().configure(size, Neighbours::four, slots); });
   };
   for (const Size size : {Size{0, 4}, {4, 0}}) {
-    EXPECT_EQ(configure(size, 1), "a cut needs pixels and a slot");
+    EXPECT_EQ(configure(size, 1),
+              "a cut requires a picture of at least 1x1 pixels and at least one slot");
   }
-  EXPECT_EQ(configure(kSize, 0), "a cut needs pixels and a slot");
+  EXPECT_EQ(configure(kSize, 0),
+            "a cut requires a picture of at least 1x1 pixels and at least one slot");
   EXPECT_EQ(configure({65535, 65535}, 1),
-            "pictures of more than 536870912 pixels have no exact cut");
+            "pictures of more than 536870912 pixels are too large for an exact cut");
   // Few pixels, but more nodes than an int32 counts: tiles are wider than the picture.
-  EXPECT_EQ(configure({1, 1 << 28}, 1), "pictures of 1x268435456 pixels have no exact cut");
+  EXPECT_EQ(configure({1, 1 << 28}, 1),
+            "pictures of 1x268435456 pixels are too large for an exact cut");
   expect_certified(cutter, good, Neighbours::eight);
 }
 

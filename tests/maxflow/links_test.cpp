@@ -1,5 +1,5 @@
-// Capacities that are computed where a cut reads them: the cut is that of the same capacities in
-// images, and most of a picture without flow is never asked for.
+// Capacities that a cut computes when it reads them. The cut is the same as with capacities in
+// images, and capacities in most of a picture without flow are never computed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,11 +7,12 @@
 #include "cpu/backend.hpp"
 #include "tests/core/complaint.hpp"
 #include "tests/maxflow/graphs.hpp"
+#include "tests/maxflow/oracle.hpp"
 
 namespace regions {
 namespace {
 
-// Tells what the images hold; counts the pixels it is asked for.
+// Copies capacities from images and counts the pixels.
 class ImageLinks final : public LinkSource {
  public:
   explicit ImageLinks(const GridGraph& graph) : graph_(graph) {}
@@ -119,7 +120,11 @@ TEST(MaxflowLinks, AreNotAskedForWhereNoFlowComes) {
   const GridGraph graph = owned.graph(Neighbours::four);
   const ImageLinks links(graph);
   Solver solver(size, Neighbours::four, 1);
-  EXPECT_GT(solver.solve(computed(graph, links), {}).report.flow, 0);
+  const Cut cut = solver.solve(computed(graph, links), {});
+  // The links along two sides of the square are the minimum cut.
+  EXPECT_EQ(cut.report.flow, 2 * 20 * 9);
+  const Image<const uint8_t> mask{cut.mask.data(), size.width, size.height, size.width};
+  EXPECT_EQ(cut.report.flow, cut_value(graph, mask));
   EXPECT_GT(links.asked(), 20 * 20);
   EXPECT_LT(links.asked(), 320 * 240 / 10);
 }
@@ -132,7 +137,7 @@ TEST(MaxflowLinks, WantABound) {
   unknown.most = 0;
   Solver solver({8, 8}, Neighbours::four, 1);
   EXPECT_EQ(complaint([&] { solver.solve(unknown, {}); }),
-            "capacities are computed where they are read, but `most` is not known");
+            "computed capacities require `most`, their maximum");
 }
 
 }  // namespace

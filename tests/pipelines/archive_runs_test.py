@@ -74,7 +74,7 @@ class Runs(TranscodeCase):
     def test_filters_that_change_how_many_frames_there_are(self):
         text = self.cut(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
                         chain="videorate ! video/x-raw,framerate=10/1 ! " + LABELS)
-        self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact takes files in one segment")
+        self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
 
     def test_pictures_that_depend_on_where_decoding_begins(self):
         """Of a stream without whole key frames, as cameras send it: its seams are seen to differ."""
@@ -90,21 +90,21 @@ class Runs(TranscodeCase):
         with open(self.out / ".regions-job.lock", "w", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             text = self.cut(clip, status=2)
-        self.assertIn(f"another job works in {self.out} now", text)
+        self.assertIn(f"another job is working in {self.out}", text)
         self.assertEqual([path.name for path in self.out.iterdir()], [".regions-job.lock"])
 
     def test_refusals(self):
         clip = self.clip("in.mp4", SMALL, *KEYS)
-        for words, why in ((("--segments", "0"), "--segments wants a number of seconds above 0, not 0"),
-                           (("--segments", "nan"), "--segments wants a number of seconds above 0, not nan"),
-                           (("--segments", "1", "--attempts", "0"), "--attempts wants a number from 1 on, not 0"),
-                           (("--plan",), "--plan and --segment are of segments"),
-                           (("--segments", "1", "--segment", "3/2"), "'3/2' is not K/N with K from 1 to N"),
-                           (("--segments", "1", "--segment", "0/2"), "'0/2' is not K/N with K from 1 to N"),
-                           (("--segments", "1", "--gpus-per-task", "1.5"), "--gpus-per-task wants a fraction below 1 or"),
-                           (("--segments", "1", "--memory-per-task", "-1"), "--memory-per-task want numbers from 0 on"),
-                           (("--warm-up", "1"), "--warm-up is of segments: say --segments, too"),
-                           (("--segments", "1", "--warm-up", "-1"), "--warm-up wants a number of seconds from 0 on")):
+        for words, why in ((("--segments", "0"), "--segments 0: expected a number of seconds above 0"),
+                           (("--segments", "nan"), "--segments nan: expected a number of seconds above 0"),
+                           (("--segments", "1", "--attempts", "0"), "--attempts 0: expected a number from 1"),
+                           (("--plan",), "--plan and --segment require --segments"),
+                           (("--segments", "1", "--segment", "3/2"), "'3/2': expected K/N with K from 1 to N"),
+                           (("--segments", "1", "--segment", "0/2"), "'0/2': expected K/N with K from 1 to N"),
+                           (("--segments", "1", "--gpus-per-task", "1.5"), "--gpus-per-task 1.5: expected a fraction below 1 or"),
+                           (("--segments", "1", "--memory-per-task", "-1"), "--memory-per-task: expected numbers from 0"),
+                           (("--warm-up", "1"), "--warm-up requires --segments"),
+                           (("--segments", "1", "--warm-up", "-1"), "--warm-up -1: expected a number of seconds from 0")):
             self.assertIn(why, self.transcode(clip, *words, status=2))
         self.assertFalse(self.out.exists())
 
@@ -130,7 +130,7 @@ class Runs(TranscodeCase):
         self.assertEqual([worker.wait() for worker in workers], [0, 0])
         text = self.status(1)
         self.assertIn("in.mp4: 3 done\n", text)
-        self.assertIn("short.mp4: 1 done\n0 of 2 files, and 4 of 4 segments of the others; 0 retries; no job works", text)
+        self.assertIn("short.mp4: 1 done\n0 of 2 files, and 4 of 4 segments of the others; 0 retries; no job is working", text)
         text = self.cut(clip, short)
         self.assertEqual([(self.out / name).read_bytes() for name in names], wanted)
         self.assertEqual([told["attempts"] for told in self.summary()["inputs"].values()], [3, 1], "each once")
@@ -190,7 +190,7 @@ class Runs(TranscodeCase):
             os.kill(found[0], signal.SIGKILL)
             text = work.communicate(timeout=100 * media.PATIENCE)[0].decode()
         self.assertEqual(work.returncode, 0, text)
-        self.assertRegex(text, "segment [123] of 3 failed: the process was ended by SIGKILL")  # several work at once
+        self.assertRegex(text, "segment [123] of 3 failed: the job was ended by SIGKILL")  # several work at once
         self.assertEqual(self.summary()["inputs"][str(clip)]["attempts"], 4)
         self.assertEqual(len(media.times(self.out / "in.mp4")), FRAMES)
 

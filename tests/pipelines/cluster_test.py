@@ -114,7 +114,7 @@ class OnRay(OnCluster):
 
     def test_addresses(self):
         for address, why in (("127.0.0.1:1", "there is no cluster of Ray at 127.0.0.1:1: .*refused"),
-                             ("head", "'head' is not HOST:PORT"), ("head:x", "'head:x' is not HOST:PORT")):
+                             ("head", "'head': expected HOST:PORT"), ("head:x", "'head:x': expected HOST:PORT")):
             said = media.run(PYTHON, PROGRAM, self.source, "-o", self.out, "--filter", LABELS, "--segments", "1",
                              "--cluster", address, status=2)
             self.assertRegex(said, why)
@@ -199,7 +199,7 @@ class WithoutRay(unittest.TestCase):
     def test_what_is_said(self):
         import cluster
         with unittest.mock.patch.dict(sys.modules, {"ray": None}), self.assertRaisesRegex(
-                cluster.NoCluster, r"--cluster wants Ray .*Python 3\.\d+\): pipelines/setup --cluster,"):
+                cluster.NoCluster, r"--cluster requires Ray .*Python 3\.\d+\): pipelines/setup --cluster,"):
             cluster.Cluster("", 1, 0)
 
 

@@ -61,11 +61,11 @@ class Cutting(inside.Case):
     def test_files_that_are_one_segment(self):
         for name, options, why in (
                 ("a.mp4", (*YUV, "-g", "1000"), "no key frame is far enough from its ends"),
-                ("b.avi", (*YUV, "-c:v", "mpeg4", "-bf", "2", "-g", "10"), "its container tells no times of frames"),
+                ("b.avi", (*YUV, "-c:v", "mpeg4", "-bf", "2", "-g", "10"), "its container has no times of frames"),
                 ("c.h264", (*YUV, "-g", "10"), "packets have no times"),
                 ("e.mkv", ("-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-x265-params", "log-level=none:keyint=10:"
                            "max-cll=1000,400:master-display=G(1,2)B(3,4)R(5,6)WP(7,8)L(9,10):hdr10=1"),
-                 "what HDR displays are told is not kept in segments")):
+                 "segments cannot hold its metadata for HDR displays")):
             with self.subTest(name):
                 self.assertEqual(self.why(name, *options), {"why": why, "spans": [cutting.WHOLE]})
         damaged = self.clip("damaged.mkv", *YUV, "-g", "10")

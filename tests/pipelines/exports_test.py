@@ -69,7 +69,7 @@ class Exports(inside.Case):
                 for name, value in region.items():
                     self.assertLessEqual(abs(found[name] - value), {"cx": 0.005, "cy": 0.005}.get(name, 0.05))
         self.assertLess(max(len(str(region["cx"])) for row in rows for region in row["regions"]), 6, "digits with a meaning")
-        with self.assertRaisesRegex(SidecarProblem, "^frame 0 has no regions: no element of the filter finds any$"):
+        with self.assertRaisesRegex(SidecarProblem, "^frame 0 has no regions: the filter has no element that finds regions, such as cclabel$"):
             self.written("jsonl", self.samples("identity"))
 
     def test_many_regions_take_few_bytes(self):

@@ -21,13 +21,13 @@ class Files(inside.Case):
         (self.folder / "link").symlink_to("one")
         (self.folder / "lost").symlink_to("nothing")
         for name, why in (("empty", "the file is empty"), ("one", None), ("link", None),
-                          ("pipe", "cannot be read: it is no regular file"),
+                          ("pipe", "cannot be read: not a regular file"),
                           ("lost", "cannot be read: No such file or directory"),
                           ("missing", "cannot be read: No such file or directory"),
                           ("", "cannot be read: Is a directory"), ("one/more", "cannot be read: Not a directory")):
             self.assertEqual(files.unreadable(self.folder / name), why, name)
         self.assertEqual(files.unreadable("https://127.0.0.1/a.mp4"),
-                         "is an address; only files are taken: download it first")
+                         "is an address, but only files can be read: download it first")
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)
         os.makedirs("a:")
@@ -39,9 +39,9 @@ class Files(inside.Case):
         for text, found in (("{}", {}), ('{"a": [1]}', {"a": [1]}), ("", None), ("3", None), ("[]", None), ("{", None),
                             ("\0\xff", None), ("[" * 200_000, None), ('{"a": 1}' + " " * 100, None)):
             path.write_text(text, encoding="latin-1")
-            self.replace(files, "MOST_JSON", 1 << 20)
+            self.replace(files, "MAX_JSON", 1 << 20)
             if text.endswith(" "):
-                self.replace(files, "MOST_JSON", 7)
+                self.replace(files, "MAX_JSON", 7)
             self.assertEqual(files.json_of(path), found, text[:20])
         with self.assertRaises(FileNotFoundError):
             files.json_of(self.folder / "none")
@@ -123,11 +123,11 @@ class Files(inside.Case):
 
     def test_outputs_that_cannot_be(self):
         os.mkfifo(self.folder / "pipe")
-        for name, number, why in ((self.folder, 0, f"cannot write {self.folder}: it is there, and no regular file"),
+        for name, number, why in ((self.folder, 0, f"cannot write {self.folder}: it exists and is not a regular file"),
                                   (self.folder / "pipe", 0,
-                                   f"cannot write {self.folder / 'pipe'}: it is there, and no regular file"),
+                                   f"cannot write {self.folder / 'pipe'}: it exists and is not a regular file"),
                                   (self.folder / "no" / "out", 2,
-                                   f"cannot write into {self.folder / 'no'}: No such file or directory")):
+                                   f"cannot write into the folder {self.folder / 'no'}: No such file or directory")):
             with self.assertRaises(OSError) as refused:
                 files.Output(str(name))
             self.assertEqual((refused.exception.errno, refused.exception.strerror), (number, why))
@@ -191,7 +191,7 @@ class Screens(inside.Case):
         told.hear("in", {"problem": "bad\x1b"})
         self.assertEqual(self.said(), ["", "program: in: bad\\x1b\n"])
         told.hear("in", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["a.mp4", "b\n"])
-        self.assertEqual(self.said(), ["in: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote a.mp4,"
+        self.assertEqual(self.said(), ["in: 50 frames in 4.0 s (12 frames/s, 0.5 times playing speed); wrote a.mp4,"
                                        " b\\n\n", ""])
         told.hear("in", {"part": "x"})
         self.assertEqual(self.said(), ["", ""])
@@ -235,7 +235,7 @@ class Screens(inside.Case):
         self.assertIn("b: note: odd\n", err)
         self.assertRegex(err.split("odd")[1], "25%")
         told.hear("/folder/a\n", {"done": {"frames": 50, "seconds": 4.0, "length": 2.0}}, ["o"])
-        self.assertEqual(self.said()[0], "/folder/a\\n: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote o\n")
+        self.assertEqual(self.said()[0], "/folder/a\\n: 50 frames in 4.0 s (12 frames/s, 0.5 times playing speed); wrote o\n")
         told.forget("b")
         told.forget("b")
         self.assertEqual(told.bars, {})

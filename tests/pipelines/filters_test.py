@@ -47,13 +47,15 @@ class Filters(inside.Case):
     def test_filters_that_cannot_be_made(self):
         for line, named, why in (
                 ("cclabel ! nonsense", "nonsense", 'no element "nonsense"'),
-                ("cclabel ! fakesink", "", "a filter has one way in and one way out"),
-                ("videotestsrc ! cclabel", "", "a filter has one way in and one way out"),
+                ("cclabel ! fakesink", "", "a filter needs one unlinked sink pad and one unlinked source pad"),
+                ("videotestsrc ! cclabel", "", "a filter needs one unlinked sink pad and one unlinked source pad"),
+                ("cclabel regionoverlay", "", "cclabel is not linked to another element: write ! between them"),
+                ("videoscale ! videoconvert cclabel", "", "videoscale is not linked to another element: write ! between them"),
                 ("cclabel color=3", "cclabel", 'no property "color" in element "cclabel"'),
-                ("cclabel output=x", '"output"', ": the choices are overlay, labels, colors, mask, none"),
-                ("cclabel track=perhaps", '"track"', ": true or false"),
-                ("regionoverlay style=box", '"style"', ": the choices, joined by +, are boxes, outlines, fill, ids"),
-                ("cclabel seeds=1", '"seeds"', ": numbers are listed as <1,2,3>")):
+                ("cclabel output=x", '"output"', ": expected one of overlay, labels, colors, mask, none"),
+                ("cclabel track=perhaps", '"track"', ": expected true or false"),
+                ("regionoverlay style=box", '"style"', ": expected some of these, joined by +: boxes, outlines, fill, ids"),
+                ("cclabel seeds=1", '"seeds"', ": expected numbers as in <1,2,3>")):
             with self.assertRaises(filters.BadFilter) as bad:
                 filters.made(line)
             text = str(bad.exception)
@@ -62,34 +64,34 @@ class Filters(inside.Case):
             self.assertTrue(text == why or why.startswith(":"), text)
         with self.assertRaises(filters.BadFilter) as bad:
             filters.made("videoconvert ! cclabel threshold=7")
-        self.assertRegex(str(bad.exception), r"'threshold' of type 'gdouble': a number from 0 to 1$")
+        self.assertRegex(str(bad.exception), r"'threshold' of type 'gdouble': expected a number from 0 to 1$")
         with self.assertRaises(filters.BadFilter):
             filters.made("")
 
     def test_properties_that_cannot_be_set(self):
         for assignment, why in (
-                ("threshold", "'threshold' is not PROPERTY=VALUE"),
+                ("threshold", "'threshold': expected PROPERTY=VALUE"),
                 ("colour=3", "cclabel has no property 'colour'; gst-inspect-1.0 cclabel lists them"),
                 ("=3", "cclabel has no property ''; gst-inspect-1.0 cclabel lists them"),
-                ("threshold=", "cclabel threshold=: a number from 0 to 1"),
-                ("threshold=1.001", "cclabel threshold=1.001: a number from 0 to 1"),
-                ("threshold=-0.001", "cclabel threshold=-0.001: a number from 0 to 1"),
-                ("threshold=nan", "cclabel threshold=nan: a number from 0 to 1"),
-                ("threshold=0x1", "cclabel threshold=0x1: a number from 0 to 1"),
-                ("max-regions=0", "cclabel max-regions=0: a number from 1 to 65536"),
-                ("max-regions=65537", "cclabel max-regions=65537: a number from 1 to 65536"),
-                ("max-regions=1.5", "cclabel max-regions=1.5: a number from 1 to 65536"),
-                ("track=", "cclabel track=: true or false"), ("track=2", "cclabel track=2: true or false"),
-                ("output=", "cclabel output=: the choices are overlay, labels, colors, mask, none"),
-                ("output=None", "cclabel output=None: the choices are overlay, labels, colors, mask, none"),
-                ("style=boxes+", "cclabel style=boxes+: the choices, joined by +, are boxes, outlines, fill, ids"),
+                ("threshold=", "cclabel threshold=: expected a number from 0 to 1"),
+                ("threshold=1.001", "cclabel threshold=1.001: expected a number from 0 to 1"),
+                ("threshold=-0.001", "cclabel threshold=-0.001: expected a number from 0 to 1"),
+                ("threshold=nan", "cclabel threshold=nan: expected a number from 0 to 1"),
+                ("threshold=0x1", "cclabel threshold=0x1: expected a number from 0 to 1"),
+                ("max-regions=0", "cclabel max-regions=0: expected a number from 1 to 65536"),
+                ("max-regions=65537", "cclabel max-regions=65537: expected a number from 1 to 65536"),
+                ("max-regions=1.5", "cclabel max-regions=1.5: expected a number from 1 to 65536"),
+                ("track=", "cclabel track=: expected true or false"), ("track=2", "cclabel track=2: expected true or false"),
+                ("output=", "cclabel output=: expected one of overlay, labels, colors, mask, none"),
+                ("output=None", "cclabel output=None: expected one of overlay, labels, colors, mask, none"),
+                ("style=boxes+", "cclabel style=boxes+: expected some of these, joined by +: boxes, outlines, fill, ids"),
                 ("style=boxes,ids",
-                 "cclabel style=boxes,ids: the choices, joined by +, are boxes, outlines, fill, ids"),
-                ("seeds=1,2", "cclabel seeds=1,2: numbers are listed as <1,2,3>"),
-                ("seeds=<1,2", "cclabel seeds=<1,2: numbers are listed as <1,2,3>"),
-                ("seeds=<1,>", "cclabel seeds=<1,>: numbers are listed as <1,2,3>"),
-                ("seeds=<a>", "cclabel seeds=<a>: numbers are listed as <1,2,3>"),
-                ("seeds=<-3,5>", "cclabel seeds=<-3,5>: is out of range")):
+                 "cclabel style=boxes,ids: expected some of these, joined by +: boxes, outlines, fill, ids"),
+                ("seeds=1,2", "cclabel seeds=1,2: expected numbers as in <1,2,3>"),
+                ("seeds=<1,2", "cclabel seeds=<1,2: expected numbers as in <1,2,3>"),
+                ("seeds=<1,>", "cclabel seeds=<1,>: expected numbers as in <1,2,3>"),
+                ("seeds=<a>", "cclabel seeds=<a>: expected numbers as in <1,2,3>"),
+                ("seeds=<-3,5>", "cclabel seeds=<-3,5>: out of range")):
             with self.assertRaises(filters.BadFilter) as bad:
                 filters.made("videoconvert ! cclabel", [assignment])
             self.assertEqual(str(bad.exception), why)

@@ -69,7 +69,7 @@ class Context:
 @contextlib.contextmanager
 def restored():
     """What a program changes of its process and leaves so at its end."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)}
     hook, arguments, timers = sys.excepthook, sys.argv, []
     add = gstreamer.GLib.timeout_add
 

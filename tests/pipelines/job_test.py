@@ -7,7 +7,6 @@ import pathlib
 import subprocess
 import unittest
 import unittest.mock
-from fractions import Fraction
 
 import inside
 import job  # before what lies beside it
@@ -62,18 +61,18 @@ class Jobs(JobCase):
     def test_threads(self):
         """As many as a cluster gave to the job, in decoder, filter and encoder."""
         clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
-        decoded, add, seen = job.Decoder.decoded, job.Job.add, []
+        packets, add, seen = job.Decoder.packets, job.Job.add, []
 
-        def decode(decoder, file, picture):
+        def read(decoder, file, picture):
             seen.append(picture.codec_context.thread_count)
-            return decoded(decoder, file, picture)
+            return packets(decoder, file, picture)
 
         def added(one, part, pad):
             add(one, part, pad)
             seen.extend(element.get_property("cpu-threads") for element in part.children
                         if element.find_property("cpu-threads"))
 
-        self.replace(job.Decoder, "decoded", decode)
+        self.replace(job.Decoder, "packets", read)
         self.replace(job.Job, "add", added)
         for threads in (1, 3):
             seen.clear()
@@ -166,14 +165,6 @@ class Jobs(JobCase):
         quick = self.clip("quick.mkv", PLAIN.replace("25", "30000/1001"), "-c:v", "ffv1")
         done = [one["done"] for one in self.job(quick, "jsonl") if "done" in one][0]
         self.assertAlmostEqual(done["length"], done["frames"] * 1001 / 30000, places=2)
-
-    def test_times_that_are_missing_or_do_not_rise(self):
-        """Those follow the frame before; what comes after keeps its distance."""
-        source = unittest.mock.Mock(rate=25, start=1.0, delay=0.5)
-        one = decoding.Decoder(source, None)
-        ms = Gst.SECOND // 1000
-        given = [one.time(stamp, Fraction(1, 1000)) // ms for stamp in (1500, None, 1600, 1590, 1630, None, 2000)]
-        self.assertEqual(given, [500, 540, 600, 640, 680, 720, 1050])
 
     def test_sound(self):
         tone = ("-f", "lavfi", "-i", "sine=duration=0.4", "-pix_fmt", "yuv420p")

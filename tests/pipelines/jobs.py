@@ -21,15 +21,15 @@ class JobCase(inside.Case):
         self.out = self.folder / "out"
         self.out.mkdir()
 
-    def job(self, source, *kinds, filter=LABELLED, profile="mp4", status=0, during=None, **settings):
-        """Runs a job; returns what it told."""
+    def job(self, source, *kinds, filter=LABELLED, profile="mp4", status=0, kind=job.Job, **settings):
+        """Runs a job of class `kind`; returns the messages that it sent."""
         names = {"video": "out" + profiles.PROFILES[profile].suffix, "jsonl": "out.jsonl", "labels": "out.labels.mkv"}
         self.outputs = {kind: str(self.out / names[kind]) for kind in kinds or ("video",)}
         settings |= {"source": str(source), "outputs": self.outputs, "filter": filter, "profile": profile}
         reader, writer = os.pipe()
         told = self.folder / "told"
         with open(told, "wb") as file:
-            said = inside.called(job.main, os.dup(file.fileno()), json.dumps(settings))
+            said = inside.called(job.main, os.dup(file.fileno()), json.dumps(settings), kind)
         os.close(reader)
         os.close(writer)
         self.errors = said.err
@@ -50,8 +50,8 @@ class JobCase(inside.Case):
     def half_done(self, **state):
         """A job whose pipeline did its work."""
         one = job.Job("in", {}, None, None, lambda **_: None)
-        one.input = unittest.mock.Mock(length=0, rate=25, picture={"codec_name": "ffv1"}, format={})
-        one.decoder = unittest.mock.Mock(frames=1, rate=25, problem=None, damaged=0)
+        one.input = unittest.mock.Mock(length=0, start=0, rate=25, picture={"codec_name": "ffv1"}, format={})
+        one.decoder = unittest.mock.Mock(frames=1, rate=25, problem=None, damaged=0, has_ended_without_frame=False)
         one.frames = 1
         for name, value in state.items():
             setattr(one, name, value)

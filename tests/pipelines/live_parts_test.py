@@ -105,7 +105,7 @@ class Live(inside.Case):
                 return Gst.StateChangeReturn.SUCCESS if self.opens else Gst.StateChangeReturn.FAILURE
 
         os.environ["SINK"] = ""
-        display = "live: there is no display to open a window on; SINK names another sink than a window\n"
+        display = "live: no display was found for a window: set SINK to another sink, such as fakesink\n"
         package = "live: a window needs Debian's package gstreamer1.0-x: pipelines/setup installs it\n"
         for wayland, opening, taken in (
                 ("", {"xvimagesink": True}, "xvimagesink"), ("", {"xvimagesink": False, "ximagesink": True}, "ximagesink"),
@@ -147,7 +147,7 @@ class Live(inside.Case):
         self.assertTrue(said.err.startswith(f"live: {self.folder}/new\\nline: cannot be played: Resource not found."))
         self.assertEqual(self.live("test", "nonsense"), (2, "", 'live: no element "nonsense"\n'))
         self.assertEqual(self.live("test", "cclabel", "threshold=7"),
-                         (2, "", "live: cclabel threshold=7: a number from 0 to 1\n"))
+                         (2, "", "live: cclabel threshold=7: expected a number from 0 to 1\n"))
         os.environ["SINK"] = "nosink"
         said = self.live("test")
         self.assertEqual((said.status, said.out), (2, ""))
@@ -226,7 +226,7 @@ class Live(inside.Case):
         camera = "rtsp://127.0.0.1:9/a"
         said, pauses, played = self.again(camera)
         self.assertEqual(said.status, None)
-        self.assertEqual(said.err, f"live: {camera}: stopped; asking again\n" * 3)
+        self.assertEqual(said.err, f"live: {camera}: stopped, trying again\n" * 3)
         self.assertRegex(said.out, r"^live: ended after \d+\.\d s\n$")
         self.assertEqual((pauses, played), ([2, 2, 2], 3))
         for camera, frames in ((camera, 5), ("test", None), ("/dev/video77", None)):
@@ -240,7 +240,7 @@ class Live(inside.Case):
         self.assertEqual((said.status, said.err), (0, ""))
         text = re.sub(r"\s+", " ", said.out)
         self.assertTrue(text.startswith("usage: live [/dev/videoN|rtsp://…|FILE|test] [FILTER] [PROPERTY=VALUE ...]"), text)
-        for words in ("A window on a camera", "of the filter's first element; gst-inspect-1.0 the filter's first element"):
+        for words in ("Shows a camera's picture in a window", "of the filter's first element; gst-inspect-1.0 the filter's first element"):
             self.assertIn(words, text)
 
 

@@ -47,7 +47,7 @@ class Live(unittest.TestCase):
     def test_what_is_not_there_is_named(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)  # which would be waited for, also after Ctrl-C
-        for camera, why in (("/dev/video77", "played: "), ("missing.mp4", "played: "), (pipe, "read: it is no regular file")):
+        for camera, why in (("/dev/video77", "played: "), ("missing.mp4", "played: "), (pipe, "read: not a regular file")):
             text = self.live(media.script("live"), camera, status=1)
             self.assertIn(f"live: {camera}: cannot be {why}", text)
         text = self.live(media.script("live"), "test", "nonsense", status=2)
@@ -73,7 +73,7 @@ class Live(unittest.TestCase):
             frames.read()
         text = player.communicate(timeout=60)[0]
         self.assertEqual(player.returncode, 0, text)
-        self.assertIn(f"live: {camera.address}: stopped; asking again", text)
+        self.assertIn(f"live: {camera.address}: stopped, trying again", text)
 
     def test_a_recording_of_a_camera_that_stops_is_kept(self):
         camera = Camera(self)

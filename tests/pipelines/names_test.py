@@ -156,7 +156,7 @@ class Names(unittest.TestCase):
         self.assertFalse(os.path.islink(os.path.join(folder, b"link")))
         with open(os.path.join(folder, b"victim"), "rb") as victim:
             self.assertEqual(victim.read(), b"as it was")
-        for out, reason in ((b"pipe", b"no regular file"), (b".", b"no regular file"),
+        for out, reason in ((b"pipe", b"not a regular file"), (b".", b"not a regular file"),
                             (b"in", b"is the input"), (b"missing/out", b"cannot write into")):
             done = subprocess.run([media.script("labels"), b"in", out], cwd=folder, capture_output=True,
                                   check=False, timeout=300)

@@ -36,7 +36,7 @@ class States(ObjectsCase):
         for ended, rate in ((104.0, "2.5"), (100.0, "10000000000.0")):
             self.camera(regions=25, frames=10, best=(4, 7, None), device="cpu: 3 threads", started=100.0, ended=ended)
             self.assertEqual(inside.called(self.found.report).out.splitlines(), [
-                "25 regions in 10 frames (2.5 a frame, most 4 in frame 7)",
+                "25 regions in 10 frames (2.5 per frame, at most 4 in frame 7)",
                 f"{rate} frames/s with decoding, foreground and encoding; labelled on cpu: 3 threads"])
 
     def test_failures_of_elements(self):
@@ -57,8 +57,22 @@ class States(ObjectsCase):
         camera.on_message(None, Gst.Message.new_eos(element))
         self.assertTrue(camera.whole)
 
+    def test_camera_is_opened_by_its_name(self):
+        for source, kind, name in (("/dev/video3", "v4l2src", "device"), ("/dev/a ! b", "v4l2src", "device"),
+                                   ("rtsp://127.0.0.1:9/a ! b", "uridecodebin", "uri")):
+            camera = self.camera(source)
+            camera.build(objects.FILTER, 1)
+            made = {element.get_factory().get_name(): element for element in camera.pipeline.children}
+            self.assertEqual(made[kind].get_property(name), source)
+            self.assertEqual("v4l2src" in made, kind == "v4l2src")
+            self.assertFalse(camera.decoder.get_property("expose-all-streams"))
+            self.assertEqual(made["x264enc"].get_property("tune").value_nicks, ["zerolatency"])
+            if kind == "v4l2src":
+                self.assertIs(camera.decoder, made["decodebin"])
+                self.assertIs(made[kind].get_static_pad("src").get_peer().get_parent_element(), camera.decoder)
+
     def test_streams_without_video(self):
-        for linked, problem in ((False, "holds no video that can be decoded here"), (True, None)):
+        for linked, problem in ((False, "sends no video that GStreamer can decode here"), (True, None)):
             camera = self.camera()
             camera.entry = unittest.mock.Mock(is_linked=lambda linked=linked: linked)
             camera.expect_video(None)
@@ -140,21 +154,6 @@ class States(ObjectsCase):
         self.assertEqual([objects.is_live(source) for source in
                           ("rtsp://a", "/dev/video3", "/dev/null", "a.mp4", "videos/rtsp://")],
                          [True, True, False, False, False])
-
-    def test_a_camera_of_the_machine(self):
-        """Its name goes to v4l2src."""
-        camera = self.camera("/dev/video77")
-        camera.build(objects.FILTER, 1)
-        names = {element.get_factory().get_name(): element for element in camera.pipeline.children}
-        self.assertEqual(names["v4l2src"].get_property("device"), "/dev/video77")
-        self.assertTrue(names["v4l2src"].get_static_pad("src").is_linked())
-        self.assertIs(camera.decoder, names["decodebin"])
-        self.assertFalse(camera.decoder.get_property("expose-all-streams"))
-        self.assertEqual(names["x264enc"].get_property("tune").value_nicks, ["zerolatency"])
-        camera = self.camera("rtsp://127.0.0.1/a")
-        camera.build(objects.FILTER, 1)
-        self.assertEqual(camera.decoder.get_property("uri"), "rtsp://127.0.0.1/a")
-        self.assertFalse(camera.decoder.get_property("expose-all-streams"))
 
     def test_sizes_and_rates_of_cameras(self):
         for caps, right, bottom, frame_time in (

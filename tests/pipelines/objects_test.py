@@ -34,7 +34,7 @@ class Objects(ObjectsCase):
         self.assertEqual(self.files(self.out), ["overlay.mp4", "still.png"])
         video, still = self.out / "overlay.mp4", self.out / "still.png"
         match = re.fullmatch(
-            r"17 regions in 40 frames \(0\.4 a frame, most 2 in frame (\d+)\)\n"
+            r"17 regions in 40 frames \(0\.4 per frame, at most 2 in frame (\d+)\)\n"
             r"(\d+\.\d) frames/s with decoding, foreground and encoding; labelled on (cpu|cuda).*\n"
             rf"wrote {re.escape(os.path.relpath(video))} and {re.escape(os.path.relpath(still))}\n", said.out)
         self.assertTrue(match, said.out)
@@ -125,8 +125,8 @@ class Objects(ObjectsCase):
         cut.write_bytes(whole.read_bytes()[:whole.stat().st_size // 2])
         said = self.job(cut)
         self.assertEqual((said.status, said.out), (1, ""))
-        self.assertRegex(said.err, rf"quickstart: {cut}: ends after \d\.\d s of 4\.0 s: it is cut off or damaged; what could"
-                         " be read has .partial in its name\n$")
+        self.assertRegex(said.err, rf"quickstart: {cut}: ends after \d\.\d s of 4\.0 s: it is cut off or damaged; the readable"
+                         " part is in files with .partial in their names\n$")
         self.assertEqual(self.files(self.out), ["overlay.partial.mp4"])
 
     def test_refusals_before_anything_is_made(self):
@@ -145,7 +145,11 @@ class Objects(ObjectsCase):
         self.replace(os, "access", lambda path, how: readable(path, how) and not str(path).endswith("shut"))
         (self.folder / "shut").write_bytes(b"x")
         self.refused(2, f"quickstart: cannot read {self.folder / 'shut'}: no permission\n", self.folder / "shut")
-        self.refused(2, "quickstart: cannot read http://a/b: of addresses, only those of cameras (rtsp://) are taken\n",
+        clip = self.clip("in.mkv", PLAIN, "-c:v", "ffv1")
+        for source in (clip, "rtsp://127.0.0.1:9/a"):
+            said = inside.called(objects.main, ["--out", "/proc", str(source)])
+            self.assertEqual(said, (1, "", "quickstart: cannot write into the folder /proc: No such file or directory\n"))
+        self.refused(2, "quickstart: cannot read http://a/b: the only addresses supported are those of cameras (rtsp://)\n",
                      "http://a/b")
         name = self.folder / "new\nline"
         self.assertIn("new\\nline: No such file", self.job(name).err)
@@ -173,7 +177,7 @@ class Objects(ObjectsCase):
         self.assertTrue(said.out.startswith("usage: quickstart [-h] [--out FOLDER] [FILE|rtsp://…|/dev/videoN]"))
         self.assertIn("Draws the moving objects of a video.", said.out)
         self.assertIn("default: people walking, from Debian's opencv-doc", said.out)
-        self.assertIn("where results go", said.out)
+        self.assertIn("folder of the results", said.out)
         self.assertNotIn("--check", said.out)
         self.assertEqual(inside.called(objects.main, ["a", "b"]).status, 2)
 
@@ -186,7 +190,7 @@ class Objects(ObjectsCase):
         sound = self.clip("sound.wav", "sine=duration=0.2")
         said = self.job(sound)
         self.assertEqual(said.status, 1)
-        self.assertEqual(said.err, f"quickstart: {sound}: holds no video (only audio)\n")
+        self.assertEqual(said.err, f"quickstart: {sound}: holds no video stream: only audio\n")
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
             address = f"rtsp://127.0.0.1:{closed.getsockname()[1]}/none"

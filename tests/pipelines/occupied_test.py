@@ -134,7 +134,7 @@ class Occupied(TranscodeCase):
             path.unlink(missing_ok=True)
             os.mkfifo(path) if text is None else path.write_text(text)
             said = media.run(PROGRAM, "-o", self.out, "--status", status=2)
-            self.assertIn("no regular file" if text is None else "no job in segments began here", said)
+            self.assertIn("not a regular file" if text is None else "no job in segments began here", said)
             self.assertNotIn("Traceback", said)
 
     def test_status_beside_a_damaged_summary(self):
@@ -144,7 +144,7 @@ class Occupied(TranscodeCase):
                      '{"began": 2, "inputs": {"a.mp4": {"problem": 3}}}', '{"began": "2", "inputs": {}}'):
             (self.out / "summary.json").write_text(text)
             said = media.run(PROGRAM, "-o", self.out, "--status", status=2)
-            self.assertIn("summary.json is damaged; remove it", said)
+            self.assertIn("summary.json is damaged: remove it", said)
             self.assertNotIn("Traceback", said)
         for text in ("", "3", "{}", '{"began": 2, "inputs": {"a.mp4": {}}}'):
             (self.out / "summary.json").write_text(text)

@@ -65,7 +65,7 @@ class Jobs(unittest.TestCase):
             between()
             self.assertIsNone(await processes.run(self.program, {}, told.append))
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(await first, "the process was ended by SIGTERM")
+            self.assertEqual(await first, "the job was ended by SIGTERM")
 
         told = []
         asyncio.run(run_both())
@@ -83,12 +83,12 @@ class Jobs(unittest.TestCase):
     def test_a_job_that_is_killed(self):
         for number in (signal.SIGKILL, signal.SIGSEGV):
             (_, problem), = self.run_jobs({"end": "waits"}, begun=lambda process, sent=number: process.send_signal(sent))
-            self.assertEqual(problem, f"the process was ended by {number.name}")
-        self.assertEqual(self.run_job({"end": "killed"})[1], "the process was ended by SIGKILL")
+            self.assertEqual(problem, f"the job was ended by {number.name}")
+        self.assertEqual(self.run_job({"end": "killed"})[1], "the job was ended by SIGKILL")
 
     def test_a_starter_that_dies(self):
         told, problem = self.run_job({"end": "orphaned"})
-        self.assertEqual(problem, "the process was ended with what started it")
+        self.assertEqual(problem, "the job ended because the process that started it ended")
         after, problem = self.run_job()
         self.assertIsNone(problem)
         self.assertNotEqual(after["starter"], told["starter"])
@@ -104,7 +104,7 @@ class Jobs(unittest.TestCase):
     def test_a_wrapper_that_does_not_run(self):
         for wrapper in (("/usr/bin/false",), ("/usr/bin/sleep", "0.1", "--help")):
             asked = self.run_jobs({}, {}, wrapper=wrapper)
-            self.assertEqual([problem for _, problem in asked], ["the process was ended with what started it"] * 2)
+            self.assertEqual([problem for _, problem in asked], ["the job ended because the process that started it ended"] * 2)
 
     def test_jobs_that_a_dead_starter_left_unread(self):
         """A request after them is told that the connection was reset, a further one that it is broken."""

@@ -16,7 +16,7 @@ class Jobs(stand_in_jobs.Case):
         killed, good = self.inputs("killed.avi", "good.avi")
         said = self.ran(killed, good)
         self.assertEqual(said.status, 1)
-        self.assertEqual(said.err, f"regions-transcode: {killed}: the process was ended by SIGKILL\n"
+        self.assertEqual(said.err, f"regions-transcode: {killed}: the job was ended by SIGKILL\n"
                          f"regions-transcode: 1 of 2 inputs failed: {killed}\n")
         self.assertEqual(self.files(self.out), ["good.mp4", "good.mp4.made.json"])
 
@@ -42,7 +42,7 @@ class Jobs(stand_in_jobs.Case):
               unittest.mock.patch.object(self.program.Queue, "interrupt", again)):
             said = self.ran(first, second)
         self.assertEqual(said.status, 130)
-        self.assertEqual(said.err, f"{first}: note: waits\nregions-transcode: interrupted; what is finished stays, the"
+        self.assertEqual(said.err, f"{first}: note: waits\nregions-transcode: interrupted; finished files stay, and the"
                          " same command goes on\n")
         self.assertEqual(said.out, "")
         self.assertFalse(os.path.exists(second + ".settings"), "no other job begins")

@@ -30,12 +30,12 @@ class Program(stand_in_jobs.Case):
         # Python 3.13 names the value of an option with two names once.
         text = re.sub(r"(-\w) [A-Z]+, (--\w+ [A-Z]+)", r"\1, \2", " ".join(said.out.split()))
         for words in ("usage: regions-transcode", "Takes videos through a filter of GStreamer elements", "IN video files",
-                      "-o, --out DIR where outputs go", "elements that every frame passes, as gst-launch takes them",
+                      "-o, --out DIR folder of the outputs", "elements that every frame passes, as gst-launch takes them",
                       "mp4 (H.264 in MP4), mkv (H.264 in Matroska), webm (VP9 in WebM), lossless (FFV1 in Matroska,"
                       " every pixel kept); default: mp4", "write the regions of each frame, one JSON object a line",
                       "write the label of each pixel as 16-bit video (FFV1 in Matroska, lossless)",
-                      "-j, --jobs N inputs worked on at once, spread over the GPUs there are; default: 1",
-                      "write outputs that are there again", "leave the sound out"):
+                      "-j, --jobs N number of inputs processed at the same time, spread over all GPUs; default: 1",
+                      "write outputs that exist again", "leave the sound out"):
             self.assertIn(words, text)
         for arguments in ([], ["a"], ["a", "-o", "b"], ["a", "--filter", "b"],
                           ["a", "-o", "b", "--filter", "c", "--profile", "avi"],
@@ -54,8 +54,8 @@ class Program(stand_in_jobs.Case):
         (self.folder / "twin").mkdir()
         one, twin = self.inputs("one.mp4", "twin/one.mkv")
         out = str(self.folder)
-        self.refused("-j wants a number from 1 on, not 0", one, jobs=0)
-        self.refused("-j wants a number from 1 on, not -2", one, jobs=-2)
+        self.refused("-j 0: expected a number from 1", one, jobs=0)
+        self.refused("-j -2: expected a number from 1", one, jobs=-2)
         self.refused(f"{one} would be written to {out}/one.mp4, which is an input; choose another folder with -o", one,
                      out=out)
         link = self.folder / "link"
@@ -65,12 +65,23 @@ class Program(stand_in_jobs.Case):
         self.refused(f"{one} and {twin} would both be written to {self.out}/one.mp4; transcode them into different"
                      " folders", one, twin)
         self.refused(f"the filter 'nonsense' cannot be made: no element \"nonsense\"", one, filter="nonsense")
-        self.refused(f"cannot make the folder {one}: File exists", one, out=one)
-        self.refused(f"cannot make the folder {one}/x: Not a directory", one, out=one + "/x")
+        self.refused(f"the folder {one} cannot be made: File exists", one, out=one)
+        self.refused(f"the folder {one}/x cannot be made: Not a directory", one, out=one + "/x")
         labels, mkv = self.inputs("a.avi", "a.labels.avi")
         self.refused(f"{labels} and {mkv} would both be written to {self.out}/a.labels.mkv; transcode them into"
                      " different folders", labels, mkv, "--labels", "--profile", "mkv")
         self.assertEqual([pathlib.Path(path).read_text() for path in (one, twin)], ["x", "x"])
+
+    def test_folders_that_cannot_be_written(self):
+        """The error names the folder, once, and no input."""
+        inputs = self.inputs("one.mp4", "two.mp4")
+        why = "cannot write into the folder /proc: No such file or directory"
+        for words in ((), ("--segments", "1")):
+            options = self.parsed(*inputs, *words)
+            options.out = "/proc"
+            self.assertEqual(inside.called(self.program.main, options), (2, "", f"regions-transcode: {why}\n"))
+        with self.assertRaisesRegex(OSError, why), self.program.record.locked("/proc/one.mp4"):
+            pass
 
     def test_jobs_and_what_they_tell(self):
         good, bad, silent, told, better = self.inputs("good.avi", "bad.avi", "silent.avi", "told.avi", "good2.avi")
@@ -79,7 +90,7 @@ class Program(stand_in_jobs.Case):
         missing = str(self.folder / "missing.avi")
         said = self.ran(good, bad, empty, missing, silent, told, better, "--json")
         self.assertEqual(said.status, 1)
-        done = "{}: 50 frames in 4.0 s (12 a second, 0.5 times its speed); wrote {}.mp4, {}.jsonl\n"
+        done = "{}: 50 frames in 4.0 s (12 frames/s, 0.5 times playing speed); wrote {}.mp4, {}.jsonl\n"
         self.assertEqual(said.out, "".join(done.format(source, *[f"{self.out}/{name}"] * 2)
                                            for source, name in ((good, "good"), (better, "good2"))))
         program = "regions-transcode: "
@@ -121,13 +132,13 @@ class Program(stand_in_jobs.Case):
             said = inside.called(self.program.main, options)
             if differs:
                 self.assertEqual((said.status, said.err.splitlines()[0]), (
-                    1, f"regions-transcode: {good}: {video} is there, but {differs}; --force writes it again"))
+                    1, f"regions-transcode: {good}: {video} exists, but {differs}; --force writes it again"))
             else:
                 self.assertEqual((said.status, said.err), (0, ""))
             if worked := os.path.exists(good + ".settings"):
                 os.remove(good + ".settings")
             elif not differs:
-                self.assertEqual(said.out, f"{good}: skipped, {video} is there\n")
+                self.assertEqual(said.out, f"{good}: skipped: {video} exists\n")
             return worked
 
         self.assertTrue(again())
@@ -140,7 +151,7 @@ class Program(stand_in_jobs.Case):
         os.utime(good, (5, 5))
         self.assertFalse(again(), "the content is the same")
         pathlib.Path(good).write_text("y")
-        self.assertFalse(again(differs="the input's content is another"))
+        self.assertFalse(again(differs="the input's content has changed"))
         pathlib.Path(good).write_text("longer")
         self.assertFalse(again(differs="size was 1, is 6"))
         self.replace(self.program.record, "content", lambda _: "of this")
@@ -150,9 +161,9 @@ class Program(stand_in_jobs.Case):
             was = json.loads(made.read_text())["version"]
             self.assertFalse(again(differs=f'version was "{was}", is "99"'))
         os.remove(made)
-        self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json is not there)"))
+        self.assertFalse(again(differs="its record is missing (good.mp4.made.json does not exist)"))
         os.mkfifo(made)
-        self.assertFalse(again(differs="nothing tells what it was made of (good.mp4.made.json cannot be read: it is no"
+        self.assertFalse(again(differs="its record is missing (good.mp4.made.json cannot be read: not a"
                                        " regular file)"))
         os.remove(made)
         for text in ("", "3", "[" * 200_000, "\0\xff"):
@@ -171,7 +182,7 @@ class Program(stand_in_jobs.Case):
         with self.program.record.locked(str(self.out / "good.mp4")):
             said = self.ran(good, other)
             self.assertEqual((said.status, said.err.splitlines()[0]), (
-                1, f"regions-transcode: {good}: another run writes {self.out}/good.mp4 now"))
+                1, f"regions-transcode: {good}: another run is writing {self.out}/good.mp4"))
         self.assertEqual(self.files(self.out), ["good2.mp4", "good2.mp4.made.json"])
         (self.out / ".regions-good.mp4.lock").touch()
         self.assertEqual(self.ran(good).status, 0)

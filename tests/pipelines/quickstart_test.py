@@ -92,7 +92,7 @@ class Quickstart(unittest.TestCase):
                 ([self.folder / "text"], 1, "holds no video that can be decoded"),
                 ([self.folder / "noise"], 1, "holds no video that can be decoded"),
                 ([self.folder / "cut.mp4"], 1, "holds no video that can be decoded"),
-                ([self.folder / "sound.wav"], 1, "holds no video (only audio)"),
+                ([self.folder / "sound.wav"], 1, "holds no video stream: only audio"),
                 (["rtsp://127.0.0.1:9/none"], 1, "Could not")):
             with self.subTest(str(arguments)):
                 text = media.objects("--out", self.out, *arguments, status=status)

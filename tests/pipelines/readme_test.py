@@ -1,24 +1,31 @@
 #!/usr/bin/python3
-"""The lines of README.md as they are printed, on a machine without a GPU and without a camera: a
-local server stands in for one in the network, and windows are left out."""
+"""Runs the commands of README.md and compares its expected output with the real one.
+
+The tests need neither a GPU nor a camera: a local server replaces the network camera, and `fakesink` replaces windows.
+"""
 
 import json
 import os
 import pathlib
 import re
 import shlex
+import sys
 import tempfile
 import unittest
 
 import media
 from camera import Camera
 
+sys.path.insert(0, str(media.ROOT / "tests"))
+from documents import Shell, blocks_of, expect  # noqa: E402
+
 README = (media.ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", "")
-LINES = [line.strip() for block in re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)
-         for line in block.splitlines() if line and not line.startswith("#")]
+BLOCKS = [block for block in blocks_of(README) if block.language == "sh"]
+LINES = [line.strip() for block in BLOCKS for line in block.text.splitlines() if line and not line.startswith("#")]
+# Commands that install or build. tests/run runs them before or among the tests.
+PREPARATIONS = ("pipelines/setup", "tests/run", "meson setup build", "packaging/wheel", "pip install out/")
 
-
-# The build whose plugin the tests take.
+# The build whose plugin the tests use.
 BUILD = pathlib.Path(os.environ["GST_PLUGIN_PATH_1_0"].split(":")[0]).parent
 
 
@@ -27,6 +34,14 @@ def lines(start):
     if not found:
         raise AssertionError(f"README has no line that begins with '{start}'")
     return found
+
+
+def without_build_and_window(line):
+    """The command without building first, and with `fakesink` instead of a window."""
+    objects = "pipelines/with-plugin /usr/bin/python3 pipelines/objects.py --out out"
+    line = re.sub(r"^pipelines/quickstart", objects, line)
+    line = line.replace("meson devenv -C build", "pipelines/with-plugin").replace("ximagesink", "fakesink")
+    return line.replace("autovideosink", "fakesink")
 
 
 class Readme(unittest.TestCase):
@@ -45,6 +60,25 @@ class Readme(unittest.TestCase):
     def run_line(self, line, status=0, **environment):
         return media.run("bash", "-c", line, status=status, cwd=self.folder,
                          env=os.environ | environment)
+
+    def test_blocks_with_expected_output_print_it(self):
+        shown = [block for block in BLOCKS if block.expected is not None]
+        self.assertGreaterEqual(len(shown), 1, "README.md shows no expected output")
+        for block in shown:
+            lines_of_block = block.text.splitlines()
+            for line in lines_of_block:
+                self.assertFalse(line.startswith(PREPARATIONS), f"a test cannot compare the output of '{line}'")
+            with self.subTest(block.text):
+                shell = Shell(self.folder, os.environ, timeout=300)
+                expect(block, shell.run("\n".join(map(without_build_and_window, lines_of_block))))
+
+    def test_lines_all_are_run_by_a_test(self):
+        tested = ("pipelines/live", "pipelines/transcode/regions-transcode", "cc pipelines/embed", "cc library/",
+                  "pipelines/with-plugin", "export PKG_CONFIG_PATH", "./label_image",
+                  "meson devenv -C build gst-launch-1.0", "meson devenv -C build gst-inspect-1.0", *PREPARATIONS)
+        shown = {line.strip() for block in BLOCKS if block.expected is not None for line in block.text.splitlines()}
+        for line in LINES:
+            self.assertTrue(line.startswith(tested) or line in shown, f"no test runs '{line}'")
 
     def test_camera(self):
         addresses = []
@@ -72,13 +106,13 @@ class Readme(unittest.TestCase):
         self.run_line(compiler)
         runs = lines("pipelines/with-plugin")
         self.assertEqual(len(runs), 2)
-        told = [self.run_line(line, LD_PRELOAD=os.environ.get("REGIONS_PRELOAD", "")).splitlines()
-                for line in runs]
-        for text in told:
+        outputs = [self.run_line(line, LD_PRELOAD=os.environ.get("REGIONS_PRELOAD", "")).splitlines()
+                   for line in runs]
+        for text in outputs:
             self.assertEqual(len(text), 25)
             self.assertRegex(text[-1], r"frame 24: \d+ regions, the largest is")
-        # Until the threshold changes, which frame by frame depends on how many are in flight.
-        self.assertEqual(told[0][:10], told[1][:10])
+        # The frame at which the new threshold applies depends on the number of frames in flight.
+        self.assertEqual(outputs[0][:10], outputs[1][:10])
 
     def test_library(self):
         export, = lines("export PKG_CONFIG_PATH")
@@ -91,19 +125,24 @@ class Readme(unittest.TestCase):
         self.assertRegex(text, r"^\d+ regions")
         self.assertTrue((self.folder / "labels.pgm").exists())
 
+    def test_inspect_lines(self):
+        for line in lines("meson devenv -C build gst-inspect-1.0"):
+            self.assertIn("Factory Details", self.run_line(without_build_and_window(line)))
+
     def test_launch_lines(self):
-        """With a file in place of the window."""
+        """The window is replaced."""
         launches = lines("meson devenv -C build gst-launch-1.0")
         self.assertGreaterEqual(len(launches), 3)
         for line in launches:
-            line = line.replace("meson devenv -C build", "pipelines/with-plugin")
-            line = line.replace("ximagesink", "fakesink")
-            self.run_line(line.replace("videotestsrc", "videotestsrc num-buffers=10"))
+            line = without_build_and_window(line)
+            endless = "videotestsrc" in line and "num-buffers" not in line
+            self.run_line(line.replace("videotestsrc", "videotestsrc num-buffers=10") if endless else line)
         self.assertEqual(len(media.frames(self.folder / "labels.mkv", "gray16le")), 25)
 
     def test_windows_without_a_display(self):
-        """It is said; GStreamer's automatic choice of a sink crashes."""
-        line = lines("meson devenv -C build gst-launch-1.0")[0].replace("meson devenv -C build", "pipelines/with-plugin")
+        """An error names the display. GStreamer's automatic choice of a sink would crash."""
+        window = next(line for line in lines("meson devenv -C build gst-launch-1.0") if "ximagesink" in line)
+        line = window.replace("meson devenv -C build", "pipelines/with-plugin")
         self.assertIn("Could not open display", self.run_line(line, status=255, DISPLAY=""))
 
 

@@ -148,18 +148,22 @@ class Scripts(inside.Case):
 
         missing = self.folder / "missing"
         refused(1, f"{missing}: cannot be read: No such file or directory", "overlay", missing, self.out)
-        refused(2, f"{self.photo}: is the input, and would be overwritten", "overlay", self.photo, self.photo)
+        refused(2, f"{self.photo}: is the input and would be overwritten; choose another output", "overlay", self.photo, self.photo)
         link = self.folder / "link"
         link.symlink_to("in.png")
-        refused(2, f"{self.photo}: is the input, and would be overwritten", "difference", self.photo, link)
-        refused(2, "cclabel threshold=7: a number from 0 to 1", "overlay", self.photo, self.out, "threshold=7")
-        refused(2, "cclabel tolerance=much: a number from 0 to 3", "difference", self.photo, self.out, "much")
+        refused(2, f"{self.photo}: is the input and would be overwritten; choose another output", "difference", self.photo, link)
+        refused(2, "cclabel threshold=7: expected a number from 0 to 1", "overlay", self.photo, self.out, "threshold=7")
+        refused(2, "cclabel tolerance=much: expected a number from 0 to 3", "difference", self.photo, self.out, "much")
         said = self.run_script("wand", self.photo, "left", "3", self.out)
         self.assertEqual(said.status, 2)
         self.assertIn("invalid float value: 'left'", said.err)
         odd = self.folder / "new\nline"
         self.assertEqual(self.run_script("table", odd).err,
                          f"table: {self.folder}/new\\nline: cannot be read: No such file or directory\n")
+        refused(1, "the folder /proc/none cannot be made: No such file or directory", "difference", self.photo,
+                "/proc/none/out.png")
+        refused(1, f"{self.photo}: cannot write into the folder /proc: No such file or directory", "overlay", self.photo,
+                "/proc/out.mp4")
         text = self.folder / "text"
         text.write_text("no picture\n" * 50)
         said = self.run_script("difference", text, self.out)

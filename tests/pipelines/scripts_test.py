@@ -258,15 +258,15 @@ class Scripts(unittest.TestCase):
                 (["overlay", clip], "required: OUT.mp4"),
                 (["wand", clip], "required: x, y"),
                 (["wand", clip, "left", "3", out], "invalid float value: 'left'"),
-                (["difference", clip, out, "much"], "tolerance=much: a number from 0 to"),
-                (["overlay", clip, out, "threshold=7"], "cclabel threshold=7: a number from 0 to 1"),
-                (["overlay", clip, out, "threshold"], "'threshold' is not PROPERTY=VALUE"),
+                (["difference", clip, out, "much"], "tolerance=much: expected a number from 0 to"),
+                (["overlay", clip, out, "threshold=7"], "cclabel threshold=7: expected a number from 0 to 1"),
+                (["overlay", clip, out, "threshold"], "'threshold': expected PROPERTY=VALUE"),
                 (["overlay", clip, out, "colour=3"], "cclabel has no property 'colour'"),
-                (["overlay", clip, out, "track=perhaps"], "track=perhaps: true or false"),
-                (["labels", clip, out, "seeds=1"], "seeds=1: numbers are listed as"),
-                (["background", clip, out, "replace-with=sky"], "the choices are color, image, blur"),
-                (["table", clip, "output=x"], "output=x: the choices are"),
-                (["live", "test", "cclabel", "output=x"], "output=x: the choices are")):
+                (["overlay", clip, out, "track=perhaps"], "track=perhaps: expected true or false"),
+                (["labels", clip, out, "seeds=1"], "seeds=1: expected numbers as in"),
+                (["background", clip, out, "replace-with=sky"], "expected one of color, image, blur"),
+                (["table", clip, "output=x"], "output=x: expected one of"),
+                (["live", "test", "cclabel", "output=x"], "output=x: expected one of")):
             with self.subTest(command[0], reason=reason):
                 self.assertIn(reason, media.run(media.script(command[0]), *command[1:], status=2))
                 self.assertEqual(sorted(self.folder.iterdir()), before)

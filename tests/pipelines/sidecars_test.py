@@ -57,7 +57,7 @@ class Sidecars(inside.Case):
         for line in ("identity", "cclabel output=none attach-labels=never"):
             buffer = self.frames(line)[0].get_buffer()
             self.assertEqual(self.refused(sidecars.label_map, buffer, 7),
-                             "frame 7 has no label map: no element of the filter attaches one")
+                             "frame 7 has no label map: the filter has no element that attaches one, such as cclabel")
 
     def buffer_with(self, labels, **more):
         values = {"labels": labels, "labels-format": "U32_LE", "width": 4, "height": 3} | more

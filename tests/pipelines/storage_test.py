@@ -68,7 +68,7 @@ class Stored(TranscodeCase):
         self.assertEqual(self.contents("out"), self.wanted())
         self.expect_clean()
         text = self.run_on(self.address("in/a b%#.mp4"), "-o", self.address("out"))
-        self.assertIn(f"a b%#.mp4: skipped, {self.address('out/a b%#.mp4')} is there", text)
+        self.assertIn(f"a b%#.mp4: skipped: {self.address('out/a b%#.mp4')} exists", text)
         # Between files and storage, either way.
         self.run_on(self.source, "-o", self.address("from-file"))
         self.assertEqual(self.contents("from-file"), self.contents("out"))
@@ -78,7 +78,7 @@ class Stored(TranscodeCase):
         other = self.clip("other.mp4", SMALL.replace("testsrc2", "testsrc"), *KEYS)
         self.files.put_file(str(other), f"{self.bucket}/in/{self.source.name}")
         text = self.run_on(self.address("in/a b%#.mp4"), "-o", self.address("out"), status=1)
-        self.assertRegex(text, r"is there, but size was \d+, is \d+; --force writes it again")
+        self.assertRegex(text, r"exists, but size was \d+, is \d+; --force writes it again")
 
     def test_segments_of_several_machines(self):
         """Each command has a TMPDIR of its own, as on machines that share nothing but the storage."""
@@ -153,7 +153,7 @@ class Stored(TranscodeCase):
     def test_without_fsspec(self):
         text = media.run(sys.base_prefix + "/bin/python3", PROGRAM, "--filter", LABELS, self.source, "-o",
                          self.address("out"), status=2)
-        self.assertRegex(text, r"^regions-transcode: s3://\S+ wants fsspec and s3fs \(.*\): pipelines/setup --cluster, and"
+        self.assertRegex(text, r"^regions-transcode: s3://\S+ requires fsspec and s3fs \(.*\): pipelines/setup --cluster, and"
                          r" start the program by \S+\n$")
 
 

@@ -55,16 +55,16 @@ class Failures(TranscodeCase):
         self.clip("twin/in.mkv", BALLS, "-pix_fmt", "yuv420p")
         for arguments, chain, reason in (
                 ([clip], "cclabel ! nonsense", 'no element "nonsense"'),
-                ([clip], "cclabel ! fakesink", "one way in and one way out"),
+                ([clip], "cclabel ! fakesink", "one unlinked sink pad and one unlinked source pad"),
                 ([clip], "cclabel color=3", 'no property "color"'),
-                ([clip], "cclabel threshold=7", "'threshold' of type 'gdouble': a number from 0 to 1"),
-                ([clip], "cclabel track=perhaps", '"perhaps": true or false'),
-                ([clip], "cclabel output=x", "the choices are overlay, labels, colors, mask, none"),
-                ([clip], "regionoverlay style=box", "the choices, joined by +, are boxes, outlines"),
+                ([clip], "cclabel threshold=7", "'threshold' of type 'gdouble': expected a number from 0 to 1"),
+                ([clip], "cclabel track=perhaps", '"perhaps": expected true or false'),
+                ([clip], "cclabel output=x", "expected one of overlay, labels, colors, mask, none"),
+                ([clip], "regionoverlay style=box", "expected some of these, joined by +: boxes, outlines"),
                 ([clip, twin], UNTOUCHED, f"{clip} and {twin} would both be written to"),
                 ([clip, "-o", self.folder], UNTOUCHED, "which is an input"),
-                ([clip, "-o", clip], UNTOUCHED, "cannot make the folder"),
-                ([clip, "-j", "0"], UNTOUCHED, "-j wants a number from 1 on")):
+                ([clip, "-o", clip], UNTOUCHED, "cannot be made: "),
+                ([clip, "-j", "0"], UNTOUCHED, "-j 0: expected a number from 1")):
             with self.subTest(reason):
                 self.assertIn(reason, self.transcode(*arguments, chain=chain, status=2))
                 self.assertEqual(self.written(), [])

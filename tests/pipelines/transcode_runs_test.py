@@ -47,7 +47,7 @@ class Runs(TranscodeCase):
         work.send_signal(signal.SIGINT)
         text = line + work.communicate(timeout=100)[0]
         self.assertEqual(work.returncode, 130, text)
-        self.assertIn("interrupted; what is finished stays", text)
+        self.assertIn("interrupted; finished files stay", text)
         self.assertEqual(self.written(), [])
         for path in (self.folder / "keep").iterdir():
             path.rename(self.out / path.name)
@@ -114,7 +114,7 @@ class Runs(TranscodeCase):
                 os.close(reader)
                 self.assertEqual(work.wait(), 0, shown)
                 self.assertRegex(shown.decode(), told)
-                self.assertRegex(shown.decode(), r"in.mp4: 50 frames in [\d.]+ s \(\d+ a second, [\d.]+ times its"
+                self.assertRegex(shown.decode(), r"in.mp4: 50 frames in [\d.]+ s \(\d+ frames/s, [\d.]+ times playing"
                                  r" speed\); wrote .*out/in.mp4")
 
     def test_jobs_are_spread_over_devices(self):

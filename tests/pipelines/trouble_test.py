@@ -67,7 +67,7 @@ class Trouble(unittest.TestCase):
                           ("superpixels", "s.mp4")):
             with self.subTest(name):
                 text = media.run(media.script(name), clip, self.out / out, status=1)
-                self.assertRegex(text, f"{name}: .*: [34].+ 50.*: it is cut off or damaged; what could be read has .partial")
+                self.assertRegex(text, f"{name}: .*: [34].+ 50.*: it is cut off or damaged; the readable part is in files with .partial")
                 self.assertFalse((self.out / out).exists())
                 self.assertGreaterEqual(len(media.times(self.out / out.replace(".", ".partial."))), 35)
 

@@ -1,4 +1,4 @@
-// What must end in a clear error, or in the right result, but never in a crash.
+// Bad input ends in a clear error or in the right result, never in a crash.
 #include <algorithm>
 
 #include "tests/plugin/elements.hpp"
@@ -27,7 +27,19 @@ TEST(BadInput, CudaWithoutAGpuIsAClearError) {
   gst_object_unref(bus);
 }
 
-// A buffer of a picture whose GstVideoMeta says that plane `p` begins at `offset` with such rows.
+// On a machine without a GPU this is not worth a warning.
+TEST(BadInput, AutoWithoutAGpu_RunsOnTheCpuWithoutAWarning) {
+  if (have_cuda()) GTEST_SKIP() << "this machine has a CUDA device";
+  for (const std::string& line : with_all_elements({"cclabel output=none"})) {
+    Harness h(line);
+    h.video("GRAY8", 64, 48);
+    EXPECT_EQ(h.push(std::vector<uint8_t>(64 * 48)), GST_FLOW_OK) << line;
+    EXPECT_FALSE(h.message_so_far(GST_MESSAGE_WARNING)) << line;
+  }
+}
+
+// A buffer whose GstVideoMeta says that plane `p` begins at `offset` and has rows of `stride`
+// bytes.
 GstBuffer* buffer_that_says(const GstVideoInfo& info, guint p, gsize offset, gint stride) {
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info), nullptr);
   gst_buffer_memset(buffer, 0, 100, GST_VIDEO_INFO_SIZE(&info));
@@ -44,7 +56,7 @@ GstBuffer* buffer_that_says(const GstVideoInfo& info, guint p, gsize offset, gin
   return buffer;
 }
 
-// Of another picture than its caps tell; GStreamer would call it a fault of the program.
+// The meta describes another picture than the caps. GStreamer would report a programming error.
 TEST(BadInput, AVideoMetaOfAnotherPictureIsAClearError) {
   for (const auto& [format, width, height, text] :
        {std::tuple{GST_VIDEO_FORMAT_RGB, 64u, 48u, "format"},
@@ -98,7 +110,48 @@ TEST(BadInput, AVideoMetaThatLiesIsAClearError) {
   }
 }
 
-// Rows from below to above lie in the memory, and so do rows far apart.
+// GStreamer's own functions call each a programming error, by a critical message.
+TEST(BadInput, VideoMetaThatContradictsItsCaps_IsAClearErrorWithoutCriticals) {
+  struct Bad {
+    void (*change)(GstVideoMeta&);
+    const char* says;
+  };
+  const Bad kinds[] = {{[](GstVideoMeta& m) { m.n_planes = 0; }, "0 planes"},
+                       {[](GstVideoMeta& m) { m.n_planes = 1; }, "1 planes"},
+                       {[](GstVideoMeta& m) { m.n_planes = 3; }, "3 planes"},
+                       {[](GstVideoMeta& m) { m.n_planes = G_MAXUINT; }, "4294967295 planes"},
+                       {[](GstVideoMeta& m) { m.format = GST_VIDEO_FORMAT_I420; }, "I420"},
+                       {[](GstVideoMeta& m) { m.format = GST_VIDEO_FORMAT_UNKNOWN; }, "number 0"},
+                       {[](GstVideoMeta& m) { m.format = GST_VIDEO_FORMAT_ENCODED; }, "ENCODED"},
+                       {[](GstVideoMeta& m) { m.width = 63; }, "63x48"},
+                       {[](GstVideoMeta& m) { m.height = 0; }, "64x0"},
+                       {[](GstVideoMeta& m) { m.map = nullptr; }, "maps its planes"},
+                       {[](GstVideoMeta& m) { m.unmap = nullptr; }, "maps its planes"},
+                       {[](GstVideoMeta& m) { m.stride[1] = 0; }, "overlap"},
+                       {[](GstVideoMeta& m) { m.stride[0] = G_MININT; }, "2 GiB apart"},
+                       {[](GstVideoMeta& m) { m.offset[1] = G_MAXSIZE; }, "cannot be mapped"}};
+  for (const std::string& line :
+       with_all_elements({"cclabel output=labels", "cclabel output=none", "graphcutbg output=mask",
+                          "cclabel depth=2 connectivity=6 output=none"})) {
+    for (const auto& [change, says] : kinds) {
+      Harness h(line);
+      h.video("NV12", 64, 48);
+      GstBuffer* buffer = Harness::buffer(std::vector<uint8_t>(64 * 48 * 2));
+      change(*gst_buffer_add_video_meta(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12,
+                                        64, 48));
+      const GLogLevelFlags before = g_log_set_always_fatal(
+          static_cast<GLogLevelFlags>(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL));
+      EXPECT_EQ(gst_harness_push(h.get(), buffer), GST_FLOW_ERROR) << line << ", " << says;
+      g_log_set_always_fatal(before);
+      const std::string text = h.error_text();
+      EXPECT_NE(text.find("buffer"), std::string::npos) << line << ": " << text;
+      EXPECT_NE(text.find(says), std::string::npos) << line << ": " << text;
+      EXPECT_FALSE(h.has_error()) << line << ", " << says;
+    }
+  }
+}
+
+// Rows may be stored from bottom to top.
 TEST(BadInput, AnUnusualVideoMetaIsRead) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);

@@ -1,11 +1,11 @@
-// What the debug category `regions` tells.
+// Messages of the debug category `regions`.
 #include "tests/plugin/log.hpp"
 #include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {
 namespace {
 
-// A frame that leaves, one that a flush drops, one that is late, and one that jumps.
+// A frame that leaves, a frame that a flush drops, a late frame, and a frame whose time jumps.
 void run_short_stream() {
   Harness h("cclabel output=none device=cpu depth=2 connectivity=26");
   h.video("GRAY8", kWidth, kHeight);
@@ -72,7 +72,7 @@ TEST(Debug, TheCategoryIsDescribed) {
   EXPECT_STREQ(gst_debug_category_get_description(category), "gst-regions elements");
 }
 
-// GStreamer tells that a pool has no memory, but not why.
+// GStreamer reports that a pool has no memory, but not the reason.
 TEST(Debug, WhyMemoryLacksIsToldOf) {
   const Log log(GST_LEVEL_ERROR);
   for (int n = 1; n < 40; ++n) {
@@ -133,9 +133,9 @@ TEST(Debug, ChangesAreToldOf) {
   };
   after(nullptr, nullptr, "starts with 3 frames in flight, 1 at once, pictures of 20x24");
   after("left", "8", "a new scene begins: the rectangle moved");
-  after("width", "48", "starts anew: another size of the rectangle");
+  after("width", "48", "restarts: another size of the rectangle");
   after("output", "mask", "goes on with caps out video/x-raw");
-  EXPECT_EQ(log.has("running on the CPU: there is no CUDA device"), !have_cuda());
+  EXPECT_EQ(log.has("running on the CPU: no CUDA device"), !have_cuda());
   EXPECT_TRUE(log.has("pool for label maps: 3 of 12288 bytes"));
   EXPECT_EQ(log.strays(), std::vector<std::string>());
 }

@@ -1,5 +1,7 @@
-// Which domain and code each kind of failure has, how often warnings are said, and that a flush
-// ends what an error began.
+// The domain and code of each kind of failure, the number of warnings, and recovery from an error
+// by a flush.
+#include <glib/gstdio.h>
+
 #include <algorithm>
 
 #include "tests/plugin/told.hpp"
@@ -55,7 +57,7 @@ TEST(Errors, KindsHaveTheirCodes) {
   EXPECT_EQ(device.code, GST_RESOURCE_ERROR_FAILED);
 }
 
-// What downstream answers instead of taking a frame.
+// The answer of downstream that refuses a frame.
 struct Refusal {
   GstFlowReturn flow;
   int code;  // of the stream error at the end; 0: none
@@ -112,8 +114,13 @@ TEST(Warnings, AreSaidOnceAStream) {
   }
 }
 
+// The folder vanishes while the stream runs.
 TEST(Warnings, AModelThatCannotBeWritten) {
-  Harness h("graphcutbg output=mask model-location=/nowhere/model");
+  gchar* folder = g_dir_make_tmp("regions-XXXXXX", nullptr);
+  const std::string path = folder + std::string("/model");
+  Harness h("graphcutbg output=mask model-location=" + path);
+  EXPECT_EQ(g_rmdir(folder), 0);
+  g_free(folder);
   h.video("GRAY8", kWidth, kHeight);
   ASSERT_EQ(h.push(picture()), GST_FLOW_OK);
   ASSERT_TRUE(h.pull());
@@ -121,13 +128,13 @@ TEST(Warnings, AModelThatCannotBeWritten) {
   const Told warning = told(h.message_so_far(GST_MESSAGE_WARNING));
   EXPECT_EQ(warning.domain, GST_RESOURCE_ERROR);
   EXPECT_EQ(warning.code, GST_RESOURCE_ERROR_WRITE);
-  EXPECT_NE(warning.text.find("/nowhere/model"), std::string::npos);
+  EXPECT_NE(warning.text.find(path), std::string::npos);
   EXPECT_FALSE(h.has_error());
 }
 
-// ---- what comes behind an error
+// ---- recovery from an error
 
-// Behind a flush the element works as one that is new.
+// After a flush the element works like a new element.
 TEST(Errors, AFlushEndsThem) {
   for (const char* line :
        {"cclabel output=labels overflow=error frames-in-flight=2 device=cpu",

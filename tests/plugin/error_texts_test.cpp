@@ -1,5 +1,5 @@
-// What errors tell: which number of the metadata is wrong, which memory lacked, which buffer cannot
-// be read.
+// The texts of errors name the wrong number in the metadata, the memory that was missing, or the
+// buffer that cannot be read.
 #include <set>
 
 #include "tests/plugin/counted_memory.hpp"
@@ -72,7 +72,7 @@ TEST(ErrorTexts, NameWhatIsMalformed) {
          gst_value_array_append_and_take_value(&array, &item);
          gst_structure_take_value(structure_of(f), "regions", &array);
        },
-       "holds something that is no region"},
+       "holds a value that is not a region"},
       {[](GstBuffer* f) { gst_structure_remove_field(region_of(f), "id"); }, "lacks 'id'"},
       {[](GstBuffer* f) { gst_structure_remove_field(region_of(f), "x"); }, "lacks the number 'x'"},
       {[](GstBuffer* f) { gst_structure_remove_field(region_of(f), "y"); }, "lacks the number 'y'"},
@@ -143,7 +143,7 @@ TEST(Coordinates, OfAnotherSizeAreScaled) {
   }
 }
 
-// The number beside a box is the track, or the id of what has none.
+// The number next to a box is the track, or the id of a region without a track.
 TEST(Coordinates, IdsAreTracksWhereThereAreAny) {
   const auto with = [](guint id, int track) {
     GstBuffer* frame = frame_with({20, 20, 20, 20});
@@ -160,13 +160,14 @@ TEST(Coordinates, IdsAreTracksWhereThereAreAny) {
 
 // ---- memory
 
-// What each allocation that may fail is for: some of them by name.
+// The purpose of some allocations that may fail, by name.
 TEST(ErrorTexts, NameWhatMemoryIsFor) {
-  for (const auto& [line, says] :
-       {std::pair{"cclabel output=none frames-in-flight=1", "no memory for label maps: injected"},
-        {"cclabel output=none frames-in-flight=1", "no memory for a label map or mask: injected"},
-        {"cclabel output=none depth=2 connectivity=6 frames-in-flight=1",
-         "no memory for a label map: injected"}}) {
+  for (const auto& [line, says] : {std::pair{"cclabel output=none frames-in-flight=1",
+                                             "out of memory for label maps: injected"},
+                                   {"cclabel output=none frames-in-flight=1",
+                                    "out of memory for a label map or mask: injected"},
+                                   {"cclabel output=none depth=2 connectivity=6 frames-in-flight=1",
+                                    "out of memory for a label map: injected"}}) {
     std::set<std::string> texts;
     for (int n = 1; n < 60; ++n) {
       g_setenv("REGIONS_FAULTS", ("allocation=" + std::to_string(n)).c_str(), TRUE);
@@ -205,7 +206,7 @@ TEST(ErrorTexts, NameBuffersThatCannotBeMapped) {
             std::string::npos);
   EXPECT_NE(
       error("cclabel output=labels device=cpu", "video/x-region-labels", Harness::buffer(picture))
-          .find("a label buffer cannot be mapped"),
+          .find("the buffer of the label map cannot be mapped"),
       std::string::npos);
   GstBuffer* frame = frame_with({3, 3, 9, 9});
   GstBuffer* labels = CountedMemory::buffer(std::vector<uint8_t>(kWidth * kHeight * 4));

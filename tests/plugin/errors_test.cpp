@@ -1,6 +1,8 @@
-// What goes wrong has the domain and code that an application expects, as early as it is known; and
-// what is set wrong while frames flow is told, and changes nothing.
+// Errors have the domain and code that an application expects, and are posted as early as possible.
+// A wrong setting while frames flow causes a warning and changes nothing.
 #include <glib/gstdio.h>
+
+#include <atomic>
 
 #include "tests/plugin/told.hpp"
 
@@ -37,9 +39,46 @@ TEST(Errors, AFolderIsNoFile) {
 }
 
 TEST(Errors, AModelThatIsNotThereYetIsNoError) {
-  Harness h("graphcutbg model-location=/nowhere/model");
-  EXPECT_TRUE(h.starts());
-  EXPECT_FALSE(h.has_error());
+  gchar* folder = g_dir_make_tmp("regions-XXXXXX", nullptr);
+  const std::string path = folder + std::string("/model");
+  {
+    Harness h("graphcutbg model-location=" + path);
+    EXPECT_TRUE(h.starts());
+    EXPECT_FALSE(h.has_error());
+    EXPECT_FALSE(g_file_test(path.c_str(), G_FILE_TEST_EXISTS));
+  }
+  EXPECT_EQ(g_rmdir(folder), 0) << "a temporary file is left";
+  g_free(folder);
+}
+
+// Writing comes at the end of the stream, which is too late to report it.
+TEST(Errors, ModelThatCannotBeWritten_IsReportedBeforeTheFirstFrame) {
+  struct Case {
+    const char *path, *says;
+    int code;
+  };
+  for (const auto& [path, says, code] :
+       {Case{"/nowhere/model", "the folder '/nowhere/' does not exist",
+             GST_RESOURCE_ERROR_NOT_FOUND},
+        {"nowhere/deep/model", "the folder 'nowhere/deep/' does not exist",
+         GST_RESOURCE_ERROR_NOT_FOUND},
+        {"/tmp/nowhere/", "the folder '/tmp/nowhere/' does not exist",
+         GST_RESOURCE_ERROR_NOT_FOUND},
+        {"/", "not a regular file", GST_RESOURCE_ERROR_OPEN_READ},
+        {"/tmp", "not a regular file", GST_RESOURCE_ERROR_OPEN_READ},
+        {"/dev/null", "not a regular file", GST_RESOURCE_ERROR_OPEN_READ},
+        {"/etc/passwd/model", "Not a directory", GST_RESOURCE_ERROR_OPEN_READ},
+        // Also the superuser cannot create files in these.
+        {"/proc/model", "no file can be created in the folder '/proc/'",
+         GST_RESOURCE_ERROR_OPEN_WRITE},
+        {"/sys/model", "no file can be created in the folder '/sys/'",
+         GST_RESOURCE_ERROR_OPEN_WRITE}}) {
+    const Told error = error_at_start(std::string("graphcutbg model-location=") + path);
+    EXPECT_EQ(error.domain, GST_RESOURCE_ERROR) << path;
+    EXPECT_EQ(error.code, code) << path << ": " << error.text;
+    EXPECT_NE(error.text.find(says), std::string::npos) << error.text;
+    EXPECT_NE(error.text.find(path), std::string::npos) << error.text;
+  }
 }
 
 TEST(Errors, WhatIsNoPictureCannotBeRead) {
@@ -85,6 +124,67 @@ TEST(Errors, ARectangleOutsideThePictureIsOfTheSettings) {
   EXPECT_EQ(error.code, GST_LIBRARY_ERROR_SETTINGS);
 }
 
+// Upstream elements negotiate again and again after a failure.
+TEST(Errors, CapsRefusedManyTimes_PostOneError) {
+  for (const char* line :
+       {"cclabel left=640", "cclabel output=none left=640", "cclabel source=alpha",
+        "graphcutbg top=480", "slicsuperpixel left=640", "regionoverlay left=640",
+        "graphcutbg output=replace replace-with=image replace-image=/etc/passwd"}) {
+    for (const char* between : {"", "! queue ", "! identity "}) {
+      const Pipeline p(
+          "videotestsrc num-buffers=30 ! video/x-raw,format=RGB,width=320,height=240 " +
+          std::string(between) + "! " + line + " ! fakesink sync=false");
+      const std::string name = std::string(line).substr(0, std::string(line).find(' '));
+      std::atomic<int> errors = 0;
+      const auto count = [&](GstMessage* message) {
+        const bool is_ours = GST_IS_ELEMENT(GST_MESSAGE_SRC(message)) &&
+                             g_str_has_prefix(GST_MESSAGE_SRC_NAME(message), name.c_str());
+        errors += GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR && is_ours;
+      };
+      GstBus* bus = gst_element_get_bus(p.get());
+      gst_element_set_state(p.get(), GST_STATE_PLAYING);
+      // The source posts an error when it gives up.
+      for (bool ended = false; !ended;) {
+        const MessagePtr message(gst_bus_timed_pop_filtered(
+            bus, 10 * GST_SECOND,
+            static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS)));
+        ASSERT_TRUE(message) << line << between;
+        count(message.get());
+        ended = g_str_has_prefix(GST_MESSAGE_SRC_NAME(message.get()), "videotestsrc") ||
+                g_str_has_prefix(GST_MESSAGE_SRC_NAME(message.get()), "queue") ||
+                GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS;
+      }
+      gst_element_set_state(p.get(), GST_STATE_READY);
+      while (const MessagePtr rest{gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)}) count(rest.get());
+      gst_object_unref(bus);
+      EXPECT_EQ(errors, 1) << line << between;
+    }
+  }
+}
+
+// After a flush, or other caps that suit, the same error is a new one.
+TEST(Errors, CapsRefusedAfterAFlushOrOtherCaps_PostAnotherError) {
+  for (const bool flushes : {true, false}) {
+    Harness h("cclabel output=none left=100");
+    for (int time = 0; time < 2; ++time) {
+      for (int i = 0; i < 3; ++i) {
+        h.video("GRAY8", kWidth, kHeight);
+        EXPECT_NE(h.push(picture(), i), GST_FLOW_OK);
+      }
+      EXPECT_TRUE(h.has_error()) << time << flushes;
+      EXPECT_FALSE(h.has_error()) << time << flushes;
+      if (flushes) {
+        h.flush();
+      } else {
+        const int width = (time + 4) * kWidth;
+        h.video("GRAY8", width, kHeight);
+        EXPECT_EQ(h.push(std::vector<uint8_t>(static_cast<size_t>(width) * kHeight), 9),
+                  GST_FLOW_OK);
+      }
+    }
+  }
+}
+
 TEST(Errors, AnElementStartsOnceItsSettingsAgree) {
   Harness h("cclabel depth=2 output=none");
   ASSERT_FALSE(h.starts());
@@ -95,7 +195,7 @@ TEST(Errors, AnElementStartsOnceItsSettingsAgree) {
 // ---- while frames flow
 
 // Sets a property, from text, between two frames: a warning, the old value, and the next frame as
-// the one before.
+// the previous one.
 void expect_refused(const std::string& line, const char* format, const char* property,
                     const char* bad) {
   Harness h(line);
@@ -129,7 +229,7 @@ void expect_refused(const std::string& line, const char* format, const char* pro
 TEST(Refused, CombinationsOfProperties) {
   expect_refused("cclabel output=none", "GRAY8", "connectivity", "26");
   expect_refused("cclabel output=none depth=2 connectivity=6", "GRAY8", "connectivity", "8");
-  // Frames that came before have no mask beside them.
+  // Earlier frames came without a mask.
   expect_refused("cclabel output=none depth=2 connectivity=6", "GRAY8", "source", "mask");
   expect_refused("cclabel output=none", "RGB", "source", "alpha");
   expect_refused("cclabel output=labels thresholds=<0.2,0.4>", "GRAY8", "criterion", "equal");

@@ -1,65 +1,21 @@
-// Every property of every element is as docs/elements.md says, keeps what it is given, and may
-// change when the document says so.
+// Every property of every element agrees with its page in docs/elements, and keeps each value that
+// is set.
 #include <charconv>
-#include <fstream>
 #include <map>
 
+#include "tests/element_pages.hpp"
 #include "tests/plugin/elements.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {
 namespace {
 
-struct Row {
-  std::string name, value, values, meaning, while_playing;
-};
-
-// Cells of a table's line; bars inside of cells are escaped, names stand in backticks.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::string cell;
-  for (size_t i = 2; i < line.size(); ++i) {
-    if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == '|') {
-      cell += line[++i];
-    } else if (line[i] == '|') {
-      cells.push_back(cell.substr(0, cell.find_last_not_of(' ') + 1));
-      cell.clear();
-      ++i;  // the space behind it
-    } else {
-      cell += line[i];
-    }
-  }
-  return cells;
-}
-
-std::string bare(const std::string& quoted) { return quoted.substr(1, quoted.size() - 2); }
-
-// [section] its rows.
-std::map<std::string, std::vector<Row>> document() {
-  const gchar* docs = g_getenv("REGIONS_DOCS");
-  std::ifstream file(std::string(docs ? docs : "docs") + "/elements.md");
-  std::map<std::string, std::vector<Row>> sections;
-  std::string section;
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("## ", 0) == 0) section = line.substr(3);
-    if (line.rfind("| `", 0) != 0) continue;
-    const std::vector<std::string> cells = cells_of(line);
-    if (cells.size() != 5) {
-      ADD_FAILURE() << "no row of five cells: " << line;
-      continue;
-    }
-    sections[section].push_back({bare(cells[0]), bare(cells[1]), cells[2], cells[3], cells[4]});
-  }
-  return sections;
-}
-
-// "`name`: blurb" of each choice.
+// The lines of the choices.
 template <class Values>
 std::string choices_of(const Values* values, guint count) {
   std::string text;
   for (guint i = 0; i < count; ++i) {
-    text += std::string(text.empty() ? "" : "<br>") + "`" + values[i].value_nick +
-            "`: " + values[i].value_name;
+    text += std::string("  - `") + values[i].value_nick + "`: " + values[i].value_name + "\n";
   }
   return text;
 }
@@ -70,34 +26,39 @@ std::string number(double value) {
 }
 std::string range(double low, double high) { return number(low) + " … " + number(high); }
 
-// What a specification allows, as the document writes it.
-std::string values_of(GParamSpec* spec) {
-  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return "`true`, `false`";
-  if (G_IS_PARAM_SPEC_STRING(spec)) return "text";
+// The values that a specification allows, written like on a page: a range or choices, and the type.
+struct Allowed {
+  std::string type, range, values;
+};
+
+Allowed allowed_by(GParamSpec* spec) {
+  if (G_IS_PARAM_SPEC_BOOLEAN(spec)) return {"boolean", "", ""};
+  if (G_IS_PARAM_SPEC_STRING(spec)) return {"string", "", ""};
   if (auto* e = G_IS_PARAM_SPEC_ENUM(spec) ? G_PARAM_SPEC_ENUM(spec)->enum_class : nullptr) {
-    return choices_of(e->values, e->n_values);
+    return {"enumeration", "", "- Values:\n" + choices_of(e->values, e->n_values)};
   }
   if (auto* f = G_IS_PARAM_SPEC_FLAGS(spec) ? G_PARAM_SPEC_FLAGS(spec)->flags_class : nullptr) {
-    return choices_of(f->values, f->n_values) + "<br>any of them, joined by `+`";
+    return {"flags", "", "- Values, joined by `+`:\n" + choices_of(f->values, f->n_values)};
   }
   if (GST_IS_PARAM_SPEC_ARRAY_LIST(spec)) {
     auto* item = G_PARAM_SPEC_DOUBLE(GST_PARAM_SPEC_ARRAY_LIST(spec)->element_spec);
-    return range(item->minimum, item->maximum);
+    return {"array of doubles", range(item->minimum, item->maximum), ""};
   }
   if (auto* u = G_IS_PARAM_SPEC_UINT(spec) ? G_PARAM_SPEC_UINT(spec) : nullptr) {
     EXPECT_EQ(u->minimum, 0u) << spec->name;
     EXPECT_EQ(u->maximum, 0xffffffff) << spec->name;
-    return "0x00000000 … 0xffffffff";
+    return {"unsigned integer", "0x00000000 … 0xffffffff", ""};
   }
   if (auto* d = G_IS_PARAM_SPEC_DOUBLE(spec) ? G_PARAM_SPEC_DOUBLE(spec) : nullptr) {
-    return range(d->minimum, d->maximum);
+    return {"double", range(d->minimum, d->maximum), ""};
   }
   if (auto* i = G_IS_PARAM_SPEC_INT(spec) ? G_PARAM_SPEC_INT(spec) : nullptr) {
-    return range(i->minimum, i->maximum);
+    return {"integer", range(i->minimum, i->maximum), ""};
   }
-  auto* wide = G_PARAM_SPEC_INT64(spec);  // only what an int does not hold
+  auto* wide = G_PARAM_SPEC_INT64(spec);  // used only if an int is too narrow
   EXPECT_TRUE(wide->minimum < G_MININT || wide->maximum > G_MAXINT) << spec->name;
-  return range(static_cast<double>(wide->minimum), static_cast<double>(wide->maximum));
+  return {"integer", range(static_cast<double>(wide->minimum), static_cast<double>(wide->maximum)),
+          ""};
 }
 
 std::string text_of(const GValue* value) {
@@ -188,41 +149,52 @@ void expect_keeps(GstElement* element, GParamSpec* spec) {
   }
 }
 
-void expect_row(GstElement* element, const Row& row) {
-  SCOPED_TRACE(row.name);
-  GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), row.name.c_str());
+void expect_documented(GstElement* element, const DocumentedProperty& property) {
+  SCOPED_TRACE(property.name);
+  GParamSpec* spec =
+      g_object_class_find_property(G_OBJECT_GET_CLASS(element), property.name.c_str());
   ASSERT_TRUE(spec);
-  EXPECT_EQ(values_of(spec), row.values);
-  EXPECT_EQ(g_param_spec_get_blurb(spec), row.meaning);
-  EXPECT_TRUE(same(text_of(g_param_spec_get_default_value(spec)), row.value))
-      << text_of(g_param_spec_get_default_value(spec)) << " is not " << row.value;
-  EXPECT_TRUE(same(held(element, spec), row.value)) << held(element, spec);
-  const bool stopped = row.while_playing == "no", live = row.while_playing == "yes";
+  const Allowed allowed = allowed_by(spec);
+  EXPECT_EQ(allowed.type, property.type);
+  EXPECT_EQ(allowed.range, property.range);
+  EXPECT_EQ(allowed.values, property.values);
+  const std::string blurb = g_param_spec_get_blurb(spec);
+  EXPECT_EQ(blurb.ends_with(".") ? blurb : blurb + ".", property.blurb);
+  const bool is_empty = property.value == "empty";
+  const std::string value = is_empty ? "" : property.value.substr(1, property.value.size() - 2);
+  EXPECT_TRUE(same(text_of(g_param_spec_get_default_value(spec)), value))
+      << text_of(g_param_spec_get_default_value(spec)) << " is not " << value;
+  EXPECT_TRUE(same(held(element, spec), value)) << held(element, spec);
+  const auto says = [&](const char* words) {
+    return property.flags.find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(says("writable"));
   EXPECT_EQ((spec->flags & G_PARAM_READWRITE), G_PARAM_READWRITE);
-  EXPECT_EQ((spec->flags & GST_PARAM_MUTABLE_READY) != 0, stopped);
-  EXPECT_EQ((spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0, !stopped);
-  EXPECT_EQ((spec->flags & GST_PARAM_CONTROLLABLE) != 0, live);
+  EXPECT_EQ((spec->flags & GST_PARAM_MUTABLE_READY) != 0, says("NULL and READY"));
+  EXPECT_EQ((spec->flags & GST_PARAM_MUTABLE_PLAYING) != 0, says("changeable while playing"));
+  EXPECT_EQ((spec->flags & GST_PARAM_CONTROLLABLE) != 0, says("controllable"));
   expect_keeps(element, spec);
 }
 
-TEST(Properties, AreAsTheDocumentSays) {
+TEST(Properties, AreAsTheirPagesSay) {
   start_gstreamer();
-  const auto sections = document();
-  ASSERT_EQ(sections.size(), all_elements().size() + 1) << "docs/elements.md is not as it was";
-  const std::vector<Row>& of_all = sections.at("Every element");
-  for (const auto& [name, rows] : sections) {
-    if (&rows == &of_all) continue;
+  const auto of_all = documented_properties("all-elements");
+  ASSERT_FALSE(of_all.empty());
+  for (const std::string& name : all_elements()) {
     SCOPED_TRACE(name);
     GstElement* element = gst_element_factory_make(name.c_str(), nullptr);
     ASSERT_TRUE(element);
-    for (const Row& row : of_all) expect_row(element, row);
+    const auto properties = documented_properties(name);
+    for (const DocumentedProperty& property : of_all) expect_documented(element, property);
     // From the last on: a preset, which comes first, sets others.
-    for (auto row = rows.rbegin(); row != rows.rend(); ++row) expect_row(element, *row);
+    for (auto property = properties.rbegin(); property != properties.rend(); ++property) {
+      expect_documented(element, *property);
+    }
     guint known = 0, count = 0;
     GParamSpec** all = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
     for (guint i = 0; i < count; ++i) known += all[i]->owner_type == G_OBJECT_TYPE(element);
     g_free(all);
-    EXPECT_EQ(known, rows.size() + of_all.size() + 2) << "besides active-device and stats";
+    EXPECT_EQ(known, properties.size() + of_all.size() + 2) << "besides active-device and stats";
     gst_object_unref(element);
   }
 }

@@ -44,7 +44,7 @@ TEST(Scarcity, WithoutAThreadForItsFramesAnElementEndsInAnError) {
         flow = h.push(std::vector<uint8_t>(16 * 16), i);
       }
       EXPECT_EQ(flow, GST_FLOW_ERROR) << line;
-      EXPECT_EQ(h.error_text(), "the system gives no thread that pushes frames") << line;
+      EXPECT_EQ(h.error_text(), "the system cannot create the thread that pushes frames") << line;
       h.eos();
     }
     // With threads the element goes on.

@@ -102,7 +102,7 @@ class Background(unittest.TestCase):
             gst_regions.BackgroundCut(background=frames[0][1:]).apply(frames[0])
         cut = gst_regions.BackgroundCut(source="mask")
         self.assertTrue((cut.apply(frames[5], mask=exclusion)[:, :45] == 255).all())
-        with self.assertRaisesRegex(ValueError, "source=mask, but the frame has no mask"):
+        with self.assertRaisesRegex(ValueError, "source=mask, but no mask is attached to the frame"):
             cut.apply(frames[5])
         self.assertTrue(cut.apply(frames[5], mask=exclusion).any())
 

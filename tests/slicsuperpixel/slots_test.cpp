@@ -257,18 +257,18 @@ TEST_F(SlicSlots, RefusalsNameWhatIsWrong) {
   job.table.capacity = 300;
   EXPECT_EQ(answer(), "");
   job.table.capacity = 301;
-  EXPECT_EQ(answer(), "the table is larger than configured");
+  EXPECT_EQ(answer(), "the table has a larger capacity than configured");
   job.table.capacity = 300;
   Border border;
   job.table.borders = &border;
-  EXPECT_EQ(answer(), "borders are wanted, but not configured");
+  EXPECT_EQ(answer(), "borders are requested but were not configured");
   job.table.borders = nullptr;
   params.method = SlicMethod::report;
-  EXPECT_EQ(answer(), "method=report is made of CUDA kernels; the CPU has method=fused alone");
+  EXPECT_EQ(answer(), "method=report runs on CUDA only; the CPU supports method=fused");
   params.method = SlicMethod::fused;
   for (const GuardedFrame* other : {&gray, &narrow}) {
     job.in = other->frame();
-    EXPECT_EQ(answer(), "the frame is not as configured");
+    EXPECT_EQ(answer(), "the frame differs from the configured size or format");
   }
 }
 

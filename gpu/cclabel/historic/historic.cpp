@@ -32,8 +32,9 @@ class Historic final : public CcLabel {
   void configure(const Setup& setup) override {
     expects_stackable(setup);
     const Stack most{setup.size, setup.depth, setup.layers};
-    expects(most.size().area() < 1u << 31, "historic methods take fewer than 2^31 cells, not " +
-                                               std::to_string(most.size().area()));
+    expects(most.size().area() < 1u << 31,
+            "method=propagation and method=sweep support fewer than 2^31 cells; there are " +
+                std::to_string(most.size().area()));
     setup_ = setup;
     slots_ = std::vector<Slot>(static_cast<size_t>(setup.slots));
     for (Slot& slot : slots_) allocate(slot, most);
@@ -42,7 +43,7 @@ class Historic final : public CcLabel {
   }
 
   void enqueue(const Job& job, const CcLabelParams& params, Queue& queue) override {
-    expects(params.method == method_, "method is not as configured");
+    expects(params.method == method_, "method differs from the configured value");
     const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
     const cudaStream_t stream = stream_of(queue);
     Cells cells = slot.cells;
@@ -127,7 +128,7 @@ class Historic final : public CcLabel {
 
 std::unique_ptr<CcLabel> make_historic(std::shared_ptr<Backend> backend, Method method,
                                        const Variant& variant) {
-  expects(is_historic(method), "not a historic method");
+  expects(is_historic(method), "method must be propagation or sweep");
   return std::make_unique<Historic>(std::move(backend), method, variant);
 }
 

@@ -8,7 +8,8 @@ namespace regions::runs {
 void RunList::allocate(Backend& backend, const Setup& setup) {
   constexpr uint32_t kMostRegions = 1 << 16;  // two digits sort so many
   expects(setup.max_regions <= kMostRegions,
-          "runs are listed of up to 65536 regions, not " + std::to_string(setup.max_regions));
+          "attach-runs supports up to 65536 regions; max-regions is " +
+              std::to_string(setup.max_regions));
   const Stack most{setup.size, setup.depth, setup.layers};
   const auto chunks_of_row = static_cast<size_t>(Runs::chunks_of_row(setup.size.width));
   const size_t blocks = blocks_for(setup.max_runs, Runs::kSortBlock);

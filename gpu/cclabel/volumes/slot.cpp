@@ -66,9 +66,9 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
 void Slot::enqueue(const Job& job, const Subject& subject, const CcLabelParams& params,
                    cudaStream_t stream) const {
   expects(params.criterion == Criterion::binary,
-          "on CUDA, volumes, thresholds and label-background take criterion=binary");
+          "on CUDA, volumes, thresholds and label-background require criterion=binary");
   expects(params.output != CcOutput::overlay || job.out.empty(),
-          "on CUDA, output=overlay takes no label-background");
+          "on CUDA, output=overlay requires label-background=false");
   const Stack stack = stack_of(setup_, job);
   Volume volume = shaped(pieces_, stack, params.connectivity);
   const Levels levels = levels_of(subject, params);

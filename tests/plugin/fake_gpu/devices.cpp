@@ -1,4 +1,4 @@
-// What all that plays a part on fake devices shares in one process.
+// The state that all users of fake devices share in one process.
 #include "tests/plugin/fake_gpu/devices.hpp"
 
 #include <condition_variable>
@@ -22,6 +22,11 @@ std::map<const char*, Range, std::greater<>> owned;  // by first address, fallin
 void* context_of(int device) {
   static int contexts[kDevices];
   return &contexts[device];
+}
+
+std::atomic<size_t>& free_memory() {
+  static std::atomic<size_t> bytes = kAllMemory;
+  return bytes;
 }
 
 Priorities& priorities() {

@@ -1,4 +1,6 @@
-// Elements go where their frames are: on two devices that are none, see devices.hpp.
+// Elements follow their frames to the device: on two fake devices, see devices.hpp.
+#include <gst/base/gstbasetransform.h>
+
 #include <algorithm>
 
 #include "tests/plugin/fake_gpu/producer.hpp"
@@ -59,9 +61,40 @@ TEST(Followed, MovesAreToldOf) {
   const Producer second(1);
   h.caps(kCudaCaps);
   ASSERT_EQ(gst_harness_push(h.get(), second.frame(0, squares(1))), GST_FLOW_OK);
-  for (const char* line : {"starts anew: frames lie on another device",
+  for (const char* line : {"restarts: frames are on another device",
                            "moves to the device of the frames", "runs on cuda:1 fake"}) {
     EXPECT_TRUE(log.has(line)) << line << "\nnot in\n" << testing::PrintToString(log.all());
+  }
+}
+
+// References to the pool from buffers that are still in use.
+int references_of_output_pool(Harness& h) {
+  GstBufferPool* pool = gst_base_transform_get_buffer_pool(GST_BASE_TRANSFORM(h.element()));
+  const int count = pool ? GST_OBJECT_REFCOUNT_VALUE(pool) : 0;
+  gst_clear_object(&pool);
+  return count;
+}
+
+TEST(Followed, DeviceThatCannotBeFollowed_DropsItsFrameWithoutALeak) {
+  NEEDS_LIBRARY();
+  const Producer producers[] = {Producer(0), Producer(1)};
+  for (const char* line :
+       {"cclabel output=none", "cclabel output=overlay", "cclabel output=mask"}) {
+    Harness h(line);
+    h.caps(kCudaCaps);
+    ASSERT_EQ(gst_harness_push(h.get(), producers[0].frame(0, squares(1))), GST_FLOW_OK);
+    ASSERT_TRUE(h.pull());
+    const int references = references_of_output_pool(h);
+    GstBuffer* frame = producers[1].frame(1, squares(2));
+    const BufferPtr parent(gst_buffer_new());
+    gst_buffer_add_parent_buffer_meta(frame, parent.get());
+    fake::free_memory() = fake::kContextBytes / 2;
+    EXPECT_EQ(gst_harness_push(h.get(), frame), GST_FLOW_ERROR) << line;
+    fake::free_memory() = fake::kAllMemory;
+    EXPECT_EQ(GST_MINI_OBJECT_REFCOUNT_VALUE(parent.get()), 1) << line << ": the frame is leaked";
+    EXPECT_EQ(references_of_output_pool(h), references) << line;
+    const std::string text = h.error_text();
+    EXPECT_NE(text.find("cuda:1"), std::string::npos) << text;
   }
 }
 
@@ -153,7 +186,7 @@ TEST(Followed, ElementsAreCountedWhereTheyAre) {
   EXPECT_EQ(device_of(next.element()), "cuda:0 fake") << "nothing is there any more";
 }
 
-// Each frame's own, whatever was in its memory before.
+// Each frame has its own mask, whatever its memory contained before.
 TEST(Followed, AMaskFromAnotherDeviceIsBroughtOver) {
   const auto line = [](const char* second) {
     return std::string("graphcutbg cuda-device-id=0 output=none frames-in-flight=1 ! ") +

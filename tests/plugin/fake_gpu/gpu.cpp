@@ -1,5 +1,5 @@
-// The gpu layer over fake devices: work is the CPU's, but refuses memory of another device, as a
-// GPU does.
+// The gpu layer on fake devices. The CPU does the work. Like a GPU, a device refuses memory of
+// another device.
 #include <algorithm>
 #include <string>
 #include <thread>
@@ -13,6 +13,16 @@ namespace regions {
 namespace {
 
 constexpr int kHost = -1;
+
+// Throws MemoryError in the words of gpu/device/device.cpp.
+void expect_free(int device, size_t bytes, size_t taken) {
+  const size_t all = fake::free_memory();
+  const size_t left = all < taken ? 0 : all - taken;
+  if (bytes <= left) return;
+  throw MemoryError("out of GPU memory on cuda:" + std::to_string(device) +
+                    " fake: " + std::to_string(bytes) + " bytes wanted, " + std::to_string(left) +
+                    " bytes are free");
+}
 
 void expect_on(int device, const void* data, const char* what) {
   if (!data || fake::device_of(data) == device) return;
@@ -80,6 +90,7 @@ class FakeBackend final : public Backend, public std::enable_shared_from_this<Fa
     return std::make_unique<FakeQueue>(device_, cpu_->make_queue());
   }
   Block allocate(size_t bytes) override {
+    expect_free(device_, bytes, fake::kContextBytes);
     auto block = std::make_unique<Block>(cpu_->allocate(bytes));
     void* data = block->data();
     fake::own(data, bytes, device_);
@@ -103,7 +114,7 @@ class FakeBackend final : public Backend, public std::enable_shared_from_this<Fa
   std::shared_ptr<Backend> cpu_ = make_cpu_backend(1);
 };
 
-// `Interface` is what elements take the algorithm for.
+// `Interface` is the type that elements cast the algorithm to.
 template <class P, class Interface = Algorithm<P>>
 class FakeAlgorithm : public Interface {
  public:
@@ -169,12 +180,14 @@ int cuda_device_count() { return fake::kDevices; }
 
 void* primary_context(int ordinal) {
   if (ordinal >= fake::kDevices) throw DeviceError("no fake device " + std::to_string(ordinal));
+  expect_free(ordinal, fake::kContextBytes, 0);
   return fake::context_of(ordinal);
 }
 
 void let_waits_sleep(int /*ordinal*/) {}
 
 std::shared_ptr<Backend> make_cuda_backend(int ordinal, void* /*context*/) {
+  expect_free(ordinal, fake::kContextBytes, 0);
   return std::make_shared<FakeBackend>(ordinal);
 }
 

@@ -1,0 +1,75 @@
+"""The tables on the foreground and on motion detection."""
+import json
+import os
+
+from records import RESULTS, of_suite
+from tables import machine_of, noise, number, pivot, table, times
+
+FOREGROUND = os.path.join(RESULTS, "foreground", "quality.json")
+KINDS = ("*hard-shadow*: sharp shadows, lit by the sky alone; *jitter*: a camera that trembles by up to 3 pixels; "
+         "*bootstrap*: frames 15 to 99, with people in the first frame; *gradual*: daylight that changes, and a cloud; "
+         "*jacket*: clothes in the background's colour; *flicker*: mains, a lamp and a screen.")
+
+
+def quality():
+    """The record of bench/peers/graphcutbg_quality.py; an empty summary without one."""
+    if not os.path.exists(FOREGROUND):
+        return {"summary": []}
+    with open(FOREGROUND, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def cleaned(name):
+    return "best for each kind" if name == "the best for each" else name
+
+
+def foreground_part():
+    found = quality()
+    if not found["summary"]:
+        return []
+    kinds = list(found["summary"][0]["f"])
+    lines = [[each["who"], cleaned(each["filter"]), f"{each['mean_f']:.3f}"] +
+             [f"{each['f'][kind]:.3f}" for kind in kinds] for each in found["summary"]]
+    others = [[each["who"], each["filter"], f"{each['mean_f_raw']:.3f}", number(each["mean_specks"]),
+               number(each["mean_boxes"]), number(each["mean_ms"])] for each in found["summary"] if "mean_ms" in each]
+    return ["## Foreground\n",
+            "This table shows the F-measure, computed as CDnet does, on clips that were composed with exact masks "
+            "and five seeds (`bench/peers/graphcutbg_quality.py`). graphcutbg has one setting for all clips. The "
+            f"peers are subtractors of OpenCV {found['opencv']}, with the median, opening or closing that is best "
+            f"for all clips or for each kind. {KINDS} The results do not vary between runs, so noise does not apply.\n",
+            table(["by", "mask filter", "mean F", *kinds], lines),
+            "The next table shows means over the same clips. *Unfiltered F*: without the mask filter. *Specks*: "
+            "regions of up to 8 pixels per frame. *Boxes*: the F-measure of boxes with an intersection over union of "
+            "at least 0.5. The time is that of one core for a frame of 320x240, without the mask filter.\n",
+            table(["by", "mask filter", "unfiltered F", "specks", "boxes", "time per frame (ms)"], others),
+            *each_clip(found["clips"]),
+            "These pictures show a frame of such a clip with its truth, and people walking. The masks come from "
+            "graphcutbg, MOG2, KNN and GSOC.\n",
+            "![A composed frame, its truth and four masks](../../bench/results/foreground/composites.jpg)\n",
+            "![People walking and four masks](../../bench/results/foreground/vtest.jpg)\n"]
+
+
+def each_clip(clips):
+    """The F-measure of each clip; a clip's name is SEED/KIND."""
+    order = sorted(clips, key=lambda name: name.split("/")[::-1])
+    cells = [(tuple(clip.split("/")[::-1]), by if way == "none" else f"{by}, {way}", f"{result['f']:.3f}")
+             for clip in order for by, ways in clips[clip].items() for way, result in ways.items()]
+    return cells and ["The next table shows the F-measure of each clip; each peer has the mask filter that is best for "
+                      "all clips.\n", pivot(["kind", "seed"], cells)]
+
+
+def motion_part():
+    """CPU time and boxes of motion detection, ours and OpenCV's."""
+    figures = of_suite("motion")
+    right = {each["by"]: number(each["mean_f"]) for each in figures.select(what="boxes")}
+    lines = [[each["by"], number(each["cpu_ms"]), noise(each["cpu_ms"], each.get("least_cpu_ms")),
+              times(each["of_peer"]) + f" {each['peer']}" if "peer" in each else "–",
+              right.get(each["by"], "–")] for each in figures.select(what="motion")]
+    return lines and [
+        "## Motion on the CPU\n", machine_of(figures),
+        "This table shows the CPU time for a 1080p frame of people walking, without decoding, and the F-measure of "
+        "boxes on composed clips (`bench/peers/motion.py`). All programs take turns; the median is used. A box is "
+        "correct if its intersection over union with a true box is at least 0.5. *Motion* is `graphcutbg preset=motion "
+        "! cclabel source=mask track=true`. graphcutbg uses all cores unless its name says *one thread*; two threads "
+        "that share a core's units need more CPU time for the same work. OpenCV uses one thread.\n",
+        table(["by", "CPU time per frame (ms)", "noise", "compared with", "boxes, mean F"], lines)]

@@ -1,0 +1,112 @@
+"""Decides whether an input is whole: whether all pictures that its container announces can be read and decoded."""
+
+import os
+import struct
+import subprocess
+import tempfile
+
+from probe import QUIET, input_of
+
+# Codecs whose packets may be single fields, or pictures that are never shown.
+UNEVEN = ("h264", "hevc", "vc1", "wmv3", "mpeg2video", "vp8", "vp9", "av1")
+# Containers with a length in the header, and without a better sign of a missing end.
+TELL_LENGTH = ("matroska,webm", "flv", "asf", "mxf", "nut", "rm")
+MP4 = "mov,mp4,m4a,3gp,3g2,mj2"
+BOXES = (b"ftyp", b"mdat", b"moof", b"moov", b"mfra", b"sidx", b"styp", b"free", b"skip", b"uuid")  # at the top level of MP4
+
+
+class PacketCount:
+    """Lists the packets of a stream by ffprobe while the file is transcoded."""
+
+    def __init__(self, path, stream, *options):
+        self.lines, self.errors = (tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2))
+        self.process = subprocess.Popen(
+            ["ffprobe", "-v", "error", *options, "-select_streams", str(stream), "-show_entries",
+             "packet=dts,size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
+
+    def result(self):
+        """Waits for ffprobe. Returns how many packets there are, how many of them are shown from the first key frame on,
+        and the latest decoding time in the stream's unit, or -1. An edit list hides packets; empty packets repeat a
+        picture."""
+        self.process.wait()
+        self.lines.seek(0)
+        packets = [line.rstrip("\n").split(",") for line in self.lines if line.count(",") >= 2]
+        keys = [number for number, packet in enumerate(packets) if "K" in packet[2]]
+        shown = [packet for packet in packets[keys[0] if keys else 0:] if packet[1] != "0" and "D" not in packet[2]]
+        return len(packets), len(shown), max((int(dts) for dts, *_ in packets if dts.isdigit()), default=-1)
+
+    def damage(self, container):
+        """The first error that the container's reader printed, after result(); None without errors."""
+        self.errors.seek(0)
+        said = (line.split("] ", 1)[-1].strip() for line in self.errors if line.startswith(f"[{container} @"))
+        return next(said, None)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.lines.close()
+        self.errors.close()
+
+
+def lack(source, decoder, end, packets):
+    """Why the input of a job is not whole, or None. `end`: seconds at which its last frame ends; `packets`: the PacketCount of
+    its picture."""
+    form = source.format.get("format_name")
+    found, shown, last = packets.result()
+    length = source.length if form in TELL_LENGTH else 0
+    # Some programs write the time of the end into the header, others the length.
+    if length and end + source.start < length - max(1, length / 50):
+        return f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged"
+    least = shown / 2 if source.picture.get("codec_name") in UNEVEN else shown
+    if decoder.problem or decoder.damaged or decoder.frames < least:
+        return f"{decoder.frames} frames could be decoded of {shown} packets: it is cut off or damaged"
+    counted = int(source.picture.get("nb_frames", 0))
+    if not counted and form == MP4 and (missing := missing_bytes(source.path)):  # in fragments
+        return f"its last {missing} bytes are missing: it is cut off"
+    if found < counted and not holds_all(source, form, counted, last):
+        return f"{found} packets are there of {counted}: it is cut off or damaged"
+    damage = packets.damage(form)
+    return damage and f"it is damaged: {damage}"
+
+
+def holds_all(source, form, counted, last):
+    """Whether a stream of fewer packets than the header counts is whole nevertheless."""
+    if form == "avi":  # an empty chunk repeats a picture, and ffprobe lists no packet for it
+        return last + 1 >= counted or is_whole_riff(source.path)
+    if form == MP4:  # an edit list can leave packets out
+        count = PacketCount(source.path, source.picture["index"], "-ignore_editlist", "1")
+        try:
+            return count.result()[0] >= counted
+        finally:
+            count.close()
+    return False
+
+
+def missing_bytes(path):
+    """How many bytes an MP4 file would need beyond its end to hold its last box whole. Other data after
+    the last box does not count."""
+    with open(path, "rb") as file:
+        size, position = os.fstat(file.fileno()).st_size, 0
+        while position + 8 <= size:
+            file.seek(position)
+            header = file.read(16)
+            length, = struct.unpack(">I", header[:4])
+            if length == 1 and len(header) == 16:
+                length, = struct.unpack(">Q", header[8:])
+            if length < 8 or header[4:8] not in BOXES:  # 0: the box ends with the file
+                return 0
+            position += length
+        return max(position - size, 0)
+
+
+def is_whole_riff(path):
+    """Whether each RIFF list of an AVI file ends within the file."""
+    with open(path, "rb") as file:
+        size, position = os.fstat(file.fileno()).st_size, 0
+        while position + 12 <= size:
+            file.seek(position)
+            name, length = struct.unpack("<4sI", file.read(8))
+            if name != b"RIFF":
+                break
+            position += 8 + length + length % 2
+        return 0 < position <= size + 1

@@ -1,0 +1,113 @@
+"""Cells of docs/media.md: runs regions-transcode in this process, and judges the output of an input."""
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+import time
+import traceback
+
+import inside
+import stand_in_jobs
+from inspection import Inspection
+from judge import judge, judge_refusal
+
+import assembly  # after inside, which sets the path
+import cutting
+import job
+import processes
+import segment
+from profiles import PROFILES
+
+SECONDS = 0.35  # of segments
+MAINS = {"job.py": job.main, "cutting.py": cutting.main,
+         "segment.py": lambda channel, settings: job.main(channel, settings, segment.Segment),
+         "assembly.py": lambda channel, settings: job.main(channel, settings, assembly.Assembly)}
+SLOW = 20  # seconds
+
+
+class Cells(inside.Case):
+    def setUp(self):
+        super().setUp()
+        self.program = stand_in_jobs.loaded()
+        self.replace(self.program, "cuda_devices", lambda: 0)
+        self.replace(processes, "run", self.run_here)
+        self.replace(job, "PATIENCE", SLOW / 2)
+        self.out = self.folder / "out"
+
+    async def run_here(self, program, settings, hear, _begun=None, _wrapper=()):
+        """As processes.run, in this process."""
+        with tempfile.TemporaryFile() as channel:
+            try:
+                status = MAINS[os.path.basename(program)](os.dup(channel.fileno()), json.dumps(settings))
+            except Exception:  # whatever it is, it is a fault of the program
+                return traceback.format_exc()
+            channel.seek(0)
+            lines = [json.loads(line) for line in channel]
+        problem = None
+        for said in lines:
+            if "note" in said and said["note"] not in self.notes:
+                self.notes.append(said["note"])
+            if "problem" in said:
+                problem = said["problem"]
+            elif "part" not in said:
+                hear(said)
+        return problem or (f"the job ended with status {status}" if status else None)
+
+    def transcode(self, clip, profile, *options):
+        """Runs the program. Returns the output or None, and the problem that the program reported or None."""
+        self.notes = []
+        for path in sorted(self.out.rglob("*"), reverse=True) if self.out.exists() else ():
+            path.unlink() if path.is_file() else path.rmdir()
+        words = [str(clip), "-o", str(self.out), "--filter", "identity", "--profile", profile, "--force", *options]
+        said = inside.called(self.program.main, self.program.parse(words))
+        problem = "\n".join(line for line in said.err.splitlines() if line.startswith("regions-transcode: "))
+        video = self.out / (clip.stem + PROFILES[profile].suffix)
+        if said.status == 0 and video.exists():
+            return video, None
+        partial = video.with_suffix(".partial" + video.suffix)
+        text = problem.removeprefix(f"regions-transcode: {clip}: ") or said.err
+        return (partial if partial.exists() else None), text.splitlines()[0] if "Traceback" not in text else text
+
+    def cell(self, clip, profile, *options, truncated=False, holdable=True, whole=False):
+        """Transcodes an Inspection. Returns the words of its cell, and its faults."""
+        began = time.monotonic()
+        out, problem = self.transcode(clip.path, profile, *options)
+        if problem:
+            faults = judge_refusal(clip, problem, out, holdable, whole)
+            if time.monotonic() - began > SLOW:
+                faults.append("the error comes late")
+            return "error: " + short(problem), faults
+        if out is None:
+            return "nothing", ["no output and no error"]
+        after = Inspection(out)
+        faults = judge(clip, after, self.notes, profile)
+        if truncated and clip.complaints:
+            faults.append("a damaged input is taken for whole")
+        return ("; ".join(counted(short(note) for note in self.notes)) or "all"), faults
+
+    def segments(self, clip, profile, **options):
+        """As cell(), in segments. A file that is one segment is not transcoded again."""
+        with tempfile.TemporaryFile() as channel, contextlib.suppress(Exception):  # the program will meet it again
+            cutting.main(os.dup(channel.fileno()), json.dumps({"source": str(clip.path), "seconds": SECONDS,
+                                                               "warm_up": 0}))
+            channel.seek(0)
+            plan = json.loads(channel.read()).get("plan", {"spans": []})
+            if len(plan["spans"]) == 1:
+                return f"one segment: {plan['why']}", []
+        return self.cell(clip, profile, "--segments", str(SECONDS), "--attempts", "1", **options)
+
+
+def short(note):
+    """A note or an error without the reasons that follow it."""
+    note = note.strip().splitlines()[-1]
+    note = re.sub(r"^quarantined after \d+ attempts?: ", "", note)
+    note = re.sub(r"; what could be read has \.partial.*", "", note)
+    return re.sub(r"(.*?left out|.*?is encoded as \w+): .*", r"\1", note).removeprefix("its ").replace("|", "/")
+
+
+def counted(notes):
+    """Notes with how often each comes."""
+    notes = list(notes)
+    return [f"{note} ({notes.count(note)} times)" if notes.count(note) > 1 else note for note in dict.fromkeys(notes)]

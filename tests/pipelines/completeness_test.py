@@ -1,0 +1,190 @@
+#!/usr/bin/python3
+"""transcode/completeness.py: whole files that look damaged are taken whole, and files that are cut off are not."""
+
+import os
+import struct
+import subprocess
+import unittest
+import unittest.mock
+
+import inside  # first: it adds the programs to the path
+import completeness
+import media
+from gstreamer import Gst
+from jobs import JobCase
+
+MOVING = "testsrc2=size=64x48:rate=25:duration={}"
+TONE = ("-f", "lavfi", "-i", "sine=duration=4")
+H264 = ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-x264-params", "keyint=25:scenecut=0")
+
+
+def decodable(path):
+    """How many frames of a file ffmpeg decodes, whatever errors it finds. One thread decodes: with more, the command line of
+    ffmpeg may lose frames after an error."""
+    made = subprocess.run(["ffmpeg", "-v", "quiet", "-threads", "1", "-i", path, "-map", "0:V", "-fps_mode", "passthrough", "-f",
+                           "framecrc", "-"], capture_output=True, text=True, check=False).stdout
+    return sum(not line.startswith("#") for line in made.splitlines())
+
+
+class Whole(JobCase):
+    def expect_whole(self, clip, frames):
+        """All frames that ffmpeg decodes are written, without a note."""
+        self.assertEqual(decodable(clip), frames)
+        messages = self.job(clip)
+        self.assertEqual([one["done"]["frames"] for one in messages if "done" in one], [frames])
+        self.assertEqual([one["note"] for one in messages if "note" in one], [])
+        self.assertEqual(self.files(self.out), ["out.mp4"])
+
+    def test_mp4_edit_list_hides_packets(self):
+        full = self.clip("full.mp4", MOVING.format(4), *TONE, *H264, "-c:a", "aac")
+        clip = self.folder / "trimmed.mp4"
+        media.run("ffmpeg", "-v", "error", "-ss", "1.5", "-i", full, "-c", "copy", clip)
+        self.expect_whole(clip, 62)
+
+    def test_mp4_edit_list_ends_early(self):
+        """The container's reader leaves packets after the end of an edit out."""
+        clip = self.clip("in.mp4", MOVING.format(2), *H264)
+        data = bytearray(clip.read_bytes())
+        at = data.index(b"elst") + 12
+        data[at:at + 4] = struct.pack(">I", 1000)  # milliseconds
+        clip.write_bytes(data)
+        self.expect_whole(clip, decodable(clip))
+        self.assertLess(decodable(clip), 40)
+
+    def test_matroska_begins_late(self):
+        """Chunks of a recording: the header holds the time of the end, not the length."""
+        for suffix, codec in (("mkv", H264), ("webm", ("-c:v", "libvpx", "-deadline", "realtime", "-g", "25"))):
+            full = self.clip("full." + suffix, MOVING.format(3), *codec)
+            media.run("ffmpeg", "-v", "error", "-i", full, "-c", "copy", "-f", "segment", "-segment_time", "1",
+                      self.folder / f"chunk%d.{suffix}")
+            self.expect_whole(self.folder / f"chunk2.{suffix}", 25)
+
+    def test_avi_repeats_pictures(self):
+        """Empty chunks, in the middle and at the end, repeat a picture, and ffprobe lists no packets for them."""
+        holes = MOVING.format(2) + ",select='not(between(n,10,14))*lt(n,40)'"
+        clip = self.clip("in.avi", holes, *TONE, "-fps_mode", "passthrough", "-enc_time_base", "1/25", "-c:v", "mpeg4",
+                         "-c:a", "mp3")
+        packets = media.run("ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=size", "-of", "csv=p=0", clip)
+        self.assertGreater(int(media.stream(clip, "nb_frames")["nb_frames"]), len(packets.split()))
+        messages = self.job(clip, with_sound=False)
+        self.assertEqual([one["done"]["frames"] for one in messages if "done" in one], [35])
+
+    def test_vp9_hidden_frames_have_packets(self):
+        for number in ("1", "2"):  # the encoder hides frames in its second pass only
+            clip = self.clip("in.webm", MOVING.format(2), "-c:v", "libvpx-vp9", "-pass", number, "-passlogfile",
+                             self.folder / "log", "-auto-alt-ref", "1", "-lag-in-frames", "25", "-cpu-used", "4", "-b:v", "60k")
+        split = self.folder / "split.nut"  # the muxers of Matroska and MP4 would join the packets again
+        media.run("ffmpeg", "-v", "error", "-i", clip, "-c", "copy", "-bsf:v", "vp9_superframe_split", split)
+        self.assertGreater(int(media.run("ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=nb_read_packets",
+                                         "-of", "csv=p=0", split)), decodable(split))
+        self.expect_whole(split, 50)
+
+    def test_fragments_with_a_wrong_length(self):
+        clip = self.clip("in.mp4", MOVING.format(2), *H264, "-movflags", "frag_keyframe+empty_moov")
+        data = bytearray(clip.read_bytes())
+        for name, offset in ((b"mvhd", 20), (b"tkhd", 24), (b"mdhd", 20)):
+            at = data.index(name) + offset
+            data[at:at + 4] = struct.pack(">I", 100_000_000)
+        clip.write_bytes(data)
+        self.expect_whole(clip, 50)
+
+    def test_transport_stream_begins_between_key_frames(self):
+        full = self.clip("full.ts", MOVING.format(4), "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-g", "25", "-bf", "2")
+        data = full.read_bytes()
+        clip = self.folder / "cut.ts"
+        clip.write_bytes(data[len(data) // 3 // 188 * 188:])
+        frames = decodable(clip)
+        self.assertIn(frames, range(30, 70))
+        self.expect_whole(clip, frames)
+
+
+class Truncated(JobCase):
+    def expect_partial(self, clip, lacks):
+        """A file that is cut off is refused, and what could be read has all frames that ffmpeg decodes."""
+        messages = self.job(clip, status=1)
+        problem, = [one["problem"] for one in messages if "problem" in one]
+        self.assertRegex(problem, lacks)
+        self.assertEqual(self.files(self.out), ["out.partial.mp4"])
+        partial = self.out / "out.partial.mp4"
+        self.assertEqual(decodable(partial), decodable(clip))
+        os.remove(partial)
+
+    def test_containers(self):
+        for name, options, lacks in (
+                ("a.mp4", ("-movflags", "+faststart"), "packets: it is cut off or damaged"),
+                ("b.mp4", ("-movflags", "frag_keyframe+empty_moov"), "it is cut off"),
+                ("c.mkv", (), r"ends after 2\.\d s of 4\.0 s"), ("d.avi", (), r"\d\d packets are there of 100"),
+                ("e.flv", (), r"ends after 2\.\d s of 4\.1 s")):
+            with self.subTest(name):
+                clip = self.clip(name, MOVING.format(4), *H264, *options)
+                data = clip.read_bytes()
+                clip.write_bytes(data[:len(data) * 2 // 3])
+                self.expect_partial(clip, lacks)
+
+    def test_damaged_frames_cost_no_others(self):
+        """Threads of a decoder finish frames after a damaged one, and PyAV drops them."""
+        clip = self.clip("in.mkv", "testsrc2=size=320x240:rate=25:duration=1.16", "-c:v", "png")
+        data = bytearray(clip.read_bytes())
+        for part in (0.5, 0.97):
+            at = int(len(data) * part)
+            data[at:at + 3000] = bytes(3000)
+        clip.write_bytes(data)
+        self.expect_partial(clip, "damaged")
+
+
+class Lack(JobCase):
+    def lack(self, result=(1, 1, 0), damage=None, end=0.0, **state):
+        packets = unittest.mock.Mock()
+        packets.result.return_value, packets.damage.return_value = result, damage
+        one = self.half_done(end=end * Gst.SECOND)
+        for name, value in state.items():
+            setattr(one.decoder if name in ("frames", "problem", "damaged") else one.input, name, value)
+        return one.lack(packets)
+
+    def test_length_of_the_header(self):
+        """A fiftieth, and a second, may be missing."""
+        for end, length, lacks in ((0.4, 0.0, False), (0.4, 1.39, False), (0.4, 1.45, True), (0.4, 60.0, True),
+                                   (98.1, 100.0, False), (97.9, 100.0, True)):
+            found = self.lack(end=end, length=length, format={"format_name": "flv"})
+            self.assertEqual(found, f"ends after {end:.1f} s of {length:.1f} s: it is cut off or damaged" if lacks else None)
+        self.assertIsNone(self.lack(end=1.0, length=60.0, format={"format_name": "mpegts"}), "it is computed from times")
+
+    def test_number_of_frames(self):
+        for codec, frames, packets, problem, damaged, lacks in (
+                ("ffv1", 9, 9, None, 0, False), ("ffv1", 9, 10, None, 0, True), ("ffv1", 10, 9, None, 0, False),
+                ("h264", 5, 10, None, 0, False), ("h264", 4, 10, None, 0, True), ("vp8", 9, 10, None, 0, False),
+                ("h264", 9, 10, None, 1, True), ("ffv1", 9, 9, "gone", 0, True)):
+            found = self.lack((packets, packets, packets), picture={"codec_name": codec}, frames=frames, problem=problem,
+                              damaged=damaged)
+            self.assertEqual(found, f"{frames} frames could be decoded of {packets} packets: it is cut off or damaged"
+                             if lacks else None)
+
+    def test_number_of_packets(self):
+        three = {"codec_name": "ffv1", "nb_frames": "3"}
+        self.assertEqual(self.lack((2, 1, 1), picture=three), "2 packets are there of 3: it is cut off or damaged")
+        self.assertIsNone(self.lack((3, 1, 2), picture=three))
+        self.assertIsNone(self.lack((2, 1, 2), picture=three, format={"format_name": "avi"}), "the last one has the last time")
+
+    def test_damage_that_the_reader_reports(self):
+        self.assertEqual(self.lack(damage="odd"), "it is damaged: odd")
+
+    def test_boxes(self):
+        path = self.folder / "boxes"
+        for data, missing in ((b"", 0), (struct.pack(">I4s", 8, b"ftyp"), 0), (struct.pack(">I4s", 20, b"mdat") + bytes(5), 7),
+                              (struct.pack(">I4sQ", 1, b"mdat", 30), 14), (struct.pack(">I4s", 0, b"mdat") + bytes(9), 0),
+                              (struct.pack(">I4s", 8, b"free") + b"\0\0\1\0what the camera adds", 0)):
+            path.write_bytes(data)
+            self.assertEqual(completeness.missing_bytes(path), missing, data)
+
+    def test_riff_lists(self):
+        path = self.folder / "lists"
+        for data, is_whole in ((struct.pack("<4sI4s", b"RIFF", 4, b"AVI "), True), (b"", False),
+                               (struct.pack("<4sI4s", b"RIFF", 9, b"AVI "), False),
+                               (2 * struct.pack("<4sI4s", b"RIFF", 4, b"AVIX"), True)):
+            path.write_bytes(data)
+            self.assertEqual(completeness.is_whole_riff(path), is_whole, data)
+
+
+if __name__ == "__main__":
+    media.expect_tools()
+    unittest.main(verbosity=2)

@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+"""Runs docs/guides/add-an-algorithm.md in a copy of the sources: builds the new element and checks its output."""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+import media
+
+sys.path.insert(0, str(media.ROOT / "tests"))
+from documents import run_page  # noqa: E402
+
+PAGE = media.ROOT / "docs" / "guides" / "add-an-algorithm.md"
+
+
+def copy_sources(folder):
+    """All sources, but neither build folders nor outputs."""
+    for path in media.ROOT.iterdir():
+        if path.name.startswith((".", "build", "out")):
+            continue
+        if path.is_dir():
+            shutil.copytree(path, folder / path.name, symlinks=True)
+        else:
+            shutil.copy(path, folder / path.name)
+    (folder / "out").mkdir()
+
+
+class Guide(unittest.TestCase):
+    def test_add_an_algorithm_run_as_printed_matches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy_sources(pathlib.Path(folder))
+            self.assertEqual(run_page(PAGE.read_text(encoding="utf-8"), folder, os.environ, timeout=1800), (5, 4))
+
+
+if __name__ == "__main__":
+    for tool in ("meson", "ninja", "c++"):
+        if not shutil.which(tool):
+            print(f"missing: {tool}")
+            sys.exit(media.SKIPPED)
+    media.expect_tools()
+    unittest.main(verbosity=2)
