@@ -10,28 +10,26 @@ import os
 import subprocess
 import threading
 
+import sound
 import timeline
 from decoding import av
 from probe import QUIET, input_of, last_line  # noqa: F401  (callers tell what ffmpeg said)
 
 LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
 NAMES = {"audio": "sound", "video": "second video", "data": "data track", "subtitle": "track of subtitles"}
+NOT_COPIED = {"second video": "one video is kept", "data track": "data tracks are not copied"}
 
 
 def is_cover(stream):
     return bool(stream.get("disposition", {}).get("attached_pic"))
 
 
-def way_of(stream, profile, with_sound):
-    """ffmpeg's codec and options for a stream in a file of the profile; None where it cannot be kept, an
-    empty list where it is no stream there."""
+def way_of(stream, profile):
+    """ffmpeg's codec for a stream without sound in a file of the profile: None if it cannot be kept, an empty list if it is
+    not a stream there."""
     kind, codec = stream.get("codec_type"), stream.get("codec_name")
-    if kind == "audio":
-        if not with_sound:
-            return []
-        return ["copy"] if profile.sound is None or codec in profile.sound else list(profile.sound_encoder)
     if stream.get("codec_tag_string") in ("tmcd", "text") and kind == "data":
-        return []  # time codes and chapters of MP4, which are written anew of what they tell
+        return []  # time codes and chapters of MP4, which are written again from what they say
     if kind == "subtitle":
         return [profile.subtitles[codec]] if codec in profile.subtitles else None
     if kind == "attachment":
@@ -54,14 +52,19 @@ def plan(source, profile, with_sound):
     for stream in source.others:
         kind, codec = stream.get("codec_type", "unknown"), stream.get("codec_name", "unknown")
         name = "cover picture" if is_cover(stream) else NAMES.get(kind, kind)
-        way = way_of(stream, profile, with_sound)
-        if way is None:
-            notes.append(f"its {name} ({codec}) is left out: {profile.container} files cannot hold it")
+        if kind == "audio":
+            way, note = sound.way_of(source, stream, profile) if with_sound else (None, None)
+            notes += [note] if note else []
+        else:
+            way = way_of(stream, profile)
+            if way is None:
+                why = NOT_COPIED.get(name, f"{profile.container} files cannot hold it")
+                notes.append(f"its {name} ({codec}) is left out: {why}")
         if not way:
             continue
-        if way[0] != "copy" and (kind == "audio" or codec in ("ass", "ssa")):  # other texts lose nothing
+        if way[0] != "copy" and codec in ("ass", "ssa"):  # other texts lose nothing
             notes.append(f"its {codec} {NAMES[kind]} is encoded as {way[0]}: {profile.container} files cannot hold it")
-        options += ["-map", f"1:{stream['index']}", f"-c:{kept}", *way]
+        options += ["-map", f"1:{stream['index']}", f"-c:{kept}", *sound.numbered(way, kept)]
         if kind == "audio" and way == ["copy"] and not profile.edit_lists and source.hidden(stream) > LEAD_IN:
             options += [f"-copypriorss:{kept}", "0"]  # leaves out what is before time 0
         if is_cover(stream):

@@ -9,12 +9,15 @@ from gstreamer import GstVideo
 
 QUIET = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 STREAMS = ("stream=index,codec_type,codec_name,codec_tag_string,start_time,duration,nb_frames,avg_frame_rate,"
-           "r_frame_rate,sample_aspect_ratio,pix_fmt:stream_tags:stream_disposition=attached_pic:stream_side_data:"
+           "r_frame_rate,sample_aspect_ratio,pix_fmt,channels,channel_layout:stream_tags:stream_disposition=attached_pic:stream_side_data:"
            "format=format_name,start_time,duration:format_tags=timecode")
 # ISO/IEC 23091-2's numbers of what ffprobe names; 2: not told.
-MATRICES = {"gbr": 0, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "bt2020nc": 9, "bt2020c": 10}
+MATRICES = {"gbr": 0, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "ycgco": 8, "bt2020nc": 9,
+            "bt2020c": 10, "smpte2085": 11, "chroma-derived-nc": 12, "chroma-derived-c": 13, "ictcp": 14, "ipt-c2": 15,
+            "ycgco-re": 16, "ycgco-ro": 17}
 TRANSFERS = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "linear": 8, "log100": 9,
-             "log316": 10, "iec61966-2-1": 13, "bt2020-10": 14, "bt2020-12": 15, "smpte2084": 16, "arib-std-b67": 18}
+             "log316": 10, "iec61966-2-4": 11, "bt1361e": 12, "iec61966-2-1": 13, "bt2020-10": 14, "bt2020-12": 15,
+             "smpte2084": 16, "smpte428": 17, "arib-std-b67": 18}
 PRIMARIES = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "film": 8, "bt2020": 9,
              "smpte428": 10, "smpte431": 11, "smpte432": 12, "ebu3213": 22}
 # The first four numbers of a display matrix, and EXIF's orientation, as videoflip turns pictures upright.

@@ -20,9 +20,13 @@ FFV1 = "avenc_ffv1 name=ffv1"
 MIN_SLICED_SIDE = 6
 CONVERT = "videoconvert n-threads=2 dither=none"  # dithering changes pixels even between formats of equal depth
 TEXTS = ("subrip", "ass", "ssa", "webvtt", "mov_text", "text")  # subtitles that are text
-# Subtitles that Matroska holds as they are; MP4's own texts become SubRip.
-MATROSKA = {name: "copy" for name in (*TEXTS, "dvd_subtitle", "dvb_subtitle", "hdmv_pgs_subtitle")} | {
-    "mov_text": "srt"}
+# Subtitles that are text in containers that no profile writes.
+FOREIGN_TEXTS = ("eia_608", "jacosub", "microdvd", "mpl2", "pjs", "realtext", "sami", "stl", "subviewer", "subviewer1",
+                 "vplayer")
+# Matroska keeps its own kinds of subtitles; the texts of other containers become SubRip.
+MATROSKA = {name: "copy" for name in (*TEXTS, "dvd_subtitle", "dvb_subtitle", "hdmv_pgs_subtitle")} | dict.fromkeys(
+    ("mov_text", *FOREIGN_TEXTS), "srt")
+MP4 = dict.fromkeys((*TEXTS, *FOREIGN_TEXTS), "mov_text") | {"dvd_subtitle": "copy"}
 
 
 def suit_to_size(ffv1, width, height):
@@ -53,7 +57,10 @@ class Profile:
     even: bool  # the encoder wants even sides: a black column or row is added where needed
     least: int  # pixels of the smallest side
     sound: frozenset | None  # ffmpeg's names of codecs that are copied; None: all
-    sound_encoder: tuple  # ffmpeg's options for the others
+    sound_encoder: str = ""  # ffmpeg's name of the encoder for the others
+    sound_kbits: int = 0  # kbit/s per channel; 0: the encoder's default
+    sound_reason: str = ""  # why they are encoded
+    experimental_sound: tuple = ()  # codecs that ffmpeg only copies with -strict experimental
     container: str = ""  # ffmpeg's name
     subtitles: dict = None  # ffmpeg's codecs that can be kept, and as what
     attachments: bool = False
@@ -68,28 +75,28 @@ PROFILES = {
     "mp4": Profile(
         "H.264 in MP4", ".mp4", "mp4mux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16,
-        frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus")), ("aac", "-b:a", "192k"),
-        "mp4", dict.fromkeys(TEXTS, "mov_text"), covers=True, edit_lists=True, color_tags=h264_tags),
+        frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus", "flac")), "aac", 96, "few players play it in mp4 files",
+        ("flac",), "mp4", MP4, covers=True, edit_lists=True, color_tags=h264_tags),
     "mkv": Profile(
         "H.264 in Matroska", ".mkv", "matroskamux", H264, "video/x-h264",
-        ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None, (),
-        "matroska", MATROSKA, attachments=True, covers=True, color_tags=h264_tags),
+        ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None,
+        "flac", container="matroska", subtitles=MATROSKA, attachments=True, covers=True, color_tags=h264_tags),
     "webm": Profile(
         "VP9 in WebM", ".webm", "webmmux", VP9, "video/x-vp9",
         ("I420", "I420_10LE", "I422_10LE", "Y444", "Y444_10LE"), False, 16,
-        frozenset(("opus", "vorbis")), ("libopus", "-b:a", "128k"),
-        "webm", dict.fromkeys(TEXTS, "webvtt"), fields=False, color_tags=vp9_tags),
+        frozenset(("opus", "vorbis")), "libopus", 64, "webm files cannot hold it",
+        (), "webm", dict.fromkeys((*TEXTS, *FOREIGN_TEXTS), "webvtt"), fields=False, color_tags=vp9_tags),
     "lossless": Profile(
         "FFV1 in Matroska, every pixel kept", ".mkv", "matroskamux", FFV1, "video/x-ffv",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE", "GRAY8", "GRAY16_LE", "BGRx",
-         "BGRA"), False, 1, None, (), "matroska", MATROSKA, attachments=True, covers=True, exact=True),
+         "BGRA"), False, 1, None, "flac", container="matroska", subtitles=MATROSKA, attachments=True, covers=True, exact=True),
 }
 
 # The formats of tables and masks, and how their files' names end.
 EXPORTS = {"jsonl": ".jsonl", "csv": ".csv", "mot": ".mot.txt", "coco-rle": ".coco.json"}
 
 # What scripts write for a photograph: the first picture, in the format that the filter makes.
-STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", "image/png", (), False, 1, None, ())
+STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", "image/png", (), False, 1, None)
 
 RGB = ("RGB", "BGR", "xRGB", "xBGR", "ARGB", "ABGR", "GBR")  # how names of formats without chroma begin
 # (is RGB, horizontal and vertical chroma halvings, more than 8 bits) → format
