@@ -150,7 +150,7 @@ class Occupied(TranscodeCase):
             (self.out / "summary.json").write_text(text)
             self.assertIn("a.mp4: waiting", media.run(PROGRAM, "-o", self.out, "--status", status=1))
         (self.out / "job.json").write_text('{"outputs": {"a.mp4": {"video": "a.mp4"}}, "began": "1"}')
-        self.assertIn("contains no valid job.json", media.run(PROGRAM, "-o", self.out, "--status", status=2))
+        self.assertIn("no job in segments began here", media.run(PROGRAM, "-o", self.out, "--status", status=2))
 
 
 if __name__ == "__main__":
