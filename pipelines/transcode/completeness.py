@@ -22,18 +22,17 @@ class PacketCount:
         self.lines, self.errors = (tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2))
         self.process = subprocess.Popen(
             ["ffprobe", "-v", "error", *options, "-select_streams", str(stream), "-show_entries",
-             "packet=dts,size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
+             "packet=size,flags", "-of", "csv=p=0", input_of(path)], stdout=self.lines, stderr=self.errors, **QUIET)
 
     def result(self):
-        """Waits for ffprobe. Returns how many packets there are, how many of them are shown from the first key frame on,
-        and the latest decoding time in the stream's unit, or -1. An edit list hides packets; empty packets repeat a
-        picture."""
+        """Waits for ffprobe. Returns how many packets there are, and how many of them are shown from the first key frame on.
+        An edit list hides packets; empty packets repeat a picture."""
         self.process.wait()
         self.lines.seek(0)
-        packets = [line.rstrip("\n").split(",") for line in self.lines if line.count(",") >= 2]
-        keys = [number for number, packet in enumerate(packets) if "K" in packet[2]]
-        shown = [packet for packet in packets[keys[0] if keys else 0:] if packet[1] != "0" and "D" not in packet[2]]
-        return len(packets), len(shown), max((int(dts) for dts, *_ in packets if dts.isdigit()), default=-1)
+        packets = [line.rstrip("\n").split(",") for line in self.lines if "," in line]
+        keys = [number for number, packet in enumerate(packets) if "K" in packet[1]]
+        shown = [packet for packet in packets[keys[0] if keys else 0:] if packet[0] != "0" and "D" not in packet[1]]
+        return len(packets), len(shown)
 
     def damage(self, container):
         """The first error that the container's reader printed, after result(); None without errors."""
@@ -52,7 +51,7 @@ def lack(source, decoder, end, packets):
     """Why the input of a job is not whole, or None. `end`: seconds at which its last frame ends; `packets`: the PacketCount of
     its picture."""
     form = source.format.get("format_name")
-    found, shown, last = packets.result()
+    found, shown = packets.result()
     length = source.length if form in TELL_LENGTH else 0
     # Some programs write the time of the end into the header, others the length.
     if length and end + source.start < length - max(1, length / 50):
@@ -63,16 +62,17 @@ def lack(source, decoder, end, packets):
     counted = int(source.picture.get("nb_frames", 0))
     if not counted and form == MP4 and (missing := missing_bytes(source.path)):  # in fragments
         return f"its last {missing} bytes are missing: it is cut off"
-    if found < counted and not holds_all(source, form, counted, last):
+    if found < counted and not holds_all(source, form, counted, found):
         return f"{found} packets are there of {counted}: it is cut off or damaged"
     damage = packets.damage(form)
     return damage and f"it is damaged: {damage}"
 
 
-def holds_all(source, form, counted, last):
+def holds_all(source, form, counted, found):
     """Whether a stream of fewer packets than the header counts is whole nevertheless."""
     if form == "avi":  # an empty chunk repeats a picture, and ffprobe lists no packet for it
-        return last + 1 >= counted or is_whole_riff(source.path)
+        sizes = chunks_of(source.path, source.picture["index"])
+        return bool(sizes) and found >= sum(size > 0 for size in sizes)
     if form == MP4:  # an edit list can leave packets out
         count = PacketCount(source.path, source.picture["index"], "-ignore_editlist", "1")
         try:
@@ -99,14 +99,31 @@ def missing_bytes(path):
         return max(position - size, 0)
 
 
-def is_whole_riff(path):
-    """Whether each RIFF list of an AVI file ends within the file."""
-    with open(path, "rb") as file:
-        size, position = os.fstat(file.fileno()).st_size, 0
-        while position + 12 <= size:
-            file.seek(position)
-            name, length = struct.unpack("<4sI", file.read(8))
-            if name != b"RIFF":
-                break
-            position += 8 + length + length % 2
-        return 0 < position <= size + 1
+def chunks_of(path, stream):
+    """Sizes of all chunks of a video stream in an AVI file, or None if the structure of the file is damaged."""
+    try:
+        with open(path, "rb") as file:
+            names = tuple(f"{stream:02}{kind}".encode() for kind in ("dc", "db"))
+            return list(walk(file, 0, os.fstat(file.fileno()).st_size, names))
+    except ValueError:
+        return None
+
+
+def walk(file, position, end, names):
+    """Yields the sizes of chunks with these names within RIFF lists. Raises ValueError if a list does not end where it
+    should."""
+    at_top = position == 0
+    while position + 8 <= end:
+        file.seek(position)
+        name, length, kind = struct.unpack("<4sI4s", file.read(12).ljust(12))
+        if at_top and name != b"RIFF" and position:  # other data after the last list
+            return
+        if not name.strip().isalnum():
+            raise ValueError(name)
+        if name in (b"RIFF", b"LIST") and kind in (b"AVI ", b"AVIX", b"movi", b"rec "):
+            yield from walk(file, position + 12, position + 8 + length, names)
+        elif name in names:
+            yield length
+        position += 8 + length + length % 2
+    if position not in (end, end + 1):
+        raise ValueError(position)

@@ -260,7 +260,7 @@ class Job:
                 joiner.kill()
         if self.join_status == 0:
             with contextlib.closing(PacketCount(whole.part, "V:0")) as packets:
-                _, written, _ = packets.result()
+                _, written = packets.result()
             if written != self.frames:
                 errors.seek(0)
                 said = errors.read()

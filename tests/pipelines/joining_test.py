@@ -118,9 +118,9 @@ class Probe(Tools):
 
     def test_packets(self):
         """Packets before the first key frame, hidden packets and empty packets are not shown."""
-        self.tool("ffprobe", "-1,5,__\n0,10,K_\n1,0,__\n3,12,_D\n\n2,8,__,x\nN/A,8,K__\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
+        self.tool("ffprobe", "5,__\n10,K_\n0,__\n12,_D\n\n8,__,x\n8,K__\n", "[h264 @ 0x1] odd\n[avi @ 0x2] bad\n")
         packets = completeness.PacketCount("in", 3)
-        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), ((6, 3, 3), "bad", None))
+        self.assertEqual((packets.result(), packets.damage("avi"), packets.damage("mov")), ((6, 3), "bad", None))
         packets.close()
         self.assertIn("3", self.called())
 

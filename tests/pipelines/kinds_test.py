@@ -91,10 +91,10 @@ class Kinds(JobCase):
 
     def test_frames_that_get_lost_are_told(self):
         clip = self.clip("in.mkv", SHORT, "-c:v", "ffv1")
-        results = [(16, 16, 0), (15, 15, 0)]
+        results = [(16, 16), (15, 15)]
         self.replace(job.PacketCount, "result", lambda _: results.pop(0))
         self.assertRegex(self.problem_with_partial(clip), "^15 frames could be decoded of 16 packets: it is cut off or")
-        results += [(15, 15, 0), (14, 14, 0)]
+        results += [(15, 15), (14, 14)]
         self.assertEqual(self.problem(clip), "14 of 15 frames were written")
 
     def problem_with_partial(self, clip):
