@@ -39,7 +39,8 @@ typedef enum {
   REGIONS_ERROR_INPUT,  /* invalid argument, picture, property or value */
   REGIONS_ERROR_MEMORY, /* host or device memory ran out */
   REGIONS_ERROR_DEVICE, /* the device failed or does not exist */
-  REGIONS_ERROR_OTHER   /* any other error */
+  /* any other error, such as the use of a filter that was opened before fork() */
+  REGIONS_ERROR_OTHER
 } RegionsStatus;
 
 /* The memory that contains a picture. */
@@ -151,10 +152,11 @@ typedef struct {
 typedef struct RegionsFilter RegionsFilter;
 
 /* Opens a filter.
- *   algorithm: the name of an element: "cclabel", "graphcutbg", "regionoverlay", "slicsuperpixel".
- *   device:    "cpu"; "cuda" (CUDA device 0); "cuda:N" (CUDA device N, 0..255); "auto" or null (a
- *              CUDA device if one works, else the CPU).
- *   threads:   number of CPU threads, 0: one per CPU core. A CUDA filter ignores it.
+ * - algorithm: the name of an element: "cclabel", "graphcutbg", "regionoverlay", "slicsuperpixel".
+ * - device: "cpu"; "cuda" (CUDA device 0); "cuda:N" (CUDA device N, 0..255); "auto" or null (a CUDA
+ *   device if one works, else the CPU).
+ * - threads: number of CPU threads, 0: one per CPU core. A CUDA filter ignores it.
+ *
  * Returns null on failure; regions_error() returns the reason. */
 REGIONS_API RegionsFilter* regions_open(const char* algorithm, const char* device, int threads);
 
@@ -180,9 +182,9 @@ REGIONS_API const char* regions_get(RegionsFilter* filter, const char* property)
  * settings differ from the previous frame, the call allocates memory and may discard the state of
  * earlier frames. After an error the contents of the outputs are undefined; the filter can process
  * further frames. Errors:
- *   REGIONS_ERROR_INPUT:  invalid frame, or a frame that contradicts the properties;
- *   REGIONS_ERROR_MEMORY: out of host or device memory;
- *   REGIONS_ERROR_DEVICE: the device failed. */
+ * - REGIONS_ERROR_INPUT: the frame is invalid or contradicts the properties.
+ * - REGIONS_ERROR_MEMORY: host or device memory ran out.
+ * - REGIONS_ERROR_DEVICE: the device failed. */
 REGIONS_API RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame);
 
 /* Discards the state of earlier frames, such as background models and tracks. Properties keep their

@@ -98,7 +98,7 @@ class Background(unittest.TestCase):
         mask = cut.apply(frames[5])
         self.assertFalse(mask[:, :50].any())
         self.assertTrue(mask[12:20, 72:82].all())
-        with self.assertRaisesRegex(ValueError, "picture is 96x71, the frames are 96x72"):
+        with self.assertRaisesRegex(ValueError, "the picture has 96x71 pixels; the frames have 96x72"):
             gst_regions.BackgroundCut(background=frames[0][1:]).apply(frames[0])
         cut = gst_regions.BackgroundCut(source="mask")
         self.assertTrue((cut.apply(frames[5], mask=exclusion)[:, :45] == 255).all())
