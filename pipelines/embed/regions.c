@@ -48,7 +48,7 @@ static void print_frame(guint number, GstBuffer* buffer) {
           number, gst_value_array_get_size(regions), label, largest, pixels_of(found, label));
 }
 
-/* Returns the error that stopped the pipeline, or NULL if there is none. */
+/* Returns the error that stopped the pipeline, or NULL if it still runs or has ended well. */
 static GstMessage* failure_of(GstElement* pipeline) {
   GstBus* bus = gst_element_get_bus(pipeline);
   GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
@@ -87,8 +87,7 @@ int main(int argc, char* argv[]) {
 
   GstMessage* failure;
   guint number = 0;
-  /* A pull with a timeout: after an error no frame arrives, and a pull without one would wait
-   * forever. */
+  /* Pull with a timeout: after an error, no more frames arrive. */
   while (!(failure = failure_of(pipeline)) && !gst_app_sink_is_eos(GST_APP_SINK(frames))) {
     GstSample* sample = gst_app_sink_try_pull_sample(GST_APP_SINK(frames), GST_SECOND / 10);
     if (!sample) continue;

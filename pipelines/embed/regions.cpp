@@ -108,8 +108,7 @@ void label(const char* path) {
   GstAppSink* sink = GST_APP_SINK(frames.get());
   int number = 0;
   do {
-    // A pull with a timeout: after an error no frame arrives, and a pull without one would wait
-    // forever.
+    // Pull with a timeout: after an error, no more frames arrive.
     if (const Message message{gst_bus_pop_filtered(bus.get(), GST_MESSAGE_ERROR)}) {
       gst_message_parse_error(message.get(), &problem, nullptr);
       throw std::runtime_error(Error(problem)->message);

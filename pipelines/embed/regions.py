@@ -68,7 +68,7 @@ def main(path):
     pipeline.set_state(Gst.State.PLAYING)
     bus = pipeline.get_bus()
     number, failure = 0, None
-    # A pull with a timeout: after an error no frame arrives, and a pull without one would wait forever.
+    # Pull with a timeout: after an error, no more frames arrive.
     while not (failure := bus.pop_filtered(Gst.MessageType.ERROR)) and not frames.is_eos():
         sample = frames.try_pull_sample(Gst.SECOND // 10)
         if not sample:

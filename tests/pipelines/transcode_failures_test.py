@@ -103,7 +103,7 @@ class Failures(TranscodeCase):
                          "runpy.run_path = run_path\n")
         text = self.transcode(clip, other, "--labels", "--force", status=1,
                               env=os.environ | {"PYTHONPATH": str(self.folder)})
-        self.assertRegex(text, "regions-transcode: .*clip.mp4: the label map of frame 0 has 4096 bytes, not")
+        self.assertRegex(text, "regions-transcode: .*clip.mp4: the label map of frame 0 has 4096 bytes; expected")
         self.assertNotIn("Traceback", text)
         self.assertIn("1 of 2 inputs failed", text)
         self.assertIn("other.mp4", self.written())
