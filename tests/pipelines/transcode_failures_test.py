@@ -46,7 +46,7 @@ class Failures(TranscodeCase):
         ended = self.folder / "ended.avi"
         ended.write_bytes(whole.read_bytes()[:len(data) // 4])
         text = self.transcode(ended, status=1)
-        self.assertRegex(text, r"ended.avi: ends after 0\.\d s of 2\.0 s")
+        self.assertRegex(text, r"ended.avi: \d+ packets are there of 50: it is cut off")
 
     def test_refusals(self):
         clip = self.clip("in.mp4", BALLS, "-pix_fmt", "yuv420p")
