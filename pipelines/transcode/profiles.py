@@ -66,6 +66,7 @@ class Profile:
     attachments: bool = False
     covers: bool = False
     edit_lists: bool = False  # players skip what is before time 0
+    captions: bool = False  # closed captions in the pictures are kept
     exact: bool = False  # each pixel is kept
     fields: bool = True  # interlaced pictures are told as such
     color_tags: Callable | None = None  # ffmpeg's filter that writes colours into the stream
@@ -76,11 +77,12 @@ PROFILES = {
         "H.264 in MP4", ".mp4", "mp4mux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16,
         frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus", "flac")), "aac", 96, "few players play it in mp4 files",
-        ("flac",), "mp4", MP4, covers=True, edit_lists=True, color_tags=h264_tags),
+        ("flac",), "mp4", MP4, covers=True, captions=True, edit_lists=True, color_tags=h264_tags),
     "mkv": Profile(
         "H.264 in Matroska", ".mkv", "matroskamux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None,
-        "flac", container="matroska", subtitles=MATROSKA, attachments=True, covers=True, color_tags=h264_tags),
+        "flac", container="matroska", subtitles=MATROSKA, attachments=True, covers=True,
+        captions=True, color_tags=h264_tags),
     "webm": Profile(
         "VP9 in WebM", ".webm", "webmmux", VP9, "video/x-vp9",
         ("I420", "I420_10LE", "I422_10LE", "Y444", "Y444_10LE"), False, 16,
