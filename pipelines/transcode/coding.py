@@ -28,8 +28,8 @@ def tail(caps, decoded, source, profile, fd):
     is_rgb, is_gray = (decoded.get_value("format").startswith(kind) for kind in (RGB, "GRAY"))
     if form and not is_rgb and (is_gray or not form.startswith("GRAY")):
         like += f",colorimetry={decoded.get_string('colorimetry')}"
-        # The output does not state what the input does not state: players assume the same of both. But players assume a
-        # matrix by the height, so the output states the matrix if its height leads to another one.
+        # If the input does not state its colours, neither does the output: players assume the same of both. They assume a
+        # matrix by the height, so the output states the matrix if its height leads to another assumption.
         rows = decoded.get_value("height")
         guess = source.colorimetry(form, rows) != source.colorimetry(form, height)
         named = (f"capssetter join=false caps={profile.coded},"
@@ -84,7 +84,7 @@ def x264_light(display, level):
 
 
 def change(info, form):
-    """A sentence on what a picture loses in another format; None if it loses nothing."""
+    """A sentence on a loss of bits, chroma or transparency by another format, or None."""
     to = VideoFormat.get_info(VideoFormat.from_string(form))
     kept = (info.depth[0] <= to.depth[0] and info.name.startswith(RGB) == to.name.startswith(RGB)
             and (info.n_components == 1 or (info.w_sub[1], info.h_sub[1]) == (to.w_sub[1], to.h_sub[1]))

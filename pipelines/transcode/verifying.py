@@ -30,7 +30,7 @@ def inspect(path):
 
 
 def notes(path, source, profile, colors, ratio):
-    """Sentences on what the file at `path` lost of an Input. `colors`: the result of Input.iso_colors() that it is to state,
+    """Sentences on losses of the file at `path`, compared with an Input. `colors`: the result of Input.iso_colors() that it is to state,
     or None. `ratio`: the pixel aspect ratio that it is to have."""
     found = inspect(path)
     frame = next((frame for frame in found.get("frames", []) if frame.get("stream_index") == 0), None)

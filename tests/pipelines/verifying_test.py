@@ -12,7 +12,7 @@ import profiles
 from jobs import JobCase
 from kinds_test import COLORS, SHORT, first_frame, notes
 
-# What H.264 states of colours, by ffmpeg's names.
+# Matrix, transfer function and primaries that H.264 can state, by ffmpeg's names.
 COLOURED = (("ycgco", "iec61966-2-4", "smpte428"), ("bt2020c", "bt1361e", "film"), ("smpte2085", "smpte428", "smpte432"),
             ("chroma-derived-nc", "log316", "bt2020"), ("chroma-derived-c", "bt2020-12", "smpte431"),
             ("ictcp", "smpte2084", "bt2020"), ("fcc", "log100", "bt470m"))
