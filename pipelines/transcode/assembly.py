@@ -11,6 +11,7 @@ import sys
 import time
 import types
 from fractions import Fraction
+from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import job  # noqa: E402  (after the path)
@@ -38,7 +39,7 @@ class Assembly(job.Job):
             damaged=sum(segment["damaged"] for segment in segments), rate=self.input.rate or 25, notes=list,
             timeline=timeline.Timeline())
         self.frames, self.end = self.decoder.frames, segments[-1]["end"]
-        self.colors = segments[0]["colors"]
+        self.colors, self.ratio = segments[0]["colors"], Fraction(segments[0]["ratio"])
         self.shapes = [segment["shapes"] for segment in segments]
         for number, (one, other) in enumerate(zip(segments, segments[1:])):
             if one["sums"][1] != other["sums"][0] and not self.decoder.damaged and not lost:
@@ -50,6 +51,9 @@ class Assembly(job.Job):
         if "labels" in self.files:
             write_labels(listed(segments, "labels"), self.files["labels"].fd)
         self.write_tables(segments)
+
+    def lost_captions(self):
+        return None  # each segment reports its own
 
     def shape_changes(self):
         return shapes.note(*shapes.joined(self.shapes))

@@ -81,6 +81,7 @@ class Decoder:
         self.frames = self.damaged = 0
         self.problem = self.change = None
         self.shapes = self.codec = None
+        self.captions = 0  # frames with closed captions
         self.fitted = None  # the capsfilter of shapes.FIT
         self.refuse_changes = None  # is called if the shape of pictures changes
         self.format = self.first_caps = None  # format and shape of the frames; caps of the first frame, fitted
@@ -259,6 +260,10 @@ class Decoder:
             made.set_flags(INTERLACED)
             if self.source.fields == "top-field-first":
                 made.set_flags(TOP_FIRST)
+        for data in frame.side_data:
+            if data.type.name == "A53_CC":
+                self.captions += 1
+                GstVideo.buffer_add_video_caption_meta(made, GstVideo.VideoCaptionType.CEA708_RAW, bytes(data))
         form = VideoFormat.from_string(FORMATS[frame.format.name])
         GstVideo.buffer_add_video_meta_full(made, GstVideo.VideoFrameFlags.NONE, form, frame.width, frame.height,
                                             len(frame.planes), offsets, strides)

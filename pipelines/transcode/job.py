@@ -26,14 +26,16 @@ import filters  # noqa: E402
 import joining  # noqa: E402
 import shapes  # noqa: E402
 import sidecars  # noqa: E402
+import verifying  # noqa: E402
 from decoding import Decoder  # noqa: E402
 from files import Output, explain, partial_name  # noqa: E402
-from gstreamer import GLib, Gst, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
+from gstreamer import GLib, Gst, GstVideo, error_text, first_structure, limit_threads, stop_at_faults  # noqa: E402
 from completeness import PacketCount  # noqa: E402
 from probe import Input, InputProblem, last_line  # noqa: E402
 from profiles import CONVERT, PROFILES, STILL  # noqa: E402
 from undecodable import FILE_ERRORS, expect_decoder, why_no_frame  # noqa: E402
 
+CAPTIONS = GstVideo.video_caption_meta_api_get_type()
 PATIENCE = 120  # seconds for a frame
 
 
@@ -49,9 +51,9 @@ class Job:
         self.threads = 0  # of the decoder and of each element, at most; 0: as many as they like
         self.loop = GLib.MainLoop()
         self.problem, self.interrupted = None, False
-        self.frames = self.end = 0
+        self.frames = self.end = self.captions = 0  # captions: frames with closed captions
         self.warnings, self.sidecars = [], []
-        self.tail = self.colors = self.picture = None
+        self.tail = self.colors = self.ratio = self.picture = None
         self.moved, self.started = time.monotonic(), None
 
     # The pipeline: appsrc ! chain (upright, filter) ! tail (encoder, muxer, file)
@@ -99,8 +101,9 @@ class Job:
         if "video" not in self.files:
             return Gst.parse_bin_from_description("fakesink", True)
         decoded = first_structure(self.decoder.first_caps)
-        made, self.colors, change = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
-        if change:
+        self.ratio = shapes.ratio_in(caps)
+        made, self.colors, changes = coding.tail(caps, decoded, self.input, self.profile, self.files["video"].fd)
+        for change in changes:
             self.say(note=change)
         return made
 
@@ -129,6 +132,8 @@ class Job:
         for sidecar in self.sidecars:
             sidecar.write(self.frames, at, buffer, pad.get_current_caps())
         self.frames += 1
+        if self.decoder.captions and self.profile.captions and buffer.get_meta(CAPTIONS):
+            self.captions += 1
         self.end = max(self.end, at + self.decoder.frame_time)
         return Gst.PadProbeReturn.OK
 
@@ -209,7 +214,7 @@ class Job:
                 self.problem = self.why_empty()
             if not self.problem:
                 lacking = self.lack(packets)
-        for note in (*self.decoder.notes(), self.shape_changes()):
+        for note in (*self.decoder.notes(), self.shape_changes(), self.lost_captions()):
             if note:
                 self.say(note=note)
         if not self.problem and "video" in self.files and self.profile.container:
@@ -222,6 +227,13 @@ class Job:
         if self.problem or self.profile is STILL:  # only the first picture of a still is used
             return None
         return shapes.note(self.decoder.shapes.first, self.decoder.shapes.changes)
+
+    def lost_captions(self):
+        """A sentence on frames whose closed captions do not reach the file, or None."""
+        if "video" not in self.files or self.problem or self.captions == self.decoder.captions:
+            return None
+        return (f"closed captions of {self.decoder.captions - self.captions} frames are left out: "
+                + (f"{self.profile.meaning} cannot store them" if not self.profile.captions else "the filter drops them"))
 
     def lack(self, packets):
         """How the input is not whole, as far as this profile holds all of it, or None."""
@@ -268,6 +280,8 @@ class Job:
         elif self.join_status:
             errors.seek(0)
             self.problem = f"its other streams cannot be added to the output: {last_line(errors.read())}"
+        if not self.problem and self.join_status == 0:
+            notes += verifying.notes(whole.part, self.input, self.profile, self.colors, self.ratio)
         for note in notes:
             self.say(note=note)
 

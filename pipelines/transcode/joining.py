@@ -12,11 +12,18 @@ import threading
 
 import sound
 import timeline
+import verifying
 from decoding import av
 from probe import QUIET, input_of, last_line  # noqa: F401  (callers tell what ffmpeg said)
+from profiles import h264_tags
 
 LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
 NAMES = {"audio": "sound", "video": "second video", "data": "data track", "subtitle": "track of subtitles"}
+# H.264's numbers of FFmpeg's chroma locations.
+CHROMA_SITES = {"left": 0, "center": 1, "topleft": 2, "top": 3, "bottomleft": 4, "bottom": 5}
+QUICKTIME = "com.apple.quicktime."
+BRANDS = ("major_brand", "minor_version", "compatible_brands")
+MP4_TAGS = {"album", "album_artist", "artist", "comment", "composer", "copyright", "description", "genre", "title"}
 NOT_COPIED = {"second video": "one video is kept", "data track": "data tracks are not copied"}
 
 
@@ -49,6 +56,8 @@ def plan(source, profile, with_sound):
          source.side_data("Mastering display metadata") and not source.light[0]),
         ("transparency", source.has_alpha)) if lost]
     notes += [f"its {kind} is left out" for kind in source.lost_side_data]
+    if source.angle:
+        notes.append(f"its display matrix turns pictures by {source.angle:g}°, which is not a quarter turn: they stay as they are")
     for stream in source.others:
         kind, codec = stream.get("codec_type", "unknown"), stream.get("codec_name", "unknown")
         name = "cover picture" if is_cover(stream) else NAMES.get(kind, kind)
@@ -70,11 +79,23 @@ def plan(source, profile, with_sound):
         if is_cover(stream):
             options += [f"-disposition:{kept}", "attached_pic"]
         kept += 1
-    for name in ("language", "title"):  # muxers have titles of their own
-        options += ["-metadata:s:v:0", f"{name}={source.picture.get('tags', {}).get(name, '')}"]
+    # Muxers write their own titles, which empty ones remove.
+    for name, value in ({"language": "", "title": ""} | verifying.film_tags(source.picture)).items():
+        options += ["-metadata:s:v:0", f"{name}={value}"]
+    options += key_options(source, profile)
     if source.timecode:
         options += ["-metadata", f"timecode={source.timecode}"]
     return options, kept, notes
+
+
+def key_options(source, profile):
+    """Options that remove tags on the input's container, and that let MP4 store tags of QuickTime. ffmpeg then stores all
+    tags of the file in that way, where players do not look for a title, so a file with ordinary tags keeps those."""
+    options = [word for name in source.format.get("tags", {}) if name.lower() in BRANDS for word in ("-metadata", f"{name}=")]
+    names = {key.lower() for key in verifying.film_tags(source.format)}
+    if profile.container == "mp4" and any(name.startswith(QUICKTIME) for name in names) and not names & MP4_TAGS:
+        options += ["-movflags", "use_metadata_tags"]
+    return options
 
 
 def attached(source, kept):
@@ -133,14 +154,28 @@ def inputs(source, options, has_jumps):
     return [*words, *begin, "-f", "nut", "-i", f"/proc/self/fd/{reader}"], options, (reader,)
 
 
+def color_options(source, profile, colors):
+    """Options that write colours into the container and, if the profile has a filter for that, into the stream."""
+    primaries, transfer, matrix, is_full = colors
+    options = [word for name, value in (("color_primaries", primaries), ("color_trc", transfer), ("colorspace", matrix),
+                                        ("color_range", 2 if is_full else 1)) for word in (f"-{name}:v:0", str(value))]
+    site = CHROMA_SITES.get(source.frame.get("chroma_location"))
+    if site is not None:
+        options += ["-chroma_sample_location:v:0", source.frame["chroma_location"]]
+    if profile.color_tags:
+        options += ["-bsf:v:0", profile.color_tags(*colors) + (f":chroma_sample_loc_type={site}" if site is not None and (
+            profile.color_tags is h264_tags) else "")]
+    return options
+
+
 def add(picture, source, profile, out, errors, with_sound=True, colors=None, has_jumps=False):
     """Starts ffmpeg. `picture` (or ffmpeg's words for that input) and `out` are file descriptors, `errors` is a file.
     `colors`: the result of Input.iso_colors if the output is to state it. `has_jumps`: whether the source's times jump.
     Returns the process and a sentence on each stream that changes."""
     options, kept, notes = plan(source, profile, with_sound)
     covers, files = attached(source, kept) if profile.attachments else ([], [])
-    if colors and profile.color_tags:
-        options += ["-bsf:v:0", profile.color_tags(*colors)]
+    if colors:
+        options += color_options(source, profile, colors)
     others, options, readers = inputs(source, options, has_jumps)
     inherited = (out, *files, *readers)
     if isinstance(picture, list):

@@ -1,6 +1,7 @@
 """What ffprobe knows of a file before it is decoded: its streams, and how its picture is to be shown."""
 
 import json
+import math
 import os
 import subprocess
 from fractions import Fraction
@@ -9,8 +10,8 @@ from gstreamer import GstVideo
 
 QUIET = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 STREAMS = ("stream=index,codec_type,codec_name,codec_tag_string,start_time,duration,nb_frames,avg_frame_rate,"
-           "r_frame_rate,sample_aspect_ratio,pix_fmt,channels,channel_layout:stream_tags:stream_disposition=attached_pic:stream_side_data:"
-           "format=format_name,start_time,duration:format_tags=timecode")
+           "r_frame_rate,sample_aspect_ratio,pix_fmt,channels,channel_layout:stream_tags:stream_disposition=attached_pic:"
+           "stream_side_data:format=format_name,start_time,duration:format_tags")
 # ISO/IEC 23091-2's numbers of what ffprobe names; 2: not told.
 MATRICES = {"gbr": 0, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "ycgco": 8, "bt2020nc": 9,
             "bt2020c": 10, "smpte2085": 11, "chroma-derived-nc": 12, "chroma-derived-c": 13, "ictcp": 14, "ipt-c2": 15,
@@ -25,7 +26,7 @@ TURNS = {(0, 1, -1, 0): "90r", (-1, 0, 0, -1): "180", (0, -1, 1, 0): "90l", (-1,
          (1, 0, 0, -1): "vert", (0, 1, 1, 0): "ul-lr", (0, -1, -1, 0): "ur-ll"}
 # What stands beside pixels and is kept (as GOP timecode: as that of the file), or is no matter of the picture.
 TAKEN = ("Display Matrix", "3x3 displaymatrix", "Mastering display metadata", "Content light level metadata",
-         "GOP timecode", "CPB properties", "H.26[45] User Data Unregistered SEI message", "Film grain parameters",
+         "ATSC A53 Part 4 Closed Captions", "GOP timecode", "CPB properties", "H.26[45] User Data Unregistered SEI message", "Film grain parameters",
          "Palette", "AVPanScan")
 EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "ur-ll", "8": "90l"}
 
@@ -158,10 +159,24 @@ class Input:
         told = self.side_data("Display Matrix")
         if not told:
             return EXIF.get(self.frame.get("tags", {}).get("Orientation", "").strip())
-        rows = [[int(number) for number in line.split(":")[1].split()]
-                for line in told["displaymatrix"].strip().splitlines()]
-        sign = [(number > 0) - (number < 0) for row in rows[:2] for number in row[:2]]
-        return TURNS.get(tuple(sign))
+        return TURNS.get(tuple(round(number) if abs(number - round(number)) < 0.01 else number
+                               for number in self.matrix(told)))
+
+    @staticmethod
+    def matrix(told):
+        """The first two numbers of the first two rows of a display matrix, each row scaled to length 1."""
+        rows = [[int(number) for number in line.split(":")[1].split()[:2]]
+                for line in told["displaymatrix"].strip().splitlines()[:2]]
+        return [number / (math.hypot(*row) or 1) for row in rows for number in row]
+
+    @property
+    def angle(self):
+        """Degrees to the right that a display matrix turns the picture, if it is not a quarter turn. Else 0."""
+        told = self.side_data("Display Matrix")
+        if not told or self.turn:
+            return 0
+        across, down = self.matrix(told)[:2]
+        return round(math.degrees(math.atan2(down, across)), 1)
 
     @property
     def fields(self):
@@ -187,8 +202,11 @@ class Input:
     def colorimetry(self, form, height, guess=True):
         """As caps tell it."""
         primaries, transfer, matrix, full = self.iso_colors(form, height, guess)
+        known = GstVideo.video_color_matrix_from_iso(matrix)
+        if matrix != 2 and not int(known):  # GStreamer converts to RGB and back by another matrix
+            known = GstVideo.video_color_matrix_from_iso(6)
         return ":".join(str(int(number)) for number in (
-            1 if full else 2, GstVideo.video_color_matrix_from_iso(matrix),
+            1 if full else 2, known,
             GstVideo.video_transfer_function_from_iso(transfer), GstVideo.video_color_primaries_from_iso(primaries)))
 
     @property

@@ -1,4 +1,4 @@
-"""What files regions-transcode can write: the container, and how picture and sound are coded in it."""
+"""The kinds of files that regions-transcode writes: container, and encoding of picture and sound."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ MP4 = dict.fromkeys((*TEXTS, *FOREIGN_TEXTS), "mov_text") | {"dvd_subtitle": "co
 
 
 def suit_to_size(ffv1, width, height):
-    """Sets what the element avenc_ffv1 needs for pictures of a size."""
+    """Prepares the element avenc_ffv1 for pictures of a size."""
     if min(width, height) < MIN_SLICED_SIDE:
         # Without checksums of slices FFmpeg writes version 1 of the format, which has no slices.
         ffv1.set_property("slicecrc", False)
@@ -54,7 +54,7 @@ class Profile:
     encoder: str  # as gst-launch takes it
     coded: str  # the name of its caps
     formats: tuple  # of pictures that the encoder takes and players show
-    even: bool  # the encoder wants even sides: a black column or row is added where needed
+    even: bool  # the encoder requires even sides: a black column or row is added to others
     least: int  # pixels of the smallest side
     sound: frozenset | None  # ffmpeg's names of codecs that are copied; None: all
     sound_encoder: str = ""  # ffmpeg's name of the encoder for the others
@@ -65,9 +65,10 @@ class Profile:
     subtitles: dict = None  # ffmpeg's codecs that can be kept, and as what
     attachments: bool = False
     covers: bool = False
-    edit_lists: bool = False  # players skip what is before time 0
+    edit_lists: bool = False  # players skip the part before time 0
+    captions: bool = False  # closed captions in the pictures are kept
     exact: bool = False  # each pixel is kept
-    fields: bool = True  # interlaced pictures are told as such
+    fields: bool = True  # the file states the order of fields
     color_tags: Callable | None = None  # ffmpeg's filter that writes colours into the stream
 
 
@@ -76,11 +77,12 @@ PROFILES = {
         "H.264 in MP4", ".mp4", "mp4mux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16,
         frozenset(("aac", "mp3", "ac3", "eac3", "alac", "opus", "flac")), "aac", 96, "few players play it in mp4 files",
-        ("flac",), "mp4", MP4, covers=True, edit_lists=True, color_tags=h264_tags),
+        ("flac",), "mp4", MP4, covers=True, captions=True, edit_lists=True, color_tags=h264_tags),
     "mkv": Profile(
         "H.264 in Matroska", ".mkv", "matroskamux", H264, "video/x-h264",
         ("I420", "I420_10LE", "Y42B", "I422_10LE", "Y444", "Y444_10LE"), True, 16, None,
-        "flac", container="matroska", subtitles=MATROSKA, attachments=True, covers=True, color_tags=h264_tags),
+        "flac", container="matroska", subtitles=MATROSKA, attachments=True, covers=True,
+        captions=True, color_tags=h264_tags),
     "webm": Profile(
         "VP9 in WebM", ".webm", "webmmux", VP9, "video/x-vp9",
         ("I420", "I420_10LE", "I422_10LE", "Y444", "Y444_10LE"), False, 16,
@@ -95,7 +97,7 @@ PROFILES = {
 # The formats of tables and masks, and how their files' names end.
 EXPORTS = {"jsonl": ".jsonl", "csv": ".csv", "mot": ".mot.txt", "coco-rle": ".coco.json"}
 
-# What scripts write for a photograph: the first picture, in the format that the filter makes.
+# Scripts write this for a photograph: the first picture, in the format that the filter makes.
 STILL = Profile("PNG", ".png", "identity", "pngenc snapshot=true", "image/png", (), False, 1, None)
 
 RGB = ("RGB", "BGR", "xRGB", "xBGR", "ARGB", "ABGR", "GBR")  # how names of formats without chroma begin

@@ -64,6 +64,10 @@ class SpanDecoder(Decoder):
         if stamp < self.span["from"]:
             self.warm += 1
             self.frames -= 1  # the count that follows is of the range alone
+            captions = self.captions
+            given = super().give(frame, stamp)
+            self.captions = captions
+            return given
         return super().give(frame, stamp)
 
 
@@ -116,14 +120,16 @@ class Segment(job.Job):
         if not self.problem and self.frames != decoder.frames:
             self.problem = (f"the filter made {self.frames} frames of {decoder.frames}: it can not be cut;"
                             " --exact transcodes files in one segment")
-        for note in decoder.notes():
-            self.say(note=note)
+        for note in (*decoder.notes(), self.lost_captions()):
+            if note:
+                self.say(note=note)
         if self.problem:
             return
         for file in self.files.values():
             file.keep()
         self.say(done={"frames": self.frames, "begin": decoder.begin, "end": self.end, "colors": self.colors,
-                       "shapes": decoder.shapes.state(decoder.begin / Gst.SECOND), "sums": decoder.sums, "lost": decoder.problem, "damaged": decoder.damaged})
+                       "ratio": str(self.ratio or 1), "shapes": decoder.shapes.state(decoder.begin / Gst.SECOND),
+                       "sums": decoder.sums, "lost": decoder.problem, "damaged": decoder.damaged})
 
 
 if __name__ == "__main__":

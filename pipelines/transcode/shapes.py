@@ -33,6 +33,12 @@ def caps_of(shape):
                                 f" pixel-aspect-ratio=(fraction){ratio.numerator}/{ratio.denominator}")
 
 
+def ratio_in(caps):
+    """The pixel aspect ratio of a structure of caps."""
+    found, width, height = caps.get_fraction("pixel-aspect-ratio")
+    return Fraction(width, height) if found and width * height else Fraction(1)
+
+
 def container_has_ratio(source):
     """Whether the container stores a pixel aspect ratio, which FFmpeg prefers to the codec's."""
     streams = probed(source.path, "-nofind_stream_info", "-select_streams", str(source.picture["index"]),

@@ -4,7 +4,7 @@ encoded. Each way is tried with one frame, because the pictures would be encoded
 import os
 import subprocess
 
-from probe import QUIET, input_of, last_line
+from probe import QUIET, input_of, last_line, probed
 
 # Layouts of libopus, from which ffmpeg takes the nearest. It would drop the low frequencies of the layouts in WITH_LOW.
 OPUS_LAYOUTS = "mono|stereo|3.0|quad|5.0|5.1|6.1|7.1"
@@ -28,16 +28,22 @@ def numbered(options, number):
     return [option.replace("{n}", str(number)) for option in options]
 
 
-def refusal(source, stream, options, container):
-    """Why ffmpeg cannot write the first frame of a stream in this way, or None."""
+def attempt(source, stream, options, container):
+    """Writes the first frame of a stream in this way. Returns why ffmpeg cannot do that, or None, and the number of channels
+    that were written."""
     scratch = os.memfd_create("sound")
+    path = f"/proc/{os.getpid()}/fd/{scratch}"
     command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", input_of(source.path), "-map", f"0:{stream['index']}", "-c:0",
-               *numbered(options, 0), "-frames:0", "1", "-f", container, f"/proc/self/fd/{scratch}"]
+               *numbered(options, 0), "-frames:0", "1", "-f", container, path]
     try:
-        tried = subprocess.run(command, stderr=subprocess.PIPE, pass_fds=(scratch,), check=False, **QUIET)
+        tried = subprocess.run(command, stderr=subprocess.PIPE, check=False, **QUIET)
+        if tried.returncode:
+            return last_line(tried.stderr), 0
+        if options[0] == "copy" or int(stream.get("channels", 2)) <= 2:
+            return None, stream.get("channels")
+        return None, probed(path, "-show_entries", "stream=channels")["streams"][0]["channels"]
     finally:
         os.close(scratch)
-    return last_line(tried.stderr) if tried.returncode else None
 
 
 def way_of(source, stream, profile):
@@ -46,11 +52,13 @@ def way_of(source, stream, profile):
     reason = profile.sound_reason
     if profile.sound is None or codec in profile.sound:
         options = ["copy", *(["-strict", "experimental"] if codec in profile.experimental_sound else [])]
-        reason = refusal(source, stream, options, profile.container)
+        reason, _ = attempt(source, stream, options, profile.container)
         if not reason:
             return options, None
     options = encoding(stream, profile)
-    why = refusal(source, stream, options, profile.container)
+    why, channels = attempt(source, stream, options, profile.container)
     if why:
         return None, f"its sound ({codec}) is left out: {why}"
-    return options, f"its {codec} sound is encoded as {options[0]}: {reason}"
+    before = stream.get("channels")
+    mixed = f", {before} channels mixed into {channels}" if before and channels < before else ""
+    return options, f"its {codec} sound is encoded as {options[0]}{mixed}: {reason}"

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""What encoders of the profiles that lose something are given: of a file in segments the same frames, at the same times,
-as in a run over the whole, with filters that learn nothing."""
+"""The encoders of lossy profiles get the same frames at the same times from a file in segments as from the whole file, if the
+filter does not learn."""
 
 import json
 import os
 import unittest
 import zlib
 
-import inside  # before what lies beside the programs
+import inside  # before modules of the programs
 import coding
 import cutting
 import job

@@ -197,7 +197,8 @@ class Joining(Tools):
         for profile, words in (("mp4", ["-bsf:v:0", "h264_metadata=video_full_range_flag=1:colour_primaries=1"
                                         ":transfer_characteristics=13:matrix_coefficients=5"]),
                                ("webm", ["-bsf:v:0", "vp9_metadata=color_space=bt601:color_range=pc"]), ("lossless", [])):
-            self.assertEqual(self.joined(profile, colors=(1, 13, 5, True)), (words, []))
+            stored = ["-color_primaries:v:0", "1", "-color_trc:v:0", "13", "-colorspace:v:0", "5", "-color_range:v:0", "2"]
+            self.assertEqual(self.joined(profile, colors=(1, 13, 5, True)), (stored + words, []))
 
 
 if __name__ == "__main__":

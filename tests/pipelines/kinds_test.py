@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Kinds of files as people have them, made by ffmpeg: what regions-transcode makes of them keeps frames, times,
-colours, fields and all streams, or says what it changes. ffprobe and ffmpeg judge."""
+"""Common kinds of files, made by ffmpeg. The output keeps frames, times, colours, fields and all streams, or a note names the
+change. ffprobe and ffmpeg judge."""
 
 import fractions
 import json
@@ -30,7 +30,7 @@ def first_frame(path, *names):
 
 
 def side_data(path):
-    """What stands beside the pixels of the first frame, and in the container, by kind."""
+    """The light of displays in the side data of the first frame and of the stream, by kind."""
     text = media.run("ffprobe", "-v", "error", "-select_streams", "v:0", "-read_intervals", "%+#1", "-show_frames",
                      "-show_streams", "-of", "json", path)
     found = json.loads(text)
@@ -41,20 +41,20 @@ def side_data(path):
 
 
 def shown_size(path):
-    """Width and height of pictures as ffmpeg shows them, upright."""
+    """Width and height of the upright picture that ffmpeg shows."""
     text = media.run("ffmpeg", "-v", "error", "-i", path, "-map", "0:V", "-frames:v", "1", "-f", "framecrc", "-")
     return tuple(map(int, re.search(r"#dimensions 0: (\d+)x(\d+)", text).groups()))
 
 
 def rgb(path, *options):
-    """All frames as ffmpeg shows them, of the size that they are shown in."""
+    """All frames as ffmpeg shows them, upright, as RGB."""
     return subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), *options, "-fps_mode", "passthrough", "-f", "rawvideo",
                            "-pix_fmt", "rgb24", "-"], capture_output=True, check=True).stdout
 
 
 class Kinds(JobCase):
     def expect_frames(self, number, step=0.04):
-        """As many frames, one after the other, from the beginning on."""
+        """The output has this number of frames with equal steps from 0 on."""
         times = media.times(self.video())
         numpy.testing.assert_allclose(times, numpy.arange(number) * step, atol=1.1e-3)
 
@@ -98,7 +98,7 @@ class Kinds(JobCase):
         self.assertEqual(self.problem(clip), "14 of 15 frames were written")
 
     def problem_with_partial(self, clip):
-        """What a job says of an input that is not whole; what it made has not the name of whole files."""
+        """The problem that a job reports for an input that is not whole. The outputs have names of partial files."""
         told = self.job(clip, "video", "jsonl", status=1)
         self.assertEqual(self.files(self.out), ["out.partial.jsonl", "out.partial.mp4"])
         for name in self.files(self.out):
@@ -130,7 +130,7 @@ class Kinds(JobCase):
         self.assertRegex(self.problem_with_partial(clip), "damaged")
 
     def test_colours(self):
-        """What the input tells of them the output tells, and no more; players show the same."""
+        """The output states the colours that the input states, and players show the same."""
         full = ("-vf", "scale=out_range=pc", "-color_range", "pc")
         hd = "testsrc2=size=1280x720:rate=25:duration=0.08,eq=saturation=0.4"  # in RGB's range by either matrix
         tags = ("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709")
@@ -148,7 +148,7 @@ class Kinds(JobCase):
                     self.job(clip, filter="videoconvert ! video/x-raw,format=RGB ! identity", profile=profile)
                     found = first_frame(self.video(), *COLORS)
                     if told["color_range"] == "unknown":
-                        told["color_range"] = "pc" if name == "gray.mkv" else "tv"  # what it means
+                        told["color_range"] = "pc" if name == "gray.mkv" else "tv"  # the meaning of unknown
                     if profile == "lossless":
                         found["color_space"] = found["color_space"].replace("smpte170m", told["color_space"])
                     self.assertEqual({key: found[key] for key in COLORS}, {key: told[key] for key in COLORS})
@@ -160,7 +160,7 @@ class Kinds(JobCase):
                     self.assertLess(abs(difference).mean(), 6)
 
     def test_colours_where_players_assume_another_matrix(self):
-        """They go by the height: clips without tags that get another one tell their matrix."""
+        """Players assume a matrix by the height. If a clip without tags gets another height, the output states the matrix."""
         untagged, untold = ("-c:v", "libx264", "-qp", "4", "-vf"), "setparams=colorspace=unknown"
         large = self.clip("large.mp4", SHORT.replace("128x96", "1280x720"), *untagged,
                           "scale=out_color_matrix=bt709:out_range=tv,format=yuv420p," + untold, "-frames:v", "2")
@@ -267,7 +267,7 @@ class Kinds(JobCase):
             self.assertLess(abs(after - before).mean(), 6)
 
     def test_pixel_formats(self):
-        """Whatever is decoded reaches the filter, and is coded as what is nearest."""
+        """Each format that FFmpeg decodes reaches the filter, and is encoded in the nearest format of the profile."""
         for pixels, codec, written in (("gray10le", "ffv1", "yuv420p10le"), ("rgb48be", "png", "yuv420p10le"),
                                        ("pal8", "png", "yuv420p"), ("yuv422p12le", "ffv1", "yuv422p10le"),
                                        ("yuv440p", "ffv1", "yuv420p"), ("bgr24", "rawvideo", "yuv420p")):

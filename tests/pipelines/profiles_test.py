@@ -29,7 +29,7 @@ def rows(sample):
                 begin = info.offset[plane] + row * info.stride[plane]
                 data = bytearray(mapped.data[begin:begin + size])
                 if info.finfo.name == "BGRx":
-                    data[3::4] = bytes(width)  # nobody sets x
+                    data[3::4] = bytes(width)  # x is not set
                 found.append(data)
     return found
 
@@ -73,7 +73,7 @@ class Profiles(inside.Case):
             "still": ("PNG", ".png", "identity", False, 1)})
 
     def test_small_pictures_keep_their_pixels_in_ffv1(self):
-        """Of each small size and each format of the profile."""
+        """Tests each format of the profile in small sizes."""
         for form in profiles.PROFILES["lossless"].formats:
             for width, height in itertools.product((1, 2, 3, 7, 30), repeat=2):
                 with self.subTest(f"{form} {width}x{height}"):

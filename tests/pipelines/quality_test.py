@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Encoded pictures are as good as those of ffmpeg's own encoders with the same preset and quality, and lossless ones are
-equal, whatever their size."""
+"""Encoded pictures are as good as ffmpeg's with the same encoder, preset and quality. Lossless pictures of all sizes are equal to
+their input."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ import media
 import numpy
 from jobs import JobCase
 
-# ffmpeg's options for what the encoders of the lossy profiles do.
+# The same encoders with ffmpeg's options.
 X264 = ("-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-bf", "0", "-g", "100")
 VPX = ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "6", "-crf", "24", "-b:v", "0", "-row-mt", "1",
        "-lag-in-frames", "0")
@@ -23,7 +23,7 @@ NOISY = ((1280, 720, 0.16, "yuv420p"), (1920, 1080, 0.12, "yuv420p"), (640, 360,
 
 
 def psnr(path, reference):
-    """Of all frames, in dB, as ffmpeg measures it."""
+    """The PSNR over all frames in dB, measured by ffmpeg."""
     same_times = "settb=1/25,setpts=N"
     said = media.run("ffmpeg", "-i", path, "-i", reference, "-lavfi",
                      f"[0:v]{same_times}[a];[1:v]{same_times}[b];[a][b]psnr", "-f", "null", "-")

@@ -114,7 +114,7 @@ class Shapes(JobCase):
         self.assertEqual(self.problem(clip, "video", "labels", filter=FILTER), why.format("a label video"))
 
     def segments(self, clip, profile, status=0):
-        """The parts of a file, and what was said of them."""
+        """Transcodes a file in segments. Returns the messages of each segment."""
         plan = cutting.plan(str(clip), 0.4, 0)
         self.assertGreater(len(plan["spans"]), 2, plan["why"])
         said = []

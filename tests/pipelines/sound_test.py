@@ -34,6 +34,7 @@ class Sound(JobCase):
                 clip = self.with_sound(name, layout, *options)
                 said = notes(self.job(clip, profile="webm"))
                 self.assertEqual(len([note for note in said if "encoded as libopus" in note]), 1, said)
+                self.assertEqual("8 channels mixed into 6" in said[0], layout == "7.1(wide)")
                 (codec, found), = sounds(self.video(), "codec_name", "channels")
                 self.assertEqual((codec, channels or found), ("opus", found))
 
