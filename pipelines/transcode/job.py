@@ -1,12 +1,11 @@
 #!/usr/bin/python3
-"""Takes one file through a filter: the scripts do it in their own process, regions-transcode in one
-process for each input, so that a decoder that crashes takes no other input with it.
+"""Passes one file through a filter. The scripts do so in their own process. regions-transcode starts one process per input,
+so that a crash of a decoder does not affect other inputs.
 
   job.py FD '{"source": …, "outputs": {"video": …, "jsonl": …, "labels": …}, "filter": …, "profile": …}'
 
-What it has to say it writes to the file descriptor FD as JSON, one object a line: part, progress, note,
-problem, done. (Standard output belongs to elements that print.) It ends when its standard input is
-closed, and then leaves no file behind.
+Messages go to the file descriptor FD as JSON, one object per line: part, progress, note, problem, done. (Elements may print
+to standard output.) The program ends when its standard input is closed, and then leaves no file.
 """
 
 import contextlib
@@ -41,14 +40,14 @@ PATIENCE = 120  # seconds for a frame
 
 class Job:
     def __init__(self, source, outputs, filtered, profile, say, with_sound=True, accept_partial=False):
-        """`outputs`: what opens the file, by "video", "labels", "jsonl", "csv", …. `filtered`: the filter as a bin.
-        `say(progress=…)`, `say(note=…)`, …: what is told while it runs."""
+        """`outputs`: functions that open a file, by kind: "video", "labels", "jsonl", "csv", …. `filtered`: the filter as a
+        bin. `say(progress=…)`, `say(note=…)`, … receives messages while the job runs."""
         self.source, self.filtered, self.with_sound = source, filtered, with_sound
         self.profile, self.say, self.outputs = profile, say, outputs
         self.accept_partial = accept_partial
-        self.files, self.hint = {}, ""  # how what is not whole would be accepted
-        self.probed = None  # what probe.look tells of the source, if that is known
-        self.threads = 0  # of the decoder and of each element, at most; 0: as many as they like
+        self.files, self.hint = {}, ""  # the hint says how to accept a damaged input
+        self.probed = None  # the result of probe.look() for the source, if it is known
+        self.threads = 0  # maximum for the decoder and for each element; 0: no maximum
         self.loop = GLib.MainLoop()
         self.problem, self.interrupted = None, False
         self.frames = self.end = self.captions = 0  # captions: frames with closed captions
@@ -67,7 +66,7 @@ class Job:
             self.sidecars.append(sidecars.LabelVideo(self.pipeline))
         self.sidecars += [exports.WRITERS[kind](file.fd, file.path) for kind, file in self.files.items()
                           if kind in exports.WRITERS]
-        # Few players turn Matroska and WebM, and ids are to be read upright: pixels are turned here.
+        # Pixels are turned here: few players turn Matroska and WebM, and ids must be upright.
         turn = self.input.turn
         flip = f"videoflip video-direction={turn} ! {CONVERT} ! " if turn else ""
         chain = Gst.parse_bin_from_description(
@@ -107,7 +106,7 @@ class Job:
             self.say(note=change)
         return made
 
-    # What streaming threads report
+    # Called by streaming threads
 
     def see_filtered(self, pad, info):
         try:
@@ -137,10 +136,10 @@ class Job:
         self.end = max(self.end, at + self.decoder.frame_time)
         return Gst.PadProbeReturn.OK
 
-    # What the main thread does
+    # Called by the main thread
 
     def stop(self, problem=None):
-        """May be called by any thread, also before the loop runs."""
+        """Can be called by any thread, also before the loop runs."""
         self.problem = self.problem or problem
         GLib.idle_add(self.loop.quit)
 
@@ -178,7 +177,7 @@ class Job:
         return f"holds no video frame that can be decoded: {self.decoder.problem or why_no_frame(self.input)}"
 
     def expected(self):
-        """How many frames there will be, about; 0 if that is not known."""
+        """The approximate number of frames; 0 if it is unknown."""
         return round(self.input.length * self.decoder.rate)
 
     def run(self):
@@ -198,7 +197,7 @@ class Job:
         return 130 if self.interrupted else 1 if self.problem else 0
 
     def open(self, kind):
-        """An output, which is removed at the end of run() unless it was kept."""
+        """Opens an output. run() removes it at its end unless it was kept."""
         self.files[kind] = self.opened.enter_context(self.outputs[kind]())
         self.say(part=self.files[kind].part)
         return self.files[kind]
@@ -290,8 +289,8 @@ class Job:
         self.loop.quit()
 
     def finish(self, lacking):
-        """Gives all outputs their names, the video last: where it is, the others are. What is not whole has
-        the names of whole files only if it is accepted so."""
+        """Gives all outputs their names, the video last: if it exists, the others do too. Outputs of a damaged input get
+        the names of whole files only with --accept-partial."""
         partial = lacking and not self.accept_partial
         for kind in sorted(self.files, key=lambda kind: kind == "video"):
             self.files[kind].keep(partial)
@@ -305,7 +304,7 @@ class Job:
 
 
 def main(channel, settings, kind=Job):
-    """`kind`: the class of the job, which may read more of the settings. Returns the exit status."""
+    """`kind`: the class of the job, which may read further settings. Returns the exit status."""
     os.set_inheritable(channel, False)
 
     def say(**what):

@@ -14,7 +14,7 @@ import sound
 import timeline
 import verifying
 from decoding import av
-from probe import QUIET, input_of, last_line  # noqa: F401  (callers tell what ffmpeg said)
+from probe import QUIET, input_of, last_line  # noqa: F401  (used by callers)
 from profiles import h264_tags
 
 LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
@@ -36,7 +36,7 @@ def way_of(stream, profile):
     not a stream there."""
     kind, codec = stream.get("codec_type"), stream.get("codec_name")
     if stream.get("codec_tag_string") in ("tmcd", "text") and kind == "data":
-        return []  # time codes and chapters of MP4, which are written again from what they say
+        return []  # time codes and chapters of MP4: ffmpeg writes them again from metadata
     if kind == "subtitle":
         return [profile.subtitles[codec]] if codec in profile.subtitles else None
     if kind == "attachment":
@@ -47,12 +47,12 @@ def way_of(stream, profile):
 
 
 def plan(source, profile, with_sound):
-    """How the streams beside the picture get into a file of the profile: ffmpeg's options, how many there
-    are then, and a sentence on each stream that is changed or left out."""
-    options, kept = [], 1  # streams: the picture is there already
-    notes = [f"its {what} cannot be told by {profile.meaning}" for what, lost in (
-        ("order of fields (they stay lines of whole frames)", source.fields and not profile.fields),
-        ("mastering display, which is not whole,",
+    """How the other streams get into a file of the profile: ffmpeg's options, the number of streams in the output, and a
+    sentence on each stream that is changed or left out."""
+    options, kept = [], 1  # number of streams so far: the picture
+    notes = [f"its {what} cannot be stored by {profile.meaning}" for what, lost in (
+        ("field order (both fields stay in one frame)", source.fields and not profile.fields),
+        ("incomplete metadata of the mastering display",
          source.side_data("Mastering display metadata") and not source.light[0]),
         ("transparency", source.has_alpha)) if lost]
     notes += [f"its {kind} is left out" for kind in source.lost_side_data]
@@ -75,7 +75,7 @@ def plan(source, profile, with_sound):
             notes.append(f"its {codec} {NAMES[kind]} is encoded as {way[0]}: {profile.container} files cannot hold it")
         options += ["-map", f"1:{stream['index']}", f"-c:{kept}", *sound.numbered(way, kept)]
         if kind == "audio" and way == ["copy"] and not profile.edit_lists and source.hidden(stream) > LEAD_IN:
-            options += [f"-copypriorss:{kept}", "0"]  # leaves out what is before time 0
+            options += [f"-copypriorss:{kept}", "0"]  # leaves out sound before time 0
         if is_cover(stream):
             options += [f"-disposition:{kept}", "attached_pic"]
         kept += 1
@@ -99,8 +99,8 @@ def key_options(source, profile):
 
 
 def attached(source, kept):
-    """Cover pictures as attachments of Matroska, which ffmpeg would make videos of: options, and files to
-    be open meanwhile."""
+    """Cover pictures as attachments of Matroska, because ffmpeg would turn them into videos. Returns options, and files that
+    must stay open until ffmpeg has started."""
     options, files = [], []
     for number, stream in enumerate(filter(is_cover, source.others), kept):
         picture = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", input_of(source.path), "-map",

@@ -1,4 +1,4 @@
-"""What ffprobe knows of a file before it is decoded: its streams, and how its picture is to be shown."""
+"""Reads a file's properties by ffprobe before it is decoded: its streams, and how its picture is shown."""
 
 import json
 import math
@@ -12,7 +12,7 @@ QUIET = {"stdin": subprocess.DEVNULL, "text": True, "errors": "replace"}
 STREAMS = ("stream=index,codec_type,codec_name,codec_tag_string,start_time,duration,nb_frames,avg_frame_rate,"
            "r_frame_rate,sample_aspect_ratio,pix_fmt,channels,channel_layout:stream_tags:stream_disposition=attached_pic:"
            "stream_side_data:format=format_name,start_time,duration:format_tags")
-# ISO/IEC 23091-2's numbers of what ffprobe names; 2: not told.
+# Numbers of ISO/IEC 23091-2 by ffprobe's names; 2: unspecified.
 MATRICES = {"gbr": 0, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "ycgco": 8, "bt2020nc": 9,
             "bt2020c": 10, "smpte2085": 11, "chroma-derived-nc": 12, "chroma-derived-c": 13, "ictcp": 14, "ipt-c2": 15,
             "ycgco-re": 16, "ycgco-ro": 17}
@@ -21,17 +21,17 @@ TRANSFERS = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m":
              "smpte2084": 16, "smpte428": 17, "arib-std-b67": 18}
 PRIMARIES = {"bt709": 1, "bt470m": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7, "film": 8, "bt2020": 9,
              "smpte428": 10, "smpte431": 11, "smpte432": 12, "ebu3213": 22}
-# The first four numbers of a display matrix, and EXIF's orientation, as videoflip turns pictures upright.
+# Directions of videoflip that turn a picture upright, by the signs of a display matrix and by EXIF's orientation.
 TURNS = {(0, 1, -1, 0): "90r", (-1, 0, 0, -1): "180", (0, -1, 1, 0): "90l", (-1, 0, 0, 1): "horiz",
          (1, 0, 0, -1): "vert", (0, 1, 1, 0): "ul-lr", (0, -1, -1, 0): "ur-ll"}
-# What stands beside pixels and is kept (as GOP timecode: as that of the file), or is no matter of the picture.
+# Kinds of side data that are kept (the GOP timecode as the timecode of the file), or that do not describe the picture.
 TAKEN = ("Display Matrix", "3x3 displaymatrix", "Mastering display metadata", "Content light level metadata",
          "ATSC A53 Part 4 Closed Captions", "GOP timecode", "CPB properties", "H.26[45] User Data Unregistered SEI message", "Film grain parameters",
          "Palette", "AVPanScan")
 EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "ur-ll", "8": "90l"}
 
 
-# FFmpeg's names of formats that hold no streams themselves, but name files that do.
+# FFmpeg's names of formats that contain no streams but names of other files.
 LISTS = ("hls", "concat", "dash", "sdp", "imf")
 
 
@@ -51,7 +51,7 @@ def probed(path, *options):
 
 
 def look(path):
-    """What ffprobe tells of a file, as JSON: all that it `holds`, and its first `frame`."""
+    """ffprobe's description of a file: its streams and format as `holds`, and its first frame as `frame`."""
     holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
     if (form := holds.get("format", {}).get("format_name")) in LISTS:
         raise InputProblem(f"is a list ({form}) of other files: name those files instead")
@@ -59,8 +59,8 @@ def look(path):
 
 
 def first_frame(path, stream):
-    """What ffprobe prints of the first frame that can be decoded. Files that begin between key frames, or whose edit list
-    hides the first pictures, have many packets before it. One packet alone is too few for the time code of MPEG-2."""
+    """ffprobe's description of the first frame that can be decoded. Files that begin between key frames, or whose edit list
+    hides the first pictures, have many earlier packets. For the time code of MPEG-2, two packets are needed."""
     for packets in (2, 50, 1000):
         frames = probed(path, "-select_streams", str(stream), "-read_intervals", f"%+#{packets}",
                         "-show_entries", "frame").get("frames", [])
@@ -70,7 +70,7 @@ def first_frame(path, stream):
 
 
 def picture_of(holds):
-    """The first stream of video that is no cover."""
+    """The first video stream that is not a cover picture."""
     streams = holds.get("streams", [])
     for stream in streams:
         if stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic"):
@@ -92,7 +92,7 @@ class Input:
     begin before the start: an edit list hides it, but decoders need it."""
 
     def __init__(self, path, known=None):
-        if "%" in path:  # a picture's name would be one of a sequence, whatever stands before it
+        if "%" in path:  # FFmpeg would read a picture with such a name as a sequence
             path = f"/proc/{os.getpid()}/fd/{os.open(path, os.O_RDONLY | os.O_CLOEXEC)}"
         self.path = path
         self.probed = known or look(path)
@@ -142,12 +142,12 @@ class Input:
 
     @property
     def lost_side_data(self):
-        """ffprobe's names of what is told of the picture and not kept."""
+        """ffprobe's names of the picture's side data that is not kept."""
         return sorted({data.get("side_data_type", "unknown") for data in self.all_side_data} - {*TAKEN})
 
     @property
     def timecode(self):
-        """Of the first frame, or None."""
+        """The time code of the first frame, or None."""
         told = [holder.get("tags", {}).get("timecode", "")
                 for holder in (self.format, self.picture, *self.others, self.frame)]
         told[-1] = told[-1].replace("00:00:00:00", "")  # of MPEG-2, which has one in any case
@@ -155,7 +155,7 @@ class Input:
 
     @property
     def turn(self):
-        """How videoflip turns the picture to have it upright, or None."""
+        """The direction in which videoflip turns the picture upright, or None."""
         told = self.side_data("Display Matrix")
         if not told:
             return EXIF.get(self.frame.get("tags", {}).get("Orientation", "").strip())
@@ -187,7 +187,7 @@ class Input:
 
     def iso_colors(self, form, height, guess=True):
         """Primaries, transfer and matrix as numbers of ISO/IEC 23091-2, and whether the range is full, for pictures of
-        a format. A matrix that the file does not tell is, where guessed, the one that players assume."""
+        a format. With `guess`, a matrix that the file does not specify becomes the matrix that players assume."""
         told, pixels = self.frame, self.picture.get("pix_fmt", "")
         full = told.get("color_range") == "pc" or pixels.startswith("yuvj") or (
             pixels.startswith("gray") and told.get("color_range") != "tv")
@@ -200,7 +200,7 @@ class Input:
                 full)
 
     def colorimetry(self, form, height, guess=True):
-        """As caps tell it."""
+        """iso_colors() as the colorimetry of caps."""
         primaries, transfer, matrix, full = self.iso_colors(form, height, guess)
         known = GstVideo.video_color_matrix_from_iso(matrix)
         if matrix != 2 and not int(known):  # GStreamer converts to RGB and back by another matrix
@@ -211,9 +211,9 @@ class Input:
 
     @property
     def light(self):
-        """What a display of high dynamic range is told: red, green, blue and white (x and y of each, in 1/50000),
-        greatest and least luminance (1/10000 cd/m²); greatest and average light of frames (cd/m²). Each is empty
-        where the file does not tell it whole."""
+        """Metadata for HDR displays: red, green, blue and white (x and y of each, in 1/50000), maximum and minimum luminance
+        (1/10000 cd/m²), and as a second list the maximum and average light of frames (cd/m²). A list is empty if the file
+        does not specify all its numbers."""
         display, level = self.side_data("Mastering display metadata"), self.side_data("Content light level metadata")
         told = []
         if display and "red_x" in display and "max_luminance" in display:
@@ -224,22 +224,22 @@ class Input:
 
 
 def fraction(text):
-    """A number above 0 of ffprobe's, or None."""
+    """A positive fraction in ffprobe's notation, or None."""
     top, _, bottom = (text or "").partition("/")
     return Fraction(int(top), int(bottom)) if top.isdigit() and bottom.isdigit() and int(top) * int(bottom) else None
 
 
 def seconds(text):
-    """Of a tag of Matroska, 00:00:02.040000000; 0 for other texts."""
+    """Seconds of a Matroska tag such as 00:00:02.040000000; 0 for other texts."""
     parts = (text or "").split(":")
     return sum(float(part) * 60**power for power, part in enumerate(reversed(parts))) if len(parts) == 3 else 0.0
 
 
 def input_of(path):
-    """As ffmpeg takes a file whatever its name is: else `-x` is an option and `concat:a|b` two files."""
+    """A file's name for ffmpeg. Without the prefix, `-x` would be an option and `concat:a|b` two files."""
     return "file:" + path
 
 
 def last_line(text):
     lines = text.strip().splitlines()
-    return lines[-1] if lines else "it gave no reason"
+    return lines[-1] if lines else "no reason was given"

@@ -69,7 +69,7 @@ def changed_fields(source, profile, frame):
         first = "bottom" if frame.get("top_field_first") == 0 else "top"
         now = f"{first}-field-first" if frame.get("interlaced_frame") == 1 else None
         if now != source.fields:
-            yield f"order of fields ({source.fields or 'progressive'})", now or "progressive"
+            yield f"field order ({source.fields or 'progressive'})", now or "progressive"
 
 
 def changed_ratio(frame, ratio):

@@ -88,7 +88,7 @@ class Probe(Tools):
         self.tool("ffprobe", errors="first\nlast\n", status=1)
         self.assertEqual(self.refused(), "holds no video that can be decoded here: last")
         self.tool("ffprobe", status=1)
-        self.assertEqual(self.refused(), "holds no video that can be decoded here: it gave no reason")
+        self.assertEqual(self.refused(), "holds no video that can be decoded here: no reason was given")
 
     def test_which_side_is_up(self):
         def matrix(*numbers):

@@ -48,7 +48,7 @@ NAMED_BY = {
     "primaries": r"primaries|colou?r",
     "chroma": r"chroma",
     "light": r"mastering display|light",
-    "fields": r"fields|interlac",
+    "fields": r"\bfields?\b|interlac",
     "captions": r"caption|A53",
     "sound codec": r"sound is encoded",
     "sound": r"sound",
