@@ -14,6 +14,8 @@ TELL_LENGTH = ("matroska,webm", "flv", "asf", "mxf", "nut", "rm")
 MP4 = "mov,mp4,m4a,3gp,3g2,mj2"
 BOXES = (b"ftyp", b"mdat", b"moof", b"moov", b"mfra", b"sidx", b"styp", b"free", b"skip", b"uuid")  # at the top level of MP4
 
+PS_PACK, PS_TAIL = b"\0\0\1\xba", 1 << 18  # how a pack of MPEG-PS begins; bytes at the end that hold a whole pack
+
 
 class PacketCount:
     """Lists the packets of a stream by ffprobe while the file is transcoded."""
@@ -52,6 +54,8 @@ def lack(source, decoder, end, packets):
     its picture."""
     form = source.format.get("format_name")
     found, shown = packets.result()
+    if form == "mpeg" and not ends_with_packet(source.path):
+        return "its last packet is incomplete: it is cut off"
     length = source.length if form in TELL_LENGTH else 0
     # Some programs write the time of the end into the header, others the length.
     if length and end + source.start < length - max(1, length / 50):
@@ -97,6 +101,23 @@ def missing_bytes(path):
                 return 0
             position += length
         return max(position - size, 0)
+
+
+def ends_with_packet(path):
+    """Whether the last packet of an MPEG program stream ends with the file. Its length is in its header."""
+    with open(path, "rb") as file:
+        file.seek(max(os.fstat(file.fileno()).st_size - PS_TAIL, 0))
+        data = file.read()
+    position = data.find(PS_PACK)
+    while 0 <= position and position + 4 <= len(data) and data[position:position + 3] == PS_PACK[:3]:
+        code, header = data[position + 3], data[position + 4:position + 14]
+        if code == 0xB9:  # the end of the program
+            return True
+        if code == 0xBA:  # a pack header, of MPEG-2 with stuffing or of MPEG-1
+            position += 14 + (header[9] & 7 if len(header) == 10 else 0) if header[:1] and header[0] >> 6 == 1 else 12
+        else:
+            position += 6 + int.from_bytes(header[:2], "big") if len(header) >= 2 else 6
+    return position <= len(data)
 
 
 def chunks_of(path, stream):

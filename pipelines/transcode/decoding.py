@@ -204,14 +204,14 @@ class Decoder:
 
     def time(self, stamp, base):
         """Nanoseconds from the beginning of the file. A missing time is one frame after the previous one. A time that
-        does not rise becomes the smallest later one, and later frames keep their own times. If times jump back by
-        more than a second, all later frames move, so that the first of them is one frame after the previous one."""
+        does not rise becomes the smallest later one, and later frames keep their own times. If times jump back by more
+        than two frames, all later frames move, so that the first of them is one frame after the previous one."""
         if self.last is None:
             self.last = self.first_time(stamp, base)
             return self.last
         following = self.last + self.frame_time
         time = following if stamp is None else self.time_of(stamp, base)
-        if time <= self.last - Gst.SECOND:
+        if time < self.last - max(2 * self.frame_time, Gst.SECOND // 10):
             self.shifted += following - time
             time = following
         elif time <= self.last:

@@ -17,7 +17,6 @@ from decoding import av
 from probe import QUIET, input_of, last_line  # noqa: F401  (used by callers)
 from profiles import h264_tags
 
-LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
 NAMES = {"audio": "sound", "video": "second video", "data": "data track", "subtitle": "track of subtitles"}
 # H.264's numbers of FFmpeg's chroma locations.
 CHROMA_SITES = {"left": 0, "center": 1, "topleft": 2, "top": 3, "bottomleft": 4, "bottom": 5}
@@ -74,8 +73,8 @@ def plan(source, profile, with_sound):
         if way[0] != "copy" and codec in ("ass", "ssa"):  # other texts lose nothing
             notes.append(f"its {codec} {NAMES[kind]} is encoded as {way[0]}: {profile.container} files cannot hold it")
         options += ["-map", f"1:{stream['index']}", f"-c:{kept}", *sound.numbered(way, kept)]
-        if kind == "audio" and way == ["copy"] and not profile.edit_lists and source.hidden(stream) > LEAD_IN:
-            options += [f"-copypriorss:{kept}", "0"]  # leaves out sound before time 0
+        if kind == "audio" and way == ["copy"] and not profile.edit_lists and (hidden := source.hidden(stream)):
+            options += [f"-bsf:{kept}", rf"noise=drop=lt(n\,{hidden})"]  # leaves these packets out
         if is_cover(stream):
             options += [f"-disposition:{kept}", "attached_pic"]
         kept += 1

@@ -1,5 +1,6 @@
 """Reads a file's properties by ffprobe before it is decoded: its streams, and how its picture is shown."""
 
+import itertools
 import json
 import math
 import os
@@ -26,11 +27,13 @@ TURNS = {(0, 1, -1, 0): "90r", (-1, 0, 0, -1): "180", (0, -1, 1, 0): "90l", (-1,
          (1, 0, 0, -1): "vert", (0, 1, 1, 0): "ul-lr", (0, -1, -1, 0): "ur-ll"}
 # Kinds of side data that are kept (the GOP timecode as the timecode of the file), or that do not describe the picture.
 TAKEN = ("Display Matrix", "3x3 displaymatrix", "Mastering display metadata", "Content light level metadata",
-         "ATSC A53 Part 4 Closed Captions", "GOP timecode", "CPB properties", "H.26[45] User Data Unregistered SEI message", "Film grain parameters",
-         "Palette", "AVPanScan")
+         "ATSC A53 Part 4 Closed Captions", "GOP timecode", "CPB properties",
+         "H.26[45] User Data Unregistered SEI message", "Film grain parameters", "Palette", "AVPanScan")
 EXIF = {"2": "horiz", "3": "180", "4": "vert", "5": "ul-lr", "6": "90r", "7": "ur-ll", "8": "90l"}
 
 
+LEAD_IN = 0.1  # seconds: the sound before time 0 that decoders need is shorter
+MAX_HIDDEN = 100_000  # packets that are read
 # FFmpeg's names of formats that contain no streams but names of other files.
 LISTS = ("hls", "concat", "dash", "sdp", "imf")
 
@@ -116,12 +119,18 @@ class Input:
         self.delay = float(first) - self.start
 
     def hidden(self, stream):
-        """Seconds of a stream that an edit list hides before time 0."""
+        """How many of a stream's first packets an edit list hides; 0 if they are no longer than a decoder's lead-in."""
         if "mov" not in self.format.get("format_name", ""):
             return 0
-        first = probed(self.path, "-select_streams", str(stream["index"]), "-read_intervals", "%+#1",
-                       "-show_entries", "packet=pts_time").get("packets") or [{}]
-        return self.start - float(first[0].get("pts_time", self.start))
+        packets = self.packets(stream, 1)
+        if not packets or self.start - float(packets[0].get("pts_time", self.start)) <= LEAD_IN:
+            return 0
+        return sum(1 for _ in itertools.takewhile(lambda packet: "D" in packet["flags"], self.packets(stream, MAX_HIDDEN)))
+
+    def packets(self, stream, count):
+        """ffprobe's description of a stream's first packets."""
+        return probed(self.path, "-select_streams", str(stream["index"]), "-read_intervals", f"%+#{count}",
+                      "-show_entries", "packet=pts_time,flags").get("packets", [])
 
     @property
     def has_alpha(self):

@@ -17,10 +17,12 @@ class Timeline:
         self.shift = self.earlier = Fraction(0)  # seconds; `earlier` applied until the last jump
         self.latest = None  # the latest corrected time, in seconds
         self.ends = {}  # by stream index: corrected begin and end of its last packet, in seconds
+        self.leads = {}  # by stream index: how long after decoding its last packet is shown, in units of stamps
         self.jumps = []  # (when, by how many seconds) of each jump
 
     def correct(self, packet):
         """Moves a packet's times by the sum of all earlier jumps."""
+        self.correct_lead(packet)
         stamp = packet.pts if packet.dts is None else packet.dts
         if stamp is None:
             return
@@ -36,12 +38,23 @@ class Timeline:
         if packet.dts is not None:
             packet.dts += ticks
 
+    def correct_lead(self, packet):
+        """FFmpeg takes the time at which the last packet before a jump is shown from the packet after the jump. Replaces
+        that time by the usual distance from the time of decoding."""
+        if packet.pts is None or packet.dts is None:
+            return
+        lead = packet.pts - packet.dts
+        if lead < 0 or lead * packet.time_base > FAR:
+            packet.pts = packet.dts + self.leads.get(packet.stream.index, 0)
+        else:
+            self.leads[packet.stream.index] = lead
+
     def shift_for(self, stream, raw):
         """The shift of a packet, after closing a jump at the packet, if there is one."""
         begin, expected = self.ends.get(stream, (None, self.latest))
         if not self.is_jump(raw + self.shift, begin):
             return self.shift
-        if begin is not None and abs(raw + self.earlier - expected) < 1:
+        if begin is not None and self.earlier != self.shift and abs(raw + self.earlier - expected) < BACK:
             return self.earlier  # the rest of a stream may come after packets of other streams from beyond the jump
         if abs(expected - self.latest) > FAR:
             expected = self.latest

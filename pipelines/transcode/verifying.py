@@ -7,7 +7,7 @@ import subprocess
 import shapes
 from probe import MATRICES, PRIMARIES, QUIET, TRANSFERS, input_of
 
-ENTRIES = ("format_tags:stream=index,codec_type:stream_tags:frame=stream_index,color_range,color_space,color_transfer,"
+ENTRIES = ("format_tags:stream=index,codec_type:stream_tags:frame=stream_index,width,color_range,color_space,color_transfer,"
            "color_primaries,chroma_location,interlaced_frame,top_field_first,sample_aspect_ratio,pix_fmt:"
            "frame_side_data=side_data_type:stream_side_data=side_data_type")
 PACKETS = 40  # of all streams, among them the picture's first one
@@ -74,7 +74,7 @@ def changed_fields(source, profile, frame):
 
 def changed_ratio(frame, ratio):
     now = shapes.ratio_of(frame.get("sample_aspect_ratio"))
-    if abs(now / ratio - 1) > 0.01:  # Matroska stores whole pixels of the shown size
+    if abs(now - ratio) * frame.get("width", 1) > 1 and abs(now / ratio - 1) > 0.01:  # Matroska stores whole pixels
         yield f"pixel aspect ratio ({ratio.numerator}:{ratio.denominator})", f"{now.numerator}:{now.denominator}"
 
 

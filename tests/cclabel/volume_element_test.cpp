@@ -254,7 +254,7 @@ TEST(CcLabelDepth, WhatDoesNotGoTogetherIsAnError) {
   };
   for (const Case& c : {Case{"depth=4", "GRAY8", "output=overlay"},
                         Case{"depth=4 output=none", "GRAY8", "6, 18 or 26"},
-                        Case{"connectivity=26 output=none", "GRAY8", "one of volumes"},
+                        Case{"connectivity=26 output=none", "GRAY8", "is for volumes"},
                         Case{"thresholds=<0.1,0.2>", "GRAY8", "output=overlay"},
                         Case{"depth=4 connectivity=6 output=none track=true", "GRAY8", "track"},
                         Case{"depth=4 connectivity=6 output=none", "NV12", "odd height"},

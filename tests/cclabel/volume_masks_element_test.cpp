@@ -174,19 +174,19 @@ TEST(CcLabelMaskVolumes, WhatDoesNotSuitEndsOne) {
          return with_mask(black(2), mask_of(masks_of(3), 0, kFormats[0]), "GRAY8", kSize.width,
                           kSize.height);
        },
-       "different formats"},
+       "must have the same format"},
       {"another size",
        [] {
          return with_mask(black(2), mask_of(masks_of(3), 0, kFormats[1]), "U32_LE", kSize.width,
                           kSize.height - 1);
        },
-       "another size"},
+       "must have the size of the frame"},
       {"too few bytes",
        [] {
          return with_mask(black(2), Harness::buffer(std::vector<uint8_t>(kSize.area() * 4 - 1)),
                           "U32_LE", kSize.width, kSize.height);
        },
-       "is not a label map of its size"},
+       "label map must have one channel"},
   };
   for (const Case& c : cases) {
     Harness h(line(1), kLabels);

@@ -177,7 +177,7 @@ TEST(Pictures, ThatDoNotSuitAreNamed) {
   const std::string damaged = write("damaged.png", "\x89PNG\r\n\x1a\n and nothing");
   const std::string text = error_of("replace-image=" + damaged);
   EXPECT_NE(text.find(damaged), std::string::npos) << text;
-  EXPECT_NE(error_of("output=replace replace-with=image").find("which replace-image names"),
+  EXPECT_NE(error_of("output=replace replace-with=image").find("requires replace-image"),
             std::string::npos);
 }
 

@@ -114,9 +114,9 @@ class Truncated(JobCase):
                 ("a.mp4", ("-movflags", "+faststart"), "packets: it is cut off or damaged"),
                 ("b.mp4", ("-movflags", "frag_keyframe+empty_moov"), "it is cut off"),
                 ("c.mkv", (), r"ends after 2\.\d s of 4\.0 s"), ("d.avi", (), r"\d\d packets are there of 100"),
-                ("e.flv", (), r"ends after 2\.\d s of 4\.1 s")):
+                ("f.mpg", ("-c:v", "mpeg2video"), "its last packet is incomplete"), ("e.flv", (), r"ends after 2\.\d s of 4\.1 s")):
             with self.subTest(name):
-                clip = self.clip(name, MOVING.format(4), *H264, *options)
+                clip = self.clip(name, MOVING.format(4), *(() if name == "f.mpg" else H264), *options)
                 data = clip.read_bytes()
                 clip.write_bytes(data[:len(data) * 2 // 3])
                 self.expect_partial(clip, lacks)

@@ -13,7 +13,7 @@ The rules:
   belongs to the frames around it: between two jumps it keeps its distance from them.
 - A frame that has the time of its predecessor may be anywhere before the next frame. All others keep their times.
 - Copied sound has the same packets. If headers within packets change (ADTS), it decodes to the same samples. Any sound
-  must be where it was to 3 ms (8 ms if it is Opus or coded again, one packet after a jump). Correlation finds it. The
+  must be where it was to 3 ms (8 ms if it is Opus or coded again, one packet and one picture after a jump). Correlation finds it. The
   lead-in of an encoder may precede it.
 - Sizes and pixel aspects are those shown to viewers, upright. Added rows and columns are a difference.
 - bt470bg and smpte170m are the same matrix. An unknown range is the usual one of the pixel format, an unknown place of
@@ -37,7 +37,7 @@ NAMED_BY = {
     "frames": r"first picture|cut off|damaged",
     "times": r"\btimes?\b",
     "jump": r"jump|gap|discontinu|go(es)? back|backward|forward",
-    "size": r"\bsizes?\b|scaled|padd|\b(rows?|columns?)\b|enlarged|border",
+    "size": r"\bsizes?\b|scaled|padd|black pixels|\b(rows?|columns?)\b|enlarged|border",
     "aspect": r"aspect|pixel shape",
     "rotation": r"rotat|display matrix|turned|degrees",
     "pixels": r"pixels are (coded|taken|converted)",

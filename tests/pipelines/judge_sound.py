@@ -5,7 +5,7 @@ from inspection import Difference, epochs
 
 SYNC = 3e-3
 LEAD_IN = 8e-3  # ffmpeg 5.1 counts the lead-in of Opus (6.5 ms) again whenever it writes Opus into Matroska
-PIECE = 0.026  # a packet of sound: packets around a closed jump cannot overlap
+PIECE = 0.06  # a packet of sound and a picture: FFmpeg shows the last picture before a jump after it
 
 
 def mapped(before, after, time, part):

@@ -157,7 +157,7 @@ def channels(folder, layout, codec):
 @each(tuple((f"{size} pixels, {pixels}", size, pixels) for size, pixels in (
     ("1x1", "rgb24"), ("2x2", "yuv444p"), ("64x1", "gray"), ("64x1", "yuv422p"), ("1x64", "yuv420p"),
     ("63x47", "yuv420p"))),
-      "FFV1, {}", segments=())
+      "FFV1, {}", segments=(), profiles=("lossless",))
 def small(folder, size, pixels):
     return folder.clip("in.mkv", "-vf", f"scale=64:64,crop={size.replace('x', ':')}:exact=1,format={pixels}", "-c:v",
                        "ffv1" if pixels != "rgb24" else "png", "-pix_fmt", pixels, length=0.4, sound=False)

@@ -111,7 +111,8 @@ class Jumps(JobCase):
         return clip
 
     def test_jumps_are_closed_in_picture_and_sound(self):
-        for suffix, offsets in (("ts", (0, 3600)), ("ts", (3600, 0)), ("ts", (0, 3600, 0)), ("mpg", (0, 3600))):
+        for suffix, offsets in (("ts", (0, 3600)), ("ts", (3600, 0)), ("ts", (0, 3600, 0)), ("mpg", (0, 3600)), ("ts", (0, 0)),
+                                ("mpg", (0, 0))):
             with self.subTest(f"{suffix} {offsets}"):
                 clip = self.joined(*offsets, suffix=suffix)
                 notes = [one["note"] for one in self.job(clip, profile="mkv") if "note" in one]
@@ -154,6 +155,10 @@ class Timeline(unittest.TestCase):
     def test_backward_jump(self):
         self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (50, 51, 5, 6))), ([50, 51, 52, 53], [(5.2, -4.7)]))
 
+    def test_backward_jump_of_less_than_a_second(self):
+        self.assertEqual(self.corrected(*(Packet("video", stamp) for stamp in (0, 1, 2, 3, 0, 1))),
+                         ([0, 1, 2, 3, 4, 5], [(0.4, -0.4)]))
+
     def test_late_rest_of_another_stream(self):
         """The last sound of the first recording comes after the first picture of the second one."""
         packets = [Packet("video", 0), Packet("audio", 0, 1), Packet("video", 700), Packet("audio", 1, 1), Packet("audio", 700, 1),
@@ -162,6 +167,13 @@ class Timeline(unittest.TestCase):
 
     def test_subtitles_use_the_shift_of_the_picture(self):
         self.assertEqual(self.corrected(Packet("video", 0), Packet("video", 700), Packet("subtitle", 705, 2))[0], [0, 1, 6])
+
+    def test_time_of_the_last_packet_before_a_jump(self):
+        """It is decoded before the jump, and FFmpeg says that it is shown after the jump."""
+        packets = [Packet("video", stamp) for stamp in (0, 1, 2, 700, 701)]
+        for packet, shown in zip(packets, (1, 2, 700, 701, 702)):
+            packet.pts = shown
+        self.assertEqual(self.corrected(*packets)[0], [1, 2, 3, 4, 5])
 
     def test_packets_without_times(self):
         nothing = Packet("video", None)
@@ -185,6 +197,7 @@ class FrameTimes(unittest.TestCase):
 
     def test_time_that_jumps_back_moves_all_later_frames(self):
         self.assertEqual(self.given(9000, 9040, 1000, 1040), [8000, 8040, 8080, 8120])
+        self.assertEqual(self.given(1600, 1640, 1530, 1570), [600, 640, 680, 720])
 
     def test_first_frame_has_its_own_time(self):
         self.assertEqual(self.given(1800, 1840), [800, 840])

@@ -128,7 +128,7 @@ TEST(BadInput, VideoMetaThatContradictsItsCaps_IsAClearErrorWithoutCriticals) {
                        {[](GstVideoMeta& m) { m.map = nullptr; }, "maps its planes"},
                        {[](GstVideoMeta& m) { m.unmap = nullptr; }, "maps its planes"},
                        {[](GstVideoMeta& m) { m.stride[1] = 0; }, "overlap"},
-                       {[](GstVideoMeta& m) { m.stride[0] = G_MININT; }, "2 GiB apart"},
+                       {[](GstVideoMeta& m) { m.stride[0] = G_MININT; }, "2 GiB or more apart"},
                        {[](GstVideoMeta& m) { m.offset[1] = G_MAXSIZE; }, "cannot be mapped"}};
   for (const std::string& line :
        with_all_elements({"cclabel output=labels", "cclabel output=none", "graphcutbg output=mask",

@@ -91,15 +91,15 @@ TEST(ErrorTexts, NameWhatIsMalformed) {
       {[](GstBuffer* f) {
          gst_structure_set(structure_of(f), "labels-height", G_TYPE_INT, kHeight + 1, nullptr);
        },
-       "not a label map of its size"},
+       "label map must have one channel"},
       {[](GstBuffer* f) {
          gst_structure_set(structure_of(f), "labels-format", G_TYPE_STRING, "RGB", nullptr);
        },
-       "not a label map of its size"},
+       "label map must have one channel"},
       {[](GstBuffer* f) {
          gst_structure_set(structure_of(f), "labels-format", G_TYPE_STRING, "NV12", nullptr);
        },
-       "not a label map of its size"},
+       "label map must have one channel"},
       {[](GstBuffer* f) {
          gst_structure_set(structure_of(f), "labels-format", G_TYPE_STRING, "FOO", nullptr);
        },
@@ -212,7 +212,7 @@ TEST(ErrorTexts, NameBuffersThatCannotBeMapped) {
   GstBuffer* labels = CountedMemory::buffer(std::vector<uint8_t>(kWidth * kHeight * 4));
   gst_structure_set(structure_of(frame), "labels", GST_TYPE_BUFFER, labels, nullptr);
   gst_buffer_unref(labels);
-  EXPECT_NE(error("regionoverlay device=cpu", "", frame).find("label map is unreadable"),
+  EXPECT_NE(error("regionoverlay device=cpu", "", frame).find("label map cannot be mapped"),
             std::string::npos);
 }
 
