@@ -161,6 +161,8 @@ def color_options(source, profile, colors):
     site = CHROMA_SITES.get(source.frame.get("chroma_location"))
     if site is not None:
         options += ["-chroma_sample_location:v:0", source.frame["chroma_location"]]
+    elif source.picture.get("pix_fmt", "").startswith("yuv420p"):
+        site = CHROMA_SITES["left"]  # as players assume; x264enc may state the centre
     if profile.color_tags:
         options += ["-bsf:v:0", profile.color_tags(*colors) + (f":chroma_sample_loc_type={site}" if site is not None and (
             profile.color_tags is h264_tags) else "")]

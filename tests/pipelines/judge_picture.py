@@ -177,6 +177,11 @@ def quality_differences(before, after, profile, reference=None, least=26):
     if any(not 0 <= new - old <= max(1, 16 - old) for old, new in zip(pixels.shape[1:3], new_pixels.shape[1:3])):
         return  # pictures are scaled, which is a difference already
     written = new_pixels[:, :height, :width]
+    # Pictures of another pixel aspect have borders in the output, because it has one shape.
+    aspects = [frame.get("sample_aspect_ratio") for frame in before.frames]
+    if len(aspects) == len(pixels):
+        first = numpy.equal(aspects, aspects[0])
+        pixels, written = pixels[first], written[first]
     formats = [one.frames[0].get("pix_fmt", "").replace("yuvj", "yuv") for one in (before, after)]
     if profile == "lossless" and len({shape[:2] for shape in before.shapes}) == 1 and not before.turn:
         same = sums == new_sums if formats[0] == formats[1] else (

@@ -222,6 +222,13 @@ class Kinds(JobCase):
         clip = self.clip("in.mkv", SHORT, "-pix_fmt", "yuv420p", "-c:v", "libx264", "-x264-params", "frame-packing=3")
         self.assertEqual(notes(self.job(clip)), ["its Stereo 3D is left out"])
 
+    def test_place_of_chroma_of_padded_pictures(self):
+        """A place that the input does not state stays the usual one, left."""
+        clip = self.clip("in.mkv", SHORT + ",crop=63:47:exact=1", "-pix_fmt", "yuv420p", "-c:v", "ffv1")
+        for profile in ("mp4", "mkv"):
+            self.job(clip, profile=profile)
+            self.assertEqual(first_frame(self.video(), "chroma_location"), {"chroma_location": "left"})
+
     def test_time_codes_of_mpeg(self):
         clip = self.clip("in.mpg", SHORT, "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-gop_timecode", "01:02:03:04")
         for profile, tags in (("mp4", "stream_tags"), ("mkv", "format_tags"), ("webm", "format_tags")):
