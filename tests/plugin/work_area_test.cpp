@@ -213,7 +213,7 @@ TEST(WorkArea, WhatCannotBeIsSaid) {
   const Scene scene;
   for (const auto& [line, reason] :
        {std::pair{"cclabel left=96", "edge is at 96; the picture ends at"},
-        {"cclabel top=64", "top edge is at 64; the picture ends at"},
+        {"cclabel top=64", "edge is at 64; the picture ends at"},
         {"cclabel output=labels depth=2 connectivity=6 process-scale=0.5", "require depth=1"}}) {
     Harness h(line);
     h.video("GRAY8", scene.width, scene.height);
