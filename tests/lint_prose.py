@@ -31,13 +31,13 @@ SINCE = "8a59ed5"  # earlier subjects stay as they are
 
 
 def texts_of(name, text):
-    """The prose of a file, as (line number, text): all of a page except code, otherwise comments, docstrings and strings."""
+    """The prose of a file, as (line number, text): all of a page except code and quotations, otherwise comments, docstrings and strings."""
     lines = text.splitlines()
     if name.endswith(".md"):
         fenced = False
         for at, line in enumerate(lines, 1):
             fenced ^= line.lstrip().startswith("```")
-            if not fenced:
+            if not fenced and not line.startswith(">"):  # a quotation of a record
                 yield at, re.sub(r"`[^`]*`", "X", line)
         return
     is_c = name.endswith((".h", ".c", ".hpp", ".cpp"))

@@ -113,7 +113,9 @@ TEST_F(StrangeFiles, PlaylistsAreNoPicturesAndNothingIsFetched) {
         std::string("P"), std::string()}) {
     const std::string file = write("list.png", text);
     for (const char* property : {"background-image", "exclusion-image", "replace-image"}) {
-      EXPECT_NE(error_of(property, file).find("is not a PNG, JPEG, WebP or PNM picture"), std::string::npos) << text;
+      EXPECT_NE(error_of(property, file).find("is not a PNG, JPEG, WebP or PNM picture"),
+                std::string::npos)
+          << text;
     }
   }
   EXPECT_LT(accept(server, nullptr, nullptr), 0) << "a request came for " << url;
