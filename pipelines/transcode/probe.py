@@ -58,7 +58,16 @@ def look(path):
     holds = probed(path, "-show_entries", STREAMS, "-show_chapters")
     if (form := holds.get("format", {}).get("format_name")) in LISTS:
         raise InputProblem(f"is a list ({form}) of other files: name those files instead")
-    return {"holds": holds, "frame": first_frame(path, picture_of(holds)["index"])}
+    picture = picture_of(holds)["index"]
+    if "mov" in (form or "") and is_encrypted(path, picture):
+        raise InputProblem("its video is encrypted: decrypt it first")
+    return {"holds": holds, "frame": first_frame(path, picture)}
+
+
+def is_encrypted(path, stream):
+    """Whether the first packet of a stream in MP4 is encrypted (ISO/IEC 23001-7)."""
+    packets = probed(path, "-select_streams", str(stream), "-read_intervals", "%+#1", "-show_packets").get("packets", [])
+    return any(data.get("side_data_type") == "Encryption info" for data in (packets or [{}])[0].get("side_data_list", []))
 
 
 def first_frame(path, stream):

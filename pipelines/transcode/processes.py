@@ -29,11 +29,20 @@ class Starter:
     @classmethod
     def current(cls, wrapper):
         """Returns the starter whose jobs run inside a wrapper's command line."""
-        if cls.known and (cls.known.process.poll() is not None or cls.known.like != (tuple(wrapper), dict(os.environ))):
+        if cls.known and (cls.known.has_ended() or cls.known.like != (tuple(wrapper), dict(os.environ))):
             cls.known.requests.close()
             cls.known = None
         cls.known = cls.known or cls(wrapper)
         return cls.known
+
+    def has_ended(self):
+        """Whether the starter has ended. Its socket closes before its process can be waited for."""
+        try:
+            return not self.requests.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return self.process.poll() is not None
+        except ConnectionError:
+            return True
 
     def start(self, words, channel):
         """Starts a program, with the number of `channel` as its first argument, then the rest of `words`. Returns the

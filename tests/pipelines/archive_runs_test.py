@@ -119,7 +119,7 @@ class Runs(TranscodeCase):
         wanted = [(self.out / name).read_bytes() for name in names]
         for path in self.out.iterdir():
             path.unlink()
-        self.assertIn("no job in segments began here", self.status(2))
+        self.assertIn("contains no valid job.json", self.status(2))
         self.assertIn("run the same command with --plan first", self.cut(clip, "--segment", "1/2", status=1))
         self.assertIn("in.mp4: 3 segments\n", self.cut(clip, short, "--plan"))
         self.assertEqual(self.written(), ["in.mp4.segments", "job.json", "short.mp4.segments"])

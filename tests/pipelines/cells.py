@@ -103,7 +103,7 @@ def short(note):
     """A note or an error without the reasons that follow it."""
     note = note.strip().splitlines()[-1]
     note = re.sub(r"^quarantined after \d+ attempts?: ", "", note)
-    note = re.sub(r"; what could be read has \.partial.*", "", note)
+    note = re.sub(r"; (?:segment \d+ of \d+:|finished segments are|the readable part is) .*", "", note)
     return re.sub(r"(.*?left out|.*?is encoded as \w+): .*", r"\1", note).removeprefix("its ").replace("|", "/")
 
 

@@ -134,7 +134,7 @@ class Occupied(TranscodeCase):
             path.unlink(missing_ok=True)
             os.mkfifo(path) if text is None else path.write_text(text)
             said = media.run(PROGRAM, "-o", self.out, "--status", status=2)
-            self.assertIn("not a regular file" if text is None else "no job in segments began here", said)
+            self.assertIn("not a regular file" if text is None else "contains no valid job.json", said)
             self.assertNotIn("Traceback", said)
 
     def test_status_beside_a_damaged_summary(self):
@@ -150,7 +150,7 @@ class Occupied(TranscodeCase):
             (self.out / "summary.json").write_text(text)
             self.assertIn("a.mp4: waiting", media.run(PROGRAM, "-o", self.out, "--status", status=1))
         (self.out / "job.json").write_text('{"outputs": {"a.mp4": {"video": "a.mp4"}}, "began": "1"}')
-        self.assertIn("no job in segments began here", media.run(PROGRAM, "-o", self.out, "--status", status=2))
+        self.assertIn("contains no valid job.json", media.run(PROGRAM, "-o", self.out, "--status", status=2))
 
 
 if __name__ == "__main__":

@@ -177,10 +177,10 @@ class Scripts(inside.Case):
                 ("background", "background FILE OUT.mp4 [PROPERTY=VALUE ...]", "of graphcutbg;"),
                 ("superpixels", "superpixels FILE OUT.mp4 [PROPERTY=VALUE ...]", "of slicsuperpixel;"),
                 ("labels", "labels FILE OUT.mkv [PROPERTY=VALUE ...]", "FFV1 keeps the labels byte for byte"),
-                ("table", "table FILE [PROPERTY=VALUE ...]", "The regions of every frame as JSON"),
-                ("difference", "difference [photo] [out] [tolerance] [min-area]", "share of full scale; default: 0.08"),
-                ("depth-objects", "depth-objects [depth] [out] [tolerance] [least_area]", "pixels; default: 200"),
-                ("wand", "wand photo x y [out] [tolerance] [{neighbours,seed}]", "pixels from the upper left corner")):
+                ("table", "table FILE [PROPERTY=VALUE ...]", "the regions of every frame as JSON"),
+                ("difference", "difference [photo] [out] [tolerance] [min-area]", "fraction of full scale); default: 0.08"),
+                ("depth-objects", "depth-objects [depth] [out] [tolerance] [least_area]", "(pixels); default: 200"),
+                ("wand", "wand photo x y [out] [tolerance] [{neighbours,seed}]", "in pixels from the left edge")):
             for option in ("-h", "--help"):
                 said = self.run_script(name, option)
                 self.assertEqual((said.status, said.err), (0, ""))

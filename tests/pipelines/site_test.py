@@ -67,7 +67,7 @@ class Site(unittest.TestCase):
         for name in functions:
             self.assertIn(f'id="c.{name}"', html)
         described = re.sub(r"<[^>]*>", "", html)
-        self.assertIn("Works on one frame and returns when all", described)
+        self.assertIn("Processes one frame and returns when all", described)
 
     def test_llms_txt_lists_every_page(self):
         text = self.text("llms.txt")

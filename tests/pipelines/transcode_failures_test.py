@@ -134,7 +134,7 @@ class Failures(TranscodeCase):
             if done.returncode == 0:
                 break
         text = self.transcode(short, long, status=1, env=env)
-        self.assertRegex(text, "regions-transcode: .*long.mp4: .*the device is gone")
+        self.assertRegex(text, "regions-transcode: .*long.mp4: .*the device was lost")
         self.assertIn("1 of 2 inputs failed", text)
         self.assertEqual(self.written(), ["short.mp4"])
         self.expect_same_times(short, self.out / "short.mp4")
