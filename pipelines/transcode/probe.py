@@ -1,4 +1,4 @@
-"""Reads a file's properties by ffprobe before it is decoded: its streams, and how its picture is shown."""
+"""Reads the properties of a file by ffprobe: its streams, and how its picture is shown."""
 
 import itertools
 import json
@@ -113,13 +113,13 @@ class Input:
         self.chapters = holds.get("chapters", [])
         self.picture = picture_of(holds)
         self.others = [stream for stream in holds["streams"] if stream is not self.picture]
-        told = float(self.format.get("start_time", 0))
-        begins = float(self.picture.get("start_time", told))
-        self.start = told if told >= 0 else min(begins, 0.0)
+        stated = float(self.format.get("start_time", 0))
+        begins = float(self.picture.get("start_time", stated))
+        self.start = stated if stated >= 0 else min(begins, 0.0)
         self.delay = max(begins - self.start, 0.0)
         self.rate = next(filter(None, map(fraction, (self.picture.get("avg_frame_rate"),
                                                      self.picture.get("r_frame_rate")))), None)
-        self.length = self.told_length()
+        self.length = self.stated_length()
 
     def begin_at(self, first):
         """Takes note of the first frame's time in the file, in seconds. The picture may begin later than the container
@@ -146,10 +146,10 @@ class Input:
         """VP8 and VP9 may have a second picture, of how transparent the first is; it is not decoded."""
         return self.picture.get("tags", {}).get("alpha_mode") == "1"
 
-    def told_length(self):
+    def stated_length(self):
         """Seconds that the picture lasts according to the file, or 0."""
-        told = max(float(self.picture.get("duration", 0)), seconds(self.picture.get("tags", {}).get("DURATION")))
-        return told or (0 if self.others else float(self.format.get("duration", 0)))
+        stated = max(float(self.picture.get("duration", 0)), seconds(self.picture.get("tags", {}).get("DURATION")))
+        return stated or (0 if self.others else float(self.format.get("duration", 0)))
 
     @property
     def all_side_data(self):
@@ -166,34 +166,34 @@ class Input:
     @property
     def timecode(self):
         """The time code of the first frame, or None."""
-        told = [holder.get("tags", {}).get("timecode", "")
+        stated = [holder.get("tags", {}).get("timecode", "")
                 for holder in (self.format, self.picture, *self.others, self.frame)]
-        told[-1] = told[-1].replace("00:00:00:00", "")  # of MPEG-2, which has one in any case
-        return next(filter(None, told), None)
+        stated[-1] = stated[-1].replace("00:00:00:00", "")  # of MPEG-2, which has one in any case
+        return next(filter(None, stated), None)
 
     @property
     def turn(self):
         """The direction in which videoflip turns the picture upright, or None."""
-        told = self.side_data("Display Matrix")
-        if not told:
+        stated = self.side_data("Display Matrix")
+        if not stated:
             return EXIF.get(self.frame.get("tags", {}).get("Orientation", "").strip())
         return TURNS.get(tuple(round(number) if abs(number - round(number)) < 0.01 else number
-                               for number in self.matrix(told)))
+                               for number in self.matrix(stated)))
 
     @staticmethod
-    def matrix(told):
+    def matrix(stated):
         """The first two numbers of the first two rows of a display matrix, each row scaled to length 1."""
         rows = [[int(number) for number in line.split(":")[1].split()[:2]]
-                for line in told["displaymatrix"].strip().splitlines()[:2]]
+                for line in stated["displaymatrix"].strip().splitlines()[:2]]
         return [number / (math.hypot(*row) or 1) for row in rows for number in row]
 
     @property
     def angle(self):
         """Degrees to the right that a display matrix turns the picture, if it is not a quarter turn. Else 0."""
-        told = self.side_data("Display Matrix")
-        if not told or self.turn:
+        stated = self.side_data("Display Matrix")
+        if not stated or self.turn:
             return 0
-        across, down = self.matrix(told)[:2]
+        across, down = self.matrix(stated)[:2]
         return round(math.degrees(math.atan2(down, across)), 1)
 
     @property
@@ -206,15 +206,15 @@ class Input:
     def iso_colors(self, form, height, guess=True):
         """Primaries, transfer and matrix as numbers of ISO/IEC 23091-2, and whether the range is full, for pictures of
         a format. With `guess`, a matrix that the file does not specify becomes the matrix that players assume."""
-        told, pixels = self.frame, self.picture.get("pix_fmt", "")
-        full = told.get("color_range") == "pc" or pixels.startswith("yuvj") or (
-            pixels.startswith("gray") and told.get("color_range") != "tv")
-        matrix = MATRICES.get(told.get("color_space"), 2)
+        stated, pixels = self.frame, self.picture.get("pix_fmt", "")
+        full = stated.get("color_range") == "pc" or pixels.startswith("yuvj") or (
+            pixels.startswith("gray") and stated.get("color_range") != "tv")
+        matrix = MATRICES.get(stated.get("color_space"), 2)
         if "RGB" in form or "BGR" in form:
             matrix, full = 0, True
         elif guess and matrix in (0, 2):
             matrix = 1 if height > 576 and not form.startswith("GRAY") else 6
-        return (PRIMARIES.get(told.get("color_primaries"), 2), TRANSFERS.get(told.get("color_transfer"), 2), matrix,
+        return (PRIMARIES.get(stated.get("color_primaries"), 2), TRANSFERS.get(stated.get("color_transfer"), 2), matrix,
                 full)
 
     def colorimetry(self, form, height, guess=True):
@@ -233,12 +233,12 @@ class Input:
         (1/10000 cd/m²), and as a second list the maximum and average light of frames (cd/m²). A list is empty if the file
         does not specify all its numbers."""
         display, level = self.side_data("Mastering display metadata"), self.side_data("Content light level metadata")
-        told = []
+        stated = []
         if display and "red_x" in display and "max_luminance" in display:
-            told = [round(Fraction(display[f"{name}_{axis}"]) * 50000)
+            stated = [round(Fraction(display[f"{name}_{axis}"]) * 50000)
                     for name in ("red", "green", "blue", "white_point") for axis in "xy"]
-            told += [round(Fraction(display[f"{name}_luminance"]) * 10000) for name in ("max", "min")]
-        return told, [level["max_content"], level["max_average"]] if level else []
+            stated += [round(Fraction(display[f"{name}_luminance"]) * 10000) for name in ("max", "min")]
+        return stated, [level["max_content"], level["max_average"]] if level else []
 
 
 def fraction(text):

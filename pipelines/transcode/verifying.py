@@ -109,7 +109,8 @@ def tags(source, profile, found):
 
 
 def kept_streams(source, found):
-    """The other streams of the input of which the output has as many: tags of streams that are left out do not count."""
+    """The sound and subtitle streams of the input, if the output has the same number. Tags of streams that are left out do not
+    count."""
     def count(streams, kind):
         return sum(1 for stream in streams if stream.get("codec_type") == kind)
 
