@@ -43,6 +43,11 @@ def tail(caps, decoded, source, profile, fd):
     if level:
         named += f" capssetter caps={profile.coded},content-light-level=(string){level[0]}:{level[1]} !"
     box = f"videobox fill=black right={-right} bottom={-bottom} ! " if right or bottom else ""
+    if box and is_rgb and form == "I420":
+        # videobox drops the colorimetry. Without it x264enc would state a transfer function and primaries.
+        matrix = f"colorimetry=(string)2:{3 if height > 576 else 4}:0:0"
+        like += f",{matrix}"
+        box += f"capssetter caps=video/x-raw,{matrix} ! "
     # The file has one size, so videoscale acts if the filter changes the size inside the stream.
     part = Gst.parse_bin_from_description(
         f"{CONVERT} ! videoscale add-borders=true ! {like} ! {box}queue !"

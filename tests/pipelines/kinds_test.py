@@ -229,6 +229,17 @@ class Kinds(JobCase):
             self.job(clip, profile=profile)
             self.assertEqual(first_frame(self.video(), "chroma_location"), {"chroma_location": "left"})
 
+    def test_colours_of_padded_rgb_pictures(self):
+        """A padded picture states no more colours than one of an even size."""
+        names = ("color_range", "color_space", "color_transfer", "color_primaries")
+        for profile in ("mp4", "mkv", "webm"):
+            stated = []
+            for size in ("64:48", "63:47"):
+                clip = self.clip("in.mkv", SHORT + f",crop={size}:exact=1", "-pix_fmt", "rgb24", "-c:v", "png")
+                self.job(clip, profile=profile)
+                stated.append(first_frame(self.video(), *names))
+            self.assertEqual(stated[0], stated[1], profile)
+
     def test_time_codes_of_mpeg(self):
         clip = self.clip("in.mpg", SHORT, "-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-gop_timecode", "01:02:03:04")
         for profile, tags in (("mp4", "stream_tags"), ("mkv", "format_tags"), ("webm", "format_tags")):

@@ -149,13 +149,13 @@ class Undecodable(JobCase):
         self.assertGreater(len(spans), 2)
         import segment
         data = bytearray(self.plain.read_bytes())
-        begin = data.index(b"mdat") + 4
-        data[begin:begin + int.from_bytes(data[begin - 8:begin - 4], "big") - 8] = bytes(
-            int.from_bytes(data[begin - 8:begin - 4], "big") - 8)
+        packets = media.run("ffprobe", "-v", "error", "-show_entries", "packet=pos,size", "-of", "csv=p=0", self.plain)
+        for size, position in (map(int, line.split(",")[:2]) for line in packets.split()):
+            data[position + 5:position + size] = bytes(size - 5)  # the type of the first NAL unit stays
         empty = self.written("empty.mp4", data)
         for span in spans[1:3]:
             told = self.segment(segment, empty, span)
-            self.assertRegex(told[-1]["problem"], r"^(no frame of this segment can be decoded: .+|the key frame at .* s was not found again)")
+            self.assertRegex(told[-1]["problem"], "^no frame of this segment can be decoded: .+")
 
     def segment(self, segment, clip, span):
         return self.soon(self.job, clip, "video", status=1, span=span, kind=segment.Segment)

@@ -67,14 +67,18 @@ class Background(unittest.TestCase):
     def test_what_moves_is_foreground(self):
         frames = video(12)
         cut = gst_regions.BackgroundCut()
-        masks = [cut.apply(frame) for frame in frames]
+        # The value of the maximum flow is unique: cuts that start from the previous one, on other threads, have it, too.
+        warm, masks = gst_regions.BackgroundCut(warm_start=True, threads=2), []
+        for frame in frames:
+            masks.append(cut.apply(frame))
+            warm.apply(frame)
+            self.assertEqual((cut.flow, cut.flow > 0), (warm.flow, bool(masks[-1].any())))
         self.assertFalse(masks[0].any())
         self.assertEqual((masks[8].dtype, set(numpy.unique(masks[8]))), (numpy.uint8, {0, 255}))
         self.assertTrue((masks[8][12:24, 26:36] == 255).all())
         self.assertTrue((masks[8][18:26, 72:82] == 255).all())
         self.assertLess((masks[8] > 0).sum(), 600)
         self.assertTrue(cut.exact)
-        self.assertGreater(cut.flow, 0)
         cut.reset()
         self.assertFalse(cut.apply(frames[8]).any())
 
