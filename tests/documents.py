@@ -2,7 +2,7 @@
 
 How the blocks of a page are read:
   ```sh      Commands. Bash runs the whole block; variables that it exports are kept for later blocks.
-  ```text    The expected output of the block before it: standard output and standard error. `…` stands for any text
+  ```text    The expected output of the previous block: standard output and standard error. `…` stands for any text
              within a line; a line with nothing but `…` stands for any number of lines.
   ```LANG    After a paragraph that ends with "`FILE`:", the content of FILE. Other languages only illustrate.
 The section "Before you start" is not run: it installs and builds.

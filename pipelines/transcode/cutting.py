@@ -6,7 +6,7 @@
 writes JSON to the file descriptor FD: {"plan": {"why": …, "spans": […], "probed": …}} or {"problem": …}. A file that
 cannot be cut has one span, and `why` gives the reason. Otherwise `probed` is the result of probe.look(). A span holds
 
-  base           seconds per unit of stamps, as a fraction
+  base           seconds per unit of stamps (a Fraction)
   first          the stamp of the file's first frame
   key, seek      the stamp of the key frame where decoding begins, and the time that a seek to it uses;
                  null: the beginning of the file

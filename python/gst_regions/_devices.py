@@ -77,7 +77,7 @@ class DeviceArray:
         return self.library.capsule(self.array, place)
 
     def host(self) -> Any:
-        """A copy of the array in host memory, as a NumPy array."""
+        """Copies the array to host memory and returns a NumPy array."""
         return self.library.host(self.array)
 
     def labelled(self, work: _core.DeviceLabelling, leading: int, labels: Array) -> tuple[Array, list[int]]:

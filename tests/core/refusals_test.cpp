@@ -1,4 +1,5 @@
-// What core refuses on behalf of all backends, in which words, and what lies just inside.
+// Pictures and parameters that core refuses for all backends, the messages, and the nearest values
+// that it accepts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -117,7 +118,7 @@ TEST(Frames, PlanesThatCannotBeAreNamed) {
   }
 }
 
-// What is asked of pictures by those that draw and those that compare colours.
+// Elements that draw, and elements that compare colours, each require certain pictures.
 TEST(Setups, SizesAndFormatsAreNamed) {
   const auto drawable = [](const regions::Setup& s) {
     return complaint([&] { expects_drawable(s); });

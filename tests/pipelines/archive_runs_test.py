@@ -56,7 +56,7 @@ class Runs(TranscodeCase):
         self.assertEqual(self.summary()["files"], {"quarantined": 1, "skipped": 1})
 
     def test_what_status_tells_of_files_that_failed(self):
-        """Those that could not be cut, and those that could not be joined."""
+        """Inputs that could not be cut, and inputs whose segments could not be joined."""
         text, whole = self.folder / "text.mp4", self.clip("in.mp4", SMALL, *KEYS)
         text.write_text("no video")
         damaged = self.clip("damaged.mkv", SMALL, *KEYS)
@@ -69,7 +69,7 @@ class Runs(TranscodeCase):
         self.assertRegex(told, r"damaged.mkv: \d done; quarantined after 1 attempts?: .*cut off or damaged")
         self.assertIn("none.mp4: cannot be read: No such file", told)
         self.cut(text, "--plan", chain=LABELS, status=1)
-        self.assertIn("text.mp4: waiting\n", self.status(1), "what an earlier job came to is not told of this one")
+        self.assertIn("text.mp4: waiting\n", self.status(1), "the result of an earlier job is not reported for this job")
 
     def test_filters_that_change_how_many_frames_there_are(self):
         text = self.cut(self.clip("in.mp4", SMALL, *KEYS), "--attempts", "1", status=1,
@@ -77,7 +77,7 @@ class Runs(TranscodeCase):
         self.assertRegex(text, r"the filter made \d+ frames of \d+: it can not be cut; --exact transcodes files in one segment")
 
     def test_pictures_that_depend_on_where_decoding_begins(self):
-        """Of a stream without whole key frames, as cameras send it: its seams are seen to differ."""
+        """A camera stream without whole key frames: the check finds that its seams differ."""
         clip = self.clip("in.mp4", SMALL, "-pix_fmt", "yuv420p", "-x264-params", "intra-refresh=1:keyint=20:scenecut=0")
         text = self.cut(clip, status=1, chain=LABELS)
         self.assertIn("its pictures depend on where decoding begins", text)
@@ -133,11 +133,11 @@ class Runs(TranscodeCase):
         self.assertIn("short.mp4: 1 done\n0 of 2 files are done, and 4 of 4 segments of the other files; failed attempts: 0; the job is not running", text)
         text = self.cut(clip, short)
         self.assertEqual([(self.out / name).read_bytes() for name in names], wanted)
-        self.assertEqual([told["attempts"] for told in self.summary()["inputs"].values()], [3, 1], "each once")
+        self.assertEqual([each["attempts"] for each in self.summary()["inputs"].values()], [3, 1], "each once")
         self.assertIn("2 of 2 files", self.status(0))
 
     def test_kills(self):
-        """Of the run with all that it started, and of one job: the same bytes come, and no segment twice."""
+        """Killing a whole run, or one job: the next run writes the same bytes, and each segment once."""
         clip = self.clip("in.mp4", SMALL, *SOUND, *KEYS, "-c:a", "aac")
         self.cut(clip)
         names = ("in.mp4", "in.jsonl")

@@ -12,7 +12,7 @@ import unittest.mock
 
 import inside
 import media
-from jobs import LABELLED, PLAIN, JobCase, job  # before what lies beside the programs
+from jobs import LABELLED, PLAIN, JobCase, job  # first: it makes the programs importable
 import joining
 from gstreamer import GLib, Gst
 
@@ -131,7 +131,7 @@ class Trouble(JobCase):
 
         self.replace(job.Job, "transcode", run)
         told = self.job(clip)
-        self.assertEqual([one["note"] for one in told if "note" in one], ["first (2 times)", "second"])
+        self.assertEqual([line["note"] for line in told if "note" in line], ["first (2 times)", "second"])
 
     def test_errors_of_elements(self):
         one = self.half_done()

@@ -11,7 +11,7 @@ import media
 import numpy
 from jobs import JobCase
 
-# The same encoders with ffmpeg's options.
+# ffmpeg's options for the same encoders.
 X264 = ("-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-bf", "0", "-g", "100")
 VPX = ("-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "6", "-crf", "24", "-b:v", "0", "-row-mt", "1",
        "-lag-in-frames", "0")

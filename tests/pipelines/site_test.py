@@ -42,7 +42,7 @@ class Site(unittest.TestCase):
             self.assertTrue((self.folder / page).with_suffix(".html").exists(), page)
 
     def test_links_all_files_exist(self):
-        """In the HTML, as a browser follows them from the file system."""
+        """Links in the HTML, followed the way a browser follows them in a file system."""
         for page in self.pages:
             html = self.text(page.removesuffix(".md") + ".html")
             for address in re.findall(r'(?:href|src)="([^"#?]+)', html):

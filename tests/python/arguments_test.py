@@ -45,7 +45,7 @@ class Refusals(unittest.TestCase):
         self.expect(ValueError, "65536 elements", label, numpy.zeros((65536, 1, 1), bool))
         self.expect(ValueError, "65536 elements", gst_regions.slic, numpy.zeros((65536, 1), numpy.uint8))
         self.expect(ValueError, "65536 elements", gst_regions.mincut, numpy.zeros((65536, 1), numpy.int32), 1, 1)
-        # The memory is never touched: an array that is too large is refused before it is read.
+        # The memory is never touched: the size is checked first, and an array that is too large is refused.
         large = numpy.zeros((50000, 43000), bool)
         self.expect(ValueError, "2150000000 elements, must have at most 2147483647", label, large)
         self.expect(ValueError, "2150000000 elements, must have at most 2147483647", label, large[None],
