@@ -50,7 +50,7 @@ struct Field {
 // Numbers kept in place, so that parameters that hold them are copied without allocating.
 template <int most>
 struct NumberList {
-  static constexpr int kMost = most;
+  static constexpr int kMax = most;
   double number[most] = {};
   int count = 0;
 

@@ -17,12 +17,12 @@ std::string plane_of(const std::string& name, int plane) {
 }  // namespace
 
 void expects_planes(const ConstFrame& frame, const std::string& name) {
-  constexpr ptrdiff_t kMost = INT_MAX;  // as a copy to a GPU takes it; products with rows fit
+  constexpr ptrdiff_t kMax = INT_MAX;  // as a copy to a GPU takes it; products with rows fit
   for (int p = 0; p < frame.layout.planes; ++p) {
     const ptrdiff_t pitch = frame.pitch[p];
     const auto least = static_cast<ptrdiff_t>(row_bytes(frame.layout, p, frame.size()));
     expects(frame.plane[p] != nullptr, plane_of(name, p) + " is missing");
-    expects(pitch >= -kMost && pitch <= kMost,
+    expects(pitch >= -kMax && pitch <= kMax,
             "rows of " + plane_of(name, p) + " are 2 GiB or more apart");
     expects(std::abs(pitch) >= least || row_count(frame.layout, p, frame.size()) == 1,
             "rows of " + plane_of(name, p) + " overlap");

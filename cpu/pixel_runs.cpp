@@ -7,7 +7,7 @@
 namespace regions {
 namespace {
 
-constexpr int kMostBands = 64;
+constexpr int kMaxBands = 64;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ void RunList::allocate(Backend& backend, const Setup& setup) {
 }
 
 void RunList::fill(ConstLabelMap labels, const RegionTable& table, const Workers& workers) const {
-  const int bands = std::min(labels.height, kMostBands);
+  const int bands = std::min(labels.height, kMaxBands);
   const auto begin_of = [&](int band) {
     return static_cast<int>(static_cast<int64_t>(labels.height) * band / bands);
   };
@@ -30,7 +30,7 @@ void RunList::fill(ConstLabelMap labels, const RegionTable& table, const Workers
       });
     }
   };
-  uint32_t before[kMostBands + 1] = {};  // runs in the bands before
+  uint32_t before[kMaxBands + 1] = {};  // runs in the bands before
   workers.parallel_for(bands, [&](int band) {
     for_each_in_band(band, [&](const PixelRun&) { ++before[band + 1]; });
   });

@@ -8,8 +8,8 @@
 namespace regions {
 namespace {
 
-constexpr int kMostAdded = 65535 / 255;  // bytes whose sum fits 16 bits
-constexpr int kColumns = 4096;           // bytes of a row that are added up together
+constexpr int kMaxAdded = 65535 / 255;  // bytes whose sum fits 16 bits
+constexpr int kColumns = 4096;          // bytes of a row that are added up together
 
 // `count` sums over the rows, kStep side by side: of what sample(row, x, c) gives.
 template <int kStep, class Sample>
@@ -73,7 +73,7 @@ class MeanOf {
     // Exact where sum * count < 2^40.
     return static_cast<uint32_t>((sum + count / 2) * inverse_ >> kShift);
   }
-  static constexpr uint32_t kMost = 1 << 15;  // count, of bytes: 256 * count^2 < 2^40
+  static constexpr uint32_t kMax = 1 << 15;  // count, of bytes: 256 * count^2 < 2^40
 
  private:
   static constexpr int kShift = 40;
@@ -134,7 +134,7 @@ REGIONS_INLINE void put_means(const ByteRow& row, int i, const uint16_t* sums, i
 template <int kStep>
 void shrink_evenly(const ByteRow& row) {
   const int wide = row.many / row.width;
-  const bool has_pairs = kStep <= 2 && wide % 2 == 0 && 2 * row.rows <= kMostAdded;
+  const bool has_pairs = kStep <= 2 && wide % 2 == 0 && 2 * row.rows <= kMaxAdded;
   const auto add = !has_pairs ? add_rows : kStep == 1 ? add_pairs_of_one : add_pairs_of_two;
   const int sums_of_step = has_pairs ? wide / 2 : wide, length = sums_of_step * kStep;
   const int at_once = kColumns / length;
@@ -187,8 +187,8 @@ bool fits_shrink_bytes(const ConstFrame& from, const Frame& to, int c) {
   const auto longest = [](int few, int many) { return (many + few - 1) / few; };
   const int wide = longest(samples(to.width, k.x_shift), samples(from.width, k.x_shift));
   const int high = longest(samples(to.height, k.y_shift), samples(from.height, k.y_shift));
-  return to.layout.sample_bytes == 1 && wide * k.step <= kColumns && high <= kMostAdded &&
-         static_cast<uint32_t>(wide * high) <= MeanOf::kMost;
+  return to.layout.sample_bytes == 1 && wide * k.step <= kColumns && high <= kMaxAdded &&
+         static_cast<uint32_t>(wide * high) <= MeanOf::kMax;
 }
 
 void shrink_bytes(const ConstFrame& from, const Frame& to, int first, int j) {

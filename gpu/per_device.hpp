@@ -15,7 +15,7 @@ class PerDevice {
   template <class Ask>
   bool get(Ask ask) {
     const int device = device_in_use();
-    if (device >= kMost) return ask();
+    if (device >= kMax) return ask();
     std::atomic<Answer>& answer = answers_[static_cast<size_t>(device)];
     if (answer == Answer::unknown) answer = ask() ? Answer::yes : Answer::no;
     return answer == Answer::yes;
@@ -23,8 +23,8 @@ class PerDevice {
 
  private:
   enum class Answer : uint8_t { unknown, no, yes };
-  static constexpr int kMost = 64;
-  std::array<std::atomic<Answer>, kMost> answers_ = {};
+  static constexpr int kMax = 64;
+  std::array<std::atomic<Answer>, kMax> answers_ = {};
 };
 
 }  // namespace regions

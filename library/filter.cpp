@@ -13,7 +13,7 @@
 namespace regions {
 namespace {
 
-constexpr int64_t kMostDevices = 256;  // more than any driver supports
+constexpr int64_t kMaxDevices = 256;  // more than any driver supports
 
 int64_t number_of(const std::string& text) {
   int64_t number = -1;
@@ -23,13 +23,13 @@ int64_t number_of(const std::string& text) {
 
 std::string unknown_device(const std::string& device) {
   return "unknown device '" + device + "'; expected auto, cpu, cuda or cuda:N with N from 0 to " +
-         std::to_string(kMostDevices - 1);
+         std::to_string(kMaxDevices - 1);
 }
 
 std::shared_ptr<Backend> open_cuda(const std::string& device) {
   const std::string prefix = "cuda:";
   const int64_t ordinal = device == "cuda" ? 0 : number_of(device.substr(prefix.size()));
-  expects(ordinal >= 0 && ordinal < kMostDevices, unknown_device(device));
+  expects(ordinal >= 0 && ordinal < kMaxDevices, unknown_device(device));
 #if REGIONS_CUDA
   return make_cuda_backend(static_cast<int>(ordinal));
 #else

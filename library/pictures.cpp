@@ -7,8 +7,8 @@
 namespace regions {
 namespace {
 
-constexpr int kLeastHdHeight = 720;  // pixels; pictures with fewer rows default to BT.601
-constexpr int kMostSide = 65535;     // pixels
+constexpr int kMinHdHeight = 720;  // pixels; pictures with fewer rows default to BT.601
+constexpr int kMaxSide = 65535;    // pixels
 
 Colorimetry color_of(const RegionsPicture& picture, const Layout& layout) {
   if (layout.model != ColorModel::yuv) return {};
@@ -28,7 +28,7 @@ Colorimetry color_of(const RegionsPicture& picture, const Layout& layout) {
     case REGIONS_COLOR_DEFAULT:
       break;
   }
-  return {picture.height < kLeastHdHeight ? YuvMatrix::bt601 : YuvMatrix::bt709, false};
+  return {picture.height < kMinHdHeight ? YuvMatrix::bt601 : YuvMatrix::bt709, false};
 }
 
 // The picture as a frame, which is empty if the caller left the picture out.
@@ -39,8 +39,8 @@ Frame frame_of(const RegionsPicture& picture, const std::string& name) {
     return name + ".format is null, must be the name of a pixel format such as \"GRAY8\"";
   });
   frame.layout = layout_of(format_named(picture.format));
-  expects(picture.width >= 1 && picture.width <= kMostSide && picture.height >= 1 &&
-              picture.height <= kMostSide,
+  expects(picture.width >= 1 && picture.width <= kMaxSide && picture.height >= 1 &&
+              picture.height <= kMaxSide,
           name + " is " + std::to_string(picture.width) + "x" + std::to_string(picture.height) +
               ", must be 1x1 to 65535x65535");
   frame.width = picture.width;

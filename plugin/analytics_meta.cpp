@@ -12,14 +12,14 @@ namespace regions {
 namespace {
 
 using Library = AnalyticsLibrary;
-constexpr size_t kMostIndices = 255;  // that a byte tells apart, beside background
+constexpr size_t kMaxIndices = 255;  // that a byte tells apart, beside background
 
 GQuark object_type() { return g_quark_from_static_string(kRegionName); }
 
 void add_segmentation(const Library& library, RelationMeta* meta, const Summary& summary,
                       std::span<const guint> detections) {
   const bool is_mask = summary.labels_format == PixelFormat::gray8;
-  const size_t count = is_mask ? 1 : std::min(summary.regions.size(), kMostIndices);
+  const size_t count = is_mask ? 1 : std::min(summary.regions.size(), kMaxIndices);
   std::vector<uint8_t> index_of_label;
   for (size_t i = 0; i < count && !is_mask; ++i) {
     const uint32_t id = summary.regions[i].id;

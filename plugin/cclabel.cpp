@@ -34,8 +34,8 @@ class CcLabelEngine final : public EngineOf<CcLabelParams> {
     auto seeds =
         button == kRight ? std::get<std::vector<double>>(get(field)) : std::vector<double>();
     if (button == kLeft || button == kRight) {
-      // The last Seeds::kMost clicks count.
-      if (seeds.size() >= 2 * Seeds::kMost) seeds.erase(seeds.begin(), seeds.begin() + 2);
+      // The last Seeds::kMax clicks count.
+      if (seeds.size() >= 2 * Seeds::kMax) seeds.erase(seeds.begin(), seeds.begin() + 2);
       seeds.push_back(std::floor(std::clamp(x, field.min, field.max)));
       seeds.push_back(std::floor(std::clamp(y, field.min, field.max)));
     }

@@ -121,8 +121,8 @@ void FrameRing::push(RingEntry& entry, std::unique_lock<std::mutex>& lock) {
 // Whether the streaming thread can do all for a frame, and frames still come in as fast as they
 // did: the last one took a quarter of the time from one to the next at most.
 bool FrameRing::comes_after_pause(gint64 now) const {
-  constexpr gint64 kLeast = 2000;  // µs; for a shorter one there are threads awake
-  return setup_.slices == 1 && in_flight_ == 0 && now - last_left_ >= std::max(kLeast, 3 * way_);
+  constexpr gint64 kMin = 2000;  // µs; for a shorter one there are threads awake
+  return setup_.slices == 1 && in_flight_ == 0 && now - last_left_ >= std::max(kMin, 3 * way_);
 }
 
 void FrameRing::see_off(RingEntry& only) {

@@ -18,8 +18,8 @@
 namespace regions {
 namespace {
 
-constexpr size_t kMostBytes = size_t{256} << 20;
-constexpr int kMostSize = 16384;  // pixels each way
+constexpr size_t kMaxBytes = size_t{256} << 20;
+constexpr int kMaxSize = 16384;  // pixels each way
 
 struct Drop {
   void operator()(GstElement* pipeline) const {
@@ -64,13 +64,13 @@ void expects_readable(bool holds, const std::string& message) {
 
 std::vector<std::byte> picture_bytes(const std::string& path) {
   const std::string too_large =
-      "the picture '" + path + "' is larger than " + std::to_string(kMostBytes >> 20) + " MiB";
+      "the picture '" + path + "' is larger than " + std::to_string(kMaxBytes >> 20) + " MiB";
   std::error_code none;
   const auto size = std::filesystem::file_size(path, none);
-  expects_readable(none || size <= kMostBytes, too_large);  // before much is read for nothing
-  auto bytes = read_file(path, kMostBytes + 1);
+  expects_readable(none || size <= kMaxBytes, too_large);  // before much is read for nothing
+  auto bytes = read_file(path, kMaxBytes + 1);
   if (!bytes) throw missing(path);
-  expects_readable(bytes->size() <= kMostBytes, too_large);
+  expects_readable(bytes->size() <= kMaxBytes, too_large);
   return std::move(*bytes);
 }
 
@@ -80,7 +80,7 @@ std::string decoding(const PictureKind& kind, const std::string& path) {
   expects(factory != nullptr, "cannot decode the picture '" + path + "': the element " +
                                   kind.decoder + " is missing, of " + kind.package);
   gst_object_unref(factory);
-  const std::string sides = "(int)[1," + std::to_string(kMostSize) + "]";
+  const std::string sides = "(int)[1," + std::to_string(kMaxSize) + "]";
   // In a segment of time decoders take a buffer for a picture; in one of bytes jpegdec looks for
   // its ends, without end where two pictures seem to begin and none ends.
   return std::string("appsrc name=file format=time caps=") + kind.caps + " ! " + kind.decoder +
@@ -122,7 +122,7 @@ std::string reason_of(GstMessage* message) {
   gst_message_parse_error(message, &error, nullptr);
   const std::string text = error->message;
   g_error_free(error);
-  return text + " (pictures have up to " + std::to_string(kMostSize) + " pixels each way)";
+  return text + " (pictures have up to " + std::to_string(kMaxSize) + " pixels each way)";
 }
 
 // The sink's first picture.
@@ -191,10 +191,10 @@ PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::string source;
   if (is_anymap(text)) {
-    auto map = read_anymap(bytes, kMostSize);
+    auto map = read_anymap(bytes, kMaxSize);
     expects_readable(map.has_value(), "cannot read the picture '" + path +
                                           "': it is damaged, truncated or larger than " +
-                                          std::to_string(kMostSize) + " pixels in one direction");
+                                          std::to_string(kMaxSize) + " pixels in one direction");
     source = "appsrc name=file format=time caps=video/x-raw,format=RGB,framerate=0/1,width=" +
              std::to_string(map->size.width) + ",height=" + std::to_string(map->size.height);
     bytes = std::move(map->pixels);

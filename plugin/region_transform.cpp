@@ -111,9 +111,9 @@ bool move_region(GstStructure* s, const PictureMapping& m) {
   set_int(s, "height", y.count);
   guint64 area = 0;
   if (gst_structure_get_uint64(s, "area", &area)) {
-    constexpr double kMost = 1e18;
+    constexpr double kMax = 1e18;
     const double pixels = static_cast<double>(area) * std::abs(m.x.scale * m.y.scale);
-    const auto whole = static_cast<guint64>(std::llround(std::min(pixels, kMost)));
+    const auto whole = static_cast<guint64>(std::llround(std::min(pixels, kMax)));
     gst_structure_set(s, "area", G_TYPE_UINT64, std::max<guint64>(whole, 1), nullptr);
   }
   move_point(s, "cx", "cy", m);

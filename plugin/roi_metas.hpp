@@ -14,7 +14,7 @@
 
 namespace regions {
 
-constexpr size_t kMostRois = 256;  // as many as other elements can be expected to bear
+constexpr size_t kMaxRois = 256;  // as many as other elements can be expected to bear
 
 // Parameters are made of `spare` ones, as far as there are any.
 void attach_rois(GstBuffer* buffer, const Summary& summary, std::vector<ParametersPtr>& spare);

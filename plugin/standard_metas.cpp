@@ -11,7 +11,7 @@
 namespace regions {
 Summary summary_of(Size size, std::span<const Region> regions,
                    std::span<const GstClockTime> first_seen) {
-  const size_t count = std::min(regions.size(), kMostRois);
+  const size_t count = std::min(regions.size(), kMaxRois);
   std::vector<uint32_t> order(regions.size());
   std::iota(order.begin(), order.end(), 0u);
   const auto comes_first = [&](uint32_t a, uint32_t b) {

@@ -68,7 +68,7 @@ class StructureMaker {
  public:
   using Groups = std::vector<FieldGroup<Known>>;
 
-  static constexpr size_t kMostRowBytes = 256;
+  static constexpr size_t kMaxRowBytes = 256;
 
   StructureMaker(const char* name, const Groups& groups) : example_(gst_structure_new_empty(name)) {
     for (const FieldGroup<Known>& group : groups) {
@@ -83,7 +83,7 @@ class StructureMaker {
             (columns_.empty() ? "" : " ") + std::string(field) + ":" + std::string(numpy_of(type));
       }
     }
-    expects(row_bytes_ <= kMostRowBytes, std::string("a row of ") + name + " is too long");
+    expects(row_bytes_ <= kMaxRowBytes, std::string("a row of ") + name + " is too long");
   }
 
   // Names of the fields and their types as NumPy spells them: "id:<u4 cx:<f8".
@@ -91,7 +91,7 @@ class StructureMaker {
   size_t row_bytes() const { return row_bytes_; }
 
   void write(StructurePtr& structure, const Known& known) const {
-    std::byte row[kMostRowBytes];
+    std::byte row[kMaxRowBytes];
     write(structure, known, row);
   }
   // The row is left in `row`, which has room for row_bytes().

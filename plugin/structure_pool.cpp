@@ -9,7 +9,7 @@ namespace regions {
 namespace {
 
 // About as many frames as are under way at once; structures of more frames are freed.
-constexpr size_t kMostIdle = 16;
+constexpr size_t kMaxIdle = 16;
 // Of a table that few regions use after many.
 constexpr size_t kSpareBytes = 1 << 14;
 
@@ -65,8 +65,8 @@ void StructurePool::collect(Collector* collector) {
 
 // end() may not fail, so the list has its full capacity from the start.
 StructurePool::StructurePool() {
-  idle_.reserve(kMostIdle);
-  idle_tables_.reserve(kMostIdle);
+  idle_.reserve(kMaxIdle);
+  idle_tables_.reserve(kMaxIdle);
 }
 
 // One of those that came back, or null.
@@ -85,7 +85,7 @@ void StructurePool::put_back(std::unique_ptr<T> lent,
   const std::shared_ptr<StructurePool> pool = lent->lender.lock();
   if (!pool) return;
   const std::lock_guard lock(pool->mutex_);
-  if ((*pool.*idle).size() < kMostIdle) (*pool.*idle).push_back(std::move(lent));
+  if ((*pool.*idle).size() < kMaxIdle) (*pool.*idle).push_back(std::move(lent));
 }
 
 StructurePool::LentTable StructurePool::lend_table(size_t bytes) {
@@ -117,7 +117,7 @@ StructureLoan& StructurePool::lend(GstBuffer* buffer, size_t regions) {
   std::unique_ptr<Loan> taken = take(idle_);
   if (!taken) {
     taken = std::make_unique<Loan>();
-    taken->parameters.reserve(kMostRois);
+    taken->parameters.reserve(kMaxRois);
   }
   Loan* loan = taken.release();
   loan->lender = weak_from_this();

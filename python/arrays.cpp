@@ -7,9 +7,9 @@ namespace regions::python {
 namespace {
 
 void expects_side(size_t side) {
-  expects(side >= 1 && side <= kMostSide, [&] {
+  expects(side >= 1 && side <= kMaxSide, [&] {
     return "an axis has " + std::to_string(side) + " elements, must be 1 to " +
-           std::to_string(kMostSide);
+           std::to_string(kMaxSide);
   });
 }
 

@@ -22,7 +22,7 @@ template <class... Traits>
 using HostArray = nb::ndarray<nb::device::cpu, Traits...>;
 using ConstLabels = HostArray<const int32_t, nb::c_contig>;
 
-inline constexpr int kMostSide = 65535;  // pixels, see Setup
+inline constexpr int kMaxSide = 65535;  // pixels, see Setup
 
 // The elements of a picture or volume. Rows are `pitch` bytes apart; slices follow without a gap.
 struct Voxels {

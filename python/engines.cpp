@@ -10,7 +10,7 @@
 namespace regions::python {
 namespace {
 
-constexpr size_t kMostIdle = 4;  // each engine holds several times the memory of its pictures
+constexpr size_t kMaxIdle = 4;  // each engine holds several times the memory of its pictures
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void Engines::give_back(const EngineKey& key, std::unique_ptr<Engine> engine) {
   std::list<Idle> ending;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   idle_.push_front({key, std::move(engine)});
-  if (idle_.size() > kMostIdle) ending.splice(ending.begin(), idle_, std::prev(idle_.end()));
+  if (idle_.size() > kMaxIdle) ending.splice(ending.begin(), idle_, std::prev(idle_.end()));
 }
 
 void Engines::before_fork() {

@@ -15,8 +15,8 @@
 namespace regions::python {
 namespace {
 
-constexpr size_t kMostIdle = 2;  // one array in use by the caller, one for the next result
-constexpr size_t kMostBytes = size_t{64} << 20;  // limit for each kept block
+constexpr size_t kMaxIdle = 2;  // one array in use by the caller, one for the next result
+constexpr size_t kMaxBytes = size_t{64} << 20;  // limit for each kept block
 constexpr size_t kHugePage = size_t{2} << 20;
 
 struct Memory {
@@ -40,7 +40,7 @@ Memory take(size_t bytes) {
     kept.erase(found);
     return taken;
   }
-  kept.reserve(kMostIdle + 1);  // so that give_back() does not allocate
+  kept.reserve(kMaxIdle + 1);  // so that give_back() does not allocate
   const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   void* data = std::aligned_alloc(kHugePage, rounded);
   if (!data) throw std::bad_alloc();
@@ -50,10 +50,10 @@ Memory take(size_t bytes) {
 
 void give_back(void* memory) noexcept {
   const std::unique_ptr<Memory> given(static_cast<Memory*>(memory));
-  if (given->bytes > kMostBytes) return std::free(given->data);
+  if (given->bytes > kMaxBytes) return std::free(given->data);
   std::vector<Memory>& kept = idle();
   kept.insert(kept.begin(), *given);
-  if (kept.size() <= kMostIdle) return;
+  if (kept.size() <= kMaxIdle) return;
   std::free(kept.back().data);
   kept.pop_back();
 }

@@ -10,7 +10,7 @@
 namespace regions::python {
 namespace {
 
-constexpr uint32_t kMostValues = 1 << 24;
+constexpr uint32_t kMaxValues = 1 << 24;
 
 std::string nan_at(int row, int column) {
   return "NaN at row " + std::to_string(row) + ", column " + std::to_string(column) +
@@ -32,8 +32,8 @@ std::vector<uint32_t> number(const Voxels& voxels, uint32_t& count) {
       if (row[x] != row[x]) throw InputError(nan_at(y, x));
       *out = known.try_emplace(row[x], static_cast<uint32_t>(known.size())).first->second;
     }
-    expects(known.size() <= kMostValues, "the image has more than " + std::to_string(kMostValues) +
-                                             " distinct values; pass threshold");
+    expects(known.size() <= kMaxValues, "the image has more than " + std::to_string(kMaxValues) +
+                                            " distinct values; pass threshold");
   }
   count = static_cast<uint32_t>(known.size());
   return numbers;

@@ -14,7 +14,7 @@
 namespace regions {
 namespace {
 
-constexpr uint32_t kMostRecords = 1 << 16;
+constexpr uint32_t kMaxRecords = 1 << 16;
 
 struct Options {
   Size size;
@@ -43,7 +43,7 @@ int run(int count, char** words) {
   const auto backend = options.cuda ? make_cuda() : make_cpu_backend(options.threads);
   const Backend::Entry entry(*backend);
   Setup setup{.in = layout_of(PixelFormat::rgbx), .size = options.size};
-  setup.max_regions = kMostRecords;
+  setup.max_regions = kMaxRecords;
   Stand<SlicParams> stand(backend, setup, options.params, 1,
                           {.total = true, .records = options.tracks});
   const auto show_next = [&] {
@@ -65,7 +65,7 @@ int run(int count, char** words) {
     stand.run(0);
     Answer answer = stand.answer(0);
     if (options.tracks) {
-      expects(answer.total <= kMostRecords,
+      expects(answer.total <= kMaxRecords,
               "too many superpixels to record: " + std::to_string(answer.total));
       for (uint32_t& label : answer.labels) label = answer.regions[label - 1].track;
     }

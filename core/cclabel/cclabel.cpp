@@ -161,9 +161,9 @@ void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind
 }
 
 void expects_trackable(const Setup& setup) {
-  expects_setting(!setup.tracks || setup.max_regions <= TrackMemory::kMostRegions,
+  expects_setting(!setup.tracks || setup.max_regions <= TrackMemory::kMaxRegions,
                   "track=true supports max-regions up to " +
-                      std::to_string(TrackMemory::kMostRegions) + ", not " +
+                      std::to_string(TrackMemory::kMaxRegions) + ", not " +
                       std::to_string(setup.max_regions));
 }
 

@@ -20,8 +20,8 @@ enum class Method : uint8_t { automatic, union_find, propagation, sweep };
 
 // Points that choose the regions they lie in.
 struct Seeds {
-  static constexpr int kMost = 64;
-  uint16_t x[kMost], y[kMost];  // all inside the picture
+  static constexpr int kMax = 64;
+  uint16_t x[kMax], y[kMax];  // all inside the picture
   int count = 0;
 };
 
@@ -45,7 +45,7 @@ struct CcLabelParams : DrawingParams {
   bool sliding = false;
   NumberList<128> thresholds;
   bool label_background = false;
-  NumberList<2 * Seeds::kMost> seeds;  // x, y, x, y, …
+  NumberList<2 * Seeds::kMax> seeds;  // x, y, x, y, …
   bool click_seeds = false;
   Method method = Method::automatic;
   bool attach_runs = false;

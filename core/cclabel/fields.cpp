@@ -8,8 +8,8 @@ namespace {
 
 using P = CcLabelParams;
 
-constexpr double kMostArea = 65535.0 * 65535.0;
-constexpr double kMostTrackMemory = 1000;  // places are 32 bits: 1000 frames at 65535 pixels each
+constexpr double kMaxArea = 65535.0 * 65535.0;
+constexpr double kMaxTrackMemory = 1000;  // places are 32 bits: 1000 frames at 65535 pixels each
 
 constexpr Choice kCriteria[] = {
     {0, "binary",
@@ -73,14 +73,14 @@ std::vector<Field> table() {
                                  {}, kConnectivities),
       field<P, &P::source>("source", "Input that is labelled.", {}, kSources),
       field<P, &P::min_area>("min-area", "Regions with fewer pixels become background (pixels).",
-                             {0, kMostArea}),
+                             {0, kMaxArea}),
       field<P, &P::max_area>("max-area",
                              "Regions with more pixels become background (pixels). 0: no limit.",
-                             {0, kMostArea}),
+                             {0, kMaxArea}),
       field<P, &P::fill_holes>("fill-holes",
                                "Holes of at most this area become foreground (pixels). A hole is "
                                "background that foreground encloses. Only with criterion=binary.",
-                               {0, kMostArea}),
+                               {0, kMaxArea}),
       field<P, &P::max_regions>("max-regions",
                                 "Maximum number of regions in the metadata of a frame (count).",
                                 {1, 1 << 16}, {}, Change::stopped),
@@ -95,10 +95,10 @@ std::vector<Field> table() {
       field<P, &P::track_birth>("track-birth",
                                 "Number of consecutive frames in which a region must appear before "
                                 "it gets a track id (frames). Its id is 0 until then.",
-                                {1, kMostTrackMemory}),
+                                {1, kMaxTrackMemory}),
       field<P, &P::track_memory>(
           "track-memory", "Time for which a track waits for a region that disappeared (frames).",
-          {0, kMostTrackMemory}),
+          {0, kMaxTrackMemory}),
       field<P, &P::label_values>("label-values",
                                  "Numbers that output=labels and the attached label map contain.",
                                  {}, kLabelValues),

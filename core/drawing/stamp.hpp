@@ -11,13 +11,13 @@ namespace regions {
 // From the lowest layer up. Outlines lie between box_shadow and box_edge (paint.hpp).
 enum class InkKind : uint8_t { none, box_shadow, box_edge, tag };
 
-inline constexpr uint32_t kMostStamped = 1u << 21;  // records; later ones are not drawn
+inline constexpr uint32_t kMaxStamped = 1u << 21;  // records; later ones are not drawn
 
 REGIONS_HD constexpr uint32_t ink_code(InkKind kind, uint32_t index, uint32_t coverage) {
   return static_cast<uint32_t>(kind) << 29 | index << 8 | coverage;
 }
 REGIONS_HD constexpr InkKind kind_of(uint32_t code) { return static_cast<InkKind>(code >> 29); }
-REGIONS_HD constexpr uint32_t index_of(uint32_t code) { return code >> 8 & (kMostStamped - 1); }
+REGIONS_HD constexpr uint32_t index_of(uint32_t code) { return code >> 8 & (kMaxStamped - 1); }
 REGIONS_HD constexpr int coverage_of(uint32_t code) { return static_cast<int>(code & 255); }
 
 // All four inside; empty if right < left or bottom < top.
@@ -73,8 +73,8 @@ class Stamp {
     const Size picture{plan.picture.right + 1, plan.picture.bottom + 1};
     const auto bar = static_cast<size_t>(larger(picture.width, picture.height)) *
                      static_cast<size_t>(plan.thickness + 1);
-    constexpr int kMostDigits = 10;
-    const size_t tag = Size{plan.tag_width(kMostDigits), plan.tag_height()}.area();
+    constexpr int kMaxDigits = 10;
+    const size_t tag = Size{plan.tag_width(kMaxDigits), plan.tag_height()}.area();
     return bar > tag ? bar : tag;
   }
 

@@ -10,8 +10,8 @@ namespace regions::graphcut {
 // Zeros at first.
 struct Colors {
   static constexpr int kBins = 4096;
-  static constexpr uint32_t kLeast = 16 * 256;  // of a total that says something
-  static constexpr int kMost = 2 * kNat;        // units that a colour may add
+  static constexpr uint32_t kMin = 16 * 256;  // of a total that says something
+  static constexpr int kMax = 2 * kNat;       // units that a colour may add
 
   uint32_t fresh[2][kBins];  // of the last frame: background, foreground
   uint32_t count[2][kBins];  // of earlier frames, a frame fading by 1/16
@@ -53,11 +53,11 @@ REGIONS_HD inline void settle_bin(Colors& colors, int bin) {
                log_units(colors.total[k] + kSmooth * (Colors::kBins / 64));
   }
   const int bias = score[1] - score[0];
-  const bool known = colors.total[0] >= Colors::kLeast && colors.total[1] >= Colors::kLeast;
-  colors.bias[bin] = !known                  ? 0
-                     : bias < -Colors::kMost ? -Colors::kMost
-                     : bias > Colors::kMost  ? Colors::kMost
-                                             : bias;
+  const bool known = colors.total[0] >= Colors::kMin && colors.total[1] >= Colors::kMin;
+  colors.bias[bin] = !known                 ? 0
+                     : bias < -Colors::kMax ? -Colors::kMax
+                     : bias > Colors::kMax  ? Colors::kMax
+                                            : bias;
 }
 
 }  // namespace regions::graphcut

@@ -11,7 +11,7 @@ namespace regions::graphcut {
 // solvers may hold 16 bits: 4 * 2048 + 4 * 1448 < kSure, and twice kSure < 32768.
 inline constexpr int kSure = 14000;
 // What a pixel's evidence and links together never exceed.
-inline constexpr int kMostWeight = 2 * kSure;
+inline constexpr int kMaxWeight = 2 * kSure;
 
 // What a border costs whatever the contrast, of lambda: noise stands out on all sides, so contrast
 // alone would leave its specks. With the default lambda and var-threshold a line of a pixel's width
@@ -79,9 +79,9 @@ REGIONS_LANES Int without_shadow(const Int& evidence, const BasicColor<Int>& now
     const Int d = ((now[c] - 128) << 4) - expected;  // of 1/16 levels
     square = square + d * d;
   }
-  constexpr int kMost = 1 << 14;                                                    // another hue
-  const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMost + 1));  // of 1/16
-  const Truth<Int> of_hue = darker & !(d2 > kMost) & (d2 * (kNat / 32) - kShadowMost < evidence);
+  constexpr int kMax = 1 << 14;                                                    // another hue
+  const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax + 1));  // of 1/16
+  const Truth<Int> of_hue = darker & !(d2 > kMax) & (d2 * (kNat / 32) - kShadowMost < evidence);
   if (!any(of_hue)) return evidence;  // whatever the texture
   const Int texture = small_quotient(shading_error(ratio) * kTextureScale, background.var_luma);
   const Int remains = (d2 + texture) * (kNat / 32) - kShadowMost;

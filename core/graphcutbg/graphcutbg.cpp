@@ -12,7 +12,7 @@ namespace {
 
 using P = GraphCutBgParams;
 
-constexpr double kMostPixels = 65535;
+constexpr double kMaxPixels = 65535;
 
 constexpr Choice kPresets[] = {{0, "none", "No preset"},
                                {1, "motion",
@@ -187,9 +187,9 @@ void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams
           "source=mask, but no mask is attached to the frame");
   const bool reads_mask = params.source != GraphCutSource::image && !job.mask.empty();
   const Size mask = job.mask.size();
-  constexpr int kMost = static_cast<int>(kMostPixels);
-  expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMost &&
-                          mask.height <= kMost && job.mask.layout.channels == 1),
+  constexpr int kMax = static_cast<int>(kMaxPixels);
+  expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMax &&
+                          mask.height <= kMax && job.mask.layout.channels == 1),
           "invalid mask of " + text_of(mask) +
               " pixels; expected one channel and sides from 1 to 65535");
   expects(job.foreground.empty() || job.foreground.size() == setup.size,
@@ -209,7 +209,7 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
   if (params.sigma > 0) {
     const double scale = 65536.0 * kLinkSteps / (2 * params.sigma * params.sigma);
-    plan.contrast_scale = static_cast<uint32_t>(std::clamp(scale, 1.0, kMostContrastScale));
+    plan.contrast_scale = static_cast<uint32_t>(std::clamp(scale, 1.0, kMaxContrastScale));
   }
   plan.freezes = params.freeze;
   return plan;

@@ -91,9 +91,9 @@ REGIONS_LANES void join(BasicMode<Int>& mode, const Truth<Int>& visits,
   const Int chroma =
       approach<Int>(mode.var_chroma, (square[1] + square[2]) >> 1, var_rate, lesson.dither >> 6);
   mode.var_luma =
-      pick(visits, within<Int>(luma, Variances::kLeastLuma, Variances::kMost), mode.var_luma);
+      pick(visits, within<Int>(luma, Variances::kMinLuma, Variances::kMax), mode.var_luma);
   mode.var_chroma =
-      pick(visits, within<Int>(chroma, Variances::kLeastChroma, Variances::kMost), mode.var_chroma);
+      pick(visits, within<Int>(chroma, Variances::kMinChroma, Variances::kMax), mode.var_chroma);
 }
 
 // Learns one frame's colour. `foreground`: what the cut made of the pixel; `pixel` numbers it.

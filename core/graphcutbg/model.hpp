@@ -11,8 +11,8 @@ inline constexpr int kNat = 64;  // units of a log-likelihood ratio of 1, everyw
 // Variances, of 1/16 (levels squared).
 struct Variances {
   static constexpr int32_t kFirstLuma = 16 * 64, kFirstChroma = 16 * 24;  // of a new mode
-  static constexpr int32_t kLeastLuma = 16 * 8, kLeastChroma = 16 * 4;    // a camera's noise
-  static constexpr int32_t kMost = 16 * 600;
+  static constexpr int32_t kMinLuma = 16 * 8, kMinChroma = 16 * 4;        // a camera's noise
+  static constexpr int32_t kMax = 16 * 600;
 };
 
 // What a frame's work needs of the parameters and of the scene, for all pixels.

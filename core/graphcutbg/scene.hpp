@@ -68,7 +68,7 @@ struct ScenePlan {
 
 inline constexpr int kLinkSteps = 16;  // of the table a unit of the exponent
 inline constexpr int kLinkEntries = 128;
-inline constexpr double kMostContrastScale = 65536.0 * kLinkSteps;
+inline constexpr double kMaxContrastScale = 65536.0 * kLinkSteps;
 
 // From squared contrasts to steps of the link table.
 struct Contrasts {
@@ -148,17 +148,17 @@ REGIONS_HD inline Medians medians_of(const Survey& survey) {
 // The change of light that the medians of the dark and the bright half agree on: a line through
 // both. Foreground moves a median little while it covers less than half.
 REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians) {
-  constexpr uint32_t kLeast = 64;  // pixels of a half worth a median
-  constexpr int kStill = 384;      // a change below 1.5 levels is learnt, not applied
+  constexpr uint32_t kMin = 64;  // pixels of a half worth a median
+  constexpr int kStill = 384;    // a change below 1.5 levels is learnt, not applied
   Light light;
   const Median &dark = medians.half[0], &bright = medians.half[1];
-  if (dark.count + bright.count < kLeast) return light;
+  if (dark.count + bright.count < kMin) return light;
   const auto moved = [](const Median& m) { return m.value > kStill || m.value < -kStill; };
   if (!moved(dark) && !moved(bright)) return light;
   // The new light must explain clearly more of the picture than the old one does.
   const uint32_t after = dark.near + bright.near;
   if (after < (dark.unmoved + bright.unmoved) * 5 / 4) return light;
-  if (dark.count < kLeast || bright.count < kLeast) {
+  if (dark.count < kMin || bright.count < kMin) {
     light.offset = dark.count < bright.count ? bright.value : dark.value;
     return light;
   }

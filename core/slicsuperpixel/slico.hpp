@@ -28,7 +28,7 @@ REGIONS_HD inline int color_distance(const int (&quarters)[3], const ClusterColo
 }
 
 // One Lab unit: a flat cluster must not tell noise apart.
-inline constexpr uint32_t kLeastReach = 64;
+inline constexpr uint32_t kMinReach = 64;
 // Where all clusters begin.
 REGIONS_HD inline uint32_t first_reach(const SlicScale& scale) { return scale.reach; }
 
@@ -36,15 +36,15 @@ REGIONS_HD inline ClusterColor color_of(const ClusterSums& sums, uint32_t reach)
   ClusterColor color = {};
   if (sums.count == 0) return color;
   for (int c = 0; c < 3; ++c) color.mean[c] = (mean_of(sums.color[c], sums.count) + 2) >> 2;
-  color.reach = reach < kLeastReach ? kLeastReach : reach;
+  color.reach = reach < kMinReach ? kMinReach : reach;
   return color;
 }
 
 // The score of colours alone, an integer at once (see scaled()). Beyond the most, places decide.
-inline constexpr float kMostColorScore = 1 << 26;
+inline constexpr float kMaxColorScore = 1 << 26;
 REGIONS_HD inline int color_score(int distance, float factor) {
   const float score = static_cast<float>(distance) * factor;
-  return static_cast<int>(score < kMostColorScore ? score : kMostColorScore);
+  return static_cast<int>(score < kMaxColorScore ? score : kMaxColorScore);
 }
 
 // A cluster as the pixels of one cell see it. The score is place.start() + 16 (row v + colours').

@@ -11,7 +11,7 @@ namespace {
 
 using P = SlicParams;
 
-constexpr int kMostCell = 512;  // pixels: sums over nine such cells fit in 32 bits
+constexpr int kMaxCell = 512;  // pixels: sums over nine such cells fit in 32 bits
 // Cells, of the superpixels wanted: clusters of photographs have second pieces worth keeping.
 constexpr double kCellsWanted = 0.94;
 constexpr double kFewCellsCost = 0.1;  // of a tenth too few, as flat pictures have no second pieces
@@ -38,7 +38,7 @@ std::vector<Field> table() {
   std::vector<Field> fields = {
       field<P, &P::region_size>(
           "region-size", "Side length of the grid cells from which superpixels start (pixels).",
-          {2, kMostCell}),
+          {2, kMaxCell}),
       field<P, &P::superpixels>("superpixels",
                                 "Desired number of superpixels (count). 0: use `region-size`. Grid "
                                 "cells have sides of at most 512 pixels.",
@@ -56,7 +56,7 @@ std::vector<Field> table() {
       field<P, &P::iterations>(
           "iterations", "Maximum number of rounds of assignment and averaging (count).", {0, 100}),
       field<P, &P::row_step>("row-step", "Use every Nth row in each iteration (rows).",
-                             {1, kMostRowStep}),
+                             {1, kMaxRowStep}),
       field<P, &P::tolerance>("tolerance",
                               "Stop iterating when cluster centres move less than this on average "
                               "(pixels). 0: never stop early.",
@@ -140,10 +140,10 @@ SlicGrid grid_of(Size size, const SlicParams& params) {
   // Near squares of the wanted area, as many as wanted if that can be.
   const double wanted = kCellsWanted * static_cast<double>(params.superpixels);
   const double area = static_cast<double>(size.area()) / wanted;
-  const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMostCell);
+  const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMaxCell);
   const auto sides_for = [](int length, int64_t cells) {
     const int64_t shared = (length + std::max<int64_t>(cells, 1) - 1) / std::max<int64_t>(cells, 1);
-    return static_cast<int>(std::clamp<int64_t>(shared, 2, kMostCell));
+    return static_cast<int>(std::clamp<int64_t>(shared, 2, kMaxCell));
   };
   SlicGrid best;
   double least = 1e9;

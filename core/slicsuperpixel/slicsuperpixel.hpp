@@ -80,7 +80,7 @@ size_t most_cells(Size size);
 // float, and the least one names its candidate. Ties go to the first candidate in raster order.
 inline constexpr int kCandidates = 9;
 inline constexpr int kPatchRows = 16;  // rows that share a candidate's rounded slope
-inline constexpr int kMostRowStep = 4;
+inline constexpr int kMaxRowStep = 4;
 inline constexpr int kNoScore = (1 << 24) - 32;   // of a place outside the grid, or lost clusters
 inline constexpr int kOwnScore = (1 << 24) - 64;  // of the cell's own cluster if it is lost
 inline constexpr int kColorBias = 128;            // sums are of component + 128

@@ -53,7 +53,7 @@ class MotionMatch {
 
   // Region `b` is the free one of that rank.
   REGIONS_TEAM void offer(uint32_t b, uint32_t rank) const {
-    if (rank >= TrackMemory::kMostFree) return;
+    if (rank >= TrackMemory::kMaxFree) return;
     const uint32_t origin = m_.origin[b];
     m_.column[rank] = b;
     m_.column_spot[rank] = spot_of(whole(t_.now[b]), origin != 0 && t_.is_parted(origin - 1));
@@ -63,7 +63,7 @@ class MotionMatch {
   // Rounds of bids: a track and a region that are each other's best are matched, which is what a
   // sorted list of all pairs would give, best first. Returns how many were matched.
   REGIONS_TEAM uint32_t match(uint32_t free_regions) const {
-    const uint32_t limit = TrackMemory::kMostFree;
+    const uint32_t limit = TrackMemory::kMaxFree;
     const uint32_t free_tracks = team_.compact(
         t_.all, [&](uint32_t t) { return m_.region_of[t] == 0; },
         [&](uint32_t t, uint32_t rank) {

@@ -56,7 +56,7 @@ class SharedRegions {
 
  private:
   static constexpr uint32_t kHidden = 2;  // frames in which a guest may be unseen and is told of
-  static constexpr uint32_t kMostTogether = 5;  // of equal size
+  static constexpr uint32_t kMaxTogether = 5;  // of equal size
 
   REGIONS_TEAM void reach_out(uint32_t t, uint32_t b) const {
     const Track track = whole(t_.track(t));
@@ -75,7 +75,7 @@ class SharedRegions {
   // fragment of what the region is now.
   REGIONS_TEAM bool is_told(uint32_t t, uint32_t b) const {
     const Track guest = whole(t_.track(t));
-    const bool is_fragment = uint64_t{guest.area} * kMostTogether < regions_[b].area;
+    const bool is_fragment = uint64_t{guest.area} * kMaxTogether < regions_[b].area;
     return !is_fragment && (guest.missed <= kHidden || holds_both(b, guest.area));
   }
 

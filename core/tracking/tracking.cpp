@@ -48,7 +48,7 @@ Cut cut(std::byte* start, Size picture, uint32_t max_regions) {
   piece(m.part_record, capacity);
   for (uint64_t*& keys : m.outermost) piece(keys, capacity);
   piece(m.heir, 2 * capacity);
-  constexpr size_t kFree = TrackMemory::kMostFree;
+  constexpr size_t kFree = TrackMemory::kMaxFree;
   for (uint32_t** list : {&m.row, &m.column}) piece(*list, kFree);
   for (Spot** list : {&m.row_spot, &m.column_spot}) piece(*list, kFree);
   for (uint64_t** list : {&m.best_of_row, &m.best_of_column}) piece(*list, kFree);

@@ -88,8 +88,8 @@ struct TrackCounts {
 
 // The memory of one tracked stream, cut out of one block by cut_tracking().
 struct TrackMemory {
-  static constexpr uint32_t kMostRegions = 65535;  // labels of 16 bits, two in a pair
-  static constexpr uint32_t kOneTold = 1 << 16;    // in `joins`
+  static constexpr uint32_t kMaxRegions = 65535;  // labels of 16 bits, two in a pair
+  static constexpr uint32_t kOneTold = 1 << 16;   // in `joins`
 
   uint32_t capacity = 0;  // regions of a frame, and as many lost tracks
   TrackCounts* counts = nullptr;
@@ -115,13 +115,13 @@ struct TrackMemory {
   Region* part_record = nullptr;  // [capacity]
   uint64_t* outermost[4] = {};    // [capacity] of each side of a region, see parts.hpp
   // Rows are tracks, columns regions that are free to be matched by motion; others are not.
-  static constexpr uint32_t kMostFree = 1024;
-  uint32_t* row = nullptr;             // [kMostFree]
-  uint32_t* column = nullptr;          // [kMostFree]
-  Spot* row_spot = nullptr;            // [kMostFree]
-  Spot* column_spot = nullptr;         // [kMostFree]
-  uint64_t* best_of_row = nullptr;     // [kMostFree] keys
-  uint64_t* best_of_column = nullptr;  // [kMostFree]
+  static constexpr uint32_t kMaxFree = 1024;
+  uint32_t* row = nullptr;             // [kMaxFree]
+  uint32_t* column = nullptr;          // [kMaxFree]
+  Spot* row_spot = nullptr;            // [kMaxFree]
+  Spot* column_spot = nullptr;         // [kMaxFree]
+  uint64_t* best_of_row = nullptr;     // [kMaxFree] keys
+  uint64_t* best_of_column = nullptr;  // [kMaxFree]
 };
 
 // What the step needs of parameters and stream.

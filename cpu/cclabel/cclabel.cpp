@@ -23,7 +23,7 @@ namespace {
 
 using Params = CcLabelParams;
 
-constexpr int kLeastRows = 32;       // of a strip: fewer are not worth its seam
+constexpr int kMinRows = 32;         // of a strip: fewer are not worth its seam
 constexpr int kStripsPerThread = 4;  // as content is uneven
 
 class CcLabelCpu final : public CcLabel {
@@ -121,8 +121,8 @@ class CcLabelCpu final : public CcLabel {
   int strips() const {
     const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
     const int slices = setup_.depth * setup_.layers;
-    const int pieces = slices > 1 ? slices : setup_.size.height / kLeastRows;
-    return std::clamp(pieces, 1, std::min(wanted, Forest::kMostStrips));
+    const int pieces = slices > 1 ? slices : setup_.size.height / kMinRows;
+    return std::clamp(pieces, 1, std::min(wanted, Forest::kMaxStrips));
   }
 
   std::shared_ptr<Backend> backend_;

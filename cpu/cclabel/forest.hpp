@@ -58,7 +58,7 @@ struct AreaRange {
 
 class Forest {
  public:
-  static constexpr int kMostStrips = 64;
+  static constexpr int kMaxStrips = 64;
 
   // Workspace for stacks up to this one.
   void allocate(Backend& backend, const Stack& most);
@@ -155,7 +155,7 @@ class Forest {
   int band_rows_ = 1;
   int bands_ = 1;  // of a slice
   int strip_count_ = 0;
-  Strip strip_[kMostStrips];
+  Strip strip_[kMaxStrips];
   BitImage starts_;      // [bands]
   uint32_t* first_run_;  // [bands + 1]
   uint32_t* parent_;     // [runs], at most the run itself

@@ -16,9 +16,9 @@ struct Slot {
   BitImage pixels;      // the foreground
   BitImage background;  // while holes are filled; the foreground where background has regions too
   // A strip's own:
-  LinkRows rows[Forest::kMostStrips];
-  uint32_t* value[Forest::kMostStrips];  // [width], a run's value in the output
-  Region* records[Forest::kMostStrips];  // [max_regions]
+  LinkRows rows[Forest::kMaxStrips];
+  uint32_t* value[Forest::kMaxStrips];  // [width], a run's value in the output
+  Region* records[Forest::kMaxStrips];  // [max_regions]
   // Where the job wants no labels, and they are drawn or listed as runs. (In place of a table that
   // the job does not want, the first strip's records serve.)
   LabelMap labels;

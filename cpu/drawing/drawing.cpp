@@ -126,7 +126,7 @@ void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           std::span<const Region> regions, const DrawingParams& params, const Ink& ink,
           const Workers& workers) {
   const std::span<const Region> stamped =
-      regions.first(std::min<size_t>(regions.size(), kMostStamped));
+      regions.first(std::min<size_t>(regions.size(), kMaxStamped));
   const StampPlan plan = stamp_plan(out.size(), params);
   const Painter painter = painter_of(out, labels, params);
   const Tracks tracks{regions.data(), static_cast<uint32_t>(regions.size())};

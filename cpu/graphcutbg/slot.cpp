@@ -4,7 +4,7 @@
 namespace regions::graphcut {
 namespace {
 
-constexpr int kLeastCell = 1;  // pixels, the smallest cells that `blur` makes
+constexpr int kMinCell = 1;  // pixels, the smallest cells that `blur` makes
 
 }  // namespace
 
@@ -53,13 +53,13 @@ GridGraph Shared::graph(const LinkSource* links) const {
                                 static_cast<ptrdiff_t>(sizeof(int32_t)) * size.width};
   };
   return {image(terminal),  image(right), image(down), image(down_right),
-          image(down_left), neighbours,   kMostWeight, links};
+          image(down_left), neighbours,   kMaxWeight,  links};
 }
 
 void Slot::allocate(Size picture) {
   // A new vector checks the size, which lets g++ 14 know that it is possible.
   for (auto* pixels : {&mask, &counts, &alpha}) *pixels = std::vector<uint8_t>(picture.area());
-  const size_t cells = Cells::count(picture, kLeastCell);
+  const size_t cells = Cells::count(picture, kMinCell);
   cell_sums.assign(3 * cells, 0);
   cell_weights.assign(cells, 0);
   for (auto& component : smooth) component.assign(cells, 0);

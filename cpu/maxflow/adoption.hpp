@@ -69,7 +69,7 @@ class Adoption : protected Trees<L> {
   // Rises by more than a level, in one mending. Nodes cut off from all roots lift each other a
   // level or two at a time, up to the limit: past most_rises_ they are taken apart instead. Where
   // many of them came back, as many rises may come before the next time.
-  static constexpr int32_t kLeastRises = 512;
+  static constexpr int32_t kMinRises = 512;
 
   static unsigned bit(bool value, int k) { return static_cast<unsigned>(value) << k; }
 
@@ -224,7 +224,7 @@ class Adoption : protected Trees<L> {
       set_free<s>(index);
       --kept;
     }
-    most_rises_ = std::max(kLeastRises, kept);
+    most_rises_ = std::max(kMinRises, kept);
     now_.clear();
   }
 
@@ -244,7 +244,7 @@ class Adoption : protected Trees<L> {
   }
 
   int32_t rises_ = 0;
-  int32_t most_rises_ = kLeastRises;
+  int32_t most_rises_ = kMinRises;
 };
 
 }  // namespace regions::maxflow

@@ -21,7 +21,7 @@ using maxflow::Lattice;
 using maxflow::WeightSums;
 
 // Sums over this many pixels of what an int32 holds stay far from the ends of an int64.
-constexpr size_t kMostPixels = size_t{1} << 29;
+constexpr size_t kMaxPixels = size_t{1} << 29;
 
 using Narrow = Lattice<maxflow::Numbers<int16_t>, 4>;  // all lattices have as many nodes
 
@@ -45,8 +45,8 @@ class CpuGridCut final : public GridCut {
   void configure(Size size, Neighbours neighbours, int slots) override {
     expects(size.width > 0 && size.height > 0 && slots > 0,
             "a cut requires a picture of at least 1x1 pixels and at least one slot");
-    expects(size.area() <= kMostPixels, "pictures of more than " + std::to_string(kMostPixels) +
-                                            " pixels are too large for an exact cut");
+    expects(size.area() <= kMaxPixels, "pictures of more than " + std::to_string(kMaxPixels) +
+                                           " pixels are too large for an exact cut");
     const size_t nodes = Narrow::count(size);
     expects(nodes <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
             "pictures of " + std::to_string(size.width) + "x" + std::to_string(size.height) +

@@ -13,8 +13,8 @@
 namespace regions::maxflow {
 
 // More strips than these leave more work to the one forest in the end than they save.
-inline constexpr int kMostStrips = 8;
-inline constexpr int kLeastRows = 16;  // of a strip: less is not worth a thread
+inline constexpr int kMaxStrips = 8;
+inline constexpr int kMinRows = 16;  // of a strip: less is not worth a thread
 
 // Rows first..last-1 of strip i of `count`: whole rows of tiles, so that each strip has nodes of
 // its own.
@@ -34,7 +34,7 @@ struct Strip {
 // Two for each thread, since strips differ in what there is to do.
 inline int strips_of(Size size, const Workers& workers) {
   if (workers.threads() == 1) return 1;
-  return std::clamp(size.height / kLeastRows, 1, std::min(2 * workers.threads(), kMostStrips));
+  return std::clamp(size.height / kMinRows, 1, std::min(2 * workers.threads(), kMaxStrips));
 }
 
 // Residual capacities at one seam: those of each pixel's links to the row above, both ways.
@@ -66,7 +66,7 @@ struct StripSolver {
   Growth solve() {
     const int strips = strips_of(lattice.size(), workers);
     for (int i = 1; i < strips; ++i) cut(i, Strip<L>(lattice.size(), strips, i));
-    std::array<Grown, kMostStrips> grown;
+    std::array<Grown, kMaxStrips> grown;
     workers.parallel_for(strips, [&](int i) {
       grown[static_cast<size_t>(i)] = grow(Strip<L>(lattice.size(), strips, i));
     });
@@ -99,7 +99,7 @@ struct StripSolver {
   }
 
   // Nodes that have yet to look around, and nodes with new links, go on in one forest.
-  Growth join(int strips, const std::array<Grown, kMostStrips>& grown) {
+  Growth join(int strips, const std::array<Grown, kMaxStrips>& grown) {
     Growth all;
     for (int i = 0; i < strips; ++i) all.add(grown[static_cast<size_t>(i)].growth);
     Forest<L> forest(lattice, 0, static_cast<int32_t>(L::count(lattice.size())), memory);

@@ -81,7 +81,7 @@ class AdaptiveStrip {
         distance += around_.all.weight[c] * (d * d);
       }
       Floats score = distance * around_.of(around_.all.factor[place]);
-      score = score < kMostColorScore ? score : Floats{} + kMostColorScore;
+      score = score < kMaxColorScore ? score : Floats{} + kMaxColorScore;
       const Numbers sum = start_[place] + v * around_.of(around_.all.row[place]) +
                           16 * __builtin_convertvector(score, Numbers);
       const Numbers better = place == 0 ? Numbers{} == 0 : sum < best;

@@ -13,7 +13,7 @@ struct CellSums {
   using Numbers = typename Vectors<kLanes>::Numbers;
   using Words = typename Vectors<kLanes>::Unsigned;
   static constexpr int kWords = 3;  // two components; the third and the count; column and row
-  static_assert(3 * kMostSmallCell * kMostSmallCell * 255 < 1 << 16);
+  static_assert(3 * kMaxSmallCell * kMaxSmallCell * 255 < 1 << 16);
   Words word[kWords][kCandidates] = {};
 
   REGIONS_INLINE void add(const Numbers& places, const Numbers (&pixel)[3], int u, int v) {

@@ -18,7 +18,7 @@ struct Strips {
   Strips(const SlicGrid& of, const Workers& workers)
       : grid(of), count(std::clamp(grid.rows / 2, 1, most(workers))) {}
   static int most(const Workers& workers) {
-    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), PieceStrip::kMost);
+    return workers.threads() == 1 ? 1 : std::min(4 * workers.threads(), PieceStrip::kMax);
   }
   int begin(int strip) const {
     return static_cast<int>(static_cast<int64_t>(grid.rows) * strip / count);
@@ -129,8 +129,7 @@ size_t CellMemory::color_bytes(Size size) {
   const auto most = [](int side, int slack) {
     return static_cast<size_t>(side) + static_cast<size_t>(slack);
   };
-  return 3 * most(size.width, (kCellBatch + 1) * kMostSmallCell) *
-         most(size.height, kMostSmallCell);
+  return 3 * most(size.width, (kCellBatch + 1) * kMaxSmallCell) * most(size.height, kMaxSmallCell);
 }
 
 CellSumRow CellMemory::sum_row(int strip, int which, const SlicGrid& grid) const {

@@ -11,10 +11,9 @@ namespace regions {
 
 // Whether the passes go by cells: what their packed sums hold, and lanes fill better than by
 // pixels.
-inline constexpr int kMostSmallCell = 8;  // pixels a side
+inline constexpr int kMaxSmallCell = 8;  // pixels a side
 inline bool has_small_cells(const SlicGrid& grid) {
-  return grid.width <= kMostSmallCell && grid.height <= kMostSmallCell &&
-         grid.columns >= grid.width;
+  return grid.width <= kMaxSmallCell && grid.height <= kMaxSmallCell && grid.columns >= grid.width;
 }
 
 // Adds the pixels of cell row `row` to the clusters of the rows above, at and below it.

@@ -83,7 +83,7 @@ void ClusterWork::gather(int row, int phase, const CellSumRow& to) const {
 // Centres from sums, into the other set; returns how far they moved, in sixteenths of a pixel.
 uint64_t ClusterWork::average(int before, int phase, const KeptClusters& kept) const {
   std::atomic<uint64_t> moved = 0;
-  const int shares = std::min(grid.rows, PieceStrip::kMost);
+  const int shares = std::min(grid.rows, PieceStrip::kMax);
   workers.parallel_for(shares, [&](int share) {
     const CellSumRow sums = slot.cells.sum_row(share, 0, grid);
     uint64_t moved_here = 0;

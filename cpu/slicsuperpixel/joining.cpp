@@ -8,7 +8,7 @@
 namespace regions {
 namespace {
 
-constexpr size_t kLeastContacts = 4096;  // fewer are not worth other threads
+constexpr size_t kMinContacts = 4096;  // fewer are not worth other threads
 
 class Joining {
  public:
@@ -99,7 +99,7 @@ class Joining {
   const Workers& workers_;
   uint32_t pieces_ = 0;
   uint32_t choosers_ = 0;
-  std::span<Contact> left_[PieceStrip::kMost];  // contacts of those that choose, or did before
+  std::span<Contact> left_[PieceStrip::kMax];  // contacts of those that choose, or did before
 };
 
 // Lets the choosers look at all that they touch.
@@ -108,7 +108,7 @@ void Joining::choose() {
   for_each_label([&](uint32_t p) { graph_.parent[p] = graph_.parent[graph_.parent[p]]; });
   size_t all = 0;
   for (size_t s = 0; s < strips_.size(); ++s) all += left_[s].size();
-  if (workers_.threads() == 1 || all < kLeastContacts) {
+  if (workers_.threads() == 1 || all < kMinContacts) {
     for (size_t s = 0; s < strips_.size(); ++s) left_[s] = choose_along<true>(left_[s]);
   } else {
     workers_.parallel_for(static_cast<int>(strips_.size()),

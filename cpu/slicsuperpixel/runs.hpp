@@ -26,7 +26,7 @@ struct Contact {
 // What a strip of rows holds: its runs in raster order, and all pairs of labels that touch within
 // it or along the row above. A pair may be listed many times.
 struct PieceStrip {
-  static constexpr int kMost = 64;  // of a picture
+  static constexpr int kMax = 64;  // of a picture
   std::span<Run> runs;
   std::span<Contact> contacts;
 };
@@ -39,7 +39,7 @@ void for_each_run(std::span<const PieceStrip> strips, Visit visit) {
   }
 }
 
-inline constexpr size_t kMostContacts = 2;  // a pixel
+inline constexpr size_t kMaxContacts = 2;  // a pixel
 size_t run_scratch_bytes(int width);
 
 // Finds the runs and contacts of rows begin..end-1, a pixel's at most a run.

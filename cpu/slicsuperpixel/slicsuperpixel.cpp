@@ -19,7 +19,7 @@ namespace {
 
 using Params = SlicParams;
 
-constexpr int kLeastRows = 16;       // of a strip: fewer are not worth a thread
+constexpr int kMinRows = 16;         // of a strip: fewer are not worth a thread
 constexpr int kStripsPerThread = 4;  // as content is uneven
 
 // Touching pixels with the same code are in one piece.
@@ -113,7 +113,7 @@ class SlicCpu final : public Algorithm<Params> {
   // Strips of rows that threads share.
   int strips() const {
     const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
-    return std::clamp(setup_.size.height / kLeastRows, 1, std::min(wanted, PieceStrip::kMost));
+    return std::clamp(setup_.size.height / kMinRows, 1, std::min(wanted, PieceStrip::kMax));
   }
   std::span<const PieceStrip> strips_of(const SuperpixelSlot& slot) const {
     return {slot.strip, static_cast<size_t>(strips())};

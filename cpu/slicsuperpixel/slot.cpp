@@ -31,7 +31,7 @@ void SuperpixelSlot::allocate(Backend& backend, const Setup& setup) {
     list = piece<int16_t>(backend, rows * CellCenterRow::kParts * stride);
   }
   for (int32_t*& list : cells.bases) list = piece<int32_t>(backend, rows * stride);
-  cells.sums = piece<uint32_t>(backend, static_cast<size_t>(PieceStrip::kMost) *
+  cells.sums = piece<uint32_t>(backend, static_cast<size_t>(PieceStrip::kMax) *
                                             CellMemory::kStripRows * CellSumRow::kParts * stride);
   codes = {piece<uint8_t>(backend, pixels + kPlaneSlack), size.width, size.height,
            static_cast<ptrdiff_t>(width_)};
@@ -62,11 +62,11 @@ void SuperpixelSlot::allocate_sums(Backend& backend, Size size) {
   const auto sums_of = [](size_t columns, size_t rows) { return 3 * (columns + 2) * rows; };
   // Of the smallest cells, 2x2 pixels, or of the lowest that have phases.
   const size_t most_columns = width_ / 2 + 1, height = static_cast<size_t>(size.height);
-  const size_t pixels = size.area(), most_contacts = kMostContacts * pixels;
+  const size_t pixels = size.area(), most_contacts = kMaxContacts * pixels;
   const size_t contact_bytes =
       most_contacts * sizeof(Contact) + (pixels + 1) * sizeof(PieceGraph::Pixel);
   const size_t count = std::max({sums_of(most_columns, height / 2 + 1),
-                                 kMostRowStep * sums_of(most_columns, height / kPatchRows + 1),
+                                 kMaxRowStep * sums_of(most_columns, height / kPatchRows + 1),
                                  contact_bytes / sizeof(PackedSums) + 1});
   sums = piece<PackedSums>(backend, count);
   reach = piece<uint32_t>(backend, count);

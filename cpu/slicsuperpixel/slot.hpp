@@ -24,21 +24,21 @@ struct SuperpixelSlot {
   LabelMap pieces;       // before small ones have joined
   LabelMap labels;       // where the job wants none
   Run* runs;             // [height][width]; strip s begins with its first row
-  Contact* contacts;     // [height][width][kMostContacts], where the sums were
+  Contact* contacts;     // [height][width][kMaxContacts], where the sums were
   RunValues* values;     // [height][width]
   PieceGraph graph;
   uint64_t* largest;  // [rows][columns] piece_claim(), for tracks
   uint32_t* spares;   // [rows][columns] ids of superpixels, for tracks
   Region* records;    // [max_regions], where the job wants none
   Border* borders;    // [border_table_size(max_regions)], if configured
-  std::byte* scratch[PieceStrip::kMost];
-  PieceStrip strip[PieceStrip::kMost];
+  std::byte* scratch[PieceStrip::kMax];
+  PieceStrip strip[PieceStrip::kMax];
   Ink ink;
 
   void allocate(Backend& backend, const Setup& setup);
   Run* runs_from(int y) const { return runs + static_cast<size_t>(y) * width_; }
   Contact* contacts_from(int y) const {
-    return contacts + kMostContacts * static_cast<size_t>(y) * width_;
+    return contacts + kMaxContacts * static_cast<size_t>(y) * width_;
   }
   RunValues* values_from(int y) const { return values + static_cast<size_t>(y) * width_; }
 

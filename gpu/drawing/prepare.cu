@@ -107,7 +107,7 @@ __device__ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edg
 }
 
 __device__ uint32_t stamped_count(const DeviceRegions& regions) {
-  return min(min(*regions.count, regions.capacity), kMostStamped);
+  return min(min(*regions.count, regions.capacity), kMaxStamped);
 }
 
 __device__ void stamp_part(const Stamp& stamp, int k, const Rect& part, const Ink& ink) {

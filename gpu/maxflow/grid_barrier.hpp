@@ -18,8 +18,8 @@ enum Said : unsigned {
 
 class GridBarrier {
  public:
-  static constexpr int kMostBlocks = 4095;  // as many as it can count
-  struct Words {                            // in shared memory
+  static constexpr int kMaxBlocks = 4095;  // as many as it can count
+  struct Words {                           // in shared memory
     unsigned spoken[2];
     unsigned answer;
   };

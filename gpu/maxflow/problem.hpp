@@ -38,9 +38,9 @@ struct Progress {
 // word, so that the host reads what belongs together.
 using CutTime = uint64_t;
 REGIONS_HD inline CutTime cut_time(uint32_t cut, long long nanoseconds) {
-  constexpr long long kMost = UINT32_MAX;  // 4.3 s
+  constexpr long long kMax = UINT32_MAX;  // 4.3 s
   return static_cast<CutTime>(cut) << 32 |
-         static_cast<uint32_t>(nanoseconds < kMost ? nanoseconds : kMost);
+         static_cast<uint32_t>(nanoseconds < kMax ? nanoseconds : kMax);
 }
 inline uint32_t cut_of(CutTime time) { return static_cast<uint32_t>(time >> 32); }
 inline uint32_t nanoseconds_of(CutTime time) { return static_cast<uint32_t>(time); }

@@ -180,7 +180,7 @@ struct Sweeps {
 template <int kNeighbours, bool kLong>
 __device__ void sweep_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arcs, Lane lane,
                            unsigned ways, unsigned& highest, Sweeps& sweeps) {
-  constexpr int kWays = kNeighbours == 4 ? 2 : 3, kMostSweeps = 64;
+  constexpr int kWays = kNeighbours == 4 ? 2 : 3, kMaxSweeps = 64;
   int quiet = kNeighbours == 4 && ways != kBothWays ? 1 : 0;
   // Counts ways in a row that have nothing left to do.
   const auto settled = [&](bool changed, const auto& is_open) {
@@ -198,7 +198,7 @@ __device__ void sweep_tile(Tile<kNeighbours>& tile, const Arcs<kNeighbours>& arc
     }
   };
   const auto closed = [] { return false; };
-  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     if constexpr (kNeighbours == 4) {
       using Down = std::integral_constant<int, kTilePitch>;
       if (ways != kRowWays && settled(line(Down(), cell(lane.index, 0), arcs.columns[0]), closed)) {

@@ -64,20 +64,20 @@ __device__ uint32_t before_in_row(const Pieces& pieces, uint32_t first, uint32_t
 // First pixels in earlier rows of the picture, for every (1 << shift)th row: as many as shared
 // memory has room for.
 struct EarlierRows {
-  static constexpr int kMost = 4096, kBatch = 8;
+  static constexpr int kMax = 4096, kBatch = 8;
   uint32_t* before;        // of rows, those in a thread's share alone
   uint32_t* before_batch;  // of threads' shares
   int shift;
 
   __device__ EarlierRows(const Pieces& pieces, uint32_t* room)
-      : before(room + kMost / kBatch), before_batch(room), shift(shift_for(pieces)) {}
+      : before(room + kMax / kBatch), before_batch(room), shift(shift_for(pieces)) {}
   static REGIONS_HD int shift_for(const Pieces& pieces) {
     int shift = 0;
-    while (pieces.size.height > kMost << shift) ++shift;
+    while (pieces.size.height > kMax << shift) ++shift;
     return shift;
   }
   static size_t bytes(const Pieces& pieces) {
-    return ((static_cast<size_t>(pieces.size.height) >> shift_for(pieces)) + 1 + kMost / kBatch) *
+    return ((static_cast<size_t>(pieces.size.height) >> shift_for(pieces)) + 1 + kMax / kBatch) *
            sizeof(uint32_t);
   }
   __device__ uint32_t before_row(const Pieces& pieces, uint32_t y) const {

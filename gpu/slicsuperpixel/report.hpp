@@ -18,7 +18,7 @@ enum ReportStep : int {
   kSeveral = 6,       // pixels a thread, fetched together
   kShared = 7         // colour distances in floats, those of places in integers
 };
-inline constexpr int kLeastReportCell = 8;  // pixels: bounds the accumulators' memory
+inline constexpr int kMinReportCell = 8;  // pixels: bounds the accumulators' memory
 
 // The owner of a pixel.
 struct alignas(4) Owner {
@@ -43,7 +43,7 @@ struct Report {
   ReportMean* means;  // [rows][columns]
 };
 inline size_t most_report_cells(Size size) {
-  constexpr int kSide = kLeastReportCell;
+  constexpr int kSide = kMinReportCell;
   return static_cast<size_t>((size.width + kSide - 1) / kSide) *
          static_cast<size_t>((size.height + kSide - 1) / kSide);
 }

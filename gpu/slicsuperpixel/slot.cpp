@@ -12,7 +12,7 @@
 namespace regions::slic {
 namespace {
 
-constexpr size_t kMostIterations = 100;
+constexpr size_t kMaxIterations = 100;
 
 // Pixels from a row of colours to the next: strips of 32 that begin in the picture may be read.
 size_t color_stride(int width) { return (static_cast<size_t>(width) + 32 + 31) / 32 * 32; }
@@ -34,7 +34,7 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup,
   memory_.reserve(colors_, color_stride(size_.width) * (rows + 2 * kPatchRows));
   for (ClusterSums*& sums : sums_) memory_.reserve(sums, cells);
   for (uint32_t*& reach : reach_) memory_.reserve(reach, cells);
-  memory_.reserve(moved_, kMostIterations);
+  memory_.reserve(moved_, kMaxIterations);
   memory_.reserve(codes_, row_stride(size_.width) * rows);
   memory_.reserve(labels_, row_stride(size_.width) * rows);
   if (method == SlicMethod::report) {
@@ -127,8 +127,8 @@ Clusters Slot::clusters(const SlicGrid& grid, const SlicParams& params) const {
 
 Report Slot::report(const SlicGrid& grid, const SlicParams& params) const {
   expects(owners_ != nullptr, "method=report must be set before caps are negotiated");
-  expects(grid.width >= kLeastReportCell && grid.height >= kLeastReportCell,
-          "method=report requires cells of at least " + std::to_string(kLeastReportCell) +
+  expects(grid.width >= kMinReportCell && grid.height >= kMinReportCell,
+          "method=report requires cells of at least " + std::to_string(kMinReportCell) +
               " pixels a side, not " + std::to_string(grid.width) + "x" +
               std::to_string(grid.height));
   expects(params.variant == SlicVariant::slic && !params.warm_start,

@@ -28,7 +28,7 @@ struct Shot {
 class Stream {
  public:
   static constexpr int kSlots = 2;
-  static constexpr uint32_t kMost = 1 << 14;
+  static constexpr uint32_t kMax = 1 << 14;
   static constexpr size_t kMaps = 3;
 
   Stream(const std::shared_ptr<Backend>& backend, const std::vector<Shot>& shots)
@@ -44,11 +44,9 @@ class Stream {
     const size_t bytes = kSize.area() * sizeof(uint32_t);
     for (Block& map : maps_) map = backend->allocate(bytes);
     host_ = backend->allocate_pinned(bytes);
-    table_ = backend->allocate_pinned(kMost * sizeof(Region) + sizeof(uint32_t));
-    algorithm_->configure({.in = layout_of(PixelFormat::gray8),
-                           .size = kSize,
-                           .slots = kSlots,
-                           .max_regions = kMost});
+    table_ = backend->allocate_pinned(kMax * sizeof(Region) + sizeof(uint32_t));
+    algorithm_->configure(
+        {.in = layout_of(PixelFormat::gray8), .size = kSize, .slots = kSlots, .max_regions = kMax});
   }
 
   // The number-th frame, of that shot. Empty, or what is wrong with it.
@@ -56,14 +54,14 @@ class Stream {
     const Shot& shot = shots_[of];
     Queue& queue = *queues_[number % kSlots];
     auto* regions = table_.as<Region>();
-    auto* total = reinterpret_cast<uint32_t*>(regions + kMost);
+    auto* total = reinterpret_cast<uint32_t*>(regions + kMax);
     *total = 0;
     auto* labels = maps_[number % kMaps].as<uint32_t>();
     Job job;
     job.slot = static_cast<int>(number % kSlots);
     job.in = pictures_[of].frame();
     if (shot.wants_labels) job.labels = {labels, kSize.width, kSize.height, kSize.width * 4};
-    job.table = {regions, kMost, total};
+    job.table = {regions, kMax, total};
     try {
       algorithm_->enqueue(job, shot.params, queue);
     } catch (const std::exception&) {
@@ -77,7 +75,7 @@ class Stream {
     const auto* first = host_.as<uint32_t>();
     const Labelling found = {shot.wants_labels ? std::vector<uint32_t>(first, first + kSize.area())
                                                : shot.expected.labels,
-                             std::vector<Region>(regions, regions + std::min(*total, kMost))};
+                             std::vector<Region>(regions, regions + std::min(*total, kMax))};
     const std::string what = difference(found, shot.expected, kSize.width);
     return what.empty() ? what : "frame " + std::to_string(number) + ": " + what;
   }

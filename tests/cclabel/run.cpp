@@ -147,7 +147,7 @@ SeededCase seeded_case(uint32_t seed) {
   params.max_area = draw(8, 3) == 0 ? 1 + draw(9, 60) : 0;
   params.fill_holes = draw(10, 3) == 0 ? draw(11, 30) : 0;
   std::vector<double> points;
-  const int count = 1 + draw(12, draw(13, 4) == 0 ? Seeds::kMost : 3);
+  const int count = 1 + draw(12, draw(13, 4) == 0 ? Seeds::kMax : 3);
   for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
     points.push_back(draw(20 + 2 * i, made.size.width + 3));
     points.push_back(draw(21 + 2 * i, made.size.height + 3));

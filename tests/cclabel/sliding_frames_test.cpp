@@ -18,7 +18,7 @@ namespace {
 constexpr Size kSize = {37, 22};
 constexpr Colorimetry kColor = {YuvMatrix::bt709, false};
 constexpr int kFrames = 10;
-constexpr uint32_t kMost = 60, kMostRuns = 90;
+constexpr uint32_t kMax = 60, kMaxRuns = 90;
 
 struct Outcome {
   std::vector<uint32_t> labels;
@@ -43,8 +43,8 @@ class SlidingFrames : public testing::Test {
     setup.slots = 2;
     setup.depth = 3;
     setup.slides = setup.tracks = true;
-    setup.max_regions = kMost;
-    setup.max_runs = kMostRuns;
+    setup.max_regions = kMax;
+    setup.max_runs = kMaxRuns;
     return setup;
   }
   std::unique_ptr<CcLabel> configured(PixelFormat out) {
@@ -54,10 +54,10 @@ class SlidingFrames : public testing::Test {
   }
   // Frame t; `mask` is that of the frame in another order.
   Outcome run(CcLabel& algorithm, int t, const CcLabelParams& params, const Frame& out = {},
-              uint32_t most = kMost) {
+              uint32_t most = kMax) {
     Outcome outcome;
     outcome.records.resize(most);
-    outcome.runs.resize(kMostRuns);
+    outcome.runs.resize(kMaxRuns);
     GuardedFrame labels(PixelFormat::labels32, kSize, 8);
     const auto at = static_cast<size_t>(t);
     Job job{.slot = t % 2, .in = std::as_const(frames_[at]).frame(), .out = out};
@@ -65,13 +65,13 @@ class SlidingFrames : public testing::Test {
     job.labels = labels.labels();
     job.table = {.regions = outcome.records.data(), .capacity = most, .total = &outcome.total};
     job.table.runs = outcome.runs.data();
-    job.table.run_capacity = kMostRuns;
+    job.table.run_capacity = kMaxRuns;
     job.table.run_total = &outcome.total_runs;
     algorithm.enqueue(job, params, *queue_);
     queue_->record();
     queue_->wait();
     outcome.records.resize(std::min(outcome.total, most));
-    outcome.runs.resize(std::min(outcome.total_runs, kMostRuns));
+    outcome.runs.resize(std::min(outcome.total_runs, kMaxRuns));
     for (int y = 0; y < kSize.height; ++y) {
       const uint32_t* row = labels.labels().row(y);
       outcome.labels.insert(outcome.labels.end(), row, row + kSize.width);
@@ -101,12 +101,12 @@ class SlidingFrames : public testing::Test {
     }
     return found;
   }
-  void expect_wanted(const Outcome& found, const Labelling& expected, uint32_t most = kMost) {
+  void expect_wanted(const Outcome& found, const Labelling& expected, uint32_t most = kMax) {
     EXPECT_EQ(found.total, expected.regions.size());
     Labelling known = expected;
     known.regions.resize(std::min<size_t>(known.regions.size(), most));
     EXPECT_EQ(difference(without_tracks({found.labels, found.records}), known, kSize.width), "");
-    const auto runs = runs_slowly(expected.labels, kSize.width, most, kMostRuns);
+    const auto runs = runs_slowly(expected.labels, kSize.width, most, kMaxRuns);
     EXPECT_EQ(difference(found.runs, runs.runs), "");
   }
 
@@ -223,8 +223,8 @@ TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
   const char* const no_mask =
       "source=mask, but no mask of the frame's size is attached to the frame";
   EXPECT_EQ(answer([](Job&, CcLabelParams&) {}), "");
-  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMost; }), "");
-  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMost + 1; }),
+  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMax; }), "");
+  EXPECT_EQ(answer([](Job& job, CcLabelParams&) { job.table.capacity = kMax + 1; }),
             "the table has a larger capacity than configured");
   EXPECT_EQ(answer([](Job&, CcLabelParams& params) { params.source = Source::mask; }), "");
   EXPECT_EQ(
@@ -244,7 +244,7 @@ TEST_F(SlidingFrames, RefusalsNameWhatIsWrong) {
   const auto configure = [&] { return complaint([&] { algorithm->configure(large); }); };
   large.max_regions = 65536;
   EXPECT_EQ(configure(), "settings: track=true supports max-regions up to 65535, not 65536");
-  large.max_regions = kMost;
+  large.max_regions = kMax;
   large.size = {1, 65534};
   large.depth = 16400;  // 2 of which have more rows than an int counts
   EXPECT_EQ(configure(), "a window of 16400 frames has too many pixels");

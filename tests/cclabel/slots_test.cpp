@@ -16,7 +16,7 @@ namespace regions {
 namespace {
 
 constexpr Size kSize{93, 77};
-constexpr uint32_t kMost = 200, kMostRuns = 500;
+constexpr uint32_t kMax = 200, kMaxRuns = 500;
 
 struct Outcome {
   std::vector<uint32_t> labels;
@@ -39,8 +39,8 @@ class CcLabelSlots : public testing::Test {
     setup.mask = layout_of(PixelFormat::gray8);
     setup.has_mask = setup.has_output = true;
     setup.out = layout_of(out);
-    setup.max_regions = kMost;
-    setup.max_runs = kMostRuns;
+    setup.max_regions = kMax;
+    setup.max_runs = kMaxRuns;
     setup.tracks = tracks;
     return setup;
   }
@@ -53,20 +53,20 @@ class CcLabelSlots : public testing::Test {
               bool wants_runs = true) {
     Outcome outcome;
     GuardedFrame labels(PixelFormat::labels32, kSize);
-    outcome.records.resize(kMost);
-    outcome.runs.resize(kMostRuns);
+    outcome.records.resize(kMax);
+    outcome.runs.resize(kMaxRuns);
     job.labels = labels.labels();
-    job.table = {.regions = outcome.records.data(), .capacity = kMost, .total = &outcome.total};
+    job.table = {.regions = outcome.records.data(), .capacity = kMax, .total = &outcome.total};
     if (wants_runs) {
       job.table.runs = outcome.runs.data();
-      job.table.run_capacity = kMostRuns;
+      job.table.run_capacity = kMaxRuns;
       job.table.run_total = &outcome.total_runs;
     }
     algorithm.enqueue(job, params, *queue_);
     queue_->record();
     queue_->wait();
-    outcome.records.resize(std::min(outcome.total, kMost));
-    outcome.runs.resize(std::min(outcome.total_runs, kMostRuns));
+    outcome.records.resize(std::min(outcome.total, kMax));
+    outcome.runs.resize(std::min(outcome.total_runs, kMaxRuns));
     outcome.labels.assign(labels.labels().data, labels.labels().data + kSize.area());
     return outcome;
   }
@@ -178,7 +178,7 @@ TEST_F(CcLabelSlots, OverlaysAreDrawnWithoutATableToo) {
   const CcLabelParams params;
   GuardedFrame with(PixelFormat::rgba, kSize), without(PixelFormat::rgba, kSize);
   const auto algorithm = configured(PixelFormat::rgba);
-  ASSERT_LE(run(*algorithm, {.in = in.frame(), .out = with.frame()}, params).total, kMost);
+  ASSERT_LE(run(*algorithm, {.in = in.frame(), .out = with.frame()}, params).total, kMax);
   algorithm->enqueue({.in = in.frame(), .out = without.frame()}, params, *queue_);
   queue_->record();
   queue_->wait();
@@ -210,8 +210,8 @@ TEST_F(CcLabelSlots, RefusalsNameWhatIsWrong) {
         {"source=mask, but no mask of the frame's size is attached to the frame",
          [](Job&, CcLabelParams&params) { params.source = Source::mask; }},
         {"the table has a larger capacity than configured",
-         [](Job&job, CcLabelParams&) { job.table.capacity = kMost + 1; }},
-        {"", [](Job&job, CcLabelParams&) { job.table.capacity = kMost; }},
+         [](Job&job, CcLabelParams&) { job.table.capacity = kMax + 1; }},
+        {"", [](Job&job, CcLabelParams&) { job.table.capacity = kMax; }},
         {"", [](Job&, CcLabelParams&params) { params.source = Source::alpha; }},
         {"track=true, but tracking was not configured",
          [](Job&, CcLabelParams&params) { params.track = true; }},

@@ -105,8 +105,8 @@ void set_regions(GstStructure* s, const Making& m) {
 }  // namespace
 
 void add_regions(GstBuffer* buffer, const GstVideoInfo& info, Input& in) {
-  constexpr int kMost = 1024;  // caps may say anything
-  const Making m = {{std::clamp(info.width, 1, kMost), std::clamp(info.height, 1, kMost)}, in};
+  constexpr int kMax = 1024;  // caps may say anything
+  const Making m = {{std::clamp(info.width, 1, kMax), std::clamp(info.height, 1, kMax)}, in};
   GstStructure* s = gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, "regions"));
   const auto side = [&](int length) { return in.one_in(8) ? in.integer() : length; };
   const int width = side(info.width), height = side(info.height);

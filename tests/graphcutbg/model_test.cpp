@@ -232,8 +232,8 @@ TEST(GraphCutColors, ForegroundColoursGainAndFade) {
   frame(10, 1000);
   EXPECT_EQ(colors->bias[red], 0) << "too little is known";
   for (int i = 0; i < 20; ++i) frame(500, 5000);
-  EXPECT_EQ(colors->bias[red], Colors::kMost);
-  EXPECT_EQ(colors->bias[green], -Colors::kMost);
+  EXPECT_EQ(colors->bias[red], Colors::kMax);
+  EXPECT_EQ(colors->bias[green], -Colors::kMax);
   for (int i = 0; i < 300; ++i) frame(0, 5000);
   EXPECT_EQ(colors->bias[red], 0) << "forgotten";
 }

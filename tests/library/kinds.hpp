@@ -78,14 +78,14 @@ struct Left {
   bool operator==(const Left&) const = default;
 };
 inline Left left_by(RegionsFilter* filter, const std::string& algorithm, const Kind& kind) {
-  constexpr uint32_t kMost = 300;
+  constexpr uint32_t kMax = 300;
   const Pixels in(kind.in, kind.width, kind.height, true);
   const Pixels out(kind.out, kind.width, kind.height, false);
   const Pixels mask(kind.mask, kind.width, kind.height, true);
   const Pixels labels(PixelFormat::labels32, kind.width, kind.height, false);
   const Pixels foreground(PixelFormat::gray8, kind.width, kind.height, false);
-  std::vector<RegionsRegion> regions(kMost);
-  std::vector<RegionsBorder> borders(3 * kMost);
+  std::vector<RegionsRegion> regions(kMax);
+  std::vector<RegionsBorder> borders(3 * kMax);
   std::vector<RegionsRun> runs(kind.runs);
   RegionsFrame frame = REGIONS_FRAME_INIT;
   frame.in = in.get();
@@ -97,7 +97,7 @@ inline Left left_by(RegionsFilter* filter, const std::string& algorithm, const K
   if (gives.regions) {
     frame.labels = labels.get();
     frame.regions = regions.data();
-    frame.capacity = kMost;
+    frame.capacity = kMax;
   }
   if (kind.borders) frame.borders = borders.data();
   if (kind.runs) frame.runs = runs.data();

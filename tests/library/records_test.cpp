@@ -178,16 +178,16 @@ TEST(LibraryRecords, MomentsAndBordersAreThoseOfTheLabels) {
   const Filter filter = open("slicsuperpixel");
   ASSERT_EQ(regions_set(filter.get(), "output", "none"), REGIONS_OK);
   ASSERT_EQ(regions_set(filter.get(), "region-size", "11"), REGIONS_OK);
-  constexpr uint32_t kMost = 60;
+  constexpr uint32_t kMax = 60;
   std::vector<uint32_t> labels(kWidth * kHeight);
-  RegionsRegion regions[kMost];
-  RegionsMoments moments[kMost];
-  RegionsBorder borders[3 * kMost];
+  RegionsRegion regions[kMax];
+  RegionsMoments moments[kMax];
+  RegionsBorder borders[3 * kMax];
   RegionsFrame frame = REGIONS_FRAME_INIT;
   frame.in = picture("RGB", pixels, 3);
   frame.labels = picture("U32_LE", labels);
   frame.regions = regions;
-  frame.capacity = kMost;
+  frame.capacity = kMax;
   frame.moments = moments;
   frame.borders = borders;
   ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
@@ -255,23 +255,23 @@ TEST(LibraryRecords, MomentsAndBordersAreThoseOfTheLabels) {
 
 // Of more regions than a table can have, the first are drawn.
 TEST(LibraryRecords, DrawsAsManyAsATableHolds) {
-  constexpr uint32_t kMost = 1 << 16;
+  constexpr uint32_t kMax = 1 << 16;
   const Filter filter = open("regionoverlay");
   ASSERT_EQ(regions_set(filter.get(), "style", "boxes"), REGIONS_OK);
   std::vector<uint8_t> pixels(kWidth * kHeight, 20);
-  std::vector<RegionsRegion> regions(kMost + 1);
+  std::vector<RegionsRegion> regions(kMax + 1);
   for (RegionsRegion& region : regions) region.track = region.id = 1;
   const auto put = [&](RegionsRegion& region, int x) {
     region.left = x;
     region.right = x + 4;
     region.top = region.bottom = 10;
   };
-  put(regions[kMost - 1], 10);
-  put(regions[kMost], 30);
+  put(regions[kMax - 1], 10);
+  put(regions[kMax], 30);
   RegionsFrame frame = REGIONS_FRAME_INIT;
   frame.in = frame.out = picture("GRAY8", pixels);
   frame.attached = regions.data();
-  frame.attached_count = kMost + 1;
+  frame.attached_count = kMax + 1;
   ASSERT_EQ(regions_process(filter.get(), &frame), REGIONS_OK) << regions_error();
   EXPECT_NE(pixels[10 * kWidth + 12], 20) << "the last of 65536";
   EXPECT_EQ(pixels[10 * kWidth + 32], 20) << "one more";

@@ -84,11 +84,11 @@ void expect_as_oracle(const OwnedGraph& graph, Neighbours neighbours, int thread
 
 TEST(CpuMaxflow, RandomGridsAsTheOracle) {
   constexpr int32_t kHuge = std::numeric_limits<int32_t>::max();
-  constexpr int32_t kMost[] = {2, 9, 300, 3000, 40000, 200000000, kHuge};
+  constexpr int32_t kMax[] = {2, 9, 300, 3000, 40000, 200000000, kHuge};
   Dice dice(1);
   for (uint64_t seed = 0; seed < 600; ++seed) {
     const Size size{dice.roll(1, 14), seed % 3 == 0 ? dice.roll(30, 50) : dice.roll(1, 14)};
-    const OwnedGraph graph = random_graph(size, kMost[seed % 7], dice.roll(0, 6), seed % 2, seed);
+    const OwnedGraph graph = random_graph(size, kMax[seed % 7], dice.roll(0, 6), seed % 2, seed);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     expect_as_oracle(graph, kBoth[seed / 7 % 2], 1 + static_cast<int>(seed / 14 % 3));
     if (HasFailure()) break;

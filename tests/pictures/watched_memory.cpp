@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBefore = 128, kBehind = 64;  // bytes
 constexpr int kDirt = 0xA5, kGuard = 0x6B;
-constexpr size_t kMostDirt = size_t{1} << 16;  // more would make large workspaces slow
+constexpr size_t kMaxDirt = size_t{1} << 16;  // more would make large workspaces slow
 
 std::atomic<size_t> all_bytes = 0;
 
@@ -26,7 +26,7 @@ void* take(size_t bytes) {
   all_bytes += bytes;
   std::memset(start, kGuard, kBefore);
   std::memcpy(start, &bytes, sizeof bytes);
-  std::memset(start + kBefore, kDirt, std::min(bytes, kMostDirt));
+  std::memset(start + kBefore, kDirt, std::min(bytes, kMaxDirt));
   std::memset(start + kBefore + bytes, kGuard, kBehind);
   return start + kBefore;
 }

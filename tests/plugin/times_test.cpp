@@ -56,26 +56,26 @@ struct Frame {
 
 // Frames of 40 ms or, without a duration, of 100 ms; two seconds are no jump.
 TEST(Jumps, AreLongerThanTheMost) {
-  constexpr GstClockTime kMost = 2 * GST_SECOND, kUsual = 100 * GST_MSECOND,
+  constexpr GstClockTime kMax = 2 * GST_SECOND, kUsual = 100 * GST_MSECOND,
                          kNone = GST_CLOCK_TIME_NONE;
   const GstClockTime start = 100 * GST_SECOND;
   const std::vector<std::vector<Frame>> streams = {
       {{start, kFrame, false}, {start + kFrame, kFrame, false}},
-      {{start, kFrame, false}, {start + kFrame + kMost, kFrame, false}},
-      {{start, kFrame, false}, {start + kFrame + kMost + 1, kFrame, true}},
-      {{start, kNone, false}, {start + kUsual + kMost, kFrame, false}},
-      {{start, kNone, false}, {start + kUsual + kMost + 1, kFrame, true}},
+      {{start, kFrame, false}, {start + kFrame + kMax, kFrame, false}},
+      {{start, kFrame, false}, {start + kFrame + kMax + 1, kFrame, true}},
+      {{start, kNone, false}, {start + kUsual + kMax, kFrame, false}},
+      {{start, kNone, false}, {start + kUsual + kMax + 1, kFrame, true}},
       // Backwards, from the begin of the one to the end of the other.
-      {{start, kFrame, false}, {start - kFrame - kMost, kFrame, false}},
-      {{start, kFrame, false}, {start - kFrame - kMost - 1, kFrame, true}},
-      {{start, kFrame, false}, {start - kUsual - kMost, kNone, false}},
-      {{start, kFrame, false}, {start - kUsual - kMost - 1, kNone, true}},
+      {{start, kFrame, false}, {start - kFrame - kMax, kFrame, false}},
+      {{start, kFrame, false}, {start - kFrame - kMax - 1, kFrame, true}},
+      {{start, kFrame, false}, {start - kUsual - kMax, kNone, false}},
+      {{start, kFrame, false}, {start - kUsual - kMax - 1, kNone, true}},
       // The same time again, and long frames that overlap.
       {{start, kFrame, false}, {start, kFrame, false}},
-      {{start, 9 * kMost, false}, {start + kMost + kFrame, kFrame, false}},
+      {{start, 9 * kMax, false}, {start + kMax + kFrame, kFrame, false}},
       // A frame without a time tells nothing, and hides nothing.
-      {{start, kFrame, false}, {kNone, kFrame, false}, {start + 2 * kMost, kFrame, true}},
-      {{start, kFrame, false}, {kNone, kFrame, false}, {start + kMost, kFrame, false}},
+      {{start, kFrame, false}, {kNone, kFrame, false}, {start + 2 * kMax, kFrame, true}},
+      {{start, kFrame, false}, {kNone, kFrame, false}, {start + kMax, kFrame, false}},
       {{0, kFrame, false},
        {start, kFrame, true},
        {start + kFrame, kFrame, false},
@@ -89,7 +89,7 @@ TEST(Jumps, AreLongerThanTheMost) {
         const BufferPtr buffer(gst_buffer_new());
         GST_BUFFER_PTS(buffer.get()) = frame.begin;
         GST_BUFFER_DURATION(buffer.get()) = frame.duration;
-        EXPECT_EQ(jumps.jumps(buffer.get(), kUsual, kMost), frame.jumps)
+        EXPECT_EQ(jumps.jumps(buffer.get(), kUsual, kMax), frame.jumps)
             << "stream " << n << ", frame " << i << ", time " << time;
       }
       jumps.forget();

@@ -173,14 +173,14 @@ TEST(Drawing, InPlaceEqualsOutOfPlaceAndThreadsDoNotShow) {
 }
 
 TEST(Drawing, BoxesFarOutsideAndUpsideDownDrawNothing) {
-  constexpr int kLeast = INT32_MIN;
-  constexpr int kMost = INT32_MAX;
+  constexpr int kMin = INT32_MIN;
+  constexpr int kMax = INT32_MAX;
   std::vector<Region> regions(5);
-  const int boxes[5][4] = {{kLeast, kLeast, -1, -1},
-                           {64, 0, kMost, 32},
-                           {0, 33, 10, kMost},
+  const int boxes[5][4] = {{kMin, kMin, -1, -1},
+                           {64, 0, kMax, 32},
+                           {0, 33, 10, kMax},
                            {20, 20, 10, 30},
-                           {kMost, kMost, kLeast, kLeast}};
+                           {kMax, kMax, kMin, kMin}};
   for (size_t i = 0; i < regions.size(); ++i) {
     regions[i].left = boxes[i][0];
     regions[i].top = boxes[i][1];

@@ -20,11 +20,11 @@ struct Subject {
 };
 
 // Most thresholds at once.
-inline constexpr int kMostLayers = decltype(CcLabelParams::thresholds)::kMost;
+inline constexpr int kMaxLayers = decltype(CcLabelParams::thresholds)::kMax;
 
 // Of `binary` at several thresholds.
 struct Levels {
-  int level[kMostLayers];  // foreground_level()
+  int level[kMaxLayers];  // foreground_level()
 };
 
 // What is labelled of a frame, with the level of the first threshold; the levels of all.

@@ -8,8 +8,8 @@ namespace regions::cclabel {
 namespace {
 
 constexpr int kThreads = MeasureBlock::threads;
-constexpr int kMostComponents = BinaryTile::runs;
-static_assert(kMostComponents == LinkedTile::runs);
+constexpr int kMaxComponents = BinaryTile::runs;
+static_assert(kMaxComponents == LinkedTile::runs);
 
 // The region of component `c`, also before number_regions has flattened the forest.
 __device__ uint32_t region_of_component(const Tiles& tiles, const TilePlace& place, int c,
@@ -44,7 +44,7 @@ __global__ void clear_areas_kernel(Tiles tiles, Areas areas) {
 }
 
 __global__ __launch_bounds__(kThreads) void measure_areas_kernel(Tiles tiles, Areas areas) {
-  __shared__ uint32_t area[kMostComponents];
+  __shared__ uint32_t area[kMaxComponents];
   if (!areas.wanted(tiles.total)) return;
   const TilePlace place = place_of_block(tiles);
   const TileCount count = tiles.count[place.tile];
@@ -126,7 +126,7 @@ struct AmongLargest {
 // Foreground, and the regions of the complement that are small enough, as bits.
 __global__ __launch_bounds__(kThreads) void fill_holes_kernel(Tiles tiles, Areas areas,
                                                               uint32_t most, uint32_t* bits) {
-  __shared__ uint32_t filled[kMostComponents];
+  __shared__ uint32_t filled[kMaxComponents];
   const TilePlace place = place_of_block(tiles);
   const TileCount count = tiles.count[place.tile];
   for_each_component(count, [&](int c) {
@@ -166,7 +166,7 @@ void drop_by_area(const Tiles& tiles, const Areas& areas, uint32_t least, uint32
 
 void keep_chosen(const Tiles& tiles, const Areas& areas, const Seeds& seeds, cudaStream_t stream) {
   launch(clear_areas_kernel, grid_of(tiles), kThreads, 0, stream, tiles, areas);
-  launch(choose_regions_kernel, 1, Seeds::kMost, 0, stream, tiles, areas, seeds);
+  launch(choose_regions_kernel, 1, Seeds::kMax, 0, stream, tiles, areas, seeds);
   launch(drop_regions_kernel<AreaWithin>, grid_of(tiles), kThreads, 0, stream, tiles, areas,
          AreaWithin{1, UINT32_MAX});
 }

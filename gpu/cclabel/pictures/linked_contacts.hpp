@@ -15,13 +15,13 @@ class LinkedContacts {
  public:
   using Tile = T;
   static constexpr int least_together = 4;
-  static constexpr int kMostPairs = 1024;
+  static constexpr int kMaxPairs = 1024;
   struct Shared {  // pixels linked to the one above, above left, above right
     alignas(8) uint32_t up[T::all_words];
     alignas(8) uint32_t up_left[T::all_words];
     alignas(8) uint32_t up_right[T::all_words];
-    int further;                // contacts beyond the first of each run
-    uint32_t pair[kMostPairs];  // of runs in them, r | above << 16, if they are no more
+    int further;               // contacts beyond the first of each run
+    uint32_t pair[kMaxPairs];  // of runs in them, r | above << 16, if they are no more
   };
 
   __device__ LinkedContacts(TileRuns<T>& runs, Shared& bits) : runs_(runs), bits_(bits) {}
@@ -61,7 +61,7 @@ class LinkedContacts {
 
   __device__ void join_further(uint32_t* parent) const {
     const int count = bits_.further;
-    if (count > kMostPairs) {
+    if (count > kMaxPairs) {
       return runs_.for_each([&](int r, bool exists) { join_all(parent, r, exists); });
     }
     for_each_lane<T::threads>(count, [&](int i, bool exists) {
@@ -76,7 +76,7 @@ class LinkedContacts {
     const int lane = static_cast<int>(threadIdx.x % 32);
     int at = lane == 0 ? atomicAdd(&bits_.further, __popc(found)) : 0;
     at = __shfl_sync(kAllLanes, at, 0) + __popc(found & below(lane));
-    if ((found >> lane & 1) && at < kMostPairs) bits_.pair[at] = pair;
+    if ((found >> lane & 1) && at < kMaxPairs) bits_.pair[at] = pair;
   }
   // Joins r to all runs above that it touches, one of each lane at a time.
   __device__ void join_all(uint32_t* parent, int r, bool exists) const {

@@ -60,7 +60,7 @@ __device__ void add_together(Sums& sums, int component, const Piece& piece, int 
   const int leader = __ffs(static_cast<int>(members)) - 1;
   const int common = __shfl_sync(kAllLanes, component, leader);
   const bool joins = component == common;
-  if (__popc(__ballot_sync(kAllLanes, joins)) >= kLeastJoined) {
+  if (__popc(__ballot_sync(kAllLanes, joins)) >= kMinJoined) {
     Piece joined;
     joined.area = warp_sum(joins ? piece.area : 0);
     joined.x = warp_sum(joins ? piece.x : 0);

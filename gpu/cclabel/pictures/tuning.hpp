@@ -57,7 +57,7 @@ using MeasureBlock = MeasureBlockShape<256, 1024, true>;
 using SampleBlock = MeasureBlockShape<512, 1024, true>;
 using MeasureBlockOfMany = MeasureBlockShape<256, 512, true>;
 using ColorBlockOfMany = MeasureBlockShape<256, 512, false, 4>;
-inline constexpr int kLeastJoined = 4;  // lanes whose sum over the warp is worth it
+inline constexpr int kMinJoined = 4;  // lanes whose sum over the warp is worth it
 
 // Calls launch.operator()<connectivity>(), which is compiled for both.
 template <class Launch>

@@ -6,8 +6,8 @@
 namespace regions::runs {
 
 void RunList::allocate(Backend& backend, const Setup& setup) {
-  constexpr uint32_t kMostRegions = 1 << 16;  // two digits sort so many
-  expects(setup.max_regions <= kMostRegions,
+  constexpr uint32_t kMaxRegions = 1 << 16;  // two digits sort so many
+  expects(setup.max_regions <= kMaxRegions,
           "attach-runs supports up to 65536 regions; max-regions is " +
               std::to_string(setup.max_regions));
   const Stack most{setup.size, setup.depth, setup.layers};

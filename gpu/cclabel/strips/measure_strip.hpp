@@ -52,7 +52,7 @@ __device__ void flush_warp(LaneSums& sums, const Add& add) {
     const bool joins = sums.key == __shfl_sync(kAllLanes, sums.key, leader);
     const uint32_t group = __ballot_sync(kAllLanes, joins);
     pending &= ~group;
-    if (__popc(group) < kLeastJoined) continue;
+    if (__popc(group) < kMinJoined) continue;
     LaneSums all;
     all.area = warp_sum(joins ? sums.area : 0);
     all.x = warp_sum(joins ? sums.x : 0);

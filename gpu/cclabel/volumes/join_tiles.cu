@@ -16,26 +16,26 @@ namespace {
 // Pairs of components that a tile touches at, each once as far as there is room to know it.
 template <class Block>
 struct Pairs {
-  static constexpr uint32_t kMost = Block::pairs;
+  static constexpr uint32_t kMax = Block::pairs;
   static constexpr uint64_t kFree = ~0ull;
-  unsigned long long seen[kMost];  // by hash
-  unsigned long long list[kMost];
+  unsigned long long seen[kMax];  // by hash
+  unsigned long long list[kMax];
   uint32_t count;
 
   __device__ void clear() {
-    for (uint32_t i = threadIdx.x; i < kMost; i += Block::threads) seen[i] = kFree;
+    for (uint32_t i = threadIdx.x; i < kMax; i += Block::threads) seen[i] = kFree;
     if (threadIdx.x == 0) count = 0;
   }
   // False if the list is full. The first pair to come gets the place; other pairs are listed
   // without one, at worst more than once.
   __device__ bool add(uint64_t pair) {
     const auto hash = static_cast<uint32_t>((pair ^ pair >> 29) * 0x9e3779b97f4a7c15ull >> 40);
-    if (atomicCAS(&seen[hash % kMost], kFree, pair) == pair) return true;
+    if (atomicCAS(&seen[hash % kMax], kFree, pair) == pair) return true;
     const uint32_t place = atomicAdd(&count, 1u);
-    if (place < kMost) list[place] = pair;
-    return place < kMost;
+    if (place < kMax) list[place] = pair;
+    return place < kMax;
   }
-  __device__ uint32_t size() const { return min(count, kMost); }
+  __device__ uint32_t size() const { return min(count, kMax); }
 };
 
 // How a tile changes the counts of regions, put together: neighbours share counts, and would queue
@@ -109,19 +109,19 @@ struct BegunParts {
 // them, as many at a time as there is room, so that a warp that looks them up waits once.
 template <class T, Connectivity connectivity, class Block, class Space, class Add>
 __device__ void find_contacts(const Space& space, uint32_t& count, const Add& add) {
-  constexpr uint32_t kMost = Block::contacts;
-  __shared__ uint2 list[kMost];
+  constexpr uint32_t kMax = Block::contacts;
+  __shared__ uint2 list[kMax];
   const uint32_t lane = threadIdx.x % 32;
   SlantedSeam<T, connectivity, Space> seam(space);
   while (true) {
     seam.take(space, list, count);
     __syncthreads();  // the list is complete
-    const uint32_t all = count, listed = min(all, kMost);
+    const uint32_t all = count, listed = min(all, kMax);
     for (uint32_t start = threadIdx.x - lane; start < listed; start += Block::threads) {
       const bool exists = start + lane < listed;
       add(exists ? list[start + lane] : uint2{}, exists);
     }
-    if (all <= kMost) return;
+    if (all <= kMax) return;
     __syncthreads();  // no thread needs the list any more
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
@@ -132,7 +132,7 @@ __device__ void find_contacts(const Space& space, uint32_t& count, const Add& ad
 template <class T, class Space, class Add>
 __device__ void find_straight_contacts(const Space& space, uint32_t& count, const Add& add) {
   using Sides = StraightSeam<T, Space>;
-  __shared__ uint2 list[Sides::kMost];
+  __shared__ uint2 list[Sides::kMax];
   Sides{space}.list(list, count);
   __syncthreads();  // the list is complete
   const uint32_t lane = threadIdx.x % 32;

@@ -15,9 +15,9 @@ Volume shaped(Volume volume, const Stack& stack, Connectivity connectivity);
 // layers, those of lower thresholds first, it is foreground; or, for background, it is not. Filled
 // voxels of a threshold are also those of any lower one, so that one rank still says all.
 struct Ranks {
-  int count = 0;              // different levels
-  int level[kMostLayers];     // those, in ascending order
-  int of_layer[kMostLayers];  // 1..count; the layer's voxels have at least that rank
+  int count = 0;             // different levels
+  int level[kMaxLayers];     // those, in ascending order
+  int of_layer[kMaxLayers];  // 1..count; the layer's voxels have at least that rank
 
   Ranks(const Levels& levels, int layers);
   // To be labelled in the layers' places: ranks of foreground, and of background.

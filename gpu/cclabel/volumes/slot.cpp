@@ -37,10 +37,10 @@ void Slot::allocate(const std::shared_ptr<Backend>& backend, const Setup& setup)
           "on CUDA, rows of whole words of 32 voxels, of all thresholds and "
           "classes, are fewer than 2^32 voxels, not " +
               std::to_string(all));
-  constexpr int kMostSlabs = 65535;  // of a CUDA grid
+  constexpr int kMaxSlabs = 65535;  // of a CUDA grid
   const int slabs = rows.classes * most.depth();
-  expects(slabs <= kMostSlabs, "on CUDA, slices of all thresholds and classes are up to " +
-                                   std::to_string(kMostSlabs) + ", not " + std::to_string(slabs));
+  expects(slabs <= kMaxSlabs, "on CUDA, slices of all thresholds and classes are up to " +
+                                  std::to_string(kMaxSlabs) + ", not " + std::to_string(slabs));
   memory_.reserve(pieces_.bits, words);
   const size_t bands =
       BandRows::words(static_cast<size_t>(slabs) * static_cast<size_t>(rows.bands_y),

@@ -20,7 +20,7 @@ struct StraightSeam {
   static constexpr int kWords = T::slices + (T::slices > 1 ? kBandsY : 0);
   // A contact has no voxel right behind it that touches, and a row of a slice has every second one;
   // of two rows, nodes may change with every column. The first column of all bands, besides.
-  static constexpr int kMost = T::slices * 16 + (kWords - T::slices) * 32 + kBands;
+  static constexpr int kMax = T::slices * 16 + (kWords - T::slices) * 32 + kBands;
 
   struct Touching {
     uint32_t touching = 0;
@@ -67,7 +67,7 @@ struct StraightSeam {
   }
 
   // Lists the nodes of all contacts; `count` is 0 before. The whole block calls it.
-  __device__ void list(uint2 (&pairs)[kMost], uint32_t& count) const {
+  __device__ void list(uint2 (&pairs)[kMax], uint32_t& count) const {
     const int warps = static_cast<int>(blockDim.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     // Words that have many contacts are shared out to the warps one by one.
     const int i = lane * warps + static_cast<int>(threadIdx.x) / 32;

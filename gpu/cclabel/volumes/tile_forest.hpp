@@ -106,19 +106,19 @@ concept ContactList = requires(C& contacts) {
 template <TileNodes Space, ContactList Contacts>
 __device__ void join_contacts(Space& s, uint32_t nodes, Contacts& contacts) {
   constexpr uint32_t kFew = 256;
-  constexpr uint32_t kMost = Space::kThreads * kPairs;
+  constexpr uint32_t kMax = Space::kThreads * kPairs;
   const uint32_t lane = threadIdx.x % 32;
   ushort2* list = s.pairs[0];
   while (true) {
     const auto mine = static_cast<uint32_t>(contacts.count());
     uint32_t at = reserve_entries(s.contact_count, mine);
-    const uint32_t stop = min(at + mine, kMost);
+    const uint32_t stop = min(at + mine, kMax);
 #pragma unroll 1  // lists are short
     for (; at < stop; ++at) {
       list[at] = take_contact(contacts);
     }
     __syncthreads();  // the list is complete, and every node in a tree
-    const uint32_t all = s.contact_count, count = min(all, kMost);
+    const uint32_t all = s.contact_count, count = min(all, kMax);
     if (Space::kIsStraight && all > kFew) {
       shorten_paths(s, nodes);
       __syncthreads();  // trees are low
@@ -128,7 +128,7 @@ __device__ void join_contacts(Space& s, uint32_t nodes, Contacts& contacts) {
       const ushort2 touching = nodes_of(s, list[exists ? start + lane : start]);
       join_trees(s.parent, touching.x, touching.y, exists);
     }
-    if (all <= kMost) return;
+    if (all <= kMax) return;
     count_anew(s);
   }
 }

@@ -34,7 +34,7 @@
 namespace regions::volumes {
 
 using cclabel::BandRows, cclabel::Firsts, cclabel::Levels, cclabel::Records, cclabel::Subject;
-using cclabel::VoxelRows, cclabel::kMostLayers;
+using cclabel::VoxelRows, cclabel::kMaxLayers;
 
 // The nodes of a band's word: their first columns, and the number of the first.
 struct alignas(8) WordNodes {

@@ -10,12 +10,12 @@ namespace {
 
 // Threads of a multiprocessor: as many as there is room for. Colours take more registers.
 template <cclabel::PixelWriter Writer>
-inline constexpr int kMostThreads = 2048;
+inline constexpr int kMaxThreads = 2048;
 template <>
-inline constexpr int kMostThreads<cclabel::ColorWriter> = 512;
+inline constexpr int kMaxThreads<cclabel::ColorWriter> = 512;
 
 template <class Block, cclabel::PixelWriter Writer>
-__global__ __launch_bounds__(Block::threads, kMostThreads<Writer> / Block::threads)  //
+__global__ __launch_bounds__(Block::threads, kMaxThreads<Writer> / Block::threads)  //
     void write_kernel(Volume v, TileRows<Block> shape, Writer writer) {
   extern __shared__ uint4 shared[];
   using Rows = TileRows<Block>;
