@@ -23,9 +23,9 @@
 #include <sstream>
 #include <string>
 
-#include "plugin/cuda_memory.hpp"
-#include "plugin/engine.hpp"
-#include "plugin/settings.hpp"
+#include "plugin/memory/cuda_memory.hpp"
+#include "plugin/stream/engine.hpp"
+#include "plugin/stream/settings.hpp"
 
 namespace regions {
 // As in plugin.cpp: meson.build has the list.

@@ -6,7 +6,7 @@ import re
 import sys
 
 END = """
-#include "gpu/kernel_file.hpp"
+#include "gpu/runtime/kernel_file.hpp"
 namespace {
 __global__ void any_kernel() {}
 const regions::KernelFile kFile(reinterpret_cast<const void*>(any_kernel));

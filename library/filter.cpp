@@ -7,7 +7,7 @@
 #include "core/faults.hpp"
 #include "core/packed.hpp"
 #if REGIONS_CUDA
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 #endif
 
 namespace regions {

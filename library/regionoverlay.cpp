@@ -1,5 +1,5 @@
 // Makes the library's runner for regionoverlay.
-#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/drawing/regionoverlay.hpp"
 
 #include "library/runner.hpp"
 

@@ -1,8 +1,8 @@
 // The plugin `regions`: registers the metadata and one element an algorithm.
 #include <gst/gst.h>
 
-#include "plugin/region_filter.hpp"
-#include "plugin/region_meta.hpp"
+#include "plugin/element/region_filter.hpp"
+#include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
 // The list stands in meson.build: REGIONS_ALGORITHMS is X(cclabel) X(regionoverlay) …

@@ -4,7 +4,7 @@
 #include <string>
 
 #if REGIONS_CUDA
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 #endif
 
 namespace regions::python {

@@ -3,8 +3,8 @@
 #include <cuda_runtime.h>
 
 #include "bench/programs/cuda.hpp"
-#include "gpu/device/device.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "bench/programs/program.hpp"
 #include "bench/programs/row.hpp"
-#include "plugin/region_meta.hpp"
+#include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
 namespace {

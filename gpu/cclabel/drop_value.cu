@@ -2,7 +2,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "core/cclabel/drop_value.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 namespace {

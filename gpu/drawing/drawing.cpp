@@ -2,8 +2,8 @@
 #include "gpu/drawing/drawing.hpp"
 
 #include "gpu/drawing/phases.hpp"
-#include "gpu/launch.hpp"
-#include "gpu/zeros.hpp"
+#include "gpu/runtime/launch.hpp"
+#include "gpu/runtime/zeros.hpp"
 
 namespace regions {
 

@@ -1,8 +1,8 @@
 // The second launch of drawing: a block a tile of ink, a thread a 2x2 block of pixels. Tiles with
 // nothing to draw end after two looks.
-#include "gpu/chain.hpp"
 #include "gpu/drawing/phases.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::drawing {
 namespace {

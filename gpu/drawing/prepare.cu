@@ -5,11 +5,11 @@
 
 #include "core/drawing/glyph_table.hpp"
 #include "core/halves.hpp"
-#include "gpu/chain.hpp"
 #include "gpu/drawing/phases.hpp"
 #include "gpu/drawing/tuning.hpp"
-#include "gpu/launch.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::drawing {
 namespace {

@@ -1,9 +1,9 @@
 // The first phase: the frame's colours as the model sees them, by most blocks; beside them some
 // survey the scene, each in shared memory, and the last of those works out the frame's plan.
-#include "gpu/chain.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/primitives/atomic_add.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::graphcut {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/graphcutbg/pixel.hpp"
 #include "core/graphcutbg/view.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::graphcut {
 

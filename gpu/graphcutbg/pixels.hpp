@@ -1,7 +1,7 @@
 // One thread a pixel: blocks over a picture.
 #pragma once
 
-#include "gpu/launch.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::graphcut {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu/graphcutbg/phases.hpp"
-#include "gpu/workspace.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace regions::graphcut {
 

@@ -1,10 +1,10 @@
 // The model learns what the cut made of the frame.
-#include "gpu/chain.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
 #include "gpu/graphcutbg/terms.hpp"
 #include "gpu/primitives/atomic_add.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::graphcut {
 namespace {

@@ -1,8 +1,8 @@
 // The weights of the cut: evidence and links of each pixel in one pass over model and frame.
-#include "gpu/chain.hpp"
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
 #include "gpu/graphcutbg/terms.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::graphcut {
 namespace {

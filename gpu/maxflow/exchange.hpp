@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gpu/maxflow/tile.hpp"
-#include "gpu/workspace.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace regions::maxflow {
 

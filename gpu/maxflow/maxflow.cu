@@ -4,10 +4,10 @@
 #include <optional>
 #include <variant>
 
-#include "gpu/launch.hpp"
 #include "gpu/maxflow/choices.hpp"
 #include "gpu/maxflow/maxflow.hpp"
 #include "gpu/maxflow/phases.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions {
 namespace maxflow {

@@ -2,9 +2,9 @@
 // if those were not enough for the frame, the plain one.
 #pragma once
 
-#include "gpu/chain.hpp"
-#include "gpu/clusters.hpp"
 #include "gpu/maxflow/sparse_store.hpp"
+#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/clusters.hpp"
 
 namespace regions::maxflow {
 

@@ -1,6 +1,6 @@
 // The kernel of the plain solver, after one whose numbers were too short.
-#include "gpu/launch.hpp"
 #include "gpu/maxflow/plain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {
 namespace {

@@ -1,7 +1,7 @@
 // The kernel of pictures that stay in shared memory: a block a multiprocessor, a warp a tile.
-#include "gpu/launch.hpp"
 #include "gpu/maxflow/phases.hpp"
 #include "gpu/maxflow/resident.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {
 namespace {

@@ -1,9 +1,9 @@
 // The kernels of cuts whose tiles lie in memory: every tile by itself first, then lists of tiles;
 // and, where 16 bits are too few, the plain solver by the same blocks.
-#include "gpu/chain.hpp"
 #include "gpu/maxflow/phases.hpp"
 #include "gpu/maxflow/plain.hpp"
 #include "gpu/maxflow/sparse.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::maxflow {
 namespace {

@@ -5,12 +5,12 @@
 // everywhere, and the flow is maximum.
 #pragma once
 
-#include "gpu/chain.hpp"
 #include "gpu/maxflow/list_barrier.hpp"
 #include "gpu/maxflow/lists.hpp"
 #include "gpu/maxflow/report.hpp"
 #include "gpu/maxflow/sparse_tile.hpp"
 #include "gpu/maxflow/tuning.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::maxflow {
 

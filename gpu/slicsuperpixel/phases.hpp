@@ -2,7 +2,7 @@
 // kernels on the stream and returns.
 #pragma once
 
-#include "gpu/chain.hpp"
+#include "gpu/runtime/chain.hpp"
 #include "gpu/slicsuperpixel/pieces.hpp"
 
 namespace regions::slic {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "gpu/drawing/drawing.hpp"
+#include "gpu/runtime/zeros.hpp"
 #include "gpu/slicsuperpixel/tuning.hpp"
-#include "gpu/zeros.hpp"
 
 namespace regions::slic {
 namespace {

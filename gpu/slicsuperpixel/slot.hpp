@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/drawing/drawing.hpp"
+#include "gpu/runtime/workspace.hpp"
 #include "gpu/slicsuperpixel/report.hpp"
-#include "gpu/workspace.hpp"
 
 namespace regions::slic {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/tracking/tracking.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/tracking/step.hpp"
-#include "gpu/chain.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/chain.hpp"
 #include "gpu/tracking/phases.hpp"
 
 namespace regions {

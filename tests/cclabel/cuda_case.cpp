@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 
 namespace regions {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 
 namespace regions {
 namespace {

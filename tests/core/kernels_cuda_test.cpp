@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "gpu/device/device.hpp"
-#include "gpu/device/driver_call.hpp"
-#include "gpu/device/kernels.hpp"
-#include "gpu/kernel_file.hpp"
+#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/driver_call.hpp"
+#include "gpu/runtime/kernel_file.hpp"
+#include "gpu/runtime/kernels.hpp"
 
 namespace regions {
 namespace {

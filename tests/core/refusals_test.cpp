@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/drawing/regionoverlay.hpp"
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 #include "core/work_area.hpp"
 #include "tests/core/complaint.hpp"

@@ -5,7 +5,7 @@
 
 #include "core/packed.hpp"
 #include "cpu/resampling.hpp"
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 #include "tests/core/resampling_case.hpp"
 
 namespace regions {

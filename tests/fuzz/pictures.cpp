@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/graphcutbg/state.hpp"
-#include "plugin/picture_file.hpp"
+#include "plugin/files/picture_file.hpp"
 #include "tests/fuzz/gstreamer.hpp"
 #include "tests/fuzz/values.hpp"
 

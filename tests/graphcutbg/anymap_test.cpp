@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plugin/portable_anymap.hpp"
+#include "plugin/files/portable_anymap.hpp"
 
 namespace regions {
 namespace {

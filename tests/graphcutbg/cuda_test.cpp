@@ -2,7 +2,7 @@
 // frame.
 #include <gtest/gtest.h>
 
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/graphcutbg/scene.hpp"
 

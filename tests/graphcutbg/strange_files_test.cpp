@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "plugin/picture_file.hpp"
-#include "plugin/regular_file.hpp"
+#include "plugin/files/picture_file.hpp"
+#include "plugin/files/regular_file.hpp"
 #include "tests/graphcutbg/room.hpp"
 
 namespace regions::test {

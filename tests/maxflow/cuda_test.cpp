@@ -5,8 +5,8 @@
 #include <array>
 
 #include "cpu/backend.hpp"
-#include "gpu/device/device.hpp"
 #include "gpu/maxflow/maxflow.hpp"
+#include "gpu/runtime/device.hpp"
 #include "tests/maxflow/grids.hpp"
 
 namespace regions {

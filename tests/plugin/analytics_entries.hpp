@@ -8,7 +8,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "plugin/analytics_library.hpp"
+#include "plugin/metadata/analytics_library.hpp"
 #include "tests/plugin/harness.hpp"
 
 namespace regions::test {

@@ -1,5 +1,5 @@
 // setup_of(): what a stream's caps and pictures make of an algorithm's Setup.
-#include "plugin/slot_setup.hpp"
+#include "plugin/stream/slot_setup.hpp"
 
 #include <gtest/gtest.h>
 

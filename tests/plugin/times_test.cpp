@@ -1,8 +1,8 @@
 // What is made of times: stated latencies, jumps, when tracks were first seen; and the times that
 // messages tell.
-#include "plugin/frame_times.hpp"
-#include "plugin/latency.hpp"
-#include "plugin/track_times.hpp"
+#include "plugin/stream/frame_times.hpp"
+#include "plugin/stream/latency.hpp"
+#include "plugin/stream/track_times.hpp"
 #include "tests/plugin/moving_square.hpp"
 
 namespace regions::test {

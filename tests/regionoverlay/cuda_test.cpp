@@ -1,9 +1,9 @@
 // Drawing on CUDA against the CPU, bit for bit: every format, size and parameter, in place and not.
 #include <gtest/gtest.h>
 
-#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/drawing/regionoverlay.hpp"
 #include "cpu/drawing/drawing.hpp"
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/regionoverlay/scene.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/regionoverlay/regionoverlay.hpp"
+#include "core/drawing/regionoverlay.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/drawing/drawing.hpp"
 #include "tests/regionoverlay/scene.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 #include "tests/cclabel/cuda_case.hpp"
 #include "tests/slicsuperpixel/run.hpp"
 

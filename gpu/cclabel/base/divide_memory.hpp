@@ -1,7 +1,7 @@
 // How a multiprocessor's memory is divided where phases follow each other quickly.
 #pragma once
 
-#include "gpu/chain.hpp"
+#include "gpu/runtime/chain.hpp"
 
 #ifdef __CUDACC__
 

@@ -1,6 +1,6 @@
 // The table of regions, from the device to the host.
 #include "gpu/cclabel/base/publish.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::cclabel {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::cclabel {
 

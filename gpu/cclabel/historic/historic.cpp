@@ -6,7 +6,7 @@
 #include "gpu/cclabel/base/numbering.hpp"
 #include "gpu/cclabel/propagation/phases.hpp"
 #include "gpu/cclabel/sweep/sweep.hpp"
-#include "gpu/workspace.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace regions::historic {
 

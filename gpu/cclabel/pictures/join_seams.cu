@@ -4,7 +4,7 @@
 
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::cclabel {
 namespace {

@@ -5,7 +5,7 @@
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/readers.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::cclabel {
 namespace {

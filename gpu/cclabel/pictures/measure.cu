@@ -5,8 +5,8 @@
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
 #include "gpu/cclabel/pictures/words.hpp"
-#include "gpu/chain.hpp"
 #include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::cclabel {
 namespace {

@@ -7,7 +7,7 @@
 #include "gpu/cclabel/base/records.hpp"
 #include "gpu/cclabel/base/subject.hpp"
 #include "gpu/cclabel/pictures/tiles.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/launch.hpp"
 #include "gpu/tracking/phases.hpp"
 
 namespace regions::cclabel {

@@ -3,7 +3,7 @@
 #include "gpu/cclabel/pictures/phases.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
 #include "gpu/cclabel/pictures/words.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/runtime/chain.hpp"
 #include "gpu/tracking/tile_pairs.hpp"
 
 namespace regions::cclabel {

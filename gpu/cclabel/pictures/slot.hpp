@@ -7,9 +7,9 @@
 #include "core/cclabel/cclabel.hpp"
 #include "gpu/cclabel/base/largest.hpp"
 #include "gpu/cclabel/pictures/tiles.hpp"
-#include "gpu/replay.hpp"
-#include "gpu/side_stream.hpp"
-#include "gpu/workspace.hpp"
+#include "gpu/runtime/replay.hpp"
+#include "gpu/runtime/side_stream.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace regions::cclabel {
 

@@ -4,7 +4,7 @@
 #include "gpu/cclabel/pictures/runs.hpp"
 #include "gpu/cclabel/pictures/tuning.hpp"
 #include "gpu/cclabel/pictures/write_words.hpp"
-#include "gpu/chain.hpp"
+#include "gpu/runtime/chain.hpp"
 
 namespace regions::cclabel {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/region.hpp"
-#include "gpu/launch.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::runs {
 

@@ -5,7 +5,7 @@
 #include "core/algorithm.hpp"
 #include "core/stack.hpp"
 #include "gpu/cclabel/run_list/phases.hpp"
-#include "gpu/workspace.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace regions::runs {
 

@@ -9,9 +9,9 @@
 #include "gpu/cclabel/strips/join_strips.hpp"
 #include "gpu/cclabel/strips/measure_strip.hpp"
 #include "gpu/cclabel/strips/strips.hpp"
-#include "gpu/chain.hpp"
-#include "gpu/clusters.hpp"
-#include "gpu/per_device.hpp"
+#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/clusters.hpp"
+#include "gpu/runtime/per_device.hpp"
 
 namespace regions::cclabel {
 namespace {

@@ -5,8 +5,8 @@
 #include "gpu/cclabel/run_list/run_list.hpp"
 #include "gpu/cclabel/window/phases.hpp"
 #include "gpu/drawing/drawing.hpp"
+#include "gpu/runtime/workspace.hpp"
 #include "gpu/tracking/tracker.hpp"
-#include "gpu/workspace.hpp"
 
 namespace regions {
 namespace sliding {

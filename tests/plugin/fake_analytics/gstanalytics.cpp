@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "plugin/analytics_library.hpp"
+#include "plugin/metadata/analytics_library.hpp"
 
 namespace {
 

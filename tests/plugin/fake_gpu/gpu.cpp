@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "cpu/backend.hpp"
-#include "gpu/device/device.hpp"
+#include "gpu/runtime/device.hpp"
 #include "tests/algorithms.hpp"
 #include "tests/plugin/fake_gpu/devices.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kHost = -1;
 
-// Throws MemoryError in the words of gpu/device/device.cpp.
+// Throws MemoryError in the words of gpu/runtime/device.cpp.
 void expect_free(int device, size_t bytes, size_t taken) {
   const size_t all = fake::free_memory();
   const size_t left = all < taken ? 0 : all - taken;

@@ -1,0 +1,199 @@
+// The GObject side of the elements: properties, states and caps. FilterStream does the work.
+#include "plugin/element/region_filter.hpp"
+
+#include <gst/video/video.h>
+
+#include <utility>
+
+#include "plugin/element/filter_allocation.hpp"
+#include "plugin/element/filter_flow.hpp"
+#include "plugin/element/filter_properties.hpp"
+#include "plugin/memory/debug.hpp"
+#include "plugin/stream/negotiation.hpp"
+
+namespace regions {
+namespace {
+
+struct RegionFilter {
+  GstBaseTransform parent;
+  FilterStream* stream;
+};
+struct RegionFilterClass {
+  GstBaseTransformClass parent;
+  const ElementSpec* spec;
+};
+
+GstBaseTransformClass* parent_class = nullptr;
+
+// The key of the ElementSpec in the elements' types.
+GQuark spec_key() { return g_quark_from_static_string("regions-element-spec"); }
+
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
+  set_filter_property(stream_of(object), object, id, value);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
+  get_filter_property(stream_of(object), id, value);
+}
+
+// ---- states
+
+GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
+  FilterStream& stream = stream_of(element);
+  try {
+    if (change == GST_STATE_CHANGE_NULL_TO_READY) stream.open();
+    if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.engine().check();
+  } catch (const std::exception& error) {
+    stream.report(error);
+    return GST_STATE_CHANGE_FAILURE;
+  }
+  // A frame may wait for a free slot or buffer while its thread holds the pad. Until the pad is
+  // inactive, new caps or the end of a flush may still create a ring that waits again.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.shut();
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.reopen();
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS(parent_class)->change_state(element, change);
+  if (change == GST_STATE_CHANGE_READY_TO_NULL) stream.close();
+  return result;
+}
+
+gboolean stop(GstBaseTransform* base) {
+  stream_of(base).stop();
+  return TRUE;
+}
+
+void set_context(GstElement* element, GstContext* context) {
+  FilterStream& stream = stream_of(element);
+  stream.cuda().take_offer(element, context, stream.settings().cuda_device_id);
+  GST_ELEMENT_CLASS(parent_class)->set_context(element, context);
+}
+
+// ---- caps
+
+GstCaps* on_transform_caps(GstBaseTransform* base, GstPadDirection direction, GstCaps* caps,
+                           GstCaps* filter) {
+  FilterStream& stream = stream_of(base);
+  Engine& engine = stream.engine();
+  GstCaps* result =
+      transform_caps(direction, caps, engine.picture(), stream.uses_cuda(), engine.layers());
+  if (filter) {
+    GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref(std::exchange(result, filtered));
+  }
+  return result;
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
+  FilterStream& stream = stream_of(base);
+  stream.drain();
+  try {
+    stream.configure(in, out);
+  } catch (const std::exception& error) {
+    stream.report_refused_caps(error);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean get_unit_size(GstBaseTransform*, GstCaps* caps, gsize* size) {
+  try {
+    *size = parse(caps).bytes;
+    return TRUE;
+  } catch (const std::exception& error) {
+    GST_WARNING("%s", error.what());
+    return FALSE;
+  }
+}
+
+// An output buffer has the size of its caps. Padding of the input does not matter.
+gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize, GstCaps* other,
+                        gsize* size) {
+  return get_unit_size(base, other, size);
+}
+
+// ---- metadata
+
+// Sizes and positions stay as they are, so metas are copied to a replaced picture. Exceptions are
+// metas of the bytes that are replaced, the rectangle that the input was cropped to, and an
+// overlay: downstream would draw it over labels.
+gboolean transform_meta(GstBaseTransform* base, GstBuffer*, GstMeta* meta, GstBuffer*) {
+  if (stream_of(base).picture() <= Output::drawn_on) return TRUE;
+  const GType api = meta->info->api;
+  return api != GST_VIDEO_CROP_META_API_TYPE &&
+         api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE &&
+         !gst_meta_api_type_has_tag(api, g_quark_from_static_string(GST_META_TAG_MEMORY_STR));
+}
+
+// ---- class
+
+void finalize(GObject* object) {
+  delete static_cast<RegionFilter*>(static_cast<gpointer>(object))->stream;
+  G_OBJECT_CLASS(parent_class)->finalize(object);
+}
+
+void add_template(GstElementClass* klass, const char* name, GstPadDirection direction,
+                  GstCaps* caps) {
+  gst_element_class_add_pad_template(klass,
+                                     gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps));
+  gst_caps_unref(caps);
+}
+
+void class_init(gpointer klass, gpointer data) {
+  const auto& spec = *static_cast<const ElementSpec*>(data);
+  static_cast<RegionFilterClass*>(klass)->spec = &spec;
+  parent_class = static_cast<GstBaseTransformClass*>(g_type_class_peek_parent(klass));
+  debug_category();  // listed by --gst-debug-help
+
+  auto* object = G_OBJECT_CLASS(klass);
+  object->finalize = finalize;
+  object->set_property = set_property;
+  object->get_property = get_property;
+  install_filter_properties(object, spec);
+
+  auto* element = GST_ELEMENT_CLASS(klass);
+  gst_element_class_set_static_metadata(element, spec.long_name, spec.klass, spec.description,
+                                        "gst-regions maintainers");
+  add_template(element, "sink", GST_PAD_SINK, sink_template_caps());
+  add_template(element, "src", GST_PAD_SRC, source_template_caps());
+  element->change_state = change_state;
+  element->set_context = set_context;
+
+  auto* base = GST_BASE_TRANSFORM_CLASS(klass);
+  base->stop = stop;
+  base->transform_caps = on_transform_caps;
+  base->set_caps = set_caps;
+  base->get_unit_size = get_unit_size;
+  base->transform_size = transform_size;
+  install_allocation(base);
+  base->transform_meta = transform_meta;
+  install_flow(base);
+}
+
+void instance_init(GTypeInstance* instance, gpointer klass) {
+  auto* base = GST_BASE_TRANSFORM(instance);
+  static_cast<RegionFilter*>(static_cast<gpointer>(instance))->stream =
+      new FilterStream(base, *static_cast<RegionFilterClass*>(klass)->spec);
+  gst_base_transform_set_qos_enabled(base, TRUE);
+}
+
+}  // namespace
+
+bool is_ours(GstElement* element) {
+  return g_type_get_qdata(G_OBJECT_TYPE(element), spec_key()) != nullptr;
+}
+
+FilterStream& stream_of(gpointer element) { return *static_cast<RegionFilter*>(element)->stream; }
+
+gboolean register_element(GstPlugin* plugin, const ElementSpec& spec) {
+  const GTypeInfo info = {
+      sizeof(RegionFilterClass), nullptr, nullptr,       class_init, nullptr, &spec,
+      sizeof(RegionFilter),      0,       instance_init, nullptr};
+  std::string type_name = std::string("Gst") + spec.name;  // names elements "cclabel0"
+  type_name[3] = g_ascii_toupper(type_name[3]);
+  const GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, type_name.c_str(), &info,
+                                            static_cast<GTypeFlags>(0));
+  g_type_set_qdata(type, spec_key(), const_cast<ElementSpec*>(&spec));
+  return gst_element_register(plugin, spec.name, GST_RANK_NONE, type);
+}
+
+}  // namespace regions

@@ -1,0 +1,60 @@
+// Holding what came attached.
+#include "plugin/metadata/attached_mask.hpp"
+
+#include "core/error.hpp"
+#include "plugin/memory/block_memory.hpp"
+
+namespace regions {
+
+void expect_mask(const Attached& attached) {
+  expects(attached.labels != nullptr,
+          "a frame came without a mask or label map; put an element that attaches one upstream");
+}
+
+ConstFrame AttachedMask::hold(const Attached& attached, const Backend& backend) {
+  drop();
+  const Layout& layout = layout_of(attached.labels_format);
+  const size_t row = static_cast<size_t>(attached.labels_size.width) * layout.sample_bytes;
+  const size_t bytes = row * static_cast<size_t>(attached.labels_size.height);
+  expects(
+      layout.planes == 1 && layout.channels == 1 && gst_buffer_get_size(attached.labels) >= bytes,
+      "the attached label map must have one channel and hold the size that the metadata names");
+  buffer_ = gst_buffer_ref(attached.labels);
+  const DeviceData there = device_data(buffer_);
+  const void* data = there.data;
+  const bool stays = data && there.backend->shares_memory(backend);
+  if (!stays) {
+    expects(gst_buffer_map(buffer_, &map_, GST_MAP_READ),
+            "the attached label map cannot be mapped");
+    data = map_.data;
+  }
+  ConstFrame mask;
+  mask.plane[0] = static_cast<const std::byte*>(data);
+  mask.pitch[0] = static_cast<ptrdiff_t>(row);
+  mask.width = attached.labels_size.width;
+  mask.height = attached.labels_size.height;
+  mask.layout = layout;
+  mask.memory = stays ? backend.memory() : Memory::host;
+  expects_aligned(mask, "the attached label map");
+  return mask;
+}
+
+ConstFrame AttachedMask::hold_small(const Attached& attached, const WorkArea& own) {
+  drop();
+  const SmallMap small = small_map(attached.labels);
+  if (small.map.empty() || !small.area.is_all() || small.area.picture != own.picture) return {};
+  const bool fits = own.is_whole() || (own.is_all() && own.work == small.area.work);
+  if (!fits) return {};
+  buffer_ = gst_buffer_ref(attached.labels);
+  is_small_ = true;
+  return small.map;
+}
+
+void AttachedMask::drop() {
+  is_small_ = false;
+  if (map_.memory) gst_buffer_unmap(buffer_, &map_);
+  map_ = {};
+  gst_clear_buffer(&buffer_);
+}
+
+}  // namespace regions
