@@ -31,9 +31,9 @@ def check_documents(root, names, text_of):
 
 
 def elements_left_out(text_of):
-    listed = re.search(r"^algorithms = \[(.*?)\]", text_of("meson.build"), re.M | re.S)
+    listed = re.search(r"^algorithms = \{(.*?)\}", text_of("meson.build"), re.M | re.S)
     return [f"{name}:1: says nothing of {element}: no line begins with {how.format(element)}"
-            for name, how in OF_ELEMENTS.items() for element in re.findall(r"\w+", listed[1])
+            for name, how in OF_ELEMENTS.items() for element in re.findall(r"'(\w+)':", listed[1])
             if not any(line.startswith(how.format(element)) for line in text_of(name).splitlines())]
 
 

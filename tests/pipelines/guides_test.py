@@ -45,6 +45,9 @@ class Guides(unittest.TestCase):
     def test_first_application_run_as_printed_matches(self):
         self.run_guide("first-application")
 
+    def test_tune_run_as_printed_matches(self):
+        self.run_guide("tune")
+
     def test_archive_run_as_printed_matches(self):
         self.run_guide("archive")
 
