@@ -1,10 +1,10 @@
 // The source of the pipeline benchmark; a GstPushSrc.
-#include "bench/programs/frame_source.hpp"
-
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+
+#include "bench/programs/stage.hpp"
 
 namespace {
 
