@@ -1,6 +1,5 @@
 // Workers in a child of fork(), which has none of its parent's threads. A child that hangs is ended
 // by a timer.
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,16 +8,10 @@
 #include <vector>
 
 #include "core/workers.hpp"
+#include "tests/core/fork.hpp"
 
 namespace regions {
 namespace {
-
-#if defined(__SANITIZE_THREAD__)
-#define NEEDS_THREADS_AFTER_FORK() \
-  GTEST_SKIP() << "ThreadSanitizer does not support new threads after fork()"
-#else
-#define NEEDS_THREADS_AFTER_FORK() static_cast<void>(0)
-#endif
 
 // Whether work() returns true in a child, within some seconds.
 template <class Work>

@@ -6,19 +6,13 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/core/fork.hpp"
 #include "tests/library/library_case.hpp"
 
 namespace regions::test {
 namespace {
 
 constexpr unsigned kPatience = 20;  // seconds
-
-#if defined(__SANITIZE_THREAD__)
-#define NEEDS_THREADS_AFTER_FORK() \
-  GTEST_SKIP() << "ThreadSanitizer does not support new threads after fork()"
-#else
-#define NEEDS_THREADS_AFTER_FORK() static_cast<void>(0)
-#endif
 
 // Another thread may hold a lock of AddressSanitizer's allocator when the child is made.
 #if defined(__has_feature)
