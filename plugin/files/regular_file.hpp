@@ -1,5 +1,6 @@
-// Files that properties name. They may be anything, so they are read with a bound, and written so
-// that a name always means a whole file.
+// Reads and writes whole files whose names are property values. A name may refer to any kind of
+// file, so reading has a size limit. Writing replaces a file in one step, so a reader never sees
+// half a file.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +11,18 @@
 
 namespace regions {
 
-// Returns the first `most` bytes of a regular file, or nothing if the file does not exist. Throws
-// UnreadableFile, which names the file, if it is of another kind (reading a FIFO would wait) or
-// cannot be read.
-std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t most);
+// Returns the first `max_bytes` bytes of a regular file, or nothing if the file does not exist.
+// Throws UnreadableFile, which names the file, if it is not a regular file (reading a FIFO would
+// block) or cannot be read.
+std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t max_bytes);
 
-// Throws MissingFile or UnwritableFile, which name the file and its folder, unless write_file()
-// could create a file now: creates one next to `path` and removes it.
+// Checks that write_file() could create the file: creates a temporary file next to `path` and
+// removes it. Throws MissingFile or UnwritableFile, which name the file and its folder.
 void expect_writable(const std::string& path);
 
-// Writes a new file next to `path`, then renames it. The former file, or the target of a link,
-// stays unchanged until then, and for good if writing fails. Throws UnwritableFile, which names the
-// file.
+// Writes a temporary file next to `path`, then renames it to `path`. An existing file keeps its
+// content until the rename, also if writing fails. If `path` is a symbolic link, the rename
+// replaces the link and does not change its target. Throws UnwritableFile, which names the file.
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace regions
