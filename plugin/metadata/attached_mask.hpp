@@ -1,4 +1,4 @@
-// The mask or label map that came with a frame, as a picture while it is held.
+// Access to the mask or label map that is attached to a frame.
 #pragma once
 
 #include "core/backend.hpp"
@@ -7,25 +7,27 @@
 
 namespace regions {
 
-// Throws InputError if there is none.
-void expect_mask(const Attached& attached);
+// Throws InputError if no mask or label map is attached.
+void expect_mask(const AttachedRegions& attached);
 
+// Keeps an attached map mapped, and a reference to its buffer, until unmap().
 class AttachedMask {
  public:
   AttachedMask() = default;
   AttachedMask(const AttachedMask&) = delete;
   AttachedMask& operator=(const AttachedMask&) = delete;
-  ~AttachedMask() { drop(); }
+  ~AttachedMask() { unmap(); }
 
-  // The attached map where it lies, if the backend can work on it there; else mapped on the host.
-  // Valid until drop(). `attached.labels` is not null. Throws InputError if it is unreadable or too
-  // small.
-  ConstFrame hold(const Attached& attached, const Backend& backend);
-  // The same map at the size of its working picture, in host memory, if it lies there so and says
-  // as much to an element of this working picture, or of the whole one; else empty.
-  ConstFrame hold_small(const Attached& attached, const WorkArea& own);
-  bool is_small() const { return is_small_; }
-  void drop();
+  // The attached map: in the backend's memory if it is there already, else mapped on the host.
+  // Valid until unmap(). `attached.labels` must not be null. Throws InputError if the map cannot be
+  // mapped or is smaller than the metadata states.
+  ConstFrame map(const AttachedRegions& attached, const Backend& backend);
+  // The same map at the size of its working picture, in host memory. Empty if the map is not a
+  // small map (see block_memory.hpp). Also empty if an element with the work area `area` cannot use
+  // it: `area` must have the same working picture or be the whole picture.
+  ConstFrame map_small(const AttachedRegions& attached, const WorkArea& area);
+  bool is_small() const { return is_small_; }  // map_small() returned a map
+  void unmap();
 
  private:
   bool is_small_ = false;
