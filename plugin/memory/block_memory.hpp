@@ -47,7 +47,7 @@ SmallMap small_map(GstBuffer* buffer);
 class MemoryAttempt {
  public:
   MemoryAttempt();  // discards the reason of earlier failures
-  // The error for a failed attempt: says that there is no memory for `purpose`, and why.
+  // The error for a failed attempt: names `purpose` and the reason.
   MemoryError error(const char* purpose) const;
 };
 

@@ -22,7 +22,7 @@ class AttachedMask {
   // Valid until unmap(). `attached.labels` must not be null. Throws InputError if the map cannot be
   // mapped or is smaller than the metadata states.
   ConstFrame map(const AttachedRegions& attached, const Backend& backend);
-  // The same map at the size of its working picture, in host memory. Empty if the map is not a
+  // The attached map at the size of its working picture, in host memory. Empty if the map is not a
   // small map (see block_memory.hpp). Also empty if an element with the work area `area` cannot use
   // it: `area` must have the same working picture or be the whole picture.
   ConstFrame map_small(const AttachedRegions& attached, const WorkArea& area);

@@ -11,8 +11,8 @@
 // | width, height   | int           | size that all coordinates refer to (pixels)
 // | regions-total   | uint          | regions found; the array may hold fewer
 // | regions         | GstValueArray | structures named "region", see the next table
-// | table           | GstBuffer     | the same as one array: one row per region, no gaps. Missing
-// |                 |               | if there are no regions or an element has moved them
+// | table           | GstBuffer     | the same as one array: one row per region, no gaps. Absent
+// |                 |               | if the frame lacks regions or an element has moved them
 // | table-columns   | string        | names and types of its columns, as NumPy spells them:
 // |                 |               | "id:<u4 track:<u4 x:<i4 …"
 // |                 |               | if a label map or mask is attached:
@@ -40,7 +40,7 @@
 // | runs-truncated  | gboolean      | there were more than max-runs runs: the last runs in raster
 // |                 |               | order are missing
 //
-// The element may add further fields about the frame, see its page in docs/elements. The structure of
+// The element may add further fields about the frame, see docs/elements.md. The structure of
 // each region has these fields:
 //
 // | field           | type          | content
@@ -146,7 +146,7 @@ bool has_labels(GstBuffer* buffer);
 // Removes the label map or mask, but not the regions.
 void remove_labels(GstBuffer* buffer);
 
-// Replaces the standard metas by those of the regions in the metadata. Throws InputError if the
+// Makes the standard metas agree with the regions in the metadata. Throws InputError if the
 // metadata is malformed.
 void replace_standard_metas(GstBuffer* buffer);
 
@@ -159,7 +159,7 @@ struct AttachedRegions {
   std::vector<Region> regions;
   std::vector<GstClockTime> first_seen;  // [region] of its track; empty if nothing is tracked, or
                                          // if the regions were read from a StructurePool's table
-  GstBuffer* labels = nullptr;  // belongs to the meta
+  GstBuffer* labels = nullptr;           // belongs to the meta
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;
 };

@@ -158,9 +158,10 @@ void FreeParameters::operator()(GList* list) const {
 
 // Returns the parameters of the regions of interest to PooledStructures. A meta is freed as soon as
 // its buffer returns to its GstBufferPool, but the structures stay with the buffer until it is
-// freed itself. This meta was added before the regions of interest, so it is freed before them and
-// can take their parameters. If the buffer itself is freed, its structures return first, while all
-// metas still exist, and this meta does nothing afterwards.
+// freed itself. GStreamer frees metas in the order in which they were added. This meta is added
+// first and can therefore take the parameters of the regions of interest. If the buffer itself is
+// freed, its structures return first, while all metas still exist, and this meta does nothing
+// afterwards.
 struct StructurePool::ReturnMeta {
   GstMeta meta;
   GstBuffer* buffer;

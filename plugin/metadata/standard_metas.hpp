@@ -55,14 +55,14 @@ struct LargestRegions {
 LargestRegions largest_regions(Size size, std::span<const Region> regions,
                                std::span<const GstClockTime> first_seen);
 
-// Attaches regions of interest and analytics metadata. Uses the structures of `spare_parameters`
-// first, before it allocates new ones.
+// Attaches regions of interest and analytics metadata. Allocates new parameters only
+// if `spare_parameters` is empty.
 void attach_standard_metas(GstBuffer* buffer, const LargestRegions& largest,
                            std::vector<ParametersPtr>& spare_parameters);
 
 // These functions remove or copy only metadata that elements of this plugin have attached.
 void remove_standard_metas(GstBuffer* buffer);
-// Replaces the regions of interest of `to` by those of `from`. When a picture is scaled, some
+// Replaces the regions of interest of `to` by copies from `from`. When a picture is scaled, some
 // versions of GStreamer lose the parameters of regions of interest.
 void copy_rois(GstBuffer* to, GstBuffer* from);
 // Moves the parameters of the regions of interest to `parameters`, up to its capacity, so it does
@@ -97,7 +97,7 @@ struct RelationSpace {  // GstAnalyticsRelationMetaInitParams
 };
 
 // The functions of GStreamer's analytics library (libgstanalytics) that this plugin uses. The
-// library is loaded at run time, so that one plugin file also works with GStreamer 1.22, which
+// library is loaded at run time, so that the same plugin file also works with GStreamer 1.22, which
 // lacks it.
 struct AnalyticsLibrary {
   // GstAnalyticsRelTypes
