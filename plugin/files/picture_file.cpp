@@ -1,7 +1,5 @@
 // Decodes picture files. Each format has a fixed GStreamer decoder. An element that chooses a
 // decoder itself, such as decodebin, would also follow playlists to network addresses.
-#include "plugin/files/picture_file.hpp"
-
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
@@ -12,7 +10,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
-#include "plugin/files/regular_file.hpp"
+#include "plugin/files/property_files.hpp"
 
 namespace regions {
 namespace {

@@ -1,6 +1,4 @@
 // Reads and writes whole files with POSIX calls.
-#include "plugin/files/regular_file.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "plugin/files/property_files.hpp"
 
 namespace regions {
 namespace {

@@ -1,8 +1,7 @@
 // Maps the mask or label map that is attached to a frame.
-#include "plugin/metadata/attached_mask.hpp"
-
 #include "core/error.hpp"
 #include "plugin/memory/block_memory.hpp"
+#include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
 
