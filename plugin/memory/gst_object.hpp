@@ -1,7 +1,7 @@
-// Small additions to GStreamer's object model: an owning pointer and the plugin's debug category.
+// Owning pointers to GStreamer's objects, and the plugin's debug category.
 //
-// Include this header after GStreamer's headers, because it redefines their default category.
-// GST_DEBUG and similar macros evaluate their arguments only if the level is enabled.
+// It defines GST_CAT_DEFAULT, so GST_DEBUG and similar macros log to the category `regions`. They
+// evaluate their arguments only if the level is enabled.
 #pragma once
 
 #include <gst/gst.h>
@@ -10,6 +10,7 @@
 
 namespace regions {
 
+// Owns one reference to a GstObject.
 struct UnrefObject {
   template <class T>
   void operator()(T* object) const {
@@ -17,9 +18,20 @@ struct UnrefObject {
   }
 };
 
-// Owns one reference to a GstObject.
 template <class T>
 using ObjectPtr = std::unique_ptr<T, UnrefObject>;
+
+// Owns one reference to a buffer.
+struct UnrefBuffer {
+  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
+};
+using BufferPtr = std::unique_ptr<GstBuffer, UnrefBuffer>;
+
+// Owns a structure.
+struct FreeStructure {
+  void operator()(GstStructure* structure) const { gst_structure_free(structure); }
+};
+using StructurePtr = std::unique_ptr<GstStructure, FreeStructure>;
 
 // The debug category `regions`, which all elements of this plugin use.
 inline GstDebugCategory* debug_category() {

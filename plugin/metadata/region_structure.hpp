@@ -20,6 +20,7 @@
 #include "core/error.hpp"
 #include "core/region.hpp"
 #include "core/workers.hpp"
+#include "plugin/memory/gst_object.hpp"
 
 namespace regions {
 
@@ -28,16 +29,6 @@ struct FrameResults;
 
 // Name of the structures, and type of GStreamer's own metadata of the regions.
 constexpr const char* kRegionName = "region";
-
-struct UnrefBuffer {
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
-};
-using BufferPtr = std::unique_ptr<GstBuffer, UnrefBuffer>;
-
-struct FreeStructure {
-  void operator()(GstStructure* structure) const { gst_structure_free(structure); }
-};
-using StructurePtr = std::unique_ptr<GstStructure, FreeStructure>;
 
 // The parameters of a GstVideoRegionOfInterestMeta: a list of GstStructures.
 struct FreeParameters {
