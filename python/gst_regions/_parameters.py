@@ -45,9 +45,9 @@ def described(words: list[Words]) -> Callable[[type], type]:
     """Adds the parameters to the signature and the docstring of a class that accepts `**parameters`."""
     def describe(owner: type) -> type:
         items, arguments = [], []
-        for name, blurb, kind, default, least, most, choices in words:
+        for name, blurb, kind, default, minimum, maximum, choices in words:
             value = from_text(kind, default)
-            limits = " or ".join(choices) if choices else f"{least:.15g} to {most:.15g}"
+            limits = " or ".join(choices) if choices else f"{minimum:.15g} to {maximum:.15g}"
             type_name = type(value).__name__
             items.append(f"{python_name(name)} : {type_name if kind == FLAG else f'{type_name}, {limits}'}\n"
                          + textwrap.indent(textwrap.fill(f"{blurb} Default: {value}.", 112), "    "))
