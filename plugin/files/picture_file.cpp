@@ -16,7 +16,7 @@ namespace regions {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{256} << 20;
-constexpr int kMaxSize = 16384;  // pixels each way
+constexpr int kMaxSize = 16384;  // maximum width and height (pixels)
 
 struct Unref {
   void operator()(GstElement* pipeline) const {

@@ -153,7 +153,7 @@ int64_t reported_device(GstElement* element) {
 // reports one. -1 if no element does. A decoder creates its own context unless it is offered a
 // context of its device.
 int device_upstream(GstElement* element, int devices) {
-  constexpr int kMaxElements = 32;  // that are searched
+  constexpr int kMaxElements = 32;  // maximum number of elements to search
   ObjectPtr<GstElement> at = upstream_of(element);
   for (int i = 0; at && i < kMaxElements; ++i, at = upstream_of(at.get())) {
     const int64_t device = reported_device(at.get());
