@@ -45,11 +45,11 @@ template <class T>
 void raise_ranks(const T* row, int width, double threshold, uint8_t* rank) {
   T level = static_cast<T>(0);
   if constexpr (std::is_integral_v<T>) {
-    const double least = std::ceil(threshold);
-    if (least >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return;
-    level = least <= static_cast<double>(std::numeric_limits<T>::min())
+    const double min_value = std::ceil(threshold);
+    if (min_value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return;
+    level = min_value <= static_cast<double>(std::numeric_limits<T>::min())
                 ? std::numeric_limits<T>::min()
-                : static_cast<T>(least);
+                : static_cast<T>(min_value);
   } else {
     level = static_cast<T>(threshold);
   }
@@ -120,7 +120,7 @@ OwnedPicture rank_values(const Voxels& voxels, std::span<const double> threshold
 uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
                            uint32_t count) {
   std::vector<int32_t> number(size_t{count} + 1);
-  int32_t seen = 0, kept = 0;
+  int32_t seen = 0, remaining = 0;
   with_type(voxels.type, [&](auto type) {
     using T = decltype(type);
     const T value = *static_cast<const T*>(background);
@@ -129,13 +129,13 @@ uint32_t remove_background(const Voxels& voxels, const void* background, int32_t
       for (int x = 0; x < voxels.slice.width; ++x, ++labels) {
         if (*labels > seen) {
           seen = *labels;
-          number[static_cast<size_t>(seen)] = row[x] == value ? 0 : ++kept;
+          number[static_cast<size_t>(seen)] = row[x] == value ? 0 : ++remaining;
         }
         *labels = number[static_cast<size_t>(*labels)];
       }
     }
   });
-  return static_cast<uint32_t>(kept);
+  return static_cast<uint32_t>(remaining);
 }
 
 }  // namespace regions::python

@@ -196,8 +196,8 @@ void replace_standard_metas(GstBuffer* buffer) {
   if (!gst_structure_has_field(s, "layers")) largest.labels = attached.labels;
   largest.labels_format = attached.labels_format;
   largest.labels_size = attached.labels_size;
-  std::vector<ParametersPtr> none;
-  attach_standard_metas(buffer, largest, none);
+  std::vector<ParametersPtr> no_spare_parameters;
+  attach_standard_metas(buffer, largest, no_spare_parameters);
 }
 
 const GValue* region_array(const GstStructure* structure) {

@@ -73,14 +73,15 @@ std::optional<PictureMapping> mapping_of(const MatrixTransform& t) {
   const bool is_transposed = m[0][0] == 0 && m[1][1] == 0 && m[0][1] != 0 && m[1][0] != 0;
   const bool is_finite = std::all_of(&m[0][0], &m[2][0], [](float v) { return std::isfinite(v); });
   if (!is_affine || (!is_upright && !is_transposed) || !is_finite) return {};
-  const int other = is_transposed ? 1 : 0;
+  const int x_source = is_transposed ? 1 : 0;  // index of the input axis that becomes x
   const int in[] = {t.in.x, t.in.y};
   PictureMapping mapping;
   mapping.is_transposed = is_transposed;
   mapping.from = size_of(t.in_info);
   mapping.to = size_of(t.out_info);
-  mapping.x = axis_of(m[0][other], m[0][2], in[other], t.out.x, t.out.w, mapping.to.width);
-  mapping.y = axis_of(m[1][1 - other], m[1][2], in[1 - other], t.out.y, t.out.h, mapping.to.height);
+  mapping.x = axis_of(m[0][x_source], m[0][2], in[x_source], t.out.x, t.out.w, mapping.to.width);
+  mapping.y =
+      axis_of(m[1][1 - x_source], m[1][2], in[1 - x_source], t.out.y, t.out.h, mapping.to.height);
   return mapping;
 }
 

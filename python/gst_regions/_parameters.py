@@ -53,9 +53,9 @@ def described(words: list[Words]) -> Callable[[type], type]:
                          + textwrap.indent(textwrap.fill(f"{blurb} Default: {value}.", 112), "    "))
             arguments.append(inspect.Parameter(python_name(name), inspect.Parameter.KEYWORD_ONLY, default=value))
         owner.__doc__ = inspect.cleandoc(owner.__doc__ or "").replace("{parameters}", "\n".join(items))
-        own = inspect.signature(owner).parameters.values()
-        kept = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-        owner.__signature__ = inspect.Signature(kept + arguments)  # type: ignore[attr-defined]
+        declared = inspect.signature(owner).parameters.values()
+        explicit = [parameter for parameter in declared if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+        owner.__signature__ = inspect.Signature(explicit + arguments)  # type: ignore[attr-defined]
         return owner
     return describe
 

@@ -53,10 +53,10 @@ def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: A
     ValueError
         Shapes differ, a capacity is negative or does not fit in int32, or the picture has no pixels or more than 2**29.
     """
-    given = (terminal, right, down, down_right, down_left)
+    graph = (terminal, right, down, down_right, down_left)
     if device := _device_arrays.on_device(terminal):
-        return _cut_on_device(device, given, out, stream, _core.mincut)
-    return _cut(given, out, _core.mincut, threads)
+        return _cut_on_device(device, graph, out, stream, _core.mincut)
+    return _cut(graph, out, _core.mincut, threads)
 
 
 class WarmCut:
@@ -79,27 +79,27 @@ class WarmCut:
     def cut(self, terminal: Array, right: Array | int, down: Array | int, down_right: Array | int | None = None,
             down_left: Array | int | None = None, *, out: Array | None = None, stream: Any = None) -> tuple[Array, int]:
         """Computes the minimum cut of the next graph. Arguments, results and errors are the same as for `mincut`."""
-        given = (terminal, right, down, down_right, down_left)
+        graph = (terminal, right, down, down_right, down_left)
         if device := _device_arrays.on_device(terminal):
-            return _cut_on_device(device, given, out, stream, self._cut.cut)
-        return _cut(given, out, self._cut.cut, self._threads)
+            return _cut_on_device(device, graph, out, stream, self._cut.cut)
+        return _cut(graph, out, self._cut.cut, self._threads)
 
 
-def _cut(given: Graph, out: Array | None, cut: Callable[..., int], threads: int) -> tuple[Array, int]:
-    first, *others = named(given)
+def _cut(graph: Graph, out: Array | None, cut: Callable[..., int], threads: int) -> tuple[Array, int]:
+    first, *others = named_arrays(graph)
     terminal = _capacities(first[1], first[0], None)
     capacities = [terminal, *(None if array is None else _capacities(array, name, terminal.shape) for name, array in others)]
     foreground = _arrays.output_array(out, terminal.shape, np.bool_)
     flow = cut(*capacities, foreground.view(np.uint8), (threads_for(foreground, threads), *_arrays.CPU_TARGET))
-    return _arrays.result_of(foreground, out, given[0]), flow
+    return _arrays.result_of(foreground, out, graph[0]), flow
 
 
-def _cut_on_device(terminal: _device_arrays.DeviceArray, given: Graph, out: Array | None, stream: Any,
+def _cut_on_device(terminal: _device_arrays.DeviceArray, graph: Graph, out: Array | None, stream: Any,
                    cut: Callable[..., int]) -> tuple[Array, int]:
     with _device_arrays.on_stream(terminal, stream):
         target = terminal.target()
         capacities = []
-        for name, array in named(given):
+        for name, array in named_arrays(graph):
             capacities.append(None if array is None else _capacities_on_device(array, name, terminal))
         sides = terminal.empty(terminal.shape, UINT8)
         if out is not None:
@@ -108,12 +108,12 @@ def _cut_on_device(terminal: _device_arrays.DeviceArray, given: Graph, out: Arra
         return terminal.library.is_not_zero(sides.finished(target), out), flow
 
 
-def named(given: Graph) -> Iterator[tuple[str, Any]]:
+def named_arrays(graph: Graph) -> Iterator[tuple[str, Any]]:
     """Pairs each array of the graph with its name."""
-    if (given[3] is None) != (given[4] is None):
-        missing = "down_right" if given[3] is None else "down_left"
+    if (graph[3] is None) != (graph[4] is None):
+        missing = "down_right" if graph[3] is None else "down_left"
         raise ValueError(f"{missing} is missing; pass both down_right and down_left, or neither")
-    return zip(("terminal", "right", "down", "down_right", "down_left"), given)
+    return zip(("terminal", "right", "down", "down_right", "down_left"), graph)
 
 
 def _capacities_on_device(array: Any, name: str, like: _device_arrays.DeviceArray) -> _device_arrays.DeviceArray:

@@ -83,7 +83,8 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
         if not isinstance(new_value, (int, np.integer)):
             raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int for an image of type {kind}")
         if not min_value <= new_value <= max_value:
-            raise ValueError(f"new_value is {new_value}, must be {min_value} to {max_value} for elements of type {kind}")
+            raise ValueError(f"new_value is {new_value}, must be {min_value} to {max_value} for elements of "
+                             f"type {kind}")
     if in_place and not values.flags.writeable:
         raise ValueError("image is read-only, must be writeable with in_place=True")
     mask = _flooded(values, seed_point, connectivity, tolerance, threads)

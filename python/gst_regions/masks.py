@@ -109,7 +109,8 @@ def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, th
 def _large_on_device(mask: DeviceArray, max_size: int, connectivity: int, out: Array | None, stream: Any,
                      of_holes: bool) -> Array:
     _expect_mask(mask)
-    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none"), _least(max_size, mask.size)]
+    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none"),
+                _min_area(max_size, mask.size)]
     with _device_arrays.on_stream(mask, stream):
         large = _labelled(mask.wrap(~mask.array) if of_holes else mask, settings)
         library = mask.library
@@ -152,7 +153,7 @@ def _mask(array: Array) -> NDArray[np.bool_]:
     return mask
 
 
-def _least(max_size: int, size: int) -> tuple[str, str]:
+def _min_area(max_size: int, size: int) -> tuple[str, str]:
     if operator.index(max_size) < 0:
         raise ValueError(f"max_size is {max_size}, must be at least 0")
     return "min-area", str(min(max_size, size) + 1)
@@ -160,5 +161,6 @@ def _least(max_size: int, size: int) -> tuple[str, str]:
 
 def _keep_large(mask: NDArray[np.bool_], max_size: int, connectivity: int, output: NDArray[np.bool_],
                 threads: int) -> None:
-    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "mask"), _least(max_size, mask.size)]
+    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "mask"),
+                _min_area(max_size, mask.size)]
     _core.select(_arrays.in_rows(mask), output, settings, threads_for(mask, threads))
