@@ -65,23 +65,6 @@ std::shared_ptr<Backend> open_backend(const std::string& device, int threads) {
   return make_cpu_backend(threads);
 }
 
-// The list is in meson.build: REGIONS_ALGORITHMS is X(cclabel) X(regionoverlay) …
-#define X(name) std::unique_ptr<Runner> make_##name##_runner(const std::shared_ptr<Backend>&);
-REGIONS_ALGORITHMS
-#undef X
-
-std::unique_ptr<Runner> make_runner(const std::string& algorithm,
-                                    const std::shared_ptr<Backend>& backend) {
-  const Backend::Entry entry(*backend);
-  std::string known;
-#define X(name)                                                 \
-  if (algorithm == #name) return make_##name##_runner(backend); \
-  known += std::string(known.empty() ? "" : ", ") + #name;
-  REGIONS_ALGORITHMS
-#undef X
-  throw InputError("unknown algorithm '" + algorithm + "'; expected one of " + known);
-}
-
 Filter::Filter(const std::string& algorithm, const std::string& device, int threads)
     : backend_(open_backend(device, threads)),
       runner_(make_runner(algorithm, backend_)),
@@ -101,7 +84,7 @@ Filter::~Filter() {
 void Filter::set(const std::string& name, const std::string& value) {
   const Field& field = find(runner_->fields(), name);
   runner_->set(field, value);
-  if (!field.live()) shape_.reset();
+  if (!field.live()) format_.reset();
 }
 
 const std::string& Filter::get(const std::string& name) {
@@ -114,34 +97,34 @@ void Filter::reset() {
   runner_->reset();
 }
 
-bool Filter::Shape::operator==(const Shape& other) const {
+bool Filter::FrameFormat::operator==(const FrameFormat& other) const {
   return size.width == other.size.width && size.height == other.size.height &&
          color.matrix == other.color.matrix && color.full_range == other.color.full_range &&
          in == other.in && out == other.out && mask == other.mask && borders == other.borders &&
          runs == other.runs;
 }
 
-void Filter::configure(const Shape& shape) {
-  shape_.reset();
+void Filter::configure(const FrameFormat& format) {
+  format_.reset();
   Setup setup;
-  setup.in = layout_of(shape.in);
-  setup.size = shape.size;
-  setup.color = shape.color;
-  setup.has_output = shape.out.has_value();
-  if (shape.out) setup.out = layout_of(*shape.out);
-  setup.has_mask = shape.mask.has_value();
-  if (shape.mask) setup.mask = layout_of(*shape.mask);
-  setup.has_borders = shape.borders;
-  setup.max_runs = shape.runs;
+  setup.in = layout_of(format.in);
+  setup.size = format.size;
+  setup.color = format.color;
+  setup.has_output = format.out.has_value();
+  if (format.out) setup.out = layout_of(*format.out);
+  setup.has_mask = format.mask.has_value();
+  if (format.mask) setup.mask = layout_of(*format.mask);
+  setup.has_borders = format.borders;
+  setup.max_runs = format.runs;
   runner_->configure(setup);
   max_regions_ = setup.max_regions;
-  records_ =
-      RegionRecords(*backend_, max_regions_, runner_->gives().moments, shape.borders, shape.runs);
-  shape_ = shape;
+  records_ = RegionRecords(*backend_, max_regions_, runner_->outputs().moments, format.borders,
+                           format.runs);
+  format_ = format;
 }
 
 // The picture itself, or a picture of the same format in `block` if the backend cannot access it.
-Frame Filter::reachable(const Frame& picture, Block& block) {
+Frame Filter::accessible_frame(const Frame& picture, Block& block) {
   if (picture.empty() || picture.memory == backend_->memory()) return picture;
   expects(backend_->memory() == Memory::device, [] {
     return "a picture of the frame is in CUDA memory, but the filter runs on the CPU; copy the "
@@ -157,43 +140,43 @@ void Filter::copy(const Frame& from, const Frame& to) {
   if (from.plane[0] != to.plane[0]) queue_->copy(from, to);
 }
 
-Frame Filter::bring_in(const Frame& picture, Block& block) {
-  const Frame there = reachable(picture, block);
-  copy(picture, there);
-  return there;
+Frame Filter::upload(const Frame& picture, Block& block) {
+  const Frame accessible = accessible_frame(picture, block);
+  copy(picture, accessible);
+  return accessible;
 }
 
 void Filter::process(RegionsFrame& frame) {
   const Pictures pictures(frame);
   frame.count = frame.total = frame.border_count = frame.run_count = frame.runs_truncated = 0;
-  pictures.expect_suitable(frame, runner_->gives());
+  pictures.expect_suitable(frame, runner_->outputs());
 
   const Backend::Entry entry(*backend_);
   const Frame &in = pictures.in, &mask = pictures.mask, &out = pictures.out;
-  Shape shape = {in.size(),         in.color, in.layout.format, {}, {}, frame.borders != nullptr,
-                 frame.run_capacity};
-  if (!out.empty()) shape.out = out.layout.format;
-  if (!mask.empty()) shape.mask = mask.layout.format;
-  if (shape_ != shape) configure(shape);
-  work(pictures, frame);
-  take_table(frame);
+  FrameFormat format = {
+      in.size(), in.color, in.layout.format, {}, {}, frame.borders != nullptr, frame.run_capacity};
+  if (!out.empty()) format.out = out.layout.format;
+  if (!mask.empty()) format.mask = mask.layout.format;
+  if (format_ != format) configure(format);
+  run_algorithm(pictures, frame);
+  copy_records(frame);
 }
 
 // Copies the pictures to the device, runs the algorithm, copies the results back, and waits.
-void Filter::work(const Pictures& pictures, const RegionsFrame& frame) {
-  const Frame in = bring_in(pictures.in, in_);
-  const Frame out = pictures.draws_in_place() ? in : reachable(pictures.out, out_);
-  const Frame labels = reachable(pictures.labels, labels_);
-  const Frame foreground = reachable(pictures.foreground, foreground_);
+void Filter::run_algorithm(const Pictures& pictures, const RegionsFrame& frame) {
+  const Frame in = upload(pictures.in, in_);
+  const Frame out = pictures.draws_in_place() ? in : accessible_frame(pictures.out, out_);
+  const Frame labels = accessible_frame(pictures.labels, labels_);
+  const Frame foreground = accessible_frame(pictures.foreground, foreground_);
   Job job;
   job.in = in;
   job.out = out;
-  if (!pictures.mask.empty()) job.mask = bring_in(pictures.mask, mask_);
+  if (!pictures.mask.empty()) job.mask = upload(pictures.mask, mask_);
   if (!labels.empty()) job.labels = labels.plane_as<uint32_t>(0, in.width, in.height);
   if (!foreground.empty()) job.foreground = foreground.plane_as<uint8_t>(0, in.width, in.height);
   RegionTable table = records_.table();
   table.parts = nullptr;  // the library reports regions only, not occluded tracks
-  if (runner_->gives().regions) job.table = table;
+  if (runner_->outputs().regions) job.table = table;
   if (!frame.moments) job.table.moments = nullptr;
   job.attached = reinterpret_cast<const Region*>(frame.attached);
   job.attached_count = std::min(frame.attached_count, max_regions_);
@@ -212,9 +195,9 @@ void Filter::work(const Pictures& pictures, const RegionsFrame& frame) {
   queue_->wait();
 }
 
-void Filter::take_table(RegionsFrame& frame) const {
+void Filter::copy_records(RegionsFrame& frame) const {
   frame.total = records_.total();
-  runner_->judge(frame.total);
+  runner_->check_capacity(frame.total);
   frame.count = std::min({frame.total, max_regions_, frame.capacity});
   std::ranges::copy(records_.regions(frame.count), reinterpret_cast<Region*>(frame.regions));
   if (frame.moments) {

@@ -3,21 +3,61 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
+#include "core/algorithm.hpp"
+#include "core/field.hpp"
 #include "core/region_records.hpp"
-#include "library/pictures.hpp"
-#include "library/runner.hpp"
+#include "library/regions.h"
 
 namespace regions {
+
+// The results that an algorithm produces in addition to the output picture.
+struct AlgorithmOutputs {
+  bool regions = false;     // Job.table and Job.labels
+  bool foreground = false;  // Job.foreground
+  bool moments = false;     // RegionTable.moments and borders
+  bool runs = false;        // RegionTable.runs
+};
+
+// An algorithm and its parameters, independent of the type of the parameters.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual AlgorithmOutputs outputs() const = 0;
+  virtual std::span<const Field> fields() const = 0;
+  virtual Value get(const Field& field) const = 0;
+  // A live field takes effect at the next enqueue(). Any other field needs configure() first.
+  virtual void set(const Field& field, std::string_view text) = 0;
+  // Adds the values that follow from the parameters to `setup`, then configures the algorithm.
+  virtual void configure(Setup& setup) = 0;
+  virtual void enqueue(const Job& job, Queue& queue) = 0;
+  // Throws InputError if the parameters do not allow a frame with `total` regions.
+  virtual void check_capacity(uint32_t total) const = 0;
+  virtual void reset() = 0;
+};
+
+// Throws InputError if `algorithm` is not the name of an algorithm.
+std::unique_ptr<Runner> make_runner(const std::string& algorithm,
+                                    const std::shared_ptr<Backend>& backend);
 
 // `device` is "auto", "cpu", "cuda" or "cuda:N". Throws InputError for another text and DeviceError
 // if the device cannot be used.
 std::shared_ptr<Backend> open_backend(const std::string& device, int threads);
 
-// Throws InputError if `algorithm` is not the name of an algorithm.
-std::unique_ptr<Runner> make_runner(const std::string& algorithm,
-                                    const std::shared_ptr<Backend>& backend);
+// The pictures of a RegionsFrame. A picture that the caller left out is empty.
+struct Pictures {
+  Frame in, mask, out, labels, foreground;
+
+  // These throw InputError. The constructor checks each picture alone. expect_suitable() checks
+  // that the members fit each other and that the algorithm produces the requested outputs.
+  explicit Pictures(const RegionsFrame& frame);
+  void expect_suitable(const RegionsFrame& frame, const AlgorithmOutputs& outputs) const;
+
+  bool draws_in_place() const { return in.plane[0] == out.plane[0]; }
+};
 
 class Filter {
  public:
@@ -32,21 +72,21 @@ class Filter {
 
  private:
   // Properties that consecutive frames share. A frame that differs needs a new configure().
-  struct Shape {
+  struct FrameFormat {
     Size size;
     Colorimetry color;
     PixelFormat in = PixelFormat::gray8;
     std::optional<PixelFormat> out, mask;
     bool borders = false;
     uint32_t runs = 0;
-    bool operator==(const Shape& other) const;
+    bool operator==(const FrameFormat& other) const;
   };
-  void configure(const Shape& shape);
-  void work(const Pictures& pictures, const RegionsFrame& frame);
-  Frame reachable(const Frame& picture, Block& block);
-  Frame bring_in(const Frame& picture, Block& block);
+  void configure(const FrameFormat& format);
+  void run_algorithm(const Pictures& pictures, const RegionsFrame& frame);
+  Frame accessible_frame(const Frame& picture, Block& block);
+  Frame upload(const Frame& picture, Block& block);
   void copy(const Frame& from, const Frame& to);  // does nothing if both are the same picture
-  void take_table(RegionsFrame& frame) const;
+  void copy_records(RegionsFrame& frame) const;
 
   const std::shared_ptr<Backend> backend_;
   const std::unique_ptr<Runner> runner_;
@@ -54,7 +94,7 @@ class Filter {
   const std::string device_;
   std::string text_;  // the value that get() returned last
 
-  std::optional<Shape> shape_;  // of the last configure(); empty: the next frame configures
+  std::optional<FrameFormat> format_;  // of the last configure(); empty: the next frame configures
   Block in_, out_, mask_, labels_, foreground_;  // copies of pictures in other memory
   RegionRecords records_;
   uint32_t max_regions_ = 0;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4096 };
+enum { MAX_REGIONS = 4096 };
 
 static int fail(const char* what, const char* why) {
   fprintf(stderr, "label_image: %s: %s\n", what, why);
@@ -43,9 +43,9 @@ static RegionsPicture read_picture(const char* name) {
   FILE* file = fopen(name, "rb");
   if (!file) return none;
   const int p = fgetc(file), kind = fgetc(file);
-  const int width = header_number(file), height = header_number(file), most = header_number(file);
+  const int width = header_number(file), height = header_number(file), max = header_number(file);
   if (p == 'P' && (kind == '5' || kind == '6') && width > 0 && width <= 65535 && height > 0 &&
-      height <= 65535 && most == 255) {
+      height <= 65535 && max == 255) {
     const size_t row = (size_t)width * (kind == '5' ? 1 : 3);
     void* pixels = malloc(row * (size_t)height);
     if (pixels && fread(pixels, row, (size_t)height, file) == (size_t)height) {
@@ -76,11 +76,11 @@ static int write_labels(const char* name, const uint32_t* labels, int width, int
 
 static int label(RegionsFilter* filter, RegionsPicture in, const char* out) {
   RegionsFrame frame = REGIONS_FRAME_INIT;
-  RegionsRegion* regions = calloc(MOST, sizeof *regions);
+  RegionsRegion* regions = calloc(MAX_REGIONS, sizeof *regions);
   uint32_t* labels = malloc(sizeof *labels * (size_t)in.width * (size_t)in.height);
   frame.in = in;
   frame.regions = regions;
-  frame.capacity = MOST;
+  frame.capacity = MAX_REGIONS;
   frame.labels = in;
   frame.labels.format = "U32_LE";
   frame.labels.plane[0] = labels;

@@ -1,8 +1,8 @@
 // Reads and checks the pictures that the caller passed.
-#include "library/pictures.hpp"
-
 #include <string>
 #include <utility>
+
+#include "library/filter.hpp"
 
 namespace regions {
 namespace {
@@ -75,18 +75,18 @@ void expect_format(const Frame& frame, PixelFormat format, const char* name) {
 }
 
 // A picture that is processed in place must be the same in `in` and `out`.
-void expect_one_layout(const Frame& in, const Frame& out) {
-  bool one = in.layout.format == out.layout.format && in.memory == out.memory;
-  for (int p = 0; one && p < in.layout.planes; ++p) {
-    one = in.plane[p] == out.plane[p] && in.pitch[p] == out.pitch[p];
+void expect_same_layout(const Frame& in, const Frame& out) {
+  bool is_same = in.layout.format == out.layout.format && in.memory == out.memory;
+  for (int p = 0; is_same && p < in.layout.planes; ++p) {
+    is_same = in.plane[p] == out.plane[p] && in.pitch[p] == out.pitch[p];
   }
-  expects(one,
+  expects(is_same,
           "out starts at the same address as in, but format, memory, planes or pitches differ; to "
           "work in place, set out = in");
 }
 
 // A program that was compiled with another version of regions.h passes another size.
-void expect_known(const RegionsFrame& frame) {
+void expect_frame_size(const RegionsFrame& frame) {
   expects(frame.size != 0,
           "frame.size is 0; initialise the frame with RegionsFrame frame = REGIONS_FRAME_INIT");
   expects(frame.size == sizeof(RegionsFrame), [&] {
@@ -99,7 +99,7 @@ void expect_known(const RegionsFrame& frame) {
 }  // namespace
 
 Pictures::Pictures(const RegionsFrame& frame) {
-  expect_known(frame);
+  expect_frame_size(frame);
   in = frame_of(frame.in, "in");
   mask = frame_of(frame.mask, "mask");
   out = frame_of(frame.out, "out");
@@ -107,7 +107,7 @@ Pictures::Pictures(const RegionsFrame& frame) {
   foreground = frame_of(frame.foreground, "foreground");
 }
 
-void Pictures::expect_suitable(const RegionsFrame& frame, const Gives& gives) const {
+void Pictures::expect_suitable(const RegionsFrame& frame, const AlgorithmOutputs& outputs) const {
   expects(!in.empty(), "in.plane[0] is null; every frame needs an input picture");
   expects(mask.empty() || mask.layout.model == ColorModel::gray ||
               mask.layout.model == ColorModel::labels,
@@ -115,18 +115,18 @@ void Pictures::expect_suitable(const RegionsFrame& frame, const Gives& gives) co
             return "mask has format " + std::string(name_of(mask.layout.format)) +
                    ", must have GRAY8, GRAY16_LE or U32_LE";
           });
-  if (draws_in_place()) expect_one_layout(in, out);
+  if (draws_in_place()) expect_same_layout(in, out);
   expects(frame.regions != nullptr || frame.capacity == 0, [&] {
     return "capacity is " + std::to_string(frame.capacity) +
            ", but regions is null; set regions to an array of `capacity` elements";
   });
-  expects(gives.regions || (labels.empty() && frame.capacity == 0),
+  expects(outputs.regions || (labels.empty() && frame.capacity == 0),
           "labels and capacity must be zero: this algorithm does not produce regions");
-  expects(gives.foreground || foreground.empty(),
+  expects(outputs.foreground || foreground.empty(),
           "foreground must be zero: this algorithm does not produce it");
-  expects(gives.moments || (!frame.moments && !frame.borders),
+  expects(outputs.moments || (!frame.moments && !frame.borders),
           "moments and borders must be null: this algorithm does not produce them");
-  expects(gives.runs || !frame.runs, "runs must be null: this algorithm does not produce them");
+  expects(outputs.runs || !frame.runs, "runs must be null: this algorithm does not produce them");
   expects((frame.runs != nullptr) == (frame.run_capacity > 0), [&] {
     return std::string("runs is ") + (frame.runs ? "set" : "null") + ", but run_capacity is " +
            std::to_string(frame.run_capacity) + "; set both or neither";

@@ -19,7 +19,7 @@ namespace {
 // not allocate.
 thread_local char last_error[1024] = "no call of this thread has failed";
 
-RegionsStatus failed(RegionsStatus status, const char* text) {
+RegionsStatus store_error(RegionsStatus status, const char* text) {
   const size_t length = std::min(std::strlen(text), sizeof last_error - 1);
   std::memmove(last_error, text, length);
   last_error[length] = '\0';
@@ -33,29 +33,29 @@ RegionsStatus guarded(Call call) {
     call();
     return REGIONS_OK;
   } catch (const regions::InputError& error) {
-    return failed(REGIONS_ERROR_INPUT, error.what());
+    return store_error(REGIONS_ERROR_INPUT, error.what());
   } catch (const regions::MemoryError& error) {
-    return failed(REGIONS_ERROR_MEMORY, error.what());
+    return store_error(REGIONS_ERROR_MEMORY, error.what());
   } catch (const std::bad_alloc&) {
-    return failed(REGIONS_ERROR_MEMORY, "out of memory");
+    return store_error(REGIONS_ERROR_MEMORY, "out of memory");
   } catch (const regions::DeviceError& error) {
-    return failed(REGIONS_ERROR_DEVICE, error.what());
+    return store_error(REGIONS_ERROR_DEVICE, error.what());
   } catch (const std::exception& error) {
-    return failed(REGIONS_ERROR_OTHER, error.what());
+    return store_error(REGIONS_ERROR_OTHER, error.what());
   } catch (...) {
-    return failed(REGIONS_ERROR_OTHER, "unknown exception");
+    return store_error(REGIONS_ERROR_OTHER, "unknown exception");
   }
 }
 
 // After fork() the child has none of the threads that a filter uses, and no access to its device.
 bool is_of_this_process(const RegionsFilter* filter) { return filter->process == getpid(); }
 
-void expect_given(const void* pointer, const char* message) {
+void expect_not_null(const void* pointer, const char* message) {
   regions::expects(pointer != nullptr, message);
 }
 
 void expect_usable(const RegionsFilter* filter) {
-  expect_given(filter, "filter is null, must come from regions_open()");
+  expect_not_null(filter, "filter is null, must come from regions_open()");
   if (is_of_this_process(filter)) return;
   throw std::runtime_error("the filter was opened in process " + std::to_string(filter->process) +
                            ", before fork(); open another one in this process");
@@ -68,7 +68,7 @@ constexpr char kNoProperty[] = "property is null, must be the name of a property
 RegionsFilter* regions_open(const char* algorithm, const char* device, int threads) {
   RegionsFilter* filter = nullptr;
   guarded([&] {
-    expect_given(algorithm, "algorithm is null, must be the name of an algorithm");
+    expect_not_null(algorithm, "algorithm is null, must be the name of an algorithm");
     regions::expects(threads >= 0, "threads is " + std::to_string(threads) +
                                        ", must be at least 0 (0: one per CPU core)");
     filter = new RegionsFilter{regions::Filter(algorithm, device ? device : "auto", threads)};
@@ -89,8 +89,8 @@ const char* regions_device(const RegionsFilter* filter) {
 RegionsStatus regions_set(RegionsFilter* filter, const char* property, const char* value) {
   return guarded([&] {
     expect_usable(filter);
-    expect_given(property, kNoProperty);
-    expect_given(value, "value is null, must be the value as text");
+    expect_not_null(property, kNoProperty);
+    expect_not_null(value, "value is null, must be the value as text");
     filter->filter.set(property, value);
   });
 }
@@ -99,7 +99,7 @@ const char* regions_get(RegionsFilter* filter, const char* property) {
   const char* text = nullptr;
   guarded([&] {
     expect_usable(filter);
-    expect_given(property, kNoProperty);
+    expect_not_null(property, kNoProperty);
     text = filter->filter.get(property).c_str();
   });
   return text;
@@ -108,7 +108,7 @@ const char* regions_get(RegionsFilter* filter, const char* property) {
 RegionsStatus regions_process(RegionsFilter* filter, RegionsFrame* frame) {
   return guarded([&] {
     expect_usable(filter);
-    expect_given(frame, "frame is null, must point to a RegionsFrame");
+    expect_not_null(frame, "frame is null, must point to a RegionsFrame");
     filter->filter.process(*frame);
   });
 }

@@ -1,7 +1,17 @@
-// Converts arrays to frames.
+// Converts arrays to frames, and makes label arrays in reused memory.
 #include "python/arrays.hpp"
 
+#include <nanobind/stl/vector.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <string>
+#include <vector>
+
+#include "python/module.hpp"
 
 namespace regions::python {
 namespace {
@@ -15,6 +25,61 @@ void expects_side(size_t side) {
 
 Memory memory_of(int device_type) {
   return device_type == nb::device::cpu::value ? Memory::host : Memory::device;
+}
+
+constexpr size_t kMaxIdle = 2;  // one array in use by the caller, one for the next result
+constexpr size_t kMaxBytes = size_t{64} << 20;  // larger blocks are not kept
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// The memory of label arrays is reused. The first write to new memory causes a page fault per page,
+// which takes as long as the labelling of a 1920x1080 picture.
+struct LabelMemory {
+  void* data;
+  size_t bytes;
+};
+
+// Most recently released first. The interpreter's lock guards it. It is never destroyed, because
+// arrays may outlive the module.
+std::vector<LabelMemory>& idle_memory() {
+  static std::vector<LabelMemory>& memory = *new std::vector<LabelMemory>;
+  return memory;
+}
+
+LabelMemory take_memory(size_t bytes) {
+  std::vector<LabelMemory>& idle = idle_memory();
+  const auto found =
+      std::ranges::find_if(idle, [&](const LabelMemory& one) { return one.bytes == bytes; });
+  if (found != idle.end()) {
+    const LabelMemory taken = *found;
+    idle.erase(found);
+    return taken;
+  }
+  idle.reserve(kMaxIdle + 1);  // so that put_back() does not allocate
+  const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  void* data = std::aligned_alloc(kHugePage, rounded);
+  if (!data) throw std::bad_alloc();
+  madvise(data, rounded, MADV_HUGEPAGE);  // has no effect on some systems
+  return {data, bytes};
+}
+
+void put_back(void* memory) noexcept {
+  const std::unique_ptr<LabelMemory> returned(static_cast<LabelMemory*>(memory));
+  if (returned->bytes > kMaxBytes) return std::free(returned->data);
+  std::vector<LabelMemory>& idle = idle_memory();
+  idle.insert(idle.begin(), *returned);
+  if (idle.size() <= kMaxIdle) return;
+  std::free(idle.back().data);
+  idle.pop_back();
+}
+
+// Makes a large array. NumPy allocates small arrays faster.
+nb::ndarray<nb::numpy, int32_t> empty_labels(const std::vector<size_t>& shape) {
+  size_t bytes = sizeof(int32_t);
+  for (const size_t side : shape) bytes *= side;
+  auto memory = std::make_unique<LabelMemory>(take_memory(bytes));
+  void* const data = memory->data;
+  const nb::capsule owner(memory.release(), put_back);
+  return {data, shape.size(), shape.data(), owner};
 }
 
 }  // namespace
@@ -77,5 +142,7 @@ ConstFrame picture_of(const Pixels& pixels, ColorOrder order) {
   frame.memory = memory_of(pixels.device_type());
   return frame;
 }
+
+void bind_arrays(nb::module_& module) { module.def("empty_labels", empty_labels); }
 
 }  // namespace regions::python

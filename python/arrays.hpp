@@ -1,5 +1,6 @@
-// The array types that the module accepts. The package's Python code has checked types and shapes
-// before. Here, only the checks that memory safety requires are repeated.
+// The array types that the module accepts, and their conversion to pictures. The package's Python
+// code has checked types and shapes before. Here, only the checks that memory safety requires are
+// repeated.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,6 +8,7 @@
 
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "core/backend.hpp"
 
@@ -14,7 +16,7 @@ namespace regions::python {
 
 namespace nb = nanobind;
 
-// An array in host memory, or in the memory of the Place that is passed with it.
+// An array in host memory, or in the memory of the Target that is passed with it.
 using AnyArray = nb::ndarray<nb::ro>;
 using Labels = nb::ndarray<int32_t, nb::c_contig>;
 // An array in host memory.
@@ -81,5 +83,32 @@ auto with_type(nb::dlpack::dtype type, F f) {
       "array elements have an unsupported type, must be bool, int8 to int64, uint8 to "
       "uint64, float32 or float64");
 }
+
+// A picture that owns its memory.
+struct OwnedPicture {
+  std::vector<std::byte> bytes;
+  PixelFormat format = PixelFormat::gray8;
+};
+
+// These functions convert arrays of any element type to pictures that cclabel supports. The
+// conversion preserves which elements are equal, or which elements reach a threshold.
+
+// Replaces elements of 4 or 8 bytes by 16 or 24-bit numbers. Distinct values are numbered in order
+// of appearance. Throws InputError for NaN and for more than 2^24 distinct values.
+OwnedPicture number_values(const Voxels& voxels);
+
+// Whether all one-byte elements that are not 0 have the same value.
+bool is_mask(const Voxels& voxels);
+
+// Whether all bytes of all elements are 0.
+bool is_blank(const Voxels& voxels);
+
+// Replaces each element by the number of thresholds (at most 255) that it reaches; 0 for NaN.
+OwnedPicture rank_values(const Voxels& voxels, std::span<const double> thresholds);
+
+// Sets the labels of regions whose elements equal `*background` to 0 and renumbers the other
+// regions without gaps. The labels are 1..count in raster order. Returns the new number of regions.
+uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
+                           uint32_t count);
 
 }  // namespace regions::python

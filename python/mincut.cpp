@@ -3,9 +3,8 @@
 
 #include "core/maxflow/maxflow.hpp"
 #include "python/arrays.hpp"
-#include "python/bindings.hpp"
-#include "python/engines.hpp"
-#include "python/interpreter.hpp"
+#include "python/cached_algorithms.hpp"
+#include "python/module.hpp"
 
 namespace regions::python {
 namespace {
@@ -13,24 +12,25 @@ namespace {
 using Capacities = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig>;
 using Mask = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
 
-class CutEngine final : public Engine {
+class CutAlgorithm final : public CachedAlgorithm {
  public:
-  CutEngine(const Place& place, Size size, Neighbours neighbours)
-      : Engine(place),
-        cut_(grid_cut_on(lane().backend())),
-        report_(std::make_unique<Block>(lane().backend()->allocate_pinned(sizeof(CutReport)))) {
-    const Backend::Entry entry(*lane().backend());
+  CutAlgorithm(const Target& target, Size size, Neighbours neighbours)
+      : CachedAlgorithm(target),
+        cut_(grid_cut_on(queue().backend())),
+        result_(std::make_unique<Block>(queue().backend()->allocate_pinned(sizeof(CutReport)))) {
+    const Backend::Entry entry(*queue().backend());
     cut_->configure(size, neighbours, 1);
   }
-  ~CutEngine() override { lane().end(cut_, report_); }
+  ~CutAlgorithm() override { queue().destroy(cut_, result_); }
 
-  CutReport run(const Place& place, const GridGraph& graph, Image<uint8_t> foreground, bool warm) {
-    auto* const report = new (report_->data()) CutReport;
-    lane().run(place, [&](Queue& queue) {
-      cut_->enqueue(graph, foreground, {.warm = warm}, report, 0, queue);
+  CutReport run(const Target& target, const GridGraph& graph, Image<uint8_t> foreground,
+                bool warm) {
+    auto* const result = new (result_->data()) CutReport;
+    queue().run(target, [&](Queue& queue) {
+      cut_->enqueue(graph, foreground, {.warm = warm}, result, 0, queue);
     });
-    lane().wait();
-    return *report;
+    queue().wait();
+    return *result;
   }
 
  private:
@@ -43,7 +43,7 @@ class CutEngine final : public Engine {
   }
 
   std::unique_ptr<GridCut> cut_;
-  std::unique_ptr<Block> report_;  // pinned
+  std::unique_ptr<Block> result_;  // pinned
 };
 
 Image<const int32_t> image_of(const Capacities& array) {
@@ -70,40 +70,42 @@ GridGraph graph_of(const Capacities& terminal, const Capacities& right, const Ca
 // Calls cut(foreground), which writes the mask, and returns the flow. In the foreground the mask is
 // 1 on the CPU and 255 on a device.
 template <class Cut>
-int64_t into_mask(const GridGraph& graph, const Mask& mask, const Place& place, Cut cut) {
+int64_t write_mask(const GridGraph& graph, const Mask& mask, const Target& target, Cut cut) {
   const Size size = graph.terminal.size();
   expects(mask.size() == size.area(), "mask must have the size of the picture");
   uint8_t* bytes = mask.data();
-  const CutReport report = cut(Image<uint8_t>{bytes, size.width, size.height, size.width});
-  if (!place.is_cpu()) return report.flow;
+  const CutReport result = cut(Image<uint8_t>{bytes, size.width, size.height, size.width});
+  if (!target.is_cpu()) return result.flow;
   for (size_t i = 0; i < size.area(); ++i) bytes[i] &= 1;  // 255 becomes 1
-  return report.flow;
+  return result.flow;
 }
 
 // Throws InputError if an array is not in the memory of the call's device.
-Place place_for(const PlaceWords& words, const Capacities& terminal, const Capacities& right,
-                const Capacities& down, const Diagonal& down_right, const Diagonal& down_left,
-                const Mask& mask) {
-  const Place place = place_of(words);
-  place.expects_holds(terminal, right, down, mask);
-  if (down_right) place.expects_holds(*down_right);
-  if (down_left) place.expects_holds(*down_left);
-  return place;
+Target target_for(const TargetTuple& target_tuple, const Capacities& terminal,
+                  const Capacities& right, const Capacities& down, const Diagonal& down_right,
+                  const Diagonal& down_left, const Mask& mask) {
+  const Target target = target_of(target_tuple);
+  target.expect_arrays(terminal, right, down, mask);
+  if (down_right) target.expect_arrays(*down_right);
+  if (down_left) target.expect_arrays(*down_left);
+  return target;
 }
 
 int64_t mincut(const Capacities& terminal, const Capacities& right, const Capacities& down,
                const Diagonal& down_right, const Diagonal& down_left, const Mask& mask,
-               const PlaceWords& words) {
-  const Place place = place_for(words, terminal, right, down, down_right, down_left, mask);
+               const TargetTuple& target_tuple) {
+  const Target target =
+      target_for(target_tuple, terminal, right, down, down_right, down_left, mask);
   const Size size = Voxels{AnyArray(terminal)}.slice;
   const GridGraph graph = graph_of(terminal, right, down, down_right, down_left);
   const Unlocked unlocked;
-  using Work = EngineKey::Work;
-  const EngineKey key{down_right ? Work::cut8 : Work::cut4, PixelFormat::gray8, size, 1, 1, place};
-  const auto make = [&] { return std::make_unique<CutEngine>(place, size, graph.neighbours); };
-  return into_mask(graph, mask, place, [&](Image<uint8_t> foreground) {
-    return Engines::all().with<CutEngine>(
-        key, make, [&](CutEngine& engine) { return engine.run(place, graph, foreground, false); });
+  using Work = CacheKey::Work;
+  const CacheKey key{down_right ? Work::cut8 : Work::cut4, PixelFormat::gray8, size, 1, 1, target};
+  const auto make = [&] { return std::make_unique<CutAlgorithm>(target, size, graph.neighbours); };
+  return write_mask(graph, mask, target, [&](Image<uint8_t> foreground) {
+    return AlgorithmCache::instance().with<CutAlgorithm>(key, make, [&](CutAlgorithm& algorithm) {
+      return algorithm.run(target, graph, foreground, false);
+    });
   });
 }
 
@@ -113,37 +115,38 @@ class WarmCut {
  public:
   int64_t cut(const Capacities& terminal, const Capacities& right, const Capacities& down,
               const Diagonal& down_right, const Diagonal& down_left, const Mask& mask,
-              const PlaceWords& words) {
-    const Place place = place_for(words, terminal, right, down, down_right, down_left, mask);
+              const TargetTuple& target_tuple) {
+    const Target target =
+        target_for(target_tuple, terminal, right, down, down_right, down_left, mask);
     const Size size = Voxels{AnyArray(terminal)}.slice;
     const GridGraph graph = graph_of(terminal, right, down, down_right, down_left);
     const Unlocked unlocked;
-    const Engines::Use use;
+    const AlgorithmCache::Use use;
     const std::lock_guard lock(mutex_);
-    if (!engine_ || !(size == size_) || graph.neighbours != neighbours_ ||
-        place.device != device_) {
-      engine_.reset();
-      engine_ = std::make_unique<CutEngine>(place, size, graph.neighbours);
+    if (!algorithm_ || !(size == size_) || graph.neighbours != neighbours_ ||
+        target.device != device_) {
+      algorithm_.reset();
+      algorithm_ = std::make_unique<CutAlgorithm>(target, size, graph.neighbours);
       size_ = size;
       neighbours_ = graph.neighbours;
-      device_ = place.device;
+      device_ = target.device;
     }
     try {
-      return into_mask(graph, mask, place, [&](Image<uint8_t> foreground) {
-        return engine_->run(place, graph, foreground, true);
+      return write_mask(graph, mask, target, [&](Image<uint8_t> foreground) {
+        return algorithm_->run(target, graph, foreground, true);
       });
     } catch (...) {
-      engine_.reset();  // after a failure its flow is not valid for any graph
+      algorithm_.reset();  // after a failure its flow is not valid for any graph
       throw;
     }
   }
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<CutEngine> engine_;
+  std::unique_ptr<CutAlgorithm> algorithm_;
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
-  int device_ = Place::kCpu;
+  int device_ = Target::kCpu;
 };
 
 }  // namespace
@@ -151,12 +154,12 @@ class WarmCut {
 void bind_mincut(nb::module_& module) {
   module.def("mincut", mincut, nb::arg("terminal"), nb::arg("right"), nb::arg("down"),
              nb::arg("down_right").none(), nb::arg("down_left").none(), nb::arg("mask"),
-             nb::arg("place"));
+             nb::arg("target"));
   nb::class_<WarmCut>(module, "WarmCut")
       .def(nb::init<>())
       .def("cut", &WarmCut::cut, nb::arg("terminal"), nb::arg("right"), nb::arg("down"),
            nb::arg("down_right").none(), nb::arg("down_left").none(), nb::arg("mask"),
-           nb::arg("place"));
+           nb::arg("target"));
 }
 
 }  // namespace regions::python

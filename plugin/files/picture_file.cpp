@@ -1,7 +1,5 @@
-// Picture files as frames, each kind decoded by the one element that is for it: what looks for a
-// decoder by itself would also follow playlists into the network.
-#include "plugin/files/picture_file.hpp"
-
+// Decodes picture files. Each format has a fixed GStreamer decoder. An element that chooses a
+// decoder itself, such as decodebin, would also follow playlists to network addresses.
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
@@ -12,16 +10,15 @@
 #include <system_error>
 
 #include "core/error.hpp"
-#include "plugin/files/portable_anymap.hpp"
-#include "plugin/files/regular_file.hpp"
+#include "plugin/files/property_files.hpp"
 
 namespace regions {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{256} << 20;
-constexpr int kMaxSize = 16384;  // pixels each way
+constexpr int kMaxSize = 16384;  // maximum width and height (pixels)
 
-struct Drop {
+struct Unref {
   void operator()(GstElement* pipeline) const {
     gst_element_set_state(pipeline, GST_STATE_NULL);
     gst_object_unref(pipeline);
@@ -30,15 +27,15 @@ struct Drop {
   void operator()(GstMessage* message) const { gst_message_unref(message); }
   void operator()(GstSample* sample) const { gst_sample_unref(sample); }
 };
-using Pipeline = std::unique_ptr<GstElement, Drop>;
+using Pipeline = std::unique_ptr<GstElement, Unref>;
 
 struct PictureKind {
   const char* caps;
   const char* decoder;
-  const char* package;  // of Debian
+  const char* package;  // Debian package that contains the decoder
 };
 
-// By the bytes that files of each kind begin with.
+// The format of a file, recognised by its first bytes; null for an unknown format.
 const PictureKind* kind_of(std::string_view bytes) {
   static constexpr PictureKind kPng = {"image/png", "pngdec", "gstreamer1.0-plugins-good"};
   static constexpr PictureKind kJpeg = {"image/jpeg", "jpegdec", "gstreamer1.0-plugins-good"};
@@ -54,7 +51,7 @@ bool is_anymap(std::string_view bytes) {
          g_ascii_isspace(bytes[2]);
 }
 
-MissingFile missing(const std::string& path) {
+MissingFile missing_picture(const std::string& path) {
   return MissingFile("there is no picture '" + path + "'");
 }
 
@@ -65,29 +62,30 @@ void expects_readable(bool holds, const std::string& message) {
 std::vector<std::byte> picture_bytes(const std::string& path) {
   const std::string too_large =
       "the picture '" + path + "' is larger than " + std::to_string(kMaxBytes >> 20) + " MiB";
-  std::error_code none;
-  const auto size = std::filesystem::file_size(path, none);
-  expects_readable(none || size <= kMaxBytes, too_large);  // before much is read for nothing
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  expects_readable(error || size <= kMaxBytes, too_large);  // avoids reading the file in vain
   auto bytes = read_file(path, kMaxBytes + 1);
-  if (!bytes) throw missing(path);
+  if (!bytes) throw missing_picture(path);
   expects_readable(bytes->size() <= kMaxBytes, too_large);
   return std::move(*bytes);
 }
 
-// From a file's bytes to a picture.
-std::string decoding(const PictureKind& kind, const std::string& path) {
+// The start of a pipeline that decodes the bytes of a file.
+std::string decoding_source(const PictureKind& kind, const std::string& path) {
   GstElementFactory* factory = gst_element_factory_find(kind.decoder);
   expects(factory != nullptr, "cannot decode the picture '" + path + "': the element " +
                                   kind.decoder + " is missing, of " + kind.package);
   gst_object_unref(factory);
   const std::string sides = "(int)[1," + std::to_string(kMaxSize) + "]";
-  // In a segment of time decoders take a buffer for a picture; in one of bytes jpegdec looks for
-  // its ends, without end where two pictures seem to begin and none ends.
+  // With a TIME segment, decoders treat each buffer as one complete picture. With a BYTES segment,
+  // jpegdec searches for the end of the picture. That search never ends in a file that contains two
+  // start markers but no end marker.
   return std::string("appsrc name=file format=time caps=") + kind.caps + " ! " + kind.decoder +
          " ! video/x-raw,width=" + sides + ",height=" + sides + " ! videoconvert";
 }
 
-// `source` begins with the element `file`.
+// `source` begins with an appsrc named `file`.
 Pipeline make_pipeline(const std::string& source, Size fit) {
   std::string line = source + " ! videoscale add-borders=false ! video/x-raw,format=RGB";
   if (fit.area() > 0) {
@@ -103,7 +101,7 @@ Pipeline make_pipeline(const std::string& source, Size fit) {
 }
 
 // `bytes` must outlive the pipeline.
-void feed(GstElement* pipeline, const std::vector<std::byte>& bytes) {
+void push_bytes(GstElement* pipeline, const std::vector<std::byte>& bytes) {
   GstBuffer* buffer =
       gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, const_cast<std::byte*>(bytes.data()),
                                   bytes.size(), 0, bytes.size(), nullptr, nullptr);
@@ -115,7 +113,7 @@ void feed(GstElement* pipeline, const std::vector<std::byte>& bytes) {
   gst_object_unref(file);
 }
 
-std::string reason_of(GstMessage* message) {
+std::string failure_reason(GstMessage* message) {
   if (!message) return "nothing came within 30 seconds";
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_APPLICATION) return "interrupted";
   GError* error = nullptr;
@@ -125,21 +123,22 @@ std::string reason_of(GstMessage* message) {
   return text + " (pictures have up to " + std::to_string(kMaxSize) + " pixels each way)";
 }
 
-// The sink's first picture.
-std::unique_ptr<GstSample, Drop> first_sample(GstElement* pipeline, const std::string& path,
-                                              std::stop_token stop) {
-  const std::unique_ptr<GstBus, Drop> bus(gst_element_get_bus(pipeline));
+// Runs the pipeline until its sink has the first picture.
+std::unique_ptr<GstSample, Unref> first_sample(GstElement* pipeline, const std::string& path,
+                                               std::stop_token stop) {
+  const std::unique_ptr<GstBus, Unref> bus(gst_element_get_bus(pipeline));
   const std::stop_callback wake(std::move(stop), [&] {
     gst_bus_post(bus.get(), gst_message_new_application(nullptr, gst_structure_new_empty("stop")));
   });
-  gst_element_set_state(pipeline, GST_STATE_PAUSED);  // the sink takes one picture, no more
-  const std::unique_ptr<GstMessage, Drop> message(gst_bus_timed_pop_filtered(
+  gst_element_set_state(pipeline, GST_STATE_PAUSED);  // the sink accepts only one picture
+  const std::unique_ptr<GstMessage, Unref> message(gst_bus_timed_pop_filtered(
       bus.get(), 30 * GST_SECOND,
       static_cast<GstMessageType>(GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS |
                                   GST_MESSAGE_APPLICATION)));
   const GstMessageType type = message ? GST_MESSAGE_TYPE(message.get()) : GST_MESSAGE_ERROR;
   if (type == GST_MESSAGE_ERROR || type == GST_MESSAGE_APPLICATION) {
-    throw UnreadableFile("cannot read the picture '" + path + "': " + reason_of(message.get()));
+    throw UnreadableFile("cannot read the picture '" + path +
+                         "': " + failure_reason(message.get()));
   }
   GstElement* sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
   GstSample* sample = nullptr;
@@ -147,7 +146,7 @@ std::unique_ptr<GstSample, Drop> first_sample(GstElement* pipeline, const std::s
   gst_object_unref(sink);
   expects_readable(sample && gst_sample_get_buffer(sample),
                    "the file holds no picture: '" + path + "'");
-  return std::unique_ptr<GstSample, Drop>(sample);
+  return std::unique_ptr<GstSample, Unref>(sample);
 }
 
 PictureFile picture_of(GstSample* sample, const std::string& path) {
@@ -158,16 +157,87 @@ PictureFile picture_of(GstSample* sample, const std::string& path) {
           "the picture in '" + path + "' cannot be read");
   PictureFile picture;
   picture.size = {GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info)};
-  const size_t row = static_cast<size_t>(picture.size.width) * 3;
-  picture.pixels.resize(row * static_cast<size_t>(picture.size.height));
+  const size_t row_size = static_cast<size_t>(picture.size.width) * 3;
+  picture.pixels.resize(row_size * static_cast<size_t>(picture.size.height));
   for (int y = 0; y < picture.size.height; ++y) {
-    std::memcpy(picture.pixels.data() + static_cast<size_t>(y) * row,
+    std::memcpy(picture.pixels.data() + static_cast<size_t>(y) * row_size,
                 static_cast<const std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
                     static_cast<ptrdiff_t>(y) * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0),
-                row);
+                row_size);
   }
   gst_video_frame_unmap(&frame);
   return picture;
+}
+
+// Reads the bytes and numbers of a PNM file, as described by netpbm's pbm(5), pgm(5) and ppm(5).
+// GStreamer's pnmdec is not used because it reads outside of its input if a header is damaged.
+class AnymapReader {
+ public:
+  explicit AnymapReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  int byte() {  // -1 at the end
+    if (rest_.empty()) return -1;
+    const int first = static_cast<int>(rest_.front());
+    rest_ = rest_.subspan(1);
+    return first;
+  }
+  // Reads a decimal number and the character that follows it. Returns -1 if no number follows or
+  // if it is larger than `max`.
+  int number(int max) {
+    int digit = first_digit();
+    if (digit < 0) return -1;
+    int value = 0;
+    for (; digit >= '0' && digit <= '9'; digit = byte()) {
+      value = value * 10 + digit - '0';
+      if (value > max) return -1;
+    }
+    return value;
+  }
+  // Reads one pixel of a P1 file. White space between its digits is optional.
+  int bit() {
+    const int digit = first_digit();
+    return digit == '0' || digit == '1' ? digit - '0' : -1;
+  }
+  size_t remaining() const { return rest_.size(); }
+
+ private:
+  // Skips white space and comments. Returns -1 if another character than a digit follows.
+  int first_digit() {
+    for (;;) {
+      int next = byte();
+      if (next >= '0' && next <= '9') return next;
+      if (next == '#') {
+        while (next >= 0 && next != '\n' && next != '\r') next = byte();
+      } else if (next != ' ' && (next < '\t' || next > '\r')) {
+        return -1;
+      }
+    }
+  }
+  std::span<const std::byte> rest_;
+};
+
+struct AnymapFormat {
+  int channels;
+  bool is_text;  // P1 to P3
+  bool is_bitmap;
+};
+
+// Whether the rest of the file is long enough for the picture. Checked before the picture's memory
+// is allocated. `max_value` is the sample value of full brightness.
+bool has_enough_bytes(const AnymapReader& file, const AnymapFormat& format, Size size,
+                      int max_value) {
+  const auto columns = static_cast<size_t>(size.width), rows = static_cast<size_t>(size.height);
+  if (format.is_text) return file.remaining() >= columns * rows;
+  const size_t sample = max_value > 255 ? 2 : 1;
+  const size_t row = format.is_bitmap ? (columns + 7) / 8
+                                      : columns * static_cast<size_t>(format.channels) * sample;
+  return file.remaining() >= row * rows;
+}
+
+int read_sample(AnymapReader& file, const AnymapFormat& format, int max_value) {
+  if (format.is_text) return format.is_bitmap ? file.bit() : file.number(max_value);
+  const int first = file.byte();
+  return max_value > 255 ? first << 8 | file.byte() : first;
 }
 
 }  // namespace
@@ -183,7 +253,7 @@ ConstFrame PictureFile::frame() const {
 }
 
 void expect_picture(const std::string& path) {
-  if (!read_file(path, 1)) throw missing(path);
+  if (!read_file(path, 1)) throw missing_picture(path);
 }
 
 PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop) {
@@ -201,11 +271,42 @@ PictureFile load_picture(const std::string& path, Size fit, std::stop_token stop
   } else {
     const PictureKind* kind = kind_of(text);
     expects_readable(kind != nullptr, "'" + path + "' is not a PNG, JPEG, WebP or PNM picture");
-    source = decoding(*kind, path);
+    source = decoding_source(*kind, path);
   }
   const Pipeline pipeline = make_pipeline(source, fit);
-  feed(pipeline.get(), bytes);
+  push_bytes(pipeline.get(), bytes);
   return picture_of(first_sample(pipeline.get(), path, std::move(stop)).get(), path);
+}
+
+std::optional<Anymap> read_anymap(std::span<const std::byte> bytes, int max_side) {
+  AnymapReader file(bytes);
+  const int letter = file.byte(), digit = file.byte() - '0';
+  if (letter != 'P' || digit < 1 || digit > 6) return {};
+  const AnymapFormat format = {digit % 3 == 0 ? 3 : 1, digit <= 3, digit % 3 == 1};
+  Anymap map;
+  map.size = {file.number(max_side), 0};
+  map.size.height = file.number(max_side);
+  const int max_value = format.is_bitmap ? 1 : file.number(65535);
+  if (map.size.width < 1 || map.size.height < 1 || max_value < 1) return {};
+  if (!has_enough_bytes(file, format, map.size, max_value)) return {};
+  const size_t pitch = (static_cast<size_t>(map.size.width) * 3 + 3) / 4 * 4;
+  map.pixels.reserve(pitch * static_cast<size_t>(map.size.height));
+  for (int y = 0; y < map.size.height; ++y) {
+    int eight_pixels = 0;
+    for (int x = 0; x < map.size.width; ++x) {
+      for (int c = 0; c < format.channels; ++c) {
+        if (format.is_bitmap && !format.is_text && x % 8 == 0) eight_pixels = file.byte();
+        int value = format.is_bitmap && !format.is_text ? eight_pixels >> (7 - x % 8) & 1
+                                                        : read_sample(file, format, max_value);
+        if (value < 0 || value > max_value) return {};
+        if (format.is_bitmap) value = 1 - value;  // 1 is black in a bitmap
+        const auto byte = static_cast<std::byte>((value * 255 + max_value / 2) / max_value);
+        map.pixels.insert(map.pixels.end(), format.channels == 1 ? 3 : 1, byte);
+      }
+    }
+    map.pixels.resize(pitch * static_cast<size_t>(y + 1));
+  }
+  return map;
 }
 
 }  // namespace regions

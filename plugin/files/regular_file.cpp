@@ -1,6 +1,4 @@
-// Reading and writing whole files.
-#include "plugin/files/regular_file.hpp"
-
+// Reads and writes whole files with POSIX calls.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "plugin/files/property_files.hpp"
 
 namespace regions {
 namespace {
@@ -54,8 +53,8 @@ bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
   return true;
 }
 
-// Creates a new file next to `path` and stores its name in `name`.
-int create_beside(const std::string& path, std::string& name) {
+// Creates a new file next to `path` and stores its name in `name`. Returns its descriptor, or -1.
+int create_temporary(const std::string& path, std::string& name) {
   std::random_device random;
   for (int attempt = 0; attempt < 100; ++attempt) {
     name = path + "." + std::to_string(random()) + ".part";
@@ -70,7 +69,8 @@ std::string folder_of(const std::string& path) {
   return slash == path.npos ? "." : path.substr(0, slash + 1);
 }
 
-// Makes the new name survive a power cut, if the file system can.
+// Writes the directory entry to the disk, so that the new file survives a power failure. Ignores
+// errors, because not every file system supports it.
 void sync_folder_of(const std::string& path) {
   const Descriptor opened(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.get() >= 0) ::fsync(opened.get());
@@ -78,16 +78,16 @@ void sync_folder_of(const std::string& path) {
 
 }  // namespace
 
-std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t most) {
-  // Not blocking: opening a FIFO would wait for a writer.
+std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t max_bytes) {
+  // O_NONBLOCK, because opening a FIFO would wait for a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0 && errno == ENOENT) return std::nullopt;
   if (file.get() < 0) fail_to_read(path, errno);
-  struct stat about = {};
-  if (::fstat(file.get(), &about) != 0) fail_to_read(path, errno);
-  if (!S_ISREG(about.st_mode)) throw UnreadableFile("'" + path + "' is not a regular file");
-  // The file may grow or shrink during the loop.
-  std::vector<std::byte> bytes(std::min(most, static_cast<size_t>(about.st_size)));
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0) fail_to_read(path, errno);
+  if (!S_ISREG(status.st_mode)) throw UnreadableFile("'" + path + "' is not a regular file");
+  // Another process may change the length of the file during the loop.
+  std::vector<std::byte> bytes(std::min(max_bytes, static_cast<size_t>(status.st_size)));
   size_t filled = 0;
   while (filled < bytes.size()) {
     const size_t got = read_some(file, bytes.data() + filled, bytes.size() - filled, path);
@@ -100,7 +100,7 @@ std::optional<std::vector<std::byte>> read_file(const std::string& path, size_t 
 
 void expect_writable(const std::string& path) {
   std::string part;
-  const Descriptor file(create_beside(path, part));
+  const Descriptor file(create_temporary(path, part));
   if (file.get() >= 0) {
     ::unlink(part.c_str());
     return;
@@ -116,7 +116,7 @@ void expect_writable(const std::string& path) {
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
   std::string part;
-  Descriptor file(create_beside(path, part));
+  Descriptor file(create_temporary(path, part));
   if (file.get() < 0) fail_to_write(path, errno);
   const bool is_written = write_all(file, bytes) && ::fsync(file.get()) == 0 && file.close() &&
                           ::rename(part.c_str(), path.c_str()) == 0;

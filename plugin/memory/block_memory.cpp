@@ -1,12 +1,11 @@
-// GstAllocator, GstMemory and GstBufferPool over Block.
+// The GstAllocator and GstBufferPool of memory that a backend's Block owns.
 #include "plugin/memory/block_memory.hpp"
 
 #include <mutex>
 #include <string>
 
 #include "plugin/memory/cuda_memory.hpp"
-#include "plugin/memory/debug.hpp"
-#include "plugin/memory/map_frame.hpp"
+#include "plugin/memory/gst_object.hpp"
 
 namespace regions {
 namespace {
@@ -18,36 +17,36 @@ constexpr const char* kSmallMapType = "RegionsSmallMap";
 struct BlockMemory {
   GstMemory parent;
   Block* block;
-  // What readers on the CPU map in place of a device block, or of a small map: made when one first
-  // does.
-  Block* shadow;
-  bool is_shown;    // the shadow holds what the block does
-  bool is_changed;  // the shadow of a small map was mapped for writing
-  WorkArea* area;   // of a small map
-  std::mutex* mutex;
+  // The block that readers on the CPU map: a copy of a device block, or an enlarged small map.
+  // Allocated when a reader first maps the memory.
+  Block* host_copy;
+  bool is_copy_current;  // host_copy has the content of the current frame
+  bool is_copy_changed;  // host_copy of a small map was mapped for writing
+  WorkArea* area;        // of a small map; null for other memories
+  std::mutex* mutex;     // guards host_copy and both flags
 };
 
 struct RegionsBlockAllocator {
   GstAllocator parent;
   std::shared_ptr<Backend>* backend;
-  gboolean pinned;
-  const Layout* small_map;  // null: blocks are as large as memories
-  WorkArea* area;
+  gboolean is_pinned;
+  const Layout* small_map;  // the layout of small maps; null for other memories
+  WorkArea* area;           // of the small maps
 };
 using RegionsBlockAllocatorClass = GstAllocatorClass;
 
 G_DEFINE_TYPE(RegionsBlockAllocator, block_allocator, GST_TYPE_ALLOCATOR)
 
-RegionsBlockAllocator* owner(GstMemory* memory) {
+RegionsBlockAllocator* allocator_of(GstMemory* memory) {
   return reinterpret_cast<RegionsBlockAllocator*>(memory->allocator);
 }
 
-// Why this thread's last allocation failed: pools tell only that it did.
-thread_local std::string why_no_memory;
+// The reason why this thread's last allocation failed. GstBufferPool does not report it.
+thread_local std::string allocation_error;
 
-bool on_device(GstMemory* memory) {
-  const RegionsBlockAllocator* allocator = owner(memory);
-  return !allocator->pinned && (*allocator->backend)->memory() == Memory::device;
+bool is_on_device(GstMemory* memory) {
+  const RegionsBlockAllocator* allocator = allocator_of(memory);
+  return !allocator->is_pinned && (*allocator->backend)->memory() == Memory::device;
 }
 
 GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams* params) {
@@ -57,8 +56,8 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
     const gsize whole = size + params->prefix + params->padding;
     const gsize bytes =
         self->small_map ? self->area->work.area() * self->small_map->sample_bytes : whole;
-    Block block =
-        self->pinned ? (*self->backend)->allocate_pinned(bytes) : (*self->backend)->allocate(bytes);
+    Block block = self->is_pinned ? (*self->backend)->allocate_pinned(bytes)
+                                  : (*self->backend)->allocate(bytes);
     auto* memory = g_new0(BlockMemory, 1);
     memory->block = new Block(std::move(block));
     memory->mutex = new std::mutex;
@@ -69,18 +68,18 @@ GstMemory* block_alloc(GstAllocator* allocator, gsize size, GstAllocationParams*
     return &memory->parent;
   } catch (const std::exception& error) {
     GST_ERROR("%s", error.what());
-    why_no_memory = error.what();
+    allocation_error = error.what();
     return nullptr;
   }
 }
 
-// A part of a memory; the whole one is its parent and owns the block.
+// Makes a sub-memory. Its parent is the whole memory, which owns the block.
 GstMemory* block_share(GstMemory* memory, gssize offset, gssize size) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
   GstMemory* parent = memory->parent ? memory->parent : memory;
   auto* part = g_new0(BlockMemory, 1);
   part->block = self->block;
-  part->shadow = nullptr;
+  part->host_copy = nullptr;
   part->mutex = new std::mutex;
   const gsize bytes =
       size < 0 ? memory->size - static_cast<gsize>(offset) : static_cast<gsize>(size);
@@ -97,7 +96,7 @@ void block_free(GstAllocator* allocator, GstMemory* memory) {
   {
     const Backend::Entry entry(**reinterpret_cast<RegionsBlockAllocator*>(allocator)->backend);
     if (!memory->parent) delete self->block;
-    delete self->shadow;
+    delete self->host_copy;
     delete self->area;
   }
   delete self->mutex;
@@ -105,44 +104,45 @@ void block_free(GstAllocator* allocator, GstMemory* memory) {
 }
 
 ConstFrame small_frame(const BlockMemory& memory) {
-  const Layout& layout = *owner(const_cast<GstMemory*>(&memory.parent))->small_map;
-  return map_frame(layout, memory.block->data(), memory.area->work, Memory::host);
+  const Layout& layout = *allocator_of(const_cast<GstMemory*>(&memory.parent))->small_map;
+  return label_plane(layout, memory.block->data(), memory.area->work, Memory::host);
 }
 
-// Puts on the queue what makes the shadow.
-void fill_shadow(BlockMemory& memory, Queue& queue) {
+// Enqueues the copy, or the enlargement, to host_copy.
+void enqueue_host_copy(BlockMemory& memory, Queue& queue) {
   if (!memory.area) {
-    queue.copy_bytes(memory.block->data(), memory.shadow->data(), memory.block->bytes());
+    queue.copy_bytes(memory.block->data(), memory.host_copy->data(), memory.block->bytes());
     return;
   }
   const ConstFrame small = small_frame(memory);
-  enlarge_map(queue, small,
-              map_frame(small.layout, memory.shadow->data(), memory.area->picture, Memory::host),
-              *memory.area);
+  enlarge_nearest(
+      queue, small,
+      label_plane(small.layout, memory.host_copy->data(), memory.area->picture, Memory::host),
+      *memory.area);
 }
 
-// The CPU maps device blocks read-only, as a copy. With GStreamer's CUDA flag a map gives the
+// A device block is mapped on the CPU as a read-only copy. With GST_MAP_CUDA the result is the
 // device address.
 gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
   auto* self = reinterpret_cast<BlockMemory*>(memory);
   if (!self->area &&
-      (!on_device(memory) || (flags & cuda_map_flags(static_cast<GstMapFlags>(0))))) {
+      (!is_on_device(memory) || (flags & cuda_map_flags(static_cast<GstMapFlags>(0))))) {
     return self->block->data();
   }
   if (!self->area && (flags & GST_MAP_WRITE)) return nullptr;
   const std::lock_guard lock(*self->mutex);
-  self->is_changed |= (flags & GST_MAP_WRITE) != 0;
-  if (self->is_shown) return self->shadow->data();
+  self->is_copy_changed |= (flags & GST_MAP_WRITE) != 0;
+  if (self->is_copy_current) return self->host_copy->data();
   try {
-    Backend& backend = **owner(memory)->backend;
+    Backend& backend = **allocator_of(memory)->backend;
     const Backend::Entry entry(backend);
-    if (!self->shadow) self->shadow = new Block(backend.allocate_pinned(memory->maxsize));
+    if (!self->host_copy) self->host_copy = new Block(backend.allocate_pinned(memory->maxsize));
     const auto queue = backend.make_queue();
-    fill_shadow(*self, *queue);
+    enqueue_host_copy(*self, *queue);
     queue->record();
     queue->wait();
-    self->is_shown = true;
-    return self->shadow->data();
+    self->is_copy_current = true;
+    return self->host_copy->data();
   } catch (const std::exception& error) {
     GST_ERROR("%s", error.what());
     return nullptr;
@@ -151,11 +151,11 @@ gpointer block_map(GstMemory* memory, gsize, GstMapFlags flags) {
 
 void block_unmap(GstMemory*) {}
 
-// Called where a buffer is acquired for another frame.
-void forget_shadow(GstBuffer* buffer) {
+// Called when a buffer is acquired for another frame.
+void invalidate_host_copy(GstBuffer* buffer) {
   auto* memory = reinterpret_cast<BlockMemory*>(gst_buffer_peek_memory(buffer, 0));
   const std::lock_guard lock(*memory->mutex);
-  memory->is_shown = memory->is_changed = false;
+  memory->is_copy_current = memory->is_copy_changed = false;
 }
 
 void block_allocator_init(RegionsBlockAllocator* self) {
@@ -183,11 +183,12 @@ using RegionsBlockPoolClass = GstBufferPoolClass;
 
 G_DEFINE_TYPE(RegionsBlockPool, block_pool, GST_TYPE_BUFFER_POOL)
 
-// Where a pool cannot make all of its buffers, GStreamer (seen with 1.22) forgets those it made.
+// If a pool cannot allocate all of its buffers, GStreamer leaks the buffers that it has allocated
+// (observed with 1.22).
 gboolean block_pool_start(GstBufferPool* pool) {
   const auto* base = GST_BUFFER_POOL_CLASS(block_pool_parent_class);
   if (base->start(pool)) return TRUE;
-  base->stop(pool);  // frees them
+  base->stop(pool);  // frees the allocated buffers
   return FALSE;
 }
 
@@ -200,15 +201,16 @@ RegionsBlockAllocator* make_allocator(const std::shared_ptr<Backend>& backend, c
       static_cast<RegionsBlockAllocator*>(g_object_new(block_allocator_get_type(), nullptr));
   gst_object_ref_sink(allocator);
   *allocator->backend = backend;
-  allocator->pinned = type == kPinnedType;
+  allocator->is_pinned = type == kPinnedType;
   allocator->parent.mem_type = type;
   return allocator;
 }
 
-// Consumes the allocator.
+// Takes ownership of the allocator.
 GstBufferPool* make_pool(RegionsBlockAllocator* allocator, GstCaps* caps, size_t bytes,
                          unsigned min_buffers) {
-  // The picture pool lets upstream keep its rows as the caps say; other sizes come by GstVideoMeta.
+  // Buffers have the strides of their caps. A producer with other strides describes them by a
+  // GstVideoMeta.
   auto* pool = static_cast<GstBufferPool*>(g_object_new(block_pool_get_type(), nullptr));
   gst_object_ref_sink(pool);
   GstStructure* config = gst_buffer_pool_get_config(pool);
@@ -251,21 +253,21 @@ SmallMap small_map(GstBuffer* buffer) {
   if (!memory || !gst_memory_is_type(memory, kSmallMapType)) return {};
   const auto& self = *reinterpret_cast<BlockMemory*>(memory);
   const std::lock_guard lock(*self.mutex);
-  if (self.is_changed) return {};
+  if (self.is_copy_changed) return {};
   return {small_frame(self), *self.area};
 }
 
-MemoryAttempt::MemoryAttempt() { why_no_memory.clear(); }
+MemoryAttempt::MemoryAttempt() { allocation_error.clear(); }
 
-MemoryError MemoryAttempt::error(const char* what) const {
-  return MemoryError("out of memory for " + std::string(what) +
-                     (why_no_memory.empty() ? "" : ": ") + why_no_memory);
+MemoryError MemoryAttempt::error(const char* purpose) const {
+  return MemoryError("out of memory for " + std::string(purpose) +
+                     (allocation_error.empty() ? "" : ": ") + allocation_error);
 }
 
-std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {
+std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* purpose) {
   const MemoryAttempt attempt;
   if (!gst_buffer_pool_set_active(pool, TRUE)) {
-    const MemoryError error = attempt.error(what);
+    const MemoryError error = attempt.error(purpose);
     gst_object_unref(pool);
     throw error;
   }
@@ -275,13 +277,13 @@ std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what) {
           }};
 }
 
-GstBuffer* acquire(GstBufferPool* pool, const char* what) {
+GstBuffer* acquire(GstBufferPool* pool, const char* purpose) {
   GstBuffer* buffer = nullptr;
   const MemoryAttempt attempt;
   if (gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr) != GST_FLOW_OK) {
-    throw attempt.error(what);
+    throw attempt.error(purpose);
   }
-  forget_shadow(buffer);
+  invalidate_host_copy(buffer);
   return buffer;
 }
 
@@ -294,7 +296,8 @@ DeviceData device_data(GstBuffer* buffer) {
   if (gst_buffer_n_memory(buffer) != 1) return {};
   GstMemory* memory = gst_buffer_peek_memory(buffer, 0);
   if (!gst_memory_is_type(memory, kDeviceType)) return {};
-  return {reinterpret_cast<BlockMemory*>(memory)->block->data(), owner(memory)->backend->get()};
+  return {reinterpret_cast<BlockMemory*>(memory)->block->data(),
+          allocator_of(memory)->backend->get()};
 }
 
 }  // namespace regions

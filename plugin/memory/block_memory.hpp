@@ -1,5 +1,5 @@
-// Buffers over a backend's memory: pinned host memory for fast copies, and label maps that stay on
-// the device until a reader maps them.
+// GstBuffers over a backend's memory: pinned host memory for fast copies, and label maps and masks
+// that stay on the device or at the size of a working picture until a reader maps them.
 #pragma once
 
 #include <gst/gst.h>
@@ -12,56 +12,83 @@
 
 namespace regions {
 
-// A pool of buffers of `bytes` in the backend's pinned host memory, which any element maps as
-// system memory. `caps` may be null. The caller owns the pool; it is inactive.
+// Creates a pool of buffers of `bytes` bytes in the backend's pinned host memory. Any element can
+// map them as system memory. `caps` may be null. The caller owns the pool, which is inactive.
 GstBufferPool* make_pinned_pool(const std::shared_ptr<Backend>& backend, GstCaps* caps,
                                 size_t bytes, unsigned min_buffers);
 
-// A pool of one-memory buffers in the backend's own memory. Mapping one for reading on the CPU
-// brings a device's bytes to the host; with GST_MAP_CUDA it gives the device address.
+// Creates a pool of buffers in the backend's own memory, one GstMemory each. Mapping such a buffer
+// for reading on the CPU copies a device's bytes to the host. Mapping it with GST_MAP_CUDA returns
+// the device address.
 GstBufferPool* make_device_pool(const std::shared_ptr<Backend>& backend, size_t bytes,
                                 unsigned min_buffers);
 
-// Likewise of maps of one plane that lie in host memory at the working picture's size. A reader
-// maps the whole picture's map, which is made when one first does; its rows have no padding.
+// Creates a pool of small maps: label maps or masks (one plane) in host memory at the size of the
+// working picture. When a reader first maps such a buffer, it is enlarged to the size of the whole
+// picture, without padding between rows.
 GstBufferPool* make_small_map_pool(const std::shared_ptr<Backend>& backend, const Layout& layout,
                                    const WorkArea& area, unsigned min_buffers);
-// Where a frame's map is to be written, of this area: it moves between frames.
+
+// Sets the work area of a small map, which can differ from frame to frame. Returns the address to
+// which the small map must be written.
 void* begin_small_map(GstBuffer* buffer, const WorkArea& area);
 
-// Such a map as it lies there; empty of other buffers, and where the whole map was mapped for
-// writing.
+// A small map at its original size.
 struct SmallMap {
   ConstFrame map;
   WorkArea area;
 };
+// The small map of a buffer. Empty for buffers of other pools, and if a reader has mapped the
+// enlarged map for writing.
 SmallMap small_map(GstBuffer* buffer);
 
-// This thread's attempt to get memory of these pools through GStreamer, which says that it failed,
-// but not why.
+// Collects the reasons why GStreamer could not allocate memory from these pools in this thread,
+// because GStreamer reports only that the allocation failed.
 class MemoryAttempt {
  public:
-  MemoryAttempt();  // forgets why earlier attempts failed
-  // For an attempt that failed: that there is no memory for `what`, and why.
-  MemoryError error(const char* what) const;
+  MemoryAttempt();  // discards the reason of earlier failures
+  // The error for a failed attempt: names `purpose` and the reason.
+  MemoryError error(const char* purpose) const;
 };
 
-// Starts one of these pools; its last owner stops and frees it. Throws MemoryError that tells why
-// there is no memory for `what`.
-std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* what);
+// Activates one of these pools. The last owner deactivates and frees it. Throws MemoryError, which
+// names `purpose` and the reason.
+std::shared_ptr<GstBufferPool> activate(GstBufferPool* pool, const char* purpose);
 
-// A buffer of one of these pools, for `what`. Throws MemoryError that tells why there is none.
-GstBuffer* acquire(GstBufferPool* pool, const char* what);
+// Takes a buffer from one of these pools. Throws MemoryError, which names `purpose` and the reason.
+GstBuffer* acquire(GstBufferPool* pool, const char* purpose);
 
-// Whether the buffer is one memory from make_pinned_pool.
+// Whether the buffer consists of one memory from make_pinned_pool().
 bool is_pinned(GstBuffer* buffer);
 
-// Where the bytes of a buffer from make_device_pool lie, and of which backend's memory; null for
+// The address of a buffer from make_device_pool() and the backend whose memory it is; null for
 // other buffers.
 struct DeviceData {
   void* data = nullptr;
-  const Backend* backend = nullptr;  // lives as long as the buffer
+  const Backend* backend = nullptr;  // exists as long as the buffer
 };
 DeviceData device_data(GstBuffer* buffer);
+
+// A frame over a label map or mask: one plane, rows without padding.
+inline Frame label_plane(const Layout& layout, void* data, Size size, Memory memory) {
+  Frame frame;
+  frame.plane[0] = static_cast<std::byte*>(data);
+  frame.pitch[0] = static_cast<ptrdiff_t>(layout.sample_bytes) * size.width;
+  frame.width = size.width;
+  frame.height = size.height;
+  frame.layout = layout;
+  frame.memory = memory;
+  return frame;
+}
+
+// Enqueues the enlargement of a picture or map: `small` has the size of the working picture,
+// `whole` the size of the whole picture. Each pixel inside the rectangle copies its nearest pixel
+// of `small`.
+inline void enlarge_nearest(Queue& queue, const ConstFrame& small, const Frame& whole,
+                            const WorkArea& area) {
+  queue.pick(small, whole,
+             {enlarging(area.left, area.area.width, area.work.width),
+              enlarging(area.top, area.area.height, area.work.height)});
+}
 
 }  // namespace regions

@@ -1,13 +1,15 @@
-// GStreamer's CUDA memory and contexts.
+// Loads libgstcuda, and chooses and shares CUDA contexts.
 #include "plugin/memory/cuda_memory.hpp"
+
+#include <dlfcn.h>
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/placement.hpp"
-#include "plugin/memory/cuda_library.hpp"
-#include "plugin/memory/object_ptr.hpp"
+#include "plugin/memory/gst_object.hpp"
 
 #if REGIONS_CUDA
 #include "gpu/runtime/device.hpp"
@@ -16,28 +18,70 @@
 namespace regions {
 namespace {
 
+template <class Function>
+bool find_function(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, name));
+  return function != nullptr;
+}
+
+// The library must never be unloaded, because it registers types with GLib. RTLD_LOCAL suffices:
+// this plugin looks symbols up by name, and plugins that link to the library share it anyway.
+std::optional<CudaLibrary> load_cuda_library() {
+  void* library = dlopen("libgstcuda-1.0.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library) {
+    GST_INFO("frames in CUDA memory cannot be taken: %s", dlerror());
+    return {};
+  }
+  CudaLibrary found = {};
+  if (!find_function(library, "gst_cuda_load_library", found.load) ||
+      !find_function(library, "gst_cuda_memory_init_once", found.init_memory) ||
+      !find_function(library, "gst_cuda_context_get_type", found.context_type) ||
+      !find_function(library, "gst_cuda_context_new_wrapped", found.wrap) ||
+      !find_function(library, "gst_cuda_context_get_handle", found.handle) ||
+      !find_function(library, "gst_cuda_handle_set_context", found.accept_context) ||
+      !find_function(library, "gst_cuda_handle_context_query", found.answer_query) ||
+      !find_function(library, "gst_context_new_cuda_context", found.new_gst_context) ||
+      !find_function(library, "gst_is_cuda_memory", found.is_memory) ||
+      !find_function(library, "gst_cuda_buffer_pool_new", found.new_pool)) {
+    GST_WARNING("frames in CUDA memory cannot be taken: %s", dlerror());
+    return {};
+  }
+  const bool has_streams =
+      find_function(library, "gst_cuda_stream_new", found.new_stream) &&
+      find_function(library, "gst_cuda_stream_get_handle", found.stream_handle) &&
+      find_function(library, "gst_cuda_memory_get_stream", found.stream_of) &&
+      find_function(library, "gst_cuda_memory_sync", found.sync) &&
+      find_function(library, "gst_buffer_pool_config_set_cuda_stream", found.set_stream);
+  if (!has_streams) found.new_stream = nullptr;
+  find_function(library, "gst_buffer_pool_config_set_cuda_stream_ordered_alloc",
+                found.set_stream_ordered);
+  if (!found.load()) return {};
+  found.init_memory();
+  return found;
+}
+
 #if !REGIONS_CUDA
 int cuda_device_count() { return 0; }
 void* primary_context(int) { return nullptr; }
 void let_waits_sleep(int) {}
 #endif
 
-// Shared by all elements of this process.
-Placement& placement() {
+// Counts the elements of this process on each device.
+Placement& device_balancer() {
   static Placement one;
   return one;
 }
 
-// Takes the reference.
+// Takes ownership of the caller's reference.
 CudaContextRef owned(GstObject* context) {
   return context ? CudaContextRef(context, [](GstObject* o) { gst_object_unref(o); }) : nullptr;
 }
 
-// libgstcuda creates its own contexts instead of using the primary one, so kernels of different
-// pipelines would not overlap. One wrapped primary context per device serves the whole process and
-// is never freed. Decoders that share it wait for the copy of each frame, which follows this
-// plugin's kernels. Spinning waits of sixteen live streams took 2 ms of a core each (H100,
-// 2026-11-25).
+// Returns the device's primary context. Without it, libgstcuda would create one context per
+// pipeline, and kernels of different contexts do not overlap. One wrapped primary context per
+// device serves the whole process and is never freed. Decoders that share it wait for the copy of
+// each frame, which follows this plugin's kernels, so waits sleep instead of spinning: with 16 live
+// streams, a spinning wait took 2 ms of a CPU core (H100, 2026-11-25).
 CudaContextRef shared_primary(int device) {
   static std::mutex mutex;
   static std::map<int, GstObject*> contexts;
@@ -53,7 +97,7 @@ CudaContextRef shared_primary(int device) {
   return owned(GST_OBJECT_CAST(gst_object_ref(context)));
 }
 
-// Asks the neighbours on all pads, then the bins and the application.
+// Asks the neighbours on all pads for a context, then the bins and the application.
 void ask_for_offers(GstElement* element) {
   GstQuery* query = gst_query_new_context(kCudaContextType);
   const auto ask = [](GstElement*, GstPad* pad, gpointer data) -> gboolean {
@@ -73,12 +117,12 @@ void ask_for_offers(GstElement* element) {
 }
 
 void offer_to_all(GstElement* element, GstObject* cuda) {
-  GstContext* context = cuda_library()->offer(cuda);
+  GstContext* context = cuda_library()->new_gst_context(cuda);
   gst_element_set_context(element, context);
   gst_element_post_message(element, gst_message_new_have_context(GST_OBJECT(element), context));
 }
 
-// The element upstream of `element`, or null. Looks into bins.
+// The element upstream of `element`, or null. Follows ghost pads into and out of bins.
 ObjectPtr<GstElement> upstream_of(GstElement* element) {
   ObjectPtr<GstPad> pad(gst_element_get_static_pad(element, "sink"));
   if (pad) pad.reset(gst_pad_get_peer(pad.get()));
@@ -94,8 +138,9 @@ ObjectPtr<GstElement> upstream_of(GstElement* element) {
   return ObjectPtr<GstElement>(pad ? gst_pad_get_parent_element(pad.get()) : nullptr);
 }
 
-// The device that an element reports in a property, like NVIDIA's decoders; negative if none.
-int64_t told_device(GstElement* element) {
+// The device that an element reports in the property cuda-device-id, as NVIDIA's decoders do. -1 if
+// the element has no such property.
+int64_t reported_device(GstElement* element) {
   constexpr const char* kProperty = "cuda-device-id";
   if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), kProperty)) return -1;
   GValue id = G_VALUE_INIT;
@@ -104,19 +149,20 @@ int64_t told_device(GstElement* element) {
   return g_value_get_int64(&id);
 }
 
-// The device of future frames: the nearest element upstream that reports a device decides. Negative
-// if no element does. A decoder makes its own context unless it is offered one of its device.
+// The device that upcoming frames will be on, as reported by the nearest upstream element that
+// reports one. -1 if no element does. A decoder creates its own context unless it is offered a
+// context of its device.
 int device_upstream(GstElement* element, int devices) {
-  constexpr int kFarthest = 32;  // elements
+  constexpr int kMaxElements = 32;  // maximum number of elements to search
   ObjectPtr<GstElement> at = upstream_of(element);
-  for (int i = 0; at && i < kFarthest; ++i, at = upstream_of(at.get())) {
-    const int64_t told = told_device(at.get());
-    if (told >= 0) return told < devices ? static_cast<int>(told) : -1;
+  for (int i = 0; at && i < kMaxElements; ++i, at = upstream_of(at.get())) {
+    const int64_t device = reported_device(at.get());
+    if (device >= 0) return device < devices ? static_cast<int>(device) : -1;
   }
   return -1;
 }
 
-// The buffer's memory if it is CUDA memory, else null.
+// The buffer's first memory if it is CUDA memory, else null.
 CudaMemory* cuda_memory_of(GstBuffer* buffer) {
   const CudaLibrary* library = cuda_library();
   GstMemory* memory = gst_buffer_n_memory(buffer) > 0 ? gst_buffer_peek_memory(buffer, 0) : nullptr;
@@ -133,7 +179,12 @@ bool built_with_cuda_memory() {
   return false;
 #endif
 }
-bool takes_cuda_memory() { return built_with_cuda_memory() && cuda_library(); }
+const CudaLibrary* cuda_library() {
+  static const std::optional<CudaLibrary> found = load_cuda_library();
+  return found ? &*found : nullptr;
+}
+
+bool supports_cuda_memory() { return built_with_cuda_memory() && cuda_library(); }
 
 const char* cuda_memory_formats() {
   return "{ NV12, I420, P010_10LE, RGBA, BGRA, RGBx, BGRx, RGB, BGR, YUY2, UYVY }";
@@ -159,35 +210,35 @@ int CudaContext::device() const {
   return device_;
 }
 
-void CudaContext::settle(int device, bool is_counted) {
+void CudaContext::set_device(int device, bool is_already_counted) {
   const std::lock_guard lock(mutex_);
-  if (settled_ && !is_counted && device == device_) return;
-  if (settled_) placement().leave(device_);
-  if (!is_counted) placement().enter(device);
+  if (is_counted_ && !is_already_counted && device == device_) return;
+  if (is_counted_) device_balancer().leave(device_);
+  if (!is_already_counted) device_balancer().enter(device);
   device_ = device;
-  settled_ = true;
+  is_counted_ = true;
 }
 
 void CudaContext::release() {
   const std::lock_guard lock(mutex_);
   context_.reset();
-  if (settled_) placement().leave(device_);
-  settled_ = false;
+  if (is_counted_) device_balancer().leave(device_);
+  is_counted_ = false;
 }
 
-void CudaContext::take_offer(GstElement* element, GstContext* offer, int device_id) {
+void CudaContext::accept_context(GstElement* element, GstContext* offer, int device_id) {
   const bool is_cuda = offer && gst_context_has_context_type(offer, kCudaContextType);
-  if (!is_cuda || !takes_cuda_memory()) return;
+  if (!is_cuda || !supports_cuda_memory()) return;
   const std::lock_guard lock(mutex_);
   if (context_) return;
-  GstObject* taken = nullptr;
-  cuda_library()->take_offer(element, offer, device_id, &taken);
-  context_ = owned(taken);
+  GstObject* accepted = nullptr;
+  cuda_library()->accept_context(element, offer, device_id, &accepted);
+  context_ = owned(accepted);
 }
 
-bool CudaContext::answer(GstElement* element, GstQuery* query) {
-  const CudaContextRef mine = context();
-  return mine && cuda_library()->answer(element, query, mine.get());
+bool CudaContext::answer_query(GstElement* element, GstQuery* query) {
+  const CudaContextRef used = context();
+  return used && cuda_library()->answer_query(element, query, used.get());
 }
 
 void* CudaContext::acquire(GstElement* element, int device_id) {
@@ -196,26 +247,26 @@ void* CudaContext::acquire(GstElement* element, int device_id) {
     throw NoDeviceError(
         "no CUDA device was found, its driver is missing, or this build lacks CUDA");
   }
-  const bool has_library = takes_cuda_memory();
+  const bool has_library = supports_cuda_memory();
   if (has_library && !context()) ask_for_offers(element);
   const CudaContextRef offered = context();
   if (device_id < 0) device_id = device_upstream(element, devices);
   if (offered && (device_id < 0 || device_of(offered.get()) == device_id)) {
-    settle(device_of(offered.get()), false);
+    set_device(device_of(offered.get()), false);
     return handle_of(offered.get());
   }
-  const int device = device_id < 0 ? placement().place(devices) : device_id;
-  settle(device, device_id < 0);
+  const int device = device_id < 0 ? device_balancer().place(devices) : device_id;
+  set_device(device, device_id < 0);
   if (!has_library) return primary_context(device);
   move_to(shared_primary(device));
   offer_to_all(element, context().get());
   return handle_of(context().get());
 }
 
-CudaContextRef CudaContext::peer_elsewhere(GstPad* pad) const {
+CudaContextRef CudaContext::context_on_other_device(GstPad* pad) const {
   GstObject* context = nullptr;
   GstQuery* query = gst_query_new_context(kCudaContextType);
-  if (takes_cuda_memory() && gst_pad_peer_query(pad, query)) {
+  if (supports_cuda_memory() && gst_pad_peer_query(pad, query)) {
     GstContext* answer = nullptr;
     gst_query_parse_context(query, &answer);
     if (answer) {
@@ -228,7 +279,7 @@ CudaContextRef CudaContext::peer_elsewhere(GstPad* pad) const {
   return found && device_of(found.get()) != device() ? found : nullptr;
 }
 
-CudaContextRef CudaContext::elsewhere(GstBuffer* buffer) const {
+CudaContextRef CudaContext::context_on_other_device(GstBuffer* buffer) const {
   const CudaMemory* memory = cuda_memory_of(buffer);
   if (!memory || memory->context == context().get() || device_of(memory->context) == device()) {
     return nullptr;
@@ -237,28 +288,28 @@ CudaContextRef CudaContext::elsewhere(GstBuffer* buffer) const {
 }
 
 void CudaContext::move_to(const CudaContextRef& context) {
-  settle(device_of(context.get()), false);
+  set_device(device_of(context.get()), false);
   const std::lock_guard lock(mutex_);
   context_ = context;
 }
 
-// Producers that support streams put their work on the pool's stream and do not wait for it; see
-// await_producer().
+// Producers that support streams enqueue their work on the pool's stream and do not wait for it.
+// await_producer() makes this plugin's queues wait for that stream.
 GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers,
-                                      bool is_ours) const {
+                                      bool is_internal) const {
   const CudaLibrary& library = *cuda_library();
-  const CudaContextRef mine = context();
-  GstBufferPool* pool = library.new_pool(mine.get());
+  const CudaContextRef used = context();
+  GstBufferPool* pool = library.new_pool(used.get());
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(bytes), min_buffers, 0);
-  if (GstMiniObject* stream = library.new_stream ? library.new_stream(mine.get()) : nullptr) {
+  if (GstMiniObject* stream = library.new_stream ? library.new_stream(used.get()) : nullptr) {
     library.set_stream(config, stream);
     gst_mini_object_unref(stream);
   }
-  // Encoders (NVENC) and other processes cannot take stream-ordered memory, which is the default
-  // for a pool with a stream.
-  if (library.set_stream_ordered) library.set_stream_ordered(config, is_ours);
+  // A pool with a stream uses stream-ordered memory by default, which encoders (NVENC) and other
+  // processes cannot use.
+  if (library.set_stream_ordered) library.set_stream_ordered(config, is_internal);
   if (!gst_buffer_pool_set_config(pool, config)) {
     gst_object_unref(pool);
     throw DeviceError("a pool of CUDA memory cannot be set up");
@@ -269,25 +320,26 @@ GstBufferPool* CudaContext::make_pool(GstCaps* caps, size_t bytes, unsigned min_
 void CudaContext::await_producer(GstBuffer* buffer, Queue& queue) const {
   CudaMemory* memory = cuda_memory_of(buffer);
   expects(memory != nullptr, "the caps name CUDA memory, but the buffer is in other memory");
-  const int there = device_of(memory->context);
-  expects(there == device(), "frames are on cuda:" + std::to_string(there) +
+  const int index = device_of(memory->context);
+  expects(index == device(), "frames are on cuda:" + std::to_string(index) +
                                  ", cuda-device-id selects cuda:" + std::to_string(device()) +
                                  "; -1 follows the frames");
   const CudaLibrary& library = *cuda_library();
-  if (!library.new_stream) return;  // in versions without streams producers wait themselves
+  if (!library.new_stream)
+    return;  // versions without streams: the producer has waited for its work
   GstMiniObject* stream = library.stream_of(memory);
   if (!stream || !GST_MEMORY_FLAG_IS_SET(memory, kNeedSync)) return;
   if (library.handle(memory->context) == handle_of(context().get())) {
     queue.follow(library.stream_handle(stream));
   } else {
-    library.sync(memory);  // no event goes from one context to another
+    library.sync(memory);  // an event cannot be recorded in one context and awaited in another
   }
 }
 
 void mark_complete(GstBuffer* buffer) {
   CudaMemory* memory = cuda_memory_of(buffer);
   if (!memory) return;
-  // If the pipeline branches, other threads may read the flags.
+  // Atomic, because in a pipeline that branches other threads may read the flags at the same time.
   auto* flags = reinterpret_cast<guint*>(&GST_MINI_OBJECT_CAST(memory)->flags);
   g_atomic_int_and(flags, ~static_cast<guint>(kNeedSync));
 }

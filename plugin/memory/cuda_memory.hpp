@@ -1,5 +1,6 @@
-// GStreamer's CUDA memory and contexts. Without GStreamer's library for them, frames are in system
-// memory only.
+// GStreamer's CUDA memory and CUDA contexts. They come from GStreamer's library libgstcuda, which
+// is loaded at run time. Therefore one plugin file also works where the library is missing or has
+// another version. Without the library, frames are in system memory only.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,30 +14,73 @@
 namespace regions {
 
 inline constexpr const char* kCudaFeature = "memory:CUDAMemory";
+inline constexpr const char* kCudaContextType = "gst.cuda.context";
 
-// Whether frames in CUDA memory are supported: by this build, and on this machine.
+// GST_MAP_CUDA. Not constexpr, because the value is outside the range of the enumeration.
+inline const auto kMapCuda = static_cast<GstMapFlags>(GST_MAP_FLAG_LAST << 1);
+// GST_CUDA_MEMORY_TRANSFER_NEED_SYNC: the work on the memory's stream may be unfinished.
+// Since 1.24.
+inline const auto kNeedSync = static_cast<GstMemoryFlags>(GST_MEMORY_FLAG_LAST << 2);
+
+// The public head of GstCudaMemory, the same from 1.22 to 1.28.
+struct CudaMemory {
+  GstMemory memory;
+  GstObject* context;  // a GstCudaContext
+  GstVideoInfo info;
+};
+
+// The functions of libgstcuda that this plugin uses. The headers gst/cuda/gstcudacontext.h,
+// gstcudamemory.h, gstcudastream.h, gstcudabufferpool.h and gstcudautils.h declare them. `context`
+// is a GstCudaContext, `stream` a GstCudaStream.
+struct CudaLibrary {
+  gboolean (*load)();  // loads the driver; without the driver every other call aborts
+  void (*init_memory)();
+  GType (*context_type)();
+  GstObject* (*wrap)(void* handle, int device);
+  void* (*handle)(GstObject* context);  // the CUcontext
+  gboolean (*accept_context)(GstElement*, GstContext*, gint device_id, GstObject** context);
+  gboolean (*answer_query)(GstElement*, GstQuery*, GstObject* context);
+  GstContext* (*new_gst_context)(GstObject* context);
+  gboolean (*is_memory)(GstMemory*);
+  GstBufferPool* (*new_pool)(GstObject* context);
+
+  // Since 1.24. In older versions new_stream is null, and the others must not be called.
+  GstMiniObject* (*new_stream)(GstObject* context);
+  void* (*stream_handle)(GstMiniObject* stream);
+  GstMiniObject* (*stream_of)(CudaMemory*);  // borrowed; null for the default stream
+  void (*sync)(CudaMemory*);
+  void (*set_stream)(GstStructure* pool_config, GstMiniObject* stream);
+
+  // Since 1.26; null in older versions.
+  void (*set_stream_ordered)(GstStructure* pool_config, gboolean is_enabled);
+};
+
+// The library, or null if the library or the CUDA driver is missing. It is never unloaded.
+const CudaLibrary* cuda_library();
+
+// Whether this build supports frames in CUDA memory, and whether this machine supports them too.
 bool built_with_cuda_memory();
-bool takes_cuda_memory();
+bool supports_cuda_memory();
 
-// The formats of CUDA memory, for caps. No version of GStreamer supports GRAY.
+// The formats of CUDA memory, for caps. No version of GStreamer supports GRAY8 or GRAY16 in it.
 const char* cuda_memory_formats();
 
-// The flags that map a buffer on the device rather than on the host.
+// Adds GST_MAP_CUDA, which maps a buffer on the device instead of the host.
 GstMapFlags cuda_map_flags(GstMapFlags flags);
 
-// No CUDA device exists, it has no driver, or this build lacks CUDA.
+// No CUDA device was found, its driver is missing, or this build lacks CUDA.
 struct NoDeviceError : DeviceError {
   using DeviceError::DeviceError;
 };
 
-// A GstCudaContext.
+// Owns a reference to a GstCudaContext.
 using CudaContextRef = std::shared_ptr<GstObject>;
 int device_of(GstObject* cuda_context);
 void* handle_of(GstObject* cuda_context);  // its CUcontext
 
-// The CUDA context of one element: a context that other elements or the application offer, else the
-// device's primary context, which is wrapped once per process and offered to them. Any thread may
-// call any member.
+// The CUDA context of one element. It is a context that other elements or the application offer.
+// Otherwise it is the device's primary context, which is wrapped once per process and offered to
+// other elements. Any thread may call any member.
 class CudaContext {
  public:
   CudaContext() = default;
@@ -44,45 +88,47 @@ class CudaContext {
   CudaContext& operator=(const CudaContext&) = delete;
   ~CudaContext() { release(); }
 
-  // For GstElementClass::set_context, and for CONTEXT queries (true: answered).
-  void take_offer(GstElement* element, GstContext* offer, int device_id);
-  bool answer(GstElement* element, GstQuery* query);
+  // Implements GstElementClass::set_context.
+  void accept_context(GstElement* element, GstContext* offer, int device_id);
+  // Handles a CONTEXT query. Returns whether it was answered.
+  bool answer_query(GstElement* element, GstQuery* query);
 
-  // Finds or makes the context; returns the CUcontext. `device_id` -1 takes an offered
+  // Finds or creates the context and returns its CUcontext. `device_id` -1 selects an offered
   // context, else the device with the fewest of the plugin's elements. Throws NoDeviceError,
   // DeviceError, MemoryError.
   void* acquire(GstElement* element, int device_id);
   void release();
 
-  // The context of the pad's peer, or of the buffer's memory, if it belongs to another device; else
-  // null.
-  CudaContextRef peer_elsewhere(GstPad* pad) const;
-  CudaContextRef elsewhere(GstBuffer* buffer) const;
-  // Uses this context from now on.
+  // The context of the pad's peer, or of the buffer's memory, if it belongs to another device than
+  // the context in use; else null.
+  CudaContextRef context_on_other_device(GstPad* pad) const;
+  CudaContextRef context_on_other_device(GstBuffer* buffer) const;
+  // Replaces the context in use.
   void move_to(const CudaContextRef& context);
 
-  // Device number of the context in use.
+  // Index of the device of the context in use.
   int device() const;
-  // A pool of CUDA memory buffers on this context; `is_ours` if its buffers never go downstream.
-  // The caller owns the pool; it is inactive.
-  GstBufferPool* make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers, bool is_ours) const;
-  // For a buffer mapped on the device: later work on the queue begins when the work of the buffer's
-  // producer is done. Throws InputError if the buffer is in another device's memory or not in CUDA
+  // Creates an inactive pool of CUDA memory buffers on this context. The caller owns it.
+  // `is_internal` means that its buffers are never pushed downstream.
+  GstBufferPool* make_pool(GstCaps* caps, size_t bytes, unsigned min_buffers,
+                           bool is_internal) const;
+  // Makes later work on the queue wait for the work of the buffer's producer. The buffer is mapped
+  // on the device. Throws InputError if the buffer is in another device's memory or not in CUDA
   // memory.
   void await_producer(GstBuffer* buffer, Queue& queue) const;
 
  private:
   CudaContextRef context() const;
-  void settle(int device, bool is_counted);
+  void set_device(int device, bool is_already_counted);
 
   mutable std::mutex mutex_;  // guards all members below
   CudaContextRef context_;
   int device_ = 0;
-  bool settled_ = false;  // counts as one of the device's elements
+  bool is_counted_ = false;  // as one of the elements of device_
 };
 
-// Marks the work of the buffer's producer and of its mappings on the device as done: downstream
-// elements do not wait for it again.
+// Marks the work of the buffer's producer and the work on its device mappings as finished, so that
+// downstream elements do not wait for it.
 void mark_complete(GstBuffer* buffer);
 
 }  // namespace regions

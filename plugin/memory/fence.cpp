@@ -1,4 +1,4 @@
-// Fences on buffers.
+// Fences, and the GstMeta that attaches a fence to a buffer.
 #include "plugin/memory/fence.hpp"
 
 #include <new>
@@ -6,41 +6,42 @@
 
 namespace regions {
 
-void Fence::raise() {
+void Fence::set_pending() {
   const std::lock_guard lock(mutex_);
-  is_up_ = true;
+  is_pending_ = true;
 }
 
 void Fence::wait() {
   const std::lock_guard lock(mutex_);
-  is_up_ = false;
+  is_pending_ = false;
   queue_.wait();
 }
 
-void Fence::await() {
+void Fence::wait_without_errors() {
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(is_up_, false)) return;
+  if (!std::exchange(is_pending_, false)) return;
   const Backend::Entry entry(*backend_);
   try {
     queue_.wait();
   } catch (const std::exception&) {
-    // The frame's own element waits, too, and says what went wrong.
+    // The element that enqueued the work also waits, and reports the error.
   }
 }
 
-void Fence::lead(Queue& other) {
+void Fence::enqueue_wait_on(Queue& other) {
   const std::lock_guard lock(mutex_);
-  if (is_up_) queue_.lead(other.native());
+  if (is_pending_) queue_.lead(other.native());
 }
 
 namespace {
 
 struct FenceMeta {
   GstMeta meta;
-  std::shared_ptr<Fence> fence;  // null once it is taken off
+  std::shared_ptr<Fence> fence;  // null after detach_fence()
 };
 
-// Copies of a buffer have none: the fence waits where the buffer ends, before its copy goes on.
+// The meta has no transform function, so copies of a buffer have no fence. The fence waits when the
+// original buffer is freed, which happens before its copy is passed on.
 const GstMetaInfo* fence_info() {
   static const GstMetaInfo* const kInfo = [] {
     static const gchar* tags[] = {nullptr};
@@ -54,7 +55,7 @@ const GstMetaInfo* fence_info() {
         },
         [](GstMeta* meta, GstBuffer*) {
           std::shared_ptr<Fence>& fence = reinterpret_cast<FenceMeta*>(meta)->fence;
-          if (fence) fence->await();
+          if (fence) fence->wait_without_errors();
           std::destroy_at(&fence);
         },
         nullptr);
@@ -62,7 +63,7 @@ const GstMetaInfo* fence_info() {
   return kInfo;
 }
 
-std::shared_ptr<Fence> take_off(GstBuffer* buffer) {
+std::shared_ptr<Fence> detach_fence(GstBuffer* buffer) {
   GstMeta* meta = gst_buffer_get_meta(buffer, fence_info()->api);
   if (!meta) return nullptr;
   const std::shared_ptr<Fence> fence = std::move(reinterpret_cast<FenceMeta*>(meta)->fence);
@@ -72,17 +73,17 @@ std::shared_ptr<Fence> take_off(GstBuffer* buffer) {
 
 }  // namespace
 
-void put_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence) {
+void attach_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence) {
   auto* params = const_cast<std::shared_ptr<Fence>*>(&fence);
   gst_buffer_add_meta(buffer, fence_info(), params);
 }
 
-void follow_fence(GstBuffer* buffer, Queue& queue) {
-  if (const std::shared_ptr<Fence> fence = take_off(buffer)) fence->lead(queue);
+void enqueue_fence_wait(GstBuffer* buffer, Queue& queue) {
+  if (const std::shared_ptr<Fence> fence = detach_fence(buffer)) fence->enqueue_wait_on(queue);
 }
 
-void await_fence(GstBuffer* buffer) {
-  if (const std::shared_ptr<Fence> fence = take_off(buffer)) fence->await();
+void wait_for_fence(GstBuffer* buffer) {
+  if (const std::shared_ptr<Fence> fence = detach_fence(buffer)) fence->wait_without_errors();
 }
 
 }  // namespace regions

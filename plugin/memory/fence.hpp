@@ -1,6 +1,6 @@
-// Fences, as graphics interfaces call them: a frame that has one is pushed while its work is still
-// under way on a device. Only an element of ours on the same device gets such frames: its work
-// comes behind, and the host waits for both at once.
+// Fences: a buffer with a fence is pushed downstream while the device still works on its frame.
+// Only an element of this plugin that uses the same device receives such buffers. It enqueues its
+// own work behind the unfinished work, so the host waits once for the work of all elements.
 #pragma once
 
 #include <gst/gst.h>
@@ -12,37 +12,38 @@
 
 namespace regions {
 
-// Of a slot's frames, one after the other. Any thread may call any member.
+// The fence of the consecutive frames that use one queue. Any thread may call any member.
 class Fence {
  public:
-  // Of work on that queue, which lives until the last frame's wait().
+  // `queue` must exist until wait() returns for the last frame.
   Fence(std::shared_ptr<Backend> backend, Queue& queue)
       : backend_(std::move(backend)), queue_(queue) {}
 
-  // The frame's work is on the queue, up to its record().
-  void raise();
-  // Waits for the work, and throws what it threw: for the frame's own element.
+  // The frame's work is on the queue, and record() was called.
+  void set_pending();
+  // Waits for the work and throws its errors. Called by the element that enqueued the work.
   void wait();
-  // Likewise for others, which are not told.
-  void await();
-  // Later work on the other queue begins behind the frame's.
-  void lead(Queue& other);
+  // Waits for the work and ignores its errors. Called by other elements.
+  void wait_without_errors();
+  // Makes later work on `other` wait for the frame's work.
+  void enqueue_wait_on(Queue& other);
 
  private:
   const std::shared_ptr<Backend> backend_;
   Queue& queue_;
-  std::mutex mutex_;
-  bool is_up_ = false;
+  std::mutex mutex_;  // guards is_pending_, and is held during waits
+  bool is_pending_ = false;
 };
 
-// Puts the fence on the buffer. Where the buffer ends, or goes back to its pool, before an element
-// took the fence off, it waits for the work first: the memory is free again then.
-void put_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence);
+// Attaches the fence to the buffer. If the buffer is freed or returns to its pool while it still
+// has the fence, it waits for the work first, because its memory can be reused then.
+void attach_fence(GstBuffer* buffer, const std::shared_ptr<Fence>& fence);
 
-// Takes the fence off, if there is one: later work on the queue comes behind the frame's.
-void follow_fence(GstBuffer* buffer, Queue& queue);
+// Removes the fence, if the buffer has one, and makes later work on the queue wait for the frame's
+// work.
+void enqueue_fence_wait(GstBuffer* buffer, Queue& queue);
 
-// Takes the fence off, if there is one, and waits for the frame's work.
-void await_fence(GstBuffer* buffer);
+// Removes the fence, if the buffer has one, and waits for the frame's work.
+void wait_for_fence(GstBuffer* buffer);
 
 }  // namespace regions

@@ -1,28 +1,188 @@
-// Entries of relation metas.
-#include "plugin/metadata/analytics_meta.hpp"
+// Loads GStreamer's analytics library, and attaches and removes entries of relation metas.
+#include <dlfcn.h>
+#include <gst/video/video.h>
 
 #include <algorithm>
+#include <cstring>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <string>
 
-#include "plugin/metadata/analytics_library.hpp"
-#include "plugin/metadata/index_map.hpp"
-#include "plugin/metadata/region_structure.hpp"
+#include "plugin/metadata/standard_metas.hpp"
 
 namespace regions {
 namespace {
 
+// The library must belong to the running GStreamer. An older GStreamer could find the library of
+// another installation.
+bool has_analytics_version() {
+  guint major = 0, minor = 0, micro = 0, nano = 0;
+  gst_version(&major, &minor, &micro, &nano);
+  constexpr guint kSince = 24;
+  return major == 1 && minor >= kSince;
+}
+
+template <class Function>
+bool find_symbol(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, (std::string("gst_") + name).c_str()));
+  return function != nullptr;
+}
+
+std::optional<AnalyticsLibrary> load_analytics_library() {
+  if (!has_analytics_version()) return {};
+  void* library = dlopen("libgstanalytics-1.0.so.0", RTLD_NOW | RTLD_LOCAL);  // is never closed
+  if (!library) return {};
+  AnalyticsLibrary a = {};
+  const bool is_complete =
+      find_symbol(library, "buffer_get_analytics_relation_meta", a.get) &&
+      find_symbol(library, "buffer_add_analytics_relation_meta_full", a.add) &&
+      find_symbol(library, "analytics_relation_meta_iterate", a.iterate) &&
+      find_symbol(library, "analytics_relation_meta_get_relation", a.relation) &&
+      find_symbol(library, "analytics_relation_meta_set_relation", a.set_relation) &&
+      find_symbol(library, "analytics_relation_meta_get_direct_related", a.related) &&
+      find_symbol(library, "analytics_mtd_get_mtd_type", a.type_of) &&
+      find_symbol(library, "analytics_mtd_get_size", a.size_of) &&
+      find_symbol(library, "analytics_relation_meta_get_mtd_data", a.data_of) &&
+      find_symbol(library, "analytics_relation_meta_add_mtd", a.add_entry) &&
+      find_symbol(library, "analytics_od_mtd_get_mtd_type", a.detection_type) &&
+      find_symbol(library, "analytics_od_mtd_get_obj_type", a.detection_object) &&
+      find_symbol(library, "analytics_relation_meta_add_od_mtd", a.add_detection) &&
+      find_symbol(library, "analytics_tracking_mtd_get_mtd_type", a.tracking_type) &&
+      find_symbol(library, "analytics_relation_meta_add_tracking_mtd", a.add_tracking) &&
+      find_symbol(library, "analytics_tracking_mtd_update_last_seen", a.update_last_seen);
+  if (!is_complete) return {};
+  const bool has_segmentation =
+      find_symbol(library, "analytics_segmentation_mtd_get_mtd_type", a.segmentation_type) &&
+      find_symbol(library, "analytics_relation_meta_add_segmentation_mtd", a.add_segmentation) &&
+      find_symbol(library, "analytics_segmentation_mtd_get_mask", a.segmentation_map);
+  if (!has_segmentation) a.segmentation_type = nullptr;
+  return a;
+}
+
+// A label map or mask that becomes a GRAY8 picture of indices when a reader first maps it.
+struct IndexMap {
+  GstBuffer* labels;
+  PixelFormat format;
+  size_t pixels;
+  std::vector<uint8_t> index_of_label;
+  std::mutex mutex;              // guards indices
+  std::vector<uint8_t> indices;  // empty until a reader maps it
+
+  ~IndexMap() { gst_buffer_unref(labels); }
+};
+
+struct IndexMemory {
+  GstMemory parent;
+  IndexMap* map;
+};
+
+struct RegionsIndexAllocator {
+  GstAllocator parent;
+};
+using RegionsIndexAllocatorClass = GstAllocatorClass;
+G_DEFINE_TYPE(RegionsIndexAllocator, index_allocator, GST_TYPE_ALLOCATOR)
+
+IndexMap& map_of(GstMemory* memory) { return *reinterpret_cast<IndexMemory*>(memory)->map; }
+
+uint8_t index_of(const IndexMap& map, const uint8_t* labels, size_t pixel) {
+  if (map.format == PixelFormat::gray8) return labels[pixel] != 0;
+  uint32_t label = 0;
+  std::memcpy(&label, labels + pixel * sizeof(label), sizeof(label));
+  return label < map.index_of_label.size() ? map.index_of_label[label] : 0;
+}
+
+gpointer map_indices(GstMemory* memory, GstMapInfo* info, gsize) {
+  if (info->flags & GST_MAP_WRITE) return nullptr;
+  IndexMap& map = map_of(memory);
+  const std::lock_guard lock(map.mutex);
+  if (!map.indices.empty()) return map.indices.data();
+  GstMapInfo labels = {};
+  if (!gst_buffer_map(map.labels, &labels, GST_MAP_READ)) return nullptr;
+  const size_t sample = map.format == PixelFormat::gray8 ? 1 : sizeof(uint32_t);
+  if (labels.size >= map.pixels * sample) {
+    map.indices.resize(map.pixels);
+    for (size_t i = 0; i < map.pixels; ++i) map.indices[i] = index_of(map, labels.data, i);
+  }
+  gst_buffer_unmap(map.labels, &labels);
+  return map.indices.empty() ? nullptr : map.indices.data();
+}
+
+void unmap_indices(GstMemory*, GstMapInfo*) {}
+
+// Returns null, so GStreamer copies sub-memories.
+GstMemory* share_nothing(GstMemory*, gssize, gssize) { return nullptr; }
+
+void free_indices(GstAllocator*, GstMemory* memory) {
+  auto* self = reinterpret_cast<IndexMemory*>(memory);
+  delete self->map;
+  g_free(self);
+}
+
+GstMemory* allocate_nothing(GstAllocator*, gsize, GstAllocationParams*) { return nullptr; }
+
+void index_allocator_class_init(RegionsIndexAllocatorClass* klass) {
+  klass->alloc = allocate_nothing;
+  klass->free = free_indices;
+}
+
+void index_allocator_init(RegionsIndexAllocator* self) {
+  GstAllocator* allocator = &self->parent;
+  allocator->mem_type = "RegionsIndexMap";
+  allocator->mem_map_full = map_indices;
+  allocator->mem_unmap_full = unmap_indices;
+  allocator->mem_share = share_nothing;
+  GST_OBJECT_FLAG_SET(allocator, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+GstAllocator* index_allocator_instance() {
+  static auto* const allocator = [] {
+    auto* one = static_cast<GstAllocator*>(g_object_new(index_allocator_get_type(), nullptr));
+    gst_object_ref_sink(one);
+    GST_OBJECT_FLAG_SET(one, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    return one;
+  }();
+  return allocator;
+}
+
+// Makes a GRAY8 buffer with a GstVideoMeta, rows without padding. For a label map (U32_LE) a pixel
+// is `index_of_label[label]`, or 0 for labels beyond its end. For a mask (GRAY8) it is 1 where the
+// mask is not 0. Keeps a reference to `labels`.
+GstBuffer* make_index_map(GstBuffer* labels, PixelFormat format, Size size,
+                          std::vector<uint8_t> index_of_label) {
+  auto* memory = g_new0(IndexMemory, 1);
+  memory->map =
+      new IndexMap{gst_buffer_ref(labels), format, size.area(), std::move(index_of_label), {}, {}};
+  gst_memory_init(&memory->parent,
+                  static_cast<GstMemoryFlags>(GST_MEMORY_FLAG_READONLY | GST_MEMORY_FLAG_NO_SHARE),
+                  index_allocator_instance(), nullptr, size.area(), 0, 0, size.area());
+  GstBuffer* buffer = gst_buffer_new();
+  gst_buffer_append_memory(buffer, &memory->parent);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {};
+  gint stride[GST_VIDEO_MAX_PLANES] = {size.width};
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8,
+                                 static_cast<guint>(size.width), static_cast<guint>(size.height), 1,
+                                 offset, stride);
+  return buffer;
+}
+
+bool is_index_map(GstBuffer* buffer) {
+  return gst_buffer_n_memory(buffer) == 1 &&
+         gst_buffer_peek_memory(buffer, 0)->allocator == index_allocator_instance();
+}
+
 using Library = AnalyticsLibrary;
-constexpr size_t kMaxIndices = 255;  // that a byte tells apart, beside background
+constexpr size_t kMaxIndices = 255;  // values of a byte, without 0 for background
 
 GQuark object_type() { return g_quark_from_static_string(kRegionName); }
 
-void add_segmentation(const Library& library, RelationMeta* meta, const Summary& summary,
+void add_segmentation(const Library& library, RelationMeta* meta, const LargestRegions& largest,
                       std::span<const guint> detections) {
-  const bool is_mask = summary.labels_format == PixelFormat::gray8;
-  const size_t count = is_mask ? 1 : std::min(summary.regions.size(), kMaxIndices);
+  const bool is_mask = largest.labels_format == PixelFormat::gray8;
+  const size_t count = is_mask ? 1 : std::min(largest.regions.size(), kMaxIndices);
   std::vector<uint8_t> index_of_label;
   for (size_t i = 0; i < count && !is_mask; ++i) {
-    const uint32_t id = summary.regions[i].id;
+    const uint32_t id = largest.regions[i].id;
     if (index_of_label.size() <= id) index_of_label.resize(id + size_t{1});
     index_of_label[id] = static_cast<uint8_t>(i + 1);
   }
@@ -30,11 +190,11 @@ void add_segmentation(const Library& library, RelationMeta* meta, const Summary&
   std::iota(values.begin(), values.end(), 0U);
   enum { semantic, instance };
   AnalyticsEntry entry;
-  GstBuffer* map = make_index_map(summary.labels, summary.labels_format, summary.labels_size,
+  GstBuffer* map = make_index_map(largest.labels, largest.labels_format, largest.labels_size,
                                   std::move(index_of_label));
   if (!library.add_segmentation(meta, map, is_mask ? semantic : instance, values.size(),
-                                values.data(), 0, 0, static_cast<guint>(summary.size.width),
-                                static_cast<guint>(summary.size.height), &entry)) {
+                                values.data(), 0, 0, static_cast<guint>(largest.size.width),
+                                static_cast<guint>(largest.size.height), &entry)) {
     return;
   }
   for (size_t i = 0; i < count && !is_mask; ++i) {
@@ -50,37 +210,38 @@ std::vector<AnalyticsEntry> entries_of(const Library& library, RelationMeta* met
   return entries;
 }
 
-bool is_our_segmentation(const Library& library, const AnalyticsEntry& entry) {
+bool is_plugin_segmentation(const Library& library, const AnalyticsEntry& entry) {
   if (!library.segmentation_type || library.type_of(&entry) != library.segmentation_type()) {
     return false;
   }
   GstBuffer* map = library.segmentation_map(&entry, nullptr, nullptr, nullptr, nullptr);
-  const bool ours = map && is_index_map(map);
+  const bool is_index = map && is_index_map(map);
   gst_clear_buffer(&map);
-  return ours;
+  return is_index;
 }
 
-bool is_our_detection(const Library& library, const AnalyticsEntry& entry) {
+bool is_plugin_detection(const Library& library, const AnalyticsEntry& entry) {
   return library.type_of(&entry) == library.detection_type() &&
          library.detection_object(&entry) == object_type();
 }
 
-// [id] whether the entry stays. Tracking entries go with the detection they belong to.
-std::vector<bool> others(const Library& library, std::span<const AnalyticsEntry> entries,
-                         bool keep_detections) {
-  std::vector<bool> stay(entries.size(), true);
+// [entry id], false for the entries to remove. The tracking entries of a removed detection are
+// removed too.
+std::vector<bool> entries_to_keep(const Library& library, std::span<const AnalyticsEntry> entries,
+                                  bool keep_detections) {
+  std::vector<bool> keep(entries.size(), true);
   for (const AnalyticsEntry& entry : entries) {
-    if (!library.type_of(&entry) || is_our_segmentation(library, entry)) stay[entry.id] = false;
-    if (keep_detections || !stay[entry.id] || !is_our_detection(library, entry)) continue;
-    stay[entry.id] = false;
+    if (!library.type_of(&entry) || is_plugin_segmentation(library, entry)) keep[entry.id] = false;
+    if (keep_detections || !keep[entry.id] || !is_plugin_detection(library, entry)) continue;
+    keep[entry.id] = false;
     gpointer state = nullptr;
     AnalyticsEntry track;
     while (library.related(entry.meta, entry.id, Library::kRelateTo, library.tracking_type(),
                            &state, &track)) {
-      stay[track.id] = false;
+      keep[track.id] = false;
     }
   }
-  return stay;
+  return keep;
 }
 
 void copy_entries(const Library& library, std::span<const AnalyticsEntry> entries, GstBuffer* from,
@@ -107,57 +268,63 @@ void copy_entries(const Library& library, std::span<const AnalyticsEntry> entrie
   }
 }
 
-// Relation metas give up no entry: one with the others' takes its place.
-void remove_ours(GstBuffer* buffer, bool keep_detections) {
+// Removes the entries of this plugin. A relation meta cannot remove entries, so a new meta with the
+// other entries replaces it.
+void remove_plugin_entries(GstBuffer* buffer, bool keep_detections) {
   const Library* library = Library::find();
   RelationMeta* meta = library ? library->get(buffer) : nullptr;
   if (!meta) return;
   std::vector<AnalyticsEntry> entries = entries_of(*library, meta);
-  const std::vector<bool> stay = others(*library, entries, keep_detections);
-  if (std::find(stay.begin(), stay.end(), false) == stay.end()) return;
-  std::erase_if(entries, [&](const AnalyticsEntry& entry) { return !stay[entry.id]; });
-  GstBuffer* aside = gst_buffer_new();
-  if (!entries.empty()) copy_entries(*library, entries, buffer, aside);
+  const std::vector<bool> keep = entries_to_keep(*library, entries, keep_detections);
+  if (std::find(keep.begin(), keep.end(), false) == keep.end()) return;
+  std::erase_if(entries, [&](const AnalyticsEntry& entry) { return !keep[entry.id]; });
+  GstBuffer* temporary = gst_buffer_new();
+  if (!entries.empty()) copy_entries(*library, entries, buffer, temporary);
   gst_buffer_remove_meta(buffer, reinterpret_cast<GstMeta*>(meta));
-  gst_buffer_copy_into(buffer, aside, GST_BUFFER_COPY_META, 0, static_cast<gsize>(-1));
-  gst_buffer_unref(aside);
+  gst_buffer_copy_into(buffer, temporary, GST_BUFFER_COPY_META, 0, static_cast<gsize>(-1));
+  gst_buffer_unref(temporary);
 }
 
 }  // namespace
 
-void attach_analytics(GstBuffer* buffer, const Summary& summary) {
+const AnalyticsLibrary* AnalyticsLibrary::find() {
+  static const std::optional<AnalyticsLibrary> library = load_analytics_library();
+  return library ? &*library : nullptr;
+}
+
+void attach_analytics(GstBuffer* buffer, const LargestRegions& largest) {
   const Library* library = Library::find();
-  const bool segments = library && library->segmentation_type && summary.labels;
-  if (!library || (summary.regions.empty() && !segments)) return;
+  const bool has_map = library && library->segmentation_type && largest.labels;
+  if (!library || (largest.regions.empty() && !has_map)) return;
   RelationMeta* meta = library->get(buffer);
   if (!meta) {
-    constexpr gsize kBytes = 80;  // an entry's, about
-    // No more than there will be: the library clears so many relations squared.
-    const gsize most = summary.regions.size() + summary.first_seen.size() + (segments ? 1 : 0);
-    const RelationSpace space = {most, most * kBytes};
+    constexpr gsize kEntryBytes = 80;  // approximate size of an entry
+    // The exact number, because the library clears a matrix of entries x entries relations.
+    const gsize entries = largest.regions.size() + largest.first_seen.size() + (has_map ? 1 : 0);
+    const RelationSpace space = {entries, entries * kEntryBytes};
     meta = library->add(buffer, &space);
   }
   std::vector<guint> detections;
-  for (size_t i = 0; i < summary.regions.size(); ++i) {
-    const Region& r = summary.regions[i];
+  for (size_t i = 0; i < largest.regions.size(); ++i) {
+    const Region& r = largest.regions[i];
     AnalyticsEntry detection, track;
     if (!library->add_detection(meta, object_type(), r.left, r.top, r.width(), r.height(), 1.0F,
                                 &detection)) {
       return;
     }
     detections.push_back(detection.id);
-    if (summary.first_seen.empty() || r.track == 0 ||
-        !library->add_tracking(meta, r.track, summary.first_seen[i], &track)) {
+    if (largest.first_seen.empty() || r.track == 0 ||
+        !library->add_tracking(meta, r.track, largest.first_seen[i], &track)) {
       continue;
     }
     library->update_last_seen(&track, GST_BUFFER_PTS(buffer));
     library->set_relation(meta, Library::kRelateTo, detection.id, track.id);
   }
-  if (segments) add_segmentation(*library, meta, summary, detections);
+  if (has_map) add_segmentation(*library, meta, largest, detections);
 }
 
-void remove_analytics(GstBuffer* buffer) { remove_ours(buffer, false); }
+void remove_analytics(GstBuffer* buffer) { remove_plugin_entries(buffer, false); }
 
-void remove_segmentation(GstBuffer* buffer) { remove_ours(buffer, true); }
+void remove_segmentation(GstBuffer* buffer) { remove_plugin_entries(buffer, true); }
 
 }  // namespace regions

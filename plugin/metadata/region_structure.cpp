@@ -1,62 +1,66 @@
-// Structures that describe regions.
+// Writes and reuses the GstStructures that describe regions.
 #include "plugin/metadata/region_structure.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "plugin/metadata/structure_maker.hpp"
+#include "plugin/metadata/region_meta.hpp"
+#include "plugin/metadata/standard_metas.hpp"
 
 namespace regions {
 namespace {
 
-// What is known of one region.
-struct Known {
+// The values from which the fields of one region are computed.
+struct RegionSource {
   const Region& region;
   MeanColor mean;
   GstClockTime first_seen;
   MeanLab lab;
-  Covariance spread;
+  Covariance covariance;
 };
 
-using Maker = StructureMaker<Known>;
+using RegionWriter = StructureWriter<RegionSource>;
 
-const Maker& region_maker(const Findings& findings) {
-  using K = const Known&;
-  static const auto plain =
-      fields_of<Known>(StructureField("id", [](K k) { return k.region.id; }),
-                       StructureField("track", [](K k) { return k.region.track; }),
-                       StructureField("x", [](K k) { return k.region.left; }),
-                       StructureField("y", [](K k) { return k.region.top; }),
-                       StructureField("width", [](K k) { return k.region.width(); }),
-                       StructureField("height", [](K k) { return k.region.height(); }),
-                       StructureField("area", [](K k) { return k.region.area; }),
-                       StructureField("cx", [](K k) { return k.region.centroid_x(); }),
-                       StructureField("cy", [](K k) { return k.region.centroid_y(); }),
-                       StructureField("first-x", [](K k) { return k.region.first_x; }),
-                       StructureField("first-y", [](K k) { return k.region.first_y; }),
-                       StructureField("red", [](K k) { return k.mean.red; }),
-                       StructureField("green", [](K k) { return k.mean.green; }),
-                       StructureField("blue", [](K k) { return k.mean.blue; }));
+// The writer for the fields that these results have.
+const RegionWriter& region_writer(const FrameResults& results) {
+  using S = const RegionSource&;
+  static const auto always =
+      field_group<RegionSource>(StructureField("id", [](S s) { return s.region.id; }),
+                                StructureField("track", [](S s) { return s.region.track; }),
+                                StructureField("x", [](S s) { return s.region.left; }),
+                                StructureField("y", [](S s) { return s.region.top; }),
+                                StructureField("width", [](S s) { return s.region.width(); }),
+                                StructureField("height", [](S s) { return s.region.height(); }),
+                                StructureField("area", [](S s) { return s.region.area; }),
+                                StructureField("cx", [](S s) { return s.region.centroid_x(); }),
+                                StructureField("cy", [](S s) { return s.region.centroid_y(); }),
+                                StructureField("first-x", [](S s) { return s.region.first_x; }),
+                                StructureField("first-y", [](S s) { return s.region.first_y; }),
+                                StructureField("red", [](S s) { return s.mean.red; }),
+                                StructureField("green", [](S s) { return s.mean.green; }),
+                                StructureField("blue", [](S s) { return s.mean.blue; }));
   static const auto of_volumes =
-      fields_of<Known>(StructureField("z", [](K k) { return k.region.front; }),
-                       StructureField("depth", [](K k) { return k.region.depth(); }),
-                       StructureField("cz", [](K k) { return k.region.centroid_z(); }),
-                       StructureField("first-z", [](K k) { return k.region.first_z; }),
-                       StructureField("layer", [](K k) { return k.region.layer; }));
-  static const auto of_lab = fields_of<Known>(StructureField("lab-l", [](K k) { return k.lab.l; }),
-                                              StructureField("lab-a", [](K k) { return k.lab.a; }),
-                                              StructureField("lab-b", [](K k) { return k.lab.b; }));
+      field_group<RegionSource>(StructureField("z", [](S s) { return s.region.front; }),
+                                StructureField("depth", [](S s) { return s.region.depth(); }),
+                                StructureField("cz", [](S s) { return s.region.centroid_z(); }),
+                                StructureField("first-z", [](S s) { return s.region.first_z; }),
+                                StructureField("layer", [](S s) { return s.region.layer; }));
+  static const auto of_lab =
+      field_group<RegionSource>(StructureField("lab-l", [](S s) { return s.lab.l; }),
+                                StructureField("lab-a", [](S s) { return s.lab.a; }),
+                                StructureField("lab-b", [](S s) { return s.lab.b; }));
   static const auto of_spread =
-      fields_of<Known>(StructureField("cov-xx", [](K k) { return k.spread.xx; }),
-                       StructureField("cov-xy", [](K k) { return k.spread.xy; }),
-                       StructureField("cov-yy", [](K k) { return k.spread.yy; }));
-  static const auto of_tracks =
-      fields_of<Known>(StructureField("first-seen", [](K k) { return uint64_t{k.first_seen}; }));
-  static const FieldGroup<Known>* const optional[] = {&of_volumes, &of_tracks, &of_lab, &of_spread};
-  static const std::vector<Maker> makers = [] {  // [bits of the optional groups]
-    std::vector<Maker> all;
+      field_group<RegionSource>(StructureField("cov-xx", [](S s) { return s.covariance.xx; }),
+                                StructureField("cov-xy", [](S s) { return s.covariance.xy; }),
+                                StructureField("cov-yy", [](S s) { return s.covariance.yy; }));
+  static const auto of_tracks = field_group<RegionSource>(
+      StructureField("first-seen", [](S s) { return uint64_t{s.first_seen}; }));
+  static const FieldGroup<RegionSource>* const optional[] = {&of_volumes, &of_tracks, &of_lab,
+                                                             &of_spread};
+  static const std::vector<RegionWriter> writers = [] {  // [bit mask of the optional groups]
+    std::vector<RegionWriter> all;
     for (size_t bits = 0; bits < size_t{1} << std::size(optional); ++bits) {
-      Maker::Groups groups = {plain};
+      RegionWriter::Groups groups = {always};
       for (size_t i = 0; i < std::size(optional); ++i) {
         if (bits >> i & 1) groups.push_back(*optional[i]);
       }
@@ -64,47 +68,62 @@ const Maker& region_maker(const Findings& findings) {
     }
     return all;
   }();
-  const bool wanted[] = {findings.is_stacked(), !findings.first_seen.empty(),
-                         !findings.moments.empty(),
-                         !findings.moments.empty() && findings.details.covariance};
+  const bool is_present[] = {results.is_stacked(), !results.first_seen.empty(),
+                             !results.moments.empty(),
+                             !results.moments.empty() && results.details.covariance};
   size_t bits = 0;
-  for (size_t i = 0; i < std::size(wanted); ++i) bits |= size_t{wanted[i]} << i;
-  return makers[bits];
+  for (size_t i = 0; i < std::size(is_present); ++i) bits |= size_t{is_present[i]} << i;
+  return writers[bits];
 }
 
-Known known_of(const Findings& findings, const MeanColors& means, size_t i) {
-  const Region& region = findings.regions[i];
-  Known known = {region, means.of(region), 0, {}, {}};
-  if (!findings.first_seen.empty()) known.first_seen = findings.first_seen[i];
-  if (findings.moments.empty()) return known;
-  known.lab = mean_lab(region, findings.moments[i]);
-  if (findings.details.covariance) known.spread = covariance(region, findings.moments[i]);
-  return known;
+RegionSource source_of(const FrameResults& results, const MeanColors& means, size_t i) {
+  const Region& region = results.regions[i];
+  RegionSource source = {region, means.of(region), 0, {}, {}};
+  if (!results.first_seen.empty()) source.first_seen = results.first_seen[i];
+  if (results.moments.empty()) return source;
+  source.lab = mean_lab(region, results.moments[i]);
+  if (results.details.covariance) source.covariance = covariance(region, results.moments[i]);
+  return source;
 }
+
+// About the number of frames in flight. Structures of further frames are freed.
+constexpr size_t kMaxIdle = 16;
+// Unused bytes that a reused table may have in addition to twice its needed size.
+constexpr size_t kMaxUnusedBytes = 1 << 14;
+
+// How many of `available` structures a frame with `needed` regions keeps. The limit frees the
+// structures of an earlier frame that had very many regions, such as noise.
+size_t kept_count(size_t available, size_t needed) {
+  constexpr size_t kMaxUnused = 64;
+  return std::clamp(available, needed, 2 * needed + kMaxUnused);
+}
+
+const GQuark kStructures = g_quark_from_static_string("regions-structures");
 
 }  // namespace
 
-TableForm table_form(const Findings& findings) {
-  const Maker& maker = region_maker(findings);
-  return {maker.columns(), maker.row_bytes()};
+TableFormat table_format(const FrameResults& results) {
+  const RegionWriter& writer = region_writer(results);
+  return {writer.columns(), writer.row_bytes()};
 }
 
-void write_structures(const Findings& findings, const Workers& workers,
+void write_structures(const FrameResults& results, const Workers& workers,
                       std::span<StructurePtr> structures, std::byte* table,
-                      const std::function<void()>& meanwhile) {
-  constexpr size_t kShare = 32;  // regions a thread takes at a time: about 4 us
-  const Maker& maker = region_maker(findings);
-  const MeanColors means(findings.layout, findings.color);
-  const auto shares = static_cast<int>((structures.size() + kShare - 1) / kShare);
-  const auto do_share = [&](int turn) {
-    if (turn == 0) return meanwhile();
-    const size_t first = static_cast<size_t>(turn - 1) * kShare;
-    for (size_t i = first; i < std::min(first + kShare, structures.size()); ++i) {
-      maker.write(structures[i], known_of(findings, means, i), table + i * maker.row_bytes());
+                      const std::function<void()>& other_work) {
+  constexpr size_t kChunk = 32;  // regions per task, which takes about 4 µs
+  const RegionWriter& writer = region_writer(results);
+  const MeanColors means(results.layout, results.color);
+  const auto chunks = static_cast<int>((structures.size() + kChunk - 1) / kChunk);
+  const auto do_task = [&](int task) {
+    if (task == 0) return other_work();
+    const size_t first = static_cast<size_t>(task - 1) * kChunk;
+    for (size_t i = first; i < std::min(first + kChunk, structures.size()); ++i) {
+      writer.write(structures[i], source_of(results, means, i), table + i * writer.row_bytes());
     }
   };
-  if (shares > 1) return workers.parallel_for(1 + shares, do_share);
-  for (int turn = 0; turn <= shares; ++turn) do_share(turn);  // sooner done than a thread woken
+  if (chunks > 1) return workers.parallel_for(1 + chunks, do_task);
+  // A single chunk takes less time than waking a thread.
+  for (int task = 0; task <= chunks; ++task) do_task(task);
 }
 
 void add_fact(GstStructure* structure, const Fact& fact) {
@@ -131,6 +150,120 @@ void add_fact(GstStructure* structure, const Fact& fact) {
     }
   }
   gst_structure_take_value(structure, fact.name, &value);
+}
+
+void FreeParameters::operator()(GList* list) const {
+  g_list_free_full(list, [](gpointer s) { gst_structure_free(static_cast<GstStructure*>(s)); });
+}
+
+// Returns the parameters of the regions of interest to PooledStructures. A meta is freed as soon as
+// its buffer returns to its GstBufferPool, but the structures stay with the buffer until it is
+// freed itself. GStreamer frees metas in the order in which they were added. This meta is added
+// first and can therefore take the parameters of the regions of interest. If the buffer itself is
+// freed, its structures return first, while all metas still exist, and this meta does nothing
+// afterwards.
+struct StructurePool::ReturnMeta {
+  GstMeta meta;
+  GstBuffer* buffer;
+  Structures* structures;  // null after collect_parameters()
+};
+
+const GstMetaInfo* StructurePool::return_meta_info() {
+  static const GstMetaInfo* const kInfo = [] {
+    static const gchar* tags[] = {nullptr};
+    const GType api = gst_meta_api_type_register("RegionsCollectorMetaAPI", tags);
+    return gst_meta_register(
+        api, "RegionsCollectorMeta", sizeof(ReturnMeta),
+        [](GstMeta* meta, gpointer structures, GstBuffer* buffer) -> gboolean {
+          auto* self = reinterpret_cast<ReturnMeta*>(meta);
+          self->buffer = buffer;
+          self->structures = static_cast<Structures*>(structures);
+          self->structures->return_meta = self;
+          return TRUE;
+        },
+        [](GstMeta* meta, GstBuffer*) { collect_parameters(reinterpret_cast<ReturnMeta*>(meta)); },
+        nullptr);
+  }();
+  return kInfo;
+}
+
+void StructurePool::collect_parameters(ReturnMeta* meta) {
+  if (!meta->structures) return;
+  take_parameters(meta->buffer, meta->structures->parameters);
+  meta->structures->return_meta = nullptr;
+  meta->structures = nullptr;
+}
+
+// The lists get their full capacity here, because return_structures() must not throw.
+StructurePool::StructurePool() {
+  idle_.reserve(kMaxIdle);
+  idle_tables_.reserve(kMaxIdle);
+}
+
+// Returns an idle item, or null.
+template <class T>
+std::unique_ptr<T> StructurePool::take(std::vector<std::unique_ptr<T>>& idle) {
+  const std::lock_guard lock(mutex_);
+  if (idle.empty()) return nullptr;
+  std::unique_ptr<T> last = std::move(idle.back());
+  idle.pop_back();
+  return last;
+}
+
+template <class T>
+void StructurePool::put_back(std::unique_ptr<T> item,
+                             std::vector<std::unique_ptr<T>> StructurePool::*idle) {
+  const std::shared_ptr<StructurePool> pool = item->pool.lock();
+  if (!pool) return;
+  const std::lock_guard lock(pool->mutex_);
+  if ((*pool.*idle).size() < kMaxIdle) (*pool.*idle).push_back(std::move(item));
+}
+
+StructurePool::PooledTable StructurePool::acquire_table(size_t bytes) {
+  if (bytes == 0) return {BufferPtr(gst_buffer_new()), {}};
+  std::unique_ptr<Table> table = take(idle_tables_);
+  if (!table || table->bytes.capacity() > 2 * bytes + kMaxUnusedBytes) {
+    table = std::make_unique<Table>();
+  }
+  table->pool = weak_from_this();
+  table->bytes.resize(bytes);
+  const std::span<std::byte> memory(table->bytes);
+  BufferPtr buffer(gst_buffer_new_wrapped_full(
+      GST_MEMORY_FLAG_READONLY, memory.data(), bytes, 0, bytes, table.release(), [](gpointer data) {
+        put_back(std::unique_ptr<Table>(static_cast<Table*>(data)), &StructurePool::idle_tables_);
+      }));
+  return {std::move(buffer), memory};
+}
+
+const PooledStructures* StructurePool::structures_of(GstBuffer* buffer) { return find(buffer); }
+
+StructurePool::Structures* StructurePool::find(GstBuffer* buffer) {
+  return static_cast<Structures*>(
+      gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(buffer), kStructures));
+}
+
+PooledStructures& StructurePool::attach_to(GstBuffer* buffer, size_t regions) {
+  if (const Structures* former = find(buffer); former && former->return_meta) {
+    gst_buffer_remove_meta(buffer, &former->return_meta->meta);
+  }
+  std::unique_ptr<Structures> taken = take(idle_);
+  if (!taken) {
+    taken = std::make_unique<Structures>();
+    taken->parameters.reserve(kMaxRois);
+  }
+  Structures* structures = taken.release();
+  structures->pool = weak_from_this();
+  structures->regions.resize(kept_count(structures->regions.size(), regions));
+  gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(buffer), kStructures, structures,
+                            return_structures);
+  gst_buffer_add_meta(buffer, return_meta_info(), structures);
+  return *structures;
+}
+
+void StructurePool::return_structures(gpointer data) {
+  std::unique_ptr<Structures> structures(static_cast<Structures*>(data));
+  if (structures->return_meta) collect_parameters(structures->return_meta);
+  put_back(std::move(structures), &StructurePool::idle_);
 }
 
 }  // namespace regions

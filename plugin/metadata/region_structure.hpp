@@ -1,30 +1,259 @@
-// Regions as GstStructures, the entries of the `regions` metadata.
+// GstStructures that describe regions: their fields, and a pool that reuses them.
+//
+// Copying and freeing structures took most of the host's time per region. Therefore frames reuse
+// the structures of earlier frames.
 #pragma once
 
-#include <functional>
+#include <gst/gst.h>
 
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/region.hpp"
 #include "core/workers.hpp"
-#include "plugin/metadata/region_meta.hpp"
+#include "plugin/memory/gst_object.hpp"
 
 namespace regions {
 
-// Name of the structures, and type of the standard metas.
+struct Fact;
+struct FrameResults;
+
+// Name of the structures, and type of GStreamer's own metadata of the regions.
 constexpr const char* kRegionName = "region";
 
-// How the regions found stand in a table: its columns (see StructureMaker), and bytes of a row.
-struct TableForm {
+// The parameters of a GstVideoRegionOfInterestMeta: a list of GstStructures.
+struct FreeParameters {
+  void operator()(GList* list) const;
+};
+using ParametersPtr = std::unique_ptr<GList, FreeParameters>;
+
+// The pooled structures of one frame.
+struct PooledStructures {
+  std::vector<StructurePtr> regions;      // entries of the `regions` metadata; may be null
+  std::vector<ParametersPtr> parameters;  // unused parameters of regions of interest
+  std::vector<Region> table;              // the regions that the entries describe, for downstream
+                                          // elements of this plugin
+};
+
+// Keeps the structures and tables of freed buffers for later frames.
+class StructurePool : public std::enable_shared_from_this<StructurePool> {
+ public:
+  StructurePool();
+
+  // Attaches structures for at least `regions` regions to the buffer. They return to this pool, if
+  // it still exists, when the buffer is freed or gets other structures. Parameters of regions of
+  // interest that are attached to the buffer later return with them.
+  PooledStructures& attach_to(GstBuffer* buffer, size_t regions);
+
+  // A new buffer of `bytes` bytes, which is read-only for everyone except the caller. Its content
+  // is undefined: it can use the memory of a buffer that was freed.
+  struct PooledTable {
+    BufferPtr buffer;
+    std::span<std::byte> bytes;  // to be filled by the caller
+  };
+  PooledTable acquire_table(size_t bytes);
+
+  // The structures that a pool has attached to the buffer, or null.
+  static const PooledStructures* structures_of(GstBuffer* buffer);
+
+ private:
+  struct ReturnMeta;
+  struct Structures : PooledStructures {
+    std::weak_ptr<StructurePool> pool;
+    ReturnMeta* return_meta = nullptr;  // of the buffer that has these structures
+  };
+  struct Table {
+    std::weak_ptr<StructurePool> pool;
+    std::vector<std::byte> bytes;
+  };
+  static const GstMetaInfo* return_meta_info();
+  static void collect_parameters(ReturnMeta* meta);
+  static void return_structures(gpointer structures);
+  static Structures* find(GstBuffer* buffer);
+  template <class T>
+  static void put_back(std::unique_ptr<T> item,
+                       std::vector<std::unique_ptr<T>> StructurePool::*idle);
+  template <class T>
+  std::unique_ptr<T> take(std::vector<std::unique_ptr<T>>& idle);
+
+  std::mutex mutex_;                               // guards the members below
+  std::vector<std::unique_ptr<Structures>> idle_;  // of buffers that were freed
+  std::vector<std::unique_ptr<Table>> idle_tables_;
+};
+
+// The columns of the table of regions, see StructureWriter, and the size of its rows.
+struct TableFormat {
   const std::string& columns;
   size_t row_bytes;
 };
-TableForm table_form(const Findings& findings);
+TableFormat table_format(const FrameResults& results);
 
-// A structure for each region found, and its row of the table, on several threads. `meanwhile` runs
-// once beside them.
-void write_structures(const Findings& findings, const Workers& workers,
+// Writes the structure and the table row of each region, on several threads. Meanwhile one of the
+// threads calls `other_work` once.
+void write_structures(const FrameResults& results, const Workers& workers,
                       std::span<StructurePtr> structures, std::byte* table,
-                      const std::function<void()>& meanwhile);
+                      const std::function<void()>& other_work);
 
-// A field named after the fact: gboolean, gint64, gdouble, string or a GstValueArray of gdouble.
+// Adds a field with the fact's name: gboolean, gint64, gdouble, string or GstValueArray of gdouble.
 void add_fact(GstStructure* structure, const Fact& fact);
+
+// A field of a structure: its name, and a function that returns its value from a `Source`. The
+// result type of the function determines the type of the field. Strings must be interned.
+template <class Value>
+struct StructureField {
+  const char* name;
+  Value value;
+
+  StructureField(const char* field_name, Value function) : name(field_name), value(function) {}
+};
+
+// Consecutive fields, and a function that writes their values to a row, without gaps. It returns
+// the end of the written bytes.
+template <class Source>
+struct FieldGroup {
+  struct Column {
+    const char* name;
+    GType type;
+  };
+  std::vector<Column> columns;
+  std::byte* (*write)(const Source& source, std::byte* row);
+};
+
+template <class T>
+GType g_type_of() {
+  if constexpr (std::is_same_v<T, uint32_t>) return G_TYPE_UINT;
+  if constexpr (std::is_same_v<T, int32_t>) return G_TYPE_INT;
+  if constexpr (std::is_same_v<T, uint64_t>) return G_TYPE_UINT64;
+  if constexpr (std::is_same_v<T, double>) return G_TYPE_DOUBLE;
+  if constexpr (std::is_same_v<T, const char*>) return G_TYPE_STRING;
+}
+
+// The functions must not have captures.
+template <class Source, class... Values>
+FieldGroup<Source> field_group(StructureField<Values>... fields) {
+  return {{{fields.name, g_type_of<std::invoke_result_t<Values, const Source&>>()}...},
+          [](const Source& source, std::byte* row) {
+            const auto append = [&row](auto value) {
+              std::memcpy(row, &value, sizeof value);
+              row += sizeof value;
+            };
+            (append(Values{}(source)), ...);
+            return row;
+          }};
+}
+
+// Writes GstStructures that all have the same fields. Setting fields by name would look up each
+// name in each of thousands of structures per frame. Instead, the writer overwrites the values of
+// an existing structure in order, or of a copy of an example. The values are first written to a row
+// without gaps. These rows can form a table.
+template <class Source>
+class StructureWriter {
+ public:
+  using Groups = std::vector<FieldGroup<Source>>;
+
+  static constexpr size_t kMaxRowBytes = 256;
+
+  StructureWriter(const char* name, const Groups& groups)
+      : example_(gst_structure_new_empty(name)) {
+    for (const FieldGroup<Source>& group : groups) {
+      row_writers_.push_back(group.write);
+      for (const auto& [field, type] : group.columns) {
+        GValue value = G_VALUE_INIT;
+        g_value_init(&value, type);
+        gst_structure_take_value(example_.get(), field, &value);
+        fields_.push_back({g_quark_from_static_string(field), type, bytes_of(type)});
+        row_bytes_ += bytes_of(type);
+        columns_ += (columns_.empty() ? "" : " ") + std::string(field) + ":" +
+                    std::string(numpy_type(type));
+      }
+    }
+    expects(row_bytes_ <= kMaxRowBytes, std::string("a row of ") + name + " is too long");
+  }
+
+  // Names and NumPy types of the fields: "id:<u4 cx:<f8".
+  const std::string& columns() const { return columns_; }
+  size_t row_bytes() const { return row_bytes_; }
+
+  void write(StructurePtr& structure, const Source& source) const {
+    std::byte row[kMaxRowBytes];
+    write(structure, source, row);
+  }
+  // Also stores the values in `row`, which has at least row_bytes() bytes.
+  void write(StructurePtr& structure, const Source& source, std::byte* row) const {
+    std::byte* end = row;
+    for (const auto& row_writer : row_writers_) end = row_writer(source, end);
+    if (structure && fill(structure.get(), row)) return;
+    structure.reset(gst_structure_copy(example_.get()));
+    fill(structure.get(), row);
+  }
+
+ private:
+  struct FieldType {
+    GQuark name;
+    GType type;
+    size_t bytes;
+  };
+
+  static constexpr size_t bytes_of(GType type) {
+    return type == G_TYPE_INT || type == G_TYPE_UINT ? 4 : 8;
+  }
+  static constexpr std::string_view numpy_type(GType type) {
+    return type == G_TYPE_INT      ? "<i4"
+           : type == G_TYPE_UINT   ? "<u4"
+           : type == G_TYPE_UINT64 ? "<u8"
+                                   : "<f8";
+  }
+  // Copies numbers as bytes, because the g_value_set functions take three times as long.
+  static void set(GValue* value, const FieldType& field, const std::byte* from) {
+    if (field.bytes == 4) {
+      std::memcpy(&value->data[0], from, 4);
+    } else if (field.type != G_TYPE_STRING) {
+      std::memcpy(&value->data[0], from, 8);
+    } else {
+      const char* text = nullptr;
+      std::memcpy(&text, from, sizeof text);
+      g_value_set_interned_string(value, text);
+    }
+  }
+
+  // Returns false if the structure has another name or other fields than the example: it describes
+  // another kind of region, or another element has changed it.
+  bool fill(GstStructure* structure, const std::byte* row) const {
+    if (gst_structure_get_name_id(structure) != gst_structure_get_name_id(example_.get()) ||
+        static_cast<size_t>(gst_structure_n_fields(structure)) != fields_.size()) {
+      return false;
+    }
+    struct Cursor {
+      const FieldType* field;
+      const std::byte* row;
+    } cursor = {fields_.data(), row};
+    return gst_structure_map_in_place(
+        structure,
+        [](GQuark name, GValue* value, gpointer data) -> gboolean {
+          auto& next = *static_cast<Cursor*>(data);
+          const FieldType& field = *next.field++;
+          if (name != field.name || G_VALUE_TYPE(value) != field.type) return FALSE;
+          set(value, field, next.row);
+          next.row += field.bytes;
+          return TRUE;
+        },
+        &cursor);
+  }
+
+  std::vector<decltype(FieldGroup<Source>::write)> row_writers_;
+  std::vector<FieldType> fields_;
+  StructurePtr example_;
+  std::string columns_;
+  size_t row_bytes_ = 0;
+};
 
 }  // namespace regions

@@ -1,49 +1,192 @@
-// Moving regions with their picture.
-#include "plugin/metadata/region_transform.hpp"
+// Transforms the `regions` metadata when an element copies, scales, crops, rotates or encodes a
+// frame.
+#include <gst/video/video.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
-#include "plugin/memory/debug.hpp"
-#include "plugin/metadata/analytics_meta.hpp"
-#include "plugin/metadata/picture_mapping.hpp"
+#include "plugin/memory/gst_object.hpp"
 #include "plugin/metadata/region_meta.hpp"
-#include "plugin/metadata/roi_metas.hpp"
 #include "plugin/metadata/standard_metas.hpp"
 
 namespace regions {
 namespace {
 
-// Whether the picture is copied, too: an encoder copies metadata to its output, which is smaller.
-// A buffer without bytes may get the picture's bytes later.
-bool holds_picture(GstBuffer* copy, GstBuffer* picture) {
+// How an element transforms the coordinates along one axis of its output picture: an edge between
+// pixels at position e of the input moves to scale * e + shift. The input's pixels are visible
+// between `low` and `high` of the output; the rest is borders. A negative scale mirrors.
+struct AxisMapping {
+  double scale = 1;
+  double shift = 0;
+  int low = 0;
+  int high = 0;
+};
+
+// How an element scales, crops, pads, mirrors or transposes pictures, as far as GStreamer reports
+// it to metas.
+struct PictureMapping {
+  bool is_transposed = false;  // x of the output comes from y of the input
+  AxisMapping x, y;
+  Size from, to;
+
+  bool mirrors() const { return x.scale < 0 || y.scale < 0; }
+  // Whether the whole input fills the whole output, without mirroring or transposition.
+  bool only_scales() const;
+};
+
+// GstVideoMetaTransformMatrix of GStreamer 1.28, which older headers lack. `matrix` transforms the
+// coordinates of pixels in the rectangle `in` to coordinates in the rectangle `out`. Both are
+// relative to the rectangle's corner.
+struct MatrixTransform {
+  const GstVideoInfo* in_info;
+  GstVideoRectangle in;
+  const GstVideoInfo* out_info;
+  GstVideoRectangle out;
+  gfloat matrix[3][3];
+};
+
+Size size_of(const GstVideoInfo* info) {
+  return {GST_VIDEO_INFO_WIDTH(info), GST_VIDEO_INFO_HEIGHT(info)};
+}
+
+// The mapping of one row of the matrix. The matrix maps pixels, not edges: if it mirrors, edges
+// shift by one more pixel. `low` and `high` are clamped to the picture, because the rectangle may
+// exceed it.
+AxisMapping axis_of(double scale, double translation, int in_offset, int out_offset, int out_size,
+                    int picture_size) {
+  const double shift = translation + (scale < 0 ? 1 : 0);
+  const auto inside = [&](int64_t edge) {
+    return static_cast<int>(std::clamp<int64_t>(edge, 0, picture_size));
+  };
+  return {scale, out_offset + shift - scale * in_offset, inside(out_offset),
+          inside(int64_t{out_offset} + out_size)};
+}
+
+std::optional<PictureMapping> mapping_of(const MatrixTransform& t) {
+  const auto& m = t.matrix;
+  const bool is_affine = m[2][0] == 0 && m[2][1] == 0 && m[2][2] == 1;
+  const bool is_upright = m[0][1] == 0 && m[1][0] == 0 && m[0][0] != 0 && m[1][1] != 0;
+  const bool is_transposed = m[0][0] == 0 && m[1][1] == 0 && m[0][1] != 0 && m[1][0] != 0;
+  const bool is_finite = std::all_of(&m[0][0], &m[2][0], [](float v) { return std::isfinite(v); });
+  if (!is_affine || (!is_upright && !is_transposed) || !is_finite) return {};
+  const int x_source = is_transposed ? 1 : 0;  // index of the input axis that becomes x
+  const int in[] = {t.in.x, t.in.y};
+  PictureMapping mapping;
+  mapping.is_transposed = is_transposed;
+  mapping.from = size_of(t.in_info);
+  mapping.to = size_of(t.out_info);
+  mapping.x = axis_of(m[0][x_source], m[0][2], in[x_source], t.out.x, t.out.w, mapping.to.width);
+  mapping.y =
+      axis_of(m[1][1 - x_source], m[1][2], in[1 - x_source], t.out.y, t.out.h, mapping.to.height);
+  return mapping;
+}
+
+// The size of the borders (pixels) that videoscale adds with its default settings if the aspect
+// ratio changes. Before 1.28, elements do not report to metas whether they add borders.
+int likely_borders(const GstVideoInfo* in, const GstVideoInfo* out) {
+  gint n = 0, d = 0;
+  if (!gst_util_fraction_multiply(GST_VIDEO_INFO_WIDTH(in), GST_VIDEO_INFO_HEIGHT(in),
+                                  GST_VIDEO_INFO_PAR_N(in), GST_VIDEO_INFO_PAR_D(in), &n, &d) ||
+      !gst_util_fraction_multiply(n, d, GST_VIDEO_INFO_PAR_D(out), GST_VIDEO_INFO_PAR_N(out), &n,
+                                  &d) ||
+      n <= 0 || d <= 0) {
+    return G_MAXINT;
+  }
+  const Size size = size_of(out);
+  const auto height =
+      static_cast<int>(gst_util_uint64_scale_int(static_cast<guint64>(size.width), d, n));
+  if (height <= size.height) return size.height - height;
+  return size.width -
+         static_cast<int>(gst_util_uint64_scale_int(static_cast<guint64>(size.height), n, d));
+}
+
+std::optional<PictureMapping> mapping_of(const GstVideoMetaTransform& t) {
+  const Size in = size_of(t.in_info), out = size_of(t.out_info);
+  constexpr int kRounding = 1;  // pixels
+  if (!(in == out) && likely_borders(t.in_info, t.out_info) > kRounding) return {};
+  PictureMapping mapping;
+  mapping.x = {static_cast<double>(out.width) / in.width, 0, 0, out.width};
+  mapping.y = {static_cast<double>(out.height) / in.height, 0, 0, out.height};
+  mapping.from = in;
+  mapping.to = out;
+  return mapping;
+}
+
+std::optional<PictureMapping> reported_mapping(GQuark type, gpointer data) {
+  if (type == g_quark_from_static_string("gst-video-matrix")) {
+    return mapping_of(*static_cast<const MatrixTransform*>(data));
+  }
+  if (GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) {
+    return mapping_of(*static_cast<const GstVideoMetaTransform*>(data));
+  }
+  return {};
+}
+
+bool PictureMapping::only_scales() const {
+  constexpr double kRounding = 0.01;  // pixels
+  const auto fills = [](const AxisMapping& axis, int before, int after) {
+    return axis.shift == 0 && axis.low == 0 && axis.high == after &&
+           std::abs(axis.scale * before - after) < kRounding;
+  };
+  return !is_transposed && fills(x, from.width, to.width) && fills(y, from.height, to.height);
+}
+
+// The mapping of a GstMeta transform, for coordinates of a picture of size `from`. A frame can
+// consist of `layers` such pictures, one below the other. Returns nothing if the mapping is
+// unknown.
+std::optional<PictureMapping> mapping_of(GQuark type, gpointer data, Size from, int layers) {
+  std::optional<PictureMapping> mapping = reported_mapping(type, data);
+  if (!mapping || mapping->from.width <= 0 || mapping->from.height <= 0) return {};
+  Size in = mapping->from;
+  if (layers > 1 && int64_t{from.height} * layers == in.height) {
+    if (!mapping->only_scales() || mapping->to.height % layers != 0) return {};
+    mapping->to.height /= layers;
+    mapping->y.high /= layers;
+    in.height /= layers;
+  }
+  // The coordinates can refer to another size than the size of the picture.
+  AxisMapping& along_x = mapping->is_transposed ? mapping->y : mapping->x;
+  AxisMapping& along_y = mapping->is_transposed ? mapping->x : mapping->y;
+  along_x.scale *= static_cast<double>(in.width) / from.width;
+  along_y.scale *= static_cast<double>(in.height) / from.height;
+  mapping->from = from;
+  return mapping;
+}
+
+// Whether the copy also has the picture. An encoder copies metadata to its output, which is
+// smaller. A buffer without bytes can get the bytes of the picture later.
+bool has_picture(GstBuffer* copy, GstBuffer* picture) {
   const gsize bytes = gst_buffer_get_size(copy);
   return bytes == 0 || bytes >= gst_buffer_get_size(picture) || gst_buffer_get_video_meta(copy);
 }
 
-int int_in(const GstStructure* s, const char* name, int otherwise) {
-  gint value = otherwise;
+int int_in(const GstStructure* s, const char* name, int default_value) {
+  gint value = default_value;
   gst_structure_get_int(s, name, &value);
   return value;
 }
 
-// The position of an interval of edges after the mapping.
+// An interval between two edges, in pixels.
 struct Interval {
   double low, high;
 };
-Interval moved(const AxisMapping& axis, double low, double high) {
+Interval map_interval(const AxisMapping& axis, double low, double high) {
   const double a = axis.scale * low + axis.shift, b = axis.scale * high + axis.shift;
   return {std::min(a, b), std::max(a, b)};
 }
 
-// The whole pixels of an interval inside of the picture; none if it is outside.
-struct Pixels {
+// Consecutive pixels along one axis.
+struct PixelRange {
   int first = 0, count = 0;
 };
-Pixels seen(const AxisMapping& axis, Interval interval) {
-  // An edge just below a whole number counts as that number: GStreamer's matrices hold floats.
+// The pixels of the interval that are visible in the output; none if it is outside.
+PixelRange visible_pixels(const AxisMapping& axis, Interval interval) {
+  // GStreamer's matrices have float precision, so an edge slightly below an integer counts as that
+  // integer.
   constexpr double kRounding = 1e-3;
   const auto edge = [](double e) { return static_cast<int>(std::floor(e + kRounding)); };
   if (!(axis.low < axis.high && interval.high > axis.low && interval.low < axis.high)) return {};
@@ -57,36 +200,39 @@ void set_int(GstStructure* s, const char* name, int value) {
   gst_structure_set(s, name, G_TYPE_INT, value, nullptr);
 }
 
-// Moves a pair of numbers, one along each axis, that count from pixel centres.
-void move_point(GstStructure* s, const char* x_name, const char* y_name, const PictureMapping& m) {
+// Maps a point. Its coordinates are relative to the centre of the first pixel.
+void map_point(GstStructure* s, const char* x_name, const char* y_name, const PictureMapping& m) {
   double x = 0, y = 0;
   if (!gst_structure_get_double(s, x_name, &x) || !gst_structure_get_double(s, y_name, &y)) return;
-  if (m.transposed) std::swap(x, y);
+  if (m.is_transposed) std::swap(x, y);
   constexpr double kCentre = 0.5;
   gst_structure_set(s, x_name, G_TYPE_DOUBLE, m.x.scale * (x + kCentre) + m.x.shift - kCentre,
                     y_name, G_TYPE_DOUBLE, m.y.scale * (y + kCentre) + m.y.shift - kCentre,
                     nullptr);
 }
 
-void move_covariance(GstStructure* s, const PictureMapping& m) {
+void map_covariance(GstStructure* s, const PictureMapping& m) {
   double xx = 0, xy = 0, yy = 0;
   if (!gst_structure_get_double(s, "cov-xx", &xx) || !gst_structure_get_double(s, "cov-xy", &xy) ||
       !gst_structure_get_double(s, "cov-yy", &yy)) {
     return;
   }
-  if (m.transposed) std::swap(xx, yy);
+  if (m.is_transposed) std::swap(xx, yy);
   gst_structure_set(s, "cov-xx", G_TYPE_DOUBLE, xx * m.x.scale * m.x.scale, "cov-xy", G_TYPE_DOUBLE,
                     xy * m.x.scale * m.y.scale, "cov-yy", G_TYPE_DOUBLE, yy * m.y.scale * m.y.scale,
                     nullptr);
 }
 
-// The first pixel in raster order remains the first one if the picture is not turned.
-void move_first_pixel(GstStructure* s, const PictureMapping& m) {
+// Maps the first pixel in raster order. If the picture is mirrored or transposed, another pixel
+// becomes the first, so the fields are removed.
+void map_first_pixel(GstStructure* s, const PictureMapping& m) {
   const int x = int_in(s, "first-x", -1), y = int_in(s, "first-y", -1);
   if (x < 0 || y < 0) return;
-  const bool keeps_order = !m.transposed && !m.mirrors();
-  const Pixels column = keeps_order ? seen(m.x, moved(m.x, x, x + 1)) : Pixels{};
-  const Pixels row = keeps_order ? seen(m.y, moved(m.y, y, y + 1)) : Pixels{};
+  const bool keeps_order = !m.is_transposed && !m.mirrors();
+  const PixelRange column =
+      keeps_order ? visible_pixels(m.x, map_interval(m.x, x, x + 1)) : PixelRange{};
+  const PixelRange row =
+      keeps_order ? visible_pixels(m.y, map_interval(m.y, y, y + 1)) : PixelRange{};
   if (column.count == 0 || row.count == 0) {
     gst_structure_remove_fields(s, "first-x", "first-y", nullptr);
     return;
@@ -95,15 +241,15 @@ void move_first_pixel(GstStructure* s, const PictureMapping& m) {
   set_int(s, "first-y", row.first);
 }
 
-// Returns false if the region is outside of the picture.
-bool move_region(GstStructure* s, const PictureMapping& m) {
-  Interval across = {static_cast<double>(int_in(s, "x", 0)), 0};
-  Interval down = {static_cast<double>(int_in(s, "y", 0)), 0};
-  across.high = across.low + int_in(s, "width", 0);
-  down.high = down.low + int_in(s, "height", 0);
-  if (m.transposed) std::swap(across, down);
-  const Pixels x = seen(m.x, moved(m.x, across.low, across.high));
-  const Pixels y = seen(m.y, moved(m.y, down.low, down.high));
+// Maps all fields of a region. Returns false if the region is outside of the picture.
+bool map_region(GstStructure* s, const PictureMapping& m) {
+  Interval horizontal = {static_cast<double>(int_in(s, "x", 0)), 0};
+  Interval vertical = {static_cast<double>(int_in(s, "y", 0)), 0};
+  horizontal.high = horizontal.low + int_in(s, "width", 0);
+  vertical.high = vertical.low + int_in(s, "height", 0);
+  if (m.is_transposed) std::swap(horizontal, vertical);
+  const PixelRange x = visible_pixels(m.x, map_interval(m.x, horizontal.low, horizontal.high));
+  const PixelRange y = visible_pixels(m.y, map_interval(m.y, vertical.low, vertical.high));
   if (x.count == 0 || y.count == 0) return false;
   set_int(s, "x", x.first);
   set_int(s, "y", y.first);
@@ -116,13 +262,13 @@ bool move_region(GstStructure* s, const PictureMapping& m) {
     const auto whole = static_cast<guint64>(std::llround(std::min(pixels, kMax)));
     gst_structure_set(s, "area", G_TYPE_UINT64, std::max<guint64>(whole, 1), nullptr);
   }
-  move_point(s, "cx", "cy", m);
-  move_covariance(s, m);
-  move_first_pixel(s, m);
+  map_point(s, "cx", "cy", m);
+  map_covariance(s, m);
+  map_first_pixel(s, m);
   return true;
 }
 
-GValue moved_regions(const GValue* array, const PictureMapping& m) {
+GValue mapped_regions(const GValue* array, const PictureMapping& m) {
   GValue result = G_VALUE_INIT;
   const guint count = gst_value_array_get_size(array);
   gst_value_array_init(&result, count);
@@ -130,14 +276,14 @@ GValue moved_regions(const GValue* array, const PictureMapping& m) {
     const GValue* item = gst_value_array_get_value(array, i);
     expects(GST_VALUE_HOLDS_STRUCTURE(item), "regions metadata holds a value that is not a region");
     GstStructure* region = gst_structure_copy(gst_value_get_structure(item));
-    if (!move_region(region, m)) {
+    if (!map_region(region, m)) {
       gst_structure_free(region);
       continue;
     }
-    GValue kept = G_VALUE_INIT;
-    g_value_init(&kept, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&kept, region);
-    gst_value_array_append_and_take_value(&result, &kept);
+    GValue mapped = G_VALUE_INIT;
+    g_value_init(&mapped, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&mapped, region);
+    gst_value_array_append_and_take_value(&result, &mapped);
   }
   return result;
 }
@@ -152,14 +298,15 @@ GstStructure* copy_fields(GstBuffer* to, const GstStructure* from, bool with_lab
   return result;
 }
 
-// Writes the regions in the coordinates of another picture.
-void move_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& m, Size size) {
-  GValue regions = moved_regions(region_array(from), m);
+// Adds the metadata with the regions in the coordinates of another picture.
+void add_mapped_regions(GstBuffer* to, const GstStructure* from, const PictureMapping& m,
+                        Size size) {
+  GValue regions = mapped_regions(region_array(from), m);
   GstStructure* result = copy_fields(to, from, m.only_scales());
   gst_structure_take_value(result, "regions", &regions);
   set_int(result, "width", m.to.width);
   set_int(result, "height", m.to.height);
-  // Remove fields that name or count single pixels, and the copy of the structures as a table.
+  // Removes fields that refer to single pixels, and the table, which has the old coordinates.
   gst_structure_remove_fields(result, "runs", "runs-truncated", "adjacency", "table",
                               "table-columns", nullptr);
   if (gst_structure_has_field(result, "labels") &&
@@ -172,7 +319,7 @@ void move_regions(GstBuffer* to, const GstStructure* from, const PictureMapping&
 void transform(GstBuffer* to, const GstStructure* structure, GstBuffer* from, GQuark type,
                gpointer data) {
   if (GST_META_TRANSFORM_IS_COPY(type)) {
-    const bool with_labels = holds_picture(to, from);
+    const bool with_labels = has_picture(to, from);
     copy_fields(to, structure, with_labels);
     if (!with_labels) remove_segmentation(to);
     return;
@@ -181,7 +328,7 @@ void transform(GstBuffer* to, const GstStructure* structure, GstBuffer* from, GQ
   expects(size.width > 0 && size.height > 0, "regions metadata has no size");
   const auto mapping = mapping_of(type, data, size, int_in(structure, "layers", 1));
   if (!mapping) {
-    remove_standard_metas(to);  // their own transform may have guessed
+    remove_standard_metas(to);  // their own transform functions may have guessed a mapping
     return;
   }
   if (mapping->to == size && mapping->only_scales()) {
@@ -189,8 +336,8 @@ void transform(GstBuffer* to, const GstStructure* structure, GstBuffer* from, GQ
     copy_rois(to, from);
     return;
   }
-  move_regions(to, structure, *mapping, size);
-  renew_standard_metas(to);
+  add_mapped_regions(to, structure, *mapping, size);
+  replace_standard_metas(to);
 }
 
 }  // namespace

@@ -1,6 +1,31 @@
-// GStreamer's own metadata of the largest 256 regions, for elements that do not know ours:
-// regions of interest (roi_metas.hpp) and, where GStreamer has them (1.24), analytics
-// (analytics_meta.hpp).
+// GStreamer's own metadata of the largest 256 regions, for elements that do not read the metadata
+// `regions`: regions of interest and, with GStreamer 1.24 or later, analytics metadata.
+//
+// clang-format off
+//
+// Each of these regions has a GstVideoRegionOfInterestMeta: roi_type "region", id = the region's id,
+// parent_id = 0, its box, and the parameters that DL Streamer's elements read:
+//
+//   detection, label=(string)region, confidence=(double)1,
+//              x_min, y_min, x_max, y_max=(double) box, 0..1 of the picture
+//   object_id, id=(int) the track, if regions are tracked
+//
+// The frame's GstAnalyticsRelationMeta has these entries:
+//
+// | entry            | for                 | content
+// |------------------|---------------------|-------------------------------------------------------
+// | object detection | each of the largest | type "region", the box, confidence 1
+// |                  |   256 regions       |
+// | tracking         | each of these       | the track; first seen: its first frame; last seen: this
+// |                  |   regions, if it is | frame. The object detection has the relation RELATE_TO
+// |                  |   tracked           | with it.
+// | segmentation     | an attached label   | GRAY8: 0 background, i for the i-th largest region, up
+// |   (1.26)         |   map               | to 255 (instance segmentation). It has the relation
+// |                  |                     | CONTAIN with the object detections.
+// |                  | an attached mask    | GRAY8: 0 background, 1 foreground (semantic
+// |                  |                     | segmentation)
+//
+// clang-format on
 #pragma once
 
 #include <gst/gst.h>
@@ -10,29 +35,108 @@
 
 #include "core/format.hpp"
 #include "core/region.hpp"
-#include "plugin/metadata/structure_pool.hpp"
+#include "plugin/metadata/region_structure.hpp"
 
 namespace regions {
 
-struct Summary {
-  Size size;  // that the regions' coordinates count
-  std::vector<Region> regions;
-  std::vector<GstClockTime> first_seen;  // of each region's track; empty where nothing is tracked
-  GstBuffer* labels = nullptr;           // borrowed; null if none is attached or it has layers
+constexpr size_t kMaxRois = 256;  // other elements may not be made for more
+
+// The largest regions of a frame.
+struct LargestRegions {
+  Size size;                             // of the picture that the coordinates refer to
+  std::vector<Region> regions;           // in descending order of area
+  std::vector<GstClockTime> first_seen;  // of each region's track; empty if nothing is tracked
+  GstBuffer* labels = nullptr;  // borrowed; null if no map is attached or the map has layers
   PixelFormat labels_format = PixelFormat::labels32;
   Size labels_size;
 };
 
-// Of the regions and the first frames of their tracks (as many, or none) those of the largest, the
-// largest first.
-Summary summary_of(Size size, std::span<const Region> regions,
-                   std::span<const GstClockTime> first_seen);
+// Selects the largest regions. `first_seen` is parallel to `regions` or empty.
+LargestRegions largest_regions(Size size, std::span<const Region> regions,
+                               std::span<const GstClockTime> first_seen);
 
-// Parameters of regions of interest are made of `spare` ones, as far as there are any.
-void attach_standard_metas(GstBuffer* buffer, const Summary& summary,
-                           std::vector<ParametersPtr>& spare);
+// Attaches regions of interest and analytics metadata. Allocates new parameters only
+// if `spare_parameters` is empty.
+void attach_standard_metas(GstBuffer* buffer, const LargestRegions& largest,
+                           std::vector<ParametersPtr>& spare_parameters);
 
-// Takes off what another element of ours left, and nothing else.
+// These functions remove or copy only metadata that elements of this plugin have attached.
 void remove_standard_metas(GstBuffer* buffer);
+// Replaces the regions of interest of `to` by copies from `from`. When a picture is scaled, some
+// versions of GStreamer lose the parameters of regions of interest.
+void copy_rois(GstBuffer* to, GstBuffer* from);
+// Moves the parameters of the regions of interest to `parameters`, up to its capacity, so it does
+// not allocate.
+void take_parameters(GstBuffer* buffer, std::vector<ParametersPtr>& parameters);
+
+// Analytics metadata, see analytics_meta.cpp. Without GStreamer's analytics library these functions
+// do nothing.
+void attach_analytics(GstBuffer* buffer, const LargestRegions& largest);
+void remove_analytics(GstBuffer* buffer);
+void remove_segmentation(GstBuffer* buffer);
+
+struct RelationMeta;  // GstAnalyticsRelationMeta
+
+// GstAnalyticsMtd: an entry of a relation meta.
+struct AnalyticsEntry {
+  guint id = 0;
+  RelationMeta* meta = nullptr;
+};
+
+// The first members of GstAnalyticsMtdImpl. The address of such a structure identifies the type of
+// an entry.
+struct AnalyticsType {
+  const char* name;
+  gboolean (*transform)(GstBuffer* to, AnalyticsEntry* entry, GstBuffer* from, GQuark type,
+                        gpointer data);
+};
+
+struct RelationSpace {  // GstAnalyticsRelationMetaInitParams
+  gsize entries;
+  gsize bytes;
+};
+
+// The functions of GStreamer's analytics library (libgstanalytics) that this plugin uses. The
+// library is loaded at run time, so that the same plugin file also works with GStreamer 1.22, which
+// lacks it.
+struct AnalyticsLibrary {
+  // GstAnalyticsRelTypes
+  static constexpr int kNone = 0, kContain = 1 << 2, kRelateTo = 1 << 3;
+
+  RelationMeta* (*get)(GstBuffer* buffer);
+  RelationMeta* (*add)(GstBuffer* buffer, const RelationSpace* space);
+  gboolean (*iterate)(RelationMeta* meta, gpointer* state, const AnalyticsType* type,
+                      AnalyticsEntry* entry);
+  int (*relation)(const RelationMeta* meta, guint first, guint second);
+  gboolean (*set_relation)(RelationMeta* meta, int relation, guint first, guint second);
+  gboolean (*related)(RelationMeta* meta, guint id, int relation, const AnalyticsType* type,
+                      gpointer* state, AnalyticsEntry* entry);
+
+  const AnalyticsType* (*type_of)(const AnalyticsEntry* entry);
+  gsize (*size_of)(const AnalyticsEntry* entry);
+  gpointer (*data_of)(const RelationMeta* meta, guint id);
+  gpointer (*add_entry)(RelationMeta* meta, const AnalyticsType* type, gsize size,
+                        AnalyticsEntry* entry);
+
+  const AnalyticsType* (*detection_type)();
+  GQuark (*detection_object)(const AnalyticsEntry* entry);
+  gboolean (*add_detection)(RelationMeta* meta, GQuark object, gint x, gint y, gint width,
+                            gint height, gfloat confidence, AnalyticsEntry* entry);
+  const AnalyticsType* (*tracking_type)();
+  gboolean (*add_tracking)(RelationMeta* meta, guint64 track, GstClockTime first_seen,
+                           AnalyticsEntry* entry);
+  gboolean (*update_last_seen)(AnalyticsEntry* entry, GstClockTime last_seen);
+
+  // Since 1.26; null in older versions. add_segmentation() takes ownership of the buffer.
+  const AnalyticsType* (*segmentation_type)();
+  gboolean (*add_segmentation)(RelationMeta* meta, GstBuffer* map, int type, gsize count,
+                               const guint* values, gint x, gint y, guint width, guint height,
+                               AnalyticsEntry* entry);
+  GstBuffer* (*segmentation_map)(const AnalyticsEntry* entry, gint* x, gint* y, guint* width,
+                                 guint* height);
+
+  // Null if GStreamer is older than 1.24 or installed without the library.
+  static const AnalyticsLibrary* find();
+};
 
 }  // namespace regions

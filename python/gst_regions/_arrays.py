@@ -1,8 +1,13 @@
-"""Converts arguments to NumPy arrays and results back. Arrays of other libraries are exchanged by DLPack."""
+"""Converts arguments to NumPy arrays and results back, and chooses the number of threads.
+
+Arrays of other libraries are exchanged by DLPack.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import operator
+import os
 import sys
 from typing import Any
 
@@ -13,14 +18,17 @@ from numpy.typing import NDArray
 TYPES = "bool, int8 to int64, uint8 to uint64, float32 or float64"
 TYPE_CODES = "?bBhHiIlLqQfd"  # dtype.char of NumPy
 
-HOST = (-1, 0)  # device and stream in a `Place`, for work on the CPU
+CPU_TARGET = (-1, 0)  # device and stream in a `Target`, for work on the CPU
 HOST_DEVICES = (1, 3)  # kDLCPU and kDLCUDAHost of DLPack
+
+CPUS = os.cpu_count() or 1
+PIXELS_PER_THREAD = 1 << 15  # a thread processes fewer pixels before another thread has woken up
 
 # An array of NumPy, or of a library that supports DLPack and has a function from_dlpack().
 Array = Any
 
 
-def taken(array: Array, name: str) -> NDArray[Any]:
+def as_numpy(array: Array, name: str) -> NDArray[Any]:
     """The array as a NumPy array. Only lists are copied."""
     if isinstance(array, np.ndarray):
         found = array
@@ -44,17 +52,17 @@ def expect_type(dtype: np.dtype[Any], name: str) -> None:
         raise TypeError(f"{name} has elements of type {dtype}, must have {TYPES}")
 
 
-def given(place: NDArray[Any], out: Array | None, like: Array) -> Array:
-    """The result to return: `out` if it is given, else `place` as an array of the library of `like`.
+def result_of(array: NDArray[Any], out: Array | None, like: Array) -> Array:
+    """The result to return: `out` if it is given, else `array` as an array of the library of `like`.
 
-    NumPy, PyTorch and others share the memory of `place`. JAX copies it if the alignment does not suit JAX.
+    NumPy, PyTorch and others share the memory of `array`. JAX copies it if the alignment does not suit JAX.
     """
     if out is not None:
         return out
     if isinstance(like, np.ndarray) or not hasattr(like, "__dlpack__"):
-        return place
+        return array
     library = type(like).__module__.partition(".")[0]
-    return sys.modules["jax.numpy" if library == "jaxlib" else library].from_dlpack(place)
+    return sys.modules["jax.numpy" if library == "jaxlib" else library].from_dlpack(array)
 
 
 def expect_axes(array: Any, name: str, *counts: int) -> None:
@@ -64,13 +72,13 @@ def expect_axes(array: Any, name: str, *counts: int) -> None:
 
 def expect_shape(shape: tuple[int, ...], name: str, *counts: int) -> None:
     if len(shape) not in counts:
-        wanted = " or ".join(map(str, counts))
-        raise ValueError(f"{name} has {len(shape)} axes, must have {wanted}")
+        expected = " or ".join(map(str, counts))
+        raise ValueError(f"{name} has {len(shape)} axes, must have {expected}")
     if 0 in shape:
         raise ValueError(f"{name} has no elements: its shape is {shape}, each axis must have at least 1")
 
 
-def native(array: NDArray[Any]) -> NDArray[Any]:
+def with_native_bytes(array: NDArray[Any]) -> NDArray[Any]:
     """The array in native byte order and aligned. It is copied if necessary."""
     if array.flags.aligned and array.dtype.isnative:
         return array
@@ -79,7 +87,7 @@ def native(array: NDArray[Any]) -> NDArray[Any]:
 
 def in_rows(array: NDArray[Any]) -> NDArray[Any]:
     """The array itself if the elements of each row are contiguous and rows do not overlap; else a copy."""
-    array = native(array)
+    array = with_native_bytes(array)
     if array.flags.c_contiguous:
         return array
     row = array.shape[-1] * array.itemsize
@@ -88,11 +96,11 @@ def in_rows(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array)
 
 
-def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+def output_array(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """The array to write: `out` as a NumPy array, or a new array."""
     if out is None:
         return np.empty(shape, dtype)
-    found = taken(out, "out")
+    found = as_numpy(out, "out")
     if not found.flags.writeable and type(out).__module__.partition(".")[0] == "torch" and found.flags.c_contiguous:
         # PyTorch uses DLPack before 1.0, which has no flag for writeable memory. NumPy then assumes read-only memory.
         memory = (ctypes.c_uint8 * found.nbytes).from_address(found.ctypes.data)
@@ -106,27 +114,28 @@ def place(out: Array | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]
     return found
 
 
-def written(out: Array | None, shape: tuple[int, ...], dtype: Any, read: NDArray[Any], name: str) -> NDArray[Any]:
-    """Like place(), but `out` must not share memory with the argument `read`, whose name is `name`."""
+def separate_output(out: Array | None, shape: tuple[int, ...], dtype: Any, read: NDArray[Any],
+                    name: str) -> NDArray[Any]:
+    """Like output_array(), but `out` must not share memory with the argument `read`, whose name is `name`."""
     if out is None:
         return np.empty(shape, dtype)
-    found = place(out, shape, dtype)
+    found = output_array(out, shape, dtype)
     if np.may_share_memory(found, read):
         raise ValueError(f"out shares memory with {name}; pass separate memory")
     return found
 
 
-def picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
+def as_picture(array: Array, name: str, channels: tuple[int, ...] = (3, 4),
             kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> NDArray[Any]:
     """The array as a C-contiguous picture. `channels` are the lengths that a third axis may have."""
-    found = taken(array, name)
+    found = as_numpy(array, name)
     expect_picture(found, name, channels, kinds)
-    return np.ascontiguousarray(native(found))
+    return np.ascontiguousarray(with_native_bytes(found))
 
 
 def expect_picture(found: Any, name: str, channels: tuple[int, ...] = (3, 4),
                    kinds: tuple[type[np.generic], ...] = (np.uint8,)) -> None:
-    """Raises TypeError or ValueError if picture() does not accept the array."""
+    """Raises TypeError or ValueError if as_picture() does not accept the array."""
     if found.dtype not in kinds:
         raise TypeError(f"{name} has elements of type {found.dtype}, must have "
                         + " or ".join(kind.__name__ for kind in kinds))
@@ -134,3 +143,14 @@ def expect_picture(found: Any, name: str, channels: tuple[int, ...] = (3, 4),
     if found.ndim == 3 and found.shape[2] not in channels:
         raise ValueError(f"{name} has {found.shape[2]} channels, must have {' or '.join(map(str, channels))}, "
                          "or two axes")
+
+
+def max_threads(threads: int) -> int:
+    if operator.index(threads) < 0:
+        raise ValueError(f"threads is {threads}, must be at least 0 (0: one per CPU core)")
+    return min(threads or CPUS, CPUS)
+
+
+def threads_for(image: NDArray[Any], threads: int) -> int:
+    """The number of threads that work on the image. `threads` is the limit that the caller set."""
+    return min(max_threads(threads), 1 + image.size // PIXELS_PER_THREAD)

@@ -45,17 +45,17 @@ def described(words: list[Words]) -> Callable[[type], type]:
     """Adds the parameters to the signature and the docstring of a class that accepts `**parameters`."""
     def describe(owner: type) -> type:
         items, arguments = [], []
-        for name, blurb, kind, default, least, most, choices in words:
+        for name, blurb, kind, default, minimum, maximum, choices in words:
             value = from_text(kind, default)
-            limits = " or ".join(choices) if choices else f"{least:.15g} to {most:.15g}"
+            limits = " or ".join(choices) if choices else f"{minimum:.15g} to {maximum:.15g}"
             type_name = type(value).__name__
             items.append(f"{python_name(name)} : {type_name if kind == FLAG else f'{type_name}, {limits}'}\n"
                          + textwrap.indent(textwrap.fill(f"{blurb} Default: {value}.", 112), "    "))
             arguments.append(inspect.Parameter(python_name(name), inspect.Parameter.KEYWORD_ONLY, default=value))
         owner.__doc__ = inspect.cleandoc(owner.__doc__ or "").replace("{parameters}", "\n".join(items))
-        own = inspect.signature(owner).parameters.values()
-        kept = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-        owner.__signature__ = inspect.Signature(kept + arguments)  # type: ignore[attr-defined]
+        declared = inspect.signature(owner).parameters.values()
+        explicit = [parameter for parameter in declared if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+        owner.__signature__ = inspect.Signature(explicit + arguments)  # type: ignore[attr-defined]
         return owner
     return describe
 

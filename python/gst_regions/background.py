@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _core, _devices
-from ._arrays import Array
-from ._label_arguments import most_threads
+from . import _arrays, _core, _device_arrays
+from ._arrays import Array, max_threads
 from ._parameters import Parameters, Value, described
 
 CHANNELS = ("RGB", "BGR")
@@ -56,13 +55,15 @@ class BackgroundCut(Parameters):
         if channels not in CHANNELS:
             raise ValueError(f"channels is {channels!r}, must be 'RGB' or 'BGR'")
         self._is_bgr = channels == "BGR"
-        self._threads = most_threads(threads)
+        self._threads = max_threads(threads)
         self._stream = _core.BackgroundCut()
         self.set(**parameters)
         if background is not None:
-            self._stream.give_background(_arrays.picture(_devices.hosted(background), "background"), self._is_bgr)
+            picture = _arrays.as_picture(_device_arrays.to_host(background), "background")
+            self._stream.give_background(picture, self._is_bgr)
         if exclusion is not None:
-            self._stream.give_exclusion(_arrays.picture(_devices.hosted(exclusion), "exclusion", channels=()))
+            picture = _arrays.as_picture(_device_arrays.to_host(exclusion), "exclusion", channels=())
+            self._stream.give_exclusion(picture)
 
     @property
     def flow(self) -> int:
@@ -101,23 +102,24 @@ class BackgroundCut(Parameters):
         ValueError
             An array has another shape than stated, or `background` or `exclusion` has another size than `image`.
         """
-        if device := _devices.on_device(image):
-            with _devices.on_stream(device, stream):
+        if device := _device_arrays.on_device(image):
+            with _device_arrays.on_stream(device, stream):
                 return self._apply_on_device(device, out, mask)
-        pixels = _arrays.picture(image, "image")
-        place = _arrays.written(out, pixels.shape[:2], np.uint8, pixels, "image")
-        known = None if mask is None else _arrays.picture(mask, "mask", channels=())
-        self._stream.apply(pixels, self._is_bgr, known, place, (self._threads, *_arrays.HOST))
-        return _arrays.given(place, out, image)
+        pixels = _arrays.as_picture(image, "image")
+        foreground = _arrays.separate_output(out, pixels.shape[:2], np.uint8, pixels, "image")
+        estimate = None if mask is None else _arrays.as_picture(mask, "mask", channels=())
+        self._stream.apply(pixels, self._is_bgr, estimate, foreground, (self._threads, *_arrays.CPU_TARGET))
+        return _arrays.result_of(foreground, out, image)
 
-    def _apply_on_device(self, image: _devices.DeviceArray, out: Array | None, mask: Array | None) -> Array:
+    def _apply_on_device(self, image: _device_arrays.DeviceArray, out: Array | None, mask: Array | None) -> Array:
         _arrays.expect_picture(image, "image")
-        place = image.place()
-        known = None
+        target = image.target()
+        estimate = None
         if mask is not None:
-            told = _devices.beside(mask, "mask", image, "image")
-            _arrays.expect_picture(told, "mask", channels=())
-            known = told.packed().capsule(place)
-        at = _devices.written(out, image.shape[:2], np.dtype(np.uint8), image, "image")
-        self._stream.apply(image.packed().capsule(place), self._is_bgr, known, image.library.capsule(at, place), place)
-        return image.library.finished(at, place) if out is None else out
+            device_mask = _device_arrays.on_same_device(mask, "mask", image, "image")
+            _arrays.expect_picture(device_mask, "mask", channels=())
+            estimate = device_mask.packed().capsule(target)
+        foreground = _device_arrays.separate_output(out, image.shape[:2], np.dtype(np.uint8), image, "image")
+        capsule = image.library.capsule(foreground, target)
+        self._stream.apply(image.packed().capsule(target), self._is_bgr, estimate, capsule, target)
+        return image.library.finished(foreground, target) if out is None else out

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _core, _devices
-from ._arrays import Array
-from ._label_arguments import most_threads, threads_for
+from . import _arrays, _core, _device_arrays
+from ._arrays import Array, max_threads, threads_for
 
 Capacities = NDArray[np.int32]
 INT32, UINT8, BOOL = np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_)
@@ -54,10 +53,10 @@ def mincut(terminal: Array, right: Array | int, down: Array | int, down_right: A
     ValueError
         Shapes differ, a capacity is negative or does not fit in int32, or the picture has no pixels or more than 2**29.
     """
-    given = (terminal, right, down, down_right, down_left)
-    if device := _devices.on_device(terminal):
-        return _cut_on_device(device, given, out, stream, _core.mincut)
-    return _cut(given, out, _core.mincut, threads)
+    graph = (terminal, right, down, down_right, down_left)
+    if device := _device_arrays.on_device(terminal):
+        return _cut_on_device(device, graph, out, stream, _core.mincut)
+    return _cut(graph, out, _core.mincut, threads)
 
 
 class WarmCut:
@@ -75,65 +74,65 @@ class WarmCut:
 
     def __init__(self, threads: int = 0) -> None:
         self._cut = _core.WarmCut()
-        self._threads = most_threads(threads)
+        self._threads = max_threads(threads)
 
     def cut(self, terminal: Array, right: Array | int, down: Array | int, down_right: Array | int | None = None,
             down_left: Array | int | None = None, *, out: Array | None = None, stream: Any = None) -> tuple[Array, int]:
         """Computes the minimum cut of the next graph. Arguments, results and errors are the same as for `mincut`."""
-        given = (terminal, right, down, down_right, down_left)
-        if device := _devices.on_device(terminal):
-            return _cut_on_device(device, given, out, stream, self._cut.cut)
-        return _cut(given, out, self._cut.cut, self._threads)
+        graph = (terminal, right, down, down_right, down_left)
+        if device := _device_arrays.on_device(terminal):
+            return _cut_on_device(device, graph, out, stream, self._cut.cut)
+        return _cut(graph, out, self._cut.cut, self._threads)
 
 
-def _cut(given: Graph, out: Array | None, cut: Callable[..., int], threads: int) -> tuple[Array, int]:
-    first, *others = named(given)
+def _cut(graph: Graph, out: Array | None, cut: Callable[..., int], threads: int) -> tuple[Array, int]:
+    first, *others = named_arrays(graph)
     terminal = _capacities(first[1], first[0], None)
     capacities = [terminal, *(None if array is None else _capacities(array, name, terminal.shape) for name, array in others)]
-    place = _arrays.place(out, terminal.shape, np.bool_)
-    flow = cut(*capacities, place.view(np.uint8), (threads_for(place, threads), *_arrays.HOST))
-    return _arrays.given(place, out, given[0]), flow
+    foreground = _arrays.output_array(out, terminal.shape, np.bool_)
+    flow = cut(*capacities, foreground.view(np.uint8), (threads_for(foreground, threads), *_arrays.CPU_TARGET))
+    return _arrays.result_of(foreground, out, graph[0]), flow
 
 
-def _cut_on_device(terminal: _devices.DeviceArray, given: Graph, out: Array | None, stream: Any,
+def _cut_on_device(terminal: _device_arrays.DeviceArray, graph: Graph, out: Array | None, stream: Any,
                    cut: Callable[..., int]) -> tuple[Array, int]:
-    with _devices.on_stream(terminal, stream):
-        place = terminal.place()
+    with _device_arrays.on_stream(terminal, stream):
+        target = terminal.target()
         capacities = []
-        for name, array in named(given):
+        for name, array in named_arrays(graph):
             capacities.append(None if array is None else _capacities_on_device(array, name, terminal))
         sides = terminal.empty(terminal.shape, UINT8)
         if out is not None:
-            _devices.written(out, terminal.shape, BOOL, terminal, "terminal")
-        flow = cut(*[array and array.capsule(place) for array in capacities], sides.capsule(place), place)
-        return terminal.library.is_not_zero(sides.finished(place), out), flow
+            _device_arrays.separate_output(out, terminal.shape, BOOL, terminal, "terminal")
+        flow = cut(*[array and array.capsule(target) for array in capacities], sides.capsule(target), target)
+        return terminal.library.is_not_zero(sides.finished(target), out), flow
 
 
-def named(given: Graph) -> Iterator[tuple[str, Any]]:
+def named_arrays(graph: Graph) -> Iterator[tuple[str, Any]]:
     """Pairs each array of the graph with its name."""
-    if (given[3] is None) != (given[4] is None):
-        missing = "down_right" if given[3] is None else "down_left"
+    if (graph[3] is None) != (graph[4] is None):
+        missing = "down_right" if graph[3] is None else "down_left"
         raise ValueError(f"{missing} is missing; pass both down_right and down_left, or neither")
-    return zip(("terminal", "right", "down", "down_right", "down_left"), given)
+    return zip(("terminal", "right", "down", "down_right", "down_left"), graph)
 
 
-def _capacities_on_device(array: Any, name: str, like: _devices.DeviceArray) -> _devices.DeviceArray:
+def _capacities_on_device(array: Any, name: str, like: _device_arrays.DeviceArray) -> _device_arrays.DeviceArray:
     if isinstance(array, (int, np.integer)):
         found = like.empty(like.shape, INT32)
-        return like.of(like.library.ops.full_like(found.array, array))
-    found = _devices.beside(array, name, like, "terminal")
+        return like.wrap(like.library.ops.full_like(found.array, array))
+    found = _device_arrays.on_same_device(array, name, like, "terminal")
     _arrays.expect_axes(found, name, 2)
     if not np.can_cast(found.dtype, np.int32) or found.dtype.kind not in "iu":
         raise TypeError(f"{name} has elements of type {found.dtype}, must have integers that fit in int32")
     if found.shape != like.shape:
         raise ValueError(f"{name} has shape {found.shape}, must have {like.shape}, the shape of terminal")
     if found.dtype != np.int32:
-        found = found.of(found.library.cast(found.array, INT32))
+        found = found.wrap(found.library.cast(found.array, INT32))
     return found.packed()
 
 
 def _capacities(array: Any, name: str, shape: tuple[int, ...] | None) -> NDArray[np.int32]:
-    found = _arrays.taken(array, name)
+    found = _arrays.as_numpy(array, name)
     if found.dtype.kind not in "iu":
         raise TypeError(f"{name} has elements of type {found.dtype}, must have integers")
     if shape is None:

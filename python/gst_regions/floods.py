@@ -44,9 +44,9 @@ def flood(image: Array, seed_point: Sequence[int], *, connectivity: int | None =
     ValueError
         As for `label`; also if the point is outside the image, or if its value or `tolerance` is NaN.
     """
-    values = _arrays.taken(image, "image")
+    values = _arrays.as_numpy(image, "image")
     _arrays.expect_axes(values, "image", 2, 3)
-    return _arrays.given(_flooded(values, seed_point, connectivity, tolerance, threads), None, image)
+    return _arrays.result_of(_flooded(values, seed_point, connectivity, tolerance, threads), None, image)
 
 
 def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, connectivity: int | None = None,
@@ -75,21 +75,22 @@ def flood_fill(image: Array, seed_point: Sequence[int], new_value: float, *, con
         As for `flood`; also if the type of the image cannot hold `new_value`, or `in_place` is set and the image is
         read-only.
     """
-    values = _arrays.taken(image, "image")
+    values = _arrays.as_numpy(image, "image")
     _arrays.expect_axes(values, "image", 2, 3)
     kind = values.dtype
     if kind.kind != "f":
-        least, most = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        min_value, max_value = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
         if not isinstance(new_value, (int, np.integer)):
             raise TypeError(f"new_value is a {type(new_value).__name__}, must be an int for an image of type {kind}")
-        if not least <= new_value <= most:
-            raise ValueError(f"new_value is {new_value}, must be {least} to {most} for elements of type {kind}")
+        if not min_value <= new_value <= max_value:
+            raise ValueError(f"new_value is {new_value}, must be {min_value} to {max_value} for elements of "
+                             f"type {kind}")
     if in_place and not values.flags.writeable:
         raise ValueError("image is read-only, must be writeable with in_place=True")
     mask = _flooded(values, seed_point, connectivity, tolerance, threads)
     filled = values if in_place else values.copy()
     filled[mask] = new_value
-    return image if in_place else _arrays.given(filled, None, image)
+    return image if in_place else _arrays.result_of(filled, None, image)
 
 
 def _flooded(values: NDArray[Any], seed_point: Sequence[int], connectivity: int | None, tolerance: float | None,
@@ -101,11 +102,11 @@ def _flooded(values: NDArray[Any], seed_point: Sequence[int], connectivity: int 
     if value != value:
         raise ValueError(f"image is NaN at seed_point {seed}, must be a number there")
     if tolerance is None:
-        alike = values == value
+        similar = values == value
     else:
-        least, most = _interval(value, tolerance)
-        alike = (values >= least) & (values <= most)
-    labels = label(alike, connectivity=connectivity, threads=threads)
+        low, high = _interval(value, tolerance)
+        similar = (values >= low) & (values <= high)
+    labels = label(similar, connectivity=connectivity, threads=threads)
     flooded: NDArray[np.bool_] = labels == labels[seed]
     return flooded
 

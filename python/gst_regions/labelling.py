@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import math
-from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Unpack, overload
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _arrays, _core, _devices
-from ._arrays import Array
-from ._device_labelling import label_on_device
-from ._devices import DeviceArray
-from ._label_arguments import Settings, background_of, most_threads, settings_of, threads_for, thresholds_of
+from . import _arrays, _core, _device_arrays
+from ._arrays import Array, expect_shape, expect_type, max_threads, threads_for
+from ._device_arrays import DeviceArray, Library, max_of
 from .tables import table_of
 
 LARGE = 1 << 16  # elements
+INT32 = np.dtype(np.int32)
 
+# Number of neighbours for scikit-image's connectivity, the number of axes along which neighbours may differ.
+NEIGHBOURS = {2: (4, 8), 3: (6, 18, 26)}
+
+Settings = list[tuple[str, str]]
 Labels = NDArray[np.int32]
 
 
@@ -125,7 +130,7 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
         `connectivity` is out of range; or two arguments cannot be combined.
     """
     if threads:
-        most_threads(threads)
+        max_threads(threads)
     several = threshold is not None and isinstance(threshold, (Sequence, np.ndarray))
     thresholds = () if threshold is None else thresholds_of(threshold)
     if thresholds and background is not None:
@@ -133,38 +138,39 @@ def label(image: Array, background: float | None = None, return_num: bool = Fals
     if return_table and (batch or several):
         raise ValueError("return_table cannot be combined with batch or several thresholds; use regionprops_table on "
                          "each result")
-    if device := None if isinstance(image, np.ndarray) else _devices.on_device(image):
+    if device := None if isinstance(image, np.ndarray) else _device_arrays.on_device(image):
         wants = return_num or return_table
         call = device, background, connectivity, thresholds, several, batch, out, wants
         if stream is None:
             labels, found = label_on_device(*call)
         else:
-            with _devices.on_stream(device, stream):
+            with _device_arrays.on_stream(device, stream):
                 labels, found = label_on_device(*call)
         if not wants:
             return labels
         outer = device.shape[:batch] + ((len(thresholds),) if several else ())
         return _results_on_device(device, labels, found, outer, return_num, return_table, intensity_image)
-    values = _arrays.taken(image, "image")
+    values = _arrays.as_numpy(image, "image")
     settings = settings_of(values.shape, batch, connectivity)
     shape = values.shape[1:] if batch else values.shape
     outer = values.shape[:batch] + ((len(thresholds),) if several else ())
     counts: Any = 0
     is_blank = out is None and not (batch or thresholds or background) and _is_large_and_blank(values)
     # np.zeros() takes neither memory nor time until the array is written.
-    place = np.zeros(shape, np.int32) if is_blank else _place(out, outer + shape, values)
+    array = np.zeros(shape, np.int32) if is_blank else _output_array(out, outer + shape, values)
     if batch:
-        counts = [_label(picture, background, thresholds, at, settings, threads) for picture, at in zip(values, place)]
+        counts = [_label(picture, background, thresholds, labels, settings, threads)
+                  for picture, labels in zip(values, array)]
     elif not is_blank:
-        counts = _label(values, background, thresholds, place, settings, threads)
-    labels = _arrays.given(place, out, image)
+        counts = _label(values, background, thresholds, array, settings, threads)
+    labels = _arrays.result_of(array, out, image)
     if not return_num and not return_table:
         return labels
     num: Any = np.array(counts, np.int64).reshape(outer) if outer else counts[0] if thresholds else counts
     if not return_table:
         return labels, num
-    intensity = values if intensity_image is None else _arrays.taken(intensity_image, "intensity_image")
-    table = table_of(place, num, intensity)
+    intensity = values if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
+    table = table_of(array, num, intensity)
     return (labels, num, table) if return_num else (labels, table)
 
 
@@ -174,16 +180,16 @@ def _results_on_device(image: DeviceArray, labels: Array, counts: list[int], out
     if return_num:
         results.append(np.array(counts, np.int64).reshape(outer) if outer else counts[0])
     if return_table:
-        known = image if intensity_image is None else _devices.on_device(intensity_image)
-        intensity = known.host() if known else _arrays.taken(intensity_image, "intensity_image")
-        results.append(table_of(image.of(labels).host(), counts[0], intensity))
+        known = image if intensity_image is None else _device_arrays.on_device(intensity_image)
+        intensity = known.host() if known else _arrays.as_numpy(intensity_image, "intensity_image")
+        results.append(table_of(image.wrap(labels).host(), counts[0], intensity))
     return tuple(results)
 
 
-def _place(out: Array | None, shape: tuple[int, ...], image: NDArray[Any]) -> NDArray[np.int32]:
+def _output_array(out: Array | None, shape: tuple[int, ...], image: NDArray[Any]) -> NDArray[np.int32]:
     if out is None and math.prod(shape) >= LARGE:
         return _core.empty_labels(shape)
-    return _arrays.written(out, shape, np.int32, image, "image")
+    return _arrays.separate_output(out, shape, np.int32, image, "image")
 
 
 def _is_large_and_blank(values: NDArray[Any]) -> bool:
@@ -198,3 +204,137 @@ def _label(image: NDArray[Any], background: float | None, thresholds: tuple[floa
     if thresholds:
         return _core.label_above(image, thresholds, labels, settings, threads)
     return _core.label_equal(image, background_of(background, image.dtype), labels, settings, threads)
+
+
+@functools.lru_cache(maxsize=256)
+def settings_of(shape: tuple[int, ...], batch: bool, connectivity: int | None) -> Settings:
+    """The settings of the algorithm for an image, or for a batch of images."""
+    expect_shape(shape, "image", *((3, 4) if batch else (2, 3)))
+    return [("connectivity", neighbours(shape[bool(batch):], connectivity)), ("output", "none")]
+
+
+@functools.lru_cache(maxsize=256)
+def background_of(value: float | None, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The background value as a one-element array of the image's type. Empty if the type cannot hold the value."""
+    value = 0 if value is None else value
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError("background is NaN, must be a number")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        holds = value == int(value) and limits.min <= value <= limits.max if math.isfinite(value) else False
+    else:
+        holds = dtype.kind == "f" or value in (0, 1)
+    return np.array([value] if holds else [], dtype)
+
+
+def thresholds_of(threshold: float | Sequence[float] | NDArray[Any]) -> tuple[float, ...]:
+    found = np.atleast_1d(np.asarray(threshold, np.float64))
+    if found.ndim != 1 or found.size == 0:
+        raise ValueError(f"threshold has shape {found.shape}, must be a number or a list of numbers")
+    if np.isnan(found).any():
+        raise ValueError("threshold is NaN, must be a number")
+    return tuple(float(number) for number in found)
+
+
+def neighbours(shape: tuple[int, ...], connectivity: int | None) -> str:
+    """The number of neighbours that the algorithm uses, as text."""
+    axes = len(shape)
+    counts = NEIGHBOURS[axes]
+    steps = axes if connectivity is None else connectivity
+    if steps not in range(1, axes + 1):
+        raise ValueError(f"connectivity is {connectivity}, must be 1 to {axes}")
+    if axes == 3 and shape[0] == 1:
+        counts = (4, 8, 8)  # the algorithm processes a volume with one slice as a picture
+    return str(counts[steps - 1])
+
+
+# `label` for arrays on CUDA devices. Everything that follows from arguments and shapes is computed once and cached.
+
+
+class Plan(NamedTuple):
+    """The preparation of a call. Calls that differ only in the values of their arrays share it."""
+
+    work: _core.DeviceLabelling
+    prepare: Callable[[DeviceArray], DeviceArray] | None  # converts the image to the array that is labelled
+    leading: int  # number of axes of that array before the axes of a picture or volume
+    shape: tuple[int, ...]  # of the labels
+    kind: Any  # the library's type object for the elements of the labels
+    image_bytes: int  # size of the image, if it is contiguous
+    labels_bytes: int  # size of the labels
+
+
+def label_on_device(image: DeviceArray, background: float | None, connectivity: int | None,
+                    thresholds: tuple[float, ...], several: bool, batch: bool, out: Array | None,
+                    counts: bool) -> tuple[Array, list[int]]:
+    """The labels, and the number of regions for each picture and threshold (an empty list without `counts`)."""
+    array, library, device = image.array, image.library, image.device
+    plan = _plan_of(library, device, array.dtype, array.shape, batch, background, connectivity, thresholds, several,
+                    counts)
+    if plan.prepare or not library.can_write or not library.is_packed(array):
+        labels = _device_arrays.separate_output(out, plan.shape, INT32, image, "image")
+        return (plan.prepare(image) if plan.prepare else image).run_labelling(plan.work, plan.leading, labels)
+    # The common case. It adds little to the time that the library itself needs.
+    first = library.address(array)
+    if out is None:
+        labels = library.empty(plan.shape, INT32, array)
+        address = library.address(labels)
+    else:
+        labels = out
+        address = _address_of(out, first, plan, image)
+    return labels, plan.work.run(first, (), address, library.stream(device))
+
+
+def _address_of(out: Array, first: int, plan: Plan, image: DeviceArray) -> int:
+    """The address of `out`. The image is contiguous, begins at `first` and must not overlap `out`."""
+    library = image.library
+    if (out.__class__ is image.array.__class__ and out.dtype == plan.kind and out.shape == plan.shape
+            and library.device_of(out) == image.device and library.is_packed(out)):
+        begin = library.address(out)
+        if begin >= first + plan.image_bytes or first >= begin + plan.labels_bytes:
+            return begin
+    return library.address(_device_arrays.separate_output(out, plan.shape, INT32, image, "image"))
+
+
+@functools.lru_cache(maxsize=256)
+def _plan_of(library: Library, device: int, kind: Any, shape: tuple[int, ...], batch: bool, background: float | None,
+             connectivity: int | None, thresholds: tuple[float, ...], several: bool, counts: bool) -> Plan:
+    """Makes a Plan. `kind` is the library's type object for the elements of the image."""
+    shape, leading = tuple(shape), int(batch)
+    settings = settings_of(shape, batch, connectivity)
+    dtype = library.dtype_of(kind)
+    expect_type(dtype, "image")
+    label_shape = shape[:leading] + ((len(thresholds),) if several else ()) + shape[leading:]
+    work_shape, bits, background_value = shape, 8 * dtype.itemsize, None
+    levels: list[int] = []
+    prepare: Callable[[DeviceArray], DeviceArray] | None = None
+    if thresholds:
+        levels = [math.ceil(number) if math.isfinite(number) else 0 for number in thresholds]
+        if dtype.char not in "?BH" or not all(1 <= level <= max_of(dtype) for level in levels):
+            prepare = functools.partial(_reached, thresholds=thresholds, axis=leading if several else None)
+            work_shape, leading, levels, bits = label_shape, leading + several, [1], 8
+    elif dtype == np.bool_:
+        levels = [1]
+        if background:
+            levels = [1] * len(background_of(background, dtype))
+            prepare = _inverted if levels else None
+    elif dtype.kind == "f" or dtype.itemsize > 2:
+        raise TypeError(f"image has elements of type {dtype}; without threshold, only bool and 8 or 16-bit integers "
+                        "are labelled on a CUDA device; pass threshold or copy the image to the host")
+    else:
+        background_value = next(iter(background_of(background, dtype).view(f"u{dtype.itemsize}").tolist()), None)
+    work = _core.DeviceLabelling(work_shape, leading, bits, levels, background_value, settings, counts, device)
+    return Plan(work, prepare, leading, label_shape, library.int32, math.prod(shape) * dtype.itemsize,
+                math.prod(label_shape) * INT32.itemsize)
+
+
+atexit.register(_plan_of.cache_clear)  # releases the objects before the compiled module looks for leaks
+
+
+def _reached(image: DeviceArray, thresholds: tuple[float, ...], axis: int | None) -> DeviceArray:
+    """True where the image is at least the threshold. `axis` is the new axis for several thresholds, else None."""
+    reached = [image.library.reaches(image, number) for number in thresholds]
+    return image.wrap(reached[0] if axis is None else image.library.ops.stack(reached, axis))
+
+
+def _inverted(image: DeviceArray) -> DeviceArray:
+    return image.wrap(~image.array)

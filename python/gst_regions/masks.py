@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _core, _devices
-from ._arrays import Array
-from ._devices import DeviceArray
-from ._label_arguments import neighbours, threads_for
+from . import _arrays, _core, _device_arrays
+from ._arrays import Array, threads_for
+from ._device_arrays import DeviceArray
+from .labelling import neighbours
 
 BOOL = np.dtype(np.bool_)
 # Number of neighbours of the foreground, by the number of neighbours of its holes.
@@ -46,12 +46,12 @@ def remove_small_objects(ar: Array, max_size: int = 64, connectivity: int = 1, *
     ValueError
         As for `label`; also if `max_size` is negative.
     """
-    if device := _devices.on_device(ar):
+    if device := _device_arrays.on_device(ar):
         return _large_on_device(device, max_size, connectivity, out, stream, of_holes=False)
     mask = _mask(ar)
-    place = _arrays.written(out, mask.shape, np.bool_, mask, "ar")
-    _keep_large(mask, max_size, connectivity, place, threads)
-    return _arrays.given(place, out, ar)
+    output = _arrays.separate_output(out, mask.shape, np.bool_, mask, "ar")
+    _keep_large(mask, max_size, connectivity, output, threads)
+    return _arrays.result_of(output, out, ar)
 
 
 def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, out: Array | None = None,
@@ -61,13 +61,13 @@ def remove_small_holes(ar: Array, max_size: int = 64, connectivity: int = 1, *, 
     Background regions at the border of the picture are filled too. Parameters, result and errors are the same as for
     `remove_small_objects`, but `max_size` and `connectivity` apply to the background.
     """
-    if device := _devices.on_device(ar):
+    if device := _device_arrays.on_device(ar):
         return _large_on_device(device, max_size, connectivity, out, stream, of_holes=True)
     mask = _mask(ar)
-    place = _arrays.place(out, mask.shape, np.bool_)
-    _keep_large(~mask, max_size, connectivity, place, threads)
-    np.logical_not(place, out=place)
-    return _arrays.given(place, out, ar)
+    output = _arrays.output_array(out, mask.shape, np.bool_)
+    _keep_large(~mask, max_size, connectivity, output, threads)
+    np.logical_not(output, out=output)
+    return _arrays.result_of(output, out, ar)
 
 
 def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, threads: int = 0,
@@ -97,24 +97,25 @@ def fill_holes(ar: Array, connectivity: int = 1, *, out: Array | None = None, th
     ValueError
         As for `label`.
     """
-    if device := _devices.on_device(ar):
+    if device := _device_arrays.on_device(ar):
         return _filled_on_device(device, connectivity, out, stream)
     mask = _mask(ar)
-    place = _arrays.written(out, mask.shape, np.bool_, mask, "ar")
+    output = _arrays.separate_output(out, mask.shape, np.bool_, mask, "ar")
     settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none")]
-    _core.fill_holes(_arrays.in_rows(mask), place, settings, threads_for(mask, threads))
-    return _arrays.given(place, out, ar)
+    _core.fill_holes(_arrays.in_rows(mask), output, settings, threads_for(mask, threads))
+    return _arrays.result_of(output, out, ar)
 
 
 def _large_on_device(mask: DeviceArray, max_size: int, connectivity: int, out: Array | None, stream: Any,
                      of_holes: bool) -> Array:
     _expect_mask(mask)
-    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none"), _least(max_size, mask.size)]
-    with _devices.on_stream(mask, stream):
-        large = _labelled(mask.of(~mask.array) if of_holes else mask, settings)
+    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "none"),
+                _min_area(max_size, mask.size)]
+    with _device_arrays.on_stream(mask, stream):
+        large = _labelled(mask.wrap(~mask.array) if of_holes else mask, settings)
         library = mask.library
         if out is not None:
-            _devices.written(out, mask.shape, BOOL, mask, "ar")
+            _device_arrays.separate_output(out, mask.shape, BOOL, mask, "ar")
         if not of_holes:
             return library.is_not_zero(large, out)
         return library.inverted(library.is_not_zero(large, None), out)
@@ -127,17 +128,17 @@ def _filled_on_device(mask: DeviceArray, connectivity: int, out: Array | None, s
     if holes not in DUAL:
         raise ValueError(f"connectivity is {connectivity}, must be 1 or {mask.ndim} for a mask on a CUDA device")
     settings = [("connectivity", DUAL[holes]), ("output", "none"), ("fill-holes", str(mask.size))]
-    with _devices.on_stream(mask, stream):
+    with _device_arrays.on_stream(mask, stream):
         # A volume with one slice has no holes.
         filled = mask.array if mask.ndim == 3 and mask.shape[0] == 1 else _labelled(mask, settings)
         if out is not None:
-            _devices.written(out, mask.shape, BOOL, mask, "ar")
+            _device_arrays.separate_output(out, mask.shape, BOOL, mask, "ar")
         return mask.library.is_not_zero(filled, out)
 
 
 def _labelled(mask: DeviceArray, settings: list[tuple[str, str]]) -> Array:
     work = _core.DeviceLabelling(mask.shape, 0, 8, [1], None, settings, False, mask.device)
-    return mask.labelled(work, 0, mask.empty(mask.shape, np.dtype(np.int32)).array)[0]
+    return mask.run_labelling(work, 0, mask.empty(mask.shape, np.dtype(np.int32)).array)[0]
 
 
 def _expect_mask(mask: Any) -> None:
@@ -147,18 +148,19 @@ def _expect_mask(mask: Any) -> None:
 
 
 def _mask(array: Array) -> NDArray[np.bool_]:
-    mask = _arrays.taken(array, "ar")
+    mask = _arrays.as_numpy(array, "ar")
     _expect_mask(mask)
     return mask
 
 
-def _least(max_size: int, size: int) -> tuple[str, str]:
+def _min_area(max_size: int, size: int) -> tuple[str, str]:
     if operator.index(max_size) < 0:
         raise ValueError(f"max_size is {max_size}, must be at least 0")
     return "min-area", str(min(max_size, size) + 1)
 
 
-def _keep_large(mask: NDArray[np.bool_], max_size: int, connectivity: int, place: NDArray[np.bool_],
+def _keep_large(mask: NDArray[np.bool_], max_size: int, connectivity: int, output: NDArray[np.bool_],
                 threads: int) -> None:
-    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "mask"), _least(max_size, mask.size)]
-    _core.select(_arrays.in_rows(mask), place, settings, threads_for(mask, threads))
+    settings = [("connectivity", neighbours(mask.shape, connectivity)), ("output", "mask"),
+                _min_area(max_size, mask.size)]
+    _core.select(_arrays.in_rows(mask), output, settings, threads_for(mask, threads))

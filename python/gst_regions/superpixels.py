@@ -7,9 +7,8 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _core, _devices
-from ._arrays import Array
-from ._label_arguments import threads_for
+from . import _arrays, _core, _device_arrays
+from ._arrays import Array, threads_for
 from .tables import table_of
 
 
@@ -98,8 +97,8 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
     ValueError
         The image has another shape, an axis has no elements or more than 65535, or a parameter is out of range.
     """
-    device = _devices.on_device(image)
-    pixels: Any = device or _arrays.picture(image, "image", channels=(3,))
+    device = _device_arrays.on_device(image)
+    pixels: Any = device or _arrays.as_picture(image, "image", channels=(3,))
     if device:
         _arrays.expect_picture(device, "image", channels=(3,))
     if n_segments < 1:
@@ -110,19 +109,21 @@ def slic(image: Array, n_segments: int = 100, compactness: float = 10.0, max_num
                 ("output", "none")]
     wants_count = return_table or return_adjacency
     if device:
-        with _devices.on_stream(device, stream):
-            labels = _devices.written(out, pixels.shape[:2], np.dtype(np.int32), device, "image")
-            place = device.place()
-            count = _core.slic(device.packed().capsule(place), device.library.capsule(labels, place), settings, wants_count, place)
-            results = [device.library.finished(labels, place) if out is None else out]
+        with _device_arrays.on_stream(device, stream):
+            labels = _device_arrays.separate_output(out, pixels.shape[:2], np.dtype(np.int32), device, "image")
+            target = device.target()
+            count = _core.slic(device.packed().capsule(target), device.library.capsule(labels, target), settings,
+                               wants_count, target)
+            results = [device.library.finished(labels, target) if out is None else out]
         if wants_count:
-            at, pixels = device.of(results[0]).host(), device.host()
+            host_labels, pixels = device.wrap(results[0]).host(), device.host()
     else:
-        at = _arrays.place(out, pixels.shape[:2], np.int32)
-        count = _core.slic(pixels, at, settings, wants_count, (threads_for(at, threads), *_arrays.HOST))
-        results = [_arrays.given(at, out, image)]
+        host_labels = _arrays.output_array(out, pixels.shape[:2], np.int32)
+        target = (threads_for(host_labels, threads), *_arrays.CPU_TARGET)
+        count = _core.slic(pixels, host_labels, settings, wants_count, target)
+        results = [_arrays.result_of(host_labels, out, image)]
     if return_table:
-        results.append(table_of(at, count, pixels))
+        results.append(table_of(host_labels, count, pixels))
     if return_adjacency:
-        results.append(np.frombuffer(bytearray(_core.touching(at)), np.int32).reshape(-1, 2))
+        results.append(np.frombuffer(bytearray(_core.touching(host_labels)), np.int32).reshape(-1, 2))
     return results[0] if len(results) == 1 else tuple(results)

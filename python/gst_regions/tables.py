@@ -37,29 +37,29 @@ def regionprops_table(label_image: Array, intensity_image: Array | None = None) 
         A label is negative, the label image does not have 2 or 3 axes or has no elements, or the shape of the intensity
         image does not match.
     """
-    labels = _arrays.taken(label_image, "label_image")
+    labels = _arrays.as_numpy(label_image, "label_image")
     _arrays.expect_axes(labels, "label_image", 2, 3)
     if labels.dtype.kind not in "iu":
         raise TypeError(f"label_image has elements of type {labels.dtype}, must have integers")
     if labels.min() < 0:
         raise ValueError(f"label_image has the negative label {labels.min()}, must have labels of at least 0")
-    most = int(labels.max())
+    max_label = int(labels.max())
     names = None
-    if most > labels.size:  # avoids a temporary table with more rows than the image has elements
+    if max_label > labels.size:  # avoids a temporary table with more rows than the image has elements
         names, numbers = np.unique(labels, return_inverse=True)
         first = int(names[0] != 0)
         labels, names = numbers.reshape(labels.shape) + first, names[1 - first:]
-        most = len(names)
-    intensity = None if intensity_image is None else _arrays.taken(intensity_image, "intensity_image")
-    table = table_of(np.ascontiguousarray(labels, np.int32), most, intensity)
+        max_label = len(names)
+    intensity = None if intensity_image is None else _arrays.as_numpy(intensity_image, "intensity_image")
+    table = table_of(np.ascontiguousarray(labels, np.int32), max_label, intensity)
     if names is not None:
         table["label"] = names[table["label"] - 1]
     return table
 
 
-def table_of(labels: NDArray[np.int32], most: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
-    """The table of the labels from 1 to `most` that occur in `labels`."""
-    extents = np.zeros((most, 10), np.int64)  # area; begin, end and sum along z, y, x
+def table_of(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any] | None) -> NDArray[Any]:
+    """The table of the labels from 1 to `max_label` that occur in `labels`."""
+    extents = np.zeros((max_label, 10), np.int64)  # area; begin, end and sum along z, y, x
     _core.measure(labels, extents)
     present = extents[:, 0] > 0
     area = extents[present, 0]
@@ -70,21 +70,21 @@ def table_of(labels: NDArray[np.int32], most: int, intensity: NDArray[Any] | Non
     for axis, sums in enumerate(total.T):
         columns[f"centroid-{axis}"] = sums / area
     if intensity is not None:
-        columns.update(_means(labels, most, intensity, present, area))
+        columns.update(_means(labels, max_label, intensity, present, area))
     table = np.empty(len(area), [(name, column.dtype) for name, column in columns.items()])
     for name, column in columns.items():
         table[name] = column
     return table
 
 
-def _means(labels: NDArray[np.int32], most: int, intensity: NDArray[Any], present: NDArray[np.bool_],
+def _means(labels: NDArray[np.int32], max_label: int, intensity: NDArray[Any], present: NDArray[np.bool_],
            area: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
     has_channels = intensity.ndim == labels.ndim + 1
     if intensity.shape[:labels.ndim] != labels.shape or intensity.ndim > labels.ndim + 1:
         raise ValueError(f"intensity_image has shape {intensity.shape}, must have {labels.shape}, the shape of the labels, "
                          "or one more axis for channels")
-    sums = np.zeros((most, intensity.shape[-1] if has_channels else 1), np.float64)
-    _core.add_values(labels, np.ascontiguousarray(_arrays.native(intensity)), sums)
+    sums = np.zeros((max_label, intensity.shape[-1] if has_channels else 1), np.float64)
+    _core.add_values(labels, np.ascontiguousarray(_arrays.with_native_bytes(intensity)), sums)
     means = sums[present] / area[:, None]
     if not has_channels:
         return {"intensity_mean": means[:, 0]}

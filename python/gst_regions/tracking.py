@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _core, _devices
-from ._arrays import Array
-from ._label_arguments import most_threads
+from . import _arrays, _core, _device_arrays
+from ._arrays import Array, max_threads
 from ._parameters import Parameters, Value, described
 from .tables import table_of
 
@@ -45,7 +44,7 @@ class Tracker(Parameters):
     _words = _core.tracker_fields()
 
     def __init__(self, *, threads: int = 0, **parameters: Value) -> None:
-        self._threads = most_threads(threads)
+        self._threads = max_threads(threads)
         self._stream = _core.Tracker()
         self.changes = dict.fromkeys(CHANGES, 0)
         self.set(**parameters)
@@ -79,36 +78,37 @@ class Tracker(Parameters):
         ValueError
             The image has another shape.
         """
-        if device := _devices.on_device(image):
-            with _devices.on_stream(device, stream):
+        if device := _device_arrays.on_device(image):
+            with _device_arrays.on_stream(device, stream):
                 return self._apply_on_device(device, out)
-        values = _arrays.taken(image, "image")
+        values = _arrays.as_numpy(image, "image")
         pixels = values.view(np.uint8) * np.uint8(255) if values.dtype == np.bool_ else values
-        pixels = _arrays.picture(pixels, "image", kinds=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
-        place = _arrays.written(out, pixels.shape[:2], np.int32, values, "image")
-        told = self._stream.apply(pixels, place, (self._threads, *_arrays.HOST))
-        return _arrays.given(place, out, image), self._table(told, place, values)
+        pixels = _arrays.as_picture(pixels, "image", kinds=(np.uint8, np.uint16) if values.ndim == 2 else (np.uint8,))
+        labels = _arrays.separate_output(out, pixels.shape[:2], np.int32, values, "image")
+        tracking = self._stream.apply(pixels, labels, (self._threads, *_arrays.CPU_TARGET))
+        return _arrays.result_of(labels, out, image), self._table(tracking, labels, values)
 
-    def _apply_on_device(self, image: _devices.DeviceArray, out: Array | None) -> tuple[Array, NDArray[Any]]:
+    def _apply_on_device(self, image: _device_arrays.DeviceArray, out: Array | None) -> tuple[Array, NDArray[Any]]:
         pixels = image
         if image.dtype == np.bool_:
-            pixels = image.of(image.library.cast(image.array, np.dtype(np.uint8)) * 255)
+            pixels = image.wrap(image.library.cast(image.array, np.dtype(np.uint8)) * 255)
         _arrays.expect_picture(pixels, "image", kinds=(np.uint8, np.uint16) if image.ndim == 2 else (np.uint8,))
-        at = _devices.written(out, image.shape[:2], np.dtype(np.int32), image, "image")
-        place = image.place()
-        told = self._stream.apply(pixels.packed().capsule(place), image.library.capsule(at, place), place)
-        labels = image.library.finished(at, place) if out is None else out
-        return labels, self._table(told, image.of(labels).host(), image.host())
+        device_labels = _device_arrays.separate_output(out, image.shape[:2], np.dtype(np.int32), image, "image")
+        target = image.target()
+        capsule = image.library.capsule(device_labels, target)
+        tracking = self._stream.apply(pixels.packed().capsule(target), capsule, target)
+        labels = image.library.finished(device_labels, target) if out is None else out
+        return labels, self._table(tracking, image.wrap(labels).host(), image.host())
 
-    def _table(self, told: tuple[int, list[int], list[int]], labels: NDArray[np.int32],
+    def _table(self, tracking: tuple[int, list[int], list[int]], labels: NDArray[np.int32],
                values: NDArray[Any]) -> NDArray[Any]:
-        count, tracks, changes = told
+        count, tracks, changes = tracking
         self.changes = dict(zip(CHANGES, changes))
-        known = table_of(labels, count, values)
-        names = known.dtype.names or ()
-        others = [(name, known.dtype[name]) for name in names[1:]]
-        table = np.zeros(count, [("label", np.int64), ("track", np.int64), *others])
+        measured = table_of(labels, count, values)
+        names = measured.dtype.names or ()
+        other_columns = [(name, measured.dtype[name]) for name in names[1:]]
+        table = np.zeros(count, [("label", np.int64), ("track", np.int64), *other_columns])
         for name in names:
-            table[name] = known[name]
+            table[name] = measured[name]
         table["track"][:len(tracks)] = tracks
         return table

@@ -1,45 +1,30 @@
-// Runner: an algorithm and its parameters behind one interface, whatever the parameters' type.
-#pragma once
-
+// Runs each algorithm behind the interface Runner.
 #include <utility>
 
-#include "core/algorithm.hpp"
-#include "core/field.hpp"
 #include "core/output.hpp"
+#include "library/algorithm_headers.hpp"
+#include "library/filter.hpp"
 
 namespace regions {
+namespace {
 
-// The results that an algorithm produces in addition to the output picture.
-struct Gives {
-  bool regions = false;     // Job.table and Job.labels
-  bool foreground = false;  // Job.foreground
-  bool moments = false;     // RegionTable.moments and borders
-  bool runs = false;        // RegionTable.runs
-};
-
-class Runner {
- public:
-  virtual ~Runner() = default;
-  virtual Gives gives() const = 0;
-  virtual std::span<const Field> fields() const = 0;
-  virtual Value get(const Field& field) const = 0;
-  // A live field takes effect at the next enqueue(). Any other field needs configure() first.
-  virtual void set(const Field& field, std::string_view text) = 0;
-  // Adds the values that follow from the parameters to `setup`, then configures the algorithm.
-  virtual void configure(Setup& setup) = 0;
-  virtual void enqueue(const Job& job, Queue& queue) = 0;
-  // Throws InputError if the parameters do not allow a frame with `total` regions.
-  virtual void judge(uint32_t total) const = 0;
-  virtual void reset() = 0;
-};
+// The additional results of the algorithm with parameters P.
+template <class P>
+constexpr AlgorithmOutputs kOutputs = {};
+template <>
+constexpr AlgorithmOutputs kOutputs<CcLabelParams> = {.regions = true, .runs = true};
+template <>
+constexpr AlgorithmOutputs kOutputs<GraphCutBgParams> = {.foreground = true};
+template <>
+constexpr AlgorithmOutputs kOutputs<SlicParams> = {.regions = true, .moments = true};
 
 // A parameter name that several algorithms share has the same meaning in all of them.
 template <class P>
-class RunnerOf final : public Runner {
+class AlgorithmRunner final : public Runner {
  public:
-  RunnerOf(std::unique_ptr<Algorithm<P>> algorithm, Gives gives)
-      : algorithm_(std::move(algorithm)), gives_(gives) {}
-  Gives gives() const override { return gives_; }
+  explicit AlgorithmRunner(std::unique_ptr<Algorithm<P>> algorithm)
+      : algorithm_(std::move(algorithm)) {}
+  AlgorithmOutputs outputs() const override { return kOutputs<P>; }
   std::span<const Field> fields() const override { return fields_of(P{}); }
   Value get(const Field& field) const override { return field.get(&params_); }
   void set(const Field& field, std::string_view text) override {
@@ -65,7 +50,7 @@ class RunnerOf final : public Runner {
     algorithm_->configure(setup);
   }
   void enqueue(const Job& job, Queue& queue) override { algorithm_->enqueue(job, params_, queue); }
-  void judge(uint32_t total) const override {
+  void check_capacity(uint32_t total) const override {
     if constexpr (requires { verdict_of(params_, total, out_); }) verdict_of(params_, total, out_);
   }
   void reset() override { algorithm_->reset(); }
@@ -77,19 +62,34 @@ class RunnerOf final : public Runner {
   }
 
   const std::unique_ptr<Algorithm<P>> algorithm_;
-  const Gives gives_;
   P params_;
   Layout out_;  // of the output picture, if there is one
 };
 
 template <class P>
-std::unique_ptr<Runner> make_runner_of(const std::shared_ptr<Backend>& backend, Gives gives) {
+std::unique_ptr<Runner> make_algorithm_runner(const std::shared_ptr<Backend>& backend) {
 #if REGIONS_CUDA
   if (backend->kind() == BackendKind::cuda) {
-    return std::make_unique<RunnerOf<P>>(make_algorithm<P, BackendKind::cuda>(backend), gives);
+    return std::make_unique<AlgorithmRunner<P>>(make_algorithm<P, BackendKind::cuda>(backend));
   }
 #endif
-  return std::make_unique<RunnerOf<P>>(make_algorithm<P, BackendKind::cpu>(backend), gives);
+  return std::make_unique<AlgorithmRunner<P>>(make_algorithm<P, BackendKind::cpu>(backend));
+}
+
+}  // namespace
+
+// The list of algorithms is in meson.build: REGIONS_ALGORITHMS is X(cclabel) X(regionoverlay) …
+// The namespace of each name contains its parameters: cclabel::Params.
+std::unique_ptr<Runner> make_runner(const std::string& algorithm,
+                                    const std::shared_ptr<Backend>& backend) {
+  const Backend::Entry entry(*backend);
+  std::string known;
+#define X(name)                                                                \
+  if (algorithm == #name) return make_algorithm_runner<name::Params>(backend); \
+  known += std::string(known.empty() ? "" : ", ") + #name;
+  REGIONS_ALGORITHMS
+#undef X
+  throw InputError("unknown algorithm '" + algorithm + "'; expected one of " + known);
 }
 
 }  // namespace regions

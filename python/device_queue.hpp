@@ -1,4 +1,4 @@
-// The device of a call: the CPU, or a CUDA device and a stream of the caller.
+// The target of a call, which is the CPU or a stream of a CUDA device, and the queue for its work.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,7 +15,7 @@ namespace regions::python {
 
 namespace nb = nanobind;
 
-struct Place {
+struct Target {
   static constexpr int kCpu = -1;
 
   int threads = 1;       // number of CPU threads
@@ -25,25 +25,25 @@ struct Place {
   bool is_cpu() const { return device == kCpu; }
   // Throws InputError if an array is not in the memory of this device.
   template <class... Arrays>
-  void expects_holds(const Arrays&... arrays) const {
-    (expects_holds(arrays.device_type(), arrays.device_id()), ...);
+  void expect_arrays(const Arrays&... arrays) const {
+    (expect_memory(arrays.device_type(), arrays.device_id()), ...);
   }
   Memory memory() const { return is_cpu() ? Memory::host : Memory::device; }
 
  private:
-  void expects_holds(int type, int id) const;
+  void expect_memory(int type, int id) const;
 };
 
-// Place::threads, Place::device and Place::stream as a Python tuple.
-using PlaceWords = nb::tuple;
-Place place_of(const PlaceWords& words);
+// Target::threads, Target::device and Target::stream as a Python tuple.
+using TargetTuple = nb::tuple;
+Target target_of(const TargetTuple& tuple);
 
 // A backend and its queue. Work on a CUDA device is enqueued on the caller's stream. The caller
 // waits only if it requests numbers.
-class Lane {
+class DeviceQueue {
  public:
-  explicit Lane(const Place& place);
-  ~Lane() { end(queue_); }
+  explicit DeviceQueue(const Target& target);
+  ~DeviceQueue() { destroy(queue_); }
 
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   void wait() {
@@ -53,49 +53,49 @@ class Lane {
 
   // The queue's CUDA stream, for libraries that accept a stream to synchronise with.
   void* stream() const { return queue_->native(); }
-  // Work that is added to `stream` from now on waits for the work on this queue.
-  void lead(void* stream) {
+  // Makes later work on `stream` wait for the work on this queue.
+  void make_wait(void* stream) {
     const Backend::Entry entry(*backend_);
     queue_->record();
     queue_->lead(stream);
   }
 
-  // Calls put(queue), which enqueues work. On the CPU the work is finished when run() returns, on a
-  // device when wait() returns.
-  template <class Put>
-  void run(const Place& place, Put put) {
+  // Calls enqueue(queue), which enqueues work. On the CPU the work is finished when run() returns,
+  // on a device when wait() returns.
+  template <class Enqueue>
+  void run(const Target& target, Enqueue enqueue) {
     const Backend::Entry entry(*backend_);
-    if (!place.is_cpu()) queue_->move_to(reinterpret_cast<void*>(place.stream));
+    if (!target.is_cpu()) queue_->move_to(reinterpret_cast<void*>(target.stream));
     try {
-      put(*queue_);
+      enqueue(*queue_);
     } catch (...) {
       try {
         queue_->record();
-      } catch (const std::runtime_error&) {  // put() has failed before; its error is reported
+      } catch (const std::runtime_error&) {  // enqueue() has failed before; its error is reported
       }
-      settle();
+      wait_without_errors();
       throw;
     }
     queue_->record();
-    if (place.is_cpu()) queue_->wait();
+    if (target.is_cpu()) queue_->wait();
   }
 
   // Destroys objects that use the queue. A child process of fork() cannot access the device, so
   // there the objects are leaked.
-  template <class... Owned>
-  void end(std::unique_ptr<Owned>&... owned) noexcept {
+  template <class... Objects>
+  void destroy(std::unique_ptr<Objects>&... objects) noexcept {
     if (backend_->kind() == BackendKind::cuda && getpid() != process_) {
-      (static_cast<void>(owned.release()), ...);
+      (static_cast<void>(objects.release()), ...);
       return;
     }
     const Backend::Entry entry(*backend_);
-    settle();
-    (owned.reset(), ...);
+    wait_without_errors();
+    (objects.reset(), ...);
   }
 
  private:
-  // Waits for the work on the queue and ignores errors, because no caller needs its results.
-  void settle() noexcept {
+  // Ignores the errors of the work on the queue, because no caller needs its results.
+  void wait_without_errors() noexcept {
     try {
       queue_->wait();
     } catch (const std::runtime_error&) {

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "python/arrays.hpp"
-#include "python/bindings.hpp"
-#include "python/interpreter.hpp"
+#include "python/module.hpp"
 
 namespace regions::python {
 namespace {
@@ -21,19 +20,20 @@ struct Extent {
 constexpr size_t kExtent = sizeof(Extent) / sizeof(int64_t);
 
 void add_run(Extent& extent, int64_t z, int64_t y, int64_t x, int64_t end) {
-  const int64_t first[] = {z, y, x}, behind[] = {z + 1, y + 1, end}, count = end - x;
+  const int64_t first[] = {z, y, x}, after[] = {z + 1, y + 1, end}, count = end - x;
   const int64_t sum[] = {z * count, y * count, (x + end - 1) * count / 2};
   for (int axis = 0; axis < 3; ++axis) {
     extent.begin[axis] = extent.area ? std::min(extent.begin[axis], first[axis]) : first[axis];
-    extent.end[axis] = std::max(extent.end[axis], behind[axis]);
+    extent.end[axis] = std::max(extent.end[axis], after[axis]);
     extent.sum[axis] += sum[axis];
   }
   extent.area += count;
 }
 
-// Calls f(label, row, x, end) for each run of elements with the same label. Labels are 0..most.
+// Calls f(label, row, x, end) for each run of elements with the same label. Labels are
+// 0..max_label.
 template <class F>
-void for_each_run(const Voxels& labels, int32_t most, F f) {
+void for_each_run(const Voxels& labels, int32_t max_label, F f) {
   const int width = labels.slice.width;
   for (int row = 0; row < labels.rows(); ++row) {
     const auto* label = reinterpret_cast<const int32_t*>(labels.row(row));
@@ -41,9 +41,9 @@ void for_each_run(const Voxels& labels, int32_t most, F f) {
       end = x + 1;
       while (end < width && label[end] == label[x]) ++end;
       if (label[x] == 0) continue;
-      if (label[x] < 0 || label[x] > most)
+      if (label[x] < 0 || label[x] > max_label)
         throw InputError("label " + std::to_string(label[x]) + " is out of range, must be 0 to " +
-                         std::to_string(most));
+                         std::to_string(max_label));
       f(label[x], row, x, end);
     }
   }
@@ -55,9 +55,9 @@ void measure(const ConstLabels& labels, const Numbers& extents) {
   expects(extents.shape(1) == kExtent, "extents has " + std::to_string(extents.shape(1)) +
                                            " columns, must have " + std::to_string(kExtent));
   auto* table = reinterpret_cast<Extent*>(extents.data());
-  const auto most = static_cast<int32_t>(extents.shape(0));
+  const auto max_label = static_cast<int32_t>(extents.shape(0));
   const Unlocked unlocked;
-  for_each_run(voxels, most, [&](int32_t label, int row, int x, int end) {
+  for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
     const int height = voxels.slice.height;
     add_run(table[label - 1], row / height, row % height, x, end);
   });
@@ -70,11 +70,11 @@ void add_values(const ConstLabels& labels, const HostArray<nb::ro, nb::c_contig>
   const size_t channels = sums.shape(1);
   expects(values.size() == labels.size() * channels,
           "values must have one element per label and channel");
-  const auto most = static_cast<int32_t>(sums.shape(0));
+  const auto max_label = static_cast<int32_t>(sums.shape(0));
   const Unlocked unlocked;
   with_type(values.dtype(), [&](auto type) {
     const auto* value = static_cast<const decltype(type)*>(values.data());
-    for_each_run(voxels, most, [&](int32_t label, int row, int x, int end) {
+    for_each_run(voxels, max_label, [&](int32_t label, int row, int x, int end) {
       const size_t before = static_cast<size_t>(row) * static_cast<size_t>(voxels.slice.width);
       const auto* first = value + (before + static_cast<size_t>(x)) * channels;
       for (size_t c = 0; c < channels; ++c) {
@@ -119,7 +119,7 @@ nb::bytes touching(const ConstLabels& labels) {
 
 }  // namespace
 
-void bind_measure(nb::module_& module) {
+void bind_region_sums(nb::module_& module) {
   module.def("measure", measure);
   module.def("add_values", add_values);
   module.def("touching", touching);

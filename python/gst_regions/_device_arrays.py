@@ -1,4 +1,7 @@
-"""Access to the libraries that have arrays on CUDA devices: CuPy, PyTorch and JAX."""
+"""Arrays on CUDA devices.
+
+CuPy, PyTorch and JAX arrays are used directly, arrays of other libraries through CuPy or PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,20 @@ import contextlib
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import _core
 
-if TYPE_CHECKING:
-    from ._devices import DeviceArray
-
 CUDA = 2  # kDLCUDA of DLPack
+CURRENT = contextlib.nullcontext()  # leaves the library on its current stream
 NO_WAIT = -1  # DLPack stream argument: no synchronisation, because the work uses the array's own stream
 
 Array = Any
-Place = tuple[int, int, int]  # threads, device, stream: the argument of the compiled module
+Target = tuple[int, int, int]  # threads, device, stream: the argument of the compiled module
 
 
 class Library:
@@ -44,9 +46,9 @@ class Library:
         array = image.array
         if image.dtype.kind == "f":
             return array >= threshold
-        if threshold > most_of(image.dtype):
+        if threshold > max_of(image.dtype):
             return array != array
-        return array == array if threshold <= least_of(image.dtype) else array >= math.ceil(threshold)
+        return array == array if threshold <= min_of(image.dtype) else array >= math.ceil(threshold)
 
     def dtype_of(self, kind: Any) -> np.dtype[Any]:
         """The NumPy type for an element type of the library."""
@@ -58,10 +60,10 @@ class Library:
         kind, device = array.__dlpack_device__()
         return int(device) if kind == CUDA else None
 
-    def capsule(self, array: Array, place: Place) -> Any:
+    def capsule(self, array: Array, target: Target) -> Any:
         return array.__dlpack__(stream=NO_WAIT)
 
-    def finished(self, array: Array, place: Place) -> Array:
+    def finished(self, array: Array, target: Target) -> Array:
         return array
 
     def stream(self, device: int) -> int:
@@ -149,7 +151,7 @@ class Torch(Library):
     def device_of(self, array: Array) -> int | None:
         return array.get_device() if array.is_cuda else None
 
-    def capsule(self, array: Array, place: Place) -> Any:
+    def capsule(self, array: Array, target: Target) -> Any:
         return self.capsule_of(array)  # same as __dlpack__, in 1/5 of the time
 
     def stream(self, device: int) -> int:
@@ -171,7 +173,7 @@ class Torch(Library):
             if image.dtype.itemsize > 4:
                 raise TypeError("image has elements of type uint64, which PyTorch cannot compare on a CUDA "
                                 "device; convert the image to another type")
-            image = image.of(image.array.to(self.module.int64))
+            image = image.wrap(image.array.to(self.module.int64))
         return super().reaches(image, threshold)
 
     def packed(self, array: Array) -> Array:
@@ -216,8 +218,8 @@ class Jax(Library):
     def on(self, stream: int, device: int) -> contextlib.AbstractContextManager[Any]:
         raise TypeError("stream is given, but JAX does not accept streams; leave stream out for a JAX array")
 
-    def capsule(self, array: Array, place: Place) -> Any:
-        return array.__dlpack__(stream=place[2])
+    def capsule(self, array: Array, target: Target) -> Any:
+        return array.__dlpack__(stream=target[2])
 
     def address(self, array: Array) -> int:
         return _core.address_of(array.__dlpack__(stream=self.stream(array.__dlpack_device__()[1])))
@@ -228,8 +230,8 @@ class Jax(Library):
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], like: Array) -> Array:
         return self.ops.empty(shape, dtype, device=like.device)
 
-    def finished(self, array: Array, place: Place) -> Array:
-        return self.module.dlpack.from_dlpack(_Ordered(array, place))
+    def finished(self, array: Array, target: Target) -> Array:
+        return self.module.dlpack.from_dlpack(_Ordered(array, target))
 
     def is_not_zero(self, array: Array, out: Array | None) -> Array:
         return array != 0
@@ -239,16 +241,16 @@ class Jax(Library):
 
 
 class _Ordered:
-    """Passes an array to a library by DLPack and makes the stream of that library wait for the stream of `place`."""
+    """Passes an array to a library by DLPack and makes the stream of that library wait for the stream of `target`."""
 
-    def __init__(self, array: Array, place: Place) -> None:
-        self.array, self.place = array, place
+    def __init__(self, array: Array, target: Target) -> None:
+        self.array, self.target = array, target
 
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
 
     def __dlpack__(self, *, stream: int | None = None, **how: Any) -> Any:
-        _core.wait_for_stream_of(self.place[1], stream or 0)
+        _core.wait_for_stream_of(self.target[1], stream or 0)
         return self.array.__dlpack__(stream=stream)
 
 
@@ -259,10 +261,186 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=None)
-def most_of(dtype: np.dtype[Any]) -> int:
+def max_of(dtype: np.dtype[Any]) -> int:
     return 1 if dtype == np.bool_ else int(np.iinfo(dtype).max)
 
 
 @functools.lru_cache(maxsize=None)
-def least_of(dtype: np.dtype[Any]) -> int:
+def min_of(dtype: np.dtype[Any]) -> int:
     return 0 if dtype == np.bool_ else int(np.iinfo(dtype).min)
+
+
+class DeviceArray:
+    """An array on a CUDA device, with the attributes of a NumPy array."""
+
+    __slots__ = ("array", "device", "library")
+
+    def __init__(self, array: Array, library: Library, device: int) -> None:
+        self.array, self.library, self.device = array, library, device
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.library.dtype_of(self.array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def wrap(self, array: Array) -> DeviceArray:
+        """Wraps another array of the same library and device."""
+        return DeviceArray(array, self.library, self.device)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+        return self.wrap(self.library.empty(shape, dtype, self.array))
+
+    def in_rows(self, leading: int = 0) -> DeviceArray:
+        """The array itself if the compiled module can read it, else a contiguous copy.
+
+        The elements of a row must be contiguous, rows must not overlap, and the slices of a volume must have no gaps
+        between them. The first `leading` axes may have any strides.
+        """
+        if self.library.is_packed(self.array):
+            return self
+        strides = self.library.strides(self.array)
+        *outer, rows, row = strides
+        width, height = self.shape[-1], self.shape[-2]
+        is_volume = self.ndim - leading == 3
+        if row == 1 and rows >= width and (not is_volume or outer[-1] == rows * height):
+            return self
+        return self.packed()
+
+    def packed(self) -> DeviceArray:
+        """The array itself if it is contiguous, else a contiguous copy."""
+        if self.library.is_packed(self.array):
+            return self
+        return self.wrap(self.library.packed(self.array))
+
+    def target(self) -> Target:
+        return 0, self.device, self.library.stream(self.device)
+
+    def capsule(self, target: Target) -> Any:
+        """The array as a DLPack capsule for the compiled module."""
+        return self.library.capsule(self.array, target)
+
+    def host(self) -> Any:
+        """Copies the array to host memory and returns a NumPy array."""
+        return self.library.host(self.array)
+
+    def run_labelling(self, work: _core.DeviceLabelling, leading: int, labels: Array) -> tuple[Array, list[int]]:
+        """Runs `work` on the array. Returns the labels, and the number of regions of each picture if it is counted."""
+        library, array, target = self.library, self.array, self.target()
+        strides: tuple[int, ...] = ()
+        if not library.is_packed(array):
+            array = self.in_rows(leading).array
+            strides = library.strides(array)
+        found = work.run(library.address(array), strides, library.address(labels), target[2])
+        return library.finished(labels, target), found
+
+    def finished(self, target: Target) -> Array:
+        """The library's array. The library waits for the work that was enqueued on `target`."""
+        return self.library.finished(self.array, target)
+
+
+@functools.lru_cache(maxsize=64)
+def _library_of(kind: Any) -> Library | None:
+    """The library that arrays of the class `kind` belong to."""
+    name = kind.__module__.partition(".")[0].replace("jaxlib", "jax")
+    libraries: dict[str, type[Library]] = {"cupy": CuPy, "torch": Torch, "jax": Jax}
+    return libraries[name](sys.modules[name]) if name in libraries and hasattr(kind, "__dlpack_device__") else None
+
+
+def on_device(array: Array) -> DeviceArray | None:
+    """The array as a DeviceArray if it is on a CUDA device, else None."""
+    if isinstance(array, np.ndarray):
+        return None
+    library = _library_of(array.__class__)
+    if library:
+        device = library.device_of(array)
+        return None if device is None else DeviceArray(array, library, device)
+    if hasattr(array, "__cuda_array_interface__"):
+        for name, adopt in (("cupy", "asarray"), ("torch", "as_tensor")):
+            if name in sys.modules:
+                options = {"device": "cuda"} if name == "torch" else {}
+                return on_device(getattr(sys.modules[name], adopt)(array, **options))
+        raise TypeError(f"an array of {type(array).__module__} is on a CUDA device; import CuPy or PyTorch, "
+                        "through which gst_regions reads it")
+    return None
+
+
+def on_same_device(array: Array, name: str, other: DeviceArray, other_name: str) -> DeviceArray:
+    """The array as a DeviceArray. Raises ValueError if it is not on the device of `other`."""
+    found = on_device(array)
+    if found is None or found.device != other.device:
+        raise ValueError(f"{name} is not on the device of {other_name}, CUDA device {other.device}")
+    return found
+
+
+def to_host(array: Array) -> Array:
+    """The array itself, or a copy in host memory if it is on a CUDA device."""
+    found = on_device(array)
+    return found.host() if found else array
+
+
+def handle_of(stream: Any) -> int:
+    """The cudaStream_t of a stream: an int, an object with `__cuda_stream__`, or a CuPy or PyTorch stream."""
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    for name in ("ptr", "cuda_stream"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    if isinstance(stream, int):
+        return stream
+    raise TypeError(f"stream is {stream!r}, must be a CUDA stream: an int, a stream of CuPy or PyTorch, or an "
+                    "object with __cuda_stream__")
+
+
+def on_stream(array: DeviceArray, stream: Any) -> contextlib.AbstractContextManager[Any]:
+    """A context in which the array's library works on `stream`. None leaves the current stream."""
+    if stream is None:
+        return CURRENT
+    return array.library.on(handle_of(stream), array.device)
+
+
+def separate_output(out: Array | None, shape: tuple[int, ...], dtype: np.dtype[Any], like: DeviceArray,
+                    name: str) -> Array:
+    """The array to write: `out`, or a new array. It must not share memory with the argument `like`, named `name`."""
+    if out is None:
+        return like.library.empty(shape, dtype, like.array)
+    library = like.library
+    if out.__class__ is not like.array.__class__ or library.device_of(out) != like.device:
+        library = on_same_device(out, "out", like, name).library
+    if not library.can_write:
+        raise ValueError("out is an immutable array; omit it and use the returned array")
+    if library is not like.library:
+        raise ValueError(f"out is a {type(out).__module__} array, must be an array of the same library as {name}")
+    kind = library.dtype_of(out.dtype)
+    if kind != dtype:
+        raise TypeError(f"out has elements of type {kind}, must have {dtype}")
+    if tuple(out.shape) != shape:
+        raise ValueError(f"out has shape {tuple(out.shape)}, must have {shape}")
+    begin, end = _extent(like)
+    first = library.address(out)
+    if not library.is_packed(out) or (first < end and begin < first + math.prod(shape) * dtype.itemsize):
+        raise ValueError(f"out shares memory with {name} or is not C-contiguous; pass separate, contiguous memory")
+    return out
+
+
+def _extent(array: DeviceArray) -> tuple[int, int]:
+    """The address of the first byte and the address after the last byte."""
+    library, held = array.library, array.array
+    first = last = library.address(held)
+    size = library.dtype_of(held.dtype).itemsize
+    if library.is_packed(held):
+        return first, first + math.prod(held.shape) * size
+    for side, stride in zip(held.shape, library.strides(held)):
+        reach = (side - 1) * stride * size
+        first, last = (first, last + reach) if stride > 0 else (first + reach, last)
+    return first, last + size

@@ -1,11 +1,11 @@
 // Converts elements to numbers of distinct values, or to ranks among thresholds.
-#include "python/values.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
 #include <unordered_map>
+
+#include "python/arrays.hpp"
 
 namespace regions::python {
 namespace {
@@ -45,11 +45,11 @@ template <class T>
 void raise_ranks(const T* row, int width, double threshold, uint8_t* rank) {
   T level = static_cast<T>(0);
   if constexpr (std::is_integral_v<T>) {
-    const double least = std::ceil(threshold);
-    if (least >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return;
-    level = least <= static_cast<double>(std::numeric_limits<T>::min())
+    const double min_value = std::ceil(threshold);
+    if (min_value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return;
+    level = min_value <= static_cast<double>(std::numeric_limits<T>::min())
                 ? std::numeric_limits<T>::min()
-                : static_cast<T>(least);
+                : static_cast<T>(min_value);
   } else {
     level = static_cast<T>(threshold);
   }
@@ -58,19 +58,19 @@ void raise_ranks(const T* row, int width, double threshold, uint8_t* rank) {
 
 }  // namespace
 
-Made numbered(const Voxels& voxels) {
+OwnedPicture number_values(const Voxels& voxels) {
   uint32_t count = 0;
   const std::vector<uint32_t> numbers =
       with_type(voxels.type, [&](auto type) { return number<decltype(type)>(voxels, count); });
   const size_t bytes = count <= 1 << 16 ? 2 : 3;
-  Made made{std::vector<std::byte>(numbers.size() * bytes),
-            bytes == 2 ? PixelFormat::gray16 : PixelFormat::rgb};
-  std::byte* out = made.bytes.data();
+  OwnedPicture picture{std::vector<std::byte>(numbers.size() * bytes),
+                       bytes == 2 ? PixelFormat::gray16 : PixelFormat::rgb};
+  std::byte* out = picture.bytes.data();
   for (const uint32_t value : numbers) {
     std::memcpy(out, &value, bytes);
     out += bytes;
   }
-  return made;
+  return picture;
 }
 
 bool is_mask(const Voxels& voxels) {
@@ -101,10 +101,11 @@ bool is_blank(const Voxels& voxels) {
   return true;
 }
 
-Made ranked(const Voxels& voxels, std::span<const double> thresholds) {
+OwnedPicture rank_values(const Voxels& voxels, std::span<const double> thresholds) {
   const auto width = static_cast<size_t>(voxels.slice.width);
-  Made made{std::vector<std::byte>(width * static_cast<size_t>(voxels.rows())), PixelFormat::gray8};
-  auto* ranks = reinterpret_cast<uint8_t*>(made.bytes.data());
+  OwnedPicture picture{std::vector<std::byte>(width * static_cast<size_t>(voxels.rows())),
+                       PixelFormat::gray8};
+  auto* ranks = reinterpret_cast<uint8_t*>(picture.bytes.data());
   with_type(voxels.type, [&](auto type) {
     for (int y = 0; y < voxels.rows(); ++y, ranks += width) {
       const auto* row = reinterpret_cast<const decltype(type)*>(voxels.row(y));
@@ -113,13 +114,13 @@ Made ranked(const Voxels& voxels, std::span<const double> thresholds) {
       }
     }
   });
-  return made;
+  return picture;
 }
 
-uint32_t drop_background(const Voxels& voxels, const void* background, int32_t* labels,
-                         uint32_t count) {
+uint32_t remove_background(const Voxels& voxels, const void* background, int32_t* labels,
+                           uint32_t count) {
   std::vector<int32_t> number(size_t{count} + 1);
-  int32_t seen = 0, kept = 0;
+  int32_t seen = 0, remaining = 0;
   with_type(voxels.type, [&](auto type) {
     using T = decltype(type);
     const T value = *static_cast<const T*>(background);
@@ -128,13 +129,13 @@ uint32_t drop_background(const Voxels& voxels, const void* background, int32_t* 
       for (int x = 0; x < voxels.slice.width; ++x, ++labels) {
         if (*labels > seen) {
           seen = *labels;
-          number[static_cast<size_t>(seen)] = row[x] == value ? 0 : ++kept;
+          number[static_cast<size_t>(seen)] = row[x] == value ? 0 : ++remaining;
         }
         *labels = number[static_cast<size_t>(*labels)];
       }
     }
   });
-  return static_cast<uint32_t>(kept);
+  return static_cast<uint32_t>(remaining);
 }
 
 }  // namespace regions::python

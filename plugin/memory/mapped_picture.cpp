@@ -1,5 +1,5 @@
-// Conversion of caps and buffers to layouts and frames.
-#include "plugin/memory/frame_map.hpp"
+// Parses caps, checks buffers against their caps and metas, and maps them as frames.
+#include "plugin/memory/mapped_picture.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -21,17 +21,17 @@ YuvMatrix matrix_of(const GstVideoInfo& info) {
   }
 }
 
-// Throws InputError if rows of the plane are outside of the mapped memory. A GstVideoMeta may hold
-// any offsets and strides.
+// Throws InputError if a row of the plane is outside of the mapped memory. The offsets and strides
+// of a GstVideoMeta can have any value.
 void expects_mapped(const ConstFrame& frame, int plane, const GstMapInfo& map) {
-  if (!map.data) return;  // the memory has its own map function, which checks its bounds
+  if (!map.data) return;  // this memory type has its own map function, which checks the bounds
   const int64_t last = int64_t{row_count(frame.layout, plane, frame.size()) - 1};
-  const int64_t across = last * frame.pitch[plane];
+  const int64_t last_row_offset = last * frame.pitch[plane];
   const int64_t start = static_cast<int64_t>(reinterpret_cast<uintptr_t>(frame.plane[plane])) -
                         static_cast<int64_t>(reinterpret_cast<uintptr_t>(map.data));
   const auto row = static_cast<int64_t>(row_bytes(frame.layout, plane, frame.size()));
-  const int64_t lowest = start + std::min<int64_t>(across, 0);
-  const int64_t end = start + std::max<int64_t>(across, 0) + row;
+  const int64_t lowest = start + std::min<int64_t>(last_row_offset, 0);
+  const int64_t end = start + std::max<int64_t>(last_row_offset, 0) + row;
   expects(lowest >= 0 && end <= static_cast<int64_t>(map.size), [&] {
     return "a buffer's GstVideoMeta puts plane " + std::to_string(plane) + " at bytes " +
            std::to_string(lowest) + " to " + std::to_string(end) + " of " +
@@ -43,14 +43,15 @@ std::string text_of(int64_t width, int64_t height) {
   return std::to_string(width) + "x" + std::to_string(height);
 }
 
-// gst_video_format_to_string() accepts known formats only.
+// gst_video_format_to_string() accepts only known formats.
 std::string text_of(GstVideoFormat format) {
   const gchar* name =
       format > GST_VIDEO_FORMAT_UNKNOWN ? gst_video_format_to_string(format) : nullptr;
   return name ? name : "number " + std::to_string(static_cast<int>(format));
 }
 
-// gst_video_frame_map() checks the same, but reports a programming error (g_critical) for each.
+// Throws InputError if a GstVideoMeta contradicts its caps. gst_video_frame_map() checks the same,
+// but reports each contradiction as a programming error (g_critical).
 void expects_consistent(const GstVideoMeta& meta, const PictureCaps& caps) {
   const std::string name = "a buffer's GstVideoMeta ";
   expects(meta.format == GST_VIDEO_INFO_FORMAT(&caps.info), [&] {
@@ -71,7 +72,7 @@ void expects_consistent(const GstVideoMeta& meta, const PictureCaps& caps) {
   expects(meta.map && meta.unmap, [&] { return name + "has no function that maps its planes"; });
 }
 
-// Where the visible picture begins in a buffer (pixels).
+// Top left corner of the visible picture in the picture of a buffer (pixels).
 struct Origin {
   int x = 0, y = 0;
 };
@@ -105,9 +106,9 @@ Origin visible_origin(GstBuffer* buffer, const GstVideoMeta* meta, const Picture
   return {static_cast<int>(x), static_cast<int>(y)};
 }
 
-// The planes of the part of a picture that begins at `origin`. Subsampled planes begin at the
-// sample of that pixel, as in videocrop's copies.
-void begin_at(Frame& picture, Origin origin) {
+// Moves the top left corner of `picture` to `origin`. A subsampled plane begins at the sample that
+// covers this pixel, as in the pictures that videocrop copies.
+void move_corner_to(Frame& picture, Origin origin) {
   for (int c = 0, plane = 0; plane < picture.layout.planes; ++c) {
     const Component& component = picture.layout.component[c];
     if (component.plane != plane) continue;
@@ -115,7 +116,7 @@ void begin_at(Frame& picture, Origin origin) {
   }
 }
 
-PictureCaps parse_labels(const GstStructure* structure) {
+PictureCaps parse_label_caps(const GstStructure* structure) {
   PictureCaps caps;
   caps.layout = layout_of(PixelFormat::labels32);
   expects(gst_structure_get_int(structure, "width", &caps.size.width) &&
@@ -127,9 +128,9 @@ PictureCaps parse_labels(const GstStructure* structure) {
 
 }  // namespace
 
-PictureCaps parse(const GstCaps* gst_caps) {
+PictureCaps parse_caps(const GstCaps* gst_caps) {
   const GstStructure* structure = gst_caps_get_structure(gst_caps, 0);
-  if (gst_structure_has_name(structure, kLabelCaps)) return parse_labels(structure);
+  if (gst_structure_has_name(structure, kLabelCaps)) return parse_label_caps(structure);
   PictureCaps caps;
   expects(gst_video_info_from_caps(&caps.info, gst_caps), "the caps do not describe raw video");
   caps.layout =
@@ -144,7 +145,7 @@ PictureCaps parse(const GstCaps* gst_caps) {
   return caps;
 }
 
-bool same_pictures(const PictureCaps& a, const PictureCaps& b) {
+bool have_same_pictures(const PictureCaps& a, const PictureCaps& b) {
   const GstVideoInfo &one = a.info, &other = b.info;
   return a.layout.format == b.layout.format && a.size == b.size && a.bytes == b.bytes &&
          a.cuda == b.cuda && a.color.matrix == b.color.matrix &&
@@ -156,15 +157,15 @@ bool same_pictures(const PictureCaps& a, const PictureCaps& b) {
 
 bool holds_picture(GstBuffer* buffer, const PictureCaps& caps) {
   const size_t bytes = gst_buffer_get_size(buffer);
-  const bool is_usual =
+  const bool has_default_layout =
       !gst_buffer_get_video_meta(buffer) || caps.layout.format == PixelFormat::labels32;
-  if (is_usual) return bytes >= caps.bytes;
-  size_t least = 0;  // a GstVideoMeta may place rows closer together
+  if (has_default_layout) return bytes >= caps.bytes;
+  size_t min_bytes = 0;  // a GstVideoMeta can have smaller strides than the caps
   for (int p = 0; p < caps.layout.planes; ++p) {
-    least += row_bytes(caps.layout, p, caps.size) *
-             static_cast<size_t>(row_count(caps.layout, p, caps.size));
+    min_bytes += row_bytes(caps.layout, p, caps.size) *
+                 static_cast<size_t>(row_count(caps.layout, p, caps.size));
   }
-  return bytes >= least;
+  return bytes >= min_bytes;
 }
 
 MappedPicture::MappedPicture(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags) {
@@ -173,20 +174,14 @@ MappedPicture::MappedPicture(GstBuffer* buffer, const PictureCaps& caps, GstMapF
 
 void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags) {
   unmap();
-  view_ = {};
-  view_.width = caps.size.width;
-  view_.height = caps.size.height;
-  view_.layout = caps.layout;
-  view_.color = caps.color;
-  plain_ = caps.layout.format == PixelFormat::labels32;
-  if (plain_) {
-    expects(gst_buffer_map(buffer, &bytes_, flags), "the buffer of the label map cannot be mapped");
-    buffer_ = buffer;
-    mapped_ = true;
-    expects(bytes_.size >= caps.bytes, "the buffer is too small for the label map");
-    view_.plane[0] = reinterpret_cast<std::byte*>(bytes_.data);
-    view_.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * caps.size.width;
-    expects_aligned(view_, "the label buffer");
+  frame_ = {};
+  frame_.width = caps.size.width;
+  frame_.height = caps.size.height;
+  frame_.layout = caps.layout;
+  frame_.color = caps.color;
+  is_label_map_ = caps.layout.format == PixelFormat::labels32;
+  if (is_label_map_) {
+    map_labels(buffer, caps, flags);
     return;
   }
   if (caps.cuda) flags = cuda_map_flags(flags);
@@ -194,38 +189,48 @@ void MappedPicture::map(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags 
   if (meta) expects_consistent(*meta, caps);
   const Origin origin = visible_origin(buffer, meta, caps);
   video_ = {};
-  // gst_video_frame_map also refuses buffers that are smaller than their caps say.
+  // gst_video_frame_map() also fails if the buffer is smaller than its caps require.
   expects(gst_video_frame_map(&video_, &caps.info, buffer, flags),
           "a buffer of " + std::to_string(gst_buffer_get_size(buffer)) +
               " bytes cannot be mapped as the " + std::to_string(caps.size.width) + "x" +
               std::to_string(caps.size.height) + " " + std::string(name_of(caps.layout.format)) +
               " picture its caps promise");
-  mapped_ = true;
-  view_.memory = caps.cuda ? Memory::device : Memory::host;
+  is_mapped_ = true;
+  frame_.memory = caps.cuda ? Memory::device : Memory::host;
   for (int p = 0; p < caps.layout.planes; ++p) {
-    view_.plane[p] = static_cast<std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&video_, p));
-    view_.pitch[p] = GST_VIDEO_FRAME_PLANE_STRIDE(&video_, p);
+    frame_.plane[p] = static_cast<std::byte*>(GST_VIDEO_FRAME_PLANE_DATA(&video_, p));
+    frame_.pitch[p] = GST_VIDEO_FRAME_PLANE_STRIDE(&video_, p);
   }
-  expects_planes(view_, "the buffer");
-  begin_at(view_, origin);
-  if (!(flags & GST_MAP_READ)) expects_aligned(view_, "the buffer");
+  expects_planes(frame_, "the buffer");
+  move_corner_to(frame_, origin);
+  if (!(flags & GST_MAP_READ)) expects_aligned(frame_, "the buffer");
   for (int p = 0; p < caps.layout.planes; ++p) {
-    // Only a GstVideoMeta maps planes one by one.
-    expects_mapped(view_, p, video_.map[video_.meta ? p : 0]);
+    // Planes are mapped separately only if the buffer has a GstVideoMeta.
+    expects_mapped(frame_, p, video_.map[video_.meta ? p : 0]);
   }
 }
 
+void MappedPicture::map_labels(GstBuffer* buffer, const PictureCaps& caps, GstMapFlags flags) {
+  expects(gst_buffer_map(buffer, &bytes_, flags), "the buffer of the label map cannot be mapped");
+  buffer_ = buffer;
+  is_mapped_ = true;
+  expects(bytes_.size >= caps.bytes, "the buffer is too small for the label map");
+  frame_.plane[0] = reinterpret_cast<std::byte*>(bytes_.data);
+  frame_.pitch[0] = static_cast<ptrdiff_t>(sizeof(uint32_t)) * caps.size.width;
+  expects_aligned(frame_, "the label buffer");
+}
+
 void MappedPicture::unmap() {
-  if (!mapped_) return;
-  if (plain_) {
+  if (!is_mapped_) return;
+  if (is_label_map_) {
     gst_buffer_unmap(buffer_, &bytes_);
   } else {
     gst_video_frame_unmap(&video_);
   }
-  mapped_ = false;
+  is_mapped_ = false;
 }
 
-void blank(const Frame& picture) {
+void fill_with_zeros(const Frame& picture) {
   for (int p = 0; p < picture.layout.planes; ++p) {
     const size_t bytes = row_bytes(picture.layout, p, picture.size());
     for (int y = 0; y < row_count(picture.layout, p, picture.size()); ++y) {
@@ -235,12 +240,12 @@ void blank(const Frame& picture) {
 }
 
 void copy_rows(const ConstFrame& from, const Frame& to, const Workers& workers) {
-  constexpr int kShare = 128;  // rows a thread takes at a time: about 20 us of 1080p
+  constexpr int kChunk = 128;  // rows per task; 128 rows of a 1080p picture take about 20 µs
   for (int p = 0; p < from.layout.planes; ++p) {
     const size_t bytes = row_bytes(from.layout, p, from.size());
     const int rows = row_count(from.layout, p, from.size());
-    workers.parallel_for((rows + kShare - 1) / kShare, [&](int share) {
-      for (int y = share * kShare; y < std::min((share + 1) * kShare, rows); ++y) {
+    workers.parallel_for((rows + kChunk - 1) / kChunk, [&](int chunk) {
+      for (int y = chunk * kChunk; y < std::min((chunk + 1) * kChunk, rows); ++y) {
         std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
       }
     });

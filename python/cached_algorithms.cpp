@@ -1,0 +1,65 @@
+// The cache of algorithms, and the handling of worker threads at fork().
+#include "python/cached_algorithms.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "core/workers.hpp"
+
+namespace regions::python {
+namespace {
+
+constexpr size_t kMaxIdle = 4;  // each algorithm holds several times the memory of its pictures
+
+}  // namespace
+
+// Never destroyed, because threads may still use it when the interpreter shuts down.
+AlgorithmCache& AlgorithmCache::instance() {
+  static AlgorithmCache& cache = *new AlgorithmCache;
+  return cache;
+}
+
+AlgorithmCache::AlgorithmCache() {
+  pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); },
+                 [] { instance().after_fork(); });
+}
+
+AlgorithmCache::Use::Use() {
+  AlgorithmCache& cache = instance();
+  const std::lock_guard lock(cache.mutex_);
+  ++cache.uses_;
+}
+
+AlgorithmCache::Use::~Use() {
+  AlgorithmCache& cache = instance();
+  const std::lock_guard lock(cache.mutex_);
+  if (--cache.uses_ == 0) cache.unused_.notify_all();
+}
+
+std::unique_ptr<CachedAlgorithm> AlgorithmCache::take(const CacheKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(idle_, key, &Idle::key);
+  if (found == idle_.end()) return {};
+  std::unique_ptr<CachedAlgorithm> algorithm = std::move(found->algorithm);
+  idle_.erase(found);
+  return algorithm;
+}
+
+void AlgorithmCache::put_back(const CacheKey& key, std::unique_ptr<CachedAlgorithm> algorithm) {
+  std::list<Idle> ending;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  idle_.push_front({key, std::move(algorithm)});
+  if (idle_.size() > kMaxIdle) ending.splice(ending.begin(), idle_, std::prev(idle_.end()));
+}
+
+void AlgorithmCache::before_fork() {
+  std::unique_lock lock(mutex_);
+  unused_.wait(lock, [&] { return uses_ == 0; });
+  Workers::end_threads();
+  lock.release();  // after_fork() unlocks the mutex
+}
+
+void AlgorithmCache::after_fork() { mutex_.unlock(); }
+
+}  // namespace regions::python

@@ -1,0 +1,309 @@
+// The classes whose algorithms keep state from picture to picture: BackgroundCut and Tracker.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "core/cclabel/cclabel.hpp"
+#include "core/graphcutbg/graphcutbg.hpp"
+#include "python/arrays.hpp"
+#include "python/cached_algorithms.hpp"
+#include "python/module.hpp"
+
+namespace regions::python {
+namespace {
+
+// Base of the Python classes whose algorithms keep state from picture to picture.
+template <class P>
+class VideoAlgorithm {
+ public:
+  using Names = std::span<const char* const>;
+
+  // `names` are the fields of P that the Python class offers.
+  explicit VideoAlgorithm(Names names) : names_(names) {}
+  ~VideoAlgorithm() {
+    if (queue_) queue_->destroy(algorithm_, pinned_);
+  }
+  VideoAlgorithm(const VideoAlgorithm&) = delete;
+  VideoAlgorithm& operator=(const VideoAlgorithm&) = delete;
+
+  void set(const std::string& name, const std::string& value) {
+    const Field& field = field_of(name);
+    const Unlocked unlocked;
+    const std::lock_guard lock(mutex_);
+    assign_text(field, &params_, value);
+    if (!field.live()) format_.reset();
+  }
+
+  std::string get(const std::string& name) {
+    const Field& field = field_of(name);
+    const Unlocked unlocked;
+    const std::lock_guard lock(mutex_);
+    return to_text(field, field.get(&params_));
+  }
+
+  void reset() {
+    const Unlocked unlocked;
+    const std::lock_guard lock(mutex_);
+    if (algorithm_) algorithm_->reset();
+  }
+
+ protected:
+  // Properties of a picture that must not change without a new configure().
+  struct PictureFormat {
+    PixelFormat format;
+    Size size;
+    std::optional<PixelFormat> mask;
+    int device;
+    bool operator==(const PictureFormat&) const = default;
+  };
+
+  // Starts the work of `job`. The caller holds the lock and an AlgorithmCache::Use. Calls
+  // begin(is_new) first; is_new is true if the algorithm has just been configured again.
+  template <class Begin>
+  void run(const Target& target, Job& job, Begin begin) {
+    wait();  // the algorithm has memory for only one picture at a time
+    const PictureFormat format = format_of(job, target);
+    const bool is_new = format_ != format;
+    if (is_new) configure(job, target);
+    begin(is_new);
+    format_ = format;
+    queue_->run(target, [&](Queue& queue) { algorithm_->enqueue(job, params_, queue); });
+  }
+
+  void wait() {
+    if (queue_) queue_->wait();
+  }
+  bool has_run() const { return format_.has_value(); }
+  Algorithm<P>& algorithm() { return *algorithm_; }
+  // Pinned memory that the algorithm writes numbers to. Call it in begin(is_new).
+  std::byte* pinned(size_t bytes) {
+    if (!pinned_ || pinned_->bytes() < bytes) {
+      pinned_.reset();
+      pinned_ = std::make_unique<Block>(queue_->backend()->allocate_pinned(bytes));
+    }
+    return pinned_->template as<std::byte>();
+  }
+
+  P params_;
+  std::mutex mutex_;  // guards all members; held during calls of the algorithm
+
+ private:
+  const Field& field_of(const std::string& name) const {
+    expects(std::ranges::find(names_, name) != names_.end(),
+            "unknown parameter '" + name + "' (see the class's documentation)");
+    return find(fields_of(P{}), name);
+  }
+
+  static PictureFormat format_of(const Job& job, const Target& target) {
+    PictureFormat format{job.in.layout.format, job.in.size(), {}, target.device};
+    if (!job.mask.empty()) format.mask = job.mask.layout.format;
+    return format;
+  }
+
+  void configure(const Job& job, const Target& target) {
+    format_.reset();
+    if (!queue_ || device_ != target.device) {
+      if (queue_) queue_->destroy(algorithm_, pinned_);
+      queue_.emplace(target);
+      device_ = target.device;
+      algorithm_ = algorithm_on<P>(queue_->backend());
+    }
+    Setup setup{.in = job.in.layout, .size = job.in.size()};
+    setup.has_mask = !job.mask.empty();
+    if (setup.has_mask) setup.mask = job.mask.layout;
+    plan(params_, setup);
+    const Backend::Entry entry(*queue_->backend());
+    algorithm_->prepare(params_);
+    algorithm_->configure(setup);
+  }
+
+  const Names names_;
+  std::optional<DeviceQueue> queue_;
+  int device_ = Target::kCpu;
+  std::unique_ptr<Algorithm<P>> algorithm_;
+  std::unique_ptr<Block> pinned_;
+  std::optional<PictureFormat> format_;
+};
+
+// The description of each field for Python: name, blurb, kind, default, minimum, maximum and the
+// names of the choices.
+template <class P>
+std::vector<nb::tuple> descriptions_of(std::span<const char* const> names) {
+  const P defaults;
+  std::vector<nb::tuple> descriptions;
+  for (const char* name : names) {
+    const Field& field = find(fields_of(defaults), name);
+    std::vector<std::string> choices;
+    for (const Choice& choice : field.choices) choices.emplace_back(choice.name);
+    descriptions.push_back(nb::make_tuple(field.name, field.blurb, static_cast<int>(field.kind),
+                                          to_text(field, field.get(&defaults)), field.min,
+                                          field.max, choices));
+  }
+  return descriptions;
+}
+
+using Bytes = nb::ndarray<nb::ro, uint8_t, nb::ndim<2>, nb::c_contig>;
+using Foreground = nb::ndarray<uint8_t, nb::ndim<2>, nb::c_contig>;
+
+// All fields except the ones for output pictures, files and live pipelines.
+constexpr const char* kBackgroundFields[] = {
+    "source",          "lambda",     "sigma",          "neighbours",
+    "var-threshold",   "shadow",     "shadow-darkest", "foreground-colors",
+    "learning-rate",   "history",    "freeze",         "mask-foreground",
+    "mask-background", "warm-start", "max-iterations", "time-budget"};
+
+// A picture that the caller passes once. It is stored, because a new configure() needs it again.
+struct StoredPicture {
+  std::vector<std::byte> bytes;
+  PixelFormat format = PixelFormat::gray8;
+  Size size;
+};
+
+// Implements BackgroundCut: the algorithm of graphcutbg for a video.
+class BackgroundCut : public VideoAlgorithm<GraphCutBgParams> {
+ public:
+  BackgroundCut() : VideoAlgorithm(kBackgroundFields) { params_.output = GraphCutOutput::none; }
+
+  void store_picture(GraphCutPicture which, const Pixels& pixels, bool is_bgr) {
+    Target{}.expect_arrays(pixels);
+    const ConstFrame frame = picture_of(pixels, order_of(is_bgr));
+    StoredPicture& stored = stored_[static_cast<size_t>(which)];
+    stored.bytes.assign(frame.plane[0], frame.plane[0] + pixels.nbytes());
+    stored.format = frame.layout.format;
+    stored.size = frame.size();
+  }
+
+  // Sets `foreground` to 255 in the foreground and to 0 in the background.
+  void apply(const Pixels& pixels, bool is_bgr, const std::optional<Bytes>& mask,
+             const Foreground& foreground, const TargetTuple& target_tuple) {
+    const Target target = target_of(target_tuple);
+    target.expect_arrays(pixels, foreground);
+    Job job{.in = picture_of(pixels, order_of(is_bgr))};
+    const Size size = job.in.size();
+    expects(Voxels{AnyArray(foreground)}.slice == size,
+            "foreground must have the size of the picture");
+    job.foreground = {foreground.data(), size.width, size.height, size.width};
+    if (mask) {
+      target.expect_arrays(*mask);
+      job.mask = picture_of(Pixels(*mask));
+    }
+    const Unlocked unlocked;
+    const AlgorithmCache::Use use;
+    const std::lock_guard lock(mutex_);
+    run(target, job, [&](bool is_new) {
+      if (is_new) pass_stored_pictures();
+    });
+  }
+
+  // Waits for the last picture. Returns the flow of its cut, whether the cut is exact, and whether
+  // the picture restarted the model.
+  nb::tuple report() {
+    GraphCutReport result{.cut = {.exact = true}};
+    {
+      const Unlocked unlocked;
+      const std::lock_guard lock(mutex_);
+      wait();
+      if (has_run()) result = cut().report(0);
+    }
+    return nb::make_tuple(result.cut.flow, result.cut.exact, result.restarted);
+  }
+
+ private:
+  static ColorOrder order_of(bool is_bgr) { return is_bgr ? ColorOrder::bgr : ColorOrder::rgb; }
+  GraphCutBg& cut() { return static_cast<GraphCutBg&>(algorithm()); }
+
+  void pass_stored_pictures() {
+    for (const auto which : {GraphCutPicture::background, GraphCutPicture::exclusion}) {
+      const StoredPicture& stored = stored_[static_cast<size_t>(which)];
+      if (stored.bytes.empty()) continue;
+      cut().set_picture(which, frame_at(stored.bytes.data(), stored.format, stored.size));
+    }
+  }
+
+  StoredPicture stored_[3];  // by GraphCutPicture
+};
+
+constexpr const char* kTrackerFields[] = {
+    "criterion", "threshold",  "tolerance",   "connectivity", "min-area",
+    "max-area",  "fill-holes", "max-regions", "track-birth",  "track-memory"};
+
+// Implements Tracker: cclabel with `track` for a video.
+class Tracker : public VideoAlgorithm<CcLabelParams> {
+ public:
+  Tracker() : VideoAlgorithm(kTrackerFields) {
+    params_.output = CcOutput::none;
+    params_.track = true;
+  }
+
+  // Returns the number of regions, the track of each recorded region, and the numbers of births,
+  // deaths, splits, merges and lost tracks.
+  nb::tuple apply(const Pixels& pixels, const Labels& labels, const TargetTuple& target_tuple) {
+    const Target target = target_of(target_tuple);
+    target.expect_arrays(pixels, labels);
+    Job job{.in = picture_of(pixels)};
+    const Voxels voxels{AnyArray(labels)};
+    expects(labels.ndim() == 2 && voxels.slice == job.in.size(),
+            "labels must have the size of the picture");
+    job.labels = {reinterpret_cast<uint32_t*>(labels.data()), voxels.slice.width,
+                  voxels.slice.height, voxels.pitch};
+    uint32_t total = 0;
+    std::vector<uint32_t> tracks;
+    TrackReport changes;
+    {
+      const Unlocked unlocked;
+      const AlgorithmCache::Use use;
+      const std::lock_guard lock(mutex_);
+      run(target, job, [&](bool) {
+        const auto capacity = static_cast<uint32_t>(params_.max_regions);
+        std::byte* numbers = pinned(capacity * sizeof(Region) + sizeof(uint32_t));
+        job.table = {.regions = reinterpret_cast<Region*>(numbers),
+                     .capacity = capacity,
+                     .total = reinterpret_cast<uint32_t*>(numbers + capacity * sizeof(Region))};
+      });
+      wait();
+      total = *job.table.total;
+      for (uint32_t i = 0; i < std::min(total, job.table.capacity); ++i) {
+        tracks.push_back(job.table.regions[i].track);
+      }
+      changes = static_cast<CcLabel&>(algorithm()).track_report(0);
+    }
+    return nb::make_tuple(total, tracks,
+                          std::vector<uint32_t>{changes.births, changes.deaths, changes.splits,
+                                                changes.merges, changes.lost});
+  }
+};
+
+}  // namespace
+
+void bind_video(nb::module_& module) {
+  module.def("background_fields",
+             [] { return descriptions_of<GraphCutBgParams>(kBackgroundFields); });
+  nb::class_<BackgroundCut>(module, "BackgroundCut")
+      .def(nb::init<>())
+      .def("set", &BackgroundCut::set)
+      .def("get", &BackgroundCut::get)
+      .def("reset", &BackgroundCut::reset)
+      .def("give_background",
+           [](BackgroundCut& cut, const Pixels& pixels, bool is_bgr) {
+             cut.store_picture(GraphCutPicture::background, pixels, is_bgr);
+           })
+      .def("give_exclusion",
+           [](BackgroundCut& cut, const Pixels& pixels) {
+             cut.store_picture(GraphCutPicture::exclusion, pixels, false);
+           })
+      .def("report", &BackgroundCut::report)
+      .def("apply", &BackgroundCut::apply, nb::arg("pixels"), nb::arg("is_bgr"),
+           nb::arg("mask").none(), nb::arg("foreground"), nb::arg("target"));
+  module.def("tracker_fields", [] { return descriptions_of<CcLabelParams>(kTrackerFields); });
+  nb::class_<Tracker>(module, "Tracker")
+      .def(nb::init<>())
+      .def("set", &Tracker::set)
+      .def("get", &Tracker::get)
+      .def("reset", &Tracker::reset)
+      .def("apply", &Tracker::apply);
+}
+
+}  // namespace regions::python
