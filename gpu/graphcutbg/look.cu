@@ -1,9 +1,9 @@
 // The first phase: the frame's colours as the model sees them, by most blocks; beside them some
 // survey the scene, each in shared memory, and the last of those works out the frame's plan.
 #include "gpu/graphcutbg/phases.hpp"
-#include "gpu/primitives/atomic_add.hpp"
+#include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::graphcut {
 namespace {
@@ -87,7 +87,7 @@ __device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
   const auto lane = static_cast<int>(threadIdx.x % 32);
   uint32_t mine = 0;
   for (int i = 0; i < kEach; ++i) mine += bins[lane * kEach + i];
-  const uint32_t up_to = warp_prefix_sum(mine);
+  const uint32_t up_to = warp_inclusive_sum(mine);
   const unsigned beyond = __ballot_sync(kAllLanes, up_to > count / 2);
   const int owner = beyond ? __ffs(static_cast<int>(beyond)) - 1 : 31;
   Rank rank{lane * kEach, up_to - mine};
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(LookBlock::threads, LookBlock::blocks)
   constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
   __shared__ alignas(Survey) uint32_t words[kWords];
   __shared__ bool is_last;
-  let_next_start();
+  pdl_trigger();
   const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
   if (block >= surveyors) {
     return Reader::read(canvas, in, block - surveyors, blocks - surveyors);

@@ -2,9 +2,9 @@
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
 #include "gpu/graphcutbg/terms.hpp"
-#include "gpu/primitives/atomic_add.hpp"
+#include "gpu/primitives/integer_math.hpp"
 #include "gpu/primitives/warp.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::graphcut {
 namespace {
@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
   __shared__ SharedTerms shared;
   __shared__ uint32_t sum;
   if (threadIdx.x == 0 && threadIdx.y == 0) sum = 0;
-  await_last();
+  pdl_trigger_and_wait();
   const Terms& terms = shared.load(scene->frame, plan);  // and the sum is zero
   uint32_t count = 0;                                    // of foreground
   for (auto [x, y] = place_of_thread(); y < canvas.height; y += PixelRows::step()) {
@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
 
 void teach_all(const Canvas& canvas, const Image<const uint8_t>& mask, const EnergyPlan& plan,
                DeviceScene* scene, DeviceReport* report, DeviceReport* told, cudaStream_t stream) {
-  launch_chained(teach_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0,
-                 stream, canvas, mask, plan, scene, report, told);
+  launch_pdl(teach_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0, stream,
+             canvas, mask, plan, scene, report, told);
 }
 
 }  // namespace regions::graphcut

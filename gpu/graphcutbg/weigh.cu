@@ -2,7 +2,7 @@
 #include "gpu/graphcutbg/phases.hpp"
 #include "gpu/graphcutbg/pixels.hpp"
 #include "gpu/graphcutbg/terms.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::graphcut {
 namespace {
@@ -11,7 +11,7 @@ __global__ void __launch_bounds__(PixelBlock::threads, PixelRows::blocks)
     weigh_kernel(const __grid_constant__ Canvas canvas, const __grid_constant__ ConstFrame mask,
                  const __grid_constant__ EnergyPlan plan, const DeviceScene* scene) {
   __shared__ SharedTerms shared;
-  await_last();
+  pdl_trigger_and_wait();
   const Terms& terms = shared.load(scene->frame, plan);
   for (auto [x, y] = place_of_thread(); y < canvas.height; y += PixelRows::step()) {
     if (x < canvas.width) weigh(canvas, mask, terms.frame, terms.energy, x, y);
@@ -34,8 +34,8 @@ __global__ void value_kernel(Canvas canvas, Image<const uint8_t> mask, DeviceRep
 
 void weigh_all(const Canvas& canvas, const ConstFrame& mask, const EnergyPlan& plan,
                const DeviceScene* scene, cudaStream_t stream) {
-  launch_chained(weigh_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0,
-                 stream, canvas, mask, plan, scene);
+  launch_pdl(weigh_kernel, PixelRows::grid(canvas.width, canvas.height), pixel_block(), 0, stream,
+             canvas, mask, plan, scene);
 }
 
 void value_cut(const Canvas& canvas, const Image<const uint8_t>& mask, DeviceReport* report,

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "gpu/maxflow/sparse_store.hpp"
-#include "gpu/runtime/chain.hpp"
-#include "gpu/runtime/clusters.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {
 
@@ -34,7 +33,7 @@ class BlocksTogether {
         resident_blocks(kernel, static_cast<int>(shape_.threads), shape_.shared_bytes);
     shape_.blocks = std::min(shape_.blocks, static_cast<unsigned>(resident));
     const auto fits = [&] {
-      return allow_cluster(kernel, shape_.blocks, shape_.threads, shape_.shared_bytes);
+      return enable_cluster(kernel, shape_.blocks, shape_.threads, shape_.shared_bytes);
     };
     is_cluster_ = device_attribute(cudaDevAttrClusterLaunch) != 0;
     if (is_cluster_ && !fits()) {
@@ -45,8 +44,8 @@ class BlocksTogether {
   template <class Kernel, class... Given>
   void launch(Kernel* kernel, cudaStream_t stream, Given&&... given) const {
     const auto& [blocks, threads, shared_bytes] = shape_;
-    launch_chained_as(is_cluster_ ? Blocks::cluster : Blocks::cooperative, kernel, blocks, threads,
-                      shared_bytes, stream, std::forward<Given>(given)...);
+    launch_pdl_as(is_cluster_ ? GridKind::cluster : GridKind::cooperative, kernel, blocks, threads,
+                  shared_bytes, stream, std::forward<Given>(given)...);
   }
 
  private:

@@ -3,7 +3,7 @@
 #include "gpu/maxflow/phases.hpp"
 #include "gpu/maxflow/plain.hpp"
 #include "gpu/maxflow/sparse.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {
 namespace {
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNe
     load_kernel(const __grid_constant__ Problem problem,
                 const __grid_constant__ Sparse<kNeighbours> sparse) {
   extern __shared__ int4 shared_tiles[];
-  await_last();
+  pdl_trigger_and_wait();
   problem.begin();
   auto& tile = reinterpret_cast<Tile<kNeighbours>&>(*shared_tiles);
   const int index = static_cast<int>(blockIdx.x);
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(SparseBlock<kNeighbours>::most_threads,
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
   __shared__ GridBarrier::Words words;
-  wait_for_earlier();
+  pdl_wait();
   auto* const next = reinterpret_cast<uint32_t*>(next_frames);
   if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
@@ -209,9 +209,9 @@ void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arr
   store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
   store_.flowless = problem.flowless = flowless_[++frames_ % 2];
   problem.tiles = store_.boxes.tiles();
-  launch_chained(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
-                 LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream,
-                 problem, store_);
+  launch_pdl(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
+             LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream, problem,
+             store_);
   (alone ? alone_ : beside_)
       .launch(lists_kernel<kNeighbours>, stream, problem, store_, arrays, next_frames);
 }

@@ -10,7 +10,7 @@
 #include "gpu/maxflow/report.hpp"
 #include "gpu/maxflow/sparse_tile.hpp"
 #include "gpu/maxflow/tuning.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {
 
@@ -238,7 +238,7 @@ class SparseCut {
       shared_->sums.add(sums.lack - (lane_.index == 0 ? sparse_.state[index].lack : 0), sums.gap);
       return 0;
     });
-    let_next_start();
+    pdl_trigger();
     report_cut(problem_, shared_->sums, barrier_, iterations_, found, active);
   }
 
