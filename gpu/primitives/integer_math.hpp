@@ -36,8 +36,8 @@ __device__ inline void atomic_add64(uint64_t& sum, uint64_t value) {
 
 #endif
 
-// Divides numbers below 2^30 by a fixed divisor d, as a multiplication and a shift. With s such
-// that 2^s <= d < 2^(s + 1), factor = 2^(31 + s) / d + e with e < 1. The error of
+// Divides numbers below 2^30 by a fixed divisor d, as a multiplication and a shift. If
+// 2^s <= d < 2^(s + 1), then factor = 2^(31 + s) / d + e with e < 1. The error of
 // n * factor / 2^(31 + s) is below n / 2^(31 + s), which is less than 1 / d, so the quotient is
 // exact.
 class Divisor {

@@ -19,10 +19,10 @@ dim3 grid_over(int width, int height) {
           blocks_for(static_cast<size_t>(height), kHeight)};
 }
 
-struct Position {
+struct SamplePosition {
   int x, y;
 };
-__device__ Position thread_position() {
+__device__ SamplePosition thread_position() {
   return {static_cast<int>(blockIdx.x * kWidth + threadIdx.x),
           static_cast<int>(blockIdx.y * kHeight + threadIdx.y)};
 }

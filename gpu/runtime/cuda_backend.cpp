@@ -262,8 +262,8 @@ std::string free_bytes() {
 struct ContextState {
   // If 16 streams start at once, the driver serialises their threads: each of 280 allocations took
   // up to 22 ms (H200, 2026-11-27), while frames were already arriving. The arena therefore
-  // allocates rarely. Each allocation is as large as the sum of those in the same second, up to
-  // 1/64 of the device's memory.
+  // allocates rarely. Each allocation is as large as all earlier ones of the same second together,
+  // up to 1/64 of the device's memory.
   Arena device;
   Arena pinned{size_t{2} << 20, size_t{4} << 20};  // pinning 1 MB takes 0.5 ms
   std::once_flag kernels_loaded;

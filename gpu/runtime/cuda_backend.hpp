@@ -7,7 +7,7 @@
 
 namespace regions {
 
-// Number of CUDA devices; 0 if there is no driver. Never throws.
+// Number of CUDA devices; 0 without a driver. Never throws.
 int cuda_device_count();
 
 // The primary context of device `ordinal` (a CUcontext), which the CUDA runtime and most libraries
@@ -21,8 +21,8 @@ void* primary_context(int ordinal);
 void use_blocking_sync(int ordinal);
 
 // Creates a backend in `context` (a CUcontext that must outlive it), or in the primary context if
-// `context` is null. Throws DeviceError if there is no driver or no such device, and MemoryError if
-// the device has too little free memory.
+// `context` is null. Throws DeviceError without a driver or without such a device, and MemoryError
+// if the device has too little free memory.
 std::shared_ptr<Backend> make_cuda_backend(int ordinal = 0, void* context = nullptr);
 
 }  // namespace regions

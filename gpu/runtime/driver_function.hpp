@@ -20,8 +20,8 @@ Function* find_driver_function(const char* name, unsigned version) {
   return found ? reinterpret_cast<Function*>(function) : nullptr;
 }
 
-// The same for a function that every supported driver (CUDA 12.0 or later) has. Throws DeviceError
-// if it is missing.
+// The driver function `name`, which every supported driver (CUDA 12.0 or later) has. Throws
+// DeviceError if it is missing.
 template <class Function>
 Function* require_driver_function(const char* name) {
   Function* const function = find_driver_function<Function>(name, 12000);

@@ -210,7 +210,7 @@ void launch_cooperative(Kernel* kernel, Given&&... given) {
 //
 // The blocks of a kernel may start while the previous kernel still runs, which hides the launch
 // latency: a large part of the time of kernels that take microseconds. Each kernel calls pdl_wait()
-// before it accesses data that earlier kernels of the frame write or read, unless that kernel is
+// before it accesses data that earlier kernels of the frame write or read, unless these kernels are
 // known to be complete.
 
 #ifdef __CUDACC__
@@ -236,8 +236,8 @@ __device__ inline void pdl_trigger_and_wait() {
   pdl_wait();
 }
 
-// Opposite order: when the next kernel's blocks start, all kernels before this one are complete.
-// They may read the results of those kernels before their own pdl_wait().
+// Opposite order: when the next kernel's blocks start, all kernels earlier than the current kernel
+// are complete. These blocks may therefore read earlier results before their own pdl_wait().
 __device__ inline void pdl_wait_and_trigger() {
   pdl_wait();
   pdl_trigger();
@@ -246,7 +246,7 @@ __device__ inline void pdl_wait_and_trigger() {
 #endif
 
 // Compute capability (times ten) for which the code of `kernel` on the current device was compiled.
-// Code translated from PTX of an older capability has only the features of that one.
+// Code translated from PTX of an older capability has only the features of the older one.
 inline int compiled_capability(const void* kernel) {
   cudaFuncAttributes attributes = {};
   check(cudaFuncGetAttributes(&attributes, kernel), "asking about a kernel");
