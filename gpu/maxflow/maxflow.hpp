@@ -1,12 +1,13 @@
 // Minimum cuts on CUDA with an explicit choice of the solver, for tests and benchmarks. Everything
 // else uses make_grid_cut(), which selects CutTier::automatic.
 //
-// All solvers use push-relabel (Goldberg and Tarjan 1988). They alternate two steps until a global
-// relabel finds no active pixel, that is, no excess that can still reach the sink:
+// All solvers use push-relabel (Goldberg and Tarjan 1988). The excess of a pixel is its inflow
+// minus its outflow. Its height is a lower bound of its distance to the sink in the residual graph.
+// A pixel is active if it has positive excess and can reach the sink. The solvers alternate two
+// steps until a global relabel finds no active pixel:
 //
-//   global relabel  exact distances (heights) to the sink in the residual graph
-//   pushes          a number of rounds; each relabels active pixels and pushes their excess
-//   downhill
+//   global relabel  computes exact heights of all pixels
+//   pushes          in each round, relabels active pixels and pushes their excess downhill
 //
 // Then no residual path connects source and sink, so the flow is maximum. The pixels that cannot
 // reach the sink are the foreground. The passes of a frame (files in brackets):
@@ -18,7 +19,7 @@
 //              [resident.cu]; then plain_kernel, which returns at once if the frame is solved
 //   plain      plain_kernel: heights, flows and excess in arrays of 32 and 64 bits [plain.hpp]
 //
-// Neighbouring tiles exchange heights and flows through halo buffers [halo_exchange.hpp].
+// Neighbouring tiles exchange heights and flows through halo buffers [graph_tile.hpp].
 #pragma once
 
 #include "core/maxflow/maxflow.hpp"

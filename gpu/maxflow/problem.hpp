@@ -59,7 +59,7 @@ struct Problem {
   int tiles;
 
   REGIONS_HD Size size() const { return graph.terminal.size(); }
-  // Whether the cut may stop before it is exact.
+  // Whether the cut may stop early, while it is not exact.
   bool may_stop_early() const { return max_iterations > 0 || budget_ns > 0; }
   // Index in link_flow of link k that pixel (x, y) owns.
   REGIONS_HD size_t flow_index(int k, int x, int y) const {

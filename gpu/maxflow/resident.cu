@@ -2,8 +2,8 @@
 // picture, one tile per warp. Exact global relabels and rounds of pushes alternate until a relabel
 // finds no excess that could reach the sink. Then no residual path connects source and sink, so the
 // flow is maximum, whatever the heights were in between.
+#include "gpu/maxflow/graph_tile.hpp"
 #include "gpu/maxflow/grid_barrier.hpp"
-#include "gpu/maxflow/halo_exchange.hpp"
 #include "gpu/maxflow/solvers.hpp"
 #include "gpu/maxflow/tile_discharge.hpp"
 #include "gpu/runtime/launch.hpp"
@@ -147,7 +147,7 @@ class ResidentCut {
     const TilePosition position(halos_, index);
     bool active = state_ & kActive;
     if (!first) {
-      // Both are loaded before either is applied, so that their memory latencies overlap.
+      // Both are loaded first and applied afterwards, so that their memory latencies overlap.
       const auto heights =
           read_halo_heights(tile_, halos_, epoch - 1, position, kAllNeighbours, lane_);
       const auto flows =

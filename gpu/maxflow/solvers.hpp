@@ -3,7 +3,7 @@
 // synchronises.
 #pragma once
 
-#include "gpu/maxflow/halo_exchange.hpp"
+#include "gpu/maxflow/graph_tile.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {

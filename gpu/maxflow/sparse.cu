@@ -6,8 +6,8 @@
 // maximum. If 16 bits are not enough, the same blocks continue with the plain algorithm.
 #include <cuda_pipeline.h>
 
+#include "gpu/maxflow/graph_tile.hpp"
 #include "gpu/maxflow/grid_barrier.hpp"
-#include "gpu/maxflow/halo_exchange.hpp"
 #include "gpu/maxflow/plain.hpp"
 #include "gpu/maxflow/solvers.hpp"
 #include "gpu/maxflow/tile_discharge.hpp"
@@ -93,8 +93,8 @@ struct ListEntry {
   unsigned stamp;
 };
 
-// The worklists of a frame: three each of passes and of relabels (current, next, and being cleared),
-// two of active tiles, and one of touched tiles.
+// The worklists of a frame: three each of passes and of relabels (current, next, and being
+// cleared), two of active tiles, and one of touched tiles.
 template <int kNeighbours>
 class TileLists {
  public:
@@ -200,7 +200,7 @@ __device__ TileStatus tile_status(const Tile<kNeighbours>& tile, Size size,
           __all_sync(~0u, status.all_reachable) != 0, __any_sync(~0u, status.is_saturated) != 0};
 }
 
-// Lowers heights, starting from the current ones and those of the halo, until they are exact.
+// Lowers the tile's current heights until they are exact with respect to the halo.
 // Returns whether any height was lowered. `axes` as in relax_tile().
 template <int kNeighbours>
 __device__ bool relax_fully(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbours>& arcs,
@@ -434,7 +434,7 @@ class LoadPass {
   __device__ bool starts_without_flow() const {
     if (!problem_.warm) return true;
     if (!store_.had_no_flow) return false;
-    // The links that the tile owns, and those that neighbouring tiles own into it.
+    // The tile's own links, and the links into it that neighbouring tiles own.
     constexpr int kOwners[] = {kLeft, kUp, kUpLeft, kUpRight};
     bool has_none = true;
     if (lane_.index < kNeighbours / 2) {

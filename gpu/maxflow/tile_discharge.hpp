@@ -11,7 +11,7 @@
 
 #include <type_traits>
 
-#include "gpu/maxflow/halo_exchange.hpp"
+#include "gpu/maxflow/graph_tile.hpp"
 
 namespace regions::maxflow {
 
@@ -92,6 +92,21 @@ __device__ bool relabel_active(Tile<kNeighbours>& tile, Lane lane) {
   return any_in_tile;
 }
 
+// Sets the residual capacities of a line's arcs that lead downhill, forth and back, and 0 for other
+// arcs. At most one of the two arcs of a link leads downhill.
+template <int kLength>
+__device__ void find_downhill_arcs(const uint32_t (&pixel)[kLength],
+                                   const uint32_t (&link)[kLength], int height_before,
+                                   int height_after, int (&forth)[kLength], int (&back)[kLength]) {
+#pragma unroll
+  for (int i = 0; i < kLength; ++i) {
+    const int next = i + 1 < kLength ? height_of(pixel[i + 1]) : height_after;
+    const int last = i > 0 ? height_of(pixel[i - 1]) : height_before;
+    forth[i] = height_of(pixel[i]) == next + 1 ? static_cast<int>(link[i] & 0xffff) : 0;
+    back[i] = height_of(pixel[i]) == last + 1 ? static_cast<int>(link[i] >> 16) : 0;
+  }
+}
+
 // Pushes waves forth and back along 16 pixels: the lane's column, or its half of a row. Flow
 // into the other half of a row continues there with the next wave. Flow over the tile's edge is
 // left in the halo.
@@ -111,19 +126,13 @@ __device__ void push_lines(Tile<kNeighbours>& tile, Lane lane) {
   const int height_before = tile.height(start - kStep);
   const int height_after = tile.height(start + kLength * kStep);
   __syncwarp();  // read before the other half writes
-  // Residual capacity of the arcs that lead downhill, forth and back. At most one of the two
-  // arcs of a link does.
   int excess[kLength], forth[kLength], back[kLength];
 #pragma unroll
   for (int i = 0; i < kLength; ++i) {
     link[i] = tile.link(kLink, start + i * kStep);
     excess[i] = excess_of(pixel[i]);
-    const int next = i + 1 < kLength ? height_of(pixel[i + 1]) : height_after;
-    const int last = i > 0 ? height_of(pixel[i - 1]) : height_before;
-    forth[i] = height_of(pixel[i]) == next + 1 ? static_cast<int>(link[i] & 0xffff) : 0;
-    back[i] = height_of(pixel[i]) == last + 1 ? static_cast<int>(link[i] >> 16) : 0;
   }
-
+  find_downhill_arcs(pixel, link, height_before, height_after, forth, back);
   int flow = 0;
 #pragma unroll
   for (int i = 0; i < kLength; ++i) {
@@ -307,7 +316,7 @@ __device__ ResidualArcs<kNeighbours> find_residual_arcs(const Tile<kNeighbours>&
   return arcs;
 }
 
-// Length of an arc: 1, or more than any height if there is no residual arc.
+// Length of an arc: 1, or more than any height without a residual arc.
 __device__ inline int arc_length(unsigned arcs, int bit) { return arcs >> bit & 1 ? 1 : 0x10000; }
 
 // Heights along a line from both ends at once, two numbers per word: forth in the lower half,
