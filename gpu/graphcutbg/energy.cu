@@ -2,6 +2,7 @@
 // and the pass that evaluates the cut of a given mask.
 #include "gpu/graphcutbg/graphcutbg.hpp"
 #include "gpu/graphcutbg/pixel_kernels.hpp"
+#include "gpu/primitives/warp.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions::graphcut {
@@ -22,8 +23,7 @@ __global__ void cut_value_kernel(Canvas arrays, Image<const uint8_t> mask,
                                  FrameStatistics* statistics) {
   const auto [x, y] = thread_position();
   const bool inside = x < arrays.width && y < arrays.height;
-  long long value = inside ? cut_value_at(arrays, mask, x, y) : 0;
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(~0u, value, lanes);
+  const long long value = warp_sum64(inside ? cut_value_at(arrays, mask, x, y) : 0);
   // A sum of integers: the order of additions does not matter.
   if (threadIdx.x == 0 && value != 0) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&statistics->cut_value),

@@ -5,6 +5,7 @@
 #include <cuda/atomic>
 
 #include "gpu/maxflow/problem.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::maxflow {
 
@@ -130,12 +131,6 @@ class WorklistBarrier {
   unsigned all_ = 0;
   bool is_cluster_ = false;
 };
-
-__device__ inline long long warp_sum64(long long value) {
-#pragma unroll
-  for (int shift = 16; shift > 0; shift /= 2) value += __shfl_xor_sync(~0u, value, shift);
-  return value;
-}
 
 // Sums over the tiles of a block, in shared memory.
 struct BlockSums {

@@ -9,7 +9,8 @@
 namespace regions::maxflow {
 
 // Indices of the worklists of tiles, see TileLists. There are three lists of the tiles of a pass,
-// three of the tiles of a relabel, two of active tiles, and one of touched tiles.
+// three of the tiles of a relabel, two of active tiles, and one of touched tiles, which have been
+// on any other list.
 enum WorklistIndex : int {
   kPassWorklists = 0,
   kRelabelWorklists = 3,

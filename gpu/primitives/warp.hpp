@@ -36,6 +36,12 @@ __device__ inline uint32_t warp_sum(uint32_t value) {
 #endif
 }
 
+__device__ inline long long warp_sum64(long long value) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  return value;
+}
+
 __device__ inline uint32_t warp_min(uint32_t value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_min_sync(kAllLanes, value);

@@ -151,7 +151,7 @@ class CudaQueue : public Queue {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kShortWait{120};
   static constexpr unsigned kSpinInterval = 16;
-  static constexpr std::chrono::microseconds kShortestSleep{20}, kLongestSleep{2000};
+  static constexpr std::chrono::microseconds kMinSleep{20}, kMaxSleep{2000};
 
   bool spin_until(Clock::time_point latest) const {
     do {
@@ -171,7 +171,7 @@ class CudaQueue : public Queue {
     std::chrono::nanoseconds next = last_sleep_ * 3 / 4, slept{0};
     do {
       std::this_thread::sleep_for(
-          std::clamp<std::chrono::nanoseconds>(next, kShortestSleep, kLongestSleep));
+          std::clamp<std::chrono::nanoseconds>(next, kMinSleep, kMaxSleep));
       slept = Clock::now() - began;
       next = slept / 8;
     } while (!has_ended());
