@@ -106,30 +106,30 @@ struct OwnedLinks {
 template <int kNeighbours, bool kWarm>
 class LinkColumnReader {
  public:
-  using Own = OwnedLinks<kNeighbours>;
+  using Links = OwnedLinks<kNeighbours>;
 
   // Reads only the links whose bits are set in `links`.
   __device__ LinkColumnReader(const Problem& problem, int x, unsigned links = ~0u)
       : problem_(problem), x_(max(0, min(x, problem.size().width - 1))) {
     const int width = problem.size().width;
 #pragma unroll
-    for (int k = 0; k < Own::count; ++k) {
+    for (int k = 0; k < Links::count; ++k) {
       const int end = x + step_x(2 * k);
       exists_[k] = links >> k & 1 && x == x_ && end >= 0 && end < width;
     }
   }
 
   // The links of row y; 0 for links that leave the picture.
-  __device__ Own read(int y) const {
-    Own own;
+  __device__ Links read(int y) const {
+    Links own;
     const int height = problem_.size().height, row = max(0, min(y, height - 1));
 #pragma unroll
-    for (int k = 0; k < Own::count; ++k) {
+    for (int k = 0; k < Links::count; ++k) {
       own.capacity[k] = links_of(problem_.graph, k)(x_, row);
       if (kWarm) own.flow[k] = problem_.link_flow[problem_.flow_index(k, x_, row)];
     }
 #pragma unroll
-    for (int k = 0; k < Own::count; ++k) {
+    for (int k = 0; k < Links::count; ++k) {
       const bool exists = exists_[k] && y == row && (k == 0 || y + 1 < height);
       const int32_t c = exists ? max(own.capacity[k], 0) : 0;
       own.capacity[k] = c;
@@ -147,8 +147,8 @@ class LinkColumnReader {
 
  private:
   const Problem& problem_;
-  const int x_;              // the nearest column of the picture
-  bool exists_[Own::count];  // selected links that stay in the picture, except in its last row
+  const int x_;                // the nearest column of the picture
+  bool exists_[Links::count];  // selected links that stay in the picture, except in its last row
 };
 
 // Calls use(row, read(row)) for the rows of a tile. Reads several rows in advance, to
@@ -173,7 +173,7 @@ template <int kNeighbours, bool kWarm>
 __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int tile_x, int tile_y,
                             Lane lane) {
   using Column = LinkColumnReader<kNeighbours, kWarm>;
-  using Own = typename Column::Own;
+  using Links = typename Column::Links;
   const int x = tile_x * kTileWidth + lane.index, first_y = tile_y * kTileHeight;
   const int rows = x < problem.size().width ? problem.size().height - first_y : 0;
   const bool first_lane = lane.index == 0, last_lane = lane.index == 31;
@@ -184,11 +184,11 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
                     first_lane  ? 0b0101
                     : last_lane ? 0b1000
                                 : 0);
-  Own above = column.read(first_y - 1), above_edge;
+  Links above = column.read(first_y - 1), above_edge;
   if constexpr (kNeighbours == 8) above_edge = edge.read(first_y - 1);
   unsigned all_bits = 0, max_sum = 0;  // OR of all numbers; largest sum of capacities at a pixel
   struct Row {
-    Own own, edge;
+    Links own, edge;
     int32_t terminal;
   };
   const auto read = [&](int row) {
@@ -198,8 +198,8 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
   for_rows_in_batches(read, [&](int row, const Row& row_values) {
     const int32_t terminal = row < rows ? row_values.terminal : 0;
     // Links into the pixel: from the left, from above, from above left and above right.
-    Own incoming;
-    const auto add_link = [&](int k, const Own& from, const Own& outside, bool is_edge,
+    Links incoming;
+    const auto add_link = [&](int k, const Links& from, const Links& outside, bool is_edge,
                               auto shift) {
       const int capacity = shift(from.capacity[k]), flow = kWarm ? shift(from.flow[k]) : 0;
       incoming.capacity[k] = is_edge ? outside.capacity[k] : capacity;
@@ -219,7 +219,7 @@ __device__ bool load_pixels(Tile<kNeighbours>& tile, const Problem& problem, int
     all_bits |= sum;
     const int at = cell(lane.index, row);
 #pragma unroll
-    for (int k = 0; k < Own::count; ++k) {
+    for (int k = 0; k < Links::count; ++k) {
       const auto along = static_cast<unsigned>(row_values.own.capacity[k]);
       const auto against = static_cast<unsigned>(incoming.capacity[k]);
       const int32_t out = row_values.own.flow[k], in = incoming.flow[k];

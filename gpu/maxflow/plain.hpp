@@ -222,9 +222,9 @@ class PlainPushRelabel {
     const int d = 2 * k;
     visit_lines(d, [&](int x, int y) {
       const int end_x = x + (kSide - 1) * step_x(d);
-      const int rows_x = min(max(x, 0), size_.width - 1);
+      const int first_x = min(max(x, 0), size_.width - 1);
       const int last_x = min(max(end_x, 0), size_.width - 1);
-      if (!busy_at(rows_x, y) && !busy_at(last_x, y)) return;
+      if (!busy_at(first_x, y) && !busy_at(last_x, y)) return;
       for (int i = 0; i < kSide; ++i, x += step_x(d), y += step_y(d)) {
         if (!inside(x, y) || !active_at(x, y)) continue;
         push(d, x, y);

@@ -52,11 +52,11 @@ class ResidentCut {
   __device__ void run() {
     unsigned votes = load();
     for (;;) {
-      const unsigned votes_found = relabel(votes);
+      const unsigned found_votes = relabel(votes);
       votes = 0;
-      if (votes_found & kStop) return;
-      const bool is_finished = (votes_found & kSaturated) || !(votes_found & kActive) || stopped_;
-      if (is_finished) return finish(votes_found);
+      if (found_votes & kStop) return;
+      const bool is_finished = (found_votes & kSaturated) || !(found_votes & kActive) || stopped_;
+      if (is_finished) return finish(found_votes);
       push();
     }
   }
@@ -168,7 +168,7 @@ class ResidentCut {
 
   // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
   // the plain solver continues from the flows.
-  __device__ void finish(unsigned votes_found) {
+  __device__ void finish(unsigned found_votes) {
     shared_->sums.clear();
     visit_tile([&](int index) -> unsigned {
       const TilePosition position(halos_, index);
@@ -176,8 +176,8 @@ class ResidentCut {
       shared_->sums.add(sums.sink_flow, sums.gap);
       return 0;
     });
-    write_cut_results(problem_, shared_->sums, barrier_, iterations_, votes_found,
-                      votes_found & kActive);
+    write_cut_results(problem_, shared_->sums, barrier_, iterations_, found_votes,
+                      found_votes & kActive);
   }
 
   const Problem& problem_;

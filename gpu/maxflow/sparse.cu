@@ -545,13 +545,13 @@ class WorklistPass {
 
  private:
   __device__ void solve() {
-    if (problem_.progress->exceeds_16_bits) return hand_over();
+    if (problem_.progress->exceeds_16_bits) return hand_over_to_plain();
     for (;; ++epochs_.relabel) {
       const unsigned votes = relabel();
-      if (votes & kExceeds16Bits) return hand_over();
+      if (votes & kExceeds16Bits) return hand_over_to_plain();
       const bool active = lists_.active(epochs_.relabel).size() > 0;
       if ((votes & kSaturated) || !active || stopped_) return finish(votes, active);
-      if (!push()) return hand_over();
+      if (!push()) return hand_over_to_plain();
     }
   }
 
@@ -590,7 +590,7 @@ class WorklistPass {
   }
 
   // The plain algorithm starts again from the weights.
-  __device__ void hand_over() const {
+  __device__ void hand_over_to_plain() const {
     if (is_first_thread()) problem_.progress->sink_flow = 0;
   }
 

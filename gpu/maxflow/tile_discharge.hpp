@@ -454,13 +454,13 @@ template <int kNeighbours, bool kLong>
 __device__ void sweep_tile(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbours>& arcs,
                            Lane lane, unsigned axes, unsigned& highest, Sweeps& sweeps) {
   constexpr int kSweepKinds = kNeighbours == 4 ? 2 : 3, kMaxSweeps = 64;
-  int idle_passes = kNeighbours == 4 && axes != kBothAxes ? 1 : 0;
+  int idle_sweeps = kNeighbours == 4 && axes != kBothAxes ? 1 : 0;
   // Counts consecutive sweeps that lowered nothing.
   const auto converged = [&](bool changed, const auto& continues_in_row) {
     __syncwarp();  // writes of a sweep are visible to the next one
-    if (!__any_sync(~0u, changed)) return sweeps.converged = ++idle_passes == kSweepKinds;
+    if (!__any_sync(~0u, changed)) return sweeps.converged = ++idle_sweeps == kSweepKinds;
     sweeps.lowered = true;
-    idle_passes = __any_sync(~0u, continues_in_row()) ? 0 : 1;
+    idle_sweeps = __any_sync(~0u, continues_in_row()) ? 0 : 1;
     return false;
   };
   const auto line = [&](auto step, int start, unsigned along) {

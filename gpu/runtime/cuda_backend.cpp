@@ -170,8 +170,7 @@ class CudaQueue : public Queue {
     const Clock::time_point began = Clock::now();
     std::chrono::nanoseconds next = last_sleep_ * 3 / 4, slept{0};
     do {
-      std::this_thread::sleep_for(
-          std::clamp<std::chrono::nanoseconds>(next, kMinSleep, kMaxSleep));
+      std::this_thread::sleep_for(std::clamp<std::chrono::nanoseconds>(next, kMinSleep, kMaxSleep));
       slept = Clock::now() - began;
       next = slept / 8;
     } while (!has_ended());
