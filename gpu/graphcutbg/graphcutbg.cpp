@@ -1,26 +1,134 @@
-// graphcutbg on CUDA: the list of phases.
+// graphcutbg on CUDA: enqueues the passes of a frame and owns their memory.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <cstring>
 #include <utility>
 
 #include "core/graphcutbg/state.hpp"
-#include "gpu/graphcutbg/slot.hpp"
+#include "gpu/graphcutbg/graphcutbg.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace regions {
 namespace graphcut {
 namespace {
+
+// Device memory of the model, the cut's graph and the scene. All frames use it, one after another.
+class ModelBuffers {
+ public:
+  void reserve(Workspace& memory, Size size, Neighbours neighbours);
+  // `excluded`: [height][width], nonzero for pixels that are never foreground; or null.
+  Canvas arrays(const uint8_t* excluded) const;
+  GridGraph graph() const;
+  SceneState* scene() const { return scene_; }
+
+ private:
+  Size size_;
+  Neighbours neighbours_ = Neighbours::eight;
+  Canvas arrays_;
+  SceneState* scene_ = nullptr;
+};
+
+// Buffers of one in-flight frame.
+class FrameBuffers {
+ public:
+  static constexpr size_t kPinnedBytes = 512;  // pinned host memory per in-flight frame
+  // `has_output`: whether an output picture needs soft masks and a blurred background. `host`:
+  // kPinnedBytes of pinned memory for the results.
+  void reserve(Workspace& memory, Size size, bool has_output, std::byte* host);
+  Image<uint8_t> mask() const { return plane_of(mask_); }
+  Image<uint8_t> counts() const { return plane_of(counts_); }
+  Image<uint8_t> alpha() const { return plane_of(alpha_); }
+  Cells cells(int side) const { return cells_of(size_, side, sums_, weights_); }
+  Image<uint16_t> smooth(int component, const Cells& cells) const {
+    return {smooth_[component], cells.columns, cells.rows,
+            static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
+  }
+  FrameStatistics* statistics() const { return statistics_; }
+  // In pinned host memory.
+  CutReport* host_cut() const { return reinterpret_cast<CutReport*>(host_); }
+  FrameStatistics* host_statistics() const {
+    return reinterpret_cast<FrameStatistics*>(host_ + kStatisticsOffset);
+  }
+  bool is_verified = false;  // whether the last frame's cut value was computed
+
+ private:
+  static constexpr size_t kStatisticsOffset = 256;  // bytes
+  static_assert(sizeof(CutReport) <= kStatisticsOffset &&
+                kStatisticsOffset + sizeof(FrameStatistics) <= kPinnedBytes);
+  Image<uint8_t> plane_of(uint8_t* pixels) const {
+    return {pixels, size_.width, size_.height, size_.width};
+  }
+  Size size_;
+  uint8_t *mask_ = nullptr, *counts_ = nullptr, *alpha_ = nullptr;  // [height][width]
+  uint64_t* sums_ = nullptr;                                        // [3][cells], see Cells
+  uint32_t* weights_ = nullptr;                                     // [cells]
+  uint16_t* smooth_[3] = {};                                        // [cells] each
+  FrameStatistics* statistics_ = nullptr;                           // [1]
+  std::byte* host_ = nullptr;                                       // [kPinnedBytes], pinned
+};
+
+void ModelBuffers::reserve(Workspace& memory, Size size, Neighbours neighbours) {
+  size_ = size;
+  neighbours_ = neighbours;
+  arrays_ = {};
+  arrays_.width = size.width;
+  arrays_.height = size.height;
+  const size_t pixels = size.area();
+  memory.reserve(arrays_.now, pixels);
+  memory.reserve(arrays_.background, pixels);
+  memory.reserve(arrays_.model, Canvas::plane_stride(pixels) * Model::kWords);
+  for (int32_t** weights : {&arrays_.terminal, &arrays_.right, &arrays_.down}) {
+    memory.reserve(*weights, pixels);
+  }
+  if (neighbours == Neighbours::eight) {
+    memory.reserve(arrays_.down_right, pixels);
+    memory.reserve(arrays_.down_left, pixels);
+  }
+  memory.reserve(arrays_.colors, 1);
+  memory.reserve(scene_, 1);
+}
+
+Canvas ModelBuffers::arrays(const uint8_t* excluded) const {
+  Canvas arrays = arrays_;
+  arrays.excluded = excluded;
+  return arrays;
+}
+
+GridGraph ModelBuffers::graph() const {
+  const auto image = [&](const int32_t* weights) {
+    if (!weights) return Image<const int32_t>();
+    return Image<const int32_t>{weights, size_.width, size_.height,
+                                static_cast<ptrdiff_t>(sizeof(int32_t)) * size_.width};
+  };
+  return {image(arrays_.terminal),   image(arrays_.right),     image(arrays_.down),
+          image(arrays_.down_right), image(arrays_.down_left), neighbours_};
+}
+
+void FrameBuffers::reserve(Workspace& memory, Size size, bool has_output, std::byte* host) {
+  size_ = size;
+  host_ = host;
+  const size_t pixels = size.area();
+  memory.reserve(mask_, pixels);
+  if (has_output) {
+    const size_t cells = Cells::count(size, 1);  // `blur` may use cells of one pixel
+    for (uint8_t** picture : {&counts_, &alpha_}) memory.reserve(*picture, pixels);
+    memory.reserve(sums_, 3 * cells);
+    memory.reserve(weights_, cells);
+    for (uint16_t*& component : smooth_) memory.reserve(component, cells);
+  }
+  memory.reserve(statistics_, 1);
+}
 
 class GraphCutBgCuda final : public GraphCutBg {
  public:
   explicit GraphCutBgCuda(std::shared_ptr<Backend> backend)
       : backend_(std::move(backend)), cut_(make_grid_cut<BackendKind::cuda>(backend_)) {
     Backend::Entry entry(*backend_);
-    check(cudaEventCreateWithFlags(&taught_, cudaEventDisableTiming), "creating an event");
+    check(cudaEventCreateWithFlags(&model_updated_, cudaEventDisableTiming), "creating an event");
   }
   ~GraphCutBgCuda() override {
     Backend::Entry entry(*backend_);
-    cudaEventDestroy(taught_);
+    cudaEventDestroy(model_updated_);
   }
   GraphCutBgCuda(const GraphCutBgCuda&) = delete;
   GraphCutBgCuda& operator=(const GraphCutBgCuda&) = delete;
@@ -31,22 +139,23 @@ class GraphCutBgCuda final : public GraphCutBg {
     expects_cuttable(setup);
     setup_ = setup;
     cut_->configure(setup.size, neighbours_, setup.slots);
-    // Each call of the driver may wait for those of other streams that begin: one block for all.
+    // One allocation for everything: each driver call may have to wait for the calls of other
+    // streams that are starting.
     memory_ = {};
-    shared_.reserve(memory_, setup.size, neighbours_);
-    slots_ = std::vector<SlotArrays>(static_cast<size_t>(setup.slots));
-    host_ = backend_->allocate_pinned(slots_.size() * SlotArrays::kHostBytes);
+    model_.reserve(memory_, setup.size, neighbours_);
+    frames_ = std::vector<FrameBuffers>(static_cast<size_t>(setup.slots));
+    host_ = backend_->allocate_pinned(frames_.size() * FrameBuffers::kPinnedBytes);
     std::memset(host_.data(), 0, host_.bytes());
     auto* host = host_.as<std::byte>();
-    for (SlotArrays& slot : slots_) {
-      slot.reserve(memory_, setup.size, setup.has_output, host);
-      host += SlotArrays::kHostBytes;
+    for (FrameBuffers& frame : frames_) {
+      frame.reserve(memory_, setup.size, setup.has_output, host);
+      host += FrameBuffers::kPinnedBytes;
     }
     memory_.allocate(*backend_);
-    known_ = Block();
+    given_background_ = Block();
     replacement_ = Block();
     excluded_ = Block();
-    resets_ = true;  // device memory is anything at first
+    is_reset_pending_ = true;  // device memory is uninitialised
   }
 
   void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
@@ -54,60 +163,61 @@ class GraphCutBgCuda final : public GraphCutBg {
     const ViewPlan view = view_plan_of(params, setup_);
     expects(!view.shows_image() || replacement_.data(),
             "replace-with=image requires replace-image");
-    SlotArrays& slot = slots_[static_cast<size_t>(job.slot)];
+    FrameBuffers& frame = frames_[static_cast<size_t>(job.slot)];
     const cudaStream_t stream = stream_of(queue);
     const EnergyPlan energy = energy_plan_of(params, setup_.size, job.mask.size());
-    const Canvas canvas = shared_.canvas(excluded_.as<uint8_t>());
-    DeviceScene* scene = shared_.scene();
-    const Image<uint8_t> mask = job.foreground.empty() ? slot.mask() : job.foreground;
-    const bool resets = std::exchange(resets_, false);
-    slot.verified = params.verify;
+    const Canvas arrays = model_.arrays(excluded_.as<uint8_t>());
+    SceneState* scene = model_.scene();
+    const Image<uint8_t> mask = job.foreground.empty() ? frame.mask() : job.foreground;
+    const bool is_reset = std::exchange(is_reset_pending_, false);
+    frame.is_verified = params.verify;
 
-    check(cudaStreamWaitEvent(stream, taught_), "waiting for the last frame's model");
-    if (resets) start_again(canvas, known_.as<uint32_t>(), scene, stream);
-    look_at(canvas, job.in, scene_plan_of(params), scene, slot.report(), stream);
-    if (energy.uses_colors) settle_colors(canvas, stream);
-    weigh_all(canvas, job.mask, energy, scene, stream);
-    cut_->enqueue(shared_.graph(), mask, cut_limits_of(params, resets), slot.host_cut(), job.slot,
+    check(cudaStreamWaitEvent(stream, model_updated_), "waiting for the last frame's model");
+    if (is_reset) enqueue_model_reset(arrays, given_background_.as<uint32_t>(), scene, stream);
+    enqueue_survey(arrays, job.in, scene_plan_of(params), scene, frame.statistics(), stream);
+    if (energy.uses_colors) enqueue_color_evidence(arrays, stream);
+    enqueue_weights(arrays, job.mask, energy, scene, stream);
+    cut_->enqueue(model_.graph(), mask, cut_limits_of(params, is_reset), frame.host_cut(), job.slot,
                   queue);
-    if (params.verify) value_cut(canvas, mask, slot.report(), stream);
-    teach_all(canvas, mask, energy, scene, slot.report(), slot.host_report(), stream);
-    check(cudaEventRecord(taught_, stream), "recording the end of a model's update");
-    show(job, view, mask, slot, queue);
+    if (params.verify) enqueue_cut_value(arrays, mask, frame.statistics(), stream);
+    enqueue_model_update(arrays, mask, energy, scene, frame.statistics(), frame.host_statistics(),
+                         stream);
+    check(cudaEventRecord(model_updated_, stream), "recording the end of a model's update");
+    enqueue_output(job, view, mask, frame, queue);
   }
 
-  void reset() override { resets_ = true; }
+  void reset() override { is_reset_pending_ = true; }
 
   void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
     const bool none = picture.empty();
     switch (which) {
       case GraphCutPicture::background:
-        known_ = none ? Block() : on_device(background_of(picture, setup_));
-        resets_ = true;
+        given_background_ = none ? Block() : upload(background_of(picture, setup_));
+        is_reset_pending_ = true;
         return;
       case GraphCutPicture::replacement:
-        replacement_ = none ? Block() : on_device(replacement_of(picture, setup_));
+        replacement_ = none ? Block() : upload(replacement_of(picture, setup_));
         return;
       case GraphCutPicture::exclusion:
-        excluded_ = none ? Block() : on_device(exclusion_of(picture, setup_));
+        excluded_ = none ? Block() : upload(exclusion_of(picture, setup_));
     }
   }
 
   std::vector<std::byte> state() override {
-    if (resets_) return {};
+    if (is_reset_pending_) return {};
     StateHeader header;
     header.width = setup_.size.width;
     header.height = setup_.size.height;
     std::vector<std::byte> bytes(state_bytes(setup_.size));
-    const Canvas canvas = shared_.canvas(nullptr);
-    const size_t plane = canvas.plane() * sizeof(uint32_t);
+    const Canvas arrays = model_.arrays(nullptr);
+    const size_t plane = arrays.plane() * sizeof(uint32_t);
     std::byte* words = bytes.data() + sizeof header;
     transfer([&](Queue& queue) {
-      queue.copy_bytes(&shared_.scene()->scene, &header.scene, sizeof(Scene));
+      queue.copy_bytes(&model_.scene()->scene, &header.scene, sizeof(Scene));
       for (size_t k = 0; k < Model::kWords; ++k) {
-        queue.copy_bytes(canvas.model + k * canvas.model_plane(), words + k * plane, plane);
+        queue.copy_bytes(arrays.model + k * arrays.model_plane(), words + k * plane, plane);
       }
-      queue.copy_bytes(canvas.background, words + plane * Model::kWords, plane);
+      queue.copy_bytes(arrays.background, words + plane * Model::kWords, plane);
     });
     if (header.scene.age == 0) return {};
     std::memcpy(bytes.data(), &header, sizeof header);
@@ -116,59 +226,59 @@ class GraphCutBgCuda final : public GraphCutBg {
 
   void restore(std::span<const std::byte> state) override {
     const StateHeader header = checked_header(state, setup_.size);
-    DeviceScene scene{};
+    SceneState scene{};
     scene.scene = header.scene;
-    const Canvas canvas = shared_.canvas(nullptr);
-    const size_t plane = canvas.plane() * sizeof(uint32_t);
+    const Canvas arrays = model_.arrays(nullptr);
+    const size_t plane = arrays.plane() * sizeof(uint32_t);
     const std::byte* words = state.data() + sizeof header;
     transfer([&](Queue& queue) {
-      queue.copy_bytes(&scene, shared_.scene(), sizeof scene);
+      queue.copy_bytes(&scene, model_.scene(), sizeof scene);
       for (size_t k = 0; k < Model::kWords; ++k) {
-        queue.copy_bytes(words + k * plane, canvas.model + k * canvas.model_plane(), plane);
+        queue.copy_bytes(words + k * plane, arrays.model + k * arrays.model_plane(), plane);
       }
-      queue.copy_bytes(words + plane * Model::kWords, canvas.background, plane);
+      queue.copy_bytes(words + plane * Model::kWords, arrays.background, plane);
     });
-    resets_ = false;
+    is_reset_pending_ = false;
   }
 
   GraphCutReport report(int slot) const override {
-    const SlotArrays& own = slots_.at(static_cast<size_t>(slot));
-    const DeviceReport& found = *own.host_report();
+    const FrameBuffers& frame = frames_.at(static_cast<size_t>(slot));
+    const FrameStatistics& statistics = *frame.host_statistics();
     GraphCutReport report;
-    report.cut = *own.host_cut();
-    report.cut_value = own.verified ? found.cut_value : -1;
-    report.foreground = found.foreground;
+    report.cut = *frame.host_cut();
+    report.cut_value = frame.is_verified ? statistics.cut_value : -1;
+    report.foreground = statistics.foreground;
     report.pixels = static_cast<uint32_t>(setup_.size.area());
-    report.restarted = found.restarted != 0;
+    report.restarted = statistics.restarted != 0;
     return report;
   }
 
  private:
-  void show(const Job& job, const ViewPlan& plan, const Image<const uint8_t>& mask,
-            const SlotArrays& slot, Queue& queue) const {
+  void enqueue_output(const Job& job, const ViewPlan& plan, const Image<const uint8_t>& mask,
+                      const FrameBuffers& frame, Queue& queue) const {
     const cudaStream_t stream = stream_of(queue);
     if (job.out.empty() || plan.output == GraphCutOutput::none) return;
     Image<const uint8_t> alpha = mask;
     if (plan.feather > 0) {
-      soften_mask(mask, plan.feather, slot.counts(), slot.alpha(), stream);
-      alpha = slot.alpha();
+      enqueue_mask_softening(mask, plan.feather, frame.counts(), frame.alpha(), stream);
+      alpha = frame.alpha();
     }
     const auto out = job.out.plane_as<uint8_t>(0, job.in.width, job.in.height);
     if (plan.output == GraphCutOutput::mask) return copy_mask(alpha, out, stream);
     if (plan.output == GraphCutOutput::cutout) {
       const RgbDecoder decoder = decoder_of(job.in.layout, job.in.color);
-      return cut_out_all(job.in, decoder, alpha, job.out, stream);
+      return enqueue_cutout(job.in, decoder, alpha, job.out, stream);
     }
     Painting painting{plan, job.out, alpha, replacement_.as<uint16_t>(), {}};
     if (plan.blurs()) {
-      const Cells cells = slot.cells(plan.cell);
-      const Image<uint16_t> smooth[3] = {slot.smooth(0, cells), slot.smooth(1, cells),
-                                         slot.smooth(2, cells)};
-      blur_cells(cells, job.in, mask, smooth, stream);
+      const Cells cells = frame.cells(plan.cell);
+      const Image<uint16_t> smooth[3] = {frame.smooth(0, cells), frame.smooth(1, cells),
+                                         frame.smooth(2, cells)};
+      enqueue_background_blur(cells, job.in, mask, smooth, stream);
       for (int c = 0; c < 3; ++c) painting.smooth[c] = smooth[c];
     }
     if (job.in.plane[0] != job.out.plane[0]) queue.copy(job.in, job.out);
-    paint_all(painting, stream);
+    enqueue_composite(painting, stream);
   }
 
   static void copy_mask(const Image<const uint8_t>& from, const Image<uint8_t>& to,
@@ -179,17 +289,18 @@ class GraphCutBgCuda final : public GraphCutBg {
           "copying a mask");
   }
 
-  // Copies between host and device, and waits for them.
+  // Runs copies between host and device after the last frame, and waits for them.
   template <class Copies>
   void transfer(Copies copies) const {
     const std::unique_ptr<Queue> queue = backend_->make_queue();
-    check(cudaStreamWaitEvent(stream_of(*queue), taught_), "waiting for the last frame's model");
+    check(cudaStreamWaitEvent(stream_of(*queue), model_updated_),
+          "waiting for the last frame's model");
     copies(*queue);
     queue->record();
     queue->wait();
   }
   template <class T>
-  Block on_device(const std::vector<T>& values) const {
+  Block upload(const std::vector<T>& values) const {
     Block block = backend_->allocate(values.size() * sizeof(T));
     transfer([&](Queue& queue) { queue.copy_bytes(values.data(), block.data(), block.bytes()); });
     return block;
@@ -197,17 +308,17 @@ class GraphCutBgCuda final : public GraphCutBg {
 
   std::shared_ptr<Backend> backend_;
   std::unique_ptr<GridCut> cut_;
-  cudaEvent_t taught_ = nullptr;  // the end of the last frame's update
+  cudaEvent_t model_updated_ = nullptr;  // end of the last frame's model update
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;
-  Workspace memory_;  // of what follows
-  SharedArrays shared_;
-  std::vector<SlotArrays> slots_;
-  Block host_;           // pinned, theirs
-  Block known_;          // [height][width], the background a user gave; empty: none
-  Block replacement_;    // [3][height][width], likewise
-  Block excluded_;       // [height][width], likewise
-  bool resets_ = false;  // the next frame starts anew
+  Workspace memory_;  // of model_ and frames_
+  ModelBuffers model_;
+  std::vector<FrameBuffers> frames_;  // [slots], the in-flight frames
+  Block host_;                        // [slots][kPinnedBytes], pinned
+  Block given_background_;  // [height][width], the background picture given by the user, or empty
+  Block replacement_;  // [3][height][width], the picture that replaces the background, or empty
+  Block excluded_;     // [height][width], pixels that are never foreground, or empty
+  bool is_reset_pending_ = false;  // the next frame resets the model
 };
 
 }  // namespace

@@ -1,92 +1,177 @@
-// A barrier of all blocks of a cooperative launch, at which each may say something to all.
+// Barriers of all blocks of a grid at which threads can also vote, and the sums and results of a
+// cut that such blocks write together.
 #pragma once
 
 #include <cuda/atomic>
 
 #include "gpu/maxflow/problem.hpp"
+#include "gpu/primitives/warp.hpp"
 
 namespace regions::maxflow {
 
-// What is said at the grid barrier, and what is known of a tile.
-enum Said : unsigned {
-  kUnsettled = 1,  // heights are not final: a tile goes on, or its neighbours must
-  kWide = 1,       // of tiles on lists: capacities too large for 16 bits
-  kActive = 2,     // excess is on its way
-  kSaturated = 4,  // distances too long for 16 bits
-  kHalt = 8,       // while loading: capacities too large for 16 bits; later: time is up
+// Bits that threads pass to a barrier, and that describe the state of a tile.
+enum Vote : unsigned {
+  kNotConverged = 1,   // relabel: heights are not final in the tile or in a neighbouring tile
+  kExceeds16Bits = 1,  // worklist kernel: capacities need more than 16 bits
+  kActive = 2,         // there is excess that can reach the sink
+  kSaturated = 4,      // distances need more than 16 bits
+  kStop = 8,           // while loading: capacities need more than 16 bits; later: out of time
 };
 
+// A barrier of all blocks of a cooperative launch that returns the OR of all votes.
 class GridBarrier {
  public:
-  static constexpr int kMaxBlocks = 4095;  // as many as it can count
-  struct Words {                           // in shared memory
-    unsigned spoken[2];
-    unsigned answer;
+  static constexpr int kMaxBlocks = 4095;  // limit of the counters, see kBitCountBits
+  struct SharedWords {                     // in shared memory
+    unsigned block_votes[2];               // [epoch % 2]
+    unsigned result;
   };
 
-  // All threads of the block construct theirs together.
-  __device__ GridBarrier(Progress::Meeting* meeting, Words* words)
-      : meeting_(meeting), words_(words) {
-    if (threadIdx.x < 2) words_->spoken[threadIdx.x] = 0;
-    __syncthreads();  // the words are zero before any thread speaks
+  // All threads of the block must construct it together.
+  __device__ GridBarrier(Progress::BarrierState* state, SharedWords* words)
+      : state_(state), words_(words) {
+    if (threadIdx.x < 2) words_->block_votes[threadIdx.x] = 0;
+    __syncthreads();  // the words are zero before any thread votes
   }
 
-  // Turns so far; the same in every thread of the grid.
-  __device__ unsigned turn() const { return turn_; }
+  // Number of completed barriers; the same in all threads of the grid.
+  __device__ unsigned epoch() const { return epoch_; }
 
-  // Every thread's writes before are seen by every thread after. Returns all bits, of the lowest
-  // kBits, that any thread said.
-  __device__ unsigned meet(unsigned bits) {
-    unsigned* spoken = &words_->spoken[turn_ % 2];
+  // Waits for all threads of the grid. Writes before the barrier are visible to all threads after
+  // it. Returns the OR of the lowest kBits bits of all threads' votes.
+  __device__ unsigned sync_or(unsigned bits) {
+    unsigned* block_votes = &words_->block_votes[epoch_ % 2];
     unsigned warp_bits = 0;
 #pragma unroll
     for (int bit = 0; bit < kBits; ++bit) {
       if (__any_sync(~0u, bits >> bit & 1)) warp_bits |= 1u << bit;
     }
-    if (threadIdx.x % 32 == 0 && warp_bits) atomicOr(spoken, warp_bits);
-    __syncthreads();  // all of the block have written and spoken, and read the last answer
+    if (threadIdx.x % 32 == 0 && warp_bits) atomicOr(block_votes, warp_bits);
+    __syncthreads();  // all threads of the block have written, voted, and read the last result
     if (threadIdx.x == 0) {
-      words_->answer = meet_blocks(*spoken);
-      *spoken = 0;
+      words_->result = sync_blocks(*block_votes);
+      *block_votes = 0;
     }
-    ++turn_;
-    __syncthreads();  // the answer is there
-    return words_->answer;
+    ++epoch_;
+    __syncthreads();  // the result is visible to all threads
+    return words_->result;
   }
 
  private:
-  // A word counts the blocks that came, and for each bit those that said it, so that one atomic
-  // tells both and the last look at the word is the answer.
+  // One word counts the blocks that have arrived, and per bit the blocks that voted for it. A
+  // single atomic addition therefore announces both, and the final value of the word is the result.
   static constexpr int kBits = 4, kCountBits = 16, kBitCountBits = 12;
   using Count = unsigned long long;
 
-  __device__ unsigned meet_blocks(unsigned bits) const {
-    Count say = 1;
+  __device__ unsigned sync_blocks(unsigned bits) const {
+    Count increment = 1;
 #pragma unroll
     for (int bit = 0; bit < kBits; ++bit) {
-      if (bits >> bit & 1) say += Count{1} << (kCountBits + bit * kBitCountBits);
+      if (bits >> bit & 1) increment += Count{1} << (kCountBits + bit * kBitCountBits);
     }
-    // The word of two turns ago: every block had its answer before coming to the last turn.
-    if (blockIdx.x == 0) meeting_->words[(turn_ + 1) % 3] = 0;
-    const cuda::atomic_ref<Count, cuda::thread_scope_device> word(meeting_->words[turn_ % 3]);
-    word.fetch_add(say, cuda::memory_order_release);
-    Count seen;
+    // Clears the word of two epochs ago. Every block has read it before arriving at the last epoch.
+    if (blockIdx.x == 0) state_->words[(epoch_ + 1) % 3] = 0;
+    const cuda::atomic_ref<Count, cuda::thread_scope_device> word(state_->words[epoch_ % 3]);
+    word.fetch_add(increment, cuda::memory_order_release);
+    Count value;
     do {
-      seen = word.load(cuda::memory_order_acquire);
-    } while (seen % (1 << kCountBits) != gridDim.x);
-    unsigned answer = 0;
+      value = word.load(cuda::memory_order_acquire);
+    } while (value % (1 << kCountBits) != gridDim.x);
+    unsigned result = 0;
 #pragma unroll
     for (int bit = 0; bit < kBits; ++bit) {
-      if (seen >> (kCountBits + bit * kBitCountBits) & ((1 << kBitCountBits) - 1)) {
-        answer |= 1u << bit;
+      if (value >> (kCountBits + bit * kBitCountBits) & ((1 << kBitCountBits) - 1)) {
+        result |= 1u << bit;
       }
     }
-    return answer;
+    return result;
   }
 
-  Progress::Meeting* meeting_;
-  Words* words_;
-  unsigned turn_ = 0;
+  Progress::BarrierState* state_;
+  SharedWords* words_;
+  unsigned epoch_ = 0;
 };
+
+// The barrier of the worklist kernel: the hardware's cluster barrier if the grid is one cluster,
+// otherwise a GridBarrier.
+class WorklistBarrier {
+ public:
+  // All threads of the block must construct it together.
+  __device__ WorklistBarrier(Progress* progress, GridBarrier::SharedWords* words)
+      : grid_(&progress->tiles, words), votes_(progress->votes) {
+#if __CUDA_ARCH__ >= 900
+    unsigned blocks;
+    asm("mov.u32 %0, %cluster_nctarank;" : "=r"(blocks));
+    is_cluster_ = blocks == gridDim.x;
+#endif
+  }
+
+  // Waits for all threads of the grid. Writes before the barrier are visible to all threads after
+  // it. Returns the OR of all votes of this and all earlier barriers.
+  __device__ unsigned sync_or(unsigned bits) {
+#if __CUDA_ARCH__ >= 900
+    if (is_cluster_) {
+      unsigned* votes = &votes_[epoch_++ % 2];
+      if (bits) atomicOr(votes, bits);
+      asm volatile(
+          "barrier.cluster.arrive.release.aligned;\n"
+          "barrier.cluster.wait.acquire.aligned;" ::
+              : "memory");
+      return all_ |= __ldcg(votes);
+    }
+#endif
+    all_ |= grid_.sync_or(bits);
+    return all_;
+  }
+
+ private:
+  GridBarrier grid_;
+  unsigned* votes_;  // [epoch % 2], so that a late thread reads no votes of the next epoch
+  unsigned epoch_ = 0;
+  unsigned all_ = 0;
+  bool is_cluster_ = false;
+};
+
+// Sums over the tiles of a block, in shared memory.
+struct BlockSums {
+  unsigned long long sink_flow, gap;
+
+  // All threads of the block must call it.
+  __device__ void clear() {
+    if (threadIdx.x == 0) sink_flow = gap = 0;
+    __syncthreads();  // the sums are zero before any thread adds
+  }
+  // All threads of the warp must call it.
+  __device__ void add(long long lane_sink_flow, long long lane_gap) {
+    lane_sink_flow = warp_sum64(lane_sink_flow);
+    lane_gap = warp_sum64(lane_gap);
+    if (threadIdx.x % 32 != 0) return;
+    atomicAdd(&sink_flow, static_cast<unsigned long long>(lane_sink_flow));
+    atomicAdd(&gap, static_cast<unsigned long long>(lane_gap));
+  }
+};
+
+// Writes the results of the cut. If distances needed more than 16 bits, it leaves the flows in
+// link_flow to the plain solver instead. All threads of all blocks must call it.
+template <class Barrier>
+__device__ void write_cut_results(const Problem& problem, const BlockSums& sums, Barrier& barrier,
+                                  int iterations, unsigned votes, bool active) {
+  Progress& progress = *problem.progress;
+  __syncthreads();  // all threads of the block have added to the sums
+  if (threadIdx.x == 0) {
+    // Sums of integers: the order of additions does not matter.
+    atomicAdd(&progress.sink_flow, sums.sink_flow);
+    atomicAdd(&progress.gap, sums.gap);
+  }
+  barrier.sync_or(0);
+  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  progress.iterations = iterations;
+  if (votes & kSaturated) {
+    progress.sink_flow = progress.gap = 0;
+    progress.continues = 1;
+    return;
+  }
+  problem.write_results(iterations, !active);
+}
 
 }  // namespace regions::maxflow

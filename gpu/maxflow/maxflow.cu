@@ -1,56 +1,95 @@
-// Minimum cuts on CUDA: what a frame asks for, solver by solver.
+// Minimum cuts on CUDA: selects and enqueues the solvers of a frame. Contains the kernel of the
+// plain solver.
 #include <atomic>
 #include <cstring>
 #include <optional>
 #include <variant>
 
-#include "gpu/maxflow/choices.hpp"
 #include "gpu/maxflow/maxflow.hpp"
-#include "gpu/maxflow/phases.hpp"
+#include "gpu/maxflow/plain.hpp"
+#include "gpu/maxflow/solver_selector.hpp"
+#include "gpu/maxflow/solvers.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions {
 namespace maxflow {
 namespace {
 
-Boxes boxes_of(Size size) {
-  Boxes boxes{};
-  boxes.columns = (size.width + kTileWidth - 1) / kTileWidth;
-  boxes.rows = (size.height + kTileHeight - 1) / kTileHeight;
-  return boxes;
+// ---- the plain solver
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads)
+    plain_kernel(const __grid_constant__ Problem problem, const PlainArrays arrays) {
+  __shared__ GridBarrier::SharedWords words;
+  // An earlier kernel wrote is_solved, so all blocks take the same branch.
+  if (problem.progress->is_solved) return;
+  PlainPushRelabel(problem, arrays, &words).run();
 }
 
-// The solvers in tiles: one for a cut that has the device for itself, one for any.
+}  // namespace
+
+void PlainSolver::reserve(Workspace& memory, Size size) {
+  memory.reserve(arrays_.excess, size.area());
+  memory.reserve(arrays_.height, size.area());
+  memory.reserve(
+      arrays_.busy,
+      static_cast<size_t>((size.width + PlainPushRelabel::kSide - 1) / PlainPushRelabel::kSide) *
+          ((size.height + PlainPushRelabel::kSide - 1) / PlainPushRelabel::kSide));
+  blocks_ = std::min(blocks_for(size.area(), kThreads),
+                     static_cast<unsigned>(resident_blocks(plain_kernel, kThreads)));
+}
+
+void PlainSolver::enqueue(const Problem& problem, cudaStream_t stream) const {
+  launch_cooperative(plain_kernel, blocks_, kThreads, 0, stream, problem, arrays_);
+}
+
+// ---- selection of the solver
+
+namespace {
+
+// The numbers of tiles; the buffers are not allocated yet.
+HaloBuffers tile_layout(Size size) {
+  HaloBuffers halos{};
+  halos.columns = (size.width + kTileWidth - 1) / kTileWidth;
+  halos.rows = (size.height + kTileHeight - 1) / kTileHeight;
+  return halos;
+}
+
+// The two solvers that work on tiles.
 template <int kNeighbours>
 class TileSolvers {
  public:
-  void reserve(Workspace& memory, const Boxes& boxes, CutTier tier) {
+  void reserve(Workspace& memory, const HaloBuffers& halos, CutTier tier) {
     if (tier != CutTier::sparse) {
-      has_resident_ = resident_.reserve(memory, boxes);
-      is_fixed_ = tier == CutTier::resident && has_resident_;
+      has_resident_ = resident_.reserve(memory, halos);
+      is_always_resident_ = tier == CutTier::resident && has_resident_;
     }
-    if (!is_fixed_) sparse_.reserve(memory, boxes);
+    if (!is_always_resident_) sparse_.reserve(memory, halos);
   }
-  // Whether a frame goes to the solver that fills the device, if it is to.
-  bool takes_device(bool wanted) const { return is_fixed_ || (wanted && has_resident_); }
+  // Whether a frame uses the resident solver; `prefers_resident` is the selector's choice.
+  bool uses_resident(bool prefers_resident) const {
+    return is_always_resident_ || (prefers_resident && has_resident_);
+  }
   ResidentSolver<kNeighbours>& resident() { return resident_; }
   SparseSolver<kNeighbours>& sparse() { return sparse_; }
 
  private:
   ResidentSolver<kNeighbours> resident_;
   SparseSolver<kNeighbours> sparse_;
-  bool has_resident_ = false;  // the picture fits into shared memory
-  bool is_fixed_ = false;      // and is always to be there
+  bool has_resident_ = false;        // the picture fits into shared memory
+  bool is_always_resident_ = false;  // CutTier::resident
 };
 
-// Each frame may start from the last one's flows: there is one workspace for all slots.
+// A frame may start from the flows of the previous frame, so all in-flight frames share one
+// workspace.
 class GridCutCuda : public GridCut {
  public:
   GridCutCuda(std::shared_ptr<Backend> backend, CutTier tier)
       : backend_(std::move(backend)), tier_(tier) {
-    ++cuts_at_work_;
+    ++live_cuts_;
   }
-  ~GridCutCuda() override { --cuts_at_work_; }
+  ~GridCutCuda() override { --live_cuts_; }
   GridCutCuda(const GridCutCuda&) = delete;
   GridCutCuda& operator=(const GridCutCuda&) = delete;
 
@@ -61,24 +100,24 @@ class GridCutCuda : public GridCut {
     size_ = size;
     neighbours_ = neighbours;
     solvers_.template emplace<std::monostate>();
-    was_sparse_ = false;
+    previous_was_sparse_ = false;
     memory_ = {};
-    const Boxes boxes = boxes_of(size);
+    const HaloBuffers halos = tile_layout(size);
     if (tier_ != CutTier::plain) {
       if (neighbours == Neighbours::four) {
-        solvers_.template emplace<TileSolvers<4>>().reserve(memory_, boxes, tier_);
+        solvers_.template emplace<TileSolvers<4>>().reserve(memory_, halos, tier_);
       } else {
-        solvers_.template emplace<TileSolvers<8>>().reserve(memory_, boxes, tier_);
+        solvers_.template emplace<TileSolvers<8>>().reserve(memory_, halos, tier_);
       }
     }
     plain_.reserve(memory_, size);
-    memory_.reserve(kept_, size.area() * (static_cast<size_t>(neighbours) / 2));
+    memory_.reserve(link_flow_, size.area() * (static_cast<size_t>(neighbours) / 2));
     memory_.reserve(progress_, 2);
     memory_.allocate(*backend_);
-    told_ = backend_->allocate_pinned(2 * sizeof(Told));
-    std::memset(told_.data(), 0, told_.bytes());
-    lone_.start(neighbours, told_.as<Told>());
-    for (const bool device : {false, true}) warm_starts_[device].start(told(device));
+    statistics_ = backend_->allocate_pinned(2 * sizeof(CutStatistics));
+    std::memset(statistics_.data(), 0, statistics_.bytes());
+    selector_.start(neighbours, statistics_.as<CutStatistics>());
+    for (const bool resident : {false, true}) warm_starts_[resident].start(statistics(resident));
     reset();
   }
 
@@ -92,61 +131,66 @@ class GridCutCuda : public GridCut {
     ++cuts_;
     Problem problem = {.graph = graph,
                        .foreground = foreground,
-                       .kept = kept_,
+                       .link_flow = link_flow_,
                        .progress = progress_of(cuts_),
                        .report = report,
-                       .told = nullptr,
+                       .statistics = nullptr,
                        .cut = cuts_,
                        .max_iterations = limits.max_iterations,
                        .budget_ns = limits.time_budget_us * 1000,
-                       .warm = limits.warm && solved_before_,
-                       .flowless = nullptr,
+                       .warm = limits.warm && has_link_flow_,
+                       .has_no_flow = nullptr,
                        .tiles = 0};
-    const bool alone = tier_ != CutTier::sparse && cuts_at_work_ == 1;
-    const bool after_sparse = std::exchange(was_sparse_, false);
-    if (!after_sparse) {
+    const bool is_exclusive = tier_ != CutTier::sparse && live_cuts_ == 1;
+    const bool follows_sparse = std::exchange(previous_was_sparse_, false);
+    if (!follows_sparse) {
       check(cudaMemsetAsync(problem.progress, 0, sizeof(Progress), stream),
             "clearing the progress");
     }
-    was_sparse_ = std::visit(
-        [&](auto& solvers) { return enqueue_on(solvers, problem, alone, after_sparse, stream); },
+    previous_was_sparse_ = std::visit(
+        [&](auto& solvers) {
+          return enqueue_on(solvers, problem, is_exclusive, follows_sparse, stream);
+        },
         solvers_);
-    solved_before_ = true;
+    has_link_flow_ = true;
   }
 
-  void reset() override { solved_before_ = false; }
+  void reset() override { has_link_flow_ = false; }
 
  private:
-  // Each returns whether the frame went to the sparse solver.
+  // Enqueue the frame's solvers. Return whether the sparse solver has the frame.
   bool enqueue_on(std::monostate, const Problem& problem, bool, bool, cudaStream_t stream) {
     plain_.enqueue(problem, stream);
     return false;
   }
   template <int kNeighbours>
-  bool enqueue_on(TileSolvers<kNeighbours>& solvers, Problem& problem, bool alone,
-                  bool after_sparse, cudaStream_t stream) {
-    if (solvers.takes_device(alone && lone_.takes_device())) {
-      let_choose(true, problem);
+  bool enqueue_on(TileSolvers<kNeighbours>& solvers, Problem& problem, bool is_exclusive,
+                  bool follows_sparse, cudaStream_t stream) {
+    if (solvers.uses_resident(is_exclusive && selector_.prefers_resident())) {
+      choose_warm_start(true, problem);
       solvers.resident().enqueue(problem, stream);
       plain_.enqueue(problem, stream);
       return false;
     }
-    let_choose(false, problem);
-    solvers.sparse().enqueue(problem, plain_.arrays(), progress_of(cuts_ + 1), after_sparse, alone,
-                             stream);
+    choose_warm_start(false, problem);
+    solvers.sparse().enqueue(problem, plain_.arrays(), progress_of(cuts_ + 1), follows_sparse,
+                             is_exclusive, stream);
     return true;
   }
-  // For a solver: whether the cut starts warm, and where it tells what that took.
-  void let_choose(bool device, Problem& problem) {
-    problem.told = told(device);
-    // A warm cut that may stop early goes on from where the last one stopped.
-    const bool may_choose = problem.warm && !problem.may_stop();
-    if (may_choose) problem.warm = warm_starts_[device].takes_warm();
+  // Decides between warm and cold start for a solver, and sets the address of its statistics for
+  // the kernels.
+  void choose_warm_start(bool resident, Problem& problem) {
+    problem.statistics = statistics(resident);
+    // A warm cut that may stop early must continue from the state in which the last cut stopped.
+    const bool may_choose = problem.warm && !problem.may_stop_early();
+    if (may_choose) problem.warm = warm_starts_[resident].takes_warm();
   }
-  Told* told(bool device) const { return told_.as<Told>() + device; }
+  CutStatistics* statistics(bool resident) const {
+    return statistics_.as<CutStatistics>() + resident;
+  }
   Progress* progress_of(uint32_t cut) const { return progress_ + cut % 2; }
 
-  static inline std::atomic<int> cuts_at_work_ = 0;  // objects of the process
+  static inline std::atomic<int> live_cuts_ = 0;  // objects of this class in the process
 
   std::shared_ptr<Backend> backend_;
   const CutTier tier_;
@@ -154,15 +198,17 @@ class GridCutCuda : public GridCut {
   Neighbours neighbours_ = Neighbours::four;
   std::variant<std::monostate, TileSolvers<4>, TileSolvers<8>> solvers_;
   PlainSolver plain_;
-  LoneSolver lone_;
-  WarmStarts warm_starts_[2];  // of cuts by lists of tiles, and by the whole device
-  Block told_;                 // [2], likewise
+  SolverSelector selector_;
+  WarmStartSelector warm_starts_[2];  // of the sparse and the resident solver
+  Block statistics_;                  // CutStatistics [2], of the sparse and the resident solver
   Workspace memory_;
-  int32_t* kept_ = nullptr;       // [links][height][width]
-  Progress* progress_ = nullptr;  // [2], of frames by turns
-  uint32_t cuts_ = 0;
-  bool was_sparse_ = false;     // the last frame, whose kernels cleared this one's progress
-  bool solved_before_ = false;  // kept_ holds the flows of a frame of this size
+  int32_t* link_flow_ = nullptr;  // [links][height][width]
+  Progress* progress_ = nullptr;  // [cut % 2]
+  uint32_t cuts_ = 0;             // frames so far
+  // Whether the sparse solver had the previous frame; its kernels then cleared this frame's
+  // progress.
+  bool previous_was_sparse_ = false;
+  bool has_link_flow_ = false;  // link_flow_ contains flows of a frame of this size
 };
 
 }  // namespace

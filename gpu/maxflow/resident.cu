@@ -1,44 +1,232 @@
-// The kernel of pictures that stay in shared memory: a block a multiprocessor, a warp a tile.
-#include "gpu/maxflow/phases.hpp"
-#include "gpu/maxflow/resident.hpp"
+// The resident solver: push-relabel by tiles in one kernel whose shared memory holds the whole
+// picture, one tile per warp. Exact global relabels and rounds of pushes alternate until a relabel
+// finds no excess that could reach the sink. Then no residual path connects source and sink, so the
+// flow is maximum, whatever the heights were in between.
+#include "gpu/maxflow/graph_tile.hpp"
+#include "gpu/maxflow/grid_barrier.hpp"
+#include "gpu/maxflow/solvers.hpp"
+#include "gpu/maxflow/tile_discharge.hpp"
 #include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {
 namespace {
 
+// One block occupies the shared memory of a multiprocessor with its tiles: 31 tiles of 7280 bytes
+// (4 neighbours) or 18 tiles of 12320 bytes (8 neighbours) in 227 KB. With 132 multiprocessors, 31
+// tiles each are just enough for 1920x1080 pixels.
+template <int kNeighbours>
+struct TileBlock {
+  static constexpr int warps = kNeighbours == 4 ? 31 : 18;
+  static constexpr int threads = 32 * warps;
+};
+
+// Rounds of pushes between two global relabels. Of the values 6 to 24, 12 suits both small and
+// large frames. Milliseconds per cut with 4 neighbours on an H200 (2026-11-21):
+//
+//   rounds   VGA bgdiff   VGA GrabCut   1080p bgdiff   1080p GrabCut
+//      8        0.30         1.96          0.66            5.5
+//     12        0.37         1.89          0.62            5.8
+//     16        0.35         2.4           0.65            5.2
+constexpr int kPushRounds = 12;
+
+// The cut of the whole picture, as seen by one warp and its tile.
+template <int kNeighbours>
+class ResidentCut {
+ public:
+  struct Shared {
+    GridBarrier::SharedWords words;
+    BlockSums sums;
+  };
+
+  __device__ ResidentCut(const Problem& problem, const HaloBuffers& halos, Tile<kNeighbours>& tile,
+                         Shared* shared)
+      : problem_(problem),
+        halos_(halos),
+        tile_(tile),
+        shared_(shared),
+        barrier_(&problem.progress->tiles, &shared->words),
+        lane_(this_lane()) {
+    problem.record_start_time();
+  }
+
+  __device__ void run() {
+    unsigned votes = load();
+    for (;;) {
+      const unsigned found_votes = relabel(votes);
+      votes = 0;
+      if (found_votes & kStop) return;
+      const bool is_finished = (found_votes & kSaturated) || !(found_votes & kActive) || stopped_;
+      if (is_finished) return finish(found_votes);
+      push();
+    }
+  }
+
+ private:
+  static constexpr unsigned kAllNeighbours = ~0u;  // mask of directions
+
+  // Calls visit() for the warp's tile, if it has one. Neighbouring tiles are on different
+  // multiprocessors, which balances the work.
+  template <class Visit>
+  __device__ unsigned visit_tile(Visit visit) {
+    const int tile = static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
+    return tile < halos_.tiles() ? visit(tile) : 0;
+  }
+
+  __device__ unsigned load() {
+    return visit_tile([&](int index) -> unsigned {
+      const TilePosition position(halos_, index);
+      const bool fits = load_tile(tile_, problem_, position.x, position.y, lane_);
+      return fits ? 0 : kStop;
+    });
+  }
+
+  // Computes exact heights of all tiles. Adds `votes` at its first barrier.
+  __device__ unsigned relabel(unsigned votes) {
+    unsigned all = 0, result;
+    relabel_rounds_ = 0;
+    do {
+      const bool first = relabel_rounds_++ == 0;
+      const unsigned tile_votes = visit_tile([&](int index) { return relabel_tile(index, first); });
+      result = barrier_.sync_or(tile_votes | votes);
+      all |= result & kStop;
+      votes = 0;
+    } while (result & kNotConverged);
+    has_pending_flows_ = false;
+    return result | all;
+  }
+
+  __device__ unsigned relabel_tile(int index, bool first) {
+    const unsigned epoch = barrier_.epoch();
+    const TilePosition position(halos_, index);
+    unsigned axes = kBothAxes;
+    if (first) {
+      if (has_pending_flows_) {
+        apply_inflow(tile_,
+                     read_inflow<kNeighbours>(halos_, epoch - 1, position, kAllNeighbours, lane_),
+                     lane_);
+      }
+      reset_heights(tile_, lane_);
+    } else {
+      axes = apply_halo_heights(
+          tile_, read_halo_heights(tile_, halos_, epoch - 1, position, kAllNeighbours, lane_));
+      if (state_ & kNotConverged) axes = kBothAxes;
+    }
+    bool lowered = false;
+    if (axes) {
+      if (first) arcs_ = find_residual_arcs(tile_, lane_);
+      const EdgeHeights before = first ? EdgeHeights() : EdgeHeights(tile_, lane_);
+      const bool converged = relax_tile(tile_, arcs_, lane_, axes).converged;
+      lowered = EdgeHeights(tile_, lane_).changed_directions<kNeighbours>(before) != 0;
+      bool active, saturated;
+      gather_status(tile_, lane_, active, saturated);
+      state_ =
+          (converged ? 0 : kNotConverged) | (active ? kActive : 0) | (saturated ? kSaturated : 0);
+    }
+    publish_heights(tile_, halos_, epoch, index, lane_);
+    return state_ | (lowered ? kNotConverged : 0);
+  }
+
+  // Runs rounds of pushes until no tile is active or the limit of rounds is reached. A relabel that
+  // took more than kLongRelabel rounds adds as many rounds of pushes, because excess then has a
+  // long way to go, as in a maze.
+  __device__ void push() {
+    const int rounds = kPushRounds + max(0, relabel_rounds_ - kLongRelabel);
+    for (int round = 0; round < rounds && !stopped_; ++round) {
+      unsigned tile_votes = visit_tile([&](int index) { return push_tile(index, round == 0); });
+      if (blockIdx.x == 0 && problem_.is_out_of_time()) tile_votes |= kStop;
+      const unsigned result = barrier_.sync_or(tile_votes);
+      has_pending_flows_ = true;
+      ++iterations_;
+      stopped_ = (result & kStop) || iterations_ == problem_.max_iterations;
+      if (!(result & kActive)) break;
+    }
+  }
+
+  __device__ unsigned push_tile(int index, bool first) {
+    const unsigned epoch = barrier_.epoch();
+    const TilePosition position(halos_, index);
+    bool active = state_ & kActive;
+    if (!first) {
+      // Both are loaded first and applied afterwards, so that their memory latencies overlap.
+      const auto heights =
+          read_halo_heights(tile_, halos_, epoch - 1, position, kAllNeighbours, lane_);
+      const auto flows =
+          read_inflow<kNeighbours>(halos_, epoch - 1, position, kAllNeighbours, lane_);
+      apply_halo_heights(tile_, heights);
+      active |= apply_inflow(tile_, flows, lane_);
+    }
+    bool still_active = false;
+    if (active) {
+      push_relabel(tile_, lane_);
+      still_active = any_active(tile_, lane_);
+      state_ = still_active ? kActive : 0;
+    }
+    const bool sent = __any_sync(~0u, publish_flows(tile_, halos_, epoch, index, lane_) != 0);
+    publish_heights(tile_, halos_, epoch, index, lane_);
+    return still_active || sent ? kActive : 0;
+  }
+
+  // Writes the mask, the flows, and the results of the cut. If distances needed more than 16 bits,
+  // the plain solver continues from the flows.
+  __device__ void finish(unsigned found_votes) {
+    shared_->sums.clear();
+    visit_tile([&](int index) -> unsigned {
+      const TilePosition position(halos_, index);
+      const TileSums sums = write_tile_results(tile_, problem_, position.x, position.y, lane_);
+      shared_->sums.add(sums.sink_flow, sums.gap);
+      return 0;
+    });
+    write_cut_results(problem_, shared_->sums, barrier_, iterations_, found_votes,
+                      found_votes & kActive);
+  }
+
+  const Problem& problem_;
+  const HaloBuffers halos_;
+  Tile<kNeighbours>& tile_;
+  Shared* const shared_;
+  GridBarrier barrier_;
+  const Lane lane_;
+  ResidualArcs<kNeighbours> arcs_{};
+  unsigned state_ = 0;              // Vote bits of the tile
+  int relabel_rounds_ = 0;          // of the last global relabel
+  int iterations_ = 0;              // rounds of pushes
+  bool has_pending_flows_ = false;  // flows in the halo buffers that tiles have not added
+  bool stopped_ = false;            // by a limit on iterations or time
+};
+
 template <int kNeighbours>
 __global__ void __launch_bounds__(TileBlock<kNeighbours>::threads, 1)
-    resident_kernel(const __grid_constant__ Problem problem, const Boxes boxes) {
+    resident_kernel(const __grid_constant__ Problem problem, const HaloBuffers halos) {
   using Cut = ResidentCut<kNeighbours>;
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
-  Cut(problem, boxes, tile, &shared).run();
+  Cut(problem, halos, tile, &shared).run();
 }
 
 }  // namespace
 
 template <int kNeighbours>
-bool ResidentSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
-  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+bool ResidentSolver<kNeighbours>::reserve(Workspace& memory, const HaloBuffers& halos) {
+  const int max_blocks = static_cast<int>(multiprocessors());
   const int shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) -
                      static_cast<int>(sizeof(typename ResidentCut<kNeighbours>::Shared));
   const int bytes = static_cast<int>(sizeof(Tile<kNeighbours>));
   const int warps = std::min(TileBlock<kNeighbours>::warps, shared / bytes);
-  if (boxes.tiles() > warps * multiprocessors) return false;
-  boxes_ = boxes;
-  boxes_.reserve<kNeighbours>(memory);
+  if (halos.tiles() > warps * max_blocks) return false;
+  halos_ = halos;
+  halos_.reserve<kNeighbours>(memory);
   threads_ = warps * 32;
   shared_bytes_ = static_cast<size_t>(warps) * bytes;
-  blocks_ = std::min(multiprocessors, boxes.tiles());
-  allow_shared(resident_kernel<kNeighbours>, shared_bytes_);
+  blocks_ = std::min(max_blocks, halos.tiles());
+  allow_shared_memory(resident_kernel<kNeighbours>, shared_bytes_);
   return true;
 }
 
 template <int kNeighbours>
 void ResidentSolver<kNeighbours>::enqueue(const Problem& problem, cudaStream_t stream) const {
   launch_cooperative(resident_kernel<kNeighbours>, static_cast<unsigned>(blocks_),
-                     static_cast<unsigned>(threads_), shared_bytes_, stream, problem, boxes_);
+                     static_cast<unsigned>(threads_), shared_bytes_, stream, problem, halos_);
 }
 
 template class ResidentSolver<4>;

@@ -1,59 +1,424 @@
-// The kernels of cuts whose tiles lie in memory: every tile by itself first, then lists of tiles;
-// and, where 16 bits are too few, the plain solver by the same blocks.
-#include "gpu/maxflow/phases.hpp"
+// The sparse solver: push-relabel only on tiles that have work. The load kernel discharges every
+// tile by itself, which solves most tiles. In the worklist kernel a few blocks process worklists of
+// the remaining tiles: exact relabels and rounds of pushes alternate until a relabel finds no
+// excess that could reach the sink. The heights of tiles that are on no list do not change. A
+// relabel of the listed tiles therefore makes reachability exact everywhere, and the flow is
+// maximum. If 16 bits are not enough, the same blocks continue with the plain algorithm.
+#include <cuda_pipeline.h>
+
+#include "gpu/maxflow/graph_tile.hpp"
+#include "gpu/maxflow/grid_barrier.hpp"
 #include "gpu/maxflow/plain.hpp"
-#include "gpu/maxflow/sparse.hpp"
-#include "gpu/runtime/chain.hpp"
+#include "gpu/maxflow/solvers.hpp"
+#include "gpu/maxflow/tile_discharge.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions::maxflow {
 namespace {
 
-// A warp's work on a tile before any other is asked.
-template <int kNeighbours>
-class FirstLook {
- public:
-  __device__ FirstLook(const Problem& problem, const Sparse<kNeighbours>& sparse,
-                       Tile<kNeighbours>& tile, int index)
-      : problem_(problem),
-        sparse_(sparse),
-        tile_(tile),
-        place_(sparse.boxes, index),
-        x_(place_.x * kTileWidth + lane_.index),
-        y_(place_.y * kTileHeight),
-        rows_(x_ < problem.size().width ? min(kTileHeight, problem.size().height - y_) : 0) {}
+// ---- tuning
 
-  // Returns what the sinks of the tile took.
-  __device__ long long run() {
-    clear_state();
-    read_terminals();
-    if (__all_sync(~0u, all_sinks_) && has_no_flow()) {
-      leave_to_background();
-      return 0;
-    }
-    if (!load_tile(tile_, problem_, place_.x, place_.y, lane_)) problem_.progress->wide = 1;
-    const Look look = solve();
-    const bool done = !look.active && look.settled;
-    long long lack = 0;
-    for (int row = 0; row < rows_; ++row) lack += min(tile_.excess(cell(lane_.index, row)), 0);
-    lack = warp_total(lack);
-    if (done) keep_background();
-    put_tile(tile_, sparse_.tiles[place_.index], sizeof(tile_), lane_);
-    tell_heights(tile_, sparse_.boxes, 0, place_.index, lane_);
-    if (lane_.index == 0) {
-      state().stored = 1;
-      state().lack = static_cast<int>(lack);
-      state().told[0] = 1;
-    }
-    if (!done) start_relabel(look);
-    return lack - warp_total(demand_);
+// Shape of the worklist kernel, one tile per warp. 8 warps per block are enough for pictures of few
+// tiles. Cuts/s of 8 concurrent streams on an H200 (2026-11-26), clusters of blocks x warps:
+//
+//            bgdiff_1080   bgdiff_vga   grab_1080
+//   12 x 12    13,700        31,600        984
+//   16 x 12    13,700        30,900      1,111     but 8 streams of video lose 5%
+//
+// A single cut takes 0.57 ms with 12 blocks and 0.51 ms with 16. With registers for 16 warps per
+// block all of these are 6% slower, and a single cut is not faster.
+template <int kNeighbours>
+struct SparseBlock {
+  static constexpr unsigned cluster_blocks = kNeighbours == 4 ? 12 : 16;  // blocks per cut
+  static constexpr unsigned exclusive_cluster_blocks = 16;                // the maximum of devices
+  static constexpr int max_warps = kNeighbours == 4 ? 12 : 8;
+  static constexpr int max_threads = 32 * max_warps;
+  static constexpr int blocks = kNeighbours == 4 ? 1 : 2;  // of max_warps, per multiprocessor
+  // As many warps as a picture of `tiles` tiles keeps busy.
+  static constexpr int warps(size_t tiles) { return tiles < 1024 ? 8 : max_warps; }
+};
+
+// Shape of the load kernel: one warp per block, so that a slow tile does not keep the resources of
+// other tiles. With 8 warps per block, bgdiff_1080 with 8 streams took 7% longer.
+template <int kNeighbours>
+struct LoadBlock {
+  static constexpr int threads = 32;
+  static constexpr int blocks = 16;  // per multiprocessor
+  static constexpr size_t shared_bytes = sizeof(Tile<kNeighbours>);
+};
+
+// Rounds of pushes between two relabels in the load kernel. 2, 3 and 4 rounds give 24,100, 31,500
+// and 31,200 cuts/s of bgdiff_vga.
+constexpr int kLoadRounds = 3;
+// Pushes of a tile per round, and rounds between two relabels of the worklist kernel. Cuts/s of 8
+// streams on an H200 (2026-11-23):
+//
+//   pushes, rounds   bgdiff_1080   bgdiff_vga   grab_1080
+//        3, 5           9,440        23,000        715
+//        4, 4           9,550        21,300        722
+//        4, 5           9,270        24,000        720
+//        5, 4           8,480        22,700        686
+//
+// Also measured: teams of 2 or 4 warps per tile, which process segments of lines and combine them
+// by a scan (10 to 15% slower), and waves through whole rows (10% slower).
+constexpr int kPushesPerRound = 3;
+constexpr int kPushRounds = 5;
+
+// Counters of a cut, the same in all threads.
+struct Epochs {
+  unsigned pass = 0;     // passes over a worklist so far, including the load kernel
+  unsigned relabel = 0;  // global relabels so far
+  unsigned flow = 1;     // epoch of published flows
+
+  // The epoch of the heights that are published now. The load kernel publishes at epoch 1.
+  __device__ unsigned heights() const { return pass + 1; }
+};
+
+// ---- worklists
+
+struct TileList {
+  unsigned* count;
+  int* tiles;
+
+  // Valid after the barrier that ended the pass in which the list was filled.
+  __device__ int size() const { return static_cast<int>(__ldcg(count)); }
+};
+
+// A tile that a lane adds to a list if is_selected, unless the tile is already on it. For this
+// every tile stores a stamp per list.
+struct ListEntry {
+  TileList list;
+  bool is_selected;
+  unsigned* tile_stamp;
+  unsigned stamp;
+};
+
+// The worklists of a frame: three each of passes and of relabels (current, next, and being
+// cleared), two of active tiles, and one of touched tiles.
+template <int kNeighbours>
+class TileLists {
+ public:
+  __device__ TileLists(const Problem& problem, const SparseStore<kNeighbours>& store)
+      : counts_(problem.progress->list_sizes), store_(store) {}
+
+  __device__ TileList pass(unsigned number) const {
+    return list(kPassWorklists + static_cast<int>(number % 3));
+  }
+  __device__ TileList relabel(unsigned number) const {
+    return list(kRelabelWorklists + static_cast<int>(number % 3));
+  }
+  __device__ TileList active(unsigned relabel_number) const {
+    return list(kActiveWorklists + static_cast<int>(relabel_number % 2));
+  }
+  __device__ TileList touched() const { return list(kTouchedWorklist); }
+
+  // Entries that add the lane's tile to the list of the next pass, of the next relabel, of
+  // tiles in which this relabel found active excess, and of touched tiles, whose results the
+  // kernel must write.
+  __device__ ListEntry next_entry(const Epochs& epochs, int tile, bool is_selected) const {
+    const unsigned next = epochs.pass + 1;
+    return {pass(next), is_selected, &store_.state[tile].pass_stamp[next % 2], next + 1};
+  }
+  __device__ ListEntry relabel_entry(const Epochs& epochs, int tile, bool is_selected) const {
+    const unsigned next = epochs.relabel + 1;
+    return {relabel(next), is_selected, &store_.state[tile].relabel_stamp[next % 2], next + 1};
+  }
+  __device__ ListEntry active_entry(const Epochs& epochs, int tile, bool is_selected) const {
+    return {active(epochs.relabel), is_selected, &store_.state[tile].active_stamp,
+            epochs.relabel + 1};
+  }
+  __device__ ListEntry touched_entry(int tile, bool is_selected) const {
+    return {touched(), is_selected, &store_.state[tile].touched_stamp, 1};
   }
 
  private:
-  __device__ TileState& state() const { return sparse_.state[place_.index]; }
+  __device__ TileList list(int index) const {
+    return {counts_ + index, store_.lists + static_cast<size_t>(index) * store_.halos.tiles()};
+  }
+
+  unsigned* const counts_;  // [kWorklists]
+  const SparseStore<kNeighbours>& store_;
+};
+
+// Adds the entries to their lists. Processes all lists at the same time, to overlap the memory
+// latencies. `tile` is the lane's tile. All lanes must call it.
+template <int kCount>
+__device__ void add_to_lists(int tile, ListEntry (&entries)[kCount]) {
+  static_assert(kCount <= 32, "a lane for each list");
+  unsigned seen[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (entries[i].is_selected) seen[i] = atomicExch(entries[i].tile_stamp, entries[i].stamp);
+  }
+  unsigned selected[kCount], at = 0;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    entries[i].is_selected = entries[i].is_selected && seen[i] != entries[i].stamp;
+    selected[i] = __ballot_sync(~0u, entries[i].is_selected);
+  }
+  const int lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (lane == i && selected[i]) {
+      at = atomicAdd(entries[i].list.count, static_cast<unsigned>(__popc(selected[i])));
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    const unsigned begin = __shfl_sync(~0u, at, i);
+    const auto before = static_cast<unsigned>(__popc(selected[i] & ((1u << lane) - 1)));
+    if (entries[i].is_selected) __stcg(entries[i].list.tiles + begin + before, tile);
+  }
+}
+
+// ---- tiles in global memory
+
+// Status of a tile with exact heights.
+struct TileStatus {
+  bool has_active = false;     // there is excess that can reach the sink
+  bool has_reachable = false;  // some pixel reaches the sink
+  bool all_reachable = true;   // all pixels of the picture reach the sink
+  bool is_saturated = false;   // distances need more than 16 bits
+};
+
+template <int kNeighbours>
+__device__ TileStatus tile_status(const Tile<kNeighbours>& tile, Size size,
+                                  const TilePosition& position, Lane lane) {
+  TileStatus status;
+  const bool has_column = position.x * kTileWidth + lane.index < size.width;
+  const int rows = min(kTileHeight, size.height - position.y * kTileHeight);
+#pragma unroll
+  for (int y = 0; y < kTileHeight; ++y) {
+    const uint32_t pixel = tile.pixel(cell(lane.index, y));
+    const int height = height_of(pixel);
+    status.has_active |= is_active(pixel);
+    status.is_saturated |= height == kHighest;
+    status.has_reachable |= height != kUnreachable;
+    status.all_reachable &= height != kUnreachable || !has_column || y >= rows;
+  }
+  return {__any_sync(~0u, status.has_active) != 0, __any_sync(~0u, status.has_reachable) != 0,
+          __all_sync(~0u, status.all_reachable) != 0, __any_sync(~0u, status.is_saturated) != 0};
+}
+
+// Lowers the tile's current heights until they are exact with respect to the halo.
+// Returns whether any height was lowered. `axes` as in relax_tile().
+template <int kNeighbours>
+__device__ bool relax_fully(Tile<kNeighbours>& tile, const ResidualArcs<kNeighbours>& arcs,
+                            Lane lane, unsigned axes = kBothAxes) {
+  for (bool lowered = false;; axes = kBothAxes) {
+    const Sweeps sweeps = relax_tile(tile, arcs, lane, axes);
+    lowered |= sweeps.lowered;
+    if (sweeps.converged) return lowered;
+  }
+}
+
+// Starts copying a tile to shared memory. The warp may continue until wait_for_copy().
+template <class T>
+__device__ void copy_tile_async(const T& from, T& to, Lane lane) {
+  const auto* words = reinterpret_cast<const int4*>(&from);
+  __syncwarp();  // no lane uses the old tile any more
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(T) / sizeof(int4)); i += 32) {
+    if (i + lane.index < static_cast<int>(sizeof(T) / sizeof(int4))) {
+      __pipeline_memcpy_async(reinterpret_cast<int4*>(&to) + i + lane.index, words + i + lane.index,
+                              sizeof(int4));
+    }
+  }
+  __pipeline_commit();
+}
+__device__ inline void wait_for_copy() {
+  __pipeline_wait_prior(0);
+  __syncwarp();  // the shares of all lanes have arrived
+}
+template <class T>
+__device__ void copy_tile_back(const T& from, T& to, size_t bytes, Lane lane) {
+  const auto* words = reinterpret_cast<const int4*>(&from);
+  const int count = static_cast<int>((bytes + sizeof(int4) - 1) / sizeof(int4));
+  __syncwarp();  // all lanes have written
+#pragma unroll 8
+  for (int i = lane.index; i < count; i += 32) {
+    __stcg(reinterpret_cast<int4*>(&to) + i, words[i]);
+  }
+  __syncwarp();
+}
+
+// A tile of global memory that a warp has copied to shared memory.
+template <int kNeighbours>
+class StagedTile {
+ public:
+  __device__ StagedTile(const Problem& problem, const SparseStore<kNeighbours>& store,
+                        Tile<kNeighbours>& tile)
+      : problem_(problem), store_(store), tile_(tile), lane_(this_lane()) {}
+
+  // Whether any tile received so far needs more than 16 bits.
+  __device__ bool exceeds_16_bits() const { return exceeds_16_bits_; }
+
+  // A tile's surroundings in global memory, loaded all at once.
+  struct NeighbourState {
+    HaloHeights<kNeighbours> halo[2];          // [set of halo buffers]
+    unsigned newer_in_second;                  // bit = direction: the second set is newer
+    unsigned sending, relabelling, unsettled;  // bit = direction: sends flow for this epoch; takes
+                                               // part in this relabel; has unreached pixels
+    bool is_stored;                            // whether the tile itself is in memory
+    unsigned older_buffer;                     // set of halo buffers that the tile writes next
+    Lane lane;
+
+    __device__ HaloHeights<kNeighbours> heights(unsigned from) const {
+      HaloHeights<kNeighbours> heights = halo[0];
+#pragma unroll
+      for (int i = 0; i < heights.count; ++i) {
+        const int direction = heights.direction(i, lane);
+        if (newer_in_second >> direction & 1) heights.height[i] = halo[1].height[i];
+        if (!(from >> direction & 1)) heights.height[i] = -1;
+      }
+      return heights;
+    }
+  };
+  __device__ NeighbourState prefetch(const TilePosition& position, const Epochs& epochs) const {
+    copy_tile_async(store_.tiles[position.index], tile_, lane_);
+    NeighbourState neighbours;
+    uint4 first_words = {}, second_words = {};
+    // Lanes below kNeighbours read the state of a neighbour each, the others that of the
+    // tile itself.
+    const bool is_neighbour = lane_.index < kNeighbours;
+    const int other =
+        is_neighbour ? position.neighbour(store_.halos, step_x(lane_.index), step_y(lane_.index))
+                     : position.index;
+    if (other >= 0) {
+      const auto* words = reinterpret_cast<const uint4*>(&store_.state[other]);
+      first_words = __ldcg(words);
+      second_words = __ldcg(words + 1);
+    }
+#pragma unroll
+    for (unsigned buffer = 0; buffer < 2; ++buffer) {
+      neighbours.halo[buffer] =
+          read_halo_heights(tile_, store_.halos, buffer, position, ~0u, lane_);
+    }
+    const unsigned current = epochs.heights();
+    neighbours.lane = lane_;
+    neighbours.is_stored = __shfl_sync(~0u, second_words.w, kNeighbours);
+    neighbours.older_buffer = __shfl_sync(~0u, first_words.x > first_words.y, kNeighbours);
+    const bool exists = is_neighbour && other >= 0;
+    neighbours.newer_in_second =
+        __ballot_sync(~0u, first_words.y < current &&
+                               (first_words.y > first_words.x || first_words.x >= current));
+    neighbours.sending = __ballot_sync(
+        ~0u, exists && (epochs.flow % 2 ? first_words.w : first_words.z) == epochs.flow);
+    neighbours.relabelling =
+        __ballot_sync(~0u, exists && (epochs.relabel % 2 ? second_words.y : second_words.x) ==
+                                         epochs.relabel + 1);
+    neighbours.unsettled = __ballot_sync(~0u, exists && second_words.z == epochs.relabel + 1);
+    return neighbours;
+  }
+
+  // Completes the prefetch of the tile and adds the flow that its neighbours sent. Returns
+  // whether its flows or excess differ from the tile in memory.
+  __device__ bool receive(const TilePosition& position, const NeighbourState& neighbours,
+                          const Epochs& epochs) {
+    const auto flows =
+        read_inflow<kNeighbours>(store_.halos, epochs.flow, position, neighbours.sending, lane_);
+    wait_for_copy();
+    if (!neighbours.is_stored) {
+      exceeds_16_bits_ |= !load_tile(tile_, problem_, position.x, position.y, lane_);
+      reset_heights(tile_, lane_);
+      relax_fully(tile_, find_residual_arcs(tile_, lane_), lane_);
+    }
+    return apply_inflow(tile_, flows, lane_) || !neighbours.is_stored;
+  }
+  __device__ void write_back(int index) {
+    copy_tile_back(tile_, store_.tiles[index], sizeof(tile_), lane_);
+    if (lane_.index == 0) store_.state[index].is_stored = 1;
+  }
+  __device__ void write_back_heights(int index) {
+    copy_tile_back(tile_, store_.tiles[index], kTileCells * sizeof(uint32_t), lane_);
+  }
+
+  // Publishes the tile's heights in the older one of its two sets of halo buffers. Meanwhile
+  // neighbours read the heights of an earlier epoch.
+  __device__ void send_heights(const TilePosition& position, const NeighbourState& neighbours,
+                               const Epochs& epochs) {
+    publish_heights(tile_, store_.halos, neighbours.older_buffer, position.index, lane_);
+    if (lane_.index == 0)
+      store_.state[position.index].heights_epoch[neighbours.older_buffer] = epochs.heights();
+  }
+  // Publishes outgoing flow in the halo buffers of the next epoch. Returns the directions of
+  // neighbours that receive some, one bit per direction.
+  __device__ unsigned send_flows(const TilePosition& position, const Epochs& epochs) {
+    const unsigned next = epochs.flow + 1;
+    const unsigned receivers =
+        warp_or(publish_flows(tile_, store_.halos, next, position.index, lane_));
+    if (receivers && lane_.index == 0) store_.state[position.index].flow_epoch[next % 2] = next;
+    return receivers;
+  }
+
+ private:
+  // OR of the bits of all lanes.
+  __device__ static unsigned warp_or(unsigned bits) {
+    unsigned bits_of_all = 0;
+#pragma unroll
+    for (int d = 0; d < kNeighbours; ++d) {
+      if (__any_sync(~0u, bits >> d & 1)) bits_of_all |= 1u << d;
+    }
+    return bits_of_all;
+  }
+
+  const Problem& problem_;
+  const SparseStore<kNeighbours>& store_;
+  Tile<kNeighbours>& tile_;
+  const Lane lane_;
+  bool exceeds_16_bits_ = false;
+};
+
+// ---- the load kernel
+
+// The first pass of a cut: a warp's work on a single tile, independent of all others.
+template <int kNeighbours>
+class LoadPass {
+ public:
+  __device__ LoadPass(const Problem& problem, const SparseStore<kNeighbours>& store,
+                      Tile<kNeighbours>& tile, int index)
+      : problem_(problem),
+        store_(store),
+        tile_(tile),
+        position_(store.halos, index),
+        x_(position_.x * kTileWidth + lane_.index),
+        y_(position_.y * kTileHeight),
+        rows_(x_ < problem.size().width ? min(kTileHeight, problem.size().height - y_) : 0) {}
+
+  // Returns the flow into the tile's sinks.
+  __device__ long long run() {
+    clear_state();
+    read_terminals();
+    if (__all_sync(~0u, all_sinks_) && starts_without_flow()) {
+      mark_as_background();
+      return 0;
+    }
+    if (!load_tile(tile_, problem_, position_.x, position_.y, lane_))
+      problem_.progress->exceeds_16_bits = 1;
+    const TileStatus status = discharge();
+    const bool done = !status.has_active && status.all_reachable;
+    long long remaining_demand = 0;
+    for (int row = 0; row < rows_; ++row)
+      remaining_demand += min(tile_.excess(cell(lane_.index, row)), 0);
+    remaining_demand = warp_sum64(remaining_demand);
+    if (done) write_results();
+    copy_tile_back(tile_, store_.tiles[position_.index], sizeof(tile_), lane_);
+    publish_heights(tile_, store_.halos, 0, position_.index, lane_);
+    if (lane_.index == 0) {
+      state().is_stored = 1;
+      state().remaining_demand = static_cast<int>(remaining_demand);
+      state().heights_epoch[0] = 1;
+    }
+    if (!done) add_to_worklists(status);
+    return remaining_demand - warp_sum64(demand_);
+  }
+
+ private:
+  __device__ TileState& state() const { return store_.state[position_.index]; }
   __device__ void clear_state() const {
     constexpr int kWords = static_cast<int>(sizeof(TileState) / sizeof(int4));
     if (lane_.index < kWords) reinterpret_cast<int4*>(&state())[lane_.index] = {};
-    __syncwarp();  // clear before anything is said
+    __syncwarp();  // the state is clear before any lane writes it
   }
 
   __device__ void read_terminals() {
@@ -65,155 +430,419 @@ class FirstLook {
     }
   }
 
-  // Whether no flow is kept of any link of the tile's pixels.
-  __device__ bool has_no_flow() const {
+  // Whether link_flow is 0 on all links of the tile's pixels.
+  __device__ bool starts_without_flow() const {
     if (!problem_.warm) return true;
-    if (!sparse_.flowless_before) return false;
-    // The tile's own links, and those of the neighbours that own links into it.
+    if (!store_.had_no_flow) return false;
+    // The tile's own links, and the links into it that neighbouring tiles own.
     constexpr int kOwners[] = {kLeft, kUp, kUpLeft, kUpRight};
-    bool none = true;
+    bool has_none = true;
     if (lane_.index < kNeighbours / 2) {
       const int direction = kOwners[lane_.index];
-      const int other = place_.beside(sparse_.boxes, step_x(direction), step_y(direction));
-      none = other < 0 || sparse_.flowless_before[other];
+      const int other = position_.neighbour(store_.halos, step_x(direction), step_y(direction));
+      has_none = other < 0 || store_.had_no_flow[other];
     } else if (lane_.index == 31) {
-      none = sparse_.flowless_before[place_.index];
+      has_none = store_.had_no_flow[position_.index];
     }
-    return __all_sync(~0u, none);
+    return __all_sync(~0u, has_none);
   }
 
-  // All pixels are sinks, and no flow comes: nothing is stored, the weights say all.
-  __device__ void leave_to_background() const {
-    const bool clear = sparse_.flowless_before && sparse_.flowless_before[place_.index];
+  // All pixels are sinks and no flow arrives: the tile is not stored, because the weights
+  // define it.
+  __device__ void mark_as_background() const {
+    const bool is_clear = store_.had_no_flow && store_.had_no_flow[position_.index];
     for (int row = 0; row < rows_; ++row) {
       problem_.foreground(x_, y_ + row) = GridCut::kBackground;
-      if (clear) continue;
+      if (is_clear) continue;
 #pragma unroll
       for (int k = 0; k < kNeighbours / 2; ++k) {
-        problem_.kept[problem_.kept_at(k, x_, y_ + row)] = 0;
+        problem_.link_flow[problem_.flow_index(k, x_, y_ + row)] = 0;
       }
     }
-    uint16_t* box = height_box(sparse_.boxes, 0, place_.index);
+    uint16_t* halo = height_halo(store_.halos, 0, position_.index);
 #pragma unroll
-    for (int i = 0; i < kHeightBox; i += 32) __stcg(box + i + lane_.index, uint16_t{0});
-    const long long lack = warp_total(demand_);
+    for (int i = 0; i < kHeightHalo; i += 32) __stcg(halo + i + lane_.index, uint16_t{0});
+    const long long remaining_demand = warp_sum64(demand_);
     if (lane_.index != 0) return;
-    sparse_.flowless[place_.index] = 1;
-    state().lack = static_cast<int>(lack);
-    state().told[0] = 1;
+    store_.has_no_flow[position_.index] = 1;
+    state().remaining_demand = static_cast<int>(remaining_demand);
+    state().heights_epoch[0] = 1;
   }
 
-  // Pushes what the tile's own sinks can take, or most of it. Heights are exact in the end, as far
-  // as the tile reaches them.
-  __device__ Look solve() {
+  // Pushes all or most of the excess that the tile's own sinks can take. Heights are exact
+  // afterwards, as far as distances within the tile are concerned.
+  __device__ TileStatus discharge() {
     for (int round = 0;; ++round) {
-      start_heights(tile_, lane_);
-      settle(tile_, residual_arcs(tile_, lane_), lane_);
-      const Look look = look_at(tile_, problem_.size(), place_, lane_);
-      if (!look.active || round == SparseSchedule::load_rounds) return look;
-      for (int k = 0; k < SparseSchedule::pushes && push_relabel(tile_, lane_); ++k) {
+      reset_heights(tile_, lane_);
+      relax_fully(tile_, find_residual_arcs(tile_, lane_), lane_);
+      const TileStatus status = tile_status(tile_, problem_.size(), position_, lane_);
+      if (!status.has_active || round == kLoadRounds) return status;
+      for (int k = 0; k < kPushesPerRound && push_relabel(tile_, lane_); ++k) {
       }
     }
   }
 
-  __device__ void keep_background() const {
-    const Sums sums = store_tile(tile_, problem_, place_.x, place_.y, lane_);
+  __device__ void write_results() const {
+    const TileSums sums = write_tile_results(tile_, problem_, position_.x, position_.y, lane_);
     const bool has_flow = __any_sync(~0u, sums.has_flow);
-    if (lane_.index == 0) sparse_.flowless[place_.index] = !has_flow;
+    if (lane_.index == 0) store_.has_no_flow[position_.index] = !has_flow;
   }
 
-  // As the starts of later relabels, but that heights of tiles beside come to it in the next pass.
-  __device__ void start_relabel(const Look& look) const {
-    const bool first = lane_.index == 0;
-    const Turns turns;
-    if (first && !look.settled) state().unsettled = turns.relabel + 1;
-    const TileLists lists(problem_, sparse_);
-    const bool lives = look.active || (!look.settled && look.reaches);
-    Entry entries[] = {lists.next_entry(turns, place_.index, first && !look.settled),
-                       lists.active_entry(turns, place_.index, first && look.active),
-                       lists.live_entry(turns, place_.index, first && lives),
-                       lists.ever_entry(place_.index, first)};
-    add_to_lists(place_.index, entries);
+  // Corresponds to the start of a later relabel, except that heights of neighbouring tiles
+  // arrive in the next pass.
+  __device__ void add_to_worklists(const TileStatus& status) const {
+    const bool is_first_lane = lane_.index == 0;
+    const Epochs epochs;
+    if (is_first_lane && !status.all_reachable) state().unsettled_stamp = epochs.relabel + 1;
+    const TileLists lists(problem_, store_);
+    const bool takes_part = status.has_active || (!status.all_reachable && status.has_reachable);
+    ListEntry entries[] = {
+        lists.next_entry(epochs, position_.index, is_first_lane && !status.all_reachable),
+        lists.active_entry(epochs, position_.index, is_first_lane && status.has_active),
+        lists.relabel_entry(epochs, position_.index, is_first_lane && takes_part),
+        lists.touched_entry(position_.index, is_first_lane)};
+    add_to_lists(position_.index, entries);
   }
 
   const Problem& problem_;
-  const Sparse<kNeighbours>& sparse_;
+  const SparseStore<kNeighbours>& store_;
   Tile<kNeighbours>& tile_;
   const Lane lane_ = this_lane();
-  const Place place_;
+  const TilePosition position_;
   const int x_, y_, rows_;  // of the lane's column in the picture
   bool all_sinks_ = true;
-  long long demand_ = 0;  // of the sinks, below zero
+  long long demand_ = 0;  // sum of terminal capacities to the sink, negative
 };
+
+// ---- the worklist kernel
+
+// The second pass of a cut: a warp's work on the tiles of worklists.
+template <int kNeighbours>
+class WorklistPass {
+ public:
+  struct Shared {
+    GridBarrier::SharedWords words;
+    BlockSums sums;
+  };
+
+  __device__ WorklistPass(const Problem& problem, const SparseStore<kNeighbours>& store,
+                          Tile<kNeighbours>& tile, Shared* shared)
+      : problem_(problem),
+        store_(store),
+        tile_(tile),
+        shared_(shared),
+        staged_(problem, store, tile),
+        lists_(problem, store),
+        barrier_(problem.progress, &shared->words),
+        lane_(this_lane()) {}
+
+  // Returns in all threads whether the frame is solved. Otherwise wider numbers are required.
+  __device__ bool run() {
+    solve();
+    barrier_.sync_or(0);
+    return __ldcg(&problem_.progress->is_solved) != 0;
+  }
+
+ private:
+  __device__ void solve() {
+    if (problem_.progress->exceeds_16_bits) return hand_over_to_plain();
+    for (;; ++epochs_.relabel) {
+      const unsigned votes = relabel();
+      if (votes & kExceeds16Bits) return hand_over_to_plain();
+      const bool active = lists_.active(epochs_.relabel).size() > 0;
+      if ((votes & kSaturated) || !active || stopped_) return finish(votes, active);
+      if (!push()) return hand_over_to_plain();
+    }
+  }
+
+  // The warp's share of a list. Neighbouring entries of the list go to different
+  // multiprocessors.
+  struct Share {
+    int count;  // of the whole list
+    int tile;   // first tile of the share, if there is any
+  };
+  __device__ Share share_of(const TileList& list) const {
+    return {list.size(), __ldcg(list.tiles + min(first_index(), store_.halos.tiles() - 1))};
+  }
+  template <class Visit>
+  __device__ unsigned visit_list(const TileList& list, const Share& share, const Visit& visit) {
+    const int warps = static_cast<int>(gridDim.x * (blockDim.x / 32));
+    unsigned votes = 0;
+    int tile = share.tile;
+    for (int k = first_index(); k < share.count; k += warps) {
+      if (k != first_index()) tile = __ldcg(list.tiles + k);
+      votes |= visit(tile);
+    }
+    return votes;
+  }
+  __device__ static int first_index() {
+    return static_cast<int>(threadIdx.x / 32 * gridDim.x + blockIdx.x);
+  }
+  __device__ unsigned sync_or(unsigned bits) {
+    bits = barrier_.sync_or(bits);
+    ++epochs_.pass;
+    return bits;
+  }
+  __device__ bool is_first_thread() const { return blockIdx.x == 0 && threadIdx.x == 0; }
+  // The list of the pass after the next one, which no block reads or fills now.
+  __device__ void clear_pass_after_next() {
+    if (is_first_thread()) *lists_.pass(epochs_.pass + 2).count = 0;
+  }
+
+  // The plain algorithm starts again from the weights.
+  __device__ void hand_over_to_plain() const {
+    if (is_first_thread()) problem_.progress->sink_flow = 0;
+  }
+
+  // Computes exact heights of the tiles that take part in this relabel. Returns the votes.
+  __device__ unsigned relabel() {
+    // The load kernel has already started the first relabel.
+    unsigned votes = epochs_.relabel == 0 ? 0 : start_relabel();
+    for (relabel_passes_ = 0;; ++relabel_passes_) {
+      const TileList list = lists_.pass(epochs_.pass);
+      const Share share = share_of(list);
+      if (share.count == 0) return votes;
+      clear_pass_after_next();
+      const unsigned tile_votes =
+          visit_list(list, share, [&](int tile) { return spread_heights_in(tile); });
+      votes |= sync_or(tile_votes);
+    }
+  }
+  __device__ unsigned start_relabel() {
+    clear_pass_after_next();
+    if (is_first_thread()) {
+      *lists_.relabel(epochs_.relabel + 2).count = 0;
+      *lists_.active(epochs_.relabel + 1).count = 0;
+    }
+    const TileList tiles = lists_.relabel(epochs_.relabel);
+    unsigned votes =
+        visit_list(tiles, share_of(tiles), [&](int tile) { return start_relabel_in(tile); });
+    votes = sync_or(votes);
+    ++epochs_.flow;
+    return votes;
+  }
+
+  // Computes the tile's heights from its own sinks and from neighbours whose heights are
+  // fixed.
+  __device__ unsigned start_relabel_in(int index) {
+    const TilePosition position(store_.halos, index);
+    const auto neighbours = staged_.prefetch(position, epochs_);
+    const bool changed = staged_.receive(position, neighbours, epochs_);
+    reset_heights(tile_, lane_);
+    const ResidualArcs<kNeighbours> arcs = find_residual_arcs(tile_, lane_);
+    relax_fully(tile_, arcs, lane_);
+    TileStatus status = tile_status(tile_, problem_.size(), position, lane_);
+    const bool all_reachable = status.all_reachable;
+    if (!all_reachable) {
+      const unsigned axes = apply_halo_heights(tile_, neighbours.heights(~neighbours.relabelling));
+      if (axes && relax_fully(tile_, arcs, lane_, axes)) {
+        status = tile_status(tile_, problem_.size(), position, lane_);
+      }
+      if (lane_.index == 0) store_.state[index].unsettled_stamp = epochs_.relabel + 1;
+    }
+    staged_.send_heights(position, neighbours, epochs_);
+    if (changed) {
+      staged_.write_back(index);
+    } else {
+      staged_.write_back_heights(index);
+    }
+    const bool is_first_lane = lane_.index == 0;
+    ListEntry entries[] = {
+        lists_.next_entry(epochs_, index, is_first_lane && !all_reachable),
+        lists_.active_entry(epochs_, index, is_first_lane && status.has_active),
+        lists_.relabel_entry(
+            epochs_, index,
+            is_first_lane && (status.has_active || (!all_reachable && status.has_reachable)))};
+    add_to_lists(index, entries);
+    return votes_of(status);
+  }
+
+  // Propagates lowered heights of neighbouring tiles through the tile.
+  __device__ unsigned spread_heights_in(int index) {
+    const TilePosition position(store_.halos, index);
+    const auto neighbours = staged_.prefetch(position, epochs_);
+    wait_for_copy();
+    const unsigned axes = apply_halo_heights(tile_, neighbours.heights(~0u));
+    if (!axes) return 0;
+    const EdgeHeights before(tile_, lane_);
+    if (!relax_fully(tile_, find_residual_arcs(tile_, lane_), lane_, axes)) return 0;
+    const TileStatus status = tile_status(tile_, problem_.size(), position, lane_);
+    const unsigned lowered =
+        EdgeHeights(tile_, lane_).template changed_directions<kNeighbours>(before);
+    if (lowered) staged_.send_heights(position, neighbours, epochs_);
+    staged_.write_back_heights(index);
+    // Each lane handles one neighbour, the last lane the tile itself.
+    const bool is_tile_itself = lane_.index == 31;
+    const int other = is_tile_itself ? index : target_of(position, lowered);
+    ListEntry entries[] = {
+        lists_.next_entry(epochs_, other,
+                          !is_tile_itself && (lowered & neighbours.unsettled) >> lane_.index & 1),
+        lists_.active_entry(epochs_, other, is_tile_itself && status.has_active),
+        lists_.relabel_entry(epochs_, other, is_tile_itself && status.has_reachable)};
+    add_to_lists(other, entries);
+    return votes_of(status);
+  }
+
+  __device__ unsigned votes_of(const TileStatus& status) const {
+    return (status.is_saturated ? kSaturated : 0) |
+           (staged_.exceeds_16_bits() ? kExceeds16Bits : 0);
+  }
+
+  // Runs rounds of pushes until no tile has work or the limit of rounds is reached. Returns
+  // false if 16 bits are not enough.
+  __device__ bool push() {
+    const int rounds = kPushRounds + 2 * max(0, relabel_passes_ - kLongRelabel);
+    for (int round = 0; round < rounds && !stopped_; ++round) {
+      const TileList list = round == 0 ? lists_.active(epochs_.relabel) : lists_.pass(epochs_.pass);
+      const Share share = share_of(list);
+      if (share.count == 0) break;
+      clear_pass_after_next();
+      const unsigned votes = visit_list(list, share, [&](int tile) { return push_in(tile); });
+      const unsigned all_votes =
+          sync_or(votes | (blockIdx.x == 0 && problem_.is_out_of_time() ? kStop : 0));
+      if (all_votes & kExceeds16Bits) return false;
+      ++epochs_.flow;
+      ++iterations_;
+      stopped_ = (all_votes & kStop) || iterations_ == problem_.max_iterations;
+    }
+    return true;
+  }
+
+  __device__ unsigned push_in(int index) {
+    const TilePosition position(store_.halos, index);
+    const auto neighbours = staged_.prefetch(position, epochs_);
+    staged_.receive(position, neighbours, epochs_);
+    apply_halo_heights(tile_, neighbours.heights(~0u));
+    bool still_active = true;
+    for (int k = 0; k < kPushesPerRound && still_active; ++k)
+      still_active = push_relabel(tile_, lane_);
+    still_active = still_active && any_active(tile_, lane_);
+    const unsigned receivers = staged_.send_flows(position, epochs_);
+    staged_.send_heights(position, neighbours, epochs_);
+    staged_.write_back(index);
+    const bool is_target = lane_.index < kNeighbours && (receivers >> lane_.index & 1);
+    const int other = is_target ? target_of(position, receivers) : index;
+    ListEntry entries[] = {
+        lists_.next_entry(epochs_, other,
+                          is_target || (lane_.index == kNeighbours && still_active)),
+        lists_.relabel_entry(epochs_, other, is_target), lists_.touched_entry(other, is_target)};
+    add_to_lists(other, entries);
+    return staged_.exceeds_16_bits() ? kExceeds16Bits : 0;
+  }
+
+  // The neighbour in the lane's direction if `directions` contains it, otherwise any tile.
+  __device__ int target_of(const TilePosition& position, unsigned directions) const {
+    if (lane_.index >= kNeighbours || !(directions >> lane_.index & 1)) return 0;
+    return max(position.neighbour(store_.halos, step_x(lane_.index), step_y(lane_.index)), 0);
+  }
+
+  // Writes the mask, the flows, and the results of the cut. If distances needed more than 16
+  // bits, the plain algorithm continues from the flows.
+  __device__ void finish(unsigned votes, bool active) {
+    shared_->sums.clear();
+    const TileList touched = lists_.touched();
+    visit_list(touched, share_of(touched), [&](int index) -> unsigned {
+      const TilePosition position(store_.halos, index);
+      copy_tile_async(store_.tiles[index], tile_, lane_);
+      wait_for_copy();
+      const TileSums sums = write_tile_results(tile_, problem_, position.x, position.y, lane_);
+      const bool has_flow = __any_sync(~0u, sums.has_flow);
+      if (lane_.index == 0) store_.has_no_flow[index] = !has_flow;
+      // The load kernel has already counted the flow into the tile's sinks up to then.
+      shared_->sums.add(
+          sums.remaining_demand - (lane_.index == 0 ? store_.state[index].remaining_demand : 0),
+          sums.gap);
+      return 0;
+    });
+    pdl_trigger();
+    write_cut_results(problem_, shared_->sums, barrier_, iterations_, votes, active);
+  }
+
+  const Problem& problem_;
+  const SparseStore<kNeighbours>& store_;
+  Tile<kNeighbours>& tile_;
+  Shared* const shared_;
+  StagedTile<kNeighbours> staged_;
+  const TileLists<kNeighbours> lists_;
+  WorklistBarrier barrier_;
+  const Lane lane_;
+  Epochs epochs_{.pass = 1, .relabel = 0, .flow = 1};
+  int relabel_passes_ = 0;  // passes of the last relabel
+  int iterations_ = 0;
+  bool stopped_ = false;
+};
+
+// ---- kernels and host interface
 
 template <int kNeighbours>
 __global__ void __launch_bounds__(LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::blocks)
     load_kernel(const __grid_constant__ Problem problem,
-                const __grid_constant__ Sparse<kNeighbours> sparse) {
+                const __grid_constant__ SparseStore<kNeighbours> store) {
   extern __shared__ int4 shared_tiles[];
-  await_last();
-  problem.begin();
+  pdl_trigger_and_wait();
+  problem.record_start_time();
   auto& tile = reinterpret_cast<Tile<kNeighbours>&>(*shared_tiles);
   const int index = static_cast<int>(blockIdx.x);
-  const long long took = FirstLook<kNeighbours>(problem, sparse, tile, index).run();
-  if (threadIdx.x != 0 || took == 0) return;
-  atomicAdd(&problem.progress->taken, static_cast<unsigned long long>(took));
+  const long long sink_flow = LoadPass<kNeighbours>(problem, store, tile, index).run();
+  if (threadIdx.x != 0 || sink_flow == 0) return;
+  atomicAdd(&problem.progress->sink_flow, static_cast<unsigned long long>(sink_flow));
 }
 
 template <int kNeighbours>
-__global__ void __launch_bounds__(SparseBlock<kNeighbours>::most_threads,
+__global__ void __launch_bounds__(SparseBlock<kNeighbours>::max_threads,
                                   SparseBlock<kNeighbours>::blocks)
-    lists_kernel(const __grid_constant__ Problem problem,
-                 const __grid_constant__ Sparse<kNeighbours> sparse,
-                 const __grid_constant__ PlainArrays arrays, Progress* next_frames) {
-  using Cut = SparseCut<kNeighbours>;
+    worklist_kernel(const __grid_constant__ Problem problem,
+                    const __grid_constant__ SparseStore<kNeighbours> store,
+                    const __grid_constant__ PlainArrays arrays, Progress* next_progress) {
+  using Cut = WorklistPass<kNeighbours>;
   extern __shared__ int4 shared_tiles[];
   __shared__ typename Cut::Shared shared;
-  __shared__ GridBarrier::Words words;
-  wait_for_earlier();
-  auto* const next = reinterpret_cast<uint32_t*>(next_frames);
+  __shared__ GridBarrier::SharedWords words;
+  pdl_wait();
+  auto* const next = reinterpret_cast<uint32_t*>(next_progress);
   if (blockIdx.x == 0 && threadIdx.x < sizeof(Progress) / sizeof(uint32_t)) next[threadIdx.x] = 0;
   auto& tile = reinterpret_cast<Tile<kNeighbours>*>(shared_tiles)[threadIdx.x / 32];
-  if (!Cut(problem, sparse, tile, &shared).run()) Plain(problem, arrays, &words).run();
+  if (!Cut(problem, store, tile, &shared).run()) PlainPushRelabel(problem, arrays, &words).run();
 }
 
 }  // namespace
 
 template <int kNeighbours>
-void SparseSolver<kNeighbours>::reserve(Workspace& memory, const Boxes& boxes) {
+void SparseSolver<kNeighbours>::reserve(Workspace& memory, const HaloBuffers& halos) {
   using Block = SparseBlock<kNeighbours>;
-  const auto tiles = static_cast<size_t>(boxes.tiles());
-  store_.boxes = boxes;
-  store_.boxes.template reserve<kNeighbours>(memory);
+  const auto tiles = static_cast<size_t>(halos.tiles());
+  store_.halos = halos;
+  store_.halos.template reserve<kNeighbours>(memory);
   memory.reserve(store_.tiles, tiles);
   memory.reserve(store_.state, tiles);
-  memory.reserve(store_.lists, kLists * tiles);
-  for (uint8_t*& flowless : flowless_) memory.reserve(flowless, tiles);
-  static_assert(sizeof(Progress) / sizeof(uint32_t) <= 32 * Block::warps(0), "a word a thread");
-  allow_shared(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
-  allow_shared(lists_kernel<kNeighbours>, Block::most_warps * sizeof(Tile<kNeighbours>));
+  memory.reserve(store_.lists, kWorklists * tiles);
+  for (uint8_t*& has_no_flow : has_no_flow_) memory.reserve(has_no_flow, tiles);
+  static_assert(sizeof(Progress) / sizeof(uint32_t) <= 32 * Block::warps(0), "one word per thread");
+  allow_shared_memory(load_kernel<kNeighbours>, LoadBlock<kNeighbours>::shared_bytes);
+  allow_shared_memory(worklist_kernel<kNeighbours>, Block::max_warps * sizeof(Tile<kNeighbours>));
   const auto warps = static_cast<unsigned>(Block::warps(tiles));
-  BlocksShape shape{blocks_for(tiles, warps), 32 * warps, warps * sizeof(Tile<kNeighbours>)};
-  // Cooperative grids that are alone take all there is, as nothing runs beside them.
+  LaunchShape shape{blocks_for(tiles, warps), 32 * warps, warps * sizeof(Tile<kNeighbours>)};
+  // Without clusters, an exclusive cut uses all blocks that the device can run, because
+  // nothing else runs concurrently with a cooperative grid.
   const bool has_clusters = device_attribute(cudaDevAttrClusterLaunch) != 0;
-  if (has_clusters) shape.blocks = std::min(shape.blocks, Block::together_alone);
-  alone_.plan(lists_kernel<kNeighbours>, shape);
-  shape.blocks = std::min(shape.blocks, Block::together);
-  beside_.plan(lists_kernel<kNeighbours>, shape);
+  if (has_clusters) shape.blocks = std::min(shape.blocks, Block::exclusive_cluster_blocks);
+  exclusive_.plan(worklist_kernel<kNeighbours>, shape);
+  shape.blocks = std::min(shape.blocks, Block::cluster_blocks);
+  concurrent_.plan(worklist_kernel<kNeighbours>, shape);
 }
 
 template <int kNeighbours>
 void SparseSolver<kNeighbours>::enqueue(Problem& problem, const PlainArrays& arrays,
-                                        Progress* next_frames, bool after_sparse, bool alone,
-                                        cudaStream_t stream) {
-  store_.flowless_before = after_sparse ? flowless_[frames_ % 2] : nullptr;
-  store_.flowless = problem.flowless = flowless_[++frames_ % 2];
-  problem.tiles = store_.boxes.tiles();
-  launch_chained(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
-                 LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream,
-                 problem, store_);
-  (alone ? alone_ : beside_)
-      .launch(lists_kernel<kNeighbours>, stream, problem, store_, arrays, next_frames);
+                                        Progress* next_progress, bool follows_sparse,
+                                        bool is_exclusive, cudaStream_t stream) {
+  store_.had_no_flow = follows_sparse ? has_no_flow_[frames_ % 2] : nullptr;
+  store_.has_no_flow = problem.has_no_flow = has_no_flow_[++frames_ % 2];
+  problem.tiles = store_.halos.tiles();
+  launch_pdl(load_kernel<kNeighbours>, static_cast<unsigned>(problem.tiles),
+             LoadBlock<kNeighbours>::threads, LoadBlock<kNeighbours>::shared_bytes, stream, problem,
+             store_);
+  (is_exclusive ? exclusive_ : concurrent_)
+      .launch(worklist_kernel<kNeighbours>, stream, problem, store_, arrays, next_progress);
 }
 
 template class SparseSolver<4>;

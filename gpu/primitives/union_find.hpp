@@ -1,4 +1,5 @@
-// A forest of nodes that many threads join at once: union-find, each node's parent in an array.
+// Concurrent union-find: a forest of nodes that many threads merge at the same time. Each node's
+// parent is an array element; a root is its own parent.
 #pragma once
 
 #include <cstdint>
@@ -7,85 +8,86 @@
 
 namespace regions {
 
-// No node: pixels have smaller ids, as 65535 * 65536 is less.
+// Marks "no node". Node indices are smaller, because pictures have at most 65535 * 65536 pixels.
 inline constexpr uint32_t kNone = 0xffffffffu;
 
 #ifdef __CUDACC__
 
-// While several threads work on a forest, entries are changed by atomics alone (which racecheck,
-// too, takes for intended) and read by volatile loads; a stale read only means a longer way. The
-// lanes of a warp go step by step together: left to themselves they would drift apart and stay so.
-// A Forest is an array of parents, or what has an array's sum with a node: its parent's address.
+// While several threads work on a forest, parents are changed by atomic operations only, so that
+// racecheck also accepts the races as intended. They are read by volatile loads; a stale value only
+// makes the path longer. All lanes of a warp iterate together, because lanes that diverge would
+// stay diverged. `Forest` is a pointer to the parents, or a type whose sum with a node is the
+// address of the node's parent.
 template <class Forest>
-__device__ inline uint32_t parent_in(Forest forest, uint32_t node) {
+__device__ inline uint32_t load_parent(Forest forest, uint32_t node) {
   return *static_cast<const volatile uint32_t*>(forest + node);
 }
 
-// Hangs the node of each lane of a warp directly below its root, and returns that. A lane writes no
-// entry but its own, so that what it leaves there is the root, whatever other warps do; the entries
-// of others shorten its way, which makes this pointer jumping (logarithmic in the depth). With
-// `exists` false nothing is written. After `most` steps, unless 0, nodes are left where they are.
-// Must not run beside unite().
-template <int most = 0, class Forest>
+// Makes the root of each lane's node its parent, and returns this root. Each lane writes only its
+// own node, so the result does not depend on other warps. Nodes that other lanes have shortened
+// make its path shorter: this is pointer jumping, with a number of steps that is logarithmic in the
+// depth. Writes nothing in lanes where `exists` is false. Stops after `max_steps` steps unless it
+// is 0. Must not run concurrently with unite().
+template <int max_steps = 0, class Forest>
 __device__ inline uint32_t flatten(Forest forest, uint32_t node, bool exists) {
-  uint32_t above = parent_in(forest, node);
-  for (int step = 0; most == 0 || step < most; ++step) {
-    const uint32_t beyond = parent_in(forest, above);
-    const bool moves = beyond != above;
+  uint32_t parent = load_parent(forest, node);
+  for (int step = 0; max_steps == 0 || step < max_steps; ++step) {
+    const uint32_t grandparent = load_parent(forest, parent);
+    const bool moves = grandparent != parent;
     if (!__any_sync(kAllLanes, moves)) break;
-    if (moves && exists) atomicExch(forest + node, beyond);
-    above = beyond;
+    if (moves && exists) atomicExch(forest + node, grandparent);
+    parent = grandparent;
   }
-  return above;
+  return parent;
 }
 
-// Halves the way of each lane's node to its root some times, where that has more than a link. Nodes
-// that are linked one below the other all at once, as lines are that cross many seams, make long
-// ways on which unite() halves nothing, as nothing else is joined there; this makes them short for
-// those that walk them. May run beside unite().
+// Halves the path of each selected lane's node to its root up to `times` times. Long paths arise
+// when many nodes are linked at once, for example by a line that crosses many seams. unite() does
+// not halve these paths, because it merges nothing else on them; this function makes them short for
+// later finds. May run concurrently with unite().
 template <class Forest>
-__device__ inline void shorten(Forest forest, uint32_t node, bool wanted, int times) {
-  for (int i = 0; i < times && __any_sync(kAllLanes, wanted); ++i) {
-    if (!wanted) continue;
-    const uint32_t above = parent_in(forest, node), beyond = parent_in(forest, above);
-    wanted = beyond != above;
-    if (wanted) atomicExch(forest + node, beyond);
+__device__ inline void halve_paths(Forest forest, uint32_t node, bool is_selected, int times) {
+  for (int i = 0; i < times && __any_sync(kAllLanes, is_selected); ++i) {
+    if (!is_selected) continue;
+    const uint32_t parent = load_parent(forest, node), grandparent = load_parent(forest, parent);
+    is_selected = grandparent != parent;
+    if (is_selected) atomicExch(forest + node, grandparent);
   }
 }
 
-// Joins the trees of `a` and `b` under the smaller root for all lanes of a warp that want it.
-// Returns the root that stopped being one, or kNone. The order of calls decides the shape of the
-// trees, never which nodes share one nor its root. Paths are halved on the way: a node that is no
-// root is given its grandparent; a root is changed by the link alone (Rem's and Komura's rules:
-// link roots by compare-and-swap, try again from what was seen).
+// Merges the trees of `a` and `b` under the smaller root, in each selected lane. Returns the node
+// that stopped being a root, or kNone. The order of calls affects the shape of the trees, but
+// neither the sets nor their roots. Paths are halved on the way: a node that is not a root gets its
+// grandparent as parent. A root changes only by the link itself (rules of Rem and Komura: link
+// roots by compare-and-swap, and retry from the value read).
 template <class Forest>
-__device__ inline uint32_t unite(Forest forest, uint32_t a, uint32_t b, bool wanted) {
-  uint32_t lost = kNone;
-  bool is_apart = wanted;
-  while (__any_sync(kAllLanes, is_apart)) {
-    if (!is_apart) continue;
-    const uint32_t above_a = parent_in(forest, a), above_b = parent_in(forest, b);
-    if (above_a == above_b) {
-      is_apart = false;
-    } else if (above_a == a && above_b == b) {
+__device__ inline uint32_t unite(Forest forest, uint32_t a, uint32_t b, bool is_selected) {
+  uint32_t former_root = kNone;
+  bool is_pending = is_selected;
+  while (__any_sync(kAllLanes, is_pending)) {
+    if (!is_pending) continue;
+    const uint32_t parent_a = load_parent(forest, a), parent_b = load_parent(forest, b);
+    if (parent_a == parent_b) {
+      is_pending = false;
+    } else if (parent_a == a && parent_b == b) {
       const uint32_t larger = a > b ? a : b, smaller = a > b ? b : a;
       const uint32_t seen = atomicCAS(forest + larger, larger, smaller);
       if (seen == larger) {
-        lost = larger;
-        is_apart = false;
+        former_root = larger;
+        is_pending = false;
       }
       a = seen;
       b = smaller;
     } else {
-      const uint32_t beyond_a = parent_in(forest, above_a);
-      const uint32_t beyond_b = parent_in(forest, above_b);
-      if (beyond_a != above_a) atomicExch(forest + a, beyond_a);
-      if (beyond_b != above_b) atomicExch(forest + b, beyond_b);
-      a = beyond_a;
-      b = beyond_b;
+      const uint32_t grandparent_a = load_parent(forest, parent_a);
+      const uint32_t grandparent_b = load_parent(forest, parent_b);
+      if (grandparent_a != parent_a) atomicExch(forest + a, grandparent_a);
+      if (grandparent_b != parent_b) atomicExch(forest + b, grandparent_b);
+      a = grandparent_a;
+      b = grandparent_b;
     }
   }
-  return lost;
+  return former_root;
 }
 
 #endif

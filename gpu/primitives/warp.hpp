@@ -1,5 +1,5 @@
-// Reductions and prefix sums over the 32 lanes of a warp, and over a block; all threads of them
-// call these and get the result.
+// Warp-level and block-level primitives: bit masks, reductions, prefix sums, positions in a shared
+// list, and grouping of lanes by key. All threads of the warp (or block) must call them together.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,20 @@ namespace regions {
 
 inline constexpr uint32_t kAllLanes = 0xffffffffu;
 
-template <class Join>
-__device__ inline uint32_t warp_join(uint32_t value, Join join) {
+__device__ inline bool is_first_lane() { return threadIdx.x % 32 == 0; }
+
+// ---- bit masks
+
+// Masks with bits 0..b and with bits 0..b - 1 set.
+__device__ inline uint32_t bits_up_to(int b) { return 0xffffffffu >> (31 - b); }
+__device__ inline uint32_t bits_below(int b) { return (1u << b) - 1; }
+
+// ---- reductions and prefix sums; every thread gets the result
+
+template <class Combine>
+__device__ inline uint32_t warp_reduce(uint32_t value, Combine combine) {
   for (int step = 16; step > 0; step /= 2) {
-    value = join(value, __shfl_xor_sync(kAllLanes, value, step));
+    value = combine(value, __shfl_xor_sync(kAllLanes, value, step));
   }
   return value;
 }
@@ -22,15 +32,21 @@ __device__ inline uint32_t warp_sum(uint32_t value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync(kAllLanes, value);
 #else
-  return warp_join(value, [](uint32_t a, uint32_t b) { return a + b; });
+  return warp_reduce(value, [](uint32_t a, uint32_t b) { return a + b; });
 #endif
+}
+
+__device__ inline long long warp_sum64(long long value) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  return value;
 }
 
 __device__ inline uint32_t warp_min(uint32_t value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_min_sync(kAllLanes, value);
 #else
-  return warp_join(value, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+  return warp_reduce(value, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
 #endif
 }
 
@@ -38,12 +54,12 @@ __device__ inline uint32_t warp_max(uint32_t value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_max_sync(kAllLanes, value);
 #else
-  return warp_join(value, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
+  return warp_reduce(value, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
 #endif
 }
 
-// Sum over this lane and those before it.
-__device__ inline uint32_t warp_prefix_sum(uint32_t value) {
+// Sum of `value` over lanes 0 to this lane.
+__device__ inline uint32_t warp_inclusive_sum(uint32_t value) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int step = 1; step < 32; step *= 2) {
     const uint32_t other = __shfl_up_sync(kAllLanes, value, step);
@@ -52,19 +68,42 @@ __device__ inline uint32_t warp_prefix_sum(uint32_t value) {
   return value;
 }
 
-// Sum of `value` over the threads before this one; `total` over all. Every thread of the block
-// calls it; `warp_sums` has a place for each warp and may not be in use.
+// Sum of `value` over the threads of the block with a lower index; `total` is the sum over all
+// threads. `warp_sums` is scratch in shared memory. No thread may still use it for something else.
 template <int threads>
-__device__ inline uint32_t sum_before(uint32_t value, uint32_t (&warp_sums)[threads / 32],
-                                      uint32_t& total) {
+__device__ inline uint32_t block_exclusive_sum(uint32_t value, uint32_t (&warp_sums)[threads / 32],
+                                               uint32_t& total) {
   constexpr int kWarps = threads / 32;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  const uint32_t inclusive = warp_prefix_sum(value);
+  const uint32_t inclusive = warp_inclusive_sum(value);
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();  // warp_sums is complete
   const uint32_t sum = lane < kWarps ? warp_sums[lane] : 0;
   total = warp_sum(sum);
   return warp_sum(lane < warp ? sum : 0) + inclusive - value;
+}
+
+// ---- lists and keys
+
+// Reserves `entries` consecutive entries for this lane in a list with `count` entries so far.
+// Returns the index of the lane's first entry. The order of warps in the list is arbitrary.
+__device__ inline uint32_t reserve_entries(uint32_t& count, uint32_t entries) {
+  const uint32_t end = warp_inclusive_sum(entries);
+  const uint32_t begin = threadIdx.x % 32 == 31 ? atomicAdd(&count, end) : 0;
+  return __shfl_sync(kAllLanes, begin, 31) + end - entries;
+}
+
+// Calls add(key, has_key) once for each distinct nonzero key of the warp's lanes. All lanes make
+// the call; has_key is true in the lanes that have this key.
+template <class Add>
+__device__ void for_each_key(uint32_t key, Add add) {
+  uint32_t pending = __ballot_sync(kAllLanes, key != 0);
+  while (pending) {
+    const uint32_t common = __shfl_sync(kAllLanes, key, __ffs(static_cast<int>(pending)) - 1);
+    const bool has_key = key == common;
+    pending &= ~__ballot_sync(kAllLanes, has_key);
+    add(common, has_key);
+  }
 }
 
 }  // namespace regions

@@ -1,19 +1,23 @@
-// Workspace: one allocation of a backend, cut into typed pieces. Filled by configure() alone; what
-// is in it at first is anything, and the phases must not care.
+// Device memory of an algorithm: one allocation divided into typed arrays, and memory filled with
+// zeros. Allocated by configure() only, never per frame.
 #pragma once
 
 #include <vector>
 
 #include "core/backend.hpp"
+#include "gpu/runtime/launch.hpp"
 
 namespace regions {
 
+// One allocation of a backend, divided into typed arrays. Its contents are uninitialised, and the
+// kernels must not depend on them.
 class Workspace {
  public:
-  // Plans `count` elements; allocate() stores their address in `piece`, which must live until then.
+  // Plans an array of `count` elements. allocate() stores its address in `array`, which must exist
+  // until then.
   template <class T>
-  void reserve(T*& piece, size_t count) {
-    pieces_.push_back({&piece, bytes_, [](void* target, std::byte* start) {
+  void reserve(T*& array, size_t count) {
+    arrays_.push_back({&array, bytes_, [](void* target, std::byte* start) {
                          *static_cast<T**>(target) = reinterpret_cast<T*>(start);
                        }});
     bytes_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
@@ -22,23 +26,35 @@ class Workspace {
   // Throws MemoryError.
   void allocate(Backend& backend) {
     block_ = backend.allocate(bytes_);
-    for (const Piece& piece : pieces_)
-      piece.set(piece.target, block_.as<std::byte>() + piece.start);
-    pieces_.clear();
+    for (const Array& array : arrays_)
+      array.set(array.target, block_.as<std::byte>() + array.start);
+    arrays_.clear();
   }
 
   size_t bytes() const { return bytes_; }
 
  private:
-  static constexpr size_t kAlignment = 256;  // what cudaMalloc promises
-  struct Piece {
+  static constexpr size_t kAlignment = 256;  // bytes, as guaranteed by cudaMalloc()
+  struct Array {
     void* target;
     size_t start;  // bytes
     void (*set)(void* target, std::byte* start);
   };
-  std::vector<Piece> pieces_;
+  std::vector<Array> arrays_;
   size_t bytes_ = 0;
   Block block_;
 };
+
+// Sets `bytes` of the backend's memory to 0 and waits until this is done. For memory that kernels
+// expect to be zero at the first frame and leave zero for the next. Not for hot paths.
+inline void fill_with_zeros(Queue& queue, void* data, size_t bytes) {
+  check(cudaMemsetAsync(data, 0, bytes, stream_of(queue)), "clearing memory");
+  queue.record();
+  queue.wait();
+}
+inline void fill_with_zeros(Backend& backend, void* data, size_t bytes) {
+  const Backend::Entry entry(backend);
+  fill_with_zeros(*backend.make_queue(), data, bytes);
+}
 
 }  // namespace regions

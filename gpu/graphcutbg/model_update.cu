@@ -1,0 +1,56 @@
+// The pass that updates the background model with the cut's mask and counts the foreground.
+#include "gpu/graphcutbg/graphcutbg.hpp"
+#include "gpu/graphcutbg/pixel_kernels.hpp"
+#include "gpu/primitives/integer_math.hpp"
+#include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/launch.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+__global__ void __launch_bounds__(PixelBlock::threads, StridedPixelGrid::blocks)
+    model_update_kernel(const __grid_constant__ Canvas arrays,
+                        const __grid_constant__ Image<const uint8_t> mask,
+                        const __grid_constant__ EnergyPlan plan, SceneState* state,
+                        FrameStatistics* statistics, FrameStatistics* host_statistics) {
+  __shared__ SharedParameters shared;
+  __shared__ uint32_t block_count;
+  if (threadIdx.x == 0 && threadIdx.y == 0) block_count = 0;
+  pdl_trigger_and_wait();
+  // The barrier in load() also makes the zero in block_count visible.
+  const PixelParameters& parameters = shared.load(state->frame, plan);
+  uint32_t count = 0;  // foreground pixels
+  for (auto [x, y] = thread_position(); y < arrays.height; y += StridedPixelGrid::stride()) {
+    if (x >= arrays.width) continue;
+    const bool foreground = mask(x, y) != 0;
+    teach(arrays, parameters.frame, parameters.energy, foreground, x, y, AtomicAdd());
+    count += foreground ? 1 : 0;
+  }
+  static_assert(PixelBlock::width == 32, "a warp is a row of the block");
+  count = warp_sum(count);
+  // Sums of integers: the order of additions does not matter.
+  if (threadIdx.x == 0 && count > 0) atomicAdd(&block_count, count);
+  __syncthreads();  // all warps have added their count
+  if (threadIdx.x != 0 || threadIdx.y != 0) return;
+  if (block_count > 0) {
+    atomicAdd(&state->survey.foreground, block_count);
+    atomicAdd(&statistics->foreground, block_count);
+  }
+  __threadfence();  // the block's sums are visible before the block is counted as done
+  if (atomicAdd(&state->updated_blocks, 1u) != gridDim.x * gridDim.y - 1) return;
+  __threadfence();  // the sums of all blocks are visible to the last block
+  state->updated_blocks = 0;
+  *host_statistics = {statistics->cut_value, __ldcg(&statistics->foreground),
+                      statistics->restarted};
+}
+
+}  // namespace
+
+void enqueue_model_update(const Canvas& arrays, const Image<const uint8_t>& mask,
+                          const EnergyPlan& plan, SceneState* state, FrameStatistics* statistics,
+                          FrameStatistics* host_statistics, cudaStream_t stream) {
+  launch_pdl(model_update_kernel, StridedPixelGrid::grid(arrays.width, arrays.height),
+             pixel_block(), 0, stream, arrays, mask, plan, state, statistics, host_statistics);
+}
+
+}  // namespace regions::graphcut

@@ -1,0 +1,285 @@
+// The first passes of a frame: reset of the model, survey of the frame, evidence of colours.
+// In the survey most blocks convert the frame to the model's colours. The others gather
+// statistics of the scene in shared memory; the last of them computes the frame's plan.
+#include "gpu/graphcutbg/graphcutbg.hpp"
+#include "gpu/primitives/integer_math.hpp"
+#include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/launch.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+// The grid consists of survey blocks and conversion blocks, all resident at once. Each survey block
+// adds to global sums, which favours few survey blocks. Too few need too long for their rows.
+struct SurveyBlock {
+  static constexpr unsigned threads = 512;
+  static constexpr unsigned blocks = 3;  // resident per multiprocessor
+
+  static unsigned all() { return multiprocessors() * blocks; }
+};
+// The numbers of survey blocks were tuned for the 396 blocks of an H200 (132 multiprocessors).
+// Other devices get the same share of their blocks.
+constexpr unsigned kTunedBlocks = 396;
+
+__global__ void reset_kernel(Canvas arrays, const uint32_t* background, SceneState* state) {
+  const size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i == 0) {
+    state->scene = Scene();
+    state->survey = Survey();
+    state->surveyed_blocks = state->updated_blocks = 0;
+    if (background) state->scene.age = kKnownAge;
+  }
+  const size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
+  auto* colors = reinterpret_cast<uint32_t*>(arrays.colors);
+  for (size_t k = i; k < sizeof(Colors) / sizeof(uint32_t); k += threads) colors[k] = 0;
+  if (background && i < arrays.plane()) start_from(arrays, background, i);
+}
+
+// Gathers the statistics of a block's rows.
+class Surveyor {
+ public:
+  __device__ Surveyor(const Canvas& arrays, const ConstFrame& in, Survey& survey)
+      : arrays_(arrays), in_(in), survey_(survey) {}
+
+  __device__ void survey_row(const Scene& scene, int y) {
+    const auto count_bin = [&](int half, int bin) { atomicAdd(&survey_.change[half][bin], 1u); };
+    const auto color = [&](int x, int y2) { return stored_color_at(in_, x, y2); };
+    for (int x = static_cast<int>(threadIdx.x) * Survey::kStep; x < arrays_.width;
+         x += static_cast<int>(blockDim.x) * Survey::kStep) {
+      survey_pixel(arrays_, scene, x, y, sums_, count_bin, color);
+    }
+  }
+  // Adds the block's statistics to the sums of all blocks. Sums of integers: the order of additions
+  // does not matter.
+  __device__ void add_to_global(Survey& all) {
+    add_warp_sum(sums_.contrast2, survey_.sums.contrast2);
+    add_warp_sum(sums_.pairs, survey_.sums.pairs);
+    for (int half = 0; half < Survey::kHalves; ++half) {
+      add_warp_sum(sums_.count[half], survey_.sums.count[half]);
+      add_warp_sum(sums_.luma[half], survey_.sums.luma[half]);
+    }
+    __syncthreads();  // all threads have added to the block's survey
+    for (int half = 0; half < Survey::kHalves; ++half) {
+      for (unsigned bin = threadIdx.x; bin < Survey::kBins; bin += blockDim.x) {
+        const uint32_t count = survey_.change[half][bin];
+        if (count) atomicAdd(&all.change[half][bin], count);
+      }
+    }
+    if (threadIdx.x != 0) return;
+    AtomicAdd()(&all.sums.contrast2, survey_.sums.contrast2);
+    atomicAdd(&all.sums.pairs, survey_.sums.pairs);
+    for (int half = 0; half < Survey::kHalves; ++half) {
+      atomicAdd(&all.sums.count[half], survey_.sums.count[half]);
+      atomicAdd(&all.sums.luma[half], survey_.sums.luma[half]);
+    }
+  }
+
+ private:
+  template <class T>
+  __device__ static void add_warp_sum(T lane_sum, T& sum) {
+    for (int step = 16; step > 0; step /= 2) lane_sum += __shfl_xor_sync(kAllLanes, lane_sum, step);
+    if (threadIdx.x % 32 == 0 && lane_sum) AtomicAdd()(&sum, lane_sum);
+  }
+
+  const Canvas& arrays_;
+  const ConstFrame& in_;
+  Survey& survey_;   // of the block, in shared memory
+  SurveySums sums_;  // of the thread
+};
+
+// rank_of(), computed by a warp: the bin that contains the median, and the count below it.
+__device__ Rank warp_rank(const uint32_t* bins, uint32_t count) {
+  constexpr int kBinsPerLane = Survey::kBins / 32;
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  uint32_t lane_sum = 0;
+  for (int i = 0; i < kBinsPerLane; ++i) lane_sum += bins[lane * kBinsPerLane + i];
+  const uint32_t inclusive = warp_inclusive_sum(lane_sum);
+  const unsigned reaches_median = __ballot_sync(kAllLanes, inclusive > count / 2);
+  const int owner = reaches_median ? __ffs(static_cast<int>(reaches_median)) - 1 : 31;
+  Rank rank{lane * kBinsPerLane, inclusive - lane_sum};
+  for (int i = 1; i < kBinsPerLane && rank.below + bins[rank.bin] <= count / 2; ++i) {
+    rank.below += bins[rank.bin++];
+  }
+  return {__shfl_sync(kAllLanes, rank.bin, owner), __shfl_sync(kAllLanes, rank.below, owner)};
+}
+
+// Computes the frame's plan from the statistics of all survey blocks, and clears them for the next
+// frame. All threads of the last survey block call it.
+__device__ void finalize_statistics(SceneState& state, Scene scene, const ScenePlan& plan,
+                                    uint32_t pixels, Survey& survey, FrameStatistics* statistics) {
+  __shared__ Medians medians;
+  constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
+  auto* all = reinterpret_cast<uint32_t*>(&state.survey);
+  for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) {
+    reinterpret_cast<uint32_t*>(&survey)[i] = __ldcg(all + i);
+    all[i] = 0;
+  }
+  __syncthreads();  // the survey is copied
+  const unsigned warp = threadIdx.x / 32;
+  if (warp < Survey::kHalves) {
+    const uint32_t* bins = survey.change[warp];
+    const uint32_t count = survey.sums.count[warp];
+    const Rank rank = warp_rank(bins, count);
+    if (threadIdx.x % 32 == 0) medians.half[warp] = median_of(bins, count, rank);
+  }
+  __syncthreads();  // the medians are complete
+  if (threadIdx.x != 0) return;
+  survey.pixels = pixels;
+  state.surveyed_blocks = 0;
+  state.frame = settle(scene, survey, medians, plan);
+  state.scene = scene;
+  *statistics = {0, 0, scene.restarted};
+}
+
+constexpr auto kThreads = static_cast<int>(SurveyBlock::threads);  // per block
+
+// Converts frames of any format, row by row.
+struct AnyReader {
+  static constexpr unsigned survey_blocks = 136;  // of kTunedBlocks
+
+  __device__ static void read(const Canvas& arrays, const ConstFrame& in, int block, int blocks) {
+    for (int y = block; y < arrays.height; y += blocks) read_row(arrays, in, y);
+  }
+
+ private:
+  __device__ static void read_row(const Canvas& arrays, const ConstFrame& in, int y) {
+    for (auto x = static_cast<int>(threadIdx.x); x < arrays.width; x += 4 * kThreads) {
+      // Beyond the row's end it reads the last pixel: a branch would delay the next pixel's load.
+      const auto stored = [&](int k) {
+        return stored_color_at(in, min(x + k * kThreads, arrays.width - 1), y);
+      };
+      const auto write = [&](int k, const Color& color) {
+        if (x + k * kThreads >= arrays.width) return;
+        write_words(arrays.now + arrays.at(x + k * kThreads, y), color.packed());
+      };
+      const auto a = stored(0), b = stored(1), c = stored(2), d = stored(3);
+      write(0, a);
+      write(1, b);
+      write(2, c);
+      write(3, d);
+    }
+  }
+};
+
+// Converts NV12 frames in 32-bit words: a thread reads blocks of 4x2 pixels, which are three words.
+struct Nv12Reader {
+  static constexpr unsigned survey_blocks = 270;  // of kTunedBlocks
+
+  static bool can_read(const ConstFrame& in) {
+    const auto is_aligned = [](const std::byte* plane, ptrdiff_t pitch) {
+      return (reinterpret_cast<uintptr_t>(plane) | static_cast<uintptr_t>(pitch)) % 4 == 0;
+    };
+    return in.layout.format == PixelFormat::nv12 && in.width % 4 == 0 &&
+           is_aligned(in.plane[0], in.pitch[0]) && is_aligned(in.plane[1], in.pitch[1]);
+  }
+  __device__ static void read(const Canvas& arrays, const ConstFrame& in, int block, int blocks) {
+    constexpr int kBatch = 4;
+    const int columns = arrays.width / 4, rows = (arrays.height + 1) / 2, count = columns * rows;
+    const int all = blocks * kThreads;
+    for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < count; i += kBatch * all) {
+      Words words[kBatch];
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k)
+        words[k] = words_at(in, columns, min(i + k * all, count - 1));
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        if (i + k * all < count) write(arrays, in.color.full_range, words[k]);
+      }
+    }
+  }
+
+ private:
+  struct Words {
+    int x, y;  // of the first pixel
+    uint32_t luma[2], chroma;
+  };
+  __device__ static Words words_at(const ConstFrame& in, int columns, int index) {
+    const auto word = [&](int plane, int row, int x) {
+      const std::byte* from = in.plane[plane] + row * in.pitch[plane] + x;
+      return *reinterpret_cast<const uint32_t*>(from);
+    };
+    const int row = index / columns, x = (index - row * columns) * 4, y = row * 2;
+    return {x, y, {word(0, y, x), word(0, min(y + 1, in.height - 1), x)}, word(1, row, x)};
+  }
+  __device__ static void write(const Canvas& arrays, bool full_range, const Words& words) {
+    for (int k = 0; k < 2 && words.y + k < arrays.height; ++k) {
+      const uint32_t luma = full_range ? words.luma[k] : __vsubus4(words.luma[k], 0x10101010u);
+      const auto color = [&](unsigned bytes) {
+        return __byte_perm(luma, words.chroma, bytes) & 0xFFFFFFu;
+      };
+      *reinterpret_cast<uint4*>(arrays.now + arrays.at(words.x, words.y + k)) =
+          make_uint4(color(0x0540), color(0x0541), color(0x0762), color(0x0763));
+    }
+  }
+};
+
+template <class Reader>
+__global__ void __launch_bounds__(SurveyBlock::threads, SurveyBlock::blocks)
+    survey_kernel(const __grid_constant__ Canvas arrays, const __grid_constant__ ConstFrame in,
+                  const __grid_constant__ ScenePlan plan, int survey_blocks, SceneState* state,
+                  FrameStatistics* statistics) {
+  constexpr unsigned kWords = sizeof(Survey) / sizeof(uint32_t);
+  __shared__ alignas(Survey) uint32_t words[kWords];
+  __shared__ bool is_last;
+  pdl_trigger();
+  const auto block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+  if (block >= survey_blocks) {
+    return Reader::read(arrays, in, block - survey_blocks, blocks - survey_blocks);
+  }
+  for (unsigned i = threadIdx.x; i < kWords; i += blockDim.x) words[i] = 0;
+  __syncthreads();  // the block's survey is zero
+  auto& survey = reinterpret_cast<Survey&>(words);
+  const Scene scene = state->scene;
+  Surveyor surveyor(arrays, in, survey);
+  for (int y = block * Survey::kStep; y < arrays.height; y += survey_blocks * Survey::kStep) {
+    surveyor.survey_row(scene, y);
+  }
+  surveyor.add_to_global(state->survey);
+  __threadfence();  // the thread's sums are visible before its block is counted
+  __syncthreads();  // all threads of the block have added their sums
+  if (threadIdx.x == 0) {
+    is_last = atomicAdd(&state->surveyed_blocks, 1u) == static_cast<unsigned>(survey_blocks) - 1;
+  }
+  __syncthreads();  // is_last is visible to all threads
+  if (!is_last) return;
+  __threadfence();  // the sums of all blocks are visible
+  finalize_statistics(*state, scene, plan, static_cast<uint32_t>(arrays.plane()), survey,
+                      statistics);
+}
+
+__global__ void color_totals_kernel(Colors* colors) { settle_totals(*colors); }
+
+__global__ void color_bins_kernel(Colors* colors) {
+  settle_bin(*colors, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x));
+}
+
+}  // namespace
+
+void enqueue_color_evidence(const Canvas& arrays, cudaStream_t stream) {
+  constexpr unsigned kThreads = 256;
+  launch(color_totals_kernel, 1, 1, 0, stream, arrays.colors);
+  launch(color_bins_kernel, Colors::kBins / kThreads, kThreads, 0, stream, arrays.colors);
+}
+
+void enqueue_model_reset(const Canvas& arrays, const uint32_t* background, SceneState* state,
+                         cudaStream_t stream) {
+  launch(reset_kernel, blocks_for(arrays.plane(), SurveyBlock::threads), SurveyBlock::threads, 0,
+         stream, arrays, background, state);
+}
+
+void enqueue_survey(const Canvas& arrays, const ConstFrame& in, const ScenePlan& plan,
+                    SceneState* state, FrameStatistics* statistics, cudaStream_t stream) {
+  const auto survey = [&]<class Reader>(Reader) {
+    const unsigned rows = blocks_for(static_cast<size_t>(arrays.height), Survey::kStep);
+    const unsigned all = SurveyBlock::all();
+    const unsigned share = std::max(Reader::survey_blocks * all / kTunedBlocks, 1u);
+    const unsigned survey_blocks = std::min(rows, share);
+    const unsigned converters = std::min(static_cast<unsigned>(arrays.height), all - share);
+    launch(survey_kernel<Reader>, survey_blocks + converters, SurveyBlock::threads, 0, stream,
+           arrays, in, plan, survey_blocks, state, statistics);
+  };
+  if (Nv12Reader::can_read(in)) return survey(Nv12Reader());
+  survey(AnyReader());
+}
+
+}  // namespace regions::graphcut

@@ -1,0 +1,107 @@
+// Copies by kernels: small buffers with one thread per 8 bytes, and the picture operations of
+// core/resampling.hpp with one thread per output sample or pixel.
+#include "gpu/runtime/copy_kernels.hpp"
+#include "gpu/runtime/launch.hpp"
+
+namespace regions {
+namespace {
+
+__global__ void copy_words_kernel(const uint64_t* from, uint64_t* to, size_t words) {
+  pdl_trigger_and_wait();
+  const size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < words) to[i] = from[i];
+}
+
+constexpr unsigned kWidth = 32, kHeight = 8;  // threads of a block
+
+dim3 grid_over(int width, int height) {
+  return {blocks_for(static_cast<size_t>(width), kWidth),
+          blocks_for(static_cast<size_t>(height), kHeight)};
+}
+
+struct SamplePosition {
+  int x, y;
+};
+__device__ SamplePosition thread_position() {
+  return {static_cast<int>(blockIdx.x * kWidth + threadIdx.x),
+          static_cast<int>(blockIdx.y * kHeight + threadIdx.y)};
+}
+
+template <int bytes>
+__global__ void shrink_kernel(ConstFrame from, Frame to, int c, int width, int height) {
+  const auto [i, j] = thread_position();
+  if (i >= width || j >= height) return;
+  const Component& k = to.layout.component[c];
+  const int mean = mean_of<bytes>(from, c, steps_of(i, width, samples(from.width, k.x_shift)),
+                                  steps_of(j, height, samples(from.height, k.y_shift)));
+  put_value<bytes>(to.at(c, i << k.x_shift, j << k.y_shift), to.layout, mean);
+}
+
+template <int bytes>
+__global__ void carry_over_kernel(ConstFrame before, ConstFrame after, Frame to, bool is_tint,
+                                  int c, int width, int height) {
+  const auto [i, j] = thread_position();
+  if (i >= width || j >= height) return;
+  const Layout& layout = to.layout;
+  const Component& k = layout.component[c];
+  const int x = step_of(i, samples(before.width, k.x_shift), width) << k.x_shift;
+  const int y = step_of(j, samples(before.height, k.y_shift), height) << k.y_shift;
+  const int old_value = value_in<bytes>(before.at(c, x, y), layout);
+  const int new_value = value_in<bytes>(after.at(c, x, y), layout);
+  if (old_value == new_value) return;
+  std::byte* sample = to.at(c, i << k.x_shift, j << k.y_shift);
+  put_value<bytes>(sample, layout,
+                   carried(value_in<bytes>(sample, layout), old_value, new_value, is_tint, layout));
+}
+
+template <int bytes>
+__global__ void pick_kernel(ConstFrame from, Frame to, PixelPicking picking) {
+  const auto [x, y] = thread_position();
+  if (x >= to.width || y >= to.height) return;
+  pick_pixel<bytes>(from, picking.x.at(x, from.width), picking.y.at(y, from.height), to, x, y);
+}
+
+// Calls run(component, width, height) for each colour component; the size is in samples.
+template <class Run>
+void for_each_component(const Frame& frame, Run run) {
+  for (int c = 0; c < components(frame.layout); ++c) {
+    const Component& k = frame.layout.component[c];
+    run(c, samples(frame.width, k.x_shift), samples(frame.height, k.y_shift));
+  }
+}
+
+}  // namespace
+
+void copy_small(const void* from, void* to, size_t bytes, cudaStream_t stream) {
+  constexpr unsigned kThreads = 256;
+  const size_t words = bytes / sizeof(uint64_t);
+  launch_pdl(copy_words_kernel, blocks_for(words, kThreads), kThreads, 0, stream,
+             static_cast<const uint64_t*>(from), static_cast<uint64_t*>(to), words);
+}
+
+void shrink(const ConstFrame& from, const Frame& to, cudaStream_t stream) {
+  const auto kernel = from.layout.sample_bytes == 1 ? shrink_kernel<1> : shrink_kernel<2>;
+  for_each_component(to, [&](int c, int width, int height) {
+    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, from, to, c, width,
+           height);
+  });
+}
+
+void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
+                cudaStream_t stream) {
+  const auto kernel = to.layout.sample_bytes == 1 ? carry_over_kernel<1> : carry_over_kernel<2>;
+  for_each_component(to, [&](int c, int width, int height) {
+    launch(kernel, grid_over(width, height), dim3(kWidth, kHeight), 0, stream, before, after, to,
+           is_tint, c, width, height);
+  });
+}
+
+void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
+          cudaStream_t stream) {
+  with_pixel_bytes(to.layout, [&]<int bytes>() {
+    launch(pick_kernel<bytes>, grid_over(to.width, to.height), dim3(kWidth, kHeight), 0, stream,
+           from, to, picking);
+  });
+}
+
+}  // namespace regions

@@ -1,0 +1,140 @@
+// GraphCache: compares a frame's launches with the previous frame's, captures them into a graph and
+// updates the graph's kernel arguments.
+#include "gpu/runtime/graph_cache.hpp"
+
+#include <cstring>
+
+namespace regions {
+
+GraphCache::~GraphCache() {
+  Backend::Entry entry(*backend_);
+  discard();
+}
+
+// ---- nodes
+
+GraphCache::KernelNode::KernelNode(const KernelLaunch& launch)
+    : kernel(launch.kernel),
+      grid(launch.grid),
+      block(launch.block),
+      shared_bytes(launch.shared_bytes) {
+  size_t bytes = 0;
+  for (const size_t size : launch.sizes) bytes += size;
+  arguments.resize(bytes);
+  copy_arguments(launch);
+}
+
+bool GraphCache::KernelNode::has_configuration_of(const KernelLaunch& launch) const {
+  const auto equal = [](const dim3& a, const dim3& b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+  };
+  return kernel == launch.kernel && equal(grid, launch.grid) && equal(block, launch.block) &&
+         shared_bytes == launch.shared_bytes;
+}
+
+// Compares padding bytes too. If only padding differs, the arguments are set once more than needed.
+bool GraphCache::KernelNode::has_arguments_of(const KernelLaunch& launch) const {
+  const std::byte* stored = arguments.data();
+  for (size_t i = 0; i < launch.sizes.size(); stored += launch.sizes[i++]) {
+    if (std::memcmp(stored, launch.arguments[i], launch.sizes[i]) != 0) return false;
+  }
+  return true;
+}
+
+void GraphCache::KernelNode::copy_arguments(const KernelLaunch& launch) {
+  std::byte* stored = arguments.data();
+  for (size_t i = 0; i < launch.sizes.size(); stored += launch.sizes[i++]) {
+    std::memcpy(stored, launch.arguments[i], launch.sizes[i]);
+  }
+}
+
+// ---- passes
+
+void GraphCache::record(const KernelLaunch& launch) {
+  if (pass_ == Pass::compare) return compare(launch);
+  const cudaStream_t stream = capture_stream_for(launch.stream);
+  launch.enqueue_on(stream);
+  if (pass_ == Pass::launch) {
+    nodes_.emplace_back(launch);
+  } else {
+    // The node that the stream's next work would depend on is the kernel just captured.
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaGraphNode_t* last = nullptr;
+    const cudaGraphEdgeData* edges = nullptr;
+    size_t count = 0;
+    check(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &last, &edges, &count),
+          "asking for a graph's kernel");
+    nodes_.at(launches_).node = count == 1 ? *last : nullptr;
+  }
+  ++launches_;
+}
+
+void GraphCache::compare(const KernelLaunch& launch) {
+  if (is_different_) return;
+  if (launches_ == nodes_.size() || !nodes_[launches_].has_configuration_of(launch)) {
+    is_different_ = true;
+    return;
+  }
+  KernelNode& node = nodes_[launches_++];
+  if (node.has_arguments_of(launch)) return;
+  if (executable_ && !set_arguments(node, launch)) {
+    is_different_ = true;
+    return;
+  }
+  node.copy_arguments(launch);
+}
+
+bool GraphCache::set_arguments(const KernelNode& node, const KernelLaunch& launch) const {
+  cudaKernelNodeParams params = {};
+  params.func = const_cast<void*>(launch.kernel);
+  params.gridDim = launch.grid;
+  params.blockDim = launch.block;
+  params.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
+  params.kernelParams = launch.arguments;
+  const cudaError_t error = cudaGraphExecKernelNodeSetParams(executable_, node.node, &params);
+  if (error != cudaSuccess)
+    cudaGetLastError();  // the kernels are then launched one by one and report it
+  return error == cudaSuccess;
+}
+
+// ---- graphs
+
+GraphCache::Capture::Capture(GraphCache& cache, cudaStream_t stream, cudaStream_t own)
+    : cache_(cache), own_(own) {
+  cache.captured_for_ = stream;
+  cache.captured_on_ = own;
+  // Thread-local mode, because other threads may allocate memory during the capture.
+  check(cudaStreamBeginCapture(own, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+}
+
+GraphCache::Capture::~Capture() {
+  if (is_done_) return;
+  cudaGraph_t unfinished = nullptr;
+  cudaStreamEndCapture(own_, &unfinished);
+  if (unfinished) cudaGraphDestroy(unfinished);
+  cudaGetLastError();
+  cache_.discard();
+}
+
+void GraphCache::Capture::end() {
+  check(cudaStreamEndCapture(own_, &cache_.graph_), "ending a graph");
+  size_t nodes = 0;
+  check(cudaGraphGetNodes(cache_.graph_, nullptr, &nodes), "counting a graph's kernels");
+  expects(nodes == cache_.nodes_.size() && cache_.is_same(),
+          "the work of a frame differs from the recorded launches");
+  check(cudaGraphInstantiate(&cache_.executable_, cache_.graph_, 0), "making a graph");
+  is_done_ = true;
+}
+
+void GraphCache::launch_graph(cudaStream_t stream) {
+  check(cudaGraphLaunch(executable_, stream), "launching a graph");
+}
+
+void GraphCache::discard() {
+  if (executable_) cudaGraphExecDestroy(std::exchange(executable_, nullptr));
+  if (graph_) cudaGraphDestroy(std::exchange(graph_, nullptr));
+  nodes_.clear();
+  same_frames_ = 0;
+}
+
+}  // namespace regions
