@@ -11,7 +11,7 @@
 namespace regions::cclabel {
 
 // Copies bit k of `four` to bit 8 k: one byte per bit.
-__device__ inline uint32_t bytes_of(uint32_t four) { return four * 0x00204081u & 0x01010101u; }
+__device__ inline uint32_t spread_bits(uint32_t four) { return four * 0x00204081u & 0x01010101u; }
 
 // For images of one byte per pixel whose rows are 16-byte aligned.
 struct ByteValues {
@@ -47,7 +47,7 @@ struct ByteValues {
     uint32_t sum = 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      sum = __dp4a(word.bytes[i], bytes_of(mask >> 4 * i & 15u), sum);
+      sum = __dp4a(word.bytes[i], spread_bits(mask >> 4 * i & 15u), sum);
     }
     value[0] = sum;
   }
@@ -84,7 +84,7 @@ class SampleValues {
   // Loads several pixels' samples at once, at positions inside the image: a branch would delay
   // the next load.
   __device__ void sum(const Word&, int x, int y, uint32_t mask, uint32_t (&value)[3]) const {
-    constexpr int kAtOnce = 4;
+    constexpr int kPixelsInFlight = 4;
     const uint8_t* row[3];
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
@@ -93,15 +93,15 @@ class SampleValues {
     }
     if (mask == 0) return;
     const int last = 31 - __clz(static_cast<int>(mask));
-    for (int at = __ffs(static_cast<int>(mask)) - 1; at <= last; at += kAtOnce) {
-      uint32_t sample[kAtOnce][3];
+    for (int at = __ffs(static_cast<int>(mask)) - 1; at <= last; at += kPixelsInFlight) {
+      uint32_t sample[kPixelsInFlight][3];
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
+      for (int i = 0; i < kPixelsInFlight; ++i) {
 #pragma unroll
         for (int k = 0; k < 3; ++k) sample[i][k] = sample_at(k, row[k], x + min(at + i, last));
       }
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
+      for (int i = 0; i < kPixelsInFlight; ++i) {
         const bool counts = at + i <= last && mask >> (at + i) & 1;
 #pragma unroll
         for (int k = 0; k < 3; ++k) value[k] += counts && k < channels ? sample[i][k] : 0;
@@ -164,7 +164,7 @@ class ColorWords {
   __device__ Word load(int x, int y) const {
     Word word;
     if (x + 32 > width_) {
-      load_some(word, x, y);
+      load_partial(word, x, y);
     } else if (samples_.step[0] == 3) {
       load_triples(word, row(0, y) + 3 * x);
     } else if (samples_.step[0] == 4) {
@@ -178,7 +178,7 @@ class ColorWords {
     value[0] = value[1] = value[2] = 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const uint32_t ones = bytes_of(mask >> 4 * i & 15u);
+      const uint32_t ones = spread_bits(mask >> 4 * i & 15u);
 #pragma unroll
       for (int k = 0; k < channels; ++k) value[k] = __dp4a(word.bytes[k][i], ones, value[k]);
     }
@@ -247,7 +247,7 @@ class ColorWords {
     }
   }
   // For a word that extends beyond the end of the row.
-  __device__ void load_some(Word& word, int x, int y) const {
+  __device__ void load_partial(Word& word, int x, int y) const {
 #pragma unroll
     for (int k = 0; k < channels; ++k) {
       const uint8_t* from = samples_.start[k] + (y >> samples_.y_shift[k]) * samples_.pitch[k];

@@ -225,8 +225,8 @@ concept RunAdjacency = requires(const C& adjacency, uint32_t* parent, const Mark
   adjacency.merge_remaining(parent);
 };
 
-// List of runs that touch the same run below as their left neighbour in the row. Each must be
-// merged with that neighbour.
+// The runs whose left neighbour in the row touches the same run below. Each must be merged with
+// that neighbour.
 template <class T>
 struct RunsToMerge {
   int count;

@@ -40,7 +40,7 @@ class LinkRows {
       const uint32_t high = __shfl_sync(kAllLanes, loaded, first / 4 + 1);
       loaded = __funnelshift_r(low, high, first % 4 * 8);
     }
-    // without bytes of other pixels or alpha
+    // Clears the byte of the next pixel, or alpha.
     return packing == PixelPacking::other ? loaded : loaded & 0xffffffu;
   }
 
@@ -253,7 +253,7 @@ struct TileForest {
   uint32_t parent[T::max_runs];        // by run; a root is the first run of its component
   uint32_t roots[T::max_runs / 32];    // bits by run
   uint32_t borders[T::max_runs / 32];  // bits by run: roots whose component touches another tile
-  // roots before the word: border components | other components << 16
+  // Number of roots before the word: border components | other components << 16.
   uint32_t earlier[T::max_runs / 32];
   uint32_t first_bits[T::all_words];  // bits: first pixels of components
   uint32_t warp_sums[T::threads / 32];

@@ -1,6 +1,7 @@
 // Measures the regions of an image. A block sums the components of a tile in shared memory, then
 // adds each component's sums to its region's record. Only components that touch another tile need
-// global atomics. Pixels need no atomics.
+// global atomics. Atomics in shared memory are
+// needed per run of pixels, not per pixel.
 #include "gpu/cclabel/color_sums.hpp"
 #include "gpu/cclabel/labelling_passes.hpp"
 #include "gpu/primitives/warp.hpp"

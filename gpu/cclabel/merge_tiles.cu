@@ -20,8 +20,8 @@ struct SeamBlock {
   static constexpr unsigned records_per_block = 64, max_clear_blocks = 512;
 };
 
-// An edge between two rows or columns of tiles. `here` is the line of pixels below or right of it,
-// `opposite` the line above or left. (x, y) is the pixel of `here` with index 0.
+// A seam is an edge between two rows or columns of tiles. `here` is the line of pixels below or
+// right of it, `opposite` the line above or left. (x, y) is the pixel of `here` with index 0.
 struct Seam {
   const uint32_t* here;  // [length] component ids, kNone for background
   const uint32_t* opposite;

@@ -109,7 +109,7 @@ __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixe
   wait_for_earlier();
   const uint32_t word = blockIdx.x * kBitmapThreads + threadIdx.x;
   const uint32_t index = bitmap.index_of(word);
-  // in flight together with the sums
+  // Loaded while the sums below are in flight.
   const uint32_t first_bits = word < bitmap.words ? bitmap.bits[index] : 0;
   uint32_t earlier = 0;
   for (uint32_t k = threadIdx.x; k < blockIdx.x; k += kBitmapThreads) earlier += bitmap.sums[k];

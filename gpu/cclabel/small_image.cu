@@ -19,7 +19,7 @@ namespace regions::cclabel {
 namespace {
 
 // Blocks per cluster, one per strip. This is the maximum on devices of compute capability 9.0.
-inline constexpr int kStrips = 16;
+constexpr int kStrips = 16;
 
 // A strip is `words` x 32 pixels wide and has strip_rows rows, plus one row above them. Shapes are
 // types because kernels take them as template arguments.
@@ -38,7 +38,7 @@ struct StripShape {
   static constexpr int max_runs_to_merge = 2816;       // see RunsToMerge; noise has up to 2,750
   static constexpr int all_words = words * rows;
   static constexpr int max_runs = (width / 2 * rows + 31) / 32 * 32;  // a run needs a gap after it
-  static_assert(width * rows <= 1 << 16, "pixels of a strip are known by 16 bits");
+  static_assert(width * rows <= 1 << 16, "pixels of a strip are identified by 16 bits");
   static_assert(max_runs / 32 <= threads, "a thread ranks one word of roots");
 };
 
@@ -60,9 +60,8 @@ struct Strip {
   // then, for first runs of components, a node of the forest, whose root is the first run of the
   // region; at last the label.
   uint32_t parent[T::max_runs];
-  uint32_t roots[T::max_runs / 32];  // bits by run: first runs of the strip's components
-  uint32_t
-      region_runs[T::max_runs / 32];   // bits by run: first runs of regions, a subset of `roots`
+  uint32_t roots[T::max_runs / 32];        // bits by run: first runs of the strip's components
+  uint32_t region_runs[T::max_runs / 32];  // bits by run: first runs of regions, part of `roots`
   uint32_t earlier[T::max_runs / 32];  // number of the strip's regions that begin before the word
   uint32_t regions[kStrips];           // number of regions that begin in each strip
   uint32_t warp_sums[T::threads / 32];
@@ -97,10 +96,6 @@ struct StripForest {
   }
 };
 
-#endif
-
-#if __CUDA_ARCH__ >= 900
-
 // Calls f(w) for the warp's share of the words that contain one bit per run.
 template <class T, class F>
 __device__ void for_each_bit_word(const Strip<T>& s, F f) {
@@ -108,7 +103,8 @@ __device__ void for_each_bit_word(const Strip<T>& s, F f) {
   for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) f(w);
 }
 
-// Flattens the strip's trees and turns them into nodes of the common forest. Ends with a barrier.
+// Flattens the strip's trees and turns them into nodes of the common forest. Requires a barrier
+// before other threads read the nodes.
 template <class T>
 __device__ void build_forest(Strip<T>& s, uint32_t strip) {
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -134,7 +130,7 @@ __device__ void merge_strips(const Strip<T>& s, const StripForest& forest, uint3
   if (strip == 0) return;
   const int shared = s.runs.runs_up_to(T::width - 1, 0);
   if (shared == 0) return;
-  // runs before the shared row, in the strip above
+  // Number of runs before the shared row, in the strip above.
   const int above = *address_in(&s.runs.count, strip - 1) - shared;
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int start = static_cast<int>(threadIdx.x) - lane; start < shared; start += T::threads) {
@@ -195,8 +191,8 @@ template <class T, class Found>
 __device__ void label_components(Strip<T>& s, const Found& found) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   const uint32_t count = lane < kStrips ? s.regions[lane] : 0;
-  const uint32_t before =
-      warp_prefix_sum(count) - count;  // regions that begin above strip number `lane`
+  // Number of regions that begin in the strips above strip number `lane`.
+  const uint32_t before = warp_prefix_sum(count) - count;
   for_each_bit_word(s, [&](int w) {
     const uint32_t roots = s.roots[w];
     if (!roots) return;
@@ -318,7 +314,7 @@ __device__ void sum_strip(const Strip<T>& s, int y0, int rows, const Values& val
 }
 
 // A record with the members that depend on the first pixel. All others are sums, minima or maxima.
-__device__ inline Region first_record(uint32_t label, int x, int y) {
+__device__ Region initial_image_record(uint32_t label, int x, int y) {
   Region region{};
   region.id = region.track = label;
   region.first_x = x;
@@ -331,7 +327,7 @@ __device__ inline Region first_record(uint32_t label, int x, int y) {
 // strip in which the region begins, and are written to the table from there. Components are in no
 // particular order.
 template <class T, class Values>
-struct ComponentSums {
+struct StripSums {
   static constexpr bool is_one_byte = std::is_same_v<Values, ByteValues>;
   static constexpr int channels = is_one_byte ? 1 : 3;
   static constexpr int capacity = is_one_byte ? T::byte_components : T::sample_components;
@@ -342,10 +338,8 @@ struct ComponentSums {
   uint32_t left[capacity], right[capacity], bottom[capacity];
   uint32_t value[channels][capacity];
   uint32_t carries[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
-  uint32_t
-      // number of components in earlier words of run bits; the order of the words is
-      // arbitrary
-      before[T::max_runs / 32];
+  // By word of `roots`: the index of the word's first component. Words are in arbitrary order.
+  uint32_t before[T::max_runs / 32];
   uint32_t count;
   bool are_by_label;  // true if any strip cannot use component sums: then all strips sum by label
   uint16_t first[capacity];  // first run of each region that begins in this strip, by label
@@ -428,7 +422,7 @@ struct ComponentSums {
 
 template <class T, class Values>
 struct MeasuredStrip : Strip<T> {
-  ComponentSums<T, Values> sums;
+  StripSums<T, Values> sums;
 };
 
 #if __CUDA_ARCH__ >= 900
@@ -447,7 +441,7 @@ __device__ void reset_sums(MeasuredStrip<T, Values>& s) {
 template <class T, class Values>
 __device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows,
                                    const Values& values) {
-  using Sums = ComponentSums<T, Values>;
+  using Sums = StripSums<T, Values>;
   Sums& sums = s.sums;
   const int lane = static_cast<int>(threadIdx.x % 32), words = (s.runs.count + 31) / 32;
   if (static_cast<int>(threadIdx.x) - lane < words) {
@@ -455,7 +449,7 @@ __device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows
     const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(s.roots[w])) : 0;
     const uint32_t inclusive = warp_prefix_sum(root_count);
     uint32_t start = 0;
-    // the order of the warps does not matter
+    // The order of the warps does not matter.
     if (lane == 31) start = atomicAdd(&sums.count, inclusive);
     start = __shfl_sync(kAllLanes, start, 31);
     if (w < words) sums.before[w] = start + inclusive - root_count;
@@ -491,7 +485,7 @@ __device__ void request_sums_by_label(MeasuredStrip<T, Values>& s) {
 // regions have very many. Requires the cluster barrier after count_regions().
 template <class T, class Values>
 __device__ void add_to_region_sums(MeasuredStrip<T, Values>& s, uint32_t strip) {
-  using Sums = ComponentSums<T, Values>;
+  using Sums = StripSums<T, Values>;
   Sums& sums = s.sums;
   const auto add = [&](uint32_t key, const LaneSums& lane_sums) {
     const RunId first(key - 1);
@@ -522,7 +516,7 @@ __device__ void add_to_region_sums(MeasuredStrip<T, Values>& s, uint32_t strip) 
 template <class T, class Values>
 __device__ void write_records(MeasuredStrip<T, Values>& s, int y0, uint32_t region_count,
                               uint32_t earlier, const RegionTable& table) {
-  using Sums = ComponentSums<T, Values>;
+  using Sums = StripSums<T, Values>;
   constexpr uint32_t kWords = Sums::record_words;
   Sums& sums = s.sums;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -572,7 +566,8 @@ __device__ void measure_by_label(Strip<T>& s, uint32_t strip, int y0, int rows,
     const bool begins = s.region_runs[run / 32] >> run % 32 & 1;
     if (!begins || label > records.capacity) return;
     const int pixel = s.runs.first(run);
-    records.region[label - 1] = first_record(label, pixel % T::width, y0 + pixel / T::width);
+    records.region[label - 1] =
+        initial_image_record(label, pixel % T::width, y0 + pixel / T::width);
   });
   cluster.sync();  // records are initialized
   label_runs(s);
@@ -589,10 +584,11 @@ __device__ void measure_by_label(Strip<T>& s, uint32_t strip, int y0, int rows,
 #endif
 
 template <class T, Connectivity connectivity, class Reader, class Values>
-__global__ __launch_bounds__(T::threads) void label_strips_kernel(Reader reader, Values values,
-                                                                  LabelWriter<uint32_t> writer,
-                                                                  int strip_rows, Records records,
-                                                                  RegionTable table) {
+__global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader reader, Values values,
+                                                                       LabelWriter<uint32_t> writer,
+                                                                       int strip_rows,
+                                                                       Records records,
+                                                                       RegionTable table) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ uint4 shared[];
   auto& s = *reinterpret_cast<SharedMemory<T, Values>*>(shared);
@@ -660,7 +656,7 @@ template <class T, class Use>
 void with_kernels(const Use& use) {
   const auto with_values = [&]<Connectivity c, class Reader>() {
     const auto with = [&]<class Values>() {
-      use(label_strips_kernel<T, c, Reader, Values>, sizeof(SharedMemory<T, Values>));
+      use(label_small_image_kernel<T, c, Reader, Values>, sizeof(SharedMemory<T, Values>));
     };
     with.template operator()<NoValues>();
     with.template operator()<ByteValues>();
@@ -699,7 +695,7 @@ void label_small_image(const LabelInput& input, Connectivity connectivity, const
   const auto with_values = [&]<class T, Connectivity c, class Reader>() {
     const auto go = [&]<class Values>(const Values& values) {
       with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
-        launch_chained_as(Blocks::cluster, label_strips_kernel<T, c, Reader, Values>, kStrips,
+        launch_chained_as(Blocks::cluster, label_small_image_kernel<T, c, Reader, Values>, kStrips,
                           T::threads, sizeof(SharedMemory<T, Values>), stream, Reader(input),
                           values, writer, strip_rows, out.records, out.table);
       });
