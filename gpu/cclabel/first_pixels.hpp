@@ -64,10 +64,11 @@ struct InterleavedRows {
 using VoxelRows = InterleavedRows<16>;
 using BandRows = InterleavedRows<8>;
 
-// One bit per voxel, set at the first voxel of each region. Ids count voxels in raster order; rows
-// of volumes are padded to whole words. Label propagation has cells instead of voxels.
+// One bit per voxel, set at the first voxel of each region. The id of a voxel is its index in
+// raster order, with rows of volumes padded to whole words. Label propagation has cells instead of
+// voxels.
 struct FirstPixelBitmap {
-  Stack stack;
+  Stack volume_layout;     // width, height and slices of the volume
   uint32_t words_per_row;  // of interleaved rows; 1 if words are in raster order
   uint32_t pitch;          // ids from one row to the next
   uint32_t words;          // of `bits`
@@ -118,10 +119,12 @@ struct AreaBounds {
   }
 };
 
-// Whether the output format may be too small for the labels of a stack of this size, so that the
+// Whether the output format may be too small for the labels of a volume of this size, so that the
 // smallest regions lose their label.
-inline bool may_drop_smallest(const Job& job, const CcLabelParams& params, const Stack& stack) {
-  return params.overflow == Overflow::drop_smallest && limit_of(job, params) < stack.size().area();
+inline bool may_drop_smallest(const Job& job, const CcLabelParams& params,
+                              const Stack& volume_layout) {
+  return params.overflow == Overflow::drop_smallest &&
+         limit_of(job, params) < volume_layout.size().area();
 }
 
 // Decides which regions get a label, and numbers them 1..n. All methods share this sequence.
@@ -130,12 +133,12 @@ inline bool may_drop_smallest(const Job& job, const CcLabelParams& params, const
 //   number(totals)        numbers the remaining regions in raster order
 //   keep_largest(limit)   if more than `limit` are numbered, removes all except the largest
 template <class Regions>
-void filter_and_number_regions(const Job& job, const CcLabelParams& params, const Stack& stack,
-                               const Regions& regions) {
+void filter_and_number_regions(const Job& job, const CcLabelParams& params,
+                               const Stack& volume_layout, const Regions& regions) {
   const AreaBounds bounds(params);
   if (bounds.exclude_any()) regions.drop_by_area(bounds);
   regions.number(Totals::both);
-  if (!may_drop_smallest(job, params, stack)) return;
+  if (!may_drop_smallest(job, params, volume_layout)) return;
   regions.keep_largest(limit_of(job, params));
   regions.number(Totals::labelled);
 }

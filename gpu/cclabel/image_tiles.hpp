@@ -1,9 +1,11 @@
 // Tiles of an image, and the buffers that the passes for images hand on to each other: runs and
 // components of each tile, component ids along tile edges, the union-find forest that merges
-// components across tiles, and the first pixels of regions.  A pixel's id is y * stride + x. Ids
-// are unique and in raster order. The bit of pixel `id` in `region_bits` is bit (id & 31) of word
-// id >> 5. A component is identified by the id of its first pixel in its tile. A region is
-// identified by the smallest id of its components, which is the id of the region's first pixel.
+// components across tiles, and the first pixels of regions.
+//
+// The id of a pixel is y * stride + x, its index in raster order. In `region_bits`, the bit of this
+// pixel is bit (id & 31) of word id >> 5. A component is identified by the id of its first pixel in
+// its tile. A region is identified by the smallest id of its components, which is the id of the
+// region's first pixel.
 #pragma once
 
 #include "core/cclabel/cclabel.hpp"

@@ -133,7 +133,7 @@ __global__ __launch_bounds__(kBitmapThreads) void number_bitmap_kernel(FirstPixe
     ++label;
     records.region[label - 1] =
         initial_record(label, static_cast<int>(id % bitmap.pitch),
-                       bitmap.stack.place(static_cast<int>(id / bitmap.pitch)));
+                       bitmap.volume_layout.place(static_cast<int>(id / bitmap.pitch)));
   }
 }
 

@@ -237,9 +237,9 @@ void RunLengths::allocate(Backend& backend, const Setup& setup) {
   memory_.allocate(backend);
 }
 
-LabelMap RunLengths::labels(const Stack& stack) const {
-  const int width = stack.slice.width;
-  return {labels_, width, stack.rows(), static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
+LabelMap RunLengths::labels(const Stack& volume_layout) const {
+  const int width = volume_layout.slice.width;
+  return {labels_, width, volume_layout.rows(), static_cast<ptrdiff_t>(sizeof(uint32_t)) * width};
 }
 
 void RunLengths::fill(ConstLabelMap labels, const RegionTable& table, cudaStream_t stream) const {

@@ -34,7 +34,7 @@ class RunLengths {
   void allocate(Backend& backend, const Setup& setup);
 
   // A label map for jobs that do not request labels.
-  LabelMap labels(const Stack& stack) const;
+  LabelMap labels(const Stack& volume_layout) const;
   // Enqueues the kernels that write the runs of labels 1..table.capacity to the table. The
   // table must be in pinned host memory.
   void fill(ConstLabelMap labels, const RegionTable& table, cudaStream_t stream) const;
