@@ -78,18 +78,18 @@ __device__ void add_lanes(Sums& sums, int component, const RunSums& run, int cha
   const int common = __shfl_sync(kAllLanes, component, leader);
   const bool joins = component == common;
   if (__popc(__ballot_sync(kAllLanes, joins)) >= kMinLanesPerSum) {
-    RunSums joined;
-    joined.area = warp_sum(joins ? run.area : 0);
-    joined.x = warp_sum(joins ? run.x : 0);
-    joined.y = warp_sum(joins ? run.y : 0);
-    joined.left = warp_min(joins ? run.left : kNone);
-    joined.right = warp_max(joins ? run.right : 0);
-    joined.bottom = warp_max(joins ? run.bottom : 0);
+    RunSums common_sums;
+    common_sums.area = warp_sum(joins ? run.area : 0);
+    common_sums.x = warp_sum(joins ? run.x : 0);
+    common_sums.y = warp_sum(joins ? run.y : 0);
+    common_sums.left = warp_min(joins ? run.left : kNone);
+    common_sums.right = warp_max(joins ? run.right : 0);
+    common_sums.bottom = warp_max(joins ? run.bottom : 0);
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
-      joined.value[k] = k < channels ? warp_sum(joins ? run.value[k] : 0) : 0;
+      common_sums.value[k] = k < channels ? warp_sum(joins ? run.value[k] : 0) : 0;
     }
-    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums, common, joined, channels);
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums, common, common_sums, channels);
     if (joins) component = -1;
   }
   if (component >= 0) add(sums, component, run, channels);
