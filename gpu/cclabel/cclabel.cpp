@@ -1,16 +1,15 @@
-// cclabel on CUDA: what a frame asks for, phase by phase.
+// The labeller on CUDA: chooses the method for a stream, and enqueues the passes for each frame.
+// For an overview of all passes see labelling_passes.hpp.
 #include "core/cclabel/cclabel.hpp"
 
+#include <memory>
 #include <vector>
 
-#include "gpu/cclabel/base/numbering.hpp"
-#include "gpu/cclabel/historic/historic.hpp"
+#include "gpu/cclabel/first_pixels.hpp"
+#include "gpu/cclabel/image_buffers.hpp"
 #include "gpu/cclabel/labeller.hpp"
-#include "gpu/cclabel/pictures/phases.hpp"
-#include "gpu/cclabel/pictures/slot.hpp"
-#include "gpu/cclabel/run_list/run_list.hpp"
-#include "gpu/cclabel/strips/strips.hpp"
-#include "gpu/cclabel/volumes/slot.hpp"
+#include "gpu/cclabel/labelling_passes.hpp"
+#include "gpu/cclabel/run_lengths.hpp"
 #include "gpu/drawing/drawing.hpp"
 #include "gpu/tracking/tracker.hpp"
 
@@ -20,28 +19,27 @@ namespace {
 
 using Params = CcLabelParams;
 
-// The regions of a picture, for number_regions().
-struct PictureRegions {
-  const Tiles& tiles;
-  const Slot& slot;
+// The argument `regions` of filter_and_number_regions() for images.
+struct ImageRegions {
+  const ImageTiles& tiles;
+  const ImageBuffers& buffers;
   const CcLabelParams& params;
   cudaStream_t stream;
 
   void drop_by_area(const AreaBounds& bounds) const {
-    measure_areas(tiles, slot.areas(), stream);
-    cclabel::drop_by_area(tiles, slot.areas(), bounds.least, bounds.most, stream);
+    measure_areas(tiles, buffers.areas(), stream);
+    cclabel::drop_by_area(tiles, buffers.areas(), bounds.min, bounds.max, stream);
   }
-  void number(Count count) const {
-    if (count == Count::all && params.seeds.count > 0) {
-      keep_chosen(tiles, slot.areas(), seeds_of(params, tiles.size), stream);
+  void number(Totals totals) const {
+    if (totals == Totals::both && params.seeds.count > 0) {
+      keep_seeded(tiles, buffers.areas(), seeds_of(params, tiles.size), stream);
     }
-    cclabel::number_regions(tiles, count, stream);
+    cclabel::number_regions(tiles, totals, stream);
   }
   void keep_largest(uint32_t limit) const {
-    const Areas areas = slot.areas(limit);
+    const RegionAreas areas = buffers.areas(limit);
     measure_areas(tiles, areas, stream);
-    find_largest(tiles.firsts, tiles.words(), tiles.total, areas, slot.selection(), stream);
-    cclabel::keep_largest(tiles, areas, slot.selection(), stream);
+    cclabel::keep_largest(tiles, areas, buffers.selection(), stream);
   }
 };
 
@@ -63,32 +61,32 @@ class CcLabelCuda final : public CcLabel {
     expects(setup.max_regions >= 1, "max-regions must be at least 1");
     expects_stackable(setup);
     expects_trackable(setup);
-    slots_.clear();
-    volume_slots_.clear();
+    buffers_.clear();
+    volume_labeller_.reset();
     setup_ = setup;
-    run_lists_ =
-        std::vector<runs::RunList>(setup.max_runs > 0 ? static_cast<size_t>(setup.slots) : 0);
-    for (runs::RunList& list : run_lists_) list.allocate(*backend_, setup);
-    historic_.reset();
-    if (const Method method = chosen(method_, is_binary_); is_historic(method)) {
-      historic_ = historic::make_historic(backend_, method);
-      return historic_->configure(setup);
+    run_lengths_ =
+        std::vector<RunLengths>(setup.max_runs > 0 ? static_cast<size_t>(setup.slots) : 0);
+    for (RunLengths& list : run_lengths_) list.allocate(*backend_, setup);
+    propagation_.reset();
+    if (const Method method = selected_method(method_, is_binary_); is_historic(method)) {
+      propagation_ = make_propagation(backend_, method);
+      return propagation_->configure(setup);
     }
-    if (volumes::Slot::serves(setup)) {
-      volume_slots_.resize(static_cast<size_t>(setup.slots));
-      for (volumes::Slot& slot : volume_slots_) slot.allocate(backend_, setup);
+    if (needs_volume_labeller(setup)) {
+      volume_labeller_ = make_volume_labeller(backend_);
+      volume_labeller_->configure(setup);
       return;
     }
-    in_strips_ = fits_strips(setup.size);
-    slots_.resize(static_cast<size_t>(setup.slots));
-    allocate(slots_, memory_, backend_, setup);
+    is_small_ = fits_small_image(setup.size);
+    buffers_.resize(static_cast<size_t>(setup.slots));
+    allocate(buffers_, memory_, backend_, setup);
     if (setup.tracks) tracker_.allocate(setup);
   }
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     check_inputs(job, params);
     if (!job.table.runs) return label(job, params, queue);
-    const runs::RunList& runs = run_lists_.at(static_cast<size_t>(job.slot));
+    const RunLengths& runs = run_lengths_.at(static_cast<size_t>(job.slot));
     Job labelled = job;
     if (job.labels.empty()) labelled.labels = runs.labels(stack_of(setup_, job));
     label(labelled, params, queue);
@@ -97,98 +95,103 @@ class CcLabelCuda final : public CcLabel {
 
   void reset() override { tracker_.forget(Ids::begin_again); }
   void begin_scene() override { tracker_.forget(Ids::go_on); }
-  uint32_t passes(int slot) const override { return historic_ ? historic_->passes(slot) : 0; }
+  uint32_t passes(int slot) const override { return propagation_ ? propagation_->passes(slot) : 0; }
   TrackReport track_report(int slot) const override {
     return setup_.tracks ? tracker_.report(slot) : TrackReport{};
   }
 
  private:
   void label(const Job& job, const Params& params, Queue& queue) {
-    if (historic_) {
-      Params as_chosen = params;
-      as_chosen.method = chosen(params.method, params.criterion == Criterion::binary);
-      return historic_->enqueue(job, as_chosen, queue);
+    if (propagation_) {
+      Params with_method = params;
+      with_method.method = selected_method(params.method, params.criterion == Criterion::binary);
+      return propagation_->enqueue(job, with_method, queue);
     }
     const cudaStream_t stream = stream_of(queue);
-    if (volumes::Slot::serves(setup_)) {
-      const volumes::Slot& slot = volume_slots_.at(static_cast<size_t>(job.slot));
-      return slot.enqueue(job, subject_of(job, params), params, stream);
+    if (volume_labeller_) {
+      return volume_labeller_->enqueue(job, label_input_of(job, params), params, stream);
     }
-    const Slot& slot = slots_.at(static_cast<size_t>(job.slot));
+    const ImageBuffers& buffers = buffers_.at(static_cast<size_t>(job.slot));
     try {
-      if (params.track) return label(job, params, slot, stream);
+      if (params.track) return label(job, params, buffers, stream);
       tracker_.forget(Ids::go_on);
-      if (in_strips_ && wants_labels_alone(job, params)) {
-        const Records records = wanted_records(job, params, slot);
-        return label_strips(subject_of(job, params), params.connectivity, job.in,
-                            {job.labels, records, job.table}, stream);
+      if (is_small_ && needs_labels_only(job, params)) {
+        const Records records = records_of(job, params, buffers);
+        return label_small_image(label_input_of(job, params), params.connectivity, job.in,
+                                 {job.labels, records, job.table}, stream);
       }
-      slot.replay().run(queue, [&] { label(job, params, slot, stream); });
+      buffers.replay().run(queue, [&] { label(job, params, buffers, stream); });
     } catch (...) {
-      if (slot.side()) slot.side()->join_again(stream);
+      if (buffers.side()) buffers.side()->join_again(stream);
       throw;
     }
   }
-  void label(const Job& job, const Params& params, const Slot& slot, cudaStream_t stream) {
-    const Tiles tiles = slot.tiles(params.criterion);
-    Subject subject = subject_of(job, params);
+  void label(const Job& job, const Params& params, const ImageBuffers& buffers,
+             cudaStream_t stream) {
+    const ImageTiles tiles = buffers.tiles(params.criterion);
+    LabelInput input = label_input_of(job, params);
     if (params.fill_holes > 0 && params.criterion == Criterion::binary) {
-      subject = without_holes(subject, params, slot, stream);
+      input = fill_small_holes(input, params, buffers, stream);
     }
-    const Records records = wanted_records(job, params, slot);
-    label_tiles(subject, tiles, params.connectivity, stream);
-    join_seams(subject, tiles, params.connectivity, records, stream);
-    number_regions(job, params, stack_of(setup_, job), PictureRegions{tiles, slot, params, stream});
-    if (params.track) return track(job, params, tiles, records, slot, stream);
+    const Records records = records_of(job, params, buffers);
+    label_tiles(input, tiles, params.connectivity, stream);
+    merge_tiles(input, tiles, params.connectivity, records, stream);
+    filter_and_number_regions(job, params, stack_of(setup_, job),
+                              ImageRegions{tiles, buffers, params, stream});
+    if (params.track) return track(job, params, tiles, records, buffers, stream);
     if (!records.capacity) return write(job, params, tiles, stream);
-    describe(job, params, tiles, records, slot, stream);
-    if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
+    measure_and_write(job, params, tiles, records, buffers, stream);
+    if (draws(job, params)) draw_on(job, params, tiles, buffers, stream);
   }
-  // Labels are written while regions are measured: in a chain, or, of many tiles, on two streams.
-  // 1920x1080 takes 33 us in a chain and 39 on streams, 4096x4096 129 and 119 (H200, 2026-11-26).
-  void describe(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
-                const Slot& slot, cudaStream_t stream) const {
+  // Measures the regions and writes labels and picture. With few tiles one stream is faster,
+  // with many tiles two streams: 1920x1080 takes 33 µs on one stream and 39 µs on two, 4096x4096
+  // takes 129 µs and 119 µs (H200, 2026-11-26).
+  void measure_and_write(const Job& job, const Params& params, const ImageTiles& tiles,
+                         const Records& records, const ImageBuffers& buffers,
+                         cudaStream_t stream) const {
     if (!tiles.are_few()) {
-      const cudaStream_t side = slot.side()->fork(stream);
+      const cudaStream_t side = buffers.side()->fork(stream);
       measure_regions(tiles, job.in, records, side);
       publish(job, tiles, records, side);
       write(job, params, tiles, stream);
-      return slot.side()->join(stream);
+      return buffers.side()->join(stream);
     }
     measure_regions(tiles, job.in, records, stream);
-    Tiles numbered = tiles;
+    ImageTiles numbered = tiles;
     numbered.are_numbered = true;
     write(job, params, numbered, stream);
     publish(job, tiles, records, stream);
   }
-  // Union-find over the runs of volumes takes `binary` alone; propagation takes what is left.
-  Method chosen(Method method, bool is_binary) const {
-    if (is_historic(method) || is_binary || !volumes::Slot::serves(setup_)) return method;
+  // The configured method, except that `automatic` becomes propagation for volumes whose
+  // criterion is not `binary`, which union-find does not support.
+  Method selected_method(Method method, bool is_binary) const {
+    if (is_historic(method) || is_binary || !needs_volume_labeller(setup_)) return method;
     expects(method == Method::automatic,
             "on CUDA, method=union-find supports only criterion=binary for volumes");
     return Method::propagation;
   }
-  // Of neighbouring frames only what stands between begin() and finish() is in each other's way.
-  // Regions are measured while pixels are counted; what shows no track is published and written
-  // while tracks are looked for.
-  void track(const Job& job, const Params& params, const Tiles& tiles, const Records& records,
-             const Slot& slot, cudaStream_t stream) {
-    const cudaStream_t side = slot.side()->fork(stream);
+  // Only the work between tracker_.begin() and tracker_.finish() must wait for the same work of
+  // the previous frame. The second stream measures regions while shared pixels are counted; then
+  // it publishes records and writes labels, which do not contain tracks, while tracks are
+  // matched.
+  void track(const Job& job, const Params& params, const ImageTiles& tiles, const Records& records,
+             const ImageBuffers& buffers, cudaStream_t stream) {
+    const cudaStream_t side = buffers.side()->fork(stream);
     measure_regions(tiles, job.in, records, side);
     const TrackMemory& memory = tracker_.begin(stream);
     const TrackRules rules = track_rules(params, setup_.in);
     const TrackedRecords tracked{records.region, tiles.total + 1, records.capacity};
     share_pixels(tiles, memory, tracker_.past(), records.capacity, stream);
-    slot.side()->join(stream);
+    buffers.side()->join(stream);
     tracker_.see(rules, tracked, stream);
     tracker_.match(rules, tracked, stream);
     publish(job, tiles, records, side);
     if (!job.labels.empty()) write_labels(tiles, job.labels, side);
-    slot.side()->join(stream);  // the published records and the label map are there
+    buffers.side()->join(stream);  // the published records and the label map are complete
     const RegionTable published = job.table.regions ? job.table : RegionTable{};
     tracker_.finish(rules, tracked, published, job.slot, stream);
     write_picture(job, params, tiles, {records.region, tiles.total + 1, records.capacity}, stream);
-    if (draws(job, params)) draw_on(job, params, tiles, slot, stream);
+    if (draws(job, params)) draw_on(job, params, tiles, buffers, stream);
   }
 
   void check_inputs(const Job& job, const Params& params) const {
@@ -200,31 +203,32 @@ class CcLabelCuda final : public CcLabel {
     expects_method(setup_, params, BackendKind::cuda);
     const bool is_binary = params.criterion == Criterion::binary;
     expects(params.method == method_, "method differs from the configured value");
-    expects(chosen(method_, is_binary) == chosen(method_, is_binary_),
+    expects(selected_method(method_, is_binary) == selected_method(method_, is_binary_),
             "on CUDA, the criterion of volumes can change to or from binary only in READY or NULL");
   }
 
-  // Whether all that is wanted of a picture is what label_strips() makes.
-  static bool wants_labels_alone(const Job& job, const Params& params) {
+  // Whether label_small_image() makes all outputs that the job requests.
+  static bool needs_labels_only(const Job& job, const Params& params) {
     return params.criterion == Criterion::binary && params.fill_holes == 0 &&
            params.seeds.count == 0 && !AreaBounds(params).exclude_any() && !job.labels.empty() &&
            (job.out.empty() || params.output == CcOutput::none);
   }
-  // The picture with its small holes filled: they are regions of the background, which is labelled
-  // with the other connectivity first.
-  static Subject without_holes(const Subject& subject, const Params& params, const Slot& slot,
-                               cudaStream_t stream) {
-    const Tiles tiles = slot.tiles(Criterion::binary);
+  // The input with its small holes filled. Holes are regions of the background, which is
+  // labelled first, with the dual connectivity.
+  static LabelInput fill_small_holes(const LabelInput& input, const Params& params,
+                                     const ImageBuffers& buffers, cudaStream_t stream) {
+    const ImageTiles tiles = buffers.tiles(Criterion::binary);
     const Connectivity connectivity = dual(params.connectivity);
-    Subject background = subject;
+    LabelInput background = input;
     background.complement = true;
     label_tiles(background, tiles, connectivity, stream);
-    join_seams(background, tiles, connectivity, {}, stream);
-    measure_areas(tiles, slot.areas(), stream);
-    fill_holes(tiles, slot.areas(), AreaBounds::clamped(params.fill_holes), slot.filled(), stream);
-    Subject filled = subject;
-    filled.measure = Measure::bits;
-    filled.bits = slot.filled();
+    merge_tiles(background, tiles, connectivity, {}, stream);
+    measure_areas(tiles, buffers.areas(), stream);
+    fill_holes(tiles, buffers.areas(), AreaBounds::clamped(params.fill_holes), buffers.filled(),
+               stream);
+    LabelInput filled = input;
+    filled.compared = ComparedValue::bits;
+    filled.bits = buffers.filled();
     filled.bits_stride = tiles.stride / 32;
     return filled;
   }
@@ -232,27 +236,30 @@ class CcLabelCuda final : public CcLabel {
   static bool draws(const Job& job, const Params& params) {
     return params.output == CcOutput::overlay && !job.out.empty();
   }
-  // Drawing and tracking need as many as there may be, whether or not the job has a table.
-  Records wanted_records(const Job& job, const Params& params, const Slot& slot) const {
-    if (draws(job, params)) return {slot.records(), setup_.max_regions};
-    if (job.table.regions) return {slot.records(), job.table.capacity};
-    if (params.track) return {slot.records(), setup_.max_regions};
+  // The records that must be measured. Drawing and tracking need all regions, even if the job
+  // has no table or a smaller one.
+  Records records_of(const Job& job, const Params& params, const ImageBuffers& buffers) const {
+    if (draws(job, params)) return {buffers.records(), setup_.max_regions};
+    if (job.table.regions) return {buffers.records(), job.table.capacity};
+    if (params.track) return {buffers.records(), setup_.max_regions};
     return {};
   }
 
-  static void publish(const Job& job, const Tiles& tiles, const Records& records,
+  static void publish(const Job& job, const ImageTiles& tiles, const Records& records,
                       cudaStream_t stream) {
     if (job.table.regions) publish_table(tiles.total, records, job.table, stream);
   }
 
-  static void write(const Job& job, const Params& params, const Tiles& tiles, cudaStream_t stream) {
+  static void write(const Job& job, const Params& params, const ImageTiles& tiles,
+                    cudaStream_t stream) {
     if (!job.labels.empty()) write_labels(tiles, job.labels, stream);
     write_picture(job, params, tiles, {}, stream);
   }
 
-  // With `tracks`, colours are those of tracks, and label pictures show them if asked to.
-  static void write_picture(const Job& job, const Params& params, const Tiles& tiles, Shown tracks,
-                            cudaStream_t stream) {
+  // Colours show `tracks` if given, otherwise labels. Label pictures show tracks only for
+  // label-values=track.
+  static void write_picture(const Job& job, const Params& params, const ImageTiles& tiles,
+                            ShownValues tracks, cudaStream_t stream) {
     if (job.out.empty()) return;
     switch (params.output) {
       case CcOutput::labels:
@@ -265,28 +272,28 @@ class CcLabelCuda final : public CcLabel {
       case CcOutput::colors:
         return write_colors(tiles, job.out, tracks, stream);
       default:
-        return;  // drawn on when regions are known; or not touched
+        return;  // overlays are drawn later; otherwise `out` is not changed
     }
   }
 
-  void draw_on(const Job& job, const Params& params, const Tiles& tiles, const Slot& slot,
-               cudaStream_t stream) const {
-    const LabelMap labels = job.labels.empty() ? slot.labels() : job.labels;
+  void draw_on(const Job& job, const Params& params, const ImageTiles& tiles,
+               const ImageBuffers& buffers, cudaStream_t stream) const {
+    const LabelMap labels = job.labels.empty() ? buffers.labels() : job.labels;
     if (job.labels.empty()) write_labels(tiles, labels, stream);
-    const DeviceRegions records{slot.records(), tiles.total, setup_.max_regions};
-    draw(job.in, job.out, labels, records, params, slot.ink(), stream);
+    const DeviceRegions records{buffers.records(), tiles.total, setup_.max_regions};
+    draw(job.in, job.out, labels, records, params, buffers.ink(), stream);
   }
 
   std::shared_ptr<Backend> backend_;
   Setup setup_;
-  Workspace memory_;  // of the slots
-  std::vector<Slot> slots_;
-  std::vector<volumes::Slot> volume_slots_;  // in their place where they serve the stream
-  std::unique_ptr<CcLabel> historic_;        // the same
-  std::vector<runs::RunList> run_lists_;     // of slots, where runs are wanted
-  Method method_ = Method::automatic;        // configured
-  bool is_binary_ = true;                    // likewise
-  bool in_strips_ = false;                   // pictures are small enough for label_strips()
+  Workspace memory_;                                 // owns the device memory of buffers_
+  std::vector<ImageBuffers> buffers_;                // [slots] for images labelled by union-find
+  std::unique_ptr<VolumeLabeller> volume_labeller_;  // set if needs_volume_labeller()
+  std::unique_ptr<CcLabel> propagation_;             // set for propagation and sweep
+  std::vector<RunLengths> run_lengths_;              // [slots] if runs are requested
+  Method method_ = Method::automatic;                // as configured
+  bool is_binary_ = true;                            // as configured
+  bool is_small_ = false;                            // images fit label_small_image()
   tracking::Tracker tracker_;
 };
 

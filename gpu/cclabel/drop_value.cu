@@ -1,4 +1,5 @@
-// Which labels stay is noted for each, counted through, and looked up.
+// Drops the regions whose pixels have a certain value from a label map, and renumbers the others:
+// marks which labels are kept, sums the marks over all labels, and maps each label to its sum.
 #include <cub/device/device_scan.cuh>
 
 #include "core/cclabel/drop_value.hpp"
@@ -9,14 +10,14 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Words behind each other: of each label whether it stays, and then how many up to it do.
-struct Kept {
-  uint32_t* flags;  // [pixels + 1]
-  uint32_t* sums;   // [pixels + 1]
-  void* scan;
+// The caller's memory, divided into arrays.
+struct ScanMemory {
+  uint32_t* flags;  // [pixels + 1] by label: 1 if the label is kept
+  uint32_t* sums;   // [pixels + 1] by label: number of kept labels up to this label
+  void* scan;       // [scan_bytes] for CUB
   size_t scan_bytes;
 
-  Kept(void* memory, size_t pixels) {
+  ScanMemory(void* memory, size_t pixels) {
     flags = static_cast<uint32_t*>(memory);
     sums = flags + pixels + 1;
     scan = sums + pixels + 1;
@@ -27,12 +28,13 @@ struct Kept {
     uint32_t* none = nullptr;
     check(
         cub::DeviceScan::InclusiveSum(nullptr, bytes, none, none, static_cast<int64_t>(pixels + 1)),
-        "asking what a sum needs");
+        "reading the size of a prefix sum's scratch memory");
     return bytes;
   }
 };
 
-// A thread a pixel of row blockIdx.y, or of rows gridDim.y apart.
+// Calls work(x, y), one thread per pixel of row blockIdx.y. Higher images are processed in steps
+// of gridDim.y rows.
 template <class Work>
 __device__ void for_each_pixel(const LabelMap& labels, Work work) {
   const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
@@ -42,12 +44,13 @@ __device__ void for_each_pixel(const LabelMap& labels, Work work) {
   }
 }
 
-__global__ __launch_bounds__(kThreads) void flag_kernel(ConstFrame frame, uint32_t value,
-                                                        LabelMap labels, uint32_t* flags) {
+__global__ __launch_bounds__(kThreads) void mark_kept_labels_kernel(ConstFrame frame,
+                                                                    uint32_t value, LabelMap labels,
+                                                                    uint32_t* flags) {
   for_each_pixel(labels, [&](int x, int y) {
     const uint32_t label = labels(x, y);
     if (x > 0 && labels(x - 1, y) == label) return;
-    // Every run of a region writes the same.
+    // All runs of a region write the same flag.
     if (label) flags[label] = static_cast<uint32_t>(frame.sample(0, x, y)) != value;
   });
 }
@@ -66,22 +69,24 @@ __global__ __launch_bounds__(kThreads) void renumber_kernel(LabelMap labels, con
 }  // namespace
 
 size_t drop_value_bytes(size_t pixels) {
-  return 2 * (pixels + 1) * sizeof(uint32_t) + Kept::bytes_of_scan(pixels);
+  return 2 * (pixels + 1) * sizeof(uint32_t) + ScanMemory::bytes_of_scan(pixels);
 }
 
 void drop_value(const ConstFrame& frame, uint32_t value, const LabelMap& labels, void* memory,
                 uint32_t* total, Queue& queue) {
   const cudaStream_t stream = stream_of(queue);
   const size_t pixels = labels.size().area();
-  Kept kept(memory, pixels);
-  check(cudaMemsetAsync(kept.flags, 0, (pixels + 1) * sizeof(uint32_t), stream), "clearing flags");
+  ScanMemory scan_memory(memory, pixels);
+  check(cudaMemsetAsync(scan_memory.flags, 0, (pixels + 1) * sizeof(uint32_t), stream),
+        "clearing flags");
   const dim3 grid(static_cast<unsigned>((labels.width + kThreads - 1) / kThreads),
                   static_cast<unsigned>(std::min(labels.height, 65535)));
-  launch(flag_kernel, grid, kThreads, 0, stream, frame, value, labels, kept.flags);
-  check(cub::DeviceScan::InclusiveSum(kept.scan, kept.scan_bytes, kept.flags, kept.sums,
-                                      static_cast<int64_t>(pixels + 1), stream),
+  launch(mark_kept_labels_kernel, grid, kThreads, 0, stream, frame, value, labels,
+         scan_memory.flags);
+  check(cub::DeviceScan::InclusiveSum(scan_memory.scan, scan_memory.scan_bytes, scan_memory.flags,
+                                      scan_memory.sums, static_cast<int64_t>(pixels + 1), stream),
         "counting labels");
-  launch(renumber_kernel, grid, kThreads, 0, stream, labels, kept.sums, total,
+  launch(renumber_kernel, grid, kThreads, 0, stream, labels, scan_memory.sums, total,
          static_cast<uint32_t>(pixels));
 }
 

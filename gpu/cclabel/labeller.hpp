@@ -1,10 +1,45 @@
-// The labeller of frames and volumes on CUDA, without windows.
+// Factories of the labellers on CUDA. cclabel.cpp chooses among them for each stream; gpu/cclabel/
+// volume and gpu/cclabel/propagation implement those for volumes and for label propagation.
 #pragma once
 
+#include <cuda_runtime.h>
+
+#include <memory>
+
 #include "core/cclabel/cclabel.hpp"
+#include "gpu/cclabel/label_input.hpp"
 
 namespace regions::cclabel {
 
+// Makes a labeller of images and volumes that chooses the method by itself. It does not support
+// sliding windows, which window.cu adds.
 std::unique_ptr<CcLabel> make_labeller(std::shared_ptr<Backend> backend);
+
+// Labels volumes, several thresholds at once, or background regions, by union-find on the runs of
+// tiles. An object holds the buffers of all in-flight frames.
+class VolumeLabeller {
+ public:
+  virtual ~VolumeLabeller() = default;
+
+  // Allocates the buffers for the setup, for every connectivity. Throws InputError if there are too
+  // many voxels or slices. Must be called before enqueue().
+  virtual void configure(const Setup& setup) = 0;
+  // Enqueues all kernels that label the frame and write the job's outputs. Neither allocates nor
+  // waits. job.slot is the index of the in-flight frame, below Setup::slots. `input` describes what
+  // is labelled; its level is ignored, because the thresholds come from `params`. Throws InputError
+  // if the criterion is not `binary`, or if an overlay is requested.
+  virtual void enqueue(const Job& job, const LabelInput& input, const CcLabelParams& params,
+                       cudaStream_t stream) = 0;
+};
+
+// Whether streams with this setup need a VolumeLabeller for union-find.
+inline bool needs_volume_labeller(const Setup& setup) {
+  return setup.depth > 1 || setup.layers > 1 || setup.has_background;
+}
+std::unique_ptr<VolumeLabeller> make_volume_labeller(std::shared_ptr<Backend> backend);
+
+// Makes a labeller of images and volumes by Method::propagation (GTC 2010 S12218, GTC 2013 S3193)
+// or Method::sweep (GTC 2015). Throws InputError for any other method.
+std::unique_ptr<CcLabel> make_propagation(std::shared_ptr<Backend> backend, Method method);
 
 }  // namespace regions::cclabel

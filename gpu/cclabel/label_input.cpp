@@ -1,0 +1,41 @@
+// Derives the input of labelling from the parameters.
+#include "gpu/cclabel/label_input.hpp"
+
+namespace regions::cclabel {
+
+LabelInput label_input_of(const Job& job, const CcLabelParams& params) {
+  LabelInput input;
+  input.criterion = params.criterion;
+  input.frame = job.in;
+  if (params.source == Source::mask) {
+    input.frame = job.mask;
+    input.compared = ComparedValue::nonzero;
+  } else if (params.source == Source::alpha) {
+    input.compared = ComparedValue::alpha;
+  }
+  switch (params.criterion) {
+    case Criterion::difference:
+      input.level = difference_level(params.tolerance, input.frame.layout);
+      break;
+    case Criterion::binary:
+      input.level = levels_of(input, params).level[0];
+      break;
+    case Criterion::equal:
+      input.level = 1;  // linked only if the distance is 0
+      break;
+  }
+  return input;
+}
+
+Levels levels_of(const LabelInput& input, const CcLabelParams& params) {
+  Levels levels{};
+  for (int layer = 0; layer < layers_of(params); ++layer) {
+    levels.level[layer] =
+        input.compared == ComparedValue::nonzero
+            ? 1
+            : foreground_level(threshold_of(params, layer), input.frame.layout, input.frame.color);
+  }
+  return levels;
+}
+
+}  // namespace regions::cclabel

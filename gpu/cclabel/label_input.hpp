@@ -1,0 +1,152 @@
+// The input of labelling: which frame is labelled, which value of each pixel is compared, and with
+// which level.
+#pragma once
+
+#include "core/cclabel/cclabel.hpp"
+#include "gpu/primitives/warp.hpp"
+
+namespace regions::cclabel {
+
+// The value of a pixel that is compared: gray, luma or colour; alpha; 1 if the pixel of a mask is
+// not zero; or a bit of LabelInput::bits.
+enum class ComparedValue : uint8_t { value, alpha, nonzero, bits };
+
+struct LabelInput {
+  ConstFrame frame;
+  Criterion criterion = Criterion::binary;
+  ComparedValue compared = ComparedValue::value;
+  int level = 0;                   // foreground_level() or difference_level()
+  bool complement = false;         // labels background instead of foreground
+  const uint32_t* bits = nullptr;  // [height][bits_stride], for ComparedValue::bits
+  int bits_stride = 0;             // words
+};
+
+// Maximum number of thresholds that are labelled at once.
+inline constexpr int kMaxLayers = decltype(CcLabelParams::thresholds)::kMax;
+
+// Foreground levels of criterion `binary` for several thresholds.
+struct Levels {
+  int level[kMaxLayers];  // foreground_level() of each layer
+};
+
+// The input that the parameters select: the image, its alpha channel, or the attached mask. Its
+// level is that of the first threshold.
+LabelInput label_input_of(const Job& job, const CcLabelParams& params);
+// The levels of all thresholds.
+Levels levels_of(const LabelInput& input, const CcLabelParams& params);
+
+#ifdef __CUDACC__
+
+// The value that criterion `binary` compares with the level. Not for ComparedValue::bits.
+__device__ inline int compared_value(const LabelInput& input, int x, int row) {
+  const ConstFrame& frame = input.frame;
+  switch (input.compared) {
+    case ComparedValue::alpha:
+      return frame.sample(3, x, row);
+    case ComparedValue::nonzero:
+      if (frame.layout.sample_bytes == 4) {
+        return *reinterpret_cast<const uint32_t*>(frame.at(0, x, row)) != 0;
+      }
+      return frame.sample(0, x, row);
+    default:
+      return value_at(frame, x, row);
+  }
+}
+
+// How adjacent pixels are stored: each in an aligned 32-bit word; each in three bytes, so that four
+// pixels share three words; or in another way, so that each pixel is loaded by itself.
+enum class PixelPacking : uint8_t { words, triples, other };
+
+// Addresses of the values that criteria `equal` and `difference` compare.
+struct PixelAddresses {
+  const std::byte* start;
+  ptrdiff_t pitch;
+  int width, height;
+  int step;      // bytes from one pixel to the next
+  int channels;  // adjacent in memory
+  int limit;     // pixels are linked if their distance is less than this
+
+  explicit PixelAddresses(const LabelInput& input)
+      : width(input.frame.width), height(input.frame.height), limit(input.level) {
+    const Layout& layout = input.frame.layout;
+    const bool is_rgb = layout.model == ColorModel::rgb && input.compared == ComparedValue::value;
+    const Component& component = layout.component[input.compared == ComparedValue::alpha ? 3 : 0];
+    start = input.frame.plane[component.plane] + (is_rgb ? 0 : component.offset);
+    pitch = input.frame.pitch[component.plane];
+    step = component.step;
+    channels = is_rgb ? 3 : 1;
+  }
+  __device__ const std::byte* at(int x, int y) const {
+    return start + y * pitch + static_cast<ptrdiff_t>(x) * step;
+  }
+};
+
+// Decides whether two pixels of 8-bit channels are linked: the sum of |difference| over all
+// channels is less than the limit.
+class ByteLinks {
+ public:
+  explicit ByteLinks(const LabelInput& input) : addresses_(input) {
+    const auto address = reinterpret_cast<uintptr_t>(addresses_.start);
+    const bool aligned = (address | static_cast<uintptr_t>(addresses_.pitch)) % 4 == 0;
+    are_words_ = addresses_.channels == 3 && addresses_.step == 4 && aligned;
+    are_triples_ = addresses_.channels == 3 && addresses_.step == 3 && aligned;
+  }
+  __device__ int width() const { return addresses_.width; }
+  __device__ int height() const { return addresses_.height; }
+  // The channels, one byte each. Their order does not matter.
+  __device__ uint32_t color(int x, int y) const {
+    const std::byte* at = addresses_.at(x, y);
+    if (are_words_) return *reinterpret_cast<const uint32_t*>(at) & 0xffffffu;  // without alpha
+    const auto* p = reinterpret_cast<const uint8_t*>(at);
+    if (addresses_.channels == 1) return p[0];
+    return p[0] | static_cast<uint32_t>(p[1]) << 8 | static_cast<uint32_t>(p[2]) << 16;
+  }
+  // How 32 adjacent pixels are loaded that begin at a multiple of 32. `all`: all are in the image.
+  __device__ PixelPacking packing(bool all) const {
+    return are_words_            ? PixelPacking::words
+           : are_triples_ && all ? PixelPacking::triples
+                                 : PixelPacking::other;
+  }
+  __device__ const std::byte* at(int x, int y) const { return addresses_.at(x, y); }
+  __device__ bool operator()(uint32_t a, uint32_t b) const {
+    return static_cast<int>(__vsadu4(a, b)) < addresses_.limit;
+  }
+
+ private:
+  PixelAddresses addresses_;
+  bool are_words_;    // four bytes per pixel, aligned
+  bool are_triples_;  // three bytes per pixel, each row begins at a multiple of four bytes
+};
+
+// Decides whether two pixels of a single number are linked. Numbers of two bytes are linked if
+// |difference| is less than the limit; numbers of four bytes are labels, linked if they are equal.
+class NumberLinks {
+ public:
+  explicit NumberLinks(const LabelInput& input)
+      : addresses_(input),
+        low_bits_(input.frame.layout.low_bits),
+        is_label_(input.frame.layout.sample_bytes == 4) {}
+  __device__ int width() const { return addresses_.width; }
+  __device__ int height() const { return addresses_.height; }
+  __device__ uint32_t color(int x, int y) const {
+    const std::byte* at = addresses_.at(x, y);
+    if (is_label_) return *reinterpret_cast<const uint32_t*>(at);
+    const auto* p = reinterpret_cast<const uint8_t*>(at);
+    return (p[0] | static_cast<uint32_t>(p[1]) << 8) >> low_bits_;
+  }
+  __device__ static constexpr PixelPacking packing(bool) { return PixelPacking::other; }
+  __device__ const std::byte* at(int x, int y) const { return addresses_.at(x, y); }
+  __device__ bool operator()(uint32_t a, uint32_t b) const {
+    if (is_label_) return a == b;
+    return abs(static_cast<int>(a) - static_cast<int>(b)) < addresses_.limit;
+  }
+
+ private:
+  PixelAddresses addresses_;
+  int low_bits_;  // unused low bits of a sample
+  bool is_label_;
+};
+
+#endif
+
+}  // namespace regions::cclabel

@@ -1,0 +1,435 @@
+// Labels each tile of an image by itself: union-find over its runs in shared memory. One block
+// labels one tile.
+#include "gpu/cclabel/image_runs.hpp"
+#include "gpu/cclabel/labelling_passes.hpp"
+#include "gpu/runtime/chain.hpp"
+
+namespace regions::cclabel {
+namespace {
+
+// Loads rows of a tile for criteria `equal` and `difference`, one warp per row of `words` x 32
+// pixels. load() loads a word per lane; color() waits for it and returns the colour of
+// the lane's pixel in each 32 pixels. Pixels outside the image repeat the nearest pixel inside.
+template <class Links, PixelPacking packing, int words>
+class LinkRows {
+ public:
+  // For the tile whose first pixel is (x, y).
+  __device__ LinkRows(const Links& links, int x, int y) : links_(links), x_(x), y_(y) {}
+
+  // `row` is relative to the tile's first row.
+  __device__ void load(int row, uint32_t (&loaded)[words]) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int y = max(min(y_ + row, links_.height() - 1), 0);
+#pragma unroll
+    for (int w = 0; w < words; ++w) {
+      const int x = min(x_ + w * 32 + lane, links_.width() - 1);
+      if constexpr (packing == PixelPacking::words) {
+        loaded[w] = *reinterpret_cast<const uint32_t*>(links_.at(x, y));
+      } else if constexpr (packing == PixelPacking::triples) {
+        const auto* const packed = reinterpret_cast<const uint32_t*>(links_.at(x_, y));
+        loaded[w] = packed[w * 24 + min(lane, 23)];
+      } else {
+        loaded[w] = links_.color(x, y);
+      }
+    }
+  }
+  __device__ uint32_t color(uint32_t loaded) const {
+    if constexpr (packing == PixelPacking::triples) {
+      const int first = static_cast<int>(threadIdx.x % 32) * 3;  // byte offset
+      const uint32_t low = __shfl_sync(kAllLanes, loaded, first / 4);
+      const uint32_t high = __shfl_sync(kAllLanes, loaded, first / 4 + 1);
+      loaded = __funnelshift_r(low, high, first % 4 * 8);
+    }
+    // Clears the byte of the next pixel, or alpha.
+    return packing == PixelPacking::other ? loaded : loaded & 0xffffffu;
+  }
+
+ private:
+  const Links& links_;
+  int x_, y_;
+};
+
+// Adjacency of runs for criteria `equal` and `difference`. One bit per pixel and direction says
+// whether the pixel is linked to its neighbour.
+template <class T, Connectivity connectivity, class Links>
+class LinkAdjacency {
+ public:
+  using Tile = T;
+  static constexpr int min_blocks = 4;
+  static constexpr int kMaxPairs = 1024;
+  struct Shared {  // bits: pixels linked to the pixel above, above left, above right
+    alignas(8) uint32_t up[T::all_words];
+    alignas(8) uint32_t up_left[T::all_words];
+    alignas(8) uint32_t up_right[T::all_words];
+    int remaining;             // number of pairs of runs beyond the first pair of each run
+    uint32_t pair[kMaxPairs];  // run | run above << 16; valid if remaining <= kMaxPairs
+  };
+
+  __device__ LinkAdjacency(TileRuns<T>& runs, Shared& bits) : runs_(runs), bits_(bits) {}
+
+  // Fills all bits. Ends with a barrier.
+  __device__ void read(const Links& links, int x, int y) {
+    if (threadIdx.x == 0) bits_.remaining = 0;
+    switch (links.packing(x + T::width <= links.width())) {
+      case PixelPacking::words:
+        read_rows(LinkRows<Links, PixelPacking::words, T::words>(links, x, y), links, x, y);
+        break;
+      case PixelPacking::triples:
+        read_rows(LinkRows<Links, PixelPacking::triples, T::words>(links, x, y), links, x, y);
+        break;
+      default:
+        read_rows(LinkRows<Links, PixelPacking::other, T::words>(links, x, y), links, x, y);
+    }
+    __syncthreads();  // all bits are complete
+  }
+
+  __device__ uint32_t marked_starts() const { return 0; }
+
+  // Also lists each run's other neighbours above.
+  __device__ void link_to_first_neighbour(uint32_t* parent, const MarkedCounts&) const {
+    runs_.for_each([&](int r, bool exists) {
+      NeighbourIterator neighbours(*this, r, exists);
+      const int first = neighbours.next();
+      if (exists) parent[r] = static_cast<uint32_t>(first < 0 ? r : first);
+      while (true) {
+        const int run = neighbours.next();
+        const uint32_t found = __ballot_sync(kAllLanes, run >= 0);
+        if (found == 0) return;
+        append_pairs(found, static_cast<uint32_t>(r) | static_cast<uint32_t>(run) << 16);
+      }
+    });
+  }
+
+  __device__ void merge_remaining(uint32_t* parent) const {
+    const int count = bits_.remaining;
+    if (count > kMaxPairs) {
+      return runs_.for_each([&](int r, bool exists) { merge_all(parent, r, exists); });
+    }
+    for_each_lane<T::threads>(count, [&](int i, bool exists) {
+      const uint32_t pair = bits_.pair[i];
+      unite(parent, pair & 0xffffu, pair >> 16, exists);
+    });
+  }
+
+ private:
+  // Appends the pairs of the lanes in `found` to the list.
+  __device__ void append_pairs(uint32_t found, uint32_t pair) const {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    int at = lane == 0 ? atomicAdd(&bits_.remaining, __popc(found)) : 0;
+    at = __shfl_sync(kAllLanes, at, 0) + __popc(found & below(lane));
+    if ((found >> lane & 1) && at < kMaxPairs) bits_.pair[at] = pair;
+  }
+  // Merges run `r` with all runs above that it touches. Each lane merges one pair per step.
+  __device__ void merge_all(uint32_t* parent, int r, bool exists) const {
+    NeighbourIterator neighbours(*this, r, exists);
+    while (__any_sync(kAllLanes, neighbours.unvisited != 0)) {
+      const int run = neighbours.next();
+      unite(parent, static_cast<uint32_t>(r), static_cast<uint32_t>(run), run >= 0);
+    }
+  }
+
+  __device__ static uint64_t row_of(const uint32_t* words, int row) {
+    static_assert(T::words == 2);
+    const uint2 both = reinterpret_cast<const uint2*>(words)[row];
+    return static_cast<uint64_t>(both.y) << 32 | both.x;
+  }
+  // Iterates over the runs above that touch a run, from left to right.
+  struct NeighbourIterator {
+    uint64_t unvisited;  // bits: linked pixels of the row above that have not been visited
+    uint64_t starts;     // bits: starts of runs in the row above
+    int before;          // number of runs of the tile that start before the row above
+
+    __device__ NeighbourIterator(const LinkAdjacency& adjacency, int r, bool exists) {
+      const int first = adjacency.runs_.first(r), last = adjacency.runs_.last(r);
+      const int row = first / T::width;
+      const uint64_t run_pixels =
+          ~uint64_t{0} << first % T::width & ~uint64_t{0} >> (~last & (T::width - 1));
+      const auto linked = [&](const uint32_t* bits) { return row_of(bits, row) & run_pixels; };
+      const Shared& bits = adjacency.bits_;
+      unvisited = linked(bits.up) | linked(bits.up_left) >> 1 | linked(bits.up_right) << 1;
+      if (!exists) unvisited = 0;
+      const int above = max(row - 1, 0);  // pixels of the first row have no links upwards
+      starts = row_of(adjacency.runs_.starts, above);
+      before = adjacency.runs_.rank[above * T::words];
+    }
+    // Returns the next run, or -1 at the end.
+    __device__ int next() {
+      if (unvisited == 0) return -1;
+      const uint64_t pixel = unvisited & (0 - unvisited), up_to = pixel | (pixel - 1);
+      const uint64_t later = starts & ~up_to;  // lowest bit: start of the following run
+      unvisited &= ~((later & (0 - later)) - 1);
+      return before + __popcll(starts & up_to) - 1;
+    }
+  };
+
+  // Links of the 32 pixels of a word, as bits.
+  struct Votes {
+    uint32_t left = 0, up = 0, up_left = 0;
+    uint32_t left_up = 0;  // whether the left neighbour is linked to the pixel above
+  };
+
+  // Each warp reads some consecutive rows of the tile and keeps them in registers. So each pixel
+  // is loaded once, and all loads are in flight before the first one is waited for. All lanes
+  // vote, even for pixels and neighbours that do not exist. Then each lane takes one word and
+  // removes the links of pixels that do not exist.
+  template <class Rows>
+  __device__ void read_rows(const Rows& rows, const Links& links, int x, int y) {
+    constexpr int kRows = T::rows / (T::threads / 32), kWords = kRows * T::words;  // per warp
+    static_assert(kWords <= 32);
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int first = static_cast<int>(threadIdx.x / 32) * kRows;
+    uint32_t loaded[kRows + 1][T::words];  // starts with the row above
+#pragma unroll
+    for (int k = 0; k <= kRows; ++k) rows.load(first + k - 1, loaded[k]);
+    Row above(rows, loaded[0]);
+    Votes lane_votes;
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) {
+      const Row now(rows, loaded[k + 1]);
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        const auto vote = [&](uint32_t one, uint32_t other) {
+          return __ballot_sync(kAllLanes, links(one, other));
+        };
+        Votes votes{vote(now.here[w], now.left[w]), vote(now.here[w], above.here[w])};
+        if constexpr (connectivity == Connectivity::eight) {
+          votes.up_left = vote(now.here[w], above.left[w]);
+          votes.left_up = vote(now.left[w], above.here[w]);
+        }
+        if (lane == k * T::words + w) lane_votes = votes;
+      }
+      above = now;
+    }
+    const uint32_t next_left_up = __shfl_down_sync(kAllLanes, lane_votes.left_up, 1);
+    if (lane < kWords) store_links(lane_votes, next_left_up, first * T::words + lane, links, x, y);
+  }
+
+  // Stores the links of one word, only between pixels that exist.
+  __device__ void store_links(const Votes& votes, uint32_t next_left_up, int word,
+                              const Links& links, int x, int y) {
+    const int row = word / T::words, w = word % T::words;
+    const int width = y + row < links.height() ? min(links.width() - x, T::width) : 0;
+    const auto existing = [&](int at) {
+      const int rest = width - at * 32;
+      return rest <= 0 ? 0 : rest >= 32 ? 0xffffffffu : below(rest);
+    };
+    const uint32_t here = existing(w), up = row > 0 ? here : 0;
+    const uint32_t left = w > 0 ? here : here & ~1u;
+    const uint32_t right = here >> 1 | existing(w + 1) << 31;
+    runs_.foreground[word] = here;
+    runs_.starts[word] = here & ~(votes.left & left);
+    bits_.up[word] = votes.up & up;
+    bits_.up_left[word] = votes.up_left & up & left;
+    bits_.up_right[word] = (votes.left_up >> 1 | next_left_up << 31) & up & right;
+  }
+
+  // One row of the tile in registers: for each word, the lane's pixel and its left neighbour.
+  struct Row {
+    uint32_t left[T::words], here[T::words];
+
+    template <class Rows>
+    __device__ Row(const Rows& rows, const uint32_t (&loaded)[T::words]) {
+      const int lane = static_cast<int>(threadIdx.x % 32);
+      uint32_t before[T::words];  // `here` of the previous lane; lane 0 gets lane 31's
+#pragma unroll
+      for (int w = 0; w < T::words; ++w) {
+        here[w] = rows.color(loaded[w]);
+        before[w] = __shfl_sync(kAllLanes, here[w], (lane + 31) % 32);
+        left[w] = lane == 0 && w > 0 ? before[w > 0 ? w - 1 : 0] : before[w];
+      }
+    }
+  };
+
+  TileRuns<T>& runs_;
+  Shared& bits_;
+};
+
+// The shared memory of a block that labels a tile.
+template <RunAdjacency Adjacency>
+struct TileForest {
+  using T = typename Adjacency::Tile;
+  TileRuns<T> runs;
+  typename Adjacency::Shared adjacency;
+  uint32_t parent[T::max_runs];        // by run; a root is the first run of its component
+  uint32_t roots[T::max_runs / 32];    // bits by run
+  uint32_t borders[T::max_runs / 32];  // bits by run: roots whose component touches another tile
+  // Number of roots before the word: border components | other components << 16.
+  uint32_t earlier[T::max_runs / 32];
+  uint32_t first_bits[T::all_words];  // bits: first pixels of components
+  uint32_t warp_sums[T::threads / 32];
+};
+
+// Sets the parent of each run to its root. Marks the roots, and the roots whose component touches
+// another tile.
+template <RunAdjacency Adjacency>
+__device__ void find_roots(TileForest<Adjacency>& s, const ImageTiles& tiles,
+                           const TilePosition& position) {
+  using T = typename Adjacency::Tile;
+  const int up = position.row > 0 ? 0 : -1, down = position.row + 1 < tiles.rows ? T::rows - 1 : -1;
+  const int left = position.column > 0 ? 0 : -1;
+  const int right = position.column + 1 < tiles.columns ? T::width - 1 : -1;
+  s.runs.for_each([&](int r, bool exists) {
+    const uint32_t root = flatten(s.parent, static_cast<uint32_t>(r), exists);
+    const int first = s.runs.first(r), last = s.runs.last(r), y = first / T::width;
+    const bool at_border =
+        y == up || y == down || first % T::width == left || last % T::width == right;
+    const uint32_t bit = 1u << root % 32;
+    if (at_border && !(s.borders[root / 32] & bit)) atomicOr(&s.borders[root / 32], bit);
+    const bool is_root = exists && root == static_cast<uint32_t>(r);
+    const uint32_t roots = __ballot_sync(kAllLanes, is_root);
+    if (threadIdx.x % 32 == 0) s.roots[r / 32] = roots;
+  });
+  __syncthreads();  // roots and borders are complete
+}
+
+// Numbers the components of the tile, border components first. Returns both counts: border
+// components | other components << 16.
+template <RunAdjacency Adjacency>
+__device__ uint32_t number_components(TileForest<Adjacency>& s) {
+  using T = typename Adjacency::Tile;
+  static_assert(T::max_runs / 32 <= T::threads, "a thread ranks one word of roots");
+  const int w = static_cast<int>(threadIdx.x), words = (s.runs.count + 31) / 32;
+  const uint32_t roots = w < words ? s.roots[w] : 0, borders = w < words ? s.borders[w] : 0;
+  const uint32_t counts = static_cast<uint32_t>(__popc(borders)) |
+                          static_cast<uint32_t>(__popc(roots & ~borders)) << 16;
+  uint32_t total;
+  const uint32_t earlier = sum_before<T::threads>(counts, s.warp_sums, total);
+  if (w < words) s.earlier[w] = earlier;
+  __syncthreads();  // ranks are complete
+  return total;
+}
+
+// Writes the component of each run, and the first pixel and initial parent of each component.
+template <RunAdjacency Adjacency>
+__device__ void write_runs(TileForest<Adjacency>& s, const ImageTiles& tiles,
+                           const TilePosition& position, uint32_t counts) {
+  using T = typename Adjacency::Tile;
+  const size_t at = static_cast<size_t>(position.tile) * T::max_runs;
+  const uint32_t border_count = counts & 0xffffu;
+  s.runs.for_each([&](int r, bool exists) {
+    const uint32_t root = s.parent[r], w = root / 32;
+    const uint32_t under = below(static_cast<int>(root % 32)), borders = s.borders[w];
+    const bool is_border = borders >> root % 32 & 1;
+    const uint32_t component =
+        is_border ? (s.earlier[w] & 0xffffu) + __popc(borders & under)
+                  : border_count + (s.earlier[w] >> 16) + __popc(s.roots[w] & ~borders & under);
+    if (exists) tiles.component[at + r] = static_cast<uint16_t>(component);
+    if (!exists || root != static_cast<uint32_t>(r)) return;
+    const int first = s.runs.first(r);
+    tiles.first_pixel[at + component] = static_cast<uint16_t>(first);
+    atomicOr(&s.first_bits[first / 32], 1u << first % 32);
+    const uint32_t id = position.id(tiles, first);
+    if (is_border) tiles.parent[id] = id;
+  });
+}
+
+// Writes the component ids along the tile's four edges.
+template <RunAdjacency Adjacency>
+__device__ void write_edges(const TileForest<Adjacency>& s, const ImageTiles& tiles,
+                            const TilePosition& position) {
+  using T = typename Adjacency::Tile;
+  constexpr int kAcross = 2 * T::width;
+  for (int i = static_cast<int>(threadIdx.x); i < kAcross + 2 * T::rows; i += T::threads) {
+    int x, y;
+    uint32_t* to;
+    if (i < kAcross) {
+      const bool is_top = i < T::width;
+      x = i % T::width;
+      y = is_top ? 0 : T::rows - 1;
+      to = (is_top ? tiles.top : tiles.bottom) + static_cast<size_t>(position.row) * tiles.stride +
+           position.x + x;
+    } else {
+      const bool is_left = i < kAcross + T::rows;
+      x = is_left ? 0 : T::width - 1;
+      y = (i - kAcross) % T::rows;
+      if (position.y + y >= tiles.size.height) continue;
+      to = (is_left ? tiles.left : tiles.right) +
+           static_cast<size_t>(position.column) * tiles.size.height + position.y + y;
+    }
+    uint32_t id = kNone;
+    if (s.runs.is_foreground(x, y)) {
+      const auto root = static_cast<int>(s.parent[s.runs.run_at(x, y)]);
+      id = position.id(tiles, s.runs.first(root));
+    }
+    *to = id;
+  }
+}
+
+// Writes the bits and run ranks of each word, and the counts of the tile.
+template <RunAdjacency Adjacency>
+__device__ void write_words_of_tile(const TileForest<Adjacency>& s, const ImageTiles& tiles,
+                                    const TilePosition& position, uint32_t counts) {
+  using T = typename Adjacency::Tile;
+  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads) {
+    const size_t at = static_cast<size_t>(position.tile) * T::all_words + w;
+    tiles.foreground[at] = s.runs.foreground[w];
+    tiles.starts[at] = s.runs.starts[w];
+    tiles.rank[at] = s.runs.rank[w];
+    const int y = position.y + w / T::words;
+    if (y >= tiles.size.height) continue;
+    const size_t word =
+        static_cast<size_t>(y) * (tiles.stride / 32) + position.x / 32 + w % T::words;
+    tiles.region_bits[word] = s.first_bits[w];
+  }
+  if (threadIdx.x != 0) return;
+  const uint32_t border = counts & 0xffffu, components = border + (counts >> 16);
+  tiles.counts[position.tile] = {static_cast<uint16_t>(s.runs.count),
+                                 static_cast<uint16_t>(components), static_cast<uint16_t>(border),
+                                 0};
+  tiles.region_count[position.tile] = components;
+}
+
+template <RunAdjacency Adjacency, class Reader>
+__global__ __launch_bounds__(Adjacency::Tile::threads,
+                             Adjacency::min_blocks) void label_tiles_kernel(Reader reader,
+                                                                            ImageTiles tiles) {
+  using T = typename Adjacency::Tile;
+  __shared__ TileForest<Adjacency> s;
+  const TilePosition position = tile_of_block(tiles);
+  Adjacency adjacency(s.runs, s.adjacency);
+  for (int w = static_cast<int>(threadIdx.x); w < T::all_words; w += T::threads)
+    s.first_bits[w] = 0;
+  for (int w = static_cast<int>(threadIdx.x); w < T::max_runs / 32; w += T::threads)
+    s.borders[w] = 0;
+  let_next_start();
+  adjacency.read(reader, position.x, position.y);
+  merge_runs(s.runs, s.warp_sums, s.parent, adjacency);
+  find_roots(s, tiles, position);
+  const uint32_t counts = number_components(s);
+  write_runs(s, tiles, position, counts);
+  __syncthreads();  // first pixels are complete
+  write_words_of_tile(s, tiles, position, counts);
+  write_edges(s, tiles, position);
+}
+
+template <RunAdjacency Adjacency, class Reader>
+void launch_tiles(const LabelInput& input, const ImageTiles& tiles, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
+  launch(label_tiles_kernel<Adjacency, Reader>, grid, Adjacency::Tile::threads, 0, stream,
+         Reader(input), tiles);
+}
+
+}  // namespace
+
+void label_tiles(const LabelInput& input, const ImageTiles& tiles, Connectivity connectivity,
+                 cudaStream_t stream) {
+  with_connectivity(connectivity, [&]<Connectivity c>() {
+    using Bytes = ForegroundAdjacency<BinaryTile, c, ByteReader>;
+    using Pixels = ForegroundAdjacency<BinaryTile, c, PixelReader>;
+    using Colors = LinkAdjacency<LinkedTile, c, ByteLinks>;
+    using Numbers = LinkAdjacency<LinkedTile, c, NumberLinks>;
+    if (input.criterion != Criterion::binary) {
+      if (input.frame.layout.sample_bytes == 1) {
+        launch_tiles<Colors, ByteLinks>(input, tiles, stream);
+      } else {
+        launch_tiles<Numbers, NumberLinks>(input, tiles, stream);
+      }
+    } else if (ByteReader::can_read(input)) {
+      launch_tiles<Bytes, ByteReader>(input, tiles, stream);
+    } else {
+      launch_tiles<Pixels, PixelReader>(input, tiles, stream);
+    }
+  });
+}
+
+}  // namespace regions::cclabel

@@ -1,0 +1,302 @@
+// Measures the regions of an image. A block sums the components of a tile in shared memory, then
+// adds each component's sums to its region's record. Only components that touch another tile need
+// global atomics. Atomics in shared memory are
+// needed per run of pixels, not per pixel.
+#include "gpu/cclabel/color_sums.hpp"
+#include "gpu/cclabel/labelling_passes.hpp"
+#include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/chain.hpp"
+
+namespace regions::cclabel {
+namespace {
+
+// A block sums at most `components` components of a tile at a time. 1024 are enough for sparse
+// noise, which has 650 per tile. With many tiles, 512 allow more blocks per multiprocessor. Each
+// thread sums 32 pixels, or 16 if pixels are read one sample at a time. Colours are loaded while
+// regions are still being numbered. The exception is three bytes per pixel and many tiles: these
+// are loaded later, and only if the tile contains a region that has a record.
+template <int threads_, int components_, bool loads_early_, int min_blocks_ = 1>
+struct MeasureBlock {
+  static constexpr int threads = threads_, components = components_;
+  static constexpr int min_blocks = min_blocks_;  // per multiprocessor
+  static constexpr bool loads_early = loads_early_;
+};
+using FewTilesBlock = MeasureBlock<256, 1024, true>;
+using FewTilesSampleBlock = MeasureBlock<512, 1024, true>;
+using ManyTilesBlock = MeasureBlock<256, 512, true>;
+using ManyTilesColorBlock = MeasureBlock<256, 512, false, 4>;
+
+// Sums over a tile's pixels, in coordinates relative to the tile. They fit in 32 bits because a
+// tile has at most 2^15 pixels of 16 bits.
+template <int kComponents>
+struct ComponentSums {
+  uint32_t label[kComponents];  // of its region; 0: the region has no record
+  uint32_t area[kComponents];
+  uint32_t x[kComponents];
+  uint32_t y[kComponents];
+  uint32_t left[kComponents];
+  uint32_t right[kComponents];
+  uint32_t bottom[kComponents];
+  uint32_t value[3][kComponents];
+
+  __device__ void clear(int c) {
+    area[c] = x[c] = y[c] = right[c] = bottom[c] = 0;
+    left[c] = kNone;
+    for (auto& channel : value) channel[c] = 0;
+  }
+};
+
+// Sums over some pixels of one row, held by one lane.
+struct RunSums {
+  uint32_t area, x, y, left, right, bottom;
+  uint32_t value[3];
+};
+
+// The order of additions does not matter: these are sums, minima and maxima of integers.
+template <class Sums>
+__device__ void add(Sums& sums, int c, const RunSums& run, int channels) {
+  atomicAdd(&sums.area[c], run.area);
+  atomicAdd(&sums.x[c], run.x);
+  atomicAdd(&sums.y[c], run.y);
+  if (run.left < sums.left[c]) atomicMin(&sums.left[c], run.left);
+  if (run.right > sums.right[c]) atomicMax(&sums.right[c], run.right);
+  if (run.bottom > sums.bottom[c]) atomicMax(&sums.bottom[c], run.bottom);
+#pragma unroll
+  for (int k = 0; k < 3; ++k) {
+    if (k < channels) atomicAdd(&sums.value[k][c], run.value[k]);
+  }
+}
+
+// Adds the sums of each lane to its component (component < 0: none). The lanes with the same
+// component as the first lane are summed within the warp first. Otherwise all of them would wait
+// for the same atomics.
+template <class Sums>
+__device__ void add_lanes(Sums& sums, int component, const RunSums& run, int channels) {
+  const uint32_t members = __ballot_sync(kAllLanes, component >= 0);
+  if (!members) return;
+  const int leader = __ffs(static_cast<int>(members)) - 1;
+  const int common = __shfl_sync(kAllLanes, component, leader);
+  const bool joins = component == common;
+  if (__popc(__ballot_sync(kAllLanes, joins)) >= kMinLanesPerSum) {
+    RunSums common_sums;
+    common_sums.area = warp_sum(joins ? run.area : 0);
+    common_sums.x = warp_sum(joins ? run.x : 0);
+    common_sums.y = warp_sum(joins ? run.y : 0);
+    common_sums.left = warp_min(joins ? run.left : kNone);
+    common_sums.right = warp_max(joins ? run.right : 0);
+    common_sums.bottom = warp_max(joins ? run.bottom : 0);
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      common_sums.value[k] = k < channels ? warp_sum(joins ? run.value[k] : 0) : 0;
+    }
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums, common, common_sums, channels);
+    if (joins) component = -1;
+  }
+  if (component >= 0) add(sums, component, run, channels);
+  __syncwarp();
+}
+
+constexpr uint16_t kNoRecord = 0xffff;
+
+// Shared memory of a block.
+template <int kComponents>
+struct TileSums {
+  ComponentSums<kComponents> sums;
+  // by run: component, relative to the first one of this round
+  uint16_t component[BinaryTile::max_runs];
+};
+
+// The word that a thread sums, if any, and its colours. With twice as many threads as words, each
+// thread has half a word.
+template <int kThreads, class Values>
+struct ThreadWord {
+  RunWord word = {};
+  typename Values::Word colors = {};
+  int x = 0;  // first pixel, relative to the tile
+  uint32_t row = 0;
+
+  __device__ ThreadWord(const ImageTiles& tiles, const TilePosition& position) {
+    constexpr int kThreadsPerWord = kThreads / BinaryTile::all_words;
+    static_assert(kThreadsPerWord >= 1 && kThreadsPerWord <= 2 &&
+                  LinkedTile::all_words <= BinaryTile::all_words);
+    const int words = tiles.width / 32, w = static_cast<int>(threadIdx.x) / kThreadsPerWord;
+    if (w >= words * tiles.height) return;
+    x = w % words * 32;
+    row = static_cast<uint32_t>(w / words);
+    word = load_run_word(tiles, position.tile, w);
+    if (kThreadsPerWord == 2) word.foreground &= threadIdx.x % 2 ? 0xffff0000u : 0x0000ffffu;
+  }
+  __device__ void load_colors(const TilePosition& position, const Values& values) {
+    if (word.foreground) colors = values.load(position.x + x, position.y + static_cast<int>(row));
+  }
+};
+
+// Adds one word per lane, run by run.
+template <int kComponents, int kThreads, class Values>
+__device__ void sum_words(TileSums<kComponents>& s, const ThreadWord<kThreads, Values>& thread,
+                          const TilePosition& position, const Values& values) {
+  const int y = position.y + static_cast<int>(thread.row);
+  uint32_t left = thread.word.foreground;
+  while (__any_sync(kAllLanes, left != 0)) {
+    int component = -1;
+    RunSums run = {};
+    if (left) {
+      const int b = __ffs(static_cast<int>(left)) - 1;
+      const uint32_t mask = thread.word.rest_of_run(b);
+      left &= ~mask;
+      const uint16_t found = s.component[thread.word.run_at(b)];
+      if (found != kNoRecord) {
+        component = found;
+        run.area = static_cast<uint32_t>(__popc(mask));
+        run.left = static_cast<uint32_t>(thread.x + b);
+        run.right = run.left + run.area - 1;
+        run.x = (run.left + run.right) * run.area / 2;
+        run.y = thread.row * run.area;
+        run.bottom = thread.row;
+        values.sum(thread.colors, position.x + thread.x, y, mask, run.value);
+      }
+    }
+    add_lanes(s.sums, component, run, values.channels);
+  }
+}
+
+// Writes the members of a region's record that depend on its first pixel, if component `c`
+// contains that pixel.
+__device__ void write_first_pixel(const ImageTiles& tiles, const TilePosition& position, int c,
+                                  bool is_border, uint32_t label, Region& record) {
+  const int local = tiles.first_pixel[static_cast<size_t>(position.tile) * tiles.capacity + c];
+  const uint32_t id = position.id(tiles, local);
+  if (is_border && tiles.parent[id] != id) return;
+  record.id = record.track = label;
+  record.first_x = position.x + (local & (tiles.width - 1));
+  record.first_y = record.top = position.y + (local >> tiles.width_bits);
+}
+
+// Writes the sums of a component that does not touch other tiles, which are the sums of its
+// region.
+template <class Sums>
+__device__ void flush_inner(const Sums& sums, const TilePosition& position, int c, Region& record) {
+  const uint64_t area = sums.area[c];
+  record.left = position.x + static_cast<int>(sums.left[c]);
+  record.right = position.x + static_cast<int>(sums.right[c]);
+  record.bottom = position.y + static_cast<int>(sums.bottom[c]);
+  record.area = area;
+  record.sum_x = sums.x[c] + area * static_cast<uint32_t>(position.x);
+  record.sum_y = sums.y[c] + area * static_cast<uint32_t>(position.y);
+  for (int k = 0; k < 3; ++k) record.sum_value[k] = sums.value[k][c];
+}
+
+// Adds the sums of 32 components, one per lane, to the records of their labels (0: none).
+// Components of the same region are summed within the warp first: a maze has a hundred of them in
+// a tile.
+template <class Sums>
+__device__ void flush_border(const Sums& sums, const TilePosition& position, int c, uint32_t label,
+                             Region* records) {
+  const auto px = static_cast<uint32_t>(position.x), py = static_cast<uint32_t>(position.y);
+  uint32_t pending = __ballot_sync(kAllLanes, label != 0);
+  while (pending) {
+    const int leader = __ffs(static_cast<int>(pending)) - 1;
+    const uint32_t common = __shfl_sync(kAllLanes, label, leader);
+    const bool joins = label == common;
+    pending &= ~__ballot_sync(kAllLanes, joins);
+    const uint64_t area = warp_sum(joins ? sums.area[c] : 0);
+    const uint32_t x = warp_sum(joins ? sums.x[c] : 0), y = warp_sum(joins ? sums.y[c] : 0);
+    const uint32_t left = warp_min(joins ? sums.left[c] : kNone);
+    const uint32_t right = warp_max(joins ? sums.right[c] : 0);
+    const uint32_t bottom = warp_max(joins ? sums.bottom[c] : 0);
+    uint32_t value[3];
+    for (int k = 0; k < 3; ++k) value[k] = warp_sum(joins ? sums.value[k][c] : 0);
+    if (static_cast<int>(threadIdx.x % 32) != leader) continue;
+    const PixelSums region_sums{area,
+                                x + area * px,
+                                y + area * py,
+                                static_cast<int>(left + px),
+                                static_cast<int>(right + px),
+                                static_cast<int>(bottom + py),
+                                {value[0], value[1], value[2]}};
+    add_to_record(region_sums, records[common - 1]);
+  }
+}
+
+// Adds the sums of components first..first + count - 1 to the records of their regions.
+template <int kThreads, class Sums>
+__device__ void flush(const Sums& sums, const ImageTiles& tiles, const TilePosition& position,
+                      int first, int count, int border, Region* records) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for (int start = static_cast<int>(threadIdx.x) - lane; start < count; start += kThreads) {
+    const int c = min(start + lane, count - 1);
+    const bool is_border = first + c < border;
+    const uint32_t label = start + lane < count ? sums.label[c] : 0;
+    if (label) {
+      Region& record = records[label - 1];
+      write_first_pixel(tiles, position, first + c, is_border, label, record);
+      if (!is_border) flush_inner(sums, position, c, record);
+    }
+    __syncwarp();
+    flush_border(sums, position, c, is_border ? label : 0, records);
+  }
+}
+
+template <class Block, class Values>
+__global__ __launch_bounds__(Block::threads,
+                             Block::min_blocks) void measure_kernel(ImageTiles tiles, Values values,
+                                                                    Region* records,
+                                                                    uint32_t capacity) {
+  constexpr int kComponents = Block::components, kThreads = Block::threads;
+  __shared__ TileSums<kComponents> s;
+  const TilePosition position = tile_of_block(tiles);
+  // The results of label_tiles() are read while regions are still being numbered.
+  const TileCounts all = tiles.counts[position.tile];
+  const uint16_t* component_of =
+      tiles.component + static_cast<size_t>(position.tile) * tiles.capacity;
+  ThreadWord<kThreads, Values> thread(tiles, position);
+  if (Block::loads_early) thread.load_colors(position, values);
+  const int thread_index = static_cast<int>(threadIdx.x);
+  wait_then_let_start();
+  for (int first = 0; first < all.components; first += kComponents) {
+    const int count = min(kComponents, all.components - first);
+    bool any = false;
+    for (int c = thread_index; c < count; c += kThreads) {
+      const uint32_t root = root_of_component(tiles, position, first + c, all.border);
+      const uint32_t label = label_of_root(tiles, root);
+      s.sums.label[c] = label <= capacity ? label : 0;
+      s.sums.clear(c);
+      any = any || s.sums.label[c];
+    }
+    if (!__syncthreads_or(any)) continue;  // the sums are clear and their labels are known
+    if (!Block::loads_early) thread.load_colors(position, values);
+    for (int r = thread_index; r < all.runs; r += kThreads) {
+      const int c = component_of[r] - first;
+      const bool has_record = c >= 0 && c < count && s.sums.label[c];
+      s.component[r] = has_record ? static_cast<uint16_t>(c) : kNoRecord;
+    }
+    __syncthreads();  // s.component is complete
+    sum_words(s, thread, position, values);
+    __syncthreads();  // the sums are complete
+    flush<kThreads>(s.sums, tiles, position, first, count, all.border, records);
+    __syncthreads();  // the sums may be cleared again
+  }
+}
+
+}  // namespace
+
+void measure_regions(const ImageTiles& tiles, const ConstFrame& frame, const Records& records,
+                     cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
+  const auto measure = [&]<class Values>(const Values& values, auto few, auto many) {
+    const auto go = [&]<class Block>(Block) {
+      launch_chained(measure_kernel<Block, Values>, grid, Block::threads, 0, stream, tiles, values,
+                     records.region, records.capacity);
+    };
+    tiles.are_few() ? go(few) : go(many);
+  };
+  if (ByteValues::can_read(frame)) {
+    measure(ByteValues(frame), FewTilesBlock(), ManyTilesBlock());
+  } else if (ColorWords::can_read(frame)) {
+    measure(ColorWords(frame), FewTilesBlock(), ManyTilesColorBlock());
+  } else {
+    measure(SampleValues(frame), FewTilesSampleBlock(), ManyTilesBlock());
+  }
+}
+
+}  // namespace regions::cclabel

@@ -1,0 +1,718 @@
+// Labels a small image with one cluster of 16 blocks in a single launch. Each block labels a
+// strip: consecutive whole rows, which stay in the block's shared memory. Components that cross
+// strips are merged by union-find over the shared memories of all blocks (distributed shared
+// memory, compute capability 9.0).
+#include <cooperative_groups.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include "gpu/cclabel/color_sums.hpp"
+#include "gpu/cclabel/image_runs.hpp"
+#include "gpu/cclabel/labelling_passes.hpp"
+#include "gpu/cclabel/pixel_writers.hpp"
+#include "gpu/runtime/chain.hpp"
+#include "gpu/runtime/clusters.hpp"
+#include "gpu/runtime/per_device.hpp"
+
+namespace regions::cclabel {
+namespace {
+
+// Blocks per cluster, one per strip. This is the maximum on devices of compute capability 9.0.
+constexpr int kStrips = 16;
+
+// A strip is `words` x 32 pixels wide and has strip_rows rows, plus one row above them. Shapes are
+// types because kernels take them as template arguments.
+template <int words_, int rows_>
+struct StripShape {
+  static constexpr int words = words_;
+  static constexpr int strip_rows = rows_;
+  static constexpr int rows = rows_ + 1;
+  static constexpr int threads = 1024;
+  // Maximum number of components whose sums fit in shared memory. Noise has up to 2,700
+  // components per strip with 4-connectivity, and up to 1,400 with 8-connectivity.
+  static constexpr int byte_components = 3392;    // one 8-bit channel
+  static constexpr int sample_components = 2048;  // up to three channels of 16 bits
+  static constexpr int width = 32 * words;
+  static constexpr int height = kStrips * strip_rows;  // greatest height of an image
+  static constexpr int max_runs_to_merge = 2816;       // see RunsToMerge; noise has up to 2,750
+  static constexpr int all_words = words * rows;
+  static constexpr int max_runs = (width / 2 * rows + 31) / 32 * 32;  // a run needs a gap after it
+  static_assert(width * rows <= 1 << 16, "pixels of a strip are identified by 16 bits");
+  static_assert(max_runs / 32 <= threads, "a thread ranks one word of roots");
+};
+
+// Measured against tiles (H100, 8-connectivity, geometric mean of 21 images, graph replay,
+// 2026-11-25), labels only: 512x512 17.7 µs (tiles: 22.0 µs), 640x480 18.9 µs (22.1 µs); labels
+// and table: 24.7 µs (34.5 µs) and 26.6 µs (34.6 µs). Strips for 1024x768 (32 words, 48 rows) fit
+// in shared memory but take 29.4 µs (25.3 µs), because 16 multiprocessors are too few. With 512
+// threads, noise takes a quarter longer.
+using NarrowStrip = StripShape<16, 32>;  // up to 512x512
+using WideStrip = StripShape<20, 32>;    // up to 640x512
+
+// A strip in the shared memory of its block. Row 0 is also the last row of the strip above. A run
+// of this row therefore exists twice, with two ids.
+template <class T>
+struct Strip {
+  TileRuns<T> runs;
+  RunsToMerge<T> to_merge;
+  // By run, with three meanings in turn: first the first run of its component in the strip;
+  // then, for first runs of components, a node of the forest, whose root is the first run of the
+  // region; at last the label.
+  uint32_t parent[T::max_runs];
+  uint32_t roots[T::max_runs / 32];        // bits by run: first runs of the strip's components
+  uint32_t region_runs[T::max_runs / 32];  // bits by run: first runs of regions, part of `roots`
+  uint32_t earlier[T::max_runs / 32];  // number of the strip's regions that begin before the word
+  uint32_t regions[kStrips];           // number of regions that begin in each strip
+  uint32_t warp_sums[T::threads / 32];
+};
+
+#if __CUDA_ARCH__ >= 900
+
+// A run of any strip. Nodes of the forest are in raster order of the runs' first pixels.
+struct RunId {
+  uint32_t strip, run;
+
+  __device__ explicit RunId(uint32_t node) : strip(node >> 16), run(node & 0xffffu) {}
+  __device__ RunId(uint32_t strip, uint32_t run) : strip(strip), run(run) {}
+  __device__ uint32_t node() const { return strip << 16 | run; }
+};
+
+// The address of the same variable in another strip's shared memory. In the own strip the plain
+// address is faster.
+template <class Value>
+__device__ Value* address_in(Value* local, uint32_t strip) {
+  const auto cluster = cooperative_groups::this_cluster();
+  return strip == cluster.block_rank() ? local : cluster.map_shared_rank(local, strip);
+}
+
+// The parents of the runs of all strips, for unite() and flatten().
+struct StripForest {
+  uint32_t* parent;  // of this strip
+
+  __device__ uint32_t* operator+(uint32_t node) const {
+    const RunId id(node);
+    return address_in(parent + id.run, id.strip);
+  }
+};
+
+// Calls f(w) for the warp's share of the words that contain one bit per run.
+template <class T, class F>
+__device__ void for_each_bit_word(const Strip<T>& s, F f) {
+  const int words = (s.runs.count + 31) / 32;
+  for (int w = static_cast<int>(threadIdx.x / 32); w < words; w += T::threads / 32) f(w);
+}
+
+// Flattens the strip's trees and turns them into nodes of the common forest. Requires a barrier
+// before other threads read the nodes.
+template <class T>
+__device__ void build_forest(Strip<T>& s, uint32_t strip) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for_each_bit_word(s, [&](int w) {
+    const int r = w * 32 + lane;
+    const bool exists = r < s.runs.count;
+    const auto run = static_cast<uint32_t>(exists ? r : w * 32);
+    const bool is_root = flatten(s.parent, run, exists) == run;
+    const uint32_t roots = __ballot_sync(kAllLanes, exists && is_root);
+    if (lane == 0) s.roots[w] = roots;
+  });
+  __syncthreads();  // trees are flat
+  s.runs.for_each([&](int r, bool exists) {
+    if (exists) s.parent[r] = RunId(strip, s.parent[r]).node();
+  });
+}
+
+// Merges this strip with the previous strip. The runs of the shared row are the last runs of the
+// strip above; the two nodes of each run are united. Trees must be flat. Requires a cluster barrier
+// before and after it.
+template <class T>
+__device__ void merge_strips(const Strip<T>& s, const StripForest& forest, uint32_t strip) {
+  if (strip == 0) return;
+  const int shared = s.runs.runs_up_to(T::width - 1, 0);
+  if (shared == 0) return;
+  // Number of runs before the shared row, in the strip above.
+  const int above = *address_in(&s.runs.count, strip - 1) - shared;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for (int start = static_cast<int>(threadIdx.x) - lane; start < shared; start += T::threads) {
+    const bool exists = start + lane < shared;
+    const int r = exists ? start + lane : start;
+    const RunId same(strip - 1, static_cast<uint32_t>(above + r));
+    // Runs with equal parents would unite the same trees, so one lane per pair does it. If a
+    // parent has changed meanwhile, the same trees are united twice, which does no harm.
+    const uint32_t a = parent_in(s.parent, static_cast<uint32_t>(r));
+    const uint32_t b = parent_in(forest, same.node());
+    const uint64_t pair = exists ? static_cast<uint64_t>(a) << 32 | b : ~0ull;
+    const uint32_t alike = __match_any_sync(kAllLanes, pair);
+    unite(forest, a, b, exists && lane == __ffs(static_cast<int>(alike)) - 1);
+  }
+}
+
+// Links the first run of each component to the first run of its region, and counts the regions in
+// raster order. Requires a cluster barrier before and after it.
+template <class T>
+__device__ void count_regions(Strip<T>& s, const StripForest& forest, uint32_t strip) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for_each_bit_word(s, [&](int w) {
+    const uint32_t roots = s.roots[w];
+    uint32_t region_runs = 0;
+    if (roots) {
+      const bool is_root = roots >> lane & 1;
+      const int root_lane = is_root ? lane : __ffs(static_cast<int>(roots)) - 1;
+      const uint32_t node = RunId(strip, static_cast<uint32_t>(w * 32 + root_lane)).node();
+      const uint32_t first = flatten(forest, node, is_root);
+      region_runs = __ballot_sync(kAllLanes, is_root && first == node);
+    }
+    if (lane == 0) s.region_runs[w] = region_runs;
+  });
+  __syncthreads();  // first runs of regions are known
+  const int w = static_cast<int>(threadIdx.x);
+  const bool has_word = w < (s.runs.count + 31) / 32;
+  const uint32_t count = has_word ? static_cast<uint32_t>(__popc(s.region_runs[w])) : 0;
+  uint32_t total;
+  const uint32_t earlier = sum_before<T::threads>(count, s.warp_sums, total);
+  if (has_word) s.earlier[w] = earlier;
+  if (w < kStrips) *address_in(&s.regions[strip], static_cast<uint32_t>(w)) = total;
+}
+
+// Number of regions in all strips, and in the earlier strips. Requires a cluster barrier
+// after count_regions().
+struct RegionCounts {
+  uint32_t all, above;
+};
+template <class T>
+__device__ RegionCounts region_counts(const Strip<T>& s, uint32_t strip) {
+  const uint32_t lane = threadIdx.x % 32, count = lane < kStrips ? s.regions[lane] : 0;
+  return {warp_sum(count), warp_sum(lane < strip ? count : 0)};
+}
+
+// Gives the first run of each component its label, and calls found(run, label) for it. No other
+// strip's memory is read afterwards.
+template <class T, class Found>
+__device__ void label_components(Strip<T>& s, const Found& found) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const uint32_t count = lane < kStrips ? s.regions[lane] : 0;
+  // Number of regions that begin in the strips above strip number `lane`.
+  const uint32_t before = warp_prefix_sum(count) - count;
+  for_each_bit_word(s, [&](int w) {
+    const uint32_t roots = s.roots[w];
+    if (!roots) return;
+    const bool is_root = roots >> lane & 1;
+    const int root_lane = is_root ? lane : __ffs(static_cast<int>(roots)) - 1;
+    const RunId first(s.parent[w * 32 + root_lane]);
+    const uint32_t word = first.run / 32, under = below(static_cast<int>(first.run % 32));
+    const uint32_t label = __shfl_sync(kAllLanes, before, static_cast<int>(first.strip)) +
+                           *address_in(&s.earlier[word], first.strip) +
+                           __popc(*address_in(&s.region_runs[word], first.strip) & under) + 1;
+    __syncwarp();  // all lanes have read the entries that roots overwrite
+    if (!is_root) return;
+    s.parent[w * 32 + lane] = label;
+    found(static_cast<uint32_t>(w * 32 + lane), label);
+  });
+}
+
+// Gives all other runs the label of their component. Begins and ends with a barrier.
+template <class T>
+__device__ void label_runs(Strip<T>& s) {
+  __syncthreads();  // components have labels
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  for_each_bit_word(s, [&](int w) {
+    const int r = w * 32 + lane;
+    if (r >= s.runs.count || (s.roots[w] >> lane & 1)) return;
+    s.parent[r] = s.parent[RunId(s.parent[r]).run];
+  });
+  __syncthreads();  // all runs have labels
+}
+
+#endif
+
+// Sums of one lane over its words of one region or component. They fit in 32 bits because a lane
+// has only a few words.
+struct LaneSums {
+  uint32_t key = 0;  // identifies the region or component; 0: no sums
+  uint32_t area = 0, x = 0, y = 0;
+  uint32_t left = kNone, right = 0, bottom = 0;
+  uint32_t value[3] = {};
+
+  // Adds pixels x0..x0 + count - 1 of a row.
+  __device__ void add_pixels(uint32_t x0, uint32_t count, uint32_t row) {
+    area += count;
+    x += (2 * x0 + count - 1) * count / 2;
+    y += row * count;
+    left = min(left, x0);
+    right = max(right, x0 + count - 1);
+    bottom = max(bottom, row);
+  }
+  __device__ PixelSums all() const {
+    return {area,
+            x,
+            y,
+            static_cast<int>(left),
+            static_cast<int>(right),
+            static_cast<int>(bottom),
+            {value[0], value[1], value[2]}};
+  }
+};
+
+// Calls add(key, sums) for the sums of all lanes. For the first few keys, lanes with the same key
+// are summed within the warp first if there are enough of them.
+template <class Add>
+__device__ void flush_warp(LaneSums& sums, const Add& add) {
+  constexpr int kTries = 4;
+  uint32_t pending = __ballot_sync(kAllLanes, sums.key != 0);
+  for (int i = 0; pending && i < kTries; ++i) {
+    const int leader = __ffs(static_cast<int>(pending)) - 1;
+    const bool joins = sums.key == __shfl_sync(kAllLanes, sums.key, leader);
+    const uint32_t group = __ballot_sync(kAllLanes, joins);
+    pending &= ~group;
+    if (__popc(group) < kMinLanesPerSum) continue;
+    LaneSums all;
+    all.area = warp_sum(joins ? sums.area : 0);
+    all.x = warp_sum(joins ? sums.x : 0);
+    all.y = warp_sum(joins ? sums.y : 0);
+    all.left = warp_min(joins ? sums.left : kNone);
+    all.right = warp_max(joins ? sums.right : 0);
+    all.bottom = warp_max(joins ? sums.bottom : 0);
+    for (int k = 0; k < 3; ++k) all.value[k] = warp_sum(joins ? sums.value[k] : 0);
+    if (static_cast<int>(threadIdx.x % 32) == leader) add(sums.key, all);
+    if (joins) sums.key = 0;
+  }
+  if (sums.key) add(sums.key, sums);
+}
+
+// Sums the strip's rows except row 0, which belongs to the strip above. key_of(run) is the region
+// or component to which a run's pixels are added (0: none). Calls add(key, sums). `y0` is the
+// image row of row 0; `rows` includes row 0.
+template <class T, class Values, class KeyOf, class Add>
+__device__ void sum_strip(const Strip<T>& s, int y0, int rows, const Values& values,
+                          const KeyOf& key_of, const Add& add) {
+  LaneSums sums;
+  for (int w = T::words + static_cast<int>(threadIdx.x); w < rows * T::words; w += T::threads) {
+    const RunWord word{s.runs.foreground[w], s.runs.starts[w], s.runs.rank[w]};
+    if (!word.foreground) continue;
+    const int x = w % T::words * 32, y = y0 + w / T::words;
+    const typename Values::Word colors = values.load(x, y);
+    for (uint32_t left = word.foreground; left;) {
+      const int b = __ffs(static_cast<int>(left)) - 1;
+      const uint32_t mask = word.rest_of_run(b);
+      left &= ~mask;
+      const uint32_t key = key_of(static_cast<uint32_t>(word.run_at(b)));
+      if (key == 0) continue;
+      if (key != sums.key) {
+        if (sums.key) add(sums.key, sums);
+        sums = {};
+        sums.key = key;
+      }
+      sums.add_pixels(static_cast<uint32_t>(x + b), static_cast<uint32_t>(__popc(mask)),
+                      static_cast<uint32_t>(y));
+      uint32_t value[3] = {};
+      values.sum(colors, x, y, mask, value);
+      for (int k = 0; k < 3; ++k) sums.value[k] += value[k];
+    }
+  }
+  __syncwarp();
+  flush_warp(sums, add);
+}
+
+// A record with the members that depend on the first pixel. All others are sums, minima or maxima.
+__device__ Region initial_image_record(uint32_t label, int x, int y) {
+  Region region{};
+  region.id = region.track = label;
+  region.first_x = x;
+  region.first_y = region.top = y;
+  region.left = INT32_MAX;
+  return region;
+}
+
+// The sums of a strip's components, in shared memory. The sums of a region are collected in the
+// strip in which the region begins, and are written to the table from there. Components are in no
+// particular order.
+template <class T, class Values>
+struct StripSums {
+  static constexpr bool is_one_byte = std::is_same_v<Values, ByteValues>;
+  static constexpr int channels = is_one_byte ? 1 : 3;
+  static constexpr int capacity = is_one_byte ? T::byte_components : T::sample_components;
+  static constexpr int staging_warps = 8;
+  static constexpr int record_words = sizeof(Region) / sizeof(uint64_t);
+
+  uint32_t area[capacity], x[capacity], y[capacity];
+  uint32_t left[capacity], right[capacity], bottom[capacity];
+  uint32_t value[channels][capacity];
+  uint32_t carries[channels][is_one_byte ? 1 : capacity];  // high 32 bits of `value`
+  // By word of `roots`: the index of the word's first component. Words are in arbitrary order.
+  uint32_t before[T::max_runs / 32];
+  uint32_t count;
+  bool are_by_label;  // true if any strip cannot use component sums: then all strips sum by label
+  uint16_t first[capacity];  // first run of each region that begins in this strip, by label
+  uint64_t staged[staging_warps][32 * record_words];
+
+  // Whether the components fit in shared memory and summing by component is not slower than by
+  // label. If lines cross the whole strip, summing by component needs one addition per run, but
+  // a lane that sums by label adds many runs of the same label at once. Measured for 512x512
+  // (H200, 2026-11-26): mazes 35.7 µs by component and 31.8 µs by label, spirals 53.4 µs and
+  // 38.7 µs.
+  __device__ bool prefer_components(int runs) const {
+    constexpr int kFewRuns = 2048, kManyOfOne = 30;
+    return count <= capacity && (runs < kFewRuns || runs < kManyOfOne * static_cast<int>(count));
+  }
+  // The index of the component whose first run is `run`.
+  __device__ static uint32_t index(const uint32_t* before, const uint32_t* roots, uint32_t run) {
+    return before[run / 32] + __popc(roots[run / 32] & below(static_cast<int>(run % 32)));
+  }
+  __device__ void clear(uint32_t i) {
+    area[i] = x[i] = y[i] = right[i] = bottom[i] = 0;
+    left[i] = kNone;
+    for (int k = 0; k < channels; ++k) {
+      value[k][i] = 0;
+      if constexpr (!is_one_byte) carries[k][i] = 0;
+    }
+  }
+  // Sums fit in 32 bits: a strip has fewer than 2^16 pixels of 16 bits.
+  __device__ void add(uint32_t i, const LaneSums& sums) {
+    atomicAdd(&area[i], sums.area);
+    atomicAdd(&x[i], sums.x);
+    atomicAdd(&y[i], sums.y);
+    atomicMin(&left[i], sums.left);
+    atomicMax(&right[i], sums.right);
+    atomicMax(&bottom[i], sums.bottom);
+    for (int k = 0; k < channels; ++k) atomicAdd(&value[k][i], sums.value[k]);
+  }
+  // Adds to component `i` of any strip. Small images have fewer than 2^19 pixels, so only sums
+  // of 16-bit samples can exceed 32 bits.
+  __device__ void add_in_strip(uint32_t strip, uint32_t i, const LaneSums& sums) {
+    atomicAdd(address_in(&area[i], strip), sums.area);
+    atomicAdd(address_in(&x[i], strip), sums.x);
+    atomicAdd(address_in(&y[i], strip), sums.y);
+    atomicMin(address_in(&left[i], strip), sums.left);
+    atomicMax(address_in(&right[i], strip), sums.right);
+    atomicMax(address_in(&bottom[i], strip), sums.bottom);
+    for (int k = 0; k < channels; ++k) {
+      const uint32_t more = sums.value[k], had = atomicAdd(address_in(&value[k][i], strip), more);
+      if constexpr (!is_one_byte) {
+        if (had + more < had) atomicAdd(address_in(&carries[k][i], strip), 1u);
+      }
+    }
+  }
+  __device__ void add_to(LaneSums& sums, uint32_t i) const {
+    sums.area += area[i];
+    sums.x += x[i];
+    sums.y += y[i];
+    sums.left = min(sums.left, left[i]);
+    sums.right = max(sums.right, right[i]);
+    sums.bottom = max(sums.bottom, bottom[i]);
+    for (int k = 0; k < channels; ++k) sums.value[k] += value[k][i];
+  }
+  __device__ Region record(uint32_t i, uint32_t label, int first_x, int first_y) const {
+    Region region{};
+    region.id = region.track = label;
+    region.first_x = first_x;
+    region.first_y = region.top = first_y;
+    region.left = static_cast<int>(left[i]);
+    region.right = static_cast<int>(right[i]);
+    region.bottom = static_cast<int>(bottom[i]);
+    region.area = area[i];
+    region.sum_x = x[i];
+    region.sum_y = y[i];
+    for (int k = 0; k < channels; ++k) {
+      region.sum_value[k] = value[k][i];
+      if constexpr (!is_one_byte) region.sum_value[k] |= static_cast<uint64_t>(carries[k][i]) << 32;
+    }
+    return region;
+  }
+};
+
+template <class T, class Values>
+struct MeasuredStrip : Strip<T> {
+  StripSums<T, Values> sums;
+};
+
+#if __CUDA_ARCH__ >= 900
+
+// Requires a barrier between this and measure_components().
+template <class T, class Values>
+__device__ void reset_sums(MeasuredStrip<T, Values>& s) {
+  if (threadIdx.x != 0) return;
+  s.sums.count = 0;
+  s.sums.are_by_label = false;
+}
+
+// Assigns an index to each component and sums the components, unless summing by label is better.
+// Requires build_forest(); runs while other strips may already be in merge_strips(). Does not end
+// with a barrier.
+template <class T, class Values>
+__device__ void measure_components(MeasuredStrip<T, Values>& s, int y0, int rows,
+                                   const Values& values) {
+  using Sums = StripSums<T, Values>;
+  Sums& sums = s.sums;
+  const int lane = static_cast<int>(threadIdx.x % 32), words = (s.runs.count + 31) / 32;
+  if (static_cast<int>(threadIdx.x) - lane < words) {
+    const int w = static_cast<int>(threadIdx.x);
+    const uint32_t root_count = w < words ? static_cast<uint32_t>(__popc(s.roots[w])) : 0;
+    const uint32_t inclusive = warp_prefix_sum(root_count);
+    uint32_t start = 0;
+    // The order of the warps does not matter.
+    if (lane == 31) start = atomicAdd(&sums.count, inclusive);
+    start = __shfl_sync(kAllLanes, start, 31);
+    if (w < words) sums.before[w] = start + inclusive - root_count;
+  }
+  __syncthreads();  // components are counted
+  if (!sums.prefer_components(s.runs.count)) return;
+  for_each_bit_word(s, [&](int w) {
+    const auto run = static_cast<uint32_t>(w * 32 + lane);
+    if (s.roots[w] >> lane & 1) sums.clear(Sums::index(sums.before, s.roots, run));
+  });
+  __syncthreads();  // sums are clear
+  sum_strip(
+      s, y0, rows, values,
+      [&](uint32_t run) {
+        // Another strip may already have changed the entry of a root, so it is not read.
+        // Entries of other runs do not change.
+        const bool is_root = s.roots[run / 32] >> run % 32 & 1;
+        return 1 + Sums::index(sums.before, s.roots, is_root ? run : RunId(s.parent[run]).run);
+      },
+      [&](uint32_t key, const LaneSums& lane_sums) { sums.add(key - 1, lane_sums); });
+}
+
+// If this strip cannot use component sums, requests sums by label from all strips. Requires a
+// cluster barrier before and after it.
+template <class T, class Values>
+__device__ void request_sums_by_label(MeasuredStrip<T, Values>& s) {
+  if (threadIdx.x >= kStrips || s.sums.prefer_components(s.runs.count)) return;
+  *address_in(&s.sums.are_by_label, threadIdx.x) = true;
+}
+
+// Adds the sums of each component that does not begin its region to the sums of that region, which
+// may be in another strip. Components of one region are summed within the warp first, because long
+// regions have very many. Requires the cluster barrier after count_regions().
+template <class T, class Values>
+__device__ void add_to_region_sums(MeasuredStrip<T, Values>& s, uint32_t strip) {
+  using Sums = StripSums<T, Values>;
+  Sums& sums = s.sums;
+  const auto add = [&](uint32_t key, const LaneSums& lane_sums) {
+    const RunId first(key - 1);
+    const uint32_t word = first.run / 32, under = below(static_cast<int>(first.run % 32));
+    const uint32_t i = *address_in(&sums.before[word], first.strip) +
+                       __popc(*address_in(&s.roots[word], first.strip) & under);
+    sums.add_in_strip(first.strip, i, lane_sums);
+  };
+  LaneSums lane_sums;
+  for_each_bit_word(s, [&](int w) {
+    const uint32_t run = static_cast<uint32_t>(w) * 32 + threadIdx.x % 32;
+    if (!((s.roots[w] & ~s.region_runs[w]) >> threadIdx.x % 32 & 1)) return;
+    const uint32_t key = s.parent[run] + 1;
+    if (key != lane_sums.key) {
+      if (lane_sums.key) add(lane_sums.key, lane_sums);
+      lane_sums = {};
+      lane_sums.key = key;
+    }
+    sums.add_to(lane_sums, Sums::index(sums.before, s.roots, run));
+  });
+  __syncwarp();
+  flush_warp(lane_sums, add);
+}
+
+// Writes the records of the regions that begin in this strip. `earlier` regions begin in the
+// strips above; the first label here is earlier + 1. Requires a cluster barrier after
+// add_to_region_sums(). Only some warps take part.
+template <class T, class Values>
+__device__ void write_records(MeasuredStrip<T, Values>& s, int y0, uint32_t region_count,
+                              uint32_t earlier, const RegionTable& table) {
+  using Sums = StripSums<T, Values>;
+  constexpr uint32_t kWords = Sums::record_words;
+  Sums& sums = s.sums;
+  const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (warp >= Sums::staging_warps || earlier >= table.capacity) return;
+  const uint32_t end = min(region_count, table.capacity - earlier);
+  uint64_t* staged = sums.staged[warp];
+  for (uint32_t start = warp * 32; start < end; start += Sums::staging_warps * 32) {
+    const uint32_t count = min(32u, end - start);
+    if (lane < count) {
+      const uint32_t run = sums.first[start + lane];
+      const int first = s.runs.first(run);
+      const Region region =
+          sums.record(Sums::index(sums.before, s.roots, run), earlier + start + lane + 1,
+                      first % T::width, y0 + first / T::width);
+      memcpy(staged + lane * kWords, &region, sizeof(region));
+    }
+    __syncwarp();  // records are staged
+    auto* to = reinterpret_cast<uint64_t*>(table.regions + earlier + start);
+    for (uint32_t i = lane; i < count * kWords; i += 32) to[i] = staged[i];
+    __syncwarp();  // staged records have been read
+  }
+}
+
+#endif
+
+// Used as `Values` if no records are needed.
+struct NoValues {};
+template <class Values>
+constexpr bool has_values = !std::is_same_v<Values, NoValues>;
+
+// Shared memory of a block.
+template <class T, class Values>
+struct SharedMemory : MeasuredStrip<T, Values> {};
+template <class T>
+struct SharedMemory<T, NoValues> : Strip<T> {};
+
+#if __CUDA_ARCH__ >= 900
+// Labels, measures and publishes the regions by label, in device memory. Used if a strip cannot
+// use component sums. At the end all runs have labels.
+template <class T, class Values>
+__device__ void measure_by_label(Strip<T>& s, uint32_t strip, int y0, int rows,
+                                 const Values& values, const Records& records,
+                                 const RegionTable& table) {
+  const auto cluster = cooperative_groups::this_cluster();
+  const uint32_t total = region_counts(s, strip).all;
+  label_components(s, [&](uint32_t run, uint32_t label) {
+    const bool begins = s.region_runs[run / 32] >> run % 32 & 1;
+    if (!begins || label > records.capacity) return;
+    const int pixel = s.runs.first(run);
+    records.region[label - 1] =
+        initial_image_record(label, pixel % T::width, y0 + pixel / T::width);
+  });
+  cluster.sync();  // records are initialized
+  label_runs(s);
+  sum_strip(
+      s, y0, rows, values,
+      [&](uint32_t run) { return s.parent[run] <= records.capacity ? s.parent[run] : 0; },
+      [&](uint32_t label, const LaneSums& sums) {
+        add_to_record(sums.all(), records.region[label - 1]);
+      });
+  cluster.sync();  // records are complete
+  publish_words(total, total, records.region, table, strip * T::threads + threadIdx.x,
+                kStrips * T::threads);
+}
+#endif
+
+template <class T, Connectivity connectivity, class Reader, class Values>
+__global__ __launch_bounds__(T::threads) void label_small_image_kernel(Reader reader, Values values,
+                                                                       LabelWriter<uint32_t> writer,
+                                                                       int strip_rows,
+                                                                       Records records,
+                                                                       RegionTable table) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ uint4 shared[];
+  auto& s = *reinterpret_cast<SharedMemory<T, Values>*>(shared);
+  await_last();
+  const auto cluster = cooperative_groups::this_cluster();
+  const uint32_t strip = cluster.block_rank();
+  const int y0 = static_cast<int>(strip) * strip_rows - 1, rows = strip_rows + 1;
+  const StripForest forest{s.parent};
+  using Adjacency = ForegroundAdjacency<T, connectivity, Reader>;
+  Adjacency adjacency(s.runs, s.to_merge);
+  if constexpr (has_values<Values>) reset_sums(s);
+  adjacency.read(reader, 0, y0, rows);
+  merge_runs(s.runs, s.warp_sums, s.parent, adjacency);
+  build_forest(s, strip);
+  cluster.barrier_arrive();
+  if constexpr (has_values<Values>) measure_components(s, y0, rows, values);
+  cluster.barrier_wait();  // the trees of all strips are complete
+  if constexpr (has_values<Values>) request_sums_by_label(s);
+  merge_strips(s, forest, strip);
+  cluster.sync();  // no links are made after this barrier
+  count_regions(s, forest, strip);
+  cluster.sync();  // all strips have all counts
+
+  const Size written{writer.image.width, min(writer.image.height, y0 + rows)};
+  if constexpr (!has_values<Values>) {
+    label_components(s, [](uint32_t, uint32_t) {});
+    cluster.barrier_arrive();
+    label_runs(s);
+    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+    cluster.barrier_wait();  // other blocks may read this block's memory until then
+  } else if (s.sums.are_by_label) {
+    measure_by_label(s, strip, y0, rows, values, records, table);
+    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+  } else {
+    const RegionCounts counts = region_counts(s, strip);
+    add_to_region_sums(s, strip);
+    label_components(s, [&](uint32_t run, uint32_t label) {
+      const bool begins = s.region_runs[run / 32] >> run % 32 & 1;
+      if (begins) s.sums.first[label - 1 - counts.above] = static_cast<uint16_t>(run);
+    });
+    cluster.barrier_arrive();
+    label_runs(s);
+    cluster.barrier_wait();  // the sums of regions are complete
+    if (strip == 0 && threadIdx.x == 0) *table.total = counts.all;
+    write_records(s, y0, s.regions[strip], counts.above, table);
+    write_words<T>(s.runs, s.parent, 0, y0, written, writer, 1);
+  }
+#endif
+}
+
+// Calls use.operator()<T>() with the smallest shape that fits the image. Does nothing if none
+// fits.
+template <class Use>
+bool with_shape(Size size, const Use& use) {
+  const auto fits = [&]<class T>() {
+    if (size.width > T::width || size.height > T::height) return false;
+    use.template operator()<T>();
+    return true;
+  };
+  return fits.template operator()<NarrowStrip>() || fits.template operator()<WideStrip>();
+}
+
+// Calls use(kernel, bytes of shared memory) for each kernel of a shape.
+template <class T, class Use>
+void with_kernels(const Use& use) {
+  const auto with_values = [&]<Connectivity c, class Reader>() {
+    const auto with = [&]<class Values>() {
+      use(label_small_image_kernel<T, c, Reader, Values>, sizeof(SharedMemory<T, Values>));
+    };
+    with.template operator()<NoValues>();
+    with.template operator()<ByteValues>();
+    with.template operator()<SampleValues>();
+  };
+  with_values.template operator()<Connectivity::four, ByteReader>();
+  with_values.template operator()<Connectivity::eight, ByteReader>();
+  with_values.template operator()<Connectivity::four, PixelReader>();
+  with_values.template operator()<Connectivity::eight, PixelReader>();
+}
+
+template <class T>
+bool is_supported() {
+  static PerDevice supported;
+  return supported.get([] {
+    bool all = true;
+    with_kernels<T>([&](auto* kernel, size_t shared_bytes) {
+      all = all && code_version(reinterpret_cast<const void*>(kernel)) >= 90 &&
+            allow_cluster(kernel, kStrips, T::threads, shared_bytes);
+    });
+    return all;
+  });
+}
+
+}  // namespace
+
+bool fits_small_image(Size size) {
+  bool supported = false;
+  with_shape(size, [&]<class T>() { supported = is_supported<T>(); });
+  return supported;
+}
+
+void label_small_image(const LabelInput& input, Connectivity connectivity, const ConstFrame& frame,
+                       const SmallImageOutputs& out, cudaStream_t stream) {
+  const int strip_rows = (out.labels.height + kStrips - 1) / kStrips;
+  const auto with_values = [&]<class T, Connectivity c, class Reader>() {
+    const auto go = [&]<class Values>(const Values& values) {
+      with_label_writer(out.labels, 1, UINT32_MAX, [&](const LabelWriter<uint32_t>& writer) {
+        launch_chained_as(Blocks::cluster, label_small_image_kernel<T, c, Reader, Values>, kStrips,
+                          T::threads, sizeof(SharedMemory<T, Values>), stream, Reader(input),
+                          values, writer, strip_rows, out.records, out.table);
+      });
+    };
+    if (out.records.capacity == 0) return go(NoValues{});
+    if (ByteValues::can_read(frame)) return go(ByteValues(frame));
+    go(SampleValues(frame));
+  };
+  with_shape(out.labels.size(), [&]<class T>() {
+    with_connectivity(connectivity, [&]<Connectivity c>() {
+      if (ByteReader::can_read(input)) {
+        with_values.template operator()<T, c, ByteReader>();
+      } else {
+        with_values.template operator()<T, c, PixelReader>();
+      }
+    });
+  });
+}
+
+}  // namespace regions::cclabel

@@ -1,0 +1,359 @@
+// Windows on CUDA (property `sliding`): the labelling of a window of frames, which
+// core/cclabel/window.hpp does as a volume, is followed here by measuring the newest frame's
+// regions, tracking and the outputs. Frames are processed one after another.
+#include "core/cclabel/window.hpp"
+#include "gpu/cclabel/color_sums.hpp"
+#include "gpu/cclabel/device_records.hpp"
+#include "gpu/cclabel/labeller.hpp"
+#include "gpu/cclabel/pixel_writers.hpp"
+#include "gpu/cclabel/run_lengths.hpp"
+#include "gpu/drawing/drawing.hpp"
+#include "gpu/primitives/warp.hpp"
+#include "gpu/runtime/workspace.hpp"
+#include "gpu/tracking/tile_pairs.hpp"
+#include "gpu/tracking/tracker.hpp"
+
+namespace regions {
+namespace cclabel {
+namespace {
+
+// Device buffers that describe the regions of the window's newest frame.
+struct WindowFrame {
+  uint32_t* total;  // [2] number of regions, twice, because all of them have labels
+  Region* records;  // [capacity]
+  uint32_t* first;  // [capacity] y * width + x of each region's first pixel
+  uint32_t capacity;
+};
+
+constexpr int kThreads = 256;
+constexpr int kRowsPerLane = 16;  // of a column
+constexpr int kRowsInFlight = 4;  // loaded ahead of their use
+
+__global__ __launch_bounds__(kThreads) void clear_kernel(WindowFrame frame) {
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i == 0) frame.total[0] = 0;
+  if (i >= frame.capacity) return;
+  frame.records[i] = initial_record(i + 1, 0, {});
+  frame.records[i].front = 0;  // a frame has only one slice
+  frame.first[i] = UINT32_MAX;
+}
+
+// Consecutive pixels of one label in a column.
+struct Column {
+  uint32_t label = 0;
+  uint32_t area = 0, sum_y = 0, value[3] = {};
+  int top = 0;
+
+  __device__ int bottom() const { return top + static_cast<int>(area) - 1; }
+};
+
+// Adds each lane's column to the record of its label `key`; key 0 means none. The whole warp must
+// call it. The order of additions does not matter: these are sums, minima and maxima of integers.
+__device__ void add_columns(const Column& column, uint32_t key, int x, int width, int channels,
+                            const WindowFrame& frame) {
+  const auto u = [](int value) { return static_cast<uint32_t>(value); };
+  // No overflow: sides are below 2^16 and a column has at most 16 pixels, so sums over a warp
+  // stay below 2^25.
+  for_each_key(key, [&](uint32_t common, bool joins) {
+    const uint32_t area = warp_sum(joins ? column.area : 0);
+    const uint32_t sum_x = warp_sum(joins ? column.area * u(x) : 0);
+    const uint32_t sum_y = warp_sum(joins ? column.sum_y : 0);
+    const int left = static_cast<int>(warp_min(joins ? u(x) : UINT32_MAX));
+    const int right = static_cast<int>(warp_max(joins ? u(x) : 0));
+    const int top = static_cast<int>(warp_min(joins ? u(column.top) : UINT32_MAX));
+    const int bottom = static_cast<int>(warp_max(joins ? u(column.bottom()) : 0));
+    const uint32_t first = warp_min(joins ? u(column.top) * u(width) + u(x) : UINT32_MAX);
+    uint32_t value[3] = {};
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      if (c < channels) value[c] = warp_sum(joins ? column.value[c] : 0);
+    }
+    if (!is_first_lane()) return;
+    Region& record = frame.records[common - 1];
+    // A plain read usually shows that the record does not change, which saves the atomic.
+    uint32_t* const record_first = frame.first + common - 1;
+    if (left < record.left) atomicMin(&record.left, left);
+    if (top < record.top) atomicMin(&record.top, top);
+    if (right > record.right) atomicMax(&record.right, right);
+    if (bottom > record.bottom) atomicMax(&record.bottom, bottom);
+    if (first < *record_first) atomicMin(record_first, first);
+    add64(record.area, area);
+    add64(record.sum_x, sum_x);
+    add64(record.sum_y, sum_y);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      if (c < channels) add64(record.sum_value[c], value[c]);
+    }
+  });
+}
+
+// A pixel that is loaded ahead of its use.
+struct Pixel {
+  uint32_t label = 0;      // 0: background, or outside the image
+  uint32_t value[3] = {};  // per channel, valid if label is not 0
+
+  __device__ void load(const ConstLabelMap& labels, int x, int y, int end) {
+    label = x < labels.width && y < end ? labels(x, y) : 0;
+  }
+  __device__ void load_values(const SampleValues& in, int x, int y) {
+    if (label != 0) in.sum({}, x, y, 1, value);
+  }
+};
+
+// Each lane processes one column, kRowsPerLane rows long. A warp covers 32 adjacent columns.
+__global__ __launch_bounds__(kThreads) void measure_kernel(ConstLabelMap labels, SampleValues in,
+                                                           WindowFrame frame) {
+  const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
+  const int begin =
+      static_cast<int>(blockIdx.y * (kThreads / 32) + threadIdx.x / 32) * kRowsPerLane;
+  const int end = min(begin + kRowsPerLane, labels.height), channels = in.channels;
+  uint32_t max_label = 0;
+  Column column;
+  Pixel ahead[kRowsInFlight];
+  for (int y = begin; y < end; ++y) {  // the same for the whole warp
+    if ((y - begin) % kRowsInFlight == 0) {
+#pragma unroll
+      for (int k = 0; k < kRowsInFlight; ++k) ahead[k].load(labels, x, y + k, end);
+#pragma unroll
+      for (int k = 0; k < kRowsInFlight; ++k) ahead[k].load_values(in, x, y + k);
+    }
+    const Pixel pixel = ahead[0];
+#pragma unroll
+    for (int k = 1; k < kRowsInFlight; ++k) ahead[k - 1] = ahead[k];
+    max_label = max(max_label, pixel.label);
+    const uint32_t recorded = pixel.label <= frame.capacity ? pixel.label : 0;
+    const bool changes = recorded != column.label;
+    const uint32_t finished_label = changes ? column.label : 0;
+    if (__any_sync(kAllLanes, finished_label != 0)) {
+      add_columns(column, finished_label, x, labels.width, channels, frame);
+    }
+    if (changes) {
+      column = {};
+      column.label = recorded;
+      column.top = y;
+    }
+    if (recorded == 0) continue;
+    ++column.area;
+    column.sum_y += static_cast<uint32_t>(y);
+    for (int c = 0; c < 3; ++c) column.value[c] += pixel.value[c];
+  }
+  add_columns(column, column.label, x, labels.width, channels, frame);
+  max_label = warp_max(max_label);
+  if (is_first_lane()) atomicMax(frame.total, max_label);
+}
+
+__global__ __launch_bounds__(kThreads) void finish_kernel(WindowFrame frame, uint32_t width) {
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i == 0) frame.total[1] = frame.total[0];
+  if (i >= min(frame.total[0], frame.capacity)) return;
+  frame.records[i].first_x = static_cast<int>(frame.first[i] % width);
+  frame.records[i].first_y = static_cast<int>(frame.first[i] / width);
+}
+
+void measure_frame(ConstLabelMap labels, const ConstFrame& in, const WindowFrame& frame,
+                   cudaStream_t stream) {
+  const unsigned blocks = blocks_for(size_t{frame.capacity} + 1, kThreads);
+  launch(clear_kernel, blocks, kThreads, 0, stream, frame);
+  const dim3 grid(blocks_for(static_cast<size_t>(labels.width), 32),
+                  blocks_for(static_cast<size_t>(labels.height), kThreads / 32 * kRowsPerLane));
+  launch(measure_kernel, grid, kThreads, 0, stream, labels, SampleValues(in), frame);
+  launch(finish_kernel, blocks, kThreads, 0, stream, frame, static_cast<uint32_t>(labels.width));
+}
+
+constexpr int kWordsPerWarp = 64;  // words of 32 pixels that a warp processes
+constexpr int kWordsInFlight = 8;  // loaded ahead of their use
+
+// Each warp processes 32 pixels at a time, and only counts as long as all of them have the same
+// pair of labels. `now` and `before` are the slices that both windows contain.
+__global__ __launch_bounds__(kThreads) void count_shared_kernel(const uint32_t* now,
+                                                                const uint32_t* before,
+                                                                size_t pixels, WindowFrame frame,
+                                                                TrackMemory memory) {
+  __shared__ TilePairs pairs;
+  pairs.clear();
+  __syncthreads();  // pairs are clear
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t count = min(*frame.total, frame.capacity);
+  const uint32_t count_before = memory.counts->visible;
+  const size_t begin =
+      (static_cast<size_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32) * (32 * kWordsPerWarp);
+  uint32_t current = 0, shared = 0;  // the same for the whole warp
+  uint32_t ahead[kWordsInFlight] = {};
+  for (int word = 0; word < kWordsPerWarp; ++word) {
+    if (word % kWordsInFlight == 0) {
+#pragma unroll
+      for (int k = 0; k < kWordsInFlight; ++k) {
+        const size_t i = begin + static_cast<size_t>(word + k) * 32 + lane;
+        const uint32_t a = i < pixels ? before[i] : 0, b = i < pixels ? now[i] : 0;
+        // Tracked labels are at most 65535. Label 0 wraps to a value beyond all labels.
+        ahead[k] = a - 1 < count_before && b - 1 < count ? a << 16 | b : 0;
+      }
+    }
+    const uint32_t pair = ahead[0];
+#pragma unroll
+    for (int k = 1; k < kWordsInFlight; ++k) ahead[k - 1] = ahead[k];
+    if (__all_sync(kAllLanes, pair == current)) {
+      shared += 32;
+      continue;
+    }
+    if (current != 0 && lane == 0) pairs.add(current, shared, memory.pairs);
+    current = __shfl_sync(kAllLanes, pair, 0);
+    shared = 32;
+    if (__all_sync(kAllLanes, pair == current)) continue;
+    current = shared = 0;
+    // The pixels have several pairs: the first lane of each sequence of equal pairs adds it.
+    const uint32_t left = __shfl_up_sync(kAllLanes, pair, 1);
+    const bool begins = lane == 0 || left != pair;
+    const uint32_t later = __ballot_sync(kAllLanes, begins) & ~((2u << lane) - 1);
+    const uint32_t end = later ? static_cast<uint32_t>(__ffs(static_cast<int>(later)) - 1) : 32;
+    if (begins && pair != 0) pairs.add(pair, end - lane, memory.pairs);
+  }
+  if (current != 0 && lane == 0) pairs.add(current, shared, memory.pairs);
+  __syncthreads();  // the block's sums are complete
+  pairs.flush(memory.pairs);
+}
+
+void count_shared_pixels(const WindowLabels& window, const WindowFrame& frame,
+                         const TrackMemory& memory, cudaStream_t stream) {
+  const size_t pixels = window.shared_pixels();
+  launch(count_shared_kernel, blocks_for(pixels, size_t{kThreads} * kWordsPerWarp), kThreads, 0,
+         stream, window.now_shared(), window.before_shared(), pixels, frame, memory);
+}
+
+template <PixelWriter Writer>
+__global__ __launch_bounds__(kThreads) void write_kernel(ConstLabelMap labels, Writer writer,
+                                                         ShownValues shown) {
+  const auto fours = (static_cast<uint32_t>(labels.width) + 3) / 4;
+  const uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= fours * static_cast<uint32_t>(labels.height)) return;
+  const auto y = static_cast<int>(i / fours);
+  const int x = static_cast<int>(i % fours) * 4;
+  uint32_t values[4];
+  for (int k = 0; k < 4; ++k) {
+    values[k] = x + k < labels.width ? shown.value_of(labels(x + k, y)) : 0;
+  }
+  write_four_pixels(writer, x, y, values);
+}
+
+struct WriteLaunch {
+  ConstLabelMap labels;
+  ShownValues shown;
+  cudaStream_t stream;
+  template <PixelWriter Writer>
+  void operator()(const Writer& writer) const {
+    const size_t fours = (static_cast<size_t>(labels.width) + 3) / 4;
+    launch(write_kernel<Writer>, blocks_for(fours * static_cast<size_t>(labels.height), kThreads),
+           kThreads, 0, stream, labels, writer, shown);
+  }
+};
+
+void write_labels(ConstLabelMap labels, LabelMap to, cudaStream_t stream) {
+  with_label_writer(to, 1, UINT32_MAX, WriteLaunch{labels, {}, stream});
+}
+
+void write_picture(ConstLabelMap labels, const Frame& out, const CcLabelParams& params,
+                   const WindowFrame& frame, cudaStream_t stream) {
+  const uint32_t limit = label_limit(out.layout);
+  const ShownValues tracks{frame.records, frame.total, frame.capacity, limit, params.overflow};
+  switch (params.output) {
+    case CcOutput::labels: {
+      const bool shows_tracks = params.label_values == LabelValues::track;
+      const ShownValues shown = shows_tracks ? tracks : ShownValues{};
+      return with_label_writer(out, 1, limit, WriteLaunch{labels, shown, stream});
+    }
+    case CcOutput::mask:
+      return with_label_writer(out, limit, limit, WriteLaunch{labels, {}, stream});
+    case CcOutput::colors: {
+      ShownValues shown = tracks;
+      shown.limit = UINT32_MAX;
+      return WriteLaunch{labels, shown, stream}(ColorWriter{out});
+    }
+    default:
+      return;  // overlays are drawn later; otherwise `out` is not changed
+  }
+}
+
+class SlidingCuda final : public Sliding {
+ public:
+  explicit SlidingCuda(const std::shared_ptr<Backend>& backend)
+      : Sliding(backend, make_labeller(backend)), tracker_(backend) {}
+  ~SlidingCuda() override {
+    if (!frame_done_) return;
+    Backend::Entry entry(backend());
+    cudaEventDestroy(frame_done_);
+  }
+
+ private:
+  void allocate(const Setup& setup) override {
+    memory_ = {};
+    memory_.reserve(frame_.total, 2);
+    memory_.reserve(frame_.records, setup.max_regions);
+    memory_.reserve(frame_.first, setup.max_regions);
+    memory_.allocate(backend());
+    runs_ = {};
+    if (setup.max_runs > 0) runs_.allocate(backend(), setup);
+    const bool draws = setup.has_output && setup.out.format == setup.in.format;
+    if (draws) ink_ = blank_device_ink(backend(), setup.size);
+    if (!frame_done_) {
+      check(cudaEventCreateWithFlags(&frame_done_, cudaEventDisableTiming), "creating an event");
+    }
+    has_previous_ = false;
+    tracker_.allocate(setup);
+  }
+
+  void slide(const Job& job, const CcLabelParams& params, Queue& queue) override {
+    const cudaStream_t stream = stream_of(queue);
+    if (has_previous_)
+      check(cudaStreamWaitEvent(stream, frame_done_, 0), "waiting for the last window");
+    const TrackMemory& memory = tracker_.begin(stream);
+    const WindowLabels window = label_window(job, params, queue);
+    const LabelMap labels = window.newest();
+    WindowFrame frame = frame_;
+    frame.capacity = job.table.regions ? job.table.capacity : setup().max_regions;
+    measure_frame(labels, job.in, frame, stream);
+    count_shared_pixels(window, frame, memory, stream);
+    publish(job, frame, stream);
+    const TrackRules rules = track_rules(params, setup().in);
+    const TrackedRecords tracked{frame.records, frame.total, frame.capacity};
+    tracker_.see(rules, tracked, stream);
+    tracker_.match(rules, tracked, stream);
+    tracker_.finish(rules, tracked, job.table.regions ? job.table : RegionTable{}, job.slot,
+                    stream);
+    if (job.table.runs) runs_.fill(labels, job.table, stream);
+    if (!job.labels.empty()) write_labels(labels, job.labels, stream);
+    if (!job.out.empty()) write_picture(labels, job.out, params, frame, stream);
+    if (!job.out.empty() && params.output == CcOutput::overlay) {
+      const DeviceRegions records{frame.records, frame.total, frame.capacity};
+      draw(job.in, job.out, labels, records, params, ink_in(ink_.data(), setup().size), stream);
+    }
+    check(cudaEventRecord(frame_done_, stream), "recording an event");
+    has_previous_ = true;
+  }
+
+  static void publish(const Job& job, const WindowFrame& frame, cudaStream_t stream) {
+    if (!job.table.regions) return;
+    publish_table(frame.total, {frame.records, frame.capacity}, job.table, stream);
+  }
+
+  void forget(Ids ids) override { tracker_.forget(ids); }
+  TrackReport report(int slot) const override { return tracker_.report(slot); }
+
+  tracking::Tracker tracker_;
+  Workspace memory_;
+  WindowFrame frame_ = {};
+  RunLengths runs_;
+  Block ink_;
+  cudaEvent_t frame_done_ = nullptr;  // after the work of the previous frame
+  bool has_previous_ = false;
+};
+
+}  // namespace
+}  // namespace cclabel
+
+template <>
+std::unique_ptr<Algorithm<CcLabelParams>> make_algorithm<CcLabelParams, BackendKind::cuda>(
+    std::shared_ptr<Backend> backend) {
+  return std::make_unique<cclabel::SlidingCuda>(backend);
+}
+
+}  // namespace regions

@@ -1,0 +1,116 @@
+// Writes the outputs: for each pixel the label, mask or colour of its region, and the table of
+// regions. Label maps and pictures are written once and never read.
+#include "gpu/cclabel/labelling_passes.hpp"
+#include "gpu/cclabel/pixel_writers.hpp"
+#include "gpu/runtime/chain.hpp"
+
+namespace regions::cclabel {
+namespace {
+
+template <class T>
+struct TileValues {
+  uint32_t foreground[T::all_words];
+  uint32_t starts[T::all_words];
+  uint16_t rank[T::all_words];
+  uint32_t component_value[T::max_runs];
+  uint32_t run_value[T::max_runs];
+};
+
+// The results of label_tiles() are loaded while regions are still being numbered.
+template <class T, PixelWriter Writer>
+__global__ __launch_bounds__(T::threads,
+                             T::min_blocks) void write_labels_kernel(ImageTiles tiles,
+                                                                     Writer writer,
+                                                                     ShownValues shown) {
+  __shared__ TileValues<T> s;
+  const TilePosition position = tile_of_block(tiles);
+  const int thread_index = static_cast<int>(threadIdx.x);
+  const size_t begin = static_cast<size_t>(position.tile) * T::max_runs;
+  const TileCounts count = tiles.counts[position.tile];
+  for (int w = thread_index; w < T::all_words; w += T::threads) {
+    const size_t at = static_cast<size_t>(position.tile) * T::all_words + w;
+    s.foreground[w] = tiles.foreground[at];
+    s.starts[w] = tiles.starts[at];
+    s.rank[w] = tiles.rank[at];
+  }
+  // component_value and run_value first hold the components' first pixels and the runs'
+  // components.
+  for (int c = thread_index; c < count.components; c += T::threads)
+    s.component_value[c] = tiles.first_pixel[begin + c];
+  for (int r = thread_index; r < count.runs; r += T::threads)
+    s.run_value[r] = tiles.component[begin + r];
+  if (!tiles.are_numbered) wait_then_let_start();
+  for (int c = thread_index; c < count.components; c += T::threads) {
+    const auto first = static_cast<uint16_t>(s.component_value[c]);
+    const uint32_t root = root_of_component(tiles, position, c, count.border, first);
+    s.component_value[c] = shown.value_of(label_of_root(tiles, root));
+  }
+  __syncthreads();  // component_value contains shown values
+  for (int r = thread_index; r < count.runs; r += T::threads)
+    s.run_value[r] = s.component_value[s.run_value[r]];
+  __syncthreads();  // words and run_value are complete
+  write_words<T>(s, s.run_value, position.x, position.y, tiles.size, writer);
+  if (tiles.are_numbered) wait_then_let_start();
+}
+
+template <PixelWriter Writer>
+void launch_writer(const ImageTiles& tiles, const Writer& writer, const ShownValues& shown,
+                   cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(tiles.columns), static_cast<unsigned>(tiles.rows));
+  if (tiles.width == BinaryTile::width) {
+    launch_chained(write_labels_kernel<BinaryTile, Writer>, grid, BinaryTile::threads, 0, stream,
+                   tiles, writer, shown);
+  } else {
+    launch_chained(write_labels_kernel<LinkedTile, Writer>, grid, LinkedTile::threads, 0, stream,
+                   tiles, writer, shown);
+  }
+}
+
+struct TilesLaunch {
+  const ImageTiles& tiles;
+  const ShownValues& shown;
+  cudaStream_t stream;
+  template <PixelWriter Writer>
+  void operator()(const Writer& writer) const {
+    launch_writer(tiles, writer, shown, stream);
+  }
+};
+
+constexpr int kPublishThreads = 256;
+
+__global__ void publish_kernel(const uint32_t* total, const Region* records, RegionTable table) {
+  wait_then_let_start();
+  publish_words(total[0], total[1], records, table,
+                static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x,
+                static_cast<size_t>(gridDim.x) * blockDim.x);
+}
+
+}  // namespace
+
+void write_labels(const ImageTiles& tiles, LabelMap labels, cudaStream_t stream) {
+  with_label_writer(labels, 1, UINT32_MAX, TilesLaunch{tiles, {}, stream});
+}
+
+void write_labels(const ImageTiles& tiles, const Frame& out, uint32_t limit,
+                  const ShownValues& shown, cudaStream_t stream) {
+  with_label_writer(out, 1, limit, TilesLaunch{tiles, shown, stream});
+}
+
+void write_mask(const ImageTiles& tiles, const Frame& out, cudaStream_t stream) {
+  const uint32_t full = label_limit(out.layout);
+  with_label_writer(out, full, full, TilesLaunch{tiles, {}, stream});
+}
+
+void write_colors(const ImageTiles& tiles, const Frame& out, const ShownValues& shown,
+                  cudaStream_t stream) {
+  launch_writer(tiles, ColorWriter{out}, shown, stream);
+}
+
+void publish_table(const uint32_t* total, const Records& records, const RegionTable& table,
+                   cudaStream_t stream) {
+  const size_t words = static_cast<size_t>(table.capacity) * (sizeof(Region) / sizeof(uint64_t));
+  launch_chained(publish_kernel, blocks_for(words, kPublishThreads), kPublishThreads, 0, stream,
+                 total, records.region, table);
+}
+
+}  // namespace regions::cclabel
