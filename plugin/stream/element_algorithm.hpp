@@ -33,8 +33,8 @@ class ElementAlgorithm {
   virtual Value get(const Field& field) = 0;
   // Takes effect at once for live fields, at the next commit() and configure() for other fields.
   virtual void set(const Field& field, const Value& value) = 0;
-  // The same while a stream runs. Throws if the stream cannot run with the value; nothing changes
-  // then. A renegotiated field takes effect at the next commit().
+  // Sets a parameter while a stream runs. Throws if the stream cannot run with the value; nothing
+  // changes then. A renegotiated field takes effect at the next commit().
   virtual void set_while_running(const Field& field, const Value& value) = 0;
   // Values of other properties of the element that the current value of `field` implies.
   virtual std::span<const Implied> preset_values(const Field& /*field*/) { return {}; }
@@ -80,7 +80,7 @@ class ElementAlgorithm {
   // The members below require a live Backend::Entry of the algorithm's backend.
 
   // Creates the algorithm for this backend, or none without a backend. Returns the former
-  // algorithm. The caller destroys it while an Entry of its own backend is alive.
+  // algorithm. The caller must hold an Entry of the former backend when it destroys it.
   virtual std::shared_ptr<void> create_algorithm(const std::shared_ptr<Backend>& backend) = 0;
   // Called before configure(), which gets the size `area.work`.
   virtual void set_work_area(const WorkArea& /*area*/) {}
@@ -106,13 +106,13 @@ class ElementAlgorithm {
   // The stream that configure() began ends. No frame is in flight.
   virtual void end_stream() {}
 
-  // check_result() and facts() concern the frame that the slot has just finished.
+  // check_result() and facts() refer to the frame that the slot has just finished.
   // check_result() compares the number of regions with the capacity of the output's layout. Throws
   // InputError if the parameters forbid such a frame.
   virtual Verdict check_result(int /*slot*/, uint32_t total, const Layout& /*out*/) {
     return {total, {}};
   }
-  // Additional metadata of the frame.
+  // Additional fields for the `regions` metadata of the frame.
   virtual std::vector<Fact> facts(int /*slot*/) { return {}; }
 
  protected:

@@ -9,6 +9,7 @@
 #include "plugin/memory/debug.hpp"
 #include "plugin/memory/object_ptr.hpp"
 #include "plugin/metadata/region_meta.hpp"
+#include "plugin/stream/in_flight_frame.hpp"
 
 namespace regions {
 namespace {
@@ -230,7 +231,8 @@ bool FilterStream::skip_if_late(const GstBuffer* frame) {
 
 void FilterStream::begin_scene() {
   const auto device = backend();
-  if (drain() == GST_FLOW_FLUSHING || !device) return;  // flush() follows and resets the algorithm
+  // If flushing, frames may be in flight. flush() will reset the algorithm.
+  if (drain() == GST_FLOW_FLUSHING || !device) return;
   const Backend::Entry entry(*device);
   algorithm_->begin_scene();
 }
@@ -289,7 +291,7 @@ unsigned FilterStream::max_held_frames() const {
 // buffers before that, returns a copy of the frame and releases the pool's buffer.
 GstBuffer* FilterStream::copy_from_short_pool(GstBuffer* input, FramePipeline& frames) const {
   if (setup_.slices == 1) return input;
-  // One buffer that upstream fills, and at least one that a sink displays.
+  // Upstream fills one buffer, and a sink displays at least one.
   const size_t elsewhere = 1 + std::max(1U, downstream_needs_.load());
   if (!is_from_short_pool(input, frames.held_frames() + elsewhere)) return input;
   GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " is copied: its pool is short",

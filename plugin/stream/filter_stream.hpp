@@ -10,6 +10,7 @@
 #include "plugin/stream/element_settings.hpp"
 #include "plugin/stream/frame_pipeline.hpp"
 #include "plugin/stream/negotiation.hpp"
+#include "plugin/stream/stream_setup.hpp"
 #include "plugin/stream/stream_times.hpp"
 
 namespace regions {

@@ -64,8 +64,8 @@ class FramePipeline {
   // Whether a volume has been begun and is not full yet.
   bool has_incomplete_volume();
   int slots() const { return static_cast<int>(slots_.size()); }
-  // The number of frames in the pipeline, including those of incomplete volumes; and its maximum,
-  // including the frame that waits for a free slot.
+  // The number of frames in the pipeline, including frames of an incomplete volume; and its
+  // maximum, including the frame that waits for a free slot.
   size_t held_frames();
   size_t max_held_frames() const { return slots_.size() * static_cast<size_t>(setup_.slices) + 1; }
 

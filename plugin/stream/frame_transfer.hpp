@@ -1,5 +1,5 @@
-// FrameTransfer: moves the frames of one in-flight frame or volume to the backend's memory and the
-// results back. WorkAreaPictures: crops and scales them on the backend.
+// FrameTransfer: copies one in-flight frame, or the frames of a volume, to the backend's memory and
+// the results back. WorkAreaPictures: crops and scales them on the backend.
 #pragma once
 
 #include <memory>

@@ -55,7 +55,7 @@ bool InFlightFrame::add_without_picture(GstBuffer* input, GstBuffer* output) {
   total_ = 0;
   warning_.clear();
   await_fence(input);
-  without_picture_.reset(output ? output : input);
+  passthrough_buffer_.reset(output ? output : input);
   if (!output) return true;
   gst_buffer_unref(input);
   discard_on_error([&] { blank(MappedPicture(output, setup_.out, GST_MAP_WRITE).frame()); });
@@ -64,15 +64,15 @@ bool InFlightFrame::add_without_picture(GstBuffer* input, GstBuffer* output) {
 }
 
 void InFlightFrame::start() {
-  if (without_picture_) return;
+  if (passthrough_buffer_) return;
   if (transfer_->frame_count() < setup_.slices) filled_ = g_get_monotonic_time();
   discard_on_error([&] {
     Job job;
     job.slot = slot_;
     transfer_->enqueue_inputs(job);
     if (!records_.empty()) job.table = records_.table();
-    // In a sliding window each record describes a whole region: there are no records of occluded
-    // tracks.
+    // In a sliding window each record describes a whole region. Records of occluded tracks do
+    // not exist.
     if (setup_.algorithm->has_sliding_window()) job.table.parts = nullptr;
     queue_->start();
     enqueue_work(job);
@@ -102,7 +102,7 @@ PendingPush InFlightFrame::take_early() {
 
 void InFlightFrame::finish() {
   work_time_ = 0;
-  if (without_picture_) return;
+  if (passthrough_buffer_) return;
   try {
     fence_->wait();
     work_time_ = queue_->elapsed();
@@ -117,7 +117,7 @@ void InFlightFrame::finish() {
 }
 
 PendingPush InFlightFrame::take_next() {
-  if (without_picture_) return {without_picture_.release()};
+  if (passthrough_buffer_) return {passthrough_buffer_.release()};
   try {
     const int frames = transfer_->frame_count();
     CompletedFrame next = transfer_->take_next();
@@ -199,7 +199,7 @@ void InFlightFrame::discard() {
 }
 
 void InFlightFrame::release() {
-  without_picture_.reset();
+  passthrough_buffer_.reset();
   is_taken_early_ = false;
   transfer_->release();
 }

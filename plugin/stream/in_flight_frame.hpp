@@ -6,6 +6,7 @@
 #include "core/region_records.hpp"
 #include "plugin/memory/fence.hpp"
 #include "plugin/stream/frame_transfer.hpp"
+#include "plugin/stream/stream_setup.hpp"
 #include "plugin/stream/stream_times.hpp"
 
 namespace regions {
@@ -32,13 +33,13 @@ class InFlightFrame {
   // else null. Returns whether the volume is full; a single frame is always full. If it throws, all
   // frames are released.
   bool add(GstBuffer* input, GstBuffer* output);
-  // The same for a frame without a picture. It is the only frame here. It leaves unchanged, or as a
+  // Adds a frame without a picture, which must be the only frame. It is pushed unchanged, or as a
   // blank picture with the flag GAP.
   bool add_without_picture(GstBuffer* input, GstBuffer* output);
   // Enqueues the work for the added frames. If it throws, all frames are released.
   void start();
   // Whether take_early() may be called.
-  bool can_push_early() const { return !without_picture_ && setup_.can_push_early(); }
+  bool can_push_early() const { return !passthrough_buffer_ && setup_.can_push_early(); }
   // Returns the frame with a fence while its work is running. finish() and take_next() are still
   // called, and return no frame. If it throws, all frames are released.
   PendingPush take_early();
@@ -49,16 +50,16 @@ class InFlightFrame {
   // Waits for the work and releases all frames.
   void discard();
 
-  // Frames that were added and not taken early: 1, or those of a volume.
+  // Frames that were added and not taken early: 1, or the number of frames in the volume.
   size_t frame_count() const {
-    return without_picture_  ? 1
-           : is_taken_early_ ? 0
-                             : static_cast<size_t>(transfer_->frame_count());
+    return passthrough_buffer_ ? 1
+           : is_taken_early_   ? 0
+                               : static_cast<size_t>(transfer_->frame_count());
   }
 
   // Valid between finish() and the next add().
   uint32_t total_regions() const { return total_; }
-  const std::string& warning() const { return warning_; }  // empty if there is none
+  const std::string& warning() const { return warning_; }  // usually empty
   int64_t work_time() const { return work_time_; }  // ns that the backend worked on all frames
   GstClockTime time() const { return time_; }       // timestamp of the first frame
   // Monotonic times in µs of the first and the last add(). For a volume that ends early, filled()
@@ -81,7 +82,7 @@ class InFlightFrame {
   std::unique_ptr<WorkAreaPictures> work_pictures_;  // null if the whole picture is processed
   RegionRecords records_;
   const std::shared_ptr<Fence> fence_;
-  BufferPtr without_picture_;  // null if the frame has a picture
+  BufferPtr passthrough_buffer_;  // of a frame without a picture; else null
   bool is_taken_early_ = false;
 
   // Results of the finished frames.
@@ -89,7 +90,7 @@ class InFlightFrame {
   std::vector<PixelRun> enlarged_runs_;
   SliceRuns slice_runs_;               // of a volume
   std::vector<Region> slice_regions_;  // regions whose boxes intersect the described slice
-  uint32_t record_count_ = 0;          // records that are attached to the frame
+  uint32_t record_count_ = 0;          // records to attach: regions, then occluded tracks
   uint32_t total_ = 0;                 // regions found
   std::string warning_;
   gint64 started_ = 0, filled_ = 0;  // monotonic times, µs

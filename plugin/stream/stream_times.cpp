@@ -86,7 +86,7 @@ std::vector<GstClockTime> TrackTimes::first_seen(std::span<const Region> regions
   std::vector<GstClockTime> times;
   times.reserve(regions.size());
   for (const Region& region : regions) {
-    if (region.track == 0) {  // the track has not been confirmed yet
+    if (region.track == 0) {  // no track yet: the region must be seen in `track-birth` frames first
       times.push_back(now);
       continue;
     }

@@ -28,7 +28,7 @@ class TimeJumps {
 };
 
 // Skips frames that are too late according to downstream's QoS events. GstBaseTransform does the
-// same, but it would skip single frames of a volume, and it counts only frames that leave at once
+// same, but would skip single frames of a volume, and it counts only frames that leave at once
 // as processed.
 class LateFrames {
  public:
@@ -41,8 +41,8 @@ class LateFrames {
   bool is_late(const GstSegment& segment, const GstBuffer* frame) const;
   // Counts the skipped frame and posts a QoS message.
   void skip(GstElement* element, const GstSegment& segment, const GstBuffer* frame);
-  // Counts a frame that is processed. Sets the flag DISCONT of `frame` (writable) if frames were
-  // skipped directly before it.
+  // Counts a frame that is processed. Sets the flag DISCONT of `frame` (writable) if the
+  // previous frame was skipped.
   void accept(GstBuffer* frame);
 
  private:
