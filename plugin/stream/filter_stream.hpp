@@ -1,5 +1,5 @@
-// FilterStream: everything that an element does between NULL and READY. It has a device, and for
-// the current caps a pipeline of in-flight frames, buffer pools and a latency.
+// FilterStream: the work of an element in the states READY, PAUSED and PLAYING. It owns the device,
+// and for the current caps the pipeline of in-flight frames, the buffer pools and the latency.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -154,8 +154,8 @@ class FilterStream {
   const std::shared_ptr<PreparedQueues> queues_ = std::make_shared<PreparedQueues>();
   std::shared_ptr<void> reserved_pinned_;  // pinned memory for records of regions
 
-  // Guards the members up to caps_error_, which several threads use. It is held only for short
-  // accesses and while the pipeline is interrupted or the pool is set flushing.
+  // Guards the members up to caps_error_, which several threads use. It may be locked before the
+  // mutex of FramePipeline (interrupt() does that), never after it.
   mutable std::mutex mutex_;
   FilterSettings settings_;
   std::shared_ptr<Backend> backend_;
@@ -165,8 +165,8 @@ class FilterStream {
   std::string caps_error_;  // the text that post_caps_error() has posted
 
   StreamSetup setup_;
-  FilterSettings started_settings_;  // at the last start
-  WorkAreaParams area_;              // in use
+  FilterSettings started_settings_;  // settings at the last start
+  WorkAreaParams area_;              // the rectangle and scale in use
   std::shared_ptr<GstBufferPool> label_map_pool_;
   std::atomic<unsigned> downstream_needs_{0};
   Latency latency_;
