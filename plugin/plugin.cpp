@@ -1,17 +1,17 @@
-// The plugin `regions`: registers the metadata and one element an algorithm.
+// The plugin `regions`: registers the metadata and one element per algorithm.
 #include <gst/gst.h>
 
 #include "plugin/element/region_filter.hpp"
 #include "plugin/metadata/region_meta.hpp"
 
 namespace regions {
-// The list stands in meson.build: REGIONS_ALGORITHMS is X(cclabel) X(regionoverlay) …
+// REGIONS_ALGORITHMS is the list in meson.build: X(cclabel) X(regionoverlay) …
 #define X(name) const ElementSpec& name##_element();
 REGIONS_ALGORITHMS
 #undef X
 }  // namespace regions
 
-// CUDA is not touched here: this runs in the plugin scanner too.
+// Also runs in the plugin scanner, so it does not initialize CUDA.
 static gboolean plugin_init(GstPlugin* plugin) {
   regions::register_region_meta();
   gboolean all = TRUE;

@@ -1,14 +1,12 @@
-// The GObject side of the elements: properties, states and caps. FilterStream does the work.
+// The GObject class of the elements: states, caps and metas. FilterStream does the work.
 #include "plugin/element/region_filter.hpp"
 
 #include <gst/video/video.h>
 
 #include <utility>
 
-#include "plugin/element/filter_allocation.hpp"
-#include "plugin/element/filter_flow.hpp"
-#include "plugin/element/filter_properties.hpp"
 #include "plugin/memory/debug.hpp"
+#include "plugin/stream/filter_stream.hpp"
 #include "plugin/stream/negotiation.hpp"
 
 namespace regions {
@@ -25,15 +23,15 @@ struct RegionFilterClass {
 
 GstBaseTransformClass* parent_class = nullptr;
 
-// The key of the ElementSpec in the elements' types.
+// The key under which the GType of each element stores its ElementSpec.
 GQuark spec_key() { return g_quark_from_static_string("regions-element-spec"); }
 
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec*) {
-  set_filter_property(stream_of(object), object, id, value);
+  set_element_property(stream_of(object), object, id, value);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
-  get_filter_property(stream_of(object), id, value);
+  get_element_property(stream_of(object), id, value);
 }
 
 // ---- states
@@ -42,15 +40,15 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   FilterStream& stream = stream_of(element);
   try {
     if (change == GST_STATE_CHANGE_NULL_TO_READY) stream.open();
-    if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.engine().check();
+    if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.algorithm().check_parameters();
   } catch (const std::exception& error) {
-    stream.report(error);
+    stream.post_error(error);
     return GST_STATE_CHANGE_FAILURE;
   }
   // A frame may wait for a free slot or buffer while its thread holds the pad. Until the pad is
-  // inactive, new caps or the end of a flush may still create a ring that waits again.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.shut();
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.reopen();
+  // inactive, new caps or the end of a flush may still create a pipeline that waits again.
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) stream.prepare_stop();
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) stream.allow_waiting();
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(parent_class)->change_state(element, change);
   if (change == GST_STATE_CHANGE_READY_TO_NULL) stream.close();
@@ -73,9 +71,9 @@ void set_context(GstElement* element, GstContext* context) {
 GstCaps* on_transform_caps(GstBaseTransform* base, GstPadDirection direction, GstCaps* caps,
                            GstCaps* filter) {
   FilterStream& stream = stream_of(base);
-  Engine& engine = stream.engine();
-  GstCaps* result =
-      transform_caps(direction, caps, engine.picture(), stream.uses_cuda(), engine.layers());
+  ElementAlgorithm& algorithm = stream.algorithm();
+  GstCaps* result = transform_caps(direction, caps, algorithm.pending_output(),
+                                   stream.accepts_cuda_memory(), algorithm.pending_layers());
   if (filter) {
     GstCaps* filtered = gst_caps_intersect_full(filter, result, GST_CAPS_INTERSECT_FIRST);
     gst_caps_unref(std::exchange(result, filtered));
@@ -89,7 +87,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* in, GstCaps* out) {
   try {
     stream.configure(in, out);
   } catch (const std::exception& error) {
-    stream.report_refused_caps(error);
+    stream.post_caps_error(error);
     return FALSE;
   }
   return TRUE;
@@ -113,11 +111,11 @@ gboolean transform_size(GstBaseTransform* base, GstPadDirection, GstCaps*, gsize
 
 // ---- metadata
 
-// Sizes and positions stay as they are, so metas are copied to a replaced picture. Exceptions are
-// metas of the bytes that are replaced, the rectangle that the input was cropped to, and an
-// overlay: downstream would draw it over labels.
+// Sizes and positions stay as they are, so metas are copied to a replaced picture. Not copied are
+// metas of the replaced memory, the crop rectangle of the input, and an overlay, which downstream
+// would draw over labels.
 gboolean transform_meta(GstBaseTransform* base, GstBuffer*, GstMeta* meta, GstBuffer*) {
-  if (stream_of(base).picture() <= Output::drawn_on) return TRUE;
+  if (stream_of(base).output() <= Output::drawn_on) return TRUE;
   const GType api = meta->info->api;
   return api != GST_VIDEO_CROP_META_API_TYPE &&
          api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE &&
@@ -148,7 +146,7 @@ void class_init(gpointer klass, gpointer data) {
   object->finalize = finalize;
   object->set_property = set_property;
   object->get_property = get_property;
-  install_filter_properties(object, spec);
+  install_properties(object, spec);
 
   auto* element = GST_ELEMENT_CLASS(klass);
   gst_element_class_set_static_metadata(element, spec.long_name, spec.klass, spec.description,
@@ -164,31 +162,38 @@ void class_init(gpointer klass, gpointer data) {
   base->set_caps = set_caps;
   base->get_unit_size = get_unit_size;
   base->transform_size = transform_size;
-  install_allocation(base);
+  install_allocation_functions(base);
   base->transform_meta = transform_meta;
-  install_flow(base);
+  install_frame_functions(base);
+}
+
+// Null for an element of another plugin: register_element() has not registered its class.
+FilterStream* find_stream(GstElement* element) {
+  const bool is_registered = g_type_get_qdata(G_OBJECT_TYPE(element), spec_key()) != nullptr;
+  return is_registered ? &stream_of(element) : nullptr;
 }
 
 void instance_init(GTypeInstance* instance, gpointer klass) {
   auto* base = GST_BASE_TRANSFORM(instance);
   static_cast<RegionFilter*>(static_cast<gpointer>(instance))->stream =
-      new FilterStream(base, *static_cast<RegionFilterClass*>(klass)->spec);
+      new FilterStream(base, *static_cast<RegionFilterClass*>(klass)->spec, find_stream);
   gst_base_transform_set_qos_enabled(base, TRUE);
 }
 
 }  // namespace
 
-bool is_ours(GstElement* element) {
-  return g_type_get_qdata(G_OBJECT_TYPE(element), spec_key()) != nullptr;
-}
-
 FilterStream& stream_of(gpointer element) { return *static_cast<RegionFilter*>(element)->stream; }
+
+GstBaseTransformClass* base_transform_class() {
+  return GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
+}
 
 gboolean register_element(GstPlugin* plugin, const ElementSpec& spec) {
   const GTypeInfo info = {
       sizeof(RegionFilterClass), nullptr, nullptr,       class_init, nullptr, &spec,
       sizeof(RegionFilter),      0,       instance_init, nullptr};
-  std::string type_name = std::string("Gst") + spec.name;  // names elements "cclabel0"
+  // The type name also determines the default names of elements: "cclabel0".
+  std::string type_name = std::string("Gst") + spec.name;
   type_name[3] = g_ascii_toupper(type_name[3]);
   const GType type = g_type_register_static(GST_TYPE_BASE_TRANSFORM, type_name.c_str(), &info,
                                             static_cast<GTypeFlags>(0));

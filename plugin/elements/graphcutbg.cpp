@@ -9,12 +9,12 @@
 #include "core/packed.hpp"
 #include "plugin/files/picture_file.hpp"
 #include "plugin/files/regular_file.hpp"
-#include "plugin/stream/engine.hpp"
+#include "plugin/stream/element_algorithm.hpp"
 
 namespace regions {
 namespace {
 
-class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
+class GraphCutBgElement final : public ElementAlgorithmOf<GraphCutBgParams> {
  public:
   const char* name() const override { return "graphcutbg"; }
   bool makes_regions() const override { return false; }
@@ -25,69 +25,70 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
   bool draws_tints() override { return params_in_use().output == GraphCutOutput::overlay; }
 
-  std::span<const Implied> implied(const Field& field) override {
+  std::span<const Implied> preset_values(const Field& field) override {
     if (field.name != std::string_view("preset")) return {};
     return implied_by(static_cast<Preset>(std::get<int64_t>(get(field))));
   }
 
-  void take_work_area(const WorkArea& area) override { work_area_ = area; }
+  void set_work_area(const WorkArea& area) override { work_area_ = area; }
 
-  void expects_runnable(const GraphCutBgParams& params, const Setup* now) const override {
+  void expects_runnable(const GraphCutBgParams& params, const Setup* current) const override {
     expects_setting(params.output != GraphCutOutput::replace ||
                         params.replace_with != Replacement::image || !params.replace_image.empty(),
                     "replace-with=image requires replace-image, the path of a picture");
-    if (now) return;  // files are read once
+    if (current) return;  // files are checked once, before the stream starts
     for (const auto* path :
          {&params.background_image, &params.exclusion_image, &params.replace_image}) {
       if (!path->empty()) expect_picture(*path);
     }
     if (params.model_location.empty()) return;
     read_file(params.model_location, 1);
-    // At the end of a stream many applications no longer read the bus.
+    // The file is written at the end of the stream, when many applications no longer read the bus.
+    // So the path is checked now.
     expect_writable(params.model_location);
   }
   void configure(const Setup& setup) override {
-    const GraphCutBgParams now = params_in_use();
-    EngineOf::configure(setup);
-    configured_ = true;
-    show_all();
-    if (now.model_location.empty()) return;
-    // A file that is longer than a model is not a model.
-    const size_t most = graphcut::state_bytes(setup.size) + 1;
-    if (const auto model = read_file(now.model_location, most)) cut().restore(*model);
+    const GraphCutBgParams params = params_in_use();
+    ElementAlgorithmOf::configure(setup);
+    is_configured_ = true;
+    load_pictures();
+    if (params.model_location.empty()) return;
+    // Reads one byte more than a model has: a longer file is not a model.
+    const size_t max_bytes = graphcut::state_bytes(setup.size) + 1;
+    if (const auto model = read_file(params.model_location, max_bytes)) graph_cut().restore(*model);
   }
-  std::vector<std::byte> learnt() override { return cut().state(); }
-  void recall(std::span<const std::byte> learnt) override {
-    if (!learnt.empty()) cut().restore(learnt);
+  std::vector<std::byte> save_model() override { return graph_cut().state(); }
+  void restore_model(std::span<const std::byte> model) override {
+    if (!model.empty()) graph_cut().restore(model);
   }
-  void may_wait(bool may) override {
-    if (may) {
-      stop_ = std::stop_source();
-    } else {
+  void set_flushing(bool is_flushing) override {
+    if (is_flushing) {
       stop_.request_stop();
+    } else {
+      stop_ = std::stop_source();
     }
   }
-  void move(const WorkArea& area) override {
-    EngineOf::move(area);
-    show_all();
+  void move_work_area(const WorkArea& area) override {
+    ElementAlgorithmOf::move_work_area(area);
+    load_pictures();
   }
-  void finish() override {
+  void end_stream() override {
     const std::string path = params_in_use().model_location;
-    const bool learnt = std::exchange(configured_, false);
-    if (path.empty() || !learnt) return;
-    // The state is empty if no frame came.
-    if (const auto model = cut().state(); !model.empty()) write_file(path, model);
+    const bool was_configured = std::exchange(is_configured_, false);
+    if (path.empty() || !was_configured) return;
+    // The state is empty if no frame was processed.
+    if (const auto model = graph_cut().state(); !model.empty()) write_file(path, model);
   }
 
-  void tell_pace(int64_t us) override {
-    constexpr int64_t kFrames = 8, kOtherwise = 1000000;
-    live_budget_ = us < 0 ? 0 : us == 0 ? kOtherwise : kFrames * us;
+  void set_frame_duration(int64_t us) override {
+    constexpr int64_t kFrames = 8, kUnknownDurationBudget = 1000000;
+    live_budget_ = us < 0 ? 0 : us == 0 ? kUnknownDurationBudget : kFrames * us;
   }
-  void prepare_frame(GraphCutBgParams& params) const override {
+  void prepare_frame_params(GraphCutBgParams& params) const override {
     if (params.time_budget < 0) params.time_budget = live_budget_;
   }
-  Verdict judge(int slot, uint32_t total, const Layout&) override {
-    const CutReport report = cut().report(slot).cut;
+  Verdict check_result(int slot, uint32_t total, const Layout&) override {
+    const CutReport report = graph_cut().report(slot).cut;
     if (report.exact) return {total, {}};
     return {total, "a cut was stopped early and is not exact: it costs at most " +
                        std::to_string(report.gap) + " more than the minimum, which is at least " +
@@ -95,7 +96,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
 
   std::vector<Fact> facts(int slot) override {
-    const GraphCutReport report = cut().report(slot);
+    const GraphCutReport report = graph_cut().report(slot);
     expects(report.cut_value < 0 || !report.cut.exact || report.cut_value == report.cut.flow,
             "the cut is not the minimum: flow " + std::to_string(report.cut.flow) + ", cut " +
                 std::to_string(report.cut_value));
@@ -109,16 +110,18 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
   }
 
  private:
-  // make_algorithm() makes a GraphCutBg on both backends.
-  GraphCutBg& cut() { return static_cast<GraphCutBg&>(*algorithm()); }
+  // On both backends make_algorithm() creates a GraphCutBg.
+  GraphCutBg& graph_cut() { return static_cast<GraphCutBg&>(*algorithm()); }
 
-  void show_all() {
-    const GraphCutBgParams now = params_in_use();
-    show(GraphCutPicture::background, now.background_image, {});
-    show(GraphCutPicture::exclusion, now.exclusion_image, {});
-    show(GraphCutPicture::replacement, now.replace_image, work_area_.picture);
+  void load_pictures() {
+    const GraphCutBgParams params = params_in_use();
+    load(GraphCutPicture::background, params.background_image, {});
+    load(GraphCutPicture::exclusion, params.exclusion_image, {});
+    load(GraphCutPicture::replacement, params.replace_image, work_area_.picture);
   }
-  void show(GraphCutPicture which, const std::string& path, Size fit) {
+  // Loads a picture file, scaled to `fit` unless that is empty, and passes the processed part of it
+  // to the algorithm.
+  void load(GraphCutPicture which, const std::string& path, Size fit) {
     if (path.empty()) return;
     const PictureFile picture = load_picture(path, fit, stop_.get_token());
     const Size size = work_area_.picture;
@@ -126,7 +129,7 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
             "the picture '" + path + "' has " + std::to_string(picture.size.width) + "x" +
                 std::to_string(picture.size.height) + " pixels, the video " +
                 std::to_string(size.width) + "x" + std::to_string(size.height));
-    if (work_area_.is_whole()) return cut().set_picture(which, picture.frame());
+    if (work_area_.is_whole()) return graph_cut().set_picture(which, picture.frame());
     const ConstFrame part = part_of(picture.frame(), work_area_);
     std::vector<std::byte> bytes(packed_bytes(part.layout, work_area_.work));
     const Frame small =
@@ -135,13 +138,13 @@ class GraphCutBgEngine final : public EngineOf<GraphCutBgParams> {
     queue->shrink(part, small);
     queue->record();
     queue->wait();
-    cut().set_picture(which, small);
+    graph_cut().set_picture(which, small);
   }
 
   WorkArea work_area_;
-  std::stop_source stop_;                // of waiting for a picture
-  bool configured_ = false;              // and not yet finished
-  std::atomic<int64_t> live_budget_{0};  // us
+  std::stop_source stop_;                // stops waiting for a picture file
+  bool is_configured_ = false;           // between configure() and end_stream()
+  std::atomic<int64_t> live_budget_{0};  // time budget of a cut if none is set, µs; 0: unlimited
 };
 
 }  // namespace
@@ -150,7 +153,7 @@ const ElementSpec& graphcutbg_element() {
   static const ElementSpec spec = {
       "graphcutbg", "Graph-cut background remover", "Filter/Effect/Video",
       "Separates the foreground from the background by an exact minimum cut",
-      []() -> std::unique_ptr<Engine> { return std::make_unique<GraphCutBgEngine>(); }};
+      []() -> std::unique_ptr<ElementAlgorithm> { return std::make_unique<GraphCutBgElement>(); }};
   return spec;
 }
 

@@ -1,16 +1,65 @@
-// An element's settings and device, and the path of its frames through the ring.
+// The running stream of an element: settings, frames and events, buffer pools, messages.
 #include "plugin/stream/filter_stream.hpp"
 
 #include <algorithm>
 #include <utility>
 
+#include "core/error.hpp"
+#include "plugin/memory/block_memory.hpp"
 #include "plugin/memory/debug.hpp"
+#include "plugin/memory/object_ptr.hpp"
 #include "plugin/metadata/region_meta.hpp"
+#include "plugin/stream/in_flight_frame.hpp"
 
 namespace regions {
+namespace {
 
-FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec)
-    : element_(element), engine_(spec.make_engine()) {}
+bool has_probes(GstPad* pad) {
+  GST_OBJECT_LOCK(pad);
+  const bool has = pad->num_probes > 0;
+  GST_OBJECT_UNLOCK(pad);
+  return has;
+}
+
+struct ErrorCode {
+  GQuark domain;
+  gint code;
+};
+
+bool is_bad_alloc(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+}
+
+ErrorCode error_code_of(const std::exception& error) {
+  if (dynamic_cast<const MemoryError*>(&error) || is_bad_alloc(error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT};
+  }
+  if (dynamic_cast<const DeviceError*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
+  }
+  if (dynamic_cast<const MissingFile*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND};
+  }
+  if (dynamic_cast<const UnreadableFile*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ};
+  }
+  if (dynamic_cast<const UnwritableFile*>(&error)) {
+    return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE};
+  }
+  if (dynamic_cast<const SettingsError*>(&error)) {
+    return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS};
+  }
+  if (dynamic_cast<const InputError*>(&error)) return {GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT};
+  return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};
+}
+
+}  // namespace
+
+FilterStream::FilterStream(GstBaseTransform* element, const ElementSpec& spec,
+                           FindStream find_stream)
+    : element_(element), find_stream_(find_stream), algorithm_(spec.make_element_algorithm()) {}
+
+// ---- settings
 
 FilterSettings FilterStream::settings() const {
   const std::lock_guard lock(mutex_);
@@ -32,7 +81,7 @@ std::string FilterStream::active_device() const {
   return active_device_;
 }
 
-bool FilterStream::uses_cuda() const {
+bool FilterStream::accepts_cuda_memory() const {
   const std::lock_guard lock(mutex_);
   return !backend_ || (backend_->kind() == BackendKind::cuda && takes_cuda_memory());
 }
@@ -42,31 +91,34 @@ std::shared_ptr<Backend> FilterStream::backend() const {
   return backend_;
 }
 
-std::shared_ptr<FrameRing> FilterStream::ring() const {
+std::shared_ptr<FramePipeline> FilterStream::pipeline() const {
   const std::lock_guard lock(mutex_);
-  return ring_;
+  return pipeline_;
 }
 
+// ---- frames and events
+
 GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
-  if (ring() && !follow(input)) {
+  if (pipeline() && !adapt_to_frame(input)) {
     gst_buffer_unref(input);
     if (output) gst_buffer_unref(output);
     return GST_FLOW_ERROR;
   }
-  const auto frames = ring();
+  const auto frames = pipeline();
   if (frames) {
     try {
-      input = out_of_short_pool(input, *frames);
+      input = copy_from_short_pool(input, *frames);
     } catch (const std::exception& error) {
-      report(error);
+      post_error(error);
       if (output) gst_buffer_unref(output);
       return GST_FLOW_ERROR;
     }
-    late_.take_in(output ? output : input);
-    engine_->tell_mask(!has_labels(input));
-    const bool whole = holds_picture(input, setup_.in);
-    if (!whole) warn_of_empty(input);
-    const GstFlowReturn flow = whole ? frames->submit(input, output) : frames->pass(input, output);
+    late_frames_.accept(output ? output : input);
+    algorithm_->set_mask_missing(!has_labels(input));
+    const bool has_picture = holds_picture(input, setup_.in);
+    if (!has_picture) warn_of_missing_picture(input);
+    const GstFlowReturn flow =
+        has_picture ? frames->submit(input, output) : frames->submit_without_picture(input, output);
     if (flow == GST_FLOW_OK) ++counts_.in;
     return flow;
   }
@@ -76,13 +128,13 @@ GstFlowReturn FilterStream::submit(GstBuffer* input, GstBuffer* output) {
 }
 
 GstFlowReturn FilterStream::drain() {
-  left_out_ = 0;  // the next frame begins another volume
-  const auto frames = ring();
+  frames_to_skip_ = 0;  // the next frame begins another volume
+  const auto frames = pipeline();
   return frames ? frames->drain() : GST_FLOW_OK;
 }
 
-bool FilterStream::passes_frames(const GstEvent* event) {
-  if (engine_->slices() == 1) return false;
+bool FilterStream::may_overtake_frames(const GstEvent* event) {
+  if (algorithm_->slices() == 1) return false;
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_TAG:
     case GST_EVENT_TOC:
@@ -95,144 +147,264 @@ bool FilterStream::passes_frames(const GstEvent* event) {
 }
 
 void FilterStream::interrupt() {
-  let_wait(false);
-  if (const auto frames = ring()) frames->interrupt();
+  set_pool_flushing(true);
+  if (const auto frames = pipeline()) frames->interrupt();
 }
 
-void FilterStream::shut() {
-  engine_->may_wait(false);
+void FilterStream::prepare_stop() {
+  algorithm_->set_flushing(true);
   {
     const std::lock_guard lock(mutex_);
-    shut_ = true;
-    if (ring_) ring_->interrupt();
+    is_stopping_ = true;
+    if (pipeline_) pipeline_->interrupt();
   }
-  let_wait(false);
+  set_pool_flushing(true);
 }
 
-// Whether threads may wait for buffers of the output's pool. The ring, which gives none back while
-// it is interrupted, may hold all of them.
-void FilterStream::let_wait(bool may) {
+// Sets whether waits for a buffer of the output's pool fail. While the pipeline is interrupted it
+// returns no buffers, and it may hold all of them. Threads must then not wait for one.
+void FilterStream::set_pool_flushing(bool is_flushing) {
   GstBufferPool* const pool = gst_base_transform_get_buffer_pool(element_);
   if (!pool) return;
   {
     const std::lock_guard lock(mutex_);
-    gst_buffer_pool_set_flushing(pool, may && !shut_ ? FALSE : TRUE);
+    gst_buffer_pool_set_flushing(pool, is_flushing || is_stopping_ ? TRUE : FALSE);
   }
   gst_object_unref(pool);
 }
 
-void FilterStream::reopen() {
+void FilterStream::allow_waiting() {
   counts_.in = counts_.out = counts_.late = counts_.dropped = counts_.work_time = 0;
-  engine_->may_wait(true);
+  algorithm_->set_flushing(false);
   const std::lock_guard lock(mutex_);
-  shut_ = false;
+  is_stopping_ = false;
 }
 
 void FilterStream::flush() {
-  if (const auto frames = ring()) {
+  if (const auto frames = pipeline()) {
     frames->flush();
     const std::lock_guard lock(mutex_);
-    if (shut_) frames->interrupt();
+    if (is_stopping_) frames->interrupt();
   }
-  let_wait(true);
+  set_pool_flushing(false);
   GST_DEBUG_OBJECT(element_, "a new scene begins: flushed");
-  forget();
+  reset_history();
 }
 
-// No frame is under way.
-void FilterStream::forget() {
-  jumps_.forget();
-  late_.forget();
-  left_out_ = 0;
+// Discards everything that depends on earlier frames. No frame is in flight.
+void FilterStream::reset_history() {
+  time_jumps_.reset();
+  late_frames_.reset();
+  frames_to_skip_ = 0;
   {
     const std::lock_guard lock(mutex_);
-    refusal_.clear();
+    caps_error_.clear();
   }
   const auto device = backend();
   if (!device) return;
   const Backend::Entry entry(*device);
-  engine_->reset();
+  algorithm_->reset();
 }
 
-bool FilterStream::leaves_out(const GstBuffer* frame) {
-  const auto most = static_cast<GstClockTime>(settings().max_gap * GST_SECOND);
-  if (jumps_.jumps(frame, frame_duration(), most)) {
+bool FilterStream::skip_if_late(const GstBuffer* frame) {
+  const auto max_gap = static_cast<GstClockTime>(settings().max_gap * GST_SECOND);
+  if (time_jumps_.is_jump(frame, frame_duration(), max_gap)) {
     GST_DEBUG_OBJECT(element_, "a new scene begins: time jumps to %" GST_TIME_FORMAT,
                      GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
     begin_scene();
   }
-  const auto frames = ring();
-  const bool may_begin =
-      left_out_ == 0 && !engine_->has_window() && frames && !frames->is_filling();
-  if (may_begin && gst_base_transform_is_qos_enabled(element_) &&
-      late_.is_late(element_->segment, frame)) {
-    left_out_ = engine_->slices();
+  const auto frames = pipeline();
+  const bool may_skip = frames_to_skip_ == 0 && !algorithm_->has_sliding_window() && frames &&
+                        !frames->has_incomplete_volume();
+  if (may_skip && gst_base_transform_is_qos_enabled(element_) &&
+      late_frames_.is_late(element_->segment, frame)) {
+    frames_to_skip_ = algorithm_->slices();
   }
-  if (left_out_ == 0) return false;
-  --left_out_;
+  if (frames_to_skip_ == 0) return false;
+  --frames_to_skip_;
   ++counts_.late;
   GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " left out: too late (QoS)",
                    GST_TIME_ARGS(GST_BUFFER_PTS(frame)));
-  late_.leave_out(GST_ELEMENT(element_), element_->segment, frame);
+  late_frames_.skip(GST_ELEMENT(element_), element_->segment, frame);
   return true;
 }
 
 void FilterStream::begin_scene() {
   const auto device = backend();
-  if (drain() == GST_FLOW_FLUSHING || !device) return;  // frames are under way; flush() forgets
+  // If flushing, frames may be in flight. flush() will reset the algorithm.
+  if (drain() == GST_FLOW_FLUSHING || !device) return;
   const Backend::Entry entry(*device);
-  engine_->begin_scene();
+  algorithm_->begin_scene();
 }
 
-void FilterStream::drop(size_t frames) {
+void FilterStream::count_dropped(size_t frames) {
   if (frames == 0) return;
   counts_.dropped += frames;
   GST_DEBUG_OBJECT(element_, "frames dropped by a flush, a stop or an error: %zu", frames);
 }
 
-void FilterStream::stop() {
-  end();
-  forget();
-}
-
-void FilterStream::end() {
-  std::shared_ptr<FrameRing> old;
-  {
-    const std::lock_guard lock(mutex_);
-    old = std::exchange(ring_, nullptr);
-  }
-  if (old) {
-    old->flush();  // not in the destructor, because another thread may still hold the ring
-    old.reset();
-    const auto device = backend();
-    const Backend::Entry entry(*device);
-    try {
-      engine_->finish();
-    } catch (const std::exception& error) {
-      GST_ELEMENT_WARNING(element_, RESOURCE, WRITE, ("%s", error.what()), (nullptr));
-    }
-  }
-  map_pool_.reset();
-}
-
-void FilterStream::tell_work(const FrameSlot& slot) {
-  if (!slot.warning().empty() && !warned_) {
-    warned_ = true;
-    GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", slot.warning().c_str()),
+void FilterStream::record_work(const InFlightFrame& frame) {
+  if (!frame.warning().empty() && !has_warned_) {
+    has_warned_ = true;
+    GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", frame.warning().c_str()),
                         ("reported once per stream"));
   }
   GST_LOG_OBJECT(element_,
                  "frame at %" GST_TIME_FORMAT ": %u regions, worked on for %" GST_TIME_FORMAT,
-                 GST_TIME_ARGS(slot.time()), slot.total_regions(),
-                 GST_TIME_ARGS(static_cast<GstClockTime>(slot.work_time())));
-  counts_.work_time += static_cast<guint64>(slot.work_time());
+                 GST_TIME_ARGS(frame.time()), frame.total_regions(),
+                 GST_TIME_ARGS(static_cast<GstClockTime>(frame.work_time())));
+  counts_.work_time += static_cast<guint64>(frame.work_time());
 }
 
-GstFlowReturn FilterStream::push(const Finished& finished) {
-  if (latency_.take(finished.stay)) post_latency();
-  if (finished.structure && settings().post_messages) post_regions(finished);
+GstFlowReturn FilterStream::push(const PendingPush& frame) {
+  if (latency_.record(frame.latency)) post_latency();
+  if (frame.structure && settings().post_messages) post_regions(frame);
   ++counts_.out;
-  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), finished.buffer);
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), frame.buffer);
+}
+
+bool FilterStream::accepts_fences_from(const std::shared_ptr<Backend>& other) const {
+  const auto frames = pipeline();
+  return frames && frames->accepts_fences_from(other);
+}
+
+// Whether frames may be pushed with a fence. Not if a pad probe sees them, because probes expect
+// complete frames.
+bool FilterStream::next_element_accepts_fences() const {
+  if (settings().post_messages) return false;
+  GstPad* const pad = GST_BASE_TRANSFORM_SRC_PAD(element_);
+  const ObjectPtr<GstPad> peer(gst_pad_get_peer(pad));
+  if (!peer || has_probes(pad) || has_probes(peer.get())) return false;
+  const ObjectPtr<GstElement> next(gst_pad_get_parent_element(peer.get()));
+  const FilterStream* const next_stream = next ? find_stream_(next.get()) : nullptr;
+  return next_stream && next_stream->accepts_fences_from(setup_.backend);
+}
+
+// ---- pools
+
+unsigned FilterStream::max_held_frames() const {
+  const auto frames = pipeline();
+  return frames ? static_cast<unsigned>(frames->max_held_frames()) : 0;
+}
+
+// The frames of a volume are held until later frames arrive. If the frame's pool could run out of
+// buffers before that, returns a copy of the frame and releases the pool's buffer.
+GstBuffer* FilterStream::copy_from_short_pool(GstBuffer* input, FramePipeline& frames) const {
+  if (setup_.slices == 1) return input;
+  // Upstream fills one buffer, and a sink displays at least one.
+  const size_t elsewhere = 1 + std::max(1U, downstream_needs_.load());
+  if (!is_from_short_pool(input, frames.held_frames() + elsewhere)) return input;
+  GST_DEBUG_OBJECT(element_, "frame at %" GST_TIME_FORMAT " is copied: its pool is short",
+                   GST_TIME_ARGS(GST_BUFFER_PTS(input)));
+  GstBuffer* copy = gst_buffer_copy_deep(input);
+  gst_buffer_unref(input);
+  if (!copy) throw MemoryError("out of memory for the copy of a frame from an exhausted pool");
+  return copy;
+}
+
+GstBufferPool* FilterStream::propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers) {
+  const auto device = backend();
+  if (!device || device->kind() != BackendKind::cuda) return nullptr;
+  return parse(caps).cuda ? cuda_.make_pool(caps, bytes, min_buffers, setup_.replaces_picture())
+                          : make_pinned_pool(device, caps, bytes, min_buffers);
+}
+
+GstBufferPool* FilterStream::output_pool(GstCaps* caps, size_t* bytes) {
+  const auto device = backend();
+  if (!device || device->memory() != Memory::device || !setup_.replaces_picture()) return nullptr;
+  *bytes = setup_.out.bytes;
+  try {
+    return make_pinned_pool(device, caps, *bytes, 2);
+  } catch (const std::exception& error) {  // other pools work as well, only slower
+    GST_WARNING_OBJECT(element_, "%s", error.what());
+    return nullptr;
+  }
+}
+
+// ---- messages
+
+void FilterStream::post_regions(const PendingPush& frame) {
+  GstBuffer* buffer = frame.buffer;
+  GstStructure* structure = gst_structure_copy(frame.structure);
+  gst_structure_set_name(structure, algorithm_->name());
+  gst_structure_remove_fields(structure, "labels", "labels-format", "table", "table-columns",
+                              nullptr);
+  const GstSegment* segment = &element_->segment;
+  const bool timed = segment->format == GST_FORMAT_TIME;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const guint64 stream_time =
+      timed ? gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  const guint64 running_time =
+      timed ? gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE;
+  gst_structure_set(structure, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+                    stream_time, "running-time", G_TYPE_UINT64, running_time, "duration",
+                    G_TYPE_UINT64, GST_BUFFER_DURATION(buffer), nullptr);
+  gst_element_post_message(GST_ELEMENT(element_),
+                           gst_message_new_element(GST_OBJECT(element_), structure));
+}
+
+GstStructure* FilterStream::stats() const {
+  return gst_structure_new(
+      "application/x-regions-stats", "frames-in", G_TYPE_UINT64, counts_.in.load(), "frames-out",
+      G_TYPE_UINT64, counts_.out.load(), "frames-late", G_TYPE_UINT64, counts_.late.load(),
+      "frames-dropped", G_TYPE_UINT64, counts_.dropped.load(), "latency", G_TYPE_UINT64,
+      latency_.reported(), "work-time", G_TYPE_UINT64, counts_.work_time.load(), nullptr);
+}
+
+void FilterStream::post_latency() {
+  GST_DEBUG_OBJECT(element_, "latency is now %" GST_TIME_FORMAT,
+                   GST_TIME_ARGS(latency_.reported()));
+  gst_element_post_message(GST_ELEMENT(element_), gst_message_new_latency(GST_OBJECT(element_)));
+}
+
+// A frame without a picture causes a warning, as in GstVideoFilter, unless it is an empty gap.
+void FilterStream::warn_of_missing_picture(GstBuffer* frame) {
+  const size_t bytes = gst_buffer_get_size(frame);
+  GST_DEBUG_OBJECT(element_,
+                   "frame at %" GST_TIME_FORMAT
+                   " of %zu bytes holds no picture: passes, blank where replaced",
+                   GST_TIME_ARGS(GST_BUFFER_PTS(frame)), bytes);
+  if (bytes == 0 && GST_BUFFER_FLAG_IS_SET(frame, GST_BUFFER_FLAG_GAP)) return;
+  const std::string what =
+      "a frame of " + std::to_string(bytes) + " bytes holds no " +
+      std::to_string(setup_.in.size.width) + "x" + std::to_string(setup_.in.size.height) + " " +
+      std::string(name_of(setup_.in.layout.format)) + " picture, although its caps promise one";
+  if (std::exchange(has_warned_of_missing_picture_, true)) {
+    GST_WARNING_OBJECT(element_, "%s", what.c_str());
+    return;
+  }
+  GST_ELEMENT_WARNING(element_, STREAM, FORMAT, ("%s", what.c_str()),
+                      ("such frames pass without being processed; reported once per stream"));
+}
+
+GstClockTime FilterStream::frame_duration() const {
+  const int fps_n = setup_.in.info.fps_n, fps_d = setup_.in.info.fps_d;
+  return fps_n > 0 ? gst_util_uint64_scale_int(GST_SECOND, fps_d, fps_n) : 0;
+}
+
+void FilterStream::post_error(const std::exception& error) {
+  const auto [domain, code] = error_code_of(error);
+  gst_element_message_full(GST_ELEMENT(element_), GST_MESSAGE_ERROR, domain, code,
+                           g_strdup(is_bad_alloc(error) ? "no memory" : error.what()), nullptr,
+                           __FILE__, GST_FUNCTION, __LINE__);
+}
+
+void FilterStream::post_caps_error(const std::exception& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (caps_error_ == error.what()) return;
+    caps_error_ = error.what();
+  }
+  post_error(error);
+}
+
+void FilterStream::warn_of_refused_value(const char* property, const std::exception& error) {
+  if (!is_running()) {
+    g_warning("%s: %s kept as it was: %s", algorithm_->name(), property, error.what());
+    return;
+  }
+  GST_ELEMENT_WARNING(element_, LIBRARY, SETTINGS,
+                      ("%s kept as it was: %s", property, error.what()), (nullptr));
 }
 
 }  // namespace regions

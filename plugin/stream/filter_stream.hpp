@@ -1,5 +1,5 @@
-// The state of an element from READY to READY: its device, and for the current caps its slots,
-// pools and latency.
+// FilterStream: the work of an element in the states READY, PAUSED and PLAYING. It owns the device,
+// and for the current caps the pipeline of in-flight frames, the buffer pools and the latency.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -7,141 +7,173 @@
 #include <atomic>
 
 #include "plugin/memory/cuda_memory.hpp"
-#include "plugin/stream/allocation.hpp"
-#include "plugin/stream/frame_ring.hpp"
-#include "plugin/stream/frame_times.hpp"
-#include "plugin/stream/latency.hpp"
-#include "plugin/stream/settings.hpp"
+#include "plugin/stream/element_settings.hpp"
+#include "plugin/stream/frame_pipeline.hpp"
+#include "plugin/stream/negotiation.hpp"
+#include "plugin/stream/stream_setup.hpp"
+#include "plugin/stream/stream_times.hpp"
 
 namespace regions {
 
 class FilterStream {
  public:
-  FilterStream(GstBaseTransform* element, const ElementSpec& spec);
+  // Returns the stream of an element of this plugin, or null for other elements.
+  using FindStream = FilterStream* (*)(GstElement* element);
 
-  Engine& engine() { return *engine_; }
+  FilterStream(GstBaseTransform* element, const ElementSpec& spec, FindStream find_stream);
+
+  ElementAlgorithm& algorithm() { return *algorithm_; }
   FilterSettings settings() const;
   void set_setting(const Field& field, const Value& value);
   Value get_setting(const Field& field) const;
   std::string active_device() const;
   CudaContext& cuda() { return cuda_; }
-  bool uses_cuda() const;
+  bool accepts_cuda_memory() const;
 
-  // NULL to READY and back. open() throws what choose_backend throws.
+  // ---- states
+
+  // From NULL to READY, and back. open() throws DeviceError or MemoryError if device=cuda and no
+  // device works. With device=auto it falls back to the CPU.
   void open();
   void close();
+  // From READY to PAUSED: resets the counts and allows waiting.
+  void allow_waiting();
+  // From PAUSED to READY: ends all waits, also for buffers that downstream holds. No thread waits
+  // for a free slot until allow_waiting(), not even in a pipeline that is created later.
+  void prepare_stop();
+  // Ends the stream.
+  void stop();
+  bool is_running() const { return GST_STATE(element_) >= GST_STATE_PAUSED; }
 
-  // For new caps; throws InputError, MemoryError, DeviceError.
+  // ---- caps
+
+  // For new caps. Throws InputError, MemoryError, DeviceError.
   void configure(const GstCaps* in, const GstCaps* out);
-  // To be called before each frame: applies an output or a number of layers that was set since the
-  // previous frame. If downstream refuses it, or no stream can run with it, the former value stays
-  // and the element posts a warning. Returns false if an error was posted.
-  bool follow_output();
-  // To be called for each frame before submit(): whether the frame is left out because it is too
-  // late. Posts a QoS message then. All frames of a volume are left out, or none. A frame whose
-  // time jumps begins a new scene.
-  bool leaves_out(const GstBuffer* frame);
-  void listen_to_qos(GstEvent* event) { late_.listen(event); }  // any thread
-  // Takes one frame (both consumed; see FrameSlot::add). A frame without a picture passes.
+  // Whether configure() has succeeded for the current stream.
+  bool is_configured() const { return pipeline() != nullptr; }
+  // Renegotiates if a property of the output or the number of layers has changed. Called before
+  // each frame. If downstream refuses the new caps or no stream can run with them, the former value
+  // stays and the element posts a warning. Returns false if an error was posted.
+  bool apply_pending_output();
+  Output output() const { return setup_.output; }
+
+  // ---- frames and events
+
+  // Called for each frame before submit(). Begins a new scene if the time jumps. Returns true if
+  // the frame is too late; it is then counted as skipped and a QoS message is posted. Either all
+  // frames of a volume are skipped or none.
+  bool skip_if_late(const GstBuffer* frame);
+  void handle_qos(GstEvent* event) { late_frames_.handle_qos(event); }  // any thread
+  // Submits one frame (both consumed; see InFlightFrame::add). A frame without a picture passes.
   GstFlowReturn submit(GstBuffer* input, GstBuffer* output);
   GstFlowReturn drain();
-  // Whether the event may overtake frames that are held until their volume is full, because the
-  // event does not concern them.
-  bool passes_frames(const GstEvent* event);
-  void interrupt();  // safe from any thread
-  // From PAUSED to READY: ends waits for a buffer that downstream keeps. Until reopen() no thread
-  // waits for a free slot, also not in a ring that is made later.
-  void shut();
-  void reopen();
-  void flush();
-  void stop();
+  // Whether the event may overtake frames that are held until their volume is full. True for events
+  // that do not concern these frames.
+  bool may_overtake_frames(const GstEvent* event);
+  void interrupt();  // for FLUSH_START; any thread
+  void flush();      // for FLUSH_STOP
 
-  Output picture() const { return setup_.picture; }
+  // ---- pools
+
   // The maximum number of frames held at once, and the effect of a pool with fewer buffers.
-  unsigned most_held() const;
-  Shortage shortage() const { return setup_.slices > 1 ? Shortage::stalls : Shortage::slows; }
-  // The number of buffers that downstream needs from a pool whose frames reach it.
+  unsigned max_held_frames() const;
+  PoolShortage pool_shortage() const {
+    return setup_.slices > 1 ? PoolShortage::stalls : PoolShortage::slows;
+  }
+  // The number of buffers that downstream needs of a pool whose buffers are passed on to it.
   void set_downstream_needs(unsigned buffers) { downstream_needs_ = buffers; }
-  // A pool for the upstream element's frames, or null when any memory will do. The caller owns it.
+  // A pool for the frames of the upstream element, or null if any memory is suitable. The caller
+  // owns it.
   GstBufferPool* propose_pool(GstCaps* caps, size_t bytes, unsigned min_buffers);
-  // A pool for replaced pictures, or null when any memory will do.
+  // A pool for replaced pictures, or null if any memory is suitable.
   GstBufferPool* output_pool(GstCaps* caps, size_t* bytes);
+
+  // ---- reports
+
   const Latency& latency() const { return latency_; }
-
-  // Counts since READY: frames that entered, left, were left out as late (QoS), or were dropped
-  // after entering (flush, stop, error). Also the reported latency, and the device's working time
-  // for the frames that left. The caller owns the result.
+  // Counts since READY: frames that were submitted, pushed, skipped as late (QoS), or dropped after
+  // submit() (flush, stop, error). Also the reported latency, and the total time that the device
+  // worked on the pushed frames. The caller owns the result.
   GstStructure* stats() const;
-
-  // Whether frames of that backend may arrive with a fence.
-  bool takes_over_from(const std::shared_ptr<Backend>& other) const;
-
-  // Whether configure() has succeeded for the current stream.
-  bool is_configured() const { return ring() != nullptr; }
-  bool runs() const { return GST_STATE(element_) >= GST_STATE_PAUSED; }
-  // Posts an exception as an element error.
-  void report(const std::exception& error);
+  // Posts the exception as an element error.
+  void post_error(const std::exception& error);
   // Posts why configure() failed. Upstream elements try refused caps several times, so the same
-  // error is posted once until configure() succeeds, or until a flush or stop.
-  void report_refused_caps(const std::exception& error);
-  // Reports why a property did not change: by an element warning while the stream runs.
-  void refuse(const char* property, const std::exception& error);
+  // error is posted only once until configure() succeeds or the stream is flushed or stopped.
+  void post_caps_error(const std::exception& error);
+  // Reports why a property keeps its former value: by an element warning while the stream runs.
+  void warn_of_refused_value(const char* property, const std::exception& error);
+
+  // Whether frames whose work runs on that backend may arrive with a fence.
+  bool accepts_fences_from(const std::shared_ptr<Backend>& other) const;
 
  private:
-  std::shared_ptr<FrameRing> ring() const;
+  std::shared_ptr<FramePipeline> pipeline() const;
   std::shared_ptr<Backend> backend() const;
-  void run_on(std::shared_ptr<Backend> fresh);
-  bool may_fall_back(const Backend& failed) const;
-  void move_to(const CudaContextRef& context);
-  SlotSetup slot_setup(const PictureCaps& in, const PictureCaps& out);
-  void make_map_pool(SlotSetup& setup, int slots);
+
+  // Device.
+  void use_backend(std::shared_ptr<Backend> fresh);
+  void move_to_context(const CudaContextRef& context);
+  bool may_fall_back_from(const Backend& failed) const;
+
+  // Start and end of a stream.
+  void start_with_caps(const GstCaps* in, const GstCaps* out);
   void start(const PictureCaps& in, const PictureCaps& out);
   void start_on_backend(const PictureCaps& in, const PictureCaps& out);
-  void begin_with(const GstCaps* in, const GstCaps* out);
-  bool has_other_settings() const;
-  bool follow(GstBuffer* input);  // false: an error was posted
-  void keep_area(const std::exception& error);
-  void end();  // ends the stream that start() began
-  void let_wait(bool may);
+  StreamSetup make_setup(const PictureCaps& in, const PictureCaps& out);
+  void make_label_map_pool(StreamSetup& setup, int slots);
+  int slot_count() const;
+  bool has_changed_settings() const;
+  void update_timing(int slots, bool is_latency_changed);
+  void end();
+
+  // Changes while the stream runs.
+  bool adapt_to_frame(GstBuffer* input);  // false: an error was posted
+  void restore_work_area(const std::exception& error);
+  void set_pool_flushing(bool is_flushing);
   void begin_scene();
-  void drop(size_t frames);  // counts and logs them
-  void forget();
-  GstClockTime frame_duration() const;  // from the caps; 0 if they lack it
-  bool hands_over() const;
-  void tell_work(const FrameSlot& slot);
-  GstFlowReturn push(const Finished& finished);
-  void post_regions(const Finished& finished);
-  GstBuffer* out_of_short_pool(GstBuffer* input, FrameRing& frames) const;
+  void reset_history();
+
+  // Frames.
+  GstBuffer* copy_from_short_pool(GstBuffer* input, FramePipeline& frames) const;
+  bool next_element_accepts_fences() const;
+  void record_work(const InFlightFrame& frame);
+  GstFlowReturn push(const PendingPush& frame);
+  void count_dropped(size_t frames);
+
+  // Messages.
+  void post_regions(const PendingPush& frame);
   void post_latency();
-  void warn_of_empty(GstBuffer* frame);
-  int slots_wanted() const;
+  void warn_of_missing_picture(GstBuffer* frame);
+  GstClockTime frame_duration() const;  // from the caps, in ns; 0 if they lack it
   bool is_live() const;
-  void begin_pace(int slots, bool another_latency);
 
   GstBaseTransform* const element_;
-  const std::unique_ptr<Engine> engine_;
+  const FindStream find_stream_;
+  const std::unique_ptr<ElementAlgorithm> algorithm_;
   CudaContext cuda_;
-  const std::shared_ptr<ReadyQueues> queues_ = std::make_shared<ReadyQueues>();
-  std::shared_ptr<void> room_;  // pinned, for records of regions
+  const std::shared_ptr<PreparedQueues> queues_ = std::make_shared<PreparedQueues>();
+  std::shared_ptr<void> reserved_pinned_;  // pinned memory for records of regions
 
-  mutable std::mutex mutex_;  // guards the members below that other threads use
+  // Guards the members up to caps_error_, which several threads use. It may be locked before the
+  // mutex of FramePipeline (interrupt() does that), never after it.
+  mutable std::mutex mutex_;
   FilterSettings settings_;
   std::shared_ptr<Backend> backend_;
-  std::shared_ptr<FrameRing> ring_;
-  bool shut_ = false;
+  std::shared_ptr<FramePipeline> pipeline_;
+  bool is_stopping_ = false;  // from prepare_stop() to allow_waiting()
   std::string active_device_ = "none";
-  std::string refusal_;  // the text that report_refused_caps() has posted
+  std::string caps_error_;  // the text that post_caps_error() has posted
 
-  SlotSetup setup_;
-  FilterSettings started_with_;
-  WorkAreaParams area_;  // in use
-  std::shared_ptr<GstBufferPool> map_pool_;
+  StreamSetup setup_;
+  FilterSettings started_settings_;  // settings at the last start
+  WorkAreaParams area_;              // the rectangle and scale in use
+  std::shared_ptr<GstBufferPool> label_map_pool_;
   std::atomic<unsigned> downstream_needs_{0};
   Latency latency_;
-  bool warned_ = false, warned_of_empty_ = false;
-  TimeJumps jumps_;
-  LateFrames late_;
-  int left_out_ = 0;  // frames of the volume that are still to be left out
+  bool has_warned_ = false, has_warned_of_missing_picture_ = false;
+  TimeJumps time_jumps_;
+  LateFrames late_frames_;
+  int frames_to_skip_ = 0;  // remaining late frames of the current volume
   struct Counts {
     std::atomic<guint64> in{0}, out{0}, late{0}, dropped{0}, work_time{0};
   } counts_;

@@ -1,62 +1,88 @@
-// FrameTransfer: the way of a slot's frames into the backend's memory and back, be it one picture
-// or the slices of a volume.
+// FrameTransfer: copies one in-flight frame, or the frames of a volume, to the backend's memory and
+// the results back. WorkAreaPictures: crops and scales them on the backend.
 #pragma once
 
 #include <memory>
 
 #include "plugin/metadata/attached_mask.hpp"
 #include "plugin/metadata/structure_pool.hpp"
-#include "plugin/stream/slot_setup.hpp"
+#include "plugin/stream/stream_setup.hpp"
 
 namespace regions {
 
-// A frame that a slot holds. Members go in reverse order: what is mapped before its buffer.
-struct HeldFrame {
-  BufferPtr input;    // held while its memory is read; null where it is the output
-  BufferPtr output;   // the buffer that leaves
-  BufferPtr map;      // the label map or mask to attach
-  AttachedMask mask;  // the mask that came attached
+// The buffers of one frame and their mappings while it is processed. Members are destroyed in
+// reverse order, so each mapping ends before its buffer is released.
+struct FrameBuffers {
+  BufferPtr input;      // held while its memory is read; null if the input is the output
+  BufferPtr output;     // the buffer that is pushed
+  BufferPtr label_map;  // the label map or mask to attach
+  AttachedMask mask;    // the mask that upstream attached
   MappedPicture in, out;
 
-  // `to_fill` is null where `from` itself leaves.
-  HeldFrame(GstBuffer* from, GstBuffer* to_fill)
+  // `to_fill` is null if `from` itself is pushed.
+  FrameBuffers(GstBuffer* from, GstBuffer* to_fill)
       : input(to_fill ? from : nullptr), output(to_fill ? to_fill : from) {}
   GstBuffer* source() const { return (input ? input : output).get(); }
 };
 
-// A frame whose results are back; `buffer` is null behind the last frame.
-struct ReturnedFrame {
+// A frame whose results are complete. `buffer` is null after the last frame.
+struct CompletedFrame {
   BufferPtr buffer;
-  BufferPtr map;  // null if none is to be attached
-  int slice = 0;  // of its volume
+  BufferPtr label_map;  // null if none is attached
+  int slice = 0;        // index in its volume
 };
 
+// All members and the destructor require a live Backend::Entry.
 class FrameTransfer {
  public:
-  // All members and the destructor need a Backend::Entry.
   virtual ~FrameTransfer() = default;
 
-  // Takes the next frame; `output` as in FrameSlot::add (both consumed).
+  // Adds the next frame. `output` as in InFlightFrame::add (both consumed).
   virtual void add(GstBuffer* input, GstBuffer* output) = 0;
-  virtual int frames() const = 0;  // added since release()
+  virtual int frame_count() const = 0;  // added since release()
 
-  // Puts the pictures' way to the backend on the queue, and fills in what the job reads and writes
-  // but for its table.
-  virtual void bring_in(Job& job) = 0;
-  // Puts the results' way back on the queue.
-  virtual void take_back(const Job& job) = 0;
-  // The queue's work is done: completes the buffers that leave.
-  virtual void complete() = 0;
-  // Lets the only frame go before that, a picture that stays as it is; release() comes later.
-  virtual ReturnedFrame hand_over() { return {}; }
-  // The next complete frame, in order.
-  virtual ReturnedFrame take() = 0;
-  // Lets go of all frames; no work of theirs may be under way.
+  // Enqueues the copies of the pictures to the backend, and sets the inputs and outputs of the job
+  // except its table.
+  virtual void enqueue_inputs(Job& job) = 0;
+  // Enqueues the copies of the results to the host.
+  virtual void enqueue_outputs(const Job& job) = 0;
+  // Completes the output buffers. Called when the queue's work is done.
+  virtual void complete_buffers() = 0;
+  // Returns the only frame before its work is done. Its picture is untouched. release() follows
+  // later.
+  virtual CompletedFrame take_early() { return {}; }
+  // Returns the next complete frame, in order.
+  virtual CompletedFrame take_next() = 0;
+  // Releases all frames. None of their work may be running.
   virtual void release() = 0;
 };
 
-// Both allocate all that frames need.
-std::unique_ptr<FrameTransfer> make_picture_transfer(const SlotSetup& setup, Queue& queue);
-std::unique_ptr<FrameTransfer> make_volume_transfer(const SlotSetup& setup, Queue& queue);
+// Allocate all memory that the frames need.
+std::unique_ptr<FrameTransfer> make_picture_transfer(const StreamSetup& setup, Queue& queue);
+std::unique_ptr<FrameTransfer> make_volume_transfer(const StreamSetup& setup, Queue& queue);
+
+// The working pictures of a frame if only a rectangle or a smaller picture is processed. The
+// algorithm sees them as ordinary, smaller pictures. All members and the destructor require a live
+// Backend::Entry.
+class WorkAreaPictures {
+ public:
+  // Allocates.
+  WorkAreaPictures(const StreamSetup& setup, Queue& queue);
+
+  // Enqueues cropping and scaling of the inputs. Returns the job with the working pictures instead
+  // of the whole pictures.
+  Job enqueue_shrinking(const Job& whole);
+  // Enqueues the enlargement of the results in `small` to the pictures of `whole`.
+  void enqueue_enlarging(const Job& small, const Job& whole);
+
+ private:
+  Frame small_frame(const Layout& layout, const Block& block) const;
+  ConstFrame small_mask(const ConstFrame& mask);
+
+  const StreamSetup& setup_;
+  const WorkArea& work_area_;  // refers to setup_: it may move between frames
+  Queue& queue_;
+  Block in_, in_before_drawing_, out_, label_map_, mask_;
+};
 
 }  // namespace regions

@@ -1,4 +1,4 @@
-// Which caps go in and out of an element.
+// Caps of the pads, and answers to allocation queries.
 #include "plugin/stream/negotiation.hpp"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ constexpr const char* kPictures =
 constexpr const char* kSize =
     "width=(int)[1,65535], height=(int)[1,65535], framerate=(fraction)[0/1,2147483647/1]";
 
-GstCaps* raw(const std::string& formats) {
+GstCaps* raw_caps(const std::string& formats) {
   return gst_caps_from_string(("video/x-raw, format=(string)" + formats + ", " + kSize).c_str());
 }
 
-// What the caps may be of the side that has the picture as it came in.
+// All possible caps of a pad with ordinary pictures.
 GstCaps* picture_caps(bool cuda) {
-  GstCaps* caps = raw(kPictures);
+  GstCaps* caps = raw_caps(kPictures);
   if (cuda && built_with_cuda_memory()) {
     gst_caps_append(
         caps, gst_caps_from_string((std::string("video/x-raw(") + kCudaFeature +
@@ -32,19 +32,19 @@ GstCaps* picture_caps(bool cuda) {
   return caps;
 }
 
-// What the caps may be of the side that has the replaced picture.
-GstCaps* replaced_caps(Output picture) {
+// All possible caps of a source pad whose picture is replaced.
+GstCaps* replaced_caps(Output output) {
   std::string names;
-  bool is_labels = false;
-  for (const PixelFormat format : formats_of(picture)) {
+  bool has_labels = false;
+  for (const PixelFormat format : formats_of(output)) {
     if (format == PixelFormat::labels32) {
-      is_labels = true;
+      has_labels = true;
     } else {
       names += (names.empty() ? "" : ", ") + std::string(name_of(format));
     }
   }
-  GstCaps* caps = raw("{ " + names + " }");
-  if (is_labels) {
+  GstCaps* caps = raw_caps("{ " + names + " }");
+  if (has_labels) {
     gst_caps_append(caps,
                     gst_caps_from_string(
                         (std::string(kLabelCaps) + ", format=(string)U32_LE, " + kSize).c_str()));
@@ -52,47 +52,47 @@ GstCaps* replaced_caps(Output picture) {
   return caps;
 }
 
-// What says how pixels are stored and what their values mean.
+// Whether the caps field describes the storage or the meaning of pixel values.
 bool describes_pixels(const char* field, bool keep_colorimetry) {
   if (g_str_equal(field, "colorimetry")) return !keep_colorimetry;
-  constexpr const char* kOfPixels[] = {"format", "drm-format", "chroma-site",
-                                       "mastering-display-info", "content-light-level"};
-  return std::any_of(std::begin(kOfPixels), std::end(kOfPixels),
+  constexpr const char* kPixelFields[] = {"format", "drm-format", "chroma-site",
+                                          "mastering-display-info", "content-light-level"};
+  return std::any_of(std::begin(kPixelFields), std::end(kPixelFields),
                      [&](const char* name) { return g_str_equal(field, name); });
 }
 
-// Every structure of `kinds` with all that every structure of `caps` says besides pixels.
-// Colorimetry goes from pictures to what replaces them, because elements that join both want it
-// equal.
-GstCaps* reshaped(const GstCaps* caps, const GstCaps* kinds, bool keep_colorimetry) {
+// Combines each structure of `formats` with the fields of each structure of `caps` that do not
+// describe pixels. `keep_colorimetry` copies the colorimetry to replaced pictures as well, because
+// elements that combine the input and the replaced picture require equal colorimetry.
+GstCaps* with_formats(const GstCaps* caps, const GstCaps* formats, bool keep_colorimetry) {
   GstCaps* result = gst_caps_new_empty();
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
     const GstStructure* from = gst_caps_get_structure(caps, i);
-    for (guint k = 0; k < gst_caps_get_size(kinds); ++k) {
-      GstStructure* to = gst_structure_copy(gst_caps_get_structure(kinds, k));
+    for (guint k = 0; k < gst_caps_get_size(formats); ++k) {
+      GstStructure* to = gst_structure_copy(gst_caps_get_structure(formats, k));
       for (guint f = 0; f < static_cast<guint>(gst_structure_n_fields(from)); ++f) {
         const char* field = gst_structure_nth_field_name(from, f);
         if (describes_pixels(field, keep_colorimetry)) continue;
         gst_structure_set_value(to, field, gst_structure_get_value(from, field));
       }
-      GstCapsFeatures* features = gst_caps_features_copy(gst_caps_get_features(kinds, k));
+      GstCapsFeatures* features = gst_caps_features_copy(gst_caps_get_features(formats, k));
       result = gst_caps_merge_structure_full(result, to, features);
     }
   }
   return result;
 }
 
-// Heights of pictures become those of so many, one below another, which the field `layers` counts.
-void stack_heights(GstCaps* caps, int layers) {
+// Multiplies the heights by `layers` and sets the field `layers`.
+void multiply_heights(GstCaps* caps, int layers) {
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
     GstStructure* s = gst_caps_get_structure(caps, i);
     gst_structure_set(s, "layers", G_TYPE_INT, layers, nullptr);
     const GValue* height = gst_structure_get_value(s, "height");
     gint pixels = 0;
     if (gst_structure_get_int(s, "height", &pixels)) {
-      const gint64 all = gint64{pixels} * layers;
-      gst_structure_set(s, "height", G_TYPE_INT, static_cast<gint>(std::min<gint64>(all, G_MAXINT)),
-                        nullptr);
+      const gint64 total = gint64{pixels} * layers;
+      gst_structure_set(s, "height", G_TYPE_INT,
+                        static_cast<gint>(std::min<gint64>(total, G_MAXINT)), nullptr);
     } else if (height && GST_VALUE_HOLDS_INT_RANGE(height)) {
       const gint64 low = gint64{gst_value_get_int_range_min(height)} * layers;
       const gint64 high = gint64{gst_value_get_int_range_max(height)} * layers;
@@ -103,8 +103,9 @@ void stack_heights(GstCaps* caps, int layers) {
   }
 }
 
-// The way back: heights that are no whole number of layers have none.
-GstCaps* single_heights(const GstCaps* caps, int layers) {
+// Divides the heights by `layers` and removes the field `layers`. Removes structures whose height
+// is not a multiple of `layers`.
+GstCaps* divide_heights(const GstCaps* caps, int layers) {
   GstCaps* result = gst_caps_copy(caps);
   for (guint i = gst_caps_get_size(result); i-- > 0;) {
     GstStructure* s = gst_caps_get_structure(result, i);
@@ -123,7 +124,7 @@ GstCaps* single_heights(const GstCaps* caps, int layers) {
   return result;
 }
 
-// The structures that are not in CUDA memory.
+// The caps without the structures for CUDA memory.
 GstCaps* without_cuda(const GstCaps* caps) {
   GstCaps* result = gst_caps_new_empty();
   for (guint i = 0; i < gst_caps_get_size(caps); ++i) {
@@ -143,32 +144,96 @@ GstCaps* source_template_caps() {
   return gst_caps_merge(picture_caps(true), replaced_caps(Output::labels));
 }
 
-GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output picture, bool cuda,
+GstCaps* transform_caps(GstPadDirection direction, const GstCaps* caps, Output output, bool cuda,
                         int layers) {
-  if (picture <= Output::drawn_on) {
+  if (output <= Output::drawn_on) {
     return cuda ? gst_caps_copy(caps) : without_cuda(caps);
   }
   GstCaps* pictures = picture_caps(cuda);
-  GstCaps* replaced = replaced_caps(picture);
+  GstCaps* replaced = replaced_caps(output);
   GstCaps* result = nullptr;
   if (direction == GST_PAD_SINK) {
-    // Colours are RGB: their colorimetry is their own.
-    const bool rgb = picture == Output::colors || picture == Output::cutout;
-    result = reshaped(caps, replaced, !rgb);
-    if (layers > 1) stack_heights(result, layers);
+    // These outputs are RGB pictures with their own colorimetry.
+    const bool is_rgb = output == Output::colors || output == Output::cutout;
+    result = with_formats(caps, replaced, !is_rgb);
+    if (layers > 1) multiply_heights(result, layers);
   } else {
     GstCaps* possible = gst_caps_intersect(const_cast<GstCaps*>(caps), replaced);
     if (layers > 1) {
-      GstCaps* single = single_heights(possible, layers);
+      GstCaps* single = divide_heights(possible, layers);
       gst_caps_unref(possible);
       possible = single;
     }
-    result = reshaped(possible, pictures, false);
+    result = with_formats(possible, pictures, false);
     gst_caps_unref(possible);
   }
   gst_caps_unref(pictures);
   gst_caps_unref(replaced);
   return result;
+}
+
+// ---- allocation queries
+
+void offer_pool(GstQuery* query, GstBufferPool* pool, size_t bytes, unsigned min_buffers) {
+  const auto size = static_cast<guint>(bytes);
+  // In GStreamer 1.22 the query may contain no pool.
+  if (gst_query_get_n_allocation_pools(query) > 0) {
+    gst_query_set_nth_allocation_pool(query, 0, pool, size, min_buffers, 0);
+  } else {
+    gst_query_add_allocation_pool(query, pool, size, min_buffers, 0);
+  }
+  if (!pool) return;
+  GstAllocator* allocator = nullptr;
+  GstAllocationParams params;
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_get_allocator(config, &allocator, &params);
+  if (allocator && gst_query_get_n_allocation_params(query) > 0) {
+    gst_query_set_nth_allocation_param(query, 0, allocator, &params);
+  } else if (allocator) {
+    gst_query_add_allocation_param(query, allocator, &params);
+  }
+  gst_structure_free(config);
+  gst_object_unref(pool);
+}
+
+void add_held_buffers(GstQuery* query, unsigned held, PoolShortage shortage) {
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
+    GstBufferPool* pool = nullptr;
+    guint bytes = 0, min = 0, max = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &bytes, &min, &max);
+    min += held;
+    if (max > 0 && max < min) {
+      if (shortage == PoolShortage::stalls) gst_clear_object(&pool);
+      if (pool) {
+        min = max;
+      } else {
+        max = 0;
+      }
+    }
+    gst_query_set_nth_allocation_pool(query, i, pool, bytes, min, max);
+    gst_clear_object(&pool);
+  }
+}
+
+unsigned max_of_min_buffers(GstQuery* query) {
+  guint max = 0;
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
+    guint min = 0;
+    gst_query_parse_nth_allocation_pool(query, i, nullptr, nullptr, &min, nullptr);
+    max = std::max(max, min);
+  }
+  return max;
+}
+
+bool is_from_short_pool(GstBuffer* buffer, size_t count) {
+  const GstParentBufferMeta* parent = gst_buffer_get_parent_buffer_meta(buffer);
+  GstBufferPool* pool = parent && !buffer->pool ? parent->buffer->pool : buffer->pool;
+  if (!pool) return false;
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  guint max = 0;
+  gst_buffer_pool_config_get_params(config, nullptr, nullptr, nullptr, &max);
+  gst_structure_free(config);
+  return max > 0 && max <= count;
 }
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// The properties that all elements share. They precede the properties of each element.
-#include "plugin/stream/settings.hpp"
+// The properties that all elements share.
+#include "plugin/stream/element_settings.hpp"
 
 namespace regions {
 namespace {

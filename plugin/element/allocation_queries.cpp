@@ -1,20 +1,15 @@
-// Answers to allocation queries: which buffers and metas this plugin's elements offer upstream.
-#include "plugin/element/filter_allocation.hpp"
-
+// Answers to allocation queries: the buffers and metas that an element offers upstream, and the
+// buffers that it chooses from downstream's answer.
 #include <algorithm>
 #include <string_view>
 
 #include "plugin/element/region_filter.hpp"
 #include "plugin/memory/debug.hpp"
-#include "plugin/stream/allocation.hpp"
 #include "plugin/stream/filter_stream.hpp"
+#include "plugin/stream/negotiation.hpp"
 
 namespace regions {
 namespace {
-
-GstBaseTransformClass* base_class() {
-  return GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
-}
 
 bool has_pool(GstQuery* query) {
   GstBufferPool* pool = nullptr;
@@ -39,9 +34,9 @@ void log_decision(GstBaseTransform* base, GstQuery* query) {
   gst_clear_object(&pool);
 }
 
-// Metas that say something of a frame and change neither its pixels nor where they are shown.
+// Metas that describe a frame and affect neither its pixels nor their position on the screen.
 // docs/metadata.md lists all metas of GStreamer with the reasons.
-constexpr std::string_view kNotes[] = {
+constexpr std::string_view kDescriptiveMetas[] = {
     "GstVideoCaptionMetaAPI",       "GstVideoRegionOfInterestMetaAPI",
     "GstVideoTimeCodeMetaAPI",      "GstVideoAFDMetaAPI",
     "GstVideoBarMetaAPI",           "GstVideoSEIUserDataUnregisteredMetaAPI",
@@ -51,13 +46,13 @@ constexpr std::string_view kNotes[] = {
 
 bool may_be_offered(GType api) {
   return api == GST_VIDEO_META_API_TYPE ||
-         std::ranges::find(kNotes, g_type_name(api)) != std::end(kNotes);
+         std::ranges::find(kDescriptiveMetas, g_type_name(api)) != std::end(kDescriptiveMetas);
 }
 
 // If downstream offers a meta that crops, rotates or overlays a picture, an upstream element
 // attaches that meta and leaves the pixels as they are. Results would then depend on the sink, so
-// this element does not forward the offer. Neither does it forward the offer of an unknown meta.
-void withdraw_metas_of_pixels(GstBaseTransform* base, GstQuery* query) {
+// this element removes the offer. It also removes the offers of unknown metas.
+void remove_offered_metas(GstBaseTransform* base, GstQuery* query) {
   for (guint i = gst_query_get_n_allocation_metas(query); i-- > 0;) {
     const GType api = gst_query_parse_nth_allocation_meta(query, i, nullptr);
     if (may_be_offered(api)) continue;
@@ -66,27 +61,29 @@ void withdraw_metas_of_pixels(GstBaseTransform* base, GstQuery* query) {
   }
 }
 
-// Answers upstream. `decide` is downstream's answer to this element. It is null if frames pass
-// untouched: upstream's query then continues downstream.
+// Answers the query of upstream. `decide` is downstream's answer to this element's own query. It is
+// null if frames pass unchanged: upstream's query is then forwarded downstream.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
-  base_class()->propose_allocation(base, decide, query);
-  withdraw_metas_of_pixels(base, query);
+  base_transform_class()->propose_allocation(base, decide, query);
+  remove_offered_metas(base, query);
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   if (!caps) return FALSE;
   FilterStream& stream = stream_of(base);
-  // This element takes rows of any pitch. If it passes the buffer on, downstream must take them
-  // too.
-  const bool goes_on = stream.picture() <= Output::drawn_on;
-  const bool rows_free = !goes_on || (decide && gst_query_find_allocation_meta(
-                                                    decide, GST_VIDEO_META_API_TYPE, nullptr));
-  if (rows_free && !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
+  // This element accepts any row pitch (GstVideoMeta). If it passes the buffer on, downstream must
+  // accept any pitch too.
+  const bool passes_on = stream.output() <= Output::drawn_on;
+  const bool accepts_any_pitch =
+      !passes_on ||
+      (decide && gst_query_find_allocation_meta(decide, GST_VIDEO_META_API_TYPE, nullptr));
+  if (accepts_any_pitch &&
+      !gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) {
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
   }
-  const unsigned downstream = goes_on ? most_buffers(decide ? decide : query) : 0;
+  const unsigned downstream = passes_on ? max_of_min_buffers(decide ? decide : query) : 0;
   stream.set_downstream_needs(downstream);
-  const unsigned held = stream.most_held();
-  add_held(query, held, stream.shortage());
+  const unsigned held = stream.max_held_frames();
+  add_held_buffers(query, held, stream.pool_shortage());
   if (has_pool(query)) {
     GST_DEBUG_OBJECT(base, "passes on the pool of downstream, with %u buffers more", held);
     return TRUE;
@@ -106,11 +103,11 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* 
   }
 }
 
-// Chooses from downstream's answer. Only replaced pictures need buffers.
+// Uses downstream's answer to choose the output pool. Only replaced pictures need output buffers.
 gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
   FilterStream& stream = stream_of(base);
-  if (stream.picture() > Output::drawn_on) {
-    add_held(query, stream.most_held(), stream.shortage());
+  if (stream.output() > Output::drawn_on) {
+    add_held_buffers(query, stream.max_held_frames(), stream.pool_shortage());
     GstCaps* caps = nullptr;
     gst_query_parse_allocation(query, &caps, nullptr);
     size_t bytes = 0;
@@ -119,14 +116,14 @@ gboolean decide_allocation(GstBaseTransform* base, GstQuery* query) {
       offer_pool(query, pool, bytes, 2);
     }
   }
-  const gboolean decided = base_class()->decide_allocation(base, query);
+  const gboolean decided = base_transform_class()->decide_allocation(base, query);
   if (decided) log_decision(base, query);
   return decided;
 }
 
 }  // namespace
 
-void install_allocation(GstBaseTransformClass* klass) {
+void install_allocation_functions(GstBaseTransformClass* klass) {
   klass->propose_allocation = propose_allocation;
   klass->decide_allocation = decide_allocation;
 }

@@ -1,14 +1,20 @@
-// Field tables as GObject properties.
-#include "plugin/element/properties.hpp"
-
+// Properties of the elements: GObject properties for tables of fields, and for the device and
+// statistics of a stream.
 #include <climits>
 #include <string>
+#include <vector>
+
+#include "plugin/element/region_filter.hpp"
+#include "plugin/stream/element_settings.hpp"
+#include "plugin/stream/filter_stream.hpp"
 
 namespace regions {
 namespace {
 
+// ---- fields as properties
+
 // "frames-in-flight" -> "FramesInFlight".
-std::string camel(const char* name) {
+std::string camel_case(const char* name) {
   std::string text;
   bool upper = true;
   for (const char* c = name; *c; ++c) {
@@ -22,12 +28,12 @@ std::string camel(const char* name) {
   return text;
 }
 
-// An enumeration or flags type with the field's choices, registered once for the process.
+// An enumeration or flags type with the field's choices, registered once per process.
 GType choice_type(const char* owner, const Field& field) {
-  const std::string name = "Gst" + camel(owner) + camel(field.name);
+  const std::string name = "Gst" + camel_case(owner) + camel_case(field.name);
   if (const GType known = g_type_from_name(name.c_str())) return known;
   GType type = 0;
-  // GObject keeps the arrays for ever.
+  // GObject never frees the type, so the arrays are not freed either.
   if (field.kind == Kind::flags) {
     auto* values = g_new0(GFlagsValue, field.choices.size() + 1);
     for (size_t i = 0; i < field.choices.size(); ++i) {
@@ -49,14 +55,15 @@ GType choice_type(const char* owner, const Field& field) {
 
 bool fits_int(const Field& field) { return field.min >= INT_MIN && field.max <= INT_MAX; }
 
-// The item as a double; false for a type that neither GLib nor GStreamer turns into one.
+// Converts the item to a double. Returns false for a type that cannot be converted.
 bool read_number(const GValue* item, GValue* number) {
   g_value_init(number, G_TYPE_DOUBLE);
   return g_value_transform(item, number);
 }
 
-// A list is valid, as it is, where every item is a number in the element's range. (GStreamer's
-// array takes items of the element's own type alone.)
+// A list is valid if each item can be converted to a number in the range of the list's elements.
+// GStreamer's validation accepts only items of the type double. Returns TRUE if the list is
+// invalid.
 gboolean validate_list(GParamSpec* spec, GValue* list) {
   for (guint i = 0; i < gst_value_array_get_size(list); ++i) {
     GValue number = G_VALUE_INIT;
@@ -69,7 +76,7 @@ gboolean validate_list(GParamSpec* spec, GValue* list) {
   return FALSE;
 }
 
-// GStreamer's array with a validation of its own, registered once for the process.
+// GStreamer's array parameter type with validate_list(). Registered once per process.
 GType list_type() {
   static const char* name = "GstRegionsParamList";
   if (const GType known = g_type_from_name(name)) return known;
@@ -125,16 +132,17 @@ GParamSpec* make_spec(const char* owner, const Field& f, const Value& value) {
   return list;
 }
 
-}  // namespace
-
-void install_properties(GObjectClass* klass, const char* owner, std::span<const Field> fields,
-                        const Value* defaults, guint first_id) {
+// Installs one property per field, with the ids first_id, first_id + 1, … `defaults` are the
+// fields' default values. `owner` ("cclabel") is part of the names of enumeration types.
+void install_field_properties(GObjectClass* klass, const char* owner, std::span<const Field> fields,
+                              const Value* defaults, guint first_id) {
   for (size_t i = 0; i < fields.size(); ++i) {
     g_object_class_install_property(klass, first_id + static_cast<guint>(i),
                                     make_spec(owner, fields[i], defaults[i]));
   }
 }
 
+// Converts the value of a property to the value of its field, and back.
 Value from_gvalue(const Field& field, const GValue* value) {
   switch (field.kind) {
     case Kind::flag:
@@ -202,6 +210,106 @@ void to_gvalue(const Field& field, const Value& value, GValue* out) {
     g_value_set_double(&item, number);
     gst_value_array_append_and_take_value(out, &item);
   }
+}
+
+// ---- properties of an element
+
+constexpr guint kActiveDevice = 1;
+constexpr guint kStats = 2;
+constexpr guint kFirstField = 3;
+
+std::span<const Field> setting_fields() { return fields_of(FilterSettings{}); }
+
+// The field of a property. `is_setting`: it belongs to FilterSettings, else to the algorithm.
+struct Property {
+  const Field& field;
+  bool is_setting;
+};
+
+Property property_of(FilterStream& stream, guint id) {
+  const size_t index = id - kFirstField;
+  const auto settings = setting_fields();
+  if (index < settings.size()) return {settings[index], true};
+  return {stream.algorithm().fields()[index - settings.size()], false};
+}
+
+// Sets the property through GObject, so that handlers of the "notify" signal are called.
+void set_preset_value(FilterStream& stream, GObject* element, const Implied& preset) {
+  const GParamSpec* spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), preset.name);
+  GValue value = G_VALUE_INIT;
+  g_value_init(&value, spec->value_type);
+  to_gvalue(property_of(stream, spec->param_id).field, preset.value, &value);
+  g_object_set_property(element, preset.name, &value);
+  g_value_unset(&value);
+}
+
+}  // namespace
+
+void install_properties(GObjectClass* klass, const ElementSpec& spec) {
+  g_object_class_install_property(
+      klass, kActiveDevice,
+      g_param_spec_string("active-device", "active-device",
+                          "Name of the device that does the work. \"none\" below READY.", "none",
+                          static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  g_object_class_install_property(
+      klass, kStats,
+      g_param_spec_boxed(
+          "stats", "stats",
+          "Statistics since READY: frames-in, frames-out, frames-late (skipped because of QoS) "
+          "and frames-dropped (by a flush, stop or error) in frames; latency and "
+          "work-time (total time of the device for frames-out) in nanoseconds.",
+          GST_TYPE_STRUCTURE, static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  const auto settings = setting_fields();
+  const FilterSettings setting_defaults;
+  std::vector<Value> defaults;
+  for (const Field& field : settings) defaults.push_back(field.get(&setting_defaults));
+  install_field_properties(klass, "Regions", settings, defaults.data(), kFirstField);
+
+  const auto algorithm = spec.make_element_algorithm();
+  defaults.clear();
+  for (const Field& field : algorithm->fields()) defaults.push_back(algorithm->get(field));
+  install_field_properties(klass, spec.name, algorithm->fields(), defaults.data(),
+                           kFirstField + static_cast<guint>(settings.size()));
+}
+
+void set_element_property(FilterStream& stream, GObject* element, guint id, const GValue* value) {
+  ElementAlgorithm& algorithm = stream.algorithm();
+  const auto [field, is_setting] = property_of(stream, id);
+  try {
+    const Value converted = from_gvalue(field, value);
+    if (is_setting) {
+      stream.set_setting(field, converted);
+    } else if (stream.is_running()) {
+      algorithm.set_while_running(field, converted);
+    } else {
+      algorithm.set(field, converted);
+    }
+    for (const Implied& preset : algorithm.preset_values(field))
+      set_preset_value(stream, element, preset);
+  } catch (const std::exception& error) {
+    stream.warn_of_refused_value(field.name, error);
+  }
+}
+
+void get_element_property(FilterStream& stream, guint id, GValue* value) {
+  if (id == kActiveDevice) {
+    g_value_set_string(value, stream.active_device().c_str());
+    return;
+  }
+  if (id == kStats) {
+    g_value_take_boxed(value, stream.stats());
+    return;
+  }
+  const auto [field, is_setting] = property_of(stream, id);
+  to_gvalue(field, is_setting ? stream.get_setting(field) : stream.algorithm().get(field), value);
+}
+
+void sync_controlled_properties(GstBaseTransform* element, GstBuffer* frame) {
+  const GstSegment& segment = element->segment;
+  if (segment.format != GST_FORMAT_TIME) return;
+  const GstClockTime time =
+      gst_segment_to_stream_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(frame));
+  if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(element), time);
 }
 
 }  // namespace regions

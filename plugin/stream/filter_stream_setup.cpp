@@ -1,0 +1,470 @@
+// Start and end of an element's stream: choice of the device, new caps, and restarts when the
+// device, the rectangle or the output changes.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/faults.hpp"
+#include "plugin/memory/block_memory.hpp"
+#include "plugin/memory/debug.hpp"
+#include "plugin/stream/filter_stream.hpp"
+#if REGIONS_CUDA
+#include "gpu/runtime/device.hpp"
+#endif
+
+namespace regions {
+namespace {
+
+// ---- choice of the backend
+
+// Returns the backend with this key: a CUDA context, or a number of CPU threads. All elements of
+// the process share it. It lives as long as an element uses it.
+template <class Key, class Make>
+std::shared_ptr<Backend> shared_backend(Key key, Make make) {
+  static std::mutex mutex;  // guards `backends`
+  static std::map<Key, std::weak_ptr<Backend>> backends;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Backend> backend = backends[key].lock();
+  if (!backend) backends[key] = backend = make();
+  return backend;
+}
+
+std::shared_ptr<Backend> cuda_backend([[maybe_unused]] int device, [[maybe_unused]] void* context) {
+#if REGIONS_CUDA
+  return shared_backend(context, [&] { return make_cuda_backend(device, context); });
+#else
+  return nullptr;  // not reached: CudaContext::acquire() has thrown
+#endif
+}
+
+std::shared_ptr<Backend> cpu_backend(int threads) {
+  return shared_backend(threads, [&] { return make_cpu_backend(threads); });
+}
+
+// Returns the CPU backend for device=auto after a CUDA device failed with `error`. Posts an element
+// warning with the error's text, unless the machine has no CUDA device.
+std::shared_ptr<Backend> fall_back(GstElement* element, const FilterSettings& settings,
+                                   CudaContext& context, const std::exception& error) {
+  context.release();
+  if (dynamic_cast<const NoDeviceError*>(&error)) {
+    GST_INFO_OBJECT(element, "running on the CPU: %s", error.what());
+  } else {
+    const bool lacks_memory = dynamic_cast<const MemoryError*>(&error) != nullptr;
+    const int code = lacks_memory ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_FAILED;
+    gst_element_message_full(
+        element, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, code,
+        g_strdup_printf("device=auto runs on the CPU: %s", error.what()),
+        g_strdup("The element tries the GPU again when it next leaves the state NULL. device=cpu "
+                 "avoids this warning, device=cuda makes it an error."),
+        __FILE__, GST_FUNCTION, __LINE__);
+  }
+  return cpu_backend(settings.cpu_threads);
+}
+
+// Returns the backend that the settings select. With device=cuda, throws DeviceError or MemoryError
+// if no device works. With device=auto, falls back to the CPU.
+std::shared_ptr<Backend> choose_backend(GstElement* element, const FilterSettings& settings,
+                                        CudaContext& context) {
+  if (settings.device == Device::cpu) return cpu_backend(settings.cpu_threads);
+  try {
+    void* handle = context.acquire(element, settings.cuda_device_id);
+    return cuda_backend(context.device(), handle);
+  } catch (const std::exception& error) {
+    if (settings.device != Device::cuda) return fall_back(element, settings, context, error);
+    context.release();
+    if (dynamic_cast<const MemoryError*>(&error)) throw;
+    throw DeviceError(error.what());
+  }
+}
+
+std::shared_ptr<Backend> backend_on(const CudaContextRef& context) {
+  return cuda_backend(device_of(context.get()), handle_of(context.get()));
+}
+
+// ---- caps
+
+// Throws InputError if the caps do not fit the output. The parameters may have changed since the
+// caps were negotiated.
+void expect_fitting_caps(const GstCaps* in, const GstCaps* out, Output output, int layers) {
+  GstCaps* possible = transform_caps(GST_PAD_SINK, in, output, true, layers);
+  const bool fits = gst_caps_can_intersect(possible, out);
+  gst_caps_unref(possible);
+  expects(fits, "`output` changed during caps negotiation; the negotiated caps do not fit it");
+}
+
+using CapsOwner = std::unique_ptr<GstCaps, decltype(&gst_caps_unref)>;
+
+// The caps that GstBaseTransform will choose. Throws InputError if downstream accepts none.
+CapsOwner caps_that_downstream_accepts(GstPad* source, GstCaps* possible) {
+  GstCaps* accepted = gst_pad_peer_query_caps(source, possible);
+  if (accepted) accepted = gst_caps_fixate(gst_caps_truncate(accepted));
+  CapsOwner caps(accepted ? accepted : gst_caps_new_empty(), gst_caps_unref);
+  expects(gst_caps_is_fixed(caps.get()) && gst_pad_peer_query_accept_caps(source, caps.get()),
+          "downstream does not accept the new pictures");
+  return caps;
+}
+
+constexpr size_t kRecordBytesPerFrame = size_t{1} << 20;  // reserved for records of regions
+
+}  // namespace
+
+// ---- device
+
+void FilterStream::open() {
+  want_faults_of_environment();
+  auto chosen = choose_backend(GST_ELEMENT(element_), settings(), cuda_);
+  try {
+    use_backend(chosen);
+  } catch (const MemoryError& error) {
+    {
+      const Backend::Entry entry(*chosen);
+      queues_->prepare(nullptr, 0, 0);
+      algorithm_->create_algorithm(nullptr).reset();
+    }
+    if (!may_fall_back_from(*chosen)) throw;
+    use_backend(fall_back(GST_ELEMENT(element_), settings(), cuda_, error));
+  }
+}
+
+bool FilterStream::may_fall_back_from(const Backend& failed) const {
+  return failed.kind() == BackendKind::cuda && settings().device == Device::any;
+}
+
+// Moves the algorithm and the prepared queues to this backend. A null backend releases them.
+void FilterStream::use_backend(std::shared_ptr<Backend> fresh) {
+  const auto old = backend();
+  std::shared_ptr<void> old_algorithm;
+  queues_->prepare(nullptr, 0, 0);
+  reserved_pinned_.reset();
+  if (fresh) {
+    const Backend::Entry entry(*fresh);
+    old_algorithm = algorithm_->create_algorithm(fresh);
+    const FilterSettings now = settings();
+    const int frames = std::max(now.frames_in_flight, 1);
+    queues_->prepare(fresh, frames, now.priority);
+    if (algorithm_->makes_regions() || algorithm_->reads_mask()) {
+      reserved_pinned_ =
+          fresh->keep_pinned_room(static_cast<size_t>(frames) * kRecordBytesPerFrame);
+    }
+  } else {
+    old_algorithm = algorithm_->create_algorithm(nullptr);
+  }
+  if (old) {
+    const Backend::Entry entry(*old);
+    old_algorithm.reset();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    active_device_ = fresh ? fresh->description() : "none";
+    backend_ = std::move(fresh);
+  }
+  GST_INFO_OBJECT(element_, "runs on %s", active_device().c_str());
+  g_object_notify(G_OBJECT(element_), "active-device");
+}
+
+// The stream has ended: no frame is in flight.
+void FilterStream::move_to_context(const CudaContextRef& context) {
+  GST_DEBUG_OBJECT(element_, "moves to the device of the frames");
+  use_backend(backend_on(context));
+  cuda_.move_to(context);
+}
+
+void FilterStream::close() {
+  stop();
+  setup_ = {};
+  use_backend(nullptr);
+  cuda_.release();
+}
+
+// ---- start and end
+
+void FilterStream::stop() {
+  end();
+  reset_history();
+}
+
+// Ends the stream that start() began.
+void FilterStream::end() {
+  std::shared_ptr<FramePipeline> old;
+  {
+    const std::lock_guard lock(mutex_);
+    old = std::exchange(pipeline_, nullptr);
+  }
+  if (old) {
+    // The destructor also flushes, but another thread may still hold the pipeline.
+    old->flush();
+    old.reset();
+    const auto device = backend();
+    const Backend::Entry entry(*device);
+    try {
+      algorithm_->end_stream();
+    } catch (const std::exception& error) {
+      GST_ELEMENT_WARNING(element_, RESOURCE, WRITE, ("%s", error.what()), (nullptr));
+    }
+  }
+  label_map_pool_.reset();
+}
+
+int FilterStream::slot_count() const {
+  const int requested = settings().frames_in_flight;
+  if (requested > 0) return requested;
+  if (is_live()) return 1;
+  return algorithm_->slices() > 1 ? 2 : 4;  // fewer volumes, because they need much memory
+}
+
+bool FilterStream::is_live() const {
+  gboolean live = FALSE;
+  GstQuery* query = gst_query_new_latency();
+  if (gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(element_), query)) {
+    gst_query_parse_latency(query, &live, nullptr, nullptr);
+  }
+  gst_query_unref(query);
+  return live;
+}
+
+void FilterStream::update_timing(int slots, bool is_latency_changed) {
+  is_latency_changed |= latency_.configure(frame_duration(), setup_.slices, slots);
+  if (is_latency_changed) post_latency();
+  algorithm_->set_frame_duration(is_live() ? static_cast<int64_t>(frame_duration() / GST_USECOND)
+                                           : -1);
+}
+
+// ---- caps
+
+void FilterStream::configure(const GstCaps* in, const GstCaps* out) {
+  start_with_caps(in, out);
+  const std::lock_guard lock(mutex_);
+  caps_error_.clear();
+}
+
+void FilterStream::start_with_caps(const GstCaps* in, const GstCaps* out) {
+  GST_DEBUG_OBJECT(element_, "caps in %" GST_PTR_FORMAT ", caps out %" GST_PTR_FORMAT,
+                   static_cast<gconstpointer>(in), static_cast<gconstpointer>(out));
+  const PictureCaps pictures_in = parse(in), pictures_out = parse(out);
+  const bool follows_input = pictures_in.cuda && settings().cuda_device_id < 0;
+  const CudaContextRef other_context =
+      follows_input ? cuda_.peer_elsewhere(GST_BASE_TRANSFORM_SINK_PAD(element_)) : nullptr;
+  const auto frames = pipeline();
+  if (frames && !other_context && setup_.backend == backend() &&
+      same_pictures(pictures_in, setup_.in) && same_pictures(pictures_out, setup_.out) &&
+      !has_changed_settings() && !algorithm_->has_pending_changes()) {
+    GST_DEBUG_OBJECT(element_, "same pictures, settings and device: all goes on with these caps");
+    setup_.in = pictures_in;
+    setup_.out = pictures_out;
+    update_timing(frames->slots(), false);
+    return;
+  }
+  end();
+  algorithm_->commit();
+  expect_fitting_caps(in, out, algorithm_->output_in_use(), algorithm_->layers_in_use());
+  if (other_context) move_to_context(other_context);
+  start(pictures_in, pictures_out);
+}
+
+// Whether any setting except the live ones differs from the last start().
+bool FilterStream::has_changed_settings() const {
+  const FilterSettings now = settings();
+  const auto fields = fields_of(now);
+  return std::any_of(fields.begin(), fields.end(), [&](const Field& field) {
+    return !field.live() && field.get(&now) != field.get(&started_settings_);
+  });
+}
+
+// The setup for pictures of these caps, by the current algorithm and settings.
+StreamSetup FilterStream::make_setup(const PictureCaps& in, const PictureCaps& out) {
+  StreamSetup setup;
+  setup.backend = backend();
+  setup.algorithm = algorithm_.get();
+  setup.output = algorithm_->output_in_use();
+  setup.in = in;
+  setup.out = out;
+  setup.slices = algorithm_->slices();
+  setup.layers = algorithm_->layers_in_use();
+  setup.cuda = &cuda_;
+  setup.priority = started_settings_.priority;
+  setup.work_area = work_area_of(area_, in.layout, in.size);
+  setup.expect_work_area(setup.work_area);
+  if (started_settings_.cpu_threads == 1) setup.workers = Workers(1);
+  setup.structures = std::make_shared<StructurePool>();
+  setup.queues = queues_;
+  setup.removes_attached_labels = started_settings_.attach_labels == AttachLabels::never;
+  return setup;
+}
+
+// Creates the pool of label maps or masks if they are attached.
+void FilterStream::make_label_map_pool(StreamSetup& setup, int slots) {
+  const AttachLabels attach = started_settings_.attach_labels;
+  const bool attaches = attach == AttachLabels::always || (attach == AttachLabels::when_untouched &&
+                                                           setup.output == Output::untouched);
+  if (!attaches || !setup.attaches_metadata()) return;
+  const int maps = slots * setup.slices;
+  GST_DEBUG_OBJECT(element_, "pool for label maps: %d of %zu bytes", maps, setup.label_map_bytes());
+  const auto min_buffers = static_cast<unsigned>(maps);
+  label_map_pool_ =
+      activate(setup.keeps_small_label_maps()
+                   ? make_small_map_pool(setup.backend, layout_of(setup.label_map_format()),
+                                         setup.work_area, min_buffers)
+                   : make_device_pool(setup.backend, setup.label_map_bytes(), min_buffers),
+               "label maps");
+  setup.label_map_pool = label_map_pool_.get();
+}
+
+// With device=auto, starts on the CPU if the GPU lacks memory and the frames are not in GPU memory.
+void FilterStream::start(const PictureCaps& in, const PictureCaps& out) {
+  const auto first = backend();
+  try {
+    return start_on_backend(in, out);
+  } catch (const MemoryError& error) {
+    label_map_pool_.reset();
+    if (!may_fall_back_from(*first)) throw;
+    if (in.cuda) {
+      throw MemoryError(std::string(error.what()) +
+                        "; the CPU cannot read frames in CUDA memory: free GPU memory, or put "
+                        "cudadownload upstream of this element");
+    }
+    use_backend(fall_back(GST_ELEMENT(element_), settings(), cuda_, error));
+  }
+  start_on_backend(in, out);
+}
+
+void FilterStream::start_on_backend(const PictureCaps& in, const PictureCaps& out) {
+  started_settings_ = settings();
+  area_ = started_settings_;
+  const int slots = slot_count();
+  StreamSetup setup = make_setup(in, out);
+  {
+    const Backend::Entry entry(*setup.backend);
+    algorithm_->set_work_area(setup.work_area);
+    algorithm_->configure(setup_of(setup, algorithm_->details(), algorithm_->reads_mask(), slots));
+  }
+  make_label_map_pool(setup, slots);
+  GST_DEBUG_OBJECT(element_, "starts with %d frames in flight, %d at once, pictures of %dx%d",
+                   slots, setup.slices, setup.work_area.work.width, setup.work_area.work.height);
+  setup_ = setup;
+  gst_base_transform_set_passthrough(element_, setup_.output == Output::untouched);
+  gst_base_transform_set_in_place(element_, !setup_.replaces_picture());
+  has_warned_ = has_warned_of_missing_picture_ = false;
+  update_timing(slots, latency_.reset());
+  auto fresh = std::make_shared<FramePipeline>(
+      GST_BASE_TRANSFORM_SRC_PAD(element_), setup_, slots,
+      FramePipeline::Callbacks{[this] { return next_element_accepts_fences(); },
+                               [this](const InFlightFrame& frame) { record_work(frame); },
+                               [this](const PendingPush& frame) { return push(frame); },
+                               [this](const std::exception& error) { post_error(error); },
+                               [this](size_t frames) { count_dropped(frames); }});
+  const std::lock_guard lock(mutex_);
+  pipeline_ = std::move(fresh);
+  if (is_stopping_) pipeline_->interrupt();
+}
+
+// ---- changes while the stream runs
+
+// Applies a new rectangle or scale, and moves to the device of the frame. A new rectangle starts a
+// new scene with the same caps. Memory is reallocated only if the sizes change. Frames on another
+// device start a new stream.
+bool FilterStream::adapt_to_frame(GstBuffer* input) {
+  FilterSettings requested = settings();
+  const bool follows_input = setup_.in.cuda && requested.cuda_device_id < 0;
+  const CudaContextRef other_context = follows_input ? cuda_.elsewhere(input) : nullptr;
+  WorkArea area = setup_.work_area;
+  if (static_cast<WorkAreaParams>(requested) != area_) {
+    try {
+      area = work_area_of(requested, setup_.in.layout, setup_.in.size);
+      setup_.expect_work_area(area);
+    } catch (const std::exception& error) {
+      area = setup_.work_area;
+      static_cast<WorkAreaParams&>(requested) = area_;
+      restore_work_area(error);
+    }
+  }
+  if (!other_context && static_cast<WorkAreaParams>(requested) == area_) return true;
+  const GstFlowReturn flow = drain();
+  if (flow != GST_FLOW_OK) return true;  // submit() returns the flow
+  try {
+    const StreamSetup before = setup_;
+    if (!other_context && area.area == before.work_area.area &&
+        area.work == before.work_area.work) {
+      GST_DEBUG_OBJECT(element_, "a new scene begins: the rectangle moved");
+      const Backend::Entry entry(*before.backend);
+      algorithm_->move_work_area(area);
+      pipeline()->move_work_area(area);
+      setup_.work_area = area;
+      area_ = requested;
+    } else {
+      GST_DEBUG_OBJECT(
+          element_, "restarts: %s",
+          other_context ? "frames are on another device" : "another size of the rectangle");
+      end();
+      if (other_context) move_to_context(other_context);
+      start(before.in, before.out);
+    }
+    return true;
+  } catch (const std::exception& error) {
+    post_error(error);
+    return false;
+  }
+}
+
+// Resets the properties of the rectangle to the values in use.
+void FilterStream::restore_work_area(const std::exception& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    static_cast<WorkAreaParams&>(settings_) = area_;
+  }
+  for (const Field& field : work_area_fields<WorkAreaParams>()) {
+    g_object_notify(G_OBJECT(element_), field.name);
+  }
+  warn_of_refused_value("the rectangle", error);
+}
+
+bool FilterStream::apply_pending_output() {
+  if (!pipeline() || !algorithm_->needs_renegotiation() || drain() != GST_FLOW_OK) return true;
+  const StreamSetup before = setup_;
+  const WorkAreaParams area = area_;
+  std::vector<std::byte> model;
+  const auto restore_model = [&] {
+    if (area_ != area) return;  // the model belongs to another scene
+    const Backend::Entry entry(*before.backend);
+    algorithm_->restore_model(model);
+  };
+  const CapsOwner in(gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_)),
+                     gst_caps_unref);
+  algorithm_->commit();
+  try {
+    const CapsOwner possible(transform_caps(GST_PAD_SINK, in.get(), algorithm_->output_in_use(),
+                                            accepts_cuda_memory(), algorithm_->layers_in_use()),
+                             gst_caps_unref);
+    const CapsOwner out =
+        caps_that_downstream_accepts(GST_BASE_TRANSFORM_SRC_PAD(element_), possible.get());
+    const PictureCaps pictures = parse(out.get());
+    GST_DEBUG_OBJECT(element_, "goes on with caps out %" GST_PTR_FORMAT,
+                     static_cast<gconstpointer>(out.get()));
+    {
+      const Backend::Entry entry(*before.backend);
+      model = algorithm_->save_model();
+    }
+    end();
+    start(before.in, pictures);
+    restore_model();
+    gst_base_transform_reconfigure_src(element_);
+  } catch (const std::exception& error) {
+    algorithm_->rollback();
+    try {
+      if (!pipeline()) {
+        start(before.in, before.out);
+        restore_model();
+      }
+    } catch (const std::exception& worse) {
+      post_error(worse);
+      return false;
+    }
+    for (const Field& field : algorithm_->fields()) {
+      if (field.change == Change::renegotiated) g_object_notify(G_OBJECT(element_), field.name);
+    }
+    warn_of_refused_value("the output", error);
+  }
+  return true;
+}
+
+}  // namespace regions
