@@ -7,7 +7,7 @@ import sys
 
 from PIL import Image, ImageDraw, ImageFont
 
-EMS = (11, 13, 16, 20, 24, 30, 38, 48, 64)  # pixels; glyphs.cpp chooses by the picture
+EMS = (11, 13, 16, 20, 24, 30, 38, 48, 64)  # pixels; drawing.cpp chooses by the picture
 DIGITS = "0123456789"
 
 
@@ -35,7 +35,7 @@ def main():
     with open(output, "w", encoding="ascii") as header:
         header.write(
             "// Made by core/drawing/glyphs.py. Include it in one file of a backend.\n#pragma once\n\n"
-            '#include "core/drawing/glyphs.hpp"\n\nnamespace regions {\n\n'
+            '#include "core/drawing/stamp.hpp"\n\nnamespace regions {\n\n'
             "inline constexpr GlyphSize kGlyphSizes[] = {\n" + "\n".join(sizes) + "\n};\n\n"
             "// The GPU reads its copy, so it must lie there.\n"
             "#ifdef __CUDACC__\n__device__\n#endif\n"
