@@ -40,7 +40,7 @@ struct FrameTask {
   // see VolumeLayout.
   int slices = 1;
   ConstFrame in;
-  ConstFrame mask;  // attached by an upstream element; empty if there is none
+  ConstFrame mask;  // attached by an upstream element; may be empty
   // The mask covers the whole picture at a lower resolution (core/resampling.hpp): along each axis
   // its pixel i covers pixels first_of(i) .. first_of(i + 1) - 1. Only supported by cclabel on the
   // CPU.
@@ -69,8 +69,8 @@ class Algorithm {
   virtual void enqueue(const FrameTask& task, const P& params, Queue& queue) = 0;
   // Forgets all state from earlier frames: the next frame is the first of a stream.
   virtual void reset() {}
-  // Like reset(), but for a new scene of the same stream. Track ids continue, so that no id is used
-  // twice. Also implied by configure().
+  // Starts a new scene of the same stream: forgets all state except the numbering of tracks. Track
+  // ids continue, so that no id is used twice. Also implied by configure().
   virtual void begin_scene() { reset(); }
 };
 

@@ -25,7 +25,7 @@ class Arena {
   static constexpr Clock::duration kSharingTime = std::chrono::seconds(1);
 
   // Chunks have at least `min_bytes`. They grow with the amount that was allocated within the
-  // second, up to `max_bytes`. Larger blocks get a chunk of their own size.
+  // second, up to `max_bytes`. A larger block gets a separate chunk.
   Arena(size_t min_bytes, size_t max_bytes) : min_bytes_(min_bytes), max_bytes_(max_bytes) {}
 
   // Returns a block of `bytes`. If no chunk has enough space, calls request(bytes), which must

@@ -79,7 +79,7 @@ struct RegionTable {
   PixelRun* runs = nullptr;
   uint32_t run_capacity = 0;
   uint32_t* run_total = nullptr;
-  // Number of occluded tracks, whose records follow those of the regions (see
+  // Number of occluded tracks, whose records follow the regions' records (see
   // core/tracking/tracking_step.hpp). Null: occluded tracks get no records, and each box is that of
   // the whole region.
   uint32_t* occluded_tracks = nullptr;

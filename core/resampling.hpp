@@ -7,7 +7,7 @@
 namespace regions {
 
 // Maps an axis of `many` pixels to `few` cells without gaps. Cell i begins at pixel first_of(i).
-// Pixel x belongs to cell step_of(x), the last one that begins at or before x. Lengths up to 65535
+// Pixel x belongs to cell step_of(x), the last cell that begins at or before x. Lengths up to 65535
 // keep the products within 32 bits.
 REGIONS_HD inline int first_of(int i, int few, int many) {
   return static_cast<int>(static_cast<uint32_t>(i) * static_cast<uint32_t>(many) /

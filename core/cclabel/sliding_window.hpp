@@ -36,8 +36,8 @@ class WindowPositions {
   int slices_ = 0;
 };
 
-// The labels of a window, newest frame first, and those of the previous window. Slice z + 1 of the
-// new window is slice z of the previous one, for `shared` slices.
+// The labels of a window, newest frame first, and the labels of the previous window. Slice z + 1 of
+// the new window is slice z of the previous one, for `shared` slices.
 struct WindowLabels {
   LabelMap now;
   ConstLabelMap before;

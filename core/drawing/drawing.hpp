@@ -35,7 +35,7 @@ std::vector<Field> drawing_fields() {
       field<P, &P::thickness>("thickness", "Line width of boxes and outlines (pixels).", {1, 64})};
 }
 
-// The colour of a track: bright, with a hue that differs clearly from those of the next ids.
+// The colour of a track: bright, with a hue that differs clearly from the hues of the next ids.
 REGIONS_HD constexpr Rgb track_color(uint32_t track) {
   // Fibonacci hashing: multiples of the golden ratio are spread over the hue circle.
   const uint32_t turn = track * 2654435769u;

@@ -113,7 +113,7 @@ struct Light {
 };
 
 // Constants of a mode. A mode has three words in memory, each in its own plane of the model. Weight
-// 0 means that there is no mode; its other values are undefined.
+// 0 means that the mode does not exist; its other values are undefined.
 struct ModeScale {
   static constexpr int kWords = 3;
   static constexpr int kMeanShift = 8;      // fraction bits of means

@@ -71,7 +71,7 @@ struct ModelArrays {
   uint32_t* current = nullptr;
   uint32_t* background = nullptr;  // [height][width], colours of the model's heaviest modes
   uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
-  int32_t* terminal = nullptr;     // [height][width], as the links below; see GridGraph
+  int32_t* terminal = nullptr;     // [height][width], like the links below; see GridGraph
   int32_t* right = nullptr;
   int32_t* down = nullptr;
   int32_t* down_right = nullptr;  // null for four neighbours

@@ -97,7 +97,8 @@ std::unique_ptr<GridCut> make_grid_cut(std::shared_ptr<Backend> backend);
 namespace regions::maxflow {
 
 // Directions of links, in opposite pairs. Links are stored in the even direction of a pair: link d
-// / 2 belongs to the pixel that direction d leaves. The first four are those of four neighbours.
+// / 2 belongs to the pixel that direction d leaves. The first four directions are sufficient for
+// four neighbours.
 enum Direction : int { kRight, kLeft, kDown, kUp, kDownRight, kUpLeft, kDownLeft, kUpRight };
 
 REGIONS_HD constexpr int opposite(int direction) { return direction ^ 1; }

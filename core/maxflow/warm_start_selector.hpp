@@ -1,7 +1,7 @@
 // WarmStartSelector: decides by measurement whether warm starts are faster. If flow reaches few
 // pixels, keeping the previous flow costs more than finding it again. From time to time a trial of
-// several cuts uses the other kind of start. Their times are compared with those of the preceding
-// cuts, because neighbouring frames take similar times.
+// several cuts uses the other kind of start. Their times are compared with the times of the
+// preceding cuts, because neighbouring frames take similar times.
 #pragma once
 
 #include <chrono>

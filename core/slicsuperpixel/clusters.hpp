@@ -322,7 +322,7 @@ REGIONS_HD inline uint8_t cluster_code(int column, int row) {
   return static_cast<uint8_t>((column & 3) | (row & 3) << 2);
 }
 
-// The initial sums of cluster (column, row): those of the single pixel (x, y).
+// The initial sums of cluster (column, row), from the single pixel (x, y).
 REGIONS_HD inline ClusterSums seed_at(int x, int y, uint32_t color, int column, int row,
                                       const SlicGrid& grid) {
   ClusterSums sums;

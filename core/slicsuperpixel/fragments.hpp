@@ -4,12 +4,12 @@
 // merge into a neighbour, in rounds: every small fragment chooses the neighbour with the closest
 // mean colour (of equals, the one whose first pixel comes first in raster order). Then all
 // fragments that chose each other, directly or along a chain, become one. Each round at least
-// halves the number of small fragments, so few rounds are sufficient. The result does not depend on
-// the order of work. Finally, fragments are numbered in raster order of first pixels.
+// halves the number of small fragments, so a few rounds are sufficient. The result does not depend
+// on the order of work. Finally, fragments are numbered in raster order of first pixels.
 //
 // If a number of superpixels is requested, there are usually more fragments at this point. All of
-// them choose a neighbour. As many as requested are retained: large ones that differ clearly (see
-// RetentionRule). All others merge in the same way, until each is part of a retained one.
+// them choose a neighbour. The requested number is retained: large fragments that differ clearly
+// (see RetentionRule). All others merge in the same way, until each is part of a retained one.
 #pragma once
 
 #include <bit>

@@ -6,7 +6,7 @@
 
 namespace regions {
 
-// What happened to regions between the previous frame and this one.
+// Events that happened to regions between the previous and the current frame.
 struct TrackEvents {
   uint32_t births = 0;  // new ids of regions that did not split off another region
   uint32_t deaths = 0;  // ids that were abandoned
@@ -85,8 +85,8 @@ struct TrackCounts {
   uint32_t front = 0;  // index of the buffer with the previous frame's tracks
   uint32_t visible = 0;
   uint32_t lost = 0;
-  uint32_t last_id = 0;  // must be the last member: a reset with IdNumbering::continued clears only
-                         // the memory before it
+  uint32_t last_id = 0;  // must be the last member: a reset with IdNumbering::continued clears the
+                         // memory up to here
 };
 
 // The arrays of one tracked stream. tracking_in() places them in one block of memory.

@@ -91,8 +91,8 @@ REGIONS_HD inline bool may_fit(const TrackSummary& track, const TrackSummary& re
 inline constexpr uint32_t kNoFit = UINT32_MAX;
 
 // How badly a region fits a track at its predicted position; 0 is perfect. `is_split`: the region
-// split off the one that contained the track, so its size means little and its distance is not
-// limited.
+// split off another region that contained the track, so its size means little and its distance is
+// not limited.
 REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool is_split) {
   // Neither a small fragment nor a much larger region is the track, at any position.
   if (uint64_t{region.area} * 4 < track.area) return kNoFit;
@@ -167,7 +167,7 @@ REGIONS_HD inline uint32_t index_in(uint64_t key) {
 }
 REGIONS_HD inline bool is_alike_in(uint64_t key) { return key % 2 != 0; }
 
-// Occluded tracks: if several tracks share a region, each gets a box of its own size at its
+// Occluded tracks: if several tracks share a region, each gets a box of the track's size at the
 // predicted position. The sides of the region correct it: each side belongs to the track that is
 // outermost there. The key of a side is largest for the outermost track, for the first one of
 // equals.
@@ -210,7 +210,7 @@ REGIONS_HD inline Track track_inside(Track track, uint32_t t, const Region& regi
 }
 
 // Sets the box of a record to the track's box, clipped to the region. The other values of the
-// record are those of the track when it last had a region to itself.
+// record describe the track when it last had a region to itself.
 REGIONS_HD inline void set_box(Region& record, const Track& track, const Region& region) {
   record.left = static_cast<int32_t>(larger_of(track.left, region.left));
   record.top = static_cast<int32_t>(larger_of(track.top, region.top));
@@ -270,7 +270,7 @@ struct StepTracks {
 };
 
 // Matching by motion, for the regions and tracks that shared pixels leave unmatched. All members of
-// the team must call match(). TrackStep describes what a team provides.
+// the team must call match(). TrackStep describes the functions of a team.
 template <class Team>
 class MotionMatch {
  public:
@@ -358,7 +358,7 @@ class MotionMatch {
   const StepTracks& t_;
 };
 
-// Regions that several tracks share. TrackStep describes what a team provides.
+// Regions that several tracks share. TrackStep describes the functions of a team.
 template <class Team>
 class SharedRegions {
  public:
@@ -418,7 +418,7 @@ class SharedRegions {
     }
   }
 
-  // True if the region is so much larger than either track that the occluded one must be inside.
+  // True if the region is large enough to contain both tracks.
   REGIONS_TEAM bool has_area_for_both(uint32_t b, uint32_t occluded_area) const {
     const uint32_t owner = m_.track_of[b];
     const uint64_t area = owner != 0 ? t_.track(owner - 1).area : 0;
