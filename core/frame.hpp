@@ -201,9 +201,8 @@ struct VolumeLayout {
   int slices = 1;  // slices per volume
   int layers = 1;  // number of volumes
 
-  REGIONS_HD constexpr int depth() const {
-    return slices * layers;
-  }  // number of slices of all volumes
+  // Number of slices of all volumes.
+  REGIONS_HD constexpr int depth() const { return slices * layers; }
   REGIONS_HD constexpr int volume_rows() const { return slice.height * slices; }
   REGIONS_HD constexpr int rows() const { return slice.height * depth(); }
   REGIONS_HD constexpr Size size() const { return {slice.width, rows()}; }

@@ -162,7 +162,7 @@ ScenePlan scene_plan_of(const GraphCutBgParams& params);
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
 REGIONS_HD inline bool is_excluded(const ModelArrays& arrays, int x, int y) {
-  return (arrays.excluded && arrays.excluded[arrays.at(x, y)]);
+  return arrays.excluded && arrays.excluded[arrays.at(x, y)];
 }
 
 template <class Int>

@@ -102,8 +102,9 @@ REGIONS_LANES void update_mode(BasicMode<Int>& mode, const Truth<Int>& matches,
 // Updates all modes of a pixel. `foreground` is the label from the cut; `pixel` is the index of the
 // pixel.
 template <class Int>
-REGIONS_LANES void learn(BasicModel<Int>& model, const BasicColor<Int>& color,
-                         const Truth<Int>& foreground, const ModelPlan& plan, const Int& pixel) {
+REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& color,
+                                const Truth<Int>& foreground, const ModelPlan& plan,
+                                const Int& pixel) {
   if (plan.starts) {
     model = BasicModel<Int>();
     model.mode[0] = new_mode(color, Int(Mode::kWhole));

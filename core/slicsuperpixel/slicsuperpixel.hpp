@@ -13,7 +13,7 @@
 namespace regions {
 
 enum class ColorSpace : uint8_t { lab, rgb, luma };
-enum class SlicMethod : uint8_t { fused, report };
+enum class SlicMethod : uint8_t { fused, ece1782 };
 enum class SlicVariant : uint8_t { slic, slico };
 enum class SlicOutput : uint8_t { overlay, labels, boundaries, mean, none };
 
