@@ -29,13 +29,13 @@ RegionTable RegionRecords::table() const {
           counts() + 3};
 }
 
-void SliceRuns::sort(std::span<const PixelRun> runs, const VolumeLayout& stack) {
+void SliceRuns::sort(std::span<const PixelRun> runs, const VolumeLayout& layout) {
   const auto position_of = [&](const PixelRun& run) {
-    return stack.position(static_cast<int>(run.row));
+    return layout.position(static_cast<int>(run.row));
   };
   // Counts are stored two entries further on. After summation, each slice's start is one entry
   // further on. Placing the slice's runs then moves it to the right entry.
-  begin_.assign(static_cast<size_t>(stack.slices) + 2, 0);
+  begin_.assign(static_cast<size_t>(layout.slices) + 2, 0);
   for (const PixelRun& run : runs) ++begin_[static_cast<size_t>(position_of(run).z) + 2];
   for (size_t k = 2; k < begin_.size(); ++k) begin_[k] += begin_[k - 1];
   sorted_.resize(runs.size());

@@ -59,7 +59,7 @@ class RegionRecords {
 class SliceRuns {
  public:
   // Sorts the runs of a volume, in any order, by slice. Reuses its memory for the next volume.
-  void sort(std::span<const PixelRun> runs, const VolumeLayout& stack);
+  void sort(std::span<const PixelRun> runs, const VolumeLayout& layout);
 
   // The runs in slice z of all layers, in their original order. Rows are counted within the slice.
   std::span<const PixelRun> of(int z) const;

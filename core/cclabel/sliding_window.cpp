@@ -36,7 +36,7 @@ void SlidingWindow::configure(const Setup& setup) {
   volume.max_runs = 0;
   volumes_->configure(volume);
   window_ = WindowPositions(setup.depth);
-  turn_ = 0;
+  current_ = 0;
   labelled_ = setup.in;
   is_mask_ = false;
   const Size all = {setup.size.width, 2 * setup.depth * setup.size.height};
@@ -92,9 +92,9 @@ WindowLabels SlidingWindow::label_window(const FrameTask& task, const CcLabelPar
   const WindowPositions::Step step = window_.next();
   if (step.moved > 0) queue.copy(frames_at(0, step.moved), frames_at(step.moved_to, step.moved));
   queue.copy(labelled, frames_at(step.position, 1));
-  const auto map_of = [&](int turn, int slices) {
-    const VolumeLayout stack{setup_.size, slices, 1};
-    return LabelMap{labels_[turn].as<uint32_t>(), setup_.size.width, stack.rows(),
+  const auto map_of = [&](int index, int slices) {
+    const VolumeLayout layout{setup_.size, slices, 1};
+    return LabelMap{labels_[index].as<uint32_t>(), setup_.size.width, layout.rows(),
                     static_cast<ptrdiff_t>(sizeof(uint32_t)) * setup_.size.width};
   };
   FrameTask volume;
@@ -106,13 +106,13 @@ WindowLabels SlidingWindow::label_window(const FrameTask& task, const CcLabelPar
     volume.mask = window;
     volume.in.layout = setup_.in;
   }
-  volume.labels = map_of(turn_, step.slices);
+  volume.labels = map_of(current_, step.slices);
   CcLabelParams plain = params;
   plain.sliding = plain.track = false;
   plain.output = CcOutput::none;
   volumes_->enqueue(volume, plain, queue);
-  turn_ = 1 - turn_;
-  return {volume.labels, map_of(turn_, step.slices), step.slices - 1, setup_.size};
+  current_ = 1 - current_;
+  return {volume.labels, map_of(current_, step.slices), step.slices - 1, setup_.size};
 }
 
 }  // namespace regions

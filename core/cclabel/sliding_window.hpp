@@ -92,7 +92,7 @@ class SlidingWindow : public CcLabel {
   bool is_mask_ = false;
   Block frames_;     // [2 * depth] frames
   Block labels_[2];  // of alternating windows
-  int turn_ = 0;
+  int current_ = 0;
 };
 
 }  // namespace regions

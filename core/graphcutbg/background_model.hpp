@@ -280,9 +280,9 @@ REGIONS_LANES Int distance2(const BasicMode<Int>& mode, const BasicColor<Int>& c
   const Int chroma = d[1] * d[1] + d[2] * d[2];
   const Truth<Int> near = (luma < limit * mode.var_luma) & (chroma < limit * mode.var_chroma);
   if (!any(near)) return limit;
-  const Int of_chroma = any(near & (chroma > 1 << 24)) ? quotient(chroma, mode.var_chroma)
+  const Int chroma_d2 = any(near & (chroma > 1 << 24)) ? quotient(chroma, mode.var_chroma)
                                                        : small_quotient(chroma, mode.var_chroma);
-  const Int d2 = small_quotient(luma, mode.var_luma) + of_chroma;
+  const Int d2 = small_quotient(luma, mode.var_luma) + chroma_d2;
   return select(near & (d2 < limit), d2, limit);
 }
 

@@ -140,12 +140,12 @@ REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& no
   }
   constexpr int kMax = 1 << 14;  // limit: beyond it the hue differs
   const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax + 1));  // 1/16 variances
-  const Truth<Int> of_hue =
+  const Truth<Int> has_hue =
       darker & !(d2 > kMax) & (d2 * (kNat / 32) - kMaxShadowEvidence < evidence);
-  if (!any(of_hue)) return evidence;  // regardless of the texture
+  if (!any(has_hue)) return evidence;  // regardless of the texture
   const Int texture = small_quotient(shading_error(ratio) * kTextureScale, background.var_luma);
   const Int remains = (d2 + texture) * (kNat / 32) - kMaxShadowEvidence;
-  const Truth<Int> less = of_hue & (remains < evidence);
+  const Truth<Int> less = has_hue & (remains < evidence);
   // The difference is negative and rounded towards zero.
   return select(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
 }

@@ -215,39 +215,39 @@ REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, cons
   if (match < 0) return false;
   uint32_t* const matched = words + static_cast<size_t>(match * Mode::kWords) * plane;
   const uint32_t second = matched[plane], third = matched[2 * plane];
-  uint32_t of_match = first[0];
+  uint32_t match_word = first[0];
   REGIONS_UNROLL
-  for (int k = 1; k < kModes; ++k) of_match = match == k ? first[k] : of_match;
-  const auto update = ModelUpdate<int32_t>::of(match, static_cast<int32_t>(of_match >> 16),
+  for (int k = 1; k < kModes; ++k) match_word = match == k ? first[k] : match_word;
+  const auto update = ModelUpdate<int32_t>::of(match, static_cast<int32_t>(match_word >> 16),
                                                foreground, plan, static_cast<int32_t>(i));
-  int32_t max_share = 0, share_of_match = 0;
+  int32_t max_share = 0, match_share = 0;
   int heaviest = match;
-  uint32_t of_heaviest = of_match;
+  uint32_t heaviest_word = match_word;
   REGIONS_UNROLL
   for (int k = 0; k < kModes; ++k) {
     const auto before = static_cast<int32_t>(first[k] >> 16);
     if (before == 0) continue;
     const int32_t share = update.updated_weight(before, k);
-    if (match == k) share_of_match = share;
+    if (match == k) match_share = share;
     if (share > max_share) {
       max_share = share;
       heaviest = k;
-      of_heaviest = first[k];
+      heaviest_word = first[k];
     }
     if (match != k && share != before) {
       words[k * Mode::kWords * plane] = static_cast<uint32_t>(share) << 16 | (first[k] & 0xFFFF);
     }
   }
-  auto mode = Mode::unpacked(static_cast<int32_t>(of_match), static_cast<int32_t>(second),
+  auto mode = Mode::unpacked(static_cast<int32_t>(match_word), static_cast<int32_t>(second),
                              static_cast<int32_t>(third));
   if (update.learns) {
-    mode.weight = share_of_match;
+    mode.weight = match_share;
     update_mode(mode, true, Color::unpacked(static_cast<int32_t>(word)), update, plan.rate);
     mode.store(matched, plane);
   }
   if (heaviest != match) {
     const uint32_t means = words[static_cast<size_t>(heaviest * Mode::kWords + 1) * plane];
-    mode = Mode::unpacked(static_cast<int32_t>(of_heaviest), static_cast<int32_t>(means), 0);
+    mode = Mode::unpacked(static_cast<int32_t>(heaviest_word), static_cast<int32_t>(means), 0);
   }
   arrays.background[i] = static_cast<uint32_t>(mode.color().packed());
   return true;

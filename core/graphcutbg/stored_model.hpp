@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/graphcutbg/graphcutbg.hpp"
-#include "core/graphcutbg/model_update.hpp"
+#include "core/graphcutbg/scene_statistics.hpp"
 
 namespace regions::graphcutbg {
 
