@@ -1,51 +1,56 @@
-// The contract of an algorithm: a parameter struct P, and one class a backend that implements it.
+// The interface of every algorithm: the configuration of a stream (Setup), the work of one frame
+// (FrameTask), the class template Algorithm with one implementation per backend, and the kinds of
+// output picture.
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "core/backend.hpp"
 #include "core/region.hpp"
 
 namespace regions {
 
-// What stays fixed between two configure() calls.
+// Configuration that stays fixed between two configure() calls.
 struct Setup {
-  Layout in;  // of the frames that come
-  Size size;  // of frames and outputs, 1..65535 each way
+  Layout in;  // layout of the input frames
+  Size size;  // of input frames and outputs, 1..65535 pixels each way
   Colorimetry color;
-  Layout out;  // of the output picture, if `has_output`
+  Layout out;  // layout of the output picture, if `has_output`
   bool has_output = false;
-  Layout mask;  // of the attached mask, if `has_mask`: gray8, gray16 or labels32
+  Layout mask;  // layout of the attached mask, if `has_mask`: gray8, gray16 or labels32
   bool has_mask = false;
-  int slots = 1;                // frames in flight, or, with `depth`, volumes
-  int depth = 1;                // frames of a volume
-  bool slides = false;          // frames come one by one, each ends a volume of the last `depth`
-  int layers = 1;               // pictures that come out of each frame, see Stack
-  bool has_background = false;  // background has regions too
-  uint32_t max_regions = 4096;  // records wanted for a frame
-  bool tracks = false;          // regions are followed from frame to frame
-  bool has_borders = false;     // borders are wanted, see RegionTable
-  uint32_t max_runs = 0;        // runs wanted for a frame or volume
-  int priority = 0;             // of the queues that frames come on, see Backend::make_queue
+  int slots = 1;        // maximum number of frames (or volumes, if depth > 1) in flight
+  int depth = 1;        // frames per volume
+  bool slides = false;  // sliding window: each frame completes a volume of the last `depth` frames
+  int layers = 1;       // output pictures per frame, one per threshold; see VolumeLayout
+  bool has_background = false;  // connected background is labelled too
+  uint32_t max_regions = 4096;  // maximum number of region records per frame
+  bool tracks = false;          // regions keep a track id from frame to frame
+  bool has_borders = false;     // the borders between regions are requested, see RegionTable
+  uint32_t max_runs = 0;        // maximum number of runs per frame or volume
+  int priority = 0;             // of the queues that execute the frames, see Backend::make_queue
 };
 
-// One frame's work. All views but `table` lie in the backend's memory and stay until the queue's
-// wait() returns.
-struct Job {
-  int slot = 0;  // 0..slots-1; a slot is not reused before its frame is done
-  // Frames of a volume: 1..Setup::depth. `in` and all outputs are stacks of so many, see Stack.
+// The work of one frame. All views except `table` are in the backend's memory and must stay valid
+// until the queue's wait() returns.
+struct FrameTask {
+  int slot = 0;  // 0..slots-1; a slot is reused only after its frame is done
+  // Number of frames in this volume, 1..Setup::depth. `in` and all outputs have this many slices,
+  // see VolumeLayout.
   int slices = 1;
   ConstFrame in;
-  ConstFrame mask;  // attached upstream; empty if none
-  // The mask is one of the whole picture made smaller (core/resampling.hpp): its pixel i along
-  // either axis stands for first_of(i) .. first_of(i + 1) - 1. For cclabel on the CPU alone.
+  ConstFrame mask;  // attached by an upstream element; may be empty
+  // The mask covers the whole picture at a lower resolution (core/resampling.hpp): along each axis
+  // its pixel i covers pixels first_of(i) .. first_of(i + 1) - 1. Only supported by cclabel on the
+  // CPU.
   bool mask_is_small = false;
-  Frame out;                  // where the output picture goes, may be `in` itself; empty if none
-  LabelMap labels;            // where dense labels go; empty if not asked for
-  Image<uint8_t> foreground;  // where an algorithm's own mask goes, 0..255; empty if not asked for
-  RegionTable table;          // pinned host memory; regions == nullptr if not asked for
-  // Regions that came with the frame, for algorithms that read them: host memory that is kept until
-  // the job is done.
+  Frame out;                  // output picture, may be `in` itself; empty if not requested
+  LabelMap labels;            // output for dense labels; empty if not requested
+  Image<uint8_t> foreground;  // output for the foreground mask, 0..255; empty if not requested
+  RegionTable table;          // pinned host memory; regions == nullptr if not requested
+  // Regions attached to the input frame, for algorithms that read them. Host memory that stays
+  // valid until the task is done.
   const Region* attached = nullptr;
   uint32_t attached_count = 0;
 };
@@ -54,21 +59,40 @@ template <class P>
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
-  // Before configure(), where that depends on parameters; without it the defaults hold.
+  // Call it before configure() if memory requirements depend on parameters. Otherwise the default
+  // parameters are assumed.
   virtual void prepare(const P& /*params*/) {}
-  // The only place that allocates. Throws InputError for what it cannot do, MemoryError.
+  // The only function that allocates. Throws InputError for an unsupported setup and MemoryError if
+  // memory runs out.
   virtual void configure(const Setup& setup) = 0;
-  // Puts one frame's work on the queue. Neither allocates nor waits. P is copied.
-  virtual void enqueue(const Job& job, const P& params, Queue& queue) = 0;
-  // Forgets what was learnt from earlier frames: the next one is the first of a stream.
+  // Puts the work of one frame on the queue. Neither allocates nor waits. Copies `params`.
+  virtual void enqueue(const FrameTask& task, const P& params, Queue& queue) = 0;
+  // Forgets all state from earlier frames: the next frame is the first of a stream.
   virtual void reset() {}
-  // Likewise, but the next frame is another scene of the same stream, as after configure(): ids of
-  // tracks go on, so that none means two things.
+  // Starts a new scene of the same stream: forgets all state except the numbering of tracks. Track
+  // ids continue, so that no id is used twice. Also implied by configure().
   virtual void begin_scene() { reset(); }
 };
 
-// Each backend specialises this for each P. The backend must be of kind K.
+// Each backend specialises this function for each P. The backend must be of kind K.
 template <class P, BackendKind K>
 std::unique_ptr<Algorithm<P>> make_algorithm(std::shared_ptr<Backend> backend);
+
+// The kind of output picture of an algorithm; output_of(parameters) selects it.
+enum class Output : uint8_t {
+  untouched,  // the input picture, unchanged, with metadata
+  drawn_on,   // the input picture, changed in place
+  labels,     // a label picture
+  mask,       // a GRAY8 mask
+  colors,     // an RGB picture
+  cutout      // an RGBA picture whose alpha is the mask
+};
+
+// Formats that the output picture may have, in order of preference. Empty if the output is the
+// input picture.
+std::span<const PixelFormat> formats_of(Output output);
+
+// Throws InputError unless the setup's output format is valid for this kind of output.
+void expects_output(const Setup& setup, Output output);
 
 }  // namespace regions

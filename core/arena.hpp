@@ -1,4 +1,5 @@
-// An arena: many blocks of memory out of few pieces, where asking the system for each takes long.
+// Arena: serves many blocks of memory from a few large chunks, because each allocation by the
+// system is slow.
 #pragma once
 
 #include <algorithm>
@@ -13,90 +14,91 @@
 
 namespace regions {
 
-// What streams ask for that begin within a second of each other lies in the same pieces. A piece is
-// freed with the last of its blocks, and no part of it is given twice: until then work that was on
-// its way when a block was dropped may still write there. So a stream that goes on may hold what
-// those that began with it have asked for, up to twice, as pieces grow.
+// Blocks that are requested within one second share chunks. A chunk is freed together with its last
+// block. No part of a chunk is used twice before that, because pending work may still write to a
+// block that was released. Therefore one long-lived stream can hold the memory of all streams that
+// started with it, up to twice their size because chunk sizes grow.
 class Arena {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kAlignment = 256;  // bytes, of blocks
-  static constexpr Clock::duration kTogether = std::chrono::seconds(1);
+  static constexpr Clock::duration kSharingTime = std::chrono::seconds(1);
 
-  // Pieces are of `least` bytes or more, and as large as all that was given within the second, up
-  // to `most`. Larger blocks are pieces of their own.
-  Arena(size_t least, size_t most) : least_(least), most_(most) {}
+  // Chunks have at least `min_bytes`. They grow with the amount that was allocated within the
+  // second, up to `max_bytes`. A larger block gets a separate chunk.
+  Arena(size_t min_bytes, size_t max_bytes) : min_bytes_(min_bytes), max_bytes_(max_bytes) {}
 
-  // A block of `bytes`, out of what request(bytes) gives, a Block, where no piece has room. Throws
-  // what request() throws. May be called by several threads, one of which asks at a time.
+  // Returns a block of `bytes`. If no chunk has enough space, calls request(bytes), which must
+  // return a Block, and throws what request() throws. May be called by several threads; only one of
+  // them is inside request() at a time.
   template <class Request>
-  Block take(size_t bytes, const Request& request, Clock::time_point now = Clock::now()) {
-    if (bytes == 0 || bytes >= most_ || faults::apart) return request(bytes);
+  Block allocate(size_t bytes, const Request& request, Clock::time_point now = Clock::now()) {
+    if (bytes == 0 || bytes >= max_bytes_ || faults::separate_allocations) return request(bytes);
     const size_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     const std::lock_guard lock(mutex_);
-    if (now - began_ > kTogether) {
-      began_ = now;
-      given_ = 0;
-      open_.reset();
+    if (now - window_start_ > kSharingTime) {
+      window_start_ = now;
+      allocated_ = 0;
+      current_.reset();
     }
-    std::shared_ptr<Piece> piece = kept_with(padded);
-    if (!piece) piece = open_.lock();
-    if (!piece || piece->left() < padded) {
-      const std::shared_ptr<Piece> before = std::move(piece);
+    std::shared_ptr<Chunk> chunk = reserved_chunk_with(padded);
+    if (!chunk) chunk = current_.lock();
+    if (!chunk || chunk->free_bytes() < padded) {
+      const std::shared_ptr<Chunk> previous = std::move(chunk);
       try {
-        piece =
-            std::make_shared<Piece>(request(std::clamp(given_, std::max(padded, least_), most_)));
+        chunk = std::make_shared<Chunk>(
+            request(std::clamp(allocated_, std::max(padded, min_bytes_), max_bytes_)));
       } catch (const MemoryError&) {
-        return request(bytes);  // there may be as much as that
+        return request(bytes);  // a smaller request may still succeed
       }
-      if (!before || piece->left() - padded > before->left()) open_ = piece;
+      if (!previous || chunk->free_bytes() - padded > previous->free_bytes()) current_ = chunk;
     }
-    given_ += padded;
-    void* const data = piece->memory.as<std::byte>() + piece->used;
-    piece->used += padded;
-    return {data, bytes, [](void*, void*) {}, nullptr, std::move(piece)};
+    allocated_ += padded;
+    void* const data = chunk->memory.as<std::byte>() + chunk->used;
+    chunk->used += padded;
+    return {data, bytes, [](void*, void*) {}, nullptr, std::move(chunk)};
   }
 
-  // A piece of `bytes` for what any caller takes later: nothing needs requesting while it has room.
-  // Stays as long as what this returns or a block in it, whichever goes last; null where there is
-  // no such memory.
+  // Requests a chunk of `bytes` in advance, for blocks that any caller allocates later. The chunk
+  // lives as long as the returned pointer or any block in it. Returns null if the memory is not
+  // available.
   template <class Request>
-  std::shared_ptr<void> keep_room(size_t bytes, const Request& request) {
-    if (faults::apart) return nullptr;
+  std::shared_ptr<void> reserve(size_t bytes, const Request& request) {
+    if (faults::separate_allocations) return nullptr;
     const std::lock_guard lock(mutex_);
     try {
-      auto piece = std::make_shared<Piece>(request(bytes));
-      kept_.push_back(piece);
-      return piece;
+      auto chunk = std::make_shared<Chunk>(request(bytes));
+      reserved_.push_back(chunk);
+      return chunk;
     } catch (const MemoryError&) {
       return nullptr;
     }
   }
 
  private:
-  struct Piece {
-    explicit Piece(Block block) : memory(std::move(block)) {}
-    size_t left() const { return memory.bytes() - used; }
+  struct Chunk {
+    explicit Chunk(Block block) : memory(std::move(block)) {}
+    size_t free_bytes() const { return memory.bytes() - used; }
     Block memory;
     size_t used = 0;  // bytes
   };
 
-  // A piece that was kept and has so much room, or null.
-  std::shared_ptr<Piece> kept_with(size_t bytes) {
-    std::erase_if(kept_, [](const std::weak_ptr<Piece>& piece) { return piece.expired(); });
-    for (const std::weak_ptr<Piece>& kept : kept_) {
-      std::shared_ptr<Piece> piece = kept.lock();
-      if (piece && piece->left() >= bytes) return piece;
+  // A reserved chunk with this much free space, or null.
+  std::shared_ptr<Chunk> reserved_chunk_with(size_t bytes) {
+    std::erase_if(reserved_, [](const std::weak_ptr<Chunk>& chunk) { return chunk.expired(); });
+    for (const std::weak_ptr<Chunk>& candidate : reserved_) {
+      std::shared_ptr<Chunk> chunk = candidate.lock();
+      if (chunk && chunk->free_bytes() >= bytes) return chunk;
     }
     return nullptr;
   }
 
-  const size_t least_, most_;
-  std::mutex mutex_;  // guards what follows
-  std::vector<std::weak_ptr<Piece>> kept_;
-  std::weak_ptr<Piece> open_;  // the one with the most room
-  Clock::time_point began_;
-  size_t given_ = 0;  // bytes, since then
+  const size_t min_bytes_, max_bytes_;
+  std::mutex mutex_;  // guards the members below
+  std::vector<std::weak_ptr<Chunk>> reserved_;
+  std::weak_ptr<Chunk> current_;  // the chunk with the most free space
+  Clock::time_point window_start_;
+  size_t allocated_ = 0;  // bytes allocated since window_start_
 };
 
 }  // namespace regions

@@ -1,5 +1,5 @@
-// Backend: a place that runs algorithms (the CPU, one GPU). Queue: work in order on it. Slots,
-// algorithms and the plugin see only these.
+// The backend interface: Backend executes algorithms on the CPU or on one GPU, Queue executes work
+// in order on a backend, Block owns memory. Algorithms and the plugin use only these types.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ namespace regions {
 
 enum class BackendKind : uint8_t { cpu, cuda };
 
-// Memory with an owner. Freed by its deleter, whichever thread drops it.
+// Memory with an owner. The destructor frees it, on whichever thread it runs.
 class Block {
  public:
   using Free = void (*)(void* owner, void* data);
   Block() = default;
-  // `keep` is held until the memory has been freed.
+  // `keep` is released after the memory has been freed.
   Block(void* data, size_t bytes, Free free, void* owner, std::shared_ptr<void> keep = {})
       : data_(data), bytes_(bytes), free_(free), owner_(owner), keep_(std::move(keep)) {}
   Block(Block&& other) noexcept { *this = std::move(other); }
@@ -54,48 +54,54 @@ class Block {
   std::shared_ptr<void> keep_;
 };
 
-// Work runs in the order given; nothing here blocks but wait(). Used by one thread at a time.
+// Executes work in the order of submission. Only wait() blocks. Must be used by one thread at a
+// time.
 class Queue {
  public:
   virtual ~Queue() = default;
-  // Copies pixels between host and device or within either; formats and sizes are equal. Host sides
-  // should be pinned, else the copy may block. Both must stay until wait() returns.
+  // Copies pixels between host and device or within either. Formats and sizes must be equal. Host
+  // memory should be pinned, otherwise the copy may block. Both frames must stay valid until wait()
+  // returns.
   virtual void copy(const ConstFrame& from, const Frame& to) = 0;
-  // The same for plain bytes.
+  // Copies plain bytes, under the same conditions.
   virtual void copy_bytes(const void* from, void* to, size_t bytes) = 0;
-  // Marks where a frame's work begins.
+  // Marks the start of a frame's work.
   virtual void start() = 0;
   // Marks the end of a frame's work.
   virtual void record() = 0;
-  // Whether all work before the last record() is done. Never blocks.
+  // True if all work before the last record() is done. Never blocks.
   virtual bool done() const = 0;
-  // Blocks until then. Throws what the work threw, or DeviceError.
+  // Blocks until all work before the last record() is done. Rethrows exceptions of the work, or
+  // throws DeviceError.
   virtual void wait() = 0;
-  // Nanoseconds between start() and the record() behind it, once wait() returned: of that frame,
-  // or of one not long before, where it costs too much to time each.
+  // Nanoseconds between start() and the following record(), valid after wait() has returned. A
+  // backend that cannot cheaply time every frame returns the time of a recent one.
   virtual int64_t elapsed() const = 0;
-  // A backend's own handle: cudaStream_t, or null on the CPU.
+  // The backend's stream: a cudaStream_t, or null on the CPU.
   virtual void* native() const { return nullptr; }
-  // The handle of the stream that is the queue's own, wherever it has moved.
-  virtual void* own() const { return native(); }
-  // Work from here on goes onto that stream itself, behind the work before the last record(): a
-  // native handle of the same device and context, of others' making. While a graph is made of what
-  // is put there, it is part of the graph, and cannot be waited for.
+  // The stream that the queue created itself, even after move_to() selected another one.
+  virtual void* owned_stream() const { return native(); }
+  // Submits all later work to the given stream, ordered after the work before the last record().
+  // The stream must belong to the same device and context. While that stream is being captured into
+  // a CUDA graph, the work becomes part of the graph and cannot be waited for.
   virtual void move_to(void* /*native*/) {}
-  // Work from here on begins when what has been put on that stream is done: a native handle of the
-  // same device and context, of others' making.
+  // Later work waits for everything that was submitted to the given stream so far
+  // (cudaStreamWaitEvent). The stream must belong to the same device and context.
   virtual void follow(void* /*native*/) {}
-  // The other way round: what is put on that stream from here on begins when the work before the
-  // last record() is done.
+  // The reverse: later work of the given stream waits for this queue's work before the last
+  // record().
   virtual void lead(void* /*native*/) {}
 
-  // Between a picture and a smaller one, all in the backend's memory, see core/resampling.hpp.
-  // Means of `from`, into a picture of the same format and at most its size.
+  // Scaling between a picture and a smaller one, both in the backend's memory; see
+  // core/resampling.hpp. shrink() writes the mean of the covered pixels. `to` has the same format
+  // and at most the size of `from`.
   virtual void shrink(const ConstFrame& from, const Frame& to) = 0;
-  // Changes from `before` to `after`, of one size, to a picture of at least that size.
-  virtual void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to,
-                          bool is_tint) = 0;
-  // Pixels of one plane, of the same format, by nearest place.
+  // Applies the changes between two small pictures of equal size to a picture of at least that
+  // size.
+  virtual void transfer_changes(const ConstFrame& before, const ConstFrame& after, const Frame& to,
+                                bool is_tint) = 0;
+  // Copies each pixel of `to` from the nearest pixel of `from`. The two have one plane and the same
+  // format.
   virtual void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking) = 0;
 };
 
@@ -105,26 +111,27 @@ class Backend {
   virtual BackendKind kind() const = 0;
   // "cpu: 2 threads", "cuda:0 NVIDIA H200".
   virtual std::string description() const = 0;
-  // Its number among the devices of its kind.
+  // Index among the devices of its kind.
   virtual int device() const { return 0; }
-  // Whether what either allocates can be worked on by the other.
+  // True if each backend can use memory that the other one allocated.
   bool shares_memory(const Backend& other) const {
     return memory() == other.memory() && device() == other.device();
   }
-  // Where its algorithms read and write pictures.
+  // The kind of memory in which its algorithms read and write pictures.
   virtual Memory memory() const = 0;
-  // Work of a higher priority goes first where devices know such: 0 is the lowest, 5 the highest.
+  // `priority` is 0 (lowest) to 5 (highest). Devices without priorities ignore it.
   virtual std::unique_ptr<Queue> make_queue(int priority = 0) = 0;
-  // Memory its algorithms use, zero or not; throws MemoryError naming the size.
+  // Memory for its algorithms, not necessarily zeroed. Throws MemoryError naming the size.
   virtual Block allocate(size_t bytes) = 0;
-  // Host memory that copies at full speed.
+  // Host memory that is copied to and from the device at full speed.
   virtual Block allocate_pinned(size_t bytes) = 0;
-  // Makes room for so much of it ahead of time, where asking takes long: what is allocated while
-  // the caller keeps what this returns is there at once. Null where nothing is gained.
-  virtual std::shared_ptr<void> keep_pinned_room(size_t /*bytes*/) { return nullptr; }
+  // Reserves pinned memory in advance if allocation is slow on this backend. Allocations are fast
+  // while the caller holds the returned pointer. Returns null if the backend gains nothing from it.
+  virtual std::shared_ptr<void> reserve_pinned(size_t /*bytes*/) { return nullptr; }
 
-  // While an Entry lives, this thread may use the backend (on a GPU: its context is current).
-  // Every call on the backend, its queues and algorithms, and every Block's end, needs one.
+  // While an Entry exists, this thread may use the backend (on a GPU, its context is current). An
+  // Entry is required for every call to the backend, its queues and its algorithms, and for the
+  // destruction of every Block.
   class Entry {
    public:
     explicit Entry(Backend& backend) : backend_(backend) { backend_.enter(); }
@@ -141,9 +148,9 @@ class Backend {
   virtual void leave() {}
 };
 
-// The CPU, with `threads` for each algorithm's loops; 0 takes as many as the machine has.
+// The CPU backend. Loops of its algorithms use `threads` threads; 0 uses all hardware threads.
 std::shared_ptr<Backend> make_cpu_backend(int threads = 0);
-// A queue of a CPU backend that has no thread: work is done as it is given, by the caller's.
+// A queue of the CPU backend without a thread: the caller's thread executes work at submission.
 std::unique_ptr<Queue> make_immediate_queue(Backend& cpu);
 
 }  // namespace regions

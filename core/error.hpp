@@ -1,4 +1,4 @@
-// Exceptions for all failures. The plugin turns each into an element error.
+// Exceptions for all failures. The plugin turns each of them into an element error.
 #pragma once
 
 #include <concepts>
@@ -7,17 +7,17 @@
 
 namespace regions {
 
-// The caller's input or settings are at fault.
+// The caller's input or settings are invalid.
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Settings contradict each other.
+// Two settings contradict each other.
 struct SettingsError : InputError {
   using InputError::InputError;
 };
 
-// A file that the settings name does not exist, cannot be read or cannot be written.
+// A file named in the settings does not exist, cannot be read or cannot be written.
 struct MissingFile : InputError {
   using InputError::InputError;
 };
@@ -38,8 +38,8 @@ struct MemoryError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Precondition at a public edge: throws InputError(message) unless `holds`. For a check that runs
-// for every frame, pass a function that builds the message.
+// Checks an argument of a public function: throws InputError(message) unless `holds`. For checks
+// that run for every frame, pass a function that builds the message.
 inline void expects(bool holds, const std::string& message) {
   if (!holds) throw InputError(message);
 }
@@ -51,7 +51,7 @@ void expects(bool holds, const Message& message) {
   if (!holds) throw InputError(message());
 }
 
-// Precondition on settings, which may contradict each other: throws SettingsError.
+// Checks settings against each other: throws SettingsError(message) unless `holds`.
 inline void expects_setting(bool holds, const std::string& message) {
   if (!holds) throw SettingsError(message);
 }

@@ -1,4 +1,4 @@
-// Failures on demand.
+// The fault plan: parsing it and counting the steps.
 #include "core/faults.hpp"
 
 #include <algorithm>
@@ -21,29 +21,29 @@ struct Plan {
   std::string text;
   int every[kKinds] = {};  // 0: never
   int counted[kKinds] = {};
-  int gone = 0;   // step; 0: never
-  int idle = 0;   // not 0: from the beginning
-  int apart = 0;  // likewise
+  int gone = 0;   // number of the first failing step; 0: never
+  int idle = 0;   // not 0: launches are skipped
+  int apart = 0;  // not 0: allocations go to the system
   int steps = 0;
 };
 
 std::mutex mutex;  // guards the plan
 Plan plan;
 
-// Where a name's number goes; null if there is no such name.
-int* number_of(std::string_view name, Plan& wanted) {
-  if (name == "gone") return &wanted.gone;
-  if (name == "idle") return &wanted.idle;
-  if (name == "apart") return &wanted.apart;
+// The member that stores the value of this name; null if the name is unknown.
+int* number_of(std::string_view name, Plan& next) {
+  if (name == "gone") return &next.gone;
+  if (name == "idle") return &next.idle;
+  if (name == "apart") return &next.apart;
   for (int k = 0; k < kKinds; ++k) {
-    if (name == kNames[k]) return &wanted.every[k];
+    if (name == kNames[k]) return &next.every[k];
   }
   return nullptr;
 }
 
-void read(std::string_view part, Plan& wanted) {
+void read(std::string_view part, Plan& next) {
   const size_t equals = part.find('=');
-  int* to = equals == part.npos ? nullptr : number_of(part.substr(0, equals), wanted);
+  int* to = equals == part.npos ? nullptr : number_of(part.substr(0, equals), next);
   if (to) {
     int number = 0;
     const char* end = part.data() + part.size();
@@ -60,20 +60,20 @@ void read(std::string_view part, Plan& wanted) {
 
 }  // namespace
 
-void want_faults(const char* text) {
-  Plan wanted;
-  wanted.text = text ? text : "";
+void inject_faults(const char* text) {
+  Plan next;
+  next.text = text ? text : "";
   const std::lock_guard lock(mutex);
-  if (wanted.text == plan.text) return;
-  for (std::string_view rest = wanted.text; !rest.empty();) {
+  if (next.text == plan.text) return;
+  for (std::string_view rest = next.text; !rest.empty();) {
     const size_t comma = std::min(rest.find(','), rest.size());
-    read(rest.substr(0, comma), wanted);
+    read(rest.substr(0, comma), next);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  plan = wanted;
-  faults::wanted = !plan.text.empty();
-  faults::idle = plan.idle > 0;
-  faults::apart = plan.apart > 0;
+  plan = next;
+  faults::enabled = !plan.text.empty();
+  faults::skip_launches = plan.idle > 0;
+  faults::separate_allocations = plan.apart > 0;
 }
 
 void faults::count(Fault kind) {
@@ -91,12 +91,12 @@ void faults::count(Fault kind) {
   throw DeviceError(what);
 }
 
-void want_faults_of_environment() { want_faults(std::getenv("REGIONS_FAULTS")); }
+void inject_faults_from_environment() { inject_faults(std::getenv("REGIONS_FAULTS")); }
 
-#else  // nothing asks for any, so nothing counts
+#else  // builds without tests
 
-void want_faults(const char*) {}
-void want_faults_of_environment() {}
+void inject_faults(const char*) {}
+void inject_faults_from_environment() {}
 void faults::count(Fault) {}
 
 #endif

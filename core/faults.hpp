@@ -1,6 +1,6 @@
-// Failures on demand: what a machine rarely does, tests have it do often. The environment variable
-// REGIONS_FAULTS asks for them, see want_faults(). Only builds with tests have them: in others
-// nothing below does anything.
+// Fault injection for tests: makes rare failures frequent. The environment variable REGIONS_FAULTS
+// selects them, see inject_faults(). Only builds with tests contain it; in other builds the
+// functions do nothing.
 #pragma once
 
 #include <atomic>
@@ -8,29 +8,29 @@
 
 namespace regions {
 
-// Memory that is not there; work that a queue does not take; work that fails while it runs (on the
-// CPU only: a GPU does not survive that).
+// Failed memory allocation; refused submission to a queue; failure of work while it executes (CPU
+// only, because a GPU context does not survive that).
 enum class Fault : uint8_t { allocation, launch, work };
 
-// "allocation=7,launch=40": from now on every 7th allocation fails, and every 40th launch.
-// "gone=100": from the 100th of all these steps on each fails, as if the device was taken away.
-// "idle=1": a GPU's launches are left out without a word, and what they would have made is not
-// there; what remains of a frame's way is what it costs besides them. "apart=1": each allocation
-// is the system's own, so that tools see where it ends. Null or empty: none. The same text again
-// changes nothing, counts go on. Throws InputError for another.
-void want_faults(const char* text);
-void want_faults_of_environment();
+// Selects the faults. "allocation=7,launch=40": from now on every 7th allocation and every 40th
+// launch fails. "gone=100": every step from the 100th on fails, as if the device had been removed.
+// "idle=1": kernel launches are silently skipped and their results are missing, which shows the
+// cost of a frame without its kernels. "apart=1": each allocation goes directly to the system, so
+// that memory checkers see its bounds. Null or empty: no faults. Repeating the current text changes
+// nothing and does not restart the counts. Throws InputError for any other text.
+void inject_faults(const char* text);
+void inject_faults_from_environment();
 
 namespace faults {
-inline std::atomic<bool> wanted = false;
-inline std::atomic<bool> idle = false;
-inline std::atomic<bool> apart = false;
+inline std::atomic<bool> enabled = false;
+inline std::atomic<bool> skip_launches = false;
+inline std::atomic<bool> separate_allocations = false;
 void count(Fault kind);
 }  // namespace faults
 
-// Throws MemoryError or DeviceError, saying that it was asked for, when the turn has come.
-inline void may_fail(Fault kind) {
-  if (faults::wanted.load(std::memory_order_relaxed)) [[unlikely]] {
+// Throws MemoryError or DeviceError ("injected failure …") if the plan selects this call.
+inline void fail_if_injected(Fault kind) {
+  if (faults::enabled.load(std::memory_order_relaxed)) [[unlikely]] {
     faults::count(kind);
   }
 }

@@ -1,4 +1,4 @@
-// Checking, reading and writing the values of fields.
+// Checks, parses and formats the values of fields.
 #include "core/field.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string number_text(double value) {
 }
 
 void expect_within(const Field& field, double value) {
-  // Written so that NaN fails.
+  // This form also refuses NaN.
   expects(value >= field.min && value <= field.max,
           std::string(field.name) + " is " + number_text(value) + "; it must be in " +
               number_text(field.min) + ".." + number_text(field.max));

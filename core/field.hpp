@@ -1,5 +1,5 @@
-// A parameter is declared once, as one Field beside its struct. Properties, documentation, bench
-// options and fuzz ranges are all read from the table.
+// Parameter tables: each parameter is declared once, as a Field next to its struct. Element
+// properties, documentation, benchmark options and fuzzing ranges are generated from the table.
 #pragma once
 
 #include <algorithm>
@@ -11,43 +11,43 @@
 #include <variant>
 #include <vector>
 
-#include "core/argb.hpp"
 #include "core/error.hpp"
+#include "core/frame.hpp"
 
 namespace regions {
 
-// A parameter's value: flag, whole number (also the index of a choice, and a colour's code),
-// number, text, list.
+// A parameter's value: boolean; integer (also a choice's value, or a colour code); real number;
+// text; list of numbers.
 using Value = std::variant<bool, int64_t, double, std::string, std::vector<double>>;
 
 struct Choice {
   int value;
   const char* name;   // as typed: "union-find"
-  const char* blurb;  // one line
+  const char* blurb;  // one line of documentation
 };
 
-// flags: a whole number whose bits are the choices' values.
+// `flags` is an integer whose bits are the values of the choices.
 enum class Kind : uint8_t { flag, integer, real, choice, flags, color, text, list };
 
-// May it change while playing? From the next frame on; with caps that are agreed on anew before the
-// next frame; only between streams.
+// When a parameter may change: at any time, effective from the next frame; at any time, but caps
+// are renegotiated before the next frame; or only while the element is stopped.
 enum class Change : uint8_t { live, renegotiated, stopped };
 
 struct Field {
-  const char* name;   // lower-case-dashed
-  const char* blurb;  // ends with the unit
+  const char* name;   // in lower case with dashes
+  const char* blurb;  // documentation, ends with the unit
   Kind kind;
-  double min = 0;  // true limits: outside them the algorithm refuses, inside it works;
-  double max = 0;  // of every element for lists
+  double min = 0;  // Values outside min..max are refused. All values inside work.
+  double max = 0;  // For lists the limits hold for each element.
   std::span<const Choice> choices;
   Change change = Change::live;
   Value (*get)(const void* params);
-  void (*set)(void* params, const Value& value);  // stores; limits are checked by assign()
+  void (*set)(void* params, const Value& value);  // does not check; see assign()
 
   bool live() const { return change == Change::live; }
 };
 
-// Numbers kept in place, so that parameters that hold them are copied without allocating.
+// A list of numbers with fixed capacity, so that copying a parameter struct does not allocate.
 template <int most>
 struct NumberList {
   static constexpr int kMax = most;
@@ -93,8 +93,9 @@ constexpr Kind kind_of() {
 struct Limits {
   double min = 0, max = 0;
 };
-// One line of a table: field<CcLabelParams, &CcLabelParams::threshold>("threshold", "… (fraction)",
-// {0, 1}). The member may be one of a base of P. A whole number with choices is a set of flags.
+// Creates one line of a table: field<CcLabelParams, &CcLabelParams::threshold>("threshold", "…
+// (fraction)", {0, 1}). The member may belong to a base class of P. An integer with choices is a
+// set of flags.
 template <class P, auto Member>
 Field field(const char* name, const char* blurb, Limits limits = {},
             std::span<const Choice> choices = {}, Change change = Change::live) {
@@ -138,13 +139,20 @@ Field field(const char* name, const char* blurb, Limits limits = {},
           }};
 }
 
-// Stores a value after checking it against the field; throws InputError naming field and value.
+// Checks the value against the field and stores it. Throws InputError naming the field and the
+// value.
 void assign(const Field& field, void* params, const Value& value);
-// The same from text, as typed on a command line ("0.5", "overlay", "true", "<0.1,0.2>").
+// Parses the value first, as typed on a command line ("0.5", "overlay", "true", "<0.1,0.2>").
 void assign_text(const Field& field, void* params, std::string_view text);
-// A value as text that assign_text reads back.
+// Formats a value as text that assign_text() can read.
 std::string to_text(const Field& field, const Value& value);
-// The field of that name; throws InputError listing the known names.
+// The field with this name. Throws InputError listing the known names.
 const Field& find(std::span<const Field> fields, std::string_view name);
+
+// A property value that a preset sets, by the name of the property.
+struct PresetValue {
+  const char* name;
+  Value value;
+};
 
 }  // namespace regions

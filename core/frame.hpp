@@ -1,15 +1,99 @@
-// Frame: the planes of one picture with its layout and colorimetry; LabelMap: one label a pixel.
-// Label 0 is background, here and everywhere.
+// Pixel formats, frames (the planes of one picture with layout and colorimetry), label maps and
+// volumes. Label 0 is background everywhere.
 #pragma once
 
 #include <cstring>
 #include <string>
+#include <string_view>
 
-#include "core/format.hpp"
+#include "core/image.hpp"
 
 namespace regions {
 
-// Luma of RGB by BT.601 in 8-bit fixed point; the same on host and device.
+struct Rgb {
+  uint8_t red = 0, green = 0, blue = 0;
+};
+
+// A colour 0xAARRGGBB; alpha 255 is opaque.
+struct Argb {
+  uint32_t code = 0;
+
+  uint8_t alpha() const { return static_cast<uint8_t>(code >> 24); }
+  Rgb rgb() const {
+    return {static_cast<uint8_t>(code >> 16), static_cast<uint8_t>(code >> 8),
+            static_cast<uint8_t>(code)};
+  }
+};
+
+enum class PixelFormat : uint8_t {
+  gray8,
+  gray16,
+  nv12,
+  i420,
+  p010,
+  yuy2,
+  uyvy,
+  rgba,
+  bgra,
+  rgbx,
+  bgrx,
+  rgb,
+  bgr,
+  labels32  // one uint32 label per pixel
+};
+inline constexpr int kPixelFormats = 14;
+
+enum class ColorModel : uint8_t { gray, yuv, rgb, labels };
+
+// Describes one component (Y, U, V or R, G, B, A) of a format. Component value of pixel (x, y):
+// byte offset + (x >> x_shift) * step in row (y >> y_shift) of the plane.
+struct Component {
+  uint8_t plane = 0;
+  uint8_t offset = 0;   // bytes
+  uint8_t step = 0;     // bytes
+  uint8_t x_shift = 0;  // log2 of the horizontal subsampling
+  uint8_t y_shift = 0;  // log2 of the vertical subsampling
+};
+
+struct Layout {
+  PixelFormat format = PixelFormat::gray8;
+  ColorModel model = ColorModel::gray;
+  uint8_t planes = 1;
+  uint8_t sample_bytes = 1;  // 1, 2 or 4, little endian
+  uint8_t low_bits = 0;      // unused low bits per sample (6 in P010)
+  uint8_t depth = 8;         // significant bits per sample
+  uint8_t channels = 1;      // colour components without alpha
+  bool alpha = false;        // component[3] is alpha
+  Component component[4] = {};
+
+  REGIONS_HD constexpr int max_value() const { return static_cast<int>((1u << depth) - 1u); }
+};
+
+// The layout of a format; throws InputError for a value outside the enumeration.
+const Layout& layout_of(PixelFormat format);
+
+// Name of a format as in GStreamer caps ("NV12", "GRAY16_LE"; "U32_LE" for labels32), and the
+// reverse. format_named() throws InputError for an unknown name.
+std::string_view name_of(PixelFormat format);
+PixelFormat format_named(std::string_view name);
+
+// Bytes per row and number of rows in plane `plane` of a picture of this size, without padding.
+size_t row_bytes(const Layout& layout, int plane, Size size);
+int row_count(const Layout& layout, int plane, Size size);
+
+// How many of a frame's regions get a label in the output format.
+struct LabelCapacity {
+  uint32_t labelled = 0;  // regions that get a label
+  std::string warning;    // message for the user; empty if all regions get a label
+};
+
+// The largest label that a label picture of this layout can store.
+uint32_t max_label_of(const Layout& layout);
+
+// The message for too many labels: "300 regions, but GRAY8 holds labels up to 255".
+std::string capacity_message(uint32_t total, const char* what, const Layout& out);
+
+// Luma of RGB by BT.601 in 8-bit fixed point. Gives the same value on host and device.
 REGIONS_HD inline int luma_of(int red, int green, int blue) {
   return (77 * red + 150 * green + 29 * blue + 128) >> 8;
 }
@@ -18,7 +102,7 @@ enum class YuvMatrix : uint8_t { bt601, bt709, bt2020 };
 
 struct Colorimetry {
   YuvMatrix matrix = YuvMatrix::bt601;
-  bool full_range = true;  // false: black is 16, white 235 (of 255)
+  bool full_range = true;  // false: black is 16 and white is 235 (of 255)
 };
 
 // Kr and Kb of the colour matrix (ITU-R BT.601-7, BT.709-6, BT.2020-2).
@@ -39,7 +123,7 @@ constexpr LumaWeights luma_weights(YuvMatrix matrix) {
 // Byte is std::byte or const std::byte.
 template <class Byte>
 struct BasicFrame {
-  Byte* plane[3] = {};      // layout.planes of them are set
+  Byte* plane[3] = {};      // the first layout.planes entries are set
   ptrdiff_t pitch[3] = {};  // bytes
   int width = 0;            // pixels
   int height = 0;           // pixels
@@ -50,7 +134,7 @@ struct BasicFrame {
   REGIONS_HD bool empty() const { return plane[0] == nullptr; }
   REGIONS_HD Size size() const { return {width, height}; }
 
-  // Where component c of pixel (x, y) lies.
+  // Address of component c of pixel (x, y).
   REGIONS_HD Byte* at(int c, int x, int y) const {
     const Component& k = layout.component[c];
     return plane[k.plane] + (y >> k.y_shift) * pitch[k.plane] +
@@ -62,14 +146,14 @@ struct BasicFrame {
     if (layout.sample_bytes == 1) return p[0];
     return (p[0] | p[1] << 8) >> layout.low_bits;
   }
-  // Writes a value 0..max_value(); only for a Frame, not a ConstFrame.
+  // Writes a value 0..max_value(). Only for Frame, not for ConstFrame.
   REGIONS_HD void set_sample(int c, int x, int y, int value) const {
     auto* p = reinterpret_cast<uint8_t*>(at(c, x, y));
     const int stored = value << layout.low_bits;
     p[0] = static_cast<uint8_t>(stored);
     if (layout.sample_bytes == 2) p[1] = static_cast<uint8_t>(stored >> 8);
   }
-  // A plane's bytes as an image of T, `width` elements wide.
+  // Plane p as an image of T with this many elements per row.
   template <class T>
   REGIONS_HD Image<T> plane_as(int p, int elements, int rows) const {
     return {reinterpret_cast<T*>(plane[p]), elements, rows, pitch[p]};
@@ -92,13 +176,69 @@ struct BasicFrame {
 using Frame = BasicFrame<std::byte>;
 using ConstFrame = BasicFrame<const std::byte>;
 
-// Throw InputError, which calls the frame `name`, unless every plane is there and its rows neither
-// overlap nor lie 2 GiB apart; unless rows begin where a sample may lie in memory, which pictures
-// that come in need not.
+// Check a frame that a caller describes; both throw InputError calling the frame `name`.
+// expects_planes() requires that every plane is present, its rows do not overlap and its pitch is
+// below 2 GiB. expects_aligned() requires that rows start at multiples of the sample size, which
+// input pictures do not need.
 void expects_planes(const ConstFrame& frame, const std::string& name);
 void expects_aligned(const ConstFrame& frame, const std::string& name);
 
 using LabelMap = Image<uint32_t>;
 using ConstLabelMap = Image<const uint32_t>;
+
+// A frame whose planes are stored in the order of the layout in one block at `data`.
+Frame packed_frame(const Layout& layout, Size size, const Colorimetry& color, Memory memory,
+                   void* data);
+// Size of that block in bytes. Rows start at multiples of 16 bytes, planes at multiples of 256.
+size_t packed_bytes(const Layout& layout, Size size);
+
+// The slices of a volume (x, y, z) as one tall picture: frames below one another, in order of z.
+// With several thresholds, the outputs of each threshold form a volume (a layer), and layers are
+// stored below one another. Raster order of the tall picture is raster order of (threshold, z, y,
+// x).
+struct VolumeLayout {
+  Size slice;      // size of one frame
+  int slices = 1;  // slices per volume
+  int layers = 1;  // number of volumes
+
+  // Number of slices of all volumes.
+  REGIONS_HD constexpr int depth() const { return slices * layers; }
+  REGIONS_HD constexpr int volume_rows() const { return slice.height * slices; }
+  REGIONS_HD constexpr int rows() const { return slice.height * depth(); }
+  REGIONS_HD constexpr Size size() const { return {slice.width, rows()}; }
+
+  // Coordinates of a row of the tall picture.
+  struct Position {
+    int y, z, layer;
+  };
+  REGIONS_HD constexpr Position position(int row) const {
+    const int k = row / slice.height;
+    return {row - k * slice.height, k % slices, k / slices};
+  }
+  // Index of the row with these coordinates.
+  REGIONS_HD constexpr int row(const Position& at) const {
+    return (at.layer * slices + at.z) * slice.height + at.y;
+  }
+  // True if slice k (counted through all layers) is the first slice of its volume.
+  REGIONS_HD constexpr bool begins_volume(int k) const { return k % slices == 0; }
+};
+
+// Rows begin..begin + count - 1. If chroma is vertically subsampled, begin and count must be even.
+template <class Byte>
+REGIONS_HD BasicFrame<Byte> rows_of(BasicFrame<Byte> frame, int begin, int count) {
+  bool moved[3] = {};
+  for (int c = 0; c < 4; ++c) {
+    const Component& k = frame.layout.component[c];
+    if (k.step == 0 || moved[k.plane]) continue;
+    moved[k.plane] = true;
+    frame.plane[k.plane] += (begin >> k.y_shift) * frame.pitch[k.plane];
+  }
+  frame.height = count;
+  return frame;
+}
+template <class T>
+REGIONS_HD Image<T> rows_of(const Image<T>& image, int begin, int count) {
+  return {image.row(begin), image.width, count, image.pitch};
+}
 
 }  // namespace regions

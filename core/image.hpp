@@ -13,7 +13,7 @@
 
 namespace regions {
 
-// Where bytes live: `host` is readable by the CPU, `device` by the GPU alone.
+// `host` memory is readable by the CPU, `device` memory only by the GPU.
 enum class Memory : uint8_t { host, device };
 
 struct Size {
@@ -23,7 +23,7 @@ struct Size {
   REGIONS_HD constexpr bool operator==(const Size& other) const {
     return width == other.width && height == other.height;
   }
-  // Pixels in all, counted in 64 bits.
+  // Number of pixels, in 64 bits.
   REGIONS_HD constexpr size_t area() const {
     return static_cast<size_t>(width) * static_cast<size_t>(height);
   }
@@ -36,7 +36,7 @@ struct Image {
   T* data = nullptr;    // [height][pitch / sizeof(T)]
   int width = 0;        // pixels
   int height = 0;       // pixels
-  ptrdiff_t pitch = 0;  // bytes from a row to the next
+  ptrdiff_t pitch = 0;  // bytes from one row to the next
 
   REGIONS_HD bool empty() const { return data == nullptr; }
   REGIONS_HD Size size() const { return {width, height}; }
@@ -47,7 +47,7 @@ struct Image {
   REGIONS_HD bool contains(int x, int y) const {
     return x >= 0 && y >= 0 && x < width && y < height;
   }
-  // A view that may be written is also one that may be read.
+  // A writable view converts to a read-only view.
   REGIONS_HD operator Image<const T>() const { return {data, width, height, pitch}; }
 };
 

@@ -9,7 +9,7 @@ MeanColors::MeanColors(const Layout& layout, const Colorimetry& color)
     : model_(layout.model),
       weights_(luma_weights(color.matrix)),
       unit_(255.0 / layout.max_value()) {
-  const double step = 1 << (layout.depth - 8);  // one 8-bit code
+  const double step = 1 << (layout.depth - 8);  // one 8-bit step in stored units
   luma_scale_ = color.full_range ? unit_ : 255.0 / (219 * step);
   chroma_scale_ = color.full_range ? unit_ : 255.0 / (224 * step);
   black_ = color.full_range ? 0 : 16 * step;
@@ -41,7 +41,7 @@ MeanLab mean_lab(const Region& region, const Moments& moments) {
 
 Covariance covariance(const Region& region, const Moments& moments) {
   if (region.area == 0) return {};
-  // Sums of products pass 2^64, and their differences are small.
+  // Sums of products exceed 64 bits, and their differences are small.
   __extension__ using Wide = __int128;
   const auto n = static_cast<Wide>(region.area);
   const auto of = [&](uint64_t products, uint64_t a, uint64_t b) {

@@ -1,32 +1,54 @@
-// Memory for what is found out about regions.
+// Memory for a frame's results, and the counting sort of runs by slice.
 #include "core/region_records.hpp"
 
 #include <algorithm>
 
 namespace regions {
 
-RegionRecords::RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders,
-                             uint32_t most_runs)
-    : most_(most),
-      most_runs_(most_runs),
-      records_(backend.allocate_pinned(most * sizeof(Region) + 4 * sizeof(uint32_t))) {
-  if (moments) moments_ = backend.allocate_pinned(most * sizeof(Moments));
-  if (borders) borders_ = backend.allocate_pinned(most_borders(most) * sizeof(Border));
-  if (most_runs > 0) runs_ = backend.allocate_pinned(most_runs * sizeof(PixelRun));
+RegionRecords::RegionRecords(Backend& backend, uint32_t capacity, bool moments, bool borders,
+                             uint32_t run_capacity)
+    : capacity_(capacity),
+      run_capacity_(run_capacity),
+      records_(backend.allocate_pinned(capacity * sizeof(Region) + 4 * sizeof(uint32_t))) {
+  if (moments) moments_ = backend.allocate_pinned(capacity * sizeof(Moments));
+  if (borders) borders_ = backend.allocate_pinned(max_borders(capacity) * sizeof(Border));
+  if (run_capacity > 0) runs_ = backend.allocate_pinned(run_capacity * sizeof(PixelRun));
 }
 
 RegionTable RegionRecords::table() const {
   std::fill_n(counts(), 4, 0u);
   return {records(),
-          most_,
+          capacity_,
           counts(),
           moments_.as<Moments>(),
           borders_.as<Border>(),
           borders_.data() ? counts() + 1 : nullptr,
           runs_.as<PixelRun>(),
-          most_runs_,
+          run_capacity_,
           runs_.data() ? counts() + 2 : nullptr,
           counts() + 3};
+}
+
+void SliceRuns::sort(std::span<const PixelRun> runs, const VolumeLayout& layout) {
+  const auto position_of = [&](const PixelRun& run) {
+    return layout.position(static_cast<int>(run.row));
+  };
+  // Counts are stored two entries further on. After summation, each slice's start is one entry
+  // further on. Placing the slice's runs then moves it to the right entry.
+  begin_.assign(static_cast<size_t>(layout.slices) + 2, 0);
+  for (const PixelRun& run : runs) ++begin_[static_cast<size_t>(position_of(run).z) + 2];
+  for (size_t k = 2; k < begin_.size(); ++k) begin_[k] += begin_[k - 1];
+  sorted_.resize(runs.size());
+  for (PixelRun run : runs) {
+    const VolumeLayout::Position position = position_of(run);
+    run.row = static_cast<uint32_t>(position.y);
+    sorted_[begin_[static_cast<size_t>(position.z) + 1]++] = run;
+  }
+}
+
+std::span<const PixelRun> SliceRuns::of(int z) const {
+  const size_t first = begin_[static_cast<size_t>(z)], end = begin_[static_cast<size_t>(z) + 1];
+  return {sorted_.data() + first, end - first};
 }
 
 }  // namespace regions

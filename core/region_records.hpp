@@ -1,53 +1,73 @@
-// What an algorithm finds out about a frame's regions, in pinned memory of its own.
+// Storage for a frame's results in pinned memory (RegionRecords), and pixel runs grouped by slice
+// (SliceRuns).
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "core/backend.hpp"
 #include "core/work_area.hpp"
 
 namespace regions {
 
+// A frame's region records, moments, borders and runs, in pinned memory.
 class RegionRecords {
  public:
   RegionRecords() = default;
-  // Of at most so many regions and runs; with moments or borders if the algorithm has them.
-  RegionRecords(Backend& backend, uint32_t most, bool moments, bool borders, uint32_t most_runs);
+  // Allocates memory for up to `capacity` regions and `run_capacity` runs, with moments or borders
+  // if requested.
+  RegionRecords(Backend& backend, uint32_t capacity, bool moments, bool borders,
+                uint32_t run_capacity);
 
   bool empty() const { return !records_.data(); }
-  // Where a frame's work leaves them; clears the counts.
+  // The table that a frame's task writes to. Clears the counts.
   RegionTable table() const;
 
-  // The first `kept` as of the whole picture, where a working picture was looked at.
-  void enlarge(const WorkArea& place, uint32_t kept) {
-    regions::enlarge(place, {records(), kept},
-                     {moments_.as<Moments>(), moments_.data() ? kept : 0});
+  // Scales the first `count` records from the reduced working picture to the whole picture.
+  void enlarge(const WorkArea& work_area, uint32_t count) {
+    regions::enlarge(work_area, {records(), count},
+                     {moments_.as<Moments>(), moments_.data() ? count : 0});
   }
   uint32_t total() const { return empty() ? 0 : counts()[0]; }
-  // Records of parts of shared regions, behind those of all regions.
-  uint32_t parts() const { return empty() ? 0 : counts()[3]; }
-  std::span<const Region> regions(uint32_t kept) const { return {records(), kept}; }
-  std::span<const Moments> moments(uint32_t kept) const {
-    return {moments_.as<Moments>(), moments_.data() ? kept : 0};
+  // Number of records of occluded tracks. They follow the records of all regions.
+  uint32_t occluded_tracks() const { return empty() ? 0 : counts()[3]; }
+  std::span<const Region> regions(uint32_t count) const { return {records(), count}; }
+  std::span<const Moments> moments(uint32_t count) const {
+    return {moments_.as<Moments>(), moments_.data() ? count : 0};
   }
   std::span<const Border> borders() const {
     return {borders_.as<Border>(), borders_.data() ? counts()[1] : 0};
   }
   uint32_t total_runs() const { return runs_.data() ? counts()[2] : 0; }
   std::span<const PixelRun> runs() const {
-    return {runs_.as<PixelRun>(), std::min(total_runs(), most_runs_)};
+    return {runs_.as<PixelRun>(), std::min(total_runs(), run_capacity_)};
   }
 
  private:
   Region* records() const { return records_.as<Region>(); }
-  // The total, of borders, of runs, of parts; where there is memory.
-  uint32_t* counts() const { return reinterpret_cast<uint32_t*>(records() + most_); }
-  uint32_t most_ = 0, most_runs_ = 0;
-  Block records_;  // Region[most], then the counts
-  Block moments_;  // Moments[most], if the algorithm has them
-  Block borders_;  // Border[most_borders(most)], if asked for
-  Block runs_;     // PixelRun[most_runs], likewise
+  // [4]: number of regions, borders, runs and occluded tracks.
+  uint32_t* counts() const { return reinterpret_cast<uint32_t*>(records() + capacity_); }
+  uint32_t capacity_ = 0, run_capacity_ = 0;
+  Block records_;  // Region[capacity], then uint32_t[4] counts
+  Block moments_;  // Moments[capacity], if requested
+  Block borders_;  // Border[max_borders(capacity)], if requested
+  Block runs_;     // PixelRun[run_capacity], if requested
+};
+
+// The runs of a volume's regions, grouped by slice.
+class SliceRuns {
+ public:
+  // Sorts the runs of a volume, in any order, by slice. Reuses its memory for the next volume.
+  void sort(std::span<const PixelRun> runs, const VolumeLayout& layout);
+
+  // The runs in slice z of all layers, in their original order. Rows are counted within the slice.
+  std::span<const PixelRun> of(int z) const;
+
+ private:
+  std::vector<PixelRun> sorted_;
+  std::vector<size_t>
+      begin_;  // [slices + 1], start of each slice's runs in sorted_, then the end of the last
 };
 
 }  // namespace regions

@@ -1,4 +1,4 @@
-// From a picture to a smaller one and back, sample by sample: one function for both backends.
+// Scaling a picture down and back up, sample by sample. Each function serves both backends.
 #pragma once
 
 #include "core/error.hpp"
@@ -6,9 +6,9 @@
 
 namespace regions {
 
-// `few` steps cover `many` places without gaps: step i begins at first_of(i), and place x is in
-// step_of(x), the last step that begins at or before it.
-// Both count up to 65535, so that products fit 32 bits.
+// Maps an axis of `many` pixels to `few` cells without gaps. Cell i begins at pixel first_of(i).
+// Pixel x belongs to cell step_of(x), the last cell that begins at or before x. Lengths up to 65535
+// keep the products within 32 bits.
 REGIONS_HD inline int first_of(int i, int few, int many) {
   return static_cast<int>(static_cast<uint32_t>(i) * static_cast<uint32_t>(many) /
                           static_cast<uint32_t>(few));
@@ -18,9 +18,9 @@ REGIONS_HD inline int step_of(int x, int few, int many) {
                           static_cast<uint32_t>(many));
 }
 
-// Components that carry something: not the fourth byte of RGBx.
+// Number of meaningful components; excludes the fourth byte of RGBx.
 REGIONS_HD inline int components(const Layout& layout) { return layout.channels + layout.alpha; }
-// Samples that a component has in a picture of so many pixels.
+// Number of samples of a component along an axis of this many pixels.
 REGIONS_HD inline int samples(int pixels, int shift) {
   return (pixels + (1 << shift) - 1) >> shift;
 }
@@ -31,7 +31,7 @@ REGIONS_HD inline uint32_t word_at(const std::byte* at) {
   return bytes == 1 ? p[0] : static_cast<uint32_t>(p[0] | p[1] << 8);
 }
 
-// Where a component's value lies, and the value there.
+// Reads and writes a component's value at this address.
 template <int bytes>
 REGIONS_HD inline int value_in(const std::byte* at, const Layout& layout) {
   return static_cast<int>(word_at<bytes>(at) >> layout.low_bits);
@@ -43,7 +43,7 @@ REGIONS_HD inline void put_value(std::byte* at, const Layout& layout, int value)
   if (bytes == 2) at[1] = static_cast<std::byte>(stored >> 8);
 }
 
-// Samples first .. end - 1 of a component.
+// Samples first .. end - 1 of an axis.
 struct Steps {
   int first, end;
 };
@@ -51,7 +51,7 @@ REGIONS_HD inline Steps steps_of(int i, int few, int many) {
   return {first_of(i, few, many), first_of(i + 1, few, many)};
 }
 
-// The mean of so many samples of component c, rounded.
+// The rounded mean of component c over a rectangle of samples.
 template <int bytes>
 REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const Steps& x, const Steps& y) {
   const Component& k = from.layout.component[c];
@@ -67,16 +67,17 @@ REGIONS_HD inline int mean_of(const ConstFrame& from, int c, const Steps& x, con
   return static_cast<int>((sum + count / 2) / count);
 }
 
-// What a sample becomes when its smaller picture has been drawn on, which made `fresh` of `old`
-// there: the new value; a tint is added instead, so that detail stays.
-REGIONS_HD inline int carried(int value, int old, int fresh, bool is_tint, const Layout& layout) {
+// New value of a full-size sample after its small picture changed from `old` to `fresh`. A tint
+// adds the difference, so that detail is preserved; anything else replaces the value.
+REGIONS_HD inline int changed_sample(int value, int old, int fresh, bool is_tint,
+                                     const Layout& layout) {
   if (!is_tint) return fresh;
   const int tinted = value + fresh - old;
   return tinted < 0 ? 0 : tinted > layout.max_value() ? layout.max_value() : tinted;
 }
 
-// Along one axis, which place of one picture a place of another takes its pixel from: that at
-// (i * times + plus) / by, or none outside.
+// Along one axis, index (i * times + plus) / by in the source for pixel i of the destination; -1 if
+// it is outside.
 struct Picking {
   int64_t times = 1, plus = 0, by = 1;
 
@@ -90,19 +91,19 @@ struct PixelPicking {
   Picking x, y;
 };
 
-// Along one axis: from a working picture to the whole one, where `first` and `many` are the
-// rectangle's.
+// From a working picture to the whole picture, along one axis. The working rectangle begins at
+// `first` and is `many` pixels long.
 REGIONS_HD inline Picking enlarging(int first, int many, int few) {
   return {few, static_cast<int64_t>(1 - first) * few - 1, many};
 }
-// From another picture of the whole scene, `there` places long, to the working picture: each pixel
-// takes what lies at its middle. `whole` is the picture's length.
+// From another picture of the whole scene, `there` pixels long, to the working picture: each pixel
+// takes the value at its centre. `whole` is the length of the picture.
 REGIONS_HD inline Picking reducing(int first, int many, int few, int whole, int there) {
   return {2ll * many * there, (many + 2ll * few * first) * there, 2ll * few * whole};
 }
 
-// Pixel (x, y) of `to` from pixel (u, v) of `from`, both of one plane without subsampling; all its
-// bytes are 0 where there is none (u or v is -1).
+// Copies pixel (u, v) of `from` to pixel (x, y) of `to`. Each has one plane without subsampling.
+// Writes zeros if u or v is -1.
 template <int bytes>
 REGIONS_HD inline void pick_pixel(const ConstFrame& from, int u, int v, const Frame& to, int x,
                                   int y) {
@@ -113,7 +114,7 @@ REGIONS_HD inline void pick_pixel(const ConstFrame& from, int u, int v, const Fr
   for (int b = 0; b < bytes; ++b) pixel[b] = found ? source[b] : std::byte{0};
 }
 
-// Calls run.template operator()<bytes>() for the bytes of such a layout's pixels.
+// Calls run.template operator()<bytes>() with the pixel size of this layout.
 template <class Run>
 void with_pixel_bytes(const Layout& layout, Run run) {
   expects(

@@ -1,5 +1,5 @@
-// The part of a picture that an element looks at, and the smaller picture that it works on instead:
-// declared once for all elements, with the coordinates of both.
+// The rectangle of a picture that an element processes, and the reduced working picture: parameters
+// shared by all elements, and conversion between the two coordinate systems.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct WorkAreaParams {
   bool operator==(const WorkAreaParams&) const = default;
 };
 
-// Those lines of an element's table; P derives from WorkAreaParams.
+// The table lines of these parameters. P derives from WorkAreaParams.
 template <class P>
 std::vector<Field> work_area_fields() {
   constexpr Limits kPixels = {0, 65535};
@@ -39,48 +39,50 @@ std::vector<Field> work_area_fields() {
           {1.0 / 16, 1})};
 }
 
-// The rectangle lies in the picture; outside of it there are no regions, masks are 0, and pictures
-// that are drawn on stay as they are. Sides move outwards to whole samples of chroma. Pixel i of
-// the working picture stands for pixels first_of(i) .. first_of(i + 1) - 1 of the rectangle.
+// The rectangle is inside the picture and its sides are widened to whole chroma samples. Outside it
+// there are no regions, masks are 0 and drawn pictures stay unchanged. Along each axis, pixel i of
+// the working picture covers pixels first_of(i) .. first_of(i + 1) - 1 of the rectangle.
 struct WorkArea {
   Size picture;
   int left = 0, top = 0;
-  Size area;  // the rectangle's
-  Size work;  // of the picture worked on
+  Size area;  // size of the rectangle
+  Size work;  // size of the working picture
 
-  bool is_all() const { return area == picture; }
-  bool is_whole() const { return area == picture && work == picture; }
+  bool covers_picture() const { return area == picture; }
+  bool is_identity() const { return area == picture && work == picture; }
   bool is_scaled() const { return !(work == area); }
 };
 
-// Throws InputError for a rectangle outside the picture.
+// Throws SettingsError for a rectangle outside the picture.
 WorkArea work_area_of(const WorkAreaParams& params, const Layout& layout, Size picture);
 
-// The rectangle's pixels of a frame of the whole picture.
+// The rectangle of a frame of the whole picture, as a view.
 template <class Byte>
-BasicFrame<Byte> part_of(BasicFrame<Byte> frame, const WorkArea& place) {
+BasicFrame<Byte> crop_to(BasicFrame<Byte> frame, const WorkArea& work_area) {
   bool moved[3] = {};
   for (const Component& k : frame.layout.component) {
     if (k.step == 0 || moved[k.plane]) continue;
     moved[k.plane] = true;
-    frame.plane[k.plane] += (place.top >> k.y_shift) * frame.pitch[k.plane] +
-                            static_cast<ptrdiff_t>(place.left >> k.x_shift) * k.step;
+    frame.plane[k.plane] += (work_area.top >> k.y_shift) * frame.pitch[k.plane] +
+                            static_cast<ptrdiff_t>(work_area.left >> k.x_shift) * k.step;
   }
-  frame.width = place.area.width;
-  frame.height = place.area.height;
+  frame.width = work_area.area.width;
+  frame.height = work_area.area.height;
   return frame;
 }
 
-// Regions of the working picture as regions of the picture. Boxes and first pixels are exact; areas
-// and centroids are, too, where the rectangle's sides are multiples of the working picture's.
-// `moments` are of the same regions, or none; means and covariances stay right.
-void enlarge(const WorkArea& place, std::span<Region> regions, std::span<Moments> moments = {});
-// Runs of the working picture, sorted by label, as runs of the picture: a row becomes several.
-// They replace what `large` holds, whose memory serves from frame to frame.
-void enlarge(const WorkArea& place, std::span<const PixelRun> runs, std::vector<PixelRun>& large);
-// Where a pixel of the picture lies in the working picture; false outside the rectangle.
-bool reduce(const WorkArea& place, int& x, int& y);
-// The other way round; what lies outside is left out, what lies partly outside is cut off.
-void reduce(const WorkArea& place, std::vector<Region>& regions);
+// Converts regions of the working picture to the whole picture. Boxes and first pixels are exact.
+// Areas and centroids are exact if the rectangle's sides are multiples of the working picture's
+// sides. `moments` belong to the same regions or are empty; means and covariances stay correct.
+void enlarge(const WorkArea& work_area, std::span<Region> regions, std::span<Moments> moments = {});
+// Converts runs of the working picture, sorted by label, to the whole picture. One row becomes
+// several. Overwrites `large`, whose memory is reused from frame to frame.
+void enlarge(const WorkArea& work_area, std::span<const PixelRun> runs,
+             std::vector<PixelRun>& large);
+// Converts a pixel of the picture to the working picture. Returns false outside the rectangle.
+bool reduce(const WorkArea& work_area, int& x, int& y);
+// Converts regions of the picture to the working picture. Removes those outside the rectangle and
+// clips the others.
+void reduce(const WorkArea& work_area, std::vector<Region>& regions);
 
 }  // namespace regions

@@ -1,4 +1,4 @@
-// The pool of Workers: threads that help with all running loops.
+// The thread pool: its threads help with all running loops.
 #include "core/workers.hpp"
 
 #include <pthread.h>
@@ -12,12 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/thread.hpp"
-
 namespace regions {
 namespace {
 
-// The number of polls before a waiting thread sleeps: a frame's loops follow each other within
+// Number of polls before a waiting thread sleeps. The loops of a frame follow each other within
 // microseconds, but waking a sleeping thread takes about 50 µs.
 constexpr int kSpins = 2000;
 
@@ -34,13 +32,13 @@ void spin_until(Ready is_ready) {
   for (int i = 0; i < kSpins && !is_ready(); ++i) relax();
 }
 
-// A running loop, on its caller's stack; in the pool's list while helpers may join.
+// A running loop, on its caller's stack. It is in the pool's list while helpers may join.
 struct Loop {
   int count;
-  int places;  // for helpers
+  int max_helpers;  // maximum number of helpers
   void* body;
   void (*call)(void* body, int index);
-  std::atomic<int> next = 0;     // index to do
+  std::atomic<int> next = 0;     // next index
   std::atomic<int> helpers = 0;  // threads inside, without the caller
   std::exception_ptr error;      // guarded by the pool's mutex
   Loop* following = nullptr;
@@ -54,7 +52,7 @@ class Workers::Pool {
 
   void grow(size_t threads) {
     const std::lock_guard lock(mutex_);
-    wanted_ = std::max(wanted_, threads);
+    thread_count_ = std::max(thread_count_, threads);
     start_threads();
   }
 
@@ -74,12 +72,12 @@ class Workers::Pool {
   void run(Loop& loop) {
     {
       const std::lock_guard lock(mutex_);
-      if (threads_.size() < wanted_) start_threads();
+      if (threads_.size() < thread_count_) start_threads();
       loop.following = first_;
       first_ = &loop;
       ++calls_;
     }
-    for (int i = std::min(loop.places, loop.count - 1); i > 0; --i) wake_.notify_one();
+    for (int i = std::min(loop.max_helpers, loop.count - 1); i > 0; --i) wake_.notify_one();
     work(loop);
     {
       const std::lock_guard lock(mutex_);
@@ -87,10 +85,11 @@ class Workers::Pool {
       while (*link != &loop) link = &(*link)->following;
       *link = loop.following;
     }
-    // No thread can join any more. Threads inside finish their current index.
+    // The loop has left the list, so no further thread can join. Threads inside finish their
+    // current index.
     spin_until([&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
     std::unique_lock lock(mutex_);
-    left_.wait(lock, [&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
+    helpers_left_.wait(lock, [&] { return loop.helpers.load(std::memory_order_acquire) == 0; });
     if (loop.error) std::rethrow_exception(loop.error);
   }
 
@@ -103,22 +102,23 @@ class Workers::Pool {
     return current;
   }
 
-  // The pool that is shared now, or null.
+  // The current shared pool, or null.
   static std::shared_ptr<Pool> existing() {
     const std::lock_guard lock(shared_mutex);
     return shared_pool.lock();
   }
 
  private:
-  // In the child of a fork(), which has one thread. Threads of the parent may have held any lock. A
-  // pool whose threads end_threads() has ended goes on. Another pool is never used or destroyed.
+  // Runs in the child of a fork(), which has a single thread. Threads of the parent may have held
+  // any lock. A pool whose threads were ended by end_threads() stays usable. Any other pool is
+  // never used or destroyed.
   static void after_fork() {
-    const bool is_whole = shared_mutex.try_lock();  // else a thread was changing shared_pool
+    const bool is_unlocked = shared_mutex.try_lock();  // false: a thread was changing shared_pool
     new (&shared_mutex) std::mutex;
-    if (is_whole) {
+    if (is_unlocked) {
       std::shared_ptr<Pool> pool = shared_pool.lock();
       if (!pool || pool->is_idle()) return;
-      new std::shared_ptr<Pool>(std::move(pool));  // ~Pool() would wait for threads
+      new std::shared_ptr<Pool>(std::move(pool));  // leaked: ~Pool() would wait for threads
     }
     new (&shared_pool) std::weak_ptr<Pool>;
   }
@@ -129,8 +129,8 @@ class Workers::Pool {
   }
 
   void start_threads() {
-    threads_.reserve(wanted_);
-    while (threads_.size() < wanted_) threads_.push_back(start_thread([this] { serve(); }));
+    threads_.reserve(thread_count_);
+    while (threads_.size() < thread_count_) threads_.push_back(start_thread([this] { serve(); }));
   }
 
   void work(Loop& loop) {
@@ -149,7 +149,7 @@ class Workers::Pool {
     std::unique_lock lock(mutex_);
     while (!ending_) {
       Loop* loop = first_;
-      while (loop && (loop->next >= loop->count || loop->helpers >= loop->places)) {
+      while (loop && (loop->next >= loop->count || loop->helpers >= loop->max_helpers)) {
         loop = loop->following;
       }
       const unsigned seen = calls_;
@@ -158,7 +158,7 @@ class Workers::Pool {
         lock.unlock();
         work(*loop);
         lock.lock();
-        if (--loop->helpers == 0) left_.notify_all();
+        if (--loop->helpers == 0) helpers_left_.notify_all();
       } else {
         lock.unlock();
         spin_until([&] { return calls_.load(std::memory_order_relaxed) != seen; });
@@ -169,12 +169,12 @@ class Workers::Pool {
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_;     // calls_ changed
-  std::condition_variable left_;     // a loop has no helper any more
-  std::atomic<unsigned> calls_ = 0;  // loops begun; written under mutex_
+  std::condition_variable wake_;          // signals that calls_ changed
+  std::condition_variable helpers_left_;  // signals that a loop has no more helpers
+  std::atomic<unsigned> calls_ = 0;       // number of loops started; written under mutex_
   Loop* first_ = nullptr;
   bool ending_ = false;
-  size_t wanted_ = 0;  // threads
+  size_t thread_count_ = 0;  // number of threads
   std::vector<std::thread> threads_;
 
   inline static std::mutex shared_mutex;

@@ -1,25 +1,42 @@
-// Workers: splits loops over the threads of one pool that the whole process shares. In a child of
-// fork() new Workers get a new pool, because a child has none of its parent's threads.
+// Workers: runs loops in parallel on a thread pool that the whole process shares. start_thread()
+// starts a single thread.
 #pragma once
 
 #include <memory>
+#include <system_error>
+#include <thread>
 #include <type_traits>
+#include <utility>
+
+#include "core/error.hpp"
 
 namespace regions {
 
+// Starts a thread that runs body(). Throws MemoryError if the system cannot create one.
+template <class Body>
+std::thread start_thread(Body&& body) {
+  try {
+    return std::thread(std::forward<Body>(body));
+  } catch (const std::system_error&) {
+    throw MemoryError("the system cannot create another thread");
+  }
+}
+
+// Splits loops over the threads of one pool that all Workers objects of the process share. In a
+// child of fork(), new Workers get a new pool, because the parent's threads do not exist there.
 class Workers {
  public:
-  // A share of `threads` threads, the caller included; 0 takes as many as the machine has.
+  // Uses up to `threads` threads including the caller's; 0 uses all hardware threads.
   explicit Workers(int threads = 0);
 
   int threads() const { return threads_; }
 
-  // Ends the pool's threads; the next loop starts them again. No loop may be running. After this, a
-  // child of fork() may go on with the Workers of its parent.
+  // Ends the pool's threads. The next loop starts them again. No loop may be running. After this
+  // call, a child of fork() may keep using the Workers of its parent.
   static void end_threads();
 
-  // Calls body(i) once for each i in 0..count-1, on this thread and up to threads()-1 others, in
-  // any order; returns when all are done. Does not allocate. Rethrows the first exception of a
+  // Calls body(i) once for each i in 0..count-1, in any order, on this thread and up to threads()-1
+  // others. Returns when all calls are done. Does not allocate. Rethrows the first exception of a
   // body. May be called from several threads at once and from within a body.
   template <class Body>
   void parallel_for(int count, Body&& body) const {
@@ -33,7 +50,7 @@ class Workers {
   void run(int count, void* body, void (*call)(void* body, int index)) const;
 
   int threads_;
-  std::shared_ptr<Pool> pool_;  // its threads end with the last Workers
+  std::shared_ptr<Pool> pool_;  // its threads end with the last Workers object
 };
 
 }  // namespace regions

@@ -1,10 +1,159 @@
-// What the parameters of cclabel make of a stream, what is refused, and thresholds as integers.
+// The parameter table of cclabel, validation of setups and frames, and conversion of thresholds to
+// integers.
 #include "core/cclabel/cclabel.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace regions {
+
+namespace {
+
+using P = CcLabelParams;
+
+constexpr double kMaxArea = 65535.0 * 65535.0;
+// Positions have 32 bits: 1000 frames at 65535 pixels each.
+constexpr double kMaxTrackMemory = 1000;
+
+constexpr Choice kCriteria[] = {
+    {0, "binary",
+     "Foreground pixels are at least `threshold`. Other pixels are background with label 0"},
+    {1, "equal",
+     "Neighbours with equal values in all channels are linked. All pixels are labelled"},
+    {2, "difference",
+     "Neighbours are linked if their channel differences sum to less than `tolerance`. All pixels "
+     "are labelled"}};
+constexpr Choice kConnectivities[] = {{4, "4", "Neighbours share an edge"},
+                                      {8, "8", "Neighbours share an edge or a corner"},
+                                      {6, "6", "Voxels share a face"},
+                                      {18, "18", "Voxels share a face or an edge"},
+                                      {26, "26", "Voxels share a face, an edge or a corner"}};
+constexpr Choice kSources[] = {
+    {0, "image", "The picture: its gray value, luma or colour"},
+    {1, "alpha", "The alpha channel of the picture"},
+    {2, "mask",
+     "The label map or mask that an upstream element attached. Nonzero pixels are foreground"}};
+constexpr Choice kOutputs[] = {{0, "overlay", "The picture with the regions drawn on it"},
+                               {1, "labels", "The label of each pixel"},
+                               {2, "colors", "Each region in its own colour"},
+                               {3, "mask", "255 in regions, 0 elsewhere"},
+                               {4, "none", "The unchanged picture with metadata"}};
+constexpr Choice kOverflows[] = {
+    {0, "drop-smallest",
+     "Only the largest regions that fit keep a label. Of equal regions the first one is kept"},
+    {1, "saturate", "Labels that do not fit are written as the largest label of the format"},
+    {2, "error", "The element stops with an error"}};
+constexpr Choice kLabelValues[] = {
+    {0, "dense", "The numbers 1, 2, … in raster order of the regions of each frame"},
+    {1, "track",
+     "The track id of each region. `overflow` applies to ids that do not fit; drop-smallest writes "
+     "0"}};
+
+constexpr Choice kMethods[] = {{0, "auto", "The fastest algorithm: union-find"},
+                               {1, "union-find", "Union-find on runs of linked pixels"},
+                               {2, "propagation",
+                                "Label propagation: the largest label spreads along links until "
+                                "nothing changes (GTC 2010 and 2013). CUDA only"},
+                               {3, "sweep",
+                                "Label propagation along x, y and z in turn (GTC 2015). CUDA only, "
+                                "binary volumes with 26 neighbours only"}};
+
+// NOLINTNEXTLINE(readability-function-size): a table, not an algorithm
+std::vector<Field> table() {
+  std::vector<Field> fields = {
+      field<P, &P::criterion>("criterion", "Rule that decides which pixels belong to one region.",
+                              {}, kCriteria),
+      field<P, &P::threshold>(
+          "threshold",
+          "Smallest value of foreground pixels (fraction of full scale; 0 is black, 1 is white).",
+          {0, 1}),
+      field<P, &P::tolerance>("tolerance",
+                              "Neighbours are linked if their summed channel differences are below "
+                              "this (fraction of one channel's full scale).",
+                              {0, 3}),
+      field<P, &P::connectivity>("connectivity",
+                                 "Number of neighbours of a pixel: 4 or 8. With `depth` above 1, "
+                                 "number of neighbours of a voxel: 6, 18 or 26 (count).",
+                                 {}, kConnectivities),
+      field<P, &P::source>("source", "Input that is labelled.", {}, kSources),
+      field<P, &P::min_area>("min-area", "Regions with fewer pixels become background (pixels).",
+                             {0, kMaxArea}),
+      field<P, &P::max_area>("max-area",
+                             "Regions with more pixels become background (pixels). 0: no limit.",
+                             {0, kMaxArea}),
+      field<P, &P::fill_holes>("fill-holes",
+                               "Holes of at most this area become foreground (pixels). A hole is "
+                               "background that foreground encloses. Only with criterion=binary.",
+                               {0, kMaxArea}),
+      field<P, &P::max_regions>("max-regions",
+                                "Maximum number of regions in the metadata of a frame (count).",
+                                {1, 1 << 16}, {}, Change::stopped),
+      field<P, &P::output>("output", "Content of the output picture.", {}, kOutputs,
+                           Change::renegotiated),
+      field<P, &P::overflow>("overflow",
+                             "Treatment of labels that are too large for the output format.", {},
+                             kOverflows),
+      field<P, &P::track>(
+          "track", "Follow regions from frame to frame and give each a lasting id (boolean).", {},
+          {}, Change::stopped),
+      field<P, &P::track_birth>("track-birth",
+                                "Number of consecutive frames in which a region must appear before "
+                                "it gets a track id (frames). Its id is 0 until then.",
+                                {1, kMaxTrackMemory}),
+      field<P, &P::track_memory>(
+          "track-memory", "Time for which a track waits for a region that disappeared (frames).",
+          {0, kMaxTrackMemory}),
+      field<P, &P::label_values>("label-values",
+                                 "Numbers that output=labels and the attached label map contain.",
+                                 {}, kLabelValues),
+      field<P, &P::depth>("depth",
+                          "Number of consecutive frames labelled together as one volume (frames). "
+                          "Frames are held until the volume is complete.",
+                          {1, 65535}, {}, Change::stopped),
+      field<P, &P::sliding>(
+          "sliding",
+          "Label each frame together with the previous `depth` - 1 frames and output it at once "
+          "(boolean). Regions that are connected through these frames keep one track id.",
+          {}, {}, Change::stopped),
+      field<P, &P::thresholds>(
+          "thresholds",
+          "List of thresholds that replaces `threshold` (fractions of full scale). The output has "
+          "one layer per threshold, stacked from top to bottom. Empty: use `threshold`.",
+          {0, 1}, {}, Change::renegotiated),
+      field<P, &P::label_background>("label-background",
+                                     "Label the background too: its connected parts are regions "
+                                     "(boolean). Only with criterion=binary.",
+                                     {}, {}, Change::stopped),
+      field<P, &P::seeds>("seeds",
+                          "List of points x1, y1, x2, y2, … (pixels). Only regions that contain a "
+                          "point are kept. Empty: keep all regions.",
+                          {0, 65535}),
+      field<P, &P::click_seeds>(
+          "click-seeds",
+          "Let mouse clicks and touches in a window downstream set `seeds` (boolean). The left "
+          "button sets one point, the right button adds one, the middle button removes all."),
+      field<P, &P::method>("method", "Labelling algorithm. All algorithms give the same labels.",
+                           {}, kMethods, Change::stopped),
+      field<P, &P::attach_runs>(
+          "attach-runs",
+          "Add the pixels of each recorded region to the metadata, as horizontal runs (boolean).",
+          {}, {}, Change::stopped),
+      field<P, &P::max_runs>("max-runs",
+                             "Maximum number of runs in the metadata of a frame or volume (count). "
+                             "The first runs in raster order are kept.",
+                             {1, 1 << 24}, {}, Change::stopped)};
+  for (const Field& drawing : drawing_fields<P>()) fields.push_back(drawing);
+  return fields;
+}
+
+}  // namespace
+
+std::span<const Field> fields_of(const CcLabelParams&) {
+  static const std::vector<Field> fields = table();
+  return fields;
+}
+
 namespace {
 
 void expects_combinable(const Setup& setup) {
@@ -61,7 +210,7 @@ Seeds seeds_of(const CcLabelParams& params, Size picture) {
   return seeds;
 }
 
-void expects_agreeing(const Setup& setup, const CcLabelParams& params) {
+void expects_consistent(const Setup& setup, const CcLabelParams& params) {
   expects_combinable(setup);
   const bool is_volume = setup.depth > 1;
   expects_setting(is_spatial(params.connectivity) == is_volume, [&] {
@@ -86,11 +235,11 @@ void expects_agreeing(const Setup& setup, const CcLabelParams& params) {
       "source=mask cannot be used with thresholds: nonzero pixels of the mask are foreground");
 }
 
-Stack stack_of(const Setup& setup, const Job& job) {
-  return {setup.size, job.slices, setup.layers};
+VolumeLayout volume_layout_of(const Setup& setup, const FrameTask& task) {
+  return {setup.size, task.slices, setup.layers};
 }
 
-void expects_stackable(const Setup& setup) {
+void expects_labellable(const Setup& setup) {
   const std::string what = std::to_string(setup.size.width) + "x" +
                            std::to_string(setup.size.height) + ", depth " +
                            std::to_string(setup.depth);
@@ -98,7 +247,7 @@ void expects_stackable(const Setup& setup) {
           "depth and the number of layers must be at least 1");
   expects(setup.in.model != ColorModel::labels,
           "a label image cannot be labelled as a picture; use it as a mask (source=mask)");
-  // Both counts are below 2^32, their product fits.
+  // Each factor is below 2^32, so the product fits in 64 bits.
   const uint64_t slices = static_cast<uint64_t>(setup.depth) * static_cast<uint64_t>(setup.layers);
   expects(slices <= UINT32_MAX / setup.size.area() &&
               slices * static_cast<uint64_t>(setup.size.height) <= INT32_MAX,
@@ -112,30 +261,30 @@ void expects_stackable(const Setup& setup) {
   expects_combinable(setup);
 }
 
-void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
+void expects_labellable(const Setup& setup, const FrameTask& task, const CcLabelParams& params) {
   const bool is_volume = setup.depth > 1;
   expects(params.sliding == setup.slides, "sliding differs from the configured value");
-  expects_agreeing(setup, params);
-  expects(job.slices >= 1 && job.slices <= (setup.slides ? 1 : setup.depth), [&] {
-    return "a volume of " + std::to_string(job.slices) + " slices; configured for " +
+  expects_consistent(setup, params);
+  expects(task.slices >= 1 && task.slices <= (setup.slides ? 1 : setup.depth), [&] {
+    return "a volume of " + std::to_string(task.slices) + " slices; configured for " +
            std::to_string(setup.depth);
   });
-  expects(job.in.width == setup.size.width && job.in.height == setup.size.height * job.slices &&
-              job.in.layout.format == setup.in.format,
+  expects(task.in.width == setup.size.width && task.in.height == setup.size.height * task.slices &&
+              task.in.layout.format == setup.in.format,
           "the frame differs from the configured size or format");
-  expects(job.table.run_capacity <= setup.max_runs, "max-runs is larger than configured");
+  expects(task.table.run_capacity <= setup.max_runs, "max-runs is larger than configured");
   expects(layers_of(params) == setup.layers,
           "the number of thresholds differs from the configured one");
   expects(params.label_background == setup.has_background,
           "label-background differs from the configured value");
   if (!is_volume && setup.layers == 1) return;
-  expects_setting(params.output != CcOutput::overlay || setup.slides || job.out.empty(),
+  expects_setting(params.output != CcOutput::overlay || setup.slides || task.out.empty(),
                   "output=overlay requires depth=1 and no thresholds; choose another output");
 }
 
-void expects_source(const Setup& setup, const Job& job, const CcLabelParams& params) {
+void expects_source(const Setup& setup, const FrameTask& task, const CcLabelParams& params) {
   expects(params.source != Source::mask ||
-              (!job.mask.empty() && (job.mask_is_small || job.mask.size() == job.in.size())),
+              (!task.mask.empty() && (task.mask_is_small || task.mask.size() == task.in.size())),
           "source=mask, but no mask of the frame's size is attached to the frame");
   expects(params.source != Source::alpha || setup.in.alpha, [&] {
     return "source=alpha, but " + std::string(name_of(setup.in.format)) + " has no alpha channel";
@@ -143,7 +292,7 @@ void expects_source(const Setup& setup, const Job& job, const CcLabelParams& par
 }
 
 void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind backend) {
-  if (!is_historic(params.method)) return;
+  if (!uses_propagation(params.method)) return;
   const bool sweeps = params.method == Method::sweep;
   const std::string method = sweeps ? "method=sweep" : "method=propagation";
   expects_setting(backend == BackendKind::cuda,
@@ -167,9 +316,9 @@ void expects_trackable(const Setup& setup) {
                       std::to_string(setup.max_regions));
 }
 
-void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params) {
+void expects_trackable(const Setup& setup, const FrameTask& task, const CcLabelParams& params) {
   expects(!params.track || setup.tracks, "track=true, but tracking was not configured");
-  expects(!params.track || !job.table.regions || job.table.capacity > 0,
+  expects(!params.track || !task.table.regions || task.table.capacity > 0,
           "track=true requires a table with a capacity above 0");
 }
 
@@ -192,18 +341,18 @@ TrackRules track_rules(const CcLabelParams& params, const Layout& in) {
           .color_bits = in.depth};
 }
 
-uint32_t limit_of(const Job& job, const CcLabelParams& params) {
-  const bool writes_labels = params.output == CcOutput::labels && !job.out.empty();
-  return writes_labels ? label_limit(job.out.layout) : UINT32_MAX;
+uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params) {
+  const bool writes_labels = params.output == CcOutput::labels && !task.out.empty();
+  return writes_labels ? max_label_of(task.out.layout) : UINT32_MAX;
 }
 
-Verdict verdict_of(const CcLabelParams& params, uint32_t total, const Layout& out) {
-  if (params.output != CcOutput::labels || total <= label_limit(out)) return {total, {}};
-  const std::string what = too_many(total, "regions", out);
+LabelCapacity check_capacity(const CcLabelParams& params, uint32_t total, const Layout& out) {
+  if (params.output != CcOutput::labels || total <= max_label_of(out)) return {total, {}};
+  const std::string what = capacity_message(total, "regions", out);
   expects(params.overflow != Overflow::error, what);
   expects(!params.sliding || params.overflow == Overflow::saturate,
           what + "; sliding=true requires overflow=saturate or overflow=error");
-  return {params.overflow == Overflow::drop_smallest ? label_limit(out) : total, what};
+  return {params.overflow == Overflow::drop_smallest ? max_label_of(out) : total, what};
 }
 
 }  // namespace regions

@@ -1,16 +1,17 @@
-// Connected-component labelling: parameters, and the decisions both backends must take alike.
+// Connected-component labelling: the parameters, the algorithm's interface, and decisions that both
+// backends share.
 #pragma once
 
+#include "core/algorithm.hpp"
 #include "core/drawing/drawing.hpp"
-#include "core/output.hpp"
-#include "core/stack.hpp"
+#include "core/frame.hpp"
 #include "core/tracking/tracking.hpp"
-#include "core/verdict.hpp"
 
 namespace regions {
 
 enum class Criterion : uint8_t { binary, equal, difference };
-// By edges and corners of a picture's pixels; by faces, edges and corners of a volume's voxels.
+// In a picture, neighbours share edges (4) or also corners (8). In a volume, they share faces (6),
+// also edges (18), or also corners (26).
 enum class Connectivity : uint8_t { four = 4, six = 6, eight = 8, eighteen = 18, twenty_six = 26 };
 enum class Source : uint8_t { image, alpha, mask };
 enum class CcOutput : uint8_t { overlay, labels, colors, mask, none };
@@ -18,7 +19,7 @@ enum class Overflow : uint8_t { drop_smallest, saturate, error };
 enum class LabelValues : uint8_t { dense, track };
 enum class Method : uint8_t { automatic, union_find, propagation, sweep };
 
-// Points that choose the regions they lie in.
+// Points that select the regions they are in.
 struct Seeds {
   static constexpr int kMax = 64;
   uint16_t x[kMax], y[kMax];  // all inside the picture
@@ -52,17 +53,18 @@ struct CcLabelParams : DrawingParams {
   int64_t max_runs = 1 << 16;
 };
 
-// Whether the setting of connectivity is one of volumes.
+// True for the connectivities of volumes.
 REGIONS_HD constexpr bool is_spatial(Connectivity connectivity) {
   return connectivity != Connectivity::four && connectivity != Connectivity::eight;
 }
-// How pixels of a slice are neighbours where the volume's voxels are connected so.
+// Connectivity of pixels within one slice of a volume with this connectivity.
 REGIONS_HD constexpr Connectivity within_slice(Connectivity connectivity) {
   if (!is_spatial(connectivity)) return connectivity;
   return connectivity == Connectivity::six ? Connectivity::four : Connectivity::eight;
 }
 
-// How background is connected where foreground is so, that no line of one crosses one of the other.
+// Connectivity of the background for a given connectivity of the foreground, chosen so that a path
+// of one cannot cross a path of the other.
 REGIONS_HD constexpr Connectivity dual(Connectivity connectivity) {
   switch (connectivity) {
     case Connectivity::four:
@@ -76,56 +78,56 @@ REGIONS_HD constexpr Connectivity dual(Connectivity connectivity) {
   }
 }
 
-// How many volumes come out of one: a threshold's each.
+// Number of output volumes per input volume: one per threshold.
 int layers_of(const CcLabelParams& params);
 double threshold_of(const CcLabelParams& params, int layer);
-// The seeds that lie inside such a picture.
+// The seeds that are inside a picture of this size.
 Seeds seeds_of(const CcLabelParams& params, Size picture);
-// What the job's outputs are.
-Stack stack_of(const Setup& setup, const Job& job);
+// The layout of the task's outputs.
+VolumeLayout volume_layout_of(const Setup& setup, const FrameTask& task);
 
 namespace cclabel {
-using Params = CcLabelParams;  // by the name that stands in meson.build's list
+using Params = CcLabelParams;  // the name that meson.build's list of algorithms requires
 }
 
 std::span<const Field> fields_of(const CcLabelParams&);
 Output output_of(const CcLabelParams& params);
-// What the parameters make of a setup.
+// Derives the fields of a setup from the parameters.
 void plan(const CcLabelParams& params, Setup& setup);
 
-// What make_algorithm<CcLabelParams, …>() makes.
+// The interface that make_algorithm<CcLabelParams, …>() returns.
 class CcLabel : public Algorithm<CcLabelParams> {
  public:
-  // Of the slot's last frame, once its queue's wait() has returned; all zero without `track`.
-  virtual TrackReport track_report(int slot) const = 0;
-  // Of the same frame: how often a method that goes over the frame until nothing changes did so.
+  // Events in the slot's last frame, valid after its queue's wait() has returned. All zero without
+  // `track`.
+  virtual TrackEvents track_events(int slot) const = 0;
+  // Number of iterations of label propagation in that frame; 0 for other methods.
   virtual uint32_t passes(int /*slot*/) const { return 0; }
 };
 
-inline bool is_historic(Method method) {
+inline bool uses_propagation(Method method) {
   return method == Method::propagation || method == Method::sweep;
 }
 
-// Parameters that contradict each other, or the setup that is made of them, whatever frames come:
-// throws SettingsError.
-void expects_agreeing(const Setup& setup, const CcLabelParams& params);
-// What both backends refuse: throws InputError.
-void expects_stackable(const Setup& setup);
-void expects_stackable(const Setup& setup, const Job& job, const CcLabelParams& params);
-void expects_source(const Setup& setup, const Job& job, const CcLabelParams& params);
+// Throws SettingsError if parameters contradict each other or the setup, regardless of frames.
+void expects_consistent(const Setup& setup, const CcLabelParams& params);
+// Checks that both backends share. Throw InputError.
+void expects_labellable(const Setup& setup);
+void expects_labellable(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
+void expects_source(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
 void expects_method(const Setup& setup, const CcLabelParams& params, BackendKind backend);
 void expects_trackable(const Setup& setup);
-void expects_trackable(const Setup& setup, const Job& job, const CcLabelParams& params);
+void expects_trackable(const Setup& setup, const FrameTask& task, const CcLabelParams& params);
 
-// A pixel is foreground when its value (gray, luma, alpha; for RGB luma_of) is >= this level.
-// Black of the colorimetry is 0, white is 1; 0 makes every pixel foreground.
+// Pixels with at least this value (gray, luma or alpha; luma_of() for RGB) are foreground.
+// Threshold 0 is black and makes every pixel foreground; 1 is white.
 int foreground_level(double threshold, const Layout& layout, const Colorimetry& color);
 
-// Neighbours are linked when the sum of |difference| over their channels (one for gray and YUV:
-// the luma; three for RGB) is < this level. GTC 2010 S12218: sum |difference| < tolerance.
+// Neighbours are linked if the sum of |difference| over their channels is below this level. Gray
+// and YUV use one channel (luma), RGB three. Source: GTC 2010 S12218, sum |difference| < tolerance.
 int difference_level(double tolerance, const Layout& layout);
 
-// The value that `binary` compares, of pixel (x, y).
+// The value of pixel (x, y) that `binary` compares.
 template <class Byte>
 REGIONS_HD inline int value_at(const BasicFrame<Byte>& frame, int x, int y) {
   if (frame.layout.model == ColorModel::rgb) {
@@ -134,7 +136,7 @@ REGIONS_HD inline int value_at(const BasicFrame<Byte>& frame, int x, int y) {
   return frame.sample(0, x, y);
 }
 
-// Sum of |difference| over the channels that `equal` (0: linked) and `difference` compare.
+// Sum of |difference| over the channels, which `equal` (0: linked) and `difference` compare.
 template <class Byte>
 REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, int x2, int y2) {
   const int channels = frame.layout.model == ColorModel::rgb ? 3 : 1;
@@ -146,20 +148,33 @@ REGIONS_HD inline int distance_at(const BasicFrame<Byte>& frame, int x, int y, i
   return sum;
 }
 
-// The value that label-values=track shows of a label: `limit` is the greatest the picture holds.
+// The value that label-values=track writes for a label. `limit` is the largest value of the format.
 REGIONS_HD inline uint32_t track_value(const Region* regions, uint32_t count, uint32_t label,
                                        uint32_t limit, Overflow overflow) {
-  if (label == 0 || label > count) return 0;  // a region beyond the table is not tracked
+  if (label == 0 || label > count) return 0;  // a region beyond the table has no track
   const uint32_t track = regions[label - 1].track;
   if (track <= limit) return track;
   return overflow == Overflow::saturate ? limit : 0;
 }
 
 TrackRules track_rules(const CcLabelParams& params, const Layout& in);
-// How many labels the job's output picture can tell apart; the rest overflows.
-uint32_t limit_of(const Job& job, const CcLabelParams& params);
-// Of a frame with so many regions; `out` is its picture, if it has one. Throws InputError where
-// `overflow` forbids them.
-Verdict verdict_of(const CcLabelParams& params, uint32_t total, const Layout& out);
+// Largest label of the task's output picture. Larger labels overflow.
+uint32_t max_output_label(const FrameTask& task, const CcLabelParams& params);
+// How many of `total` regions get a label. `out` is the layout of the output picture, if there is
+// one. Throws InputError if `overflow` forbids the number of regions.
+LabelCapacity check_capacity(const CcLabelParams& params, uint32_t total, const Layout& out);
 
 }  // namespace regions
+
+namespace regions::cclabel {
+
+// Bytes of device memory that drop_value() requires for this many pixels. CUDA only.
+size_t drop_value_bytes(size_t pixels);
+
+// Removes regions whose pixels have this value from labels 1..n in raster order, and renumbers the
+// other regions. CUDA only. The frame has one component of 1 or 2 bytes; rows of labels are
+// contiguous. Writes the new number of regions to `total` in pinned host memory.
+void drop_value(const ConstFrame& frame, uint32_t value, const LabelMap& labels, void* memory,
+                uint32_t* total, Queue& queue);
+
+}  // namespace regions::cclabel

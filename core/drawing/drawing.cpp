@@ -1,13 +1,21 @@
-// The drawing workspace, cut out of one piece of memory.
+// Drawing setup: memory of the ink, selection of glyphs, colour encoding, and the parameter table
+// of regionoverlay.
 #include "core/drawing/drawing.hpp"
 
+#include <cmath>
+
+#include "core/drawing/glyph_table.hpp"
+#include "core/drawing/paint.hpp"
+#include "core/drawing/regionoverlay.hpp"
+
 namespace regions {
+
 namespace {
 
-// Rows of whole 128-byte lines, so that tiles do not share them.
+// Rows have whole 128-byte lines, so that tiles do not share lines.
 ptrdiff_t pitch_of(int words) { return (static_cast<ptrdiff_t>(words) * 4 + 127) / 128 * 128; }
 
-// Takes the next `width` x `height` words of the memory from `offset` on.
+// Allocates `width` x `height` words at `offset` and advances it.
 Image<uint32_t> cut(std::byte* memory, size_t& offset, int width, int height) {
   auto* data = memory ? reinterpret_cast<uint32_t*>(memory + offset) : nullptr;
   const ptrdiff_t pitch = pitch_of(width);
@@ -40,6 +48,84 @@ Ink ink_in(void* memory, Size picture) {
   Ink ink;
   cut_all(static_cast<std::byte*>(memory), picture, ink);
   return ink;
+}
+
+GlyphSize glyphs_for(int picture_height) {
+  GlyphSize best = kGlyphSizes[0];
+  for (const GlyphSize& size : kGlyphSizes) {
+    if (size.em * 45 <= picture_height) best = size;  // 24 px at 1080 rows
+  }
+  return best;
+}
+
+const uint8_t* glyph_coverage() { return kGlyphCoverage; }
+
+ColorEncoder encoder_of(const Layout& layout, const Colorimetry& color) {
+  constexpr double kOne = 1 << ColorEncoder::kShift;
+  ColorEncoder encoder;
+  encoder.max = layout.max_value();
+  // `scale` and `zero` are in stored units, for a component whose R, G, B weights are within 0..1.
+  const auto set = [&](int c, double red, double green, double blue, double scale, double zero) {
+    const double weights[3] = {red, green, blue};
+    for (int i = 0; i < 3; ++i) {
+      encoder.weight[c][i] = static_cast<int32_t>(std::lround(weights[i] * scale / 255 * kOne));
+    }
+    encoder.offset[c] = static_cast<int32_t>(std::lround((zero + 0.5) * kOne));
+  };
+  const double full = layout.max_value();
+  if (layout.model == ColorModel::rgb) {
+    set(0, 1, 0, 0, full, 0);
+    set(1, 0, 1, 0, full, 0);
+    set(2, 0, 0, 1, full, 0);
+    return encoder;
+  }
+  // ITU-R BT.601-7, 2.5.1: Y = Kr R + Kg G + Kb B, Cb = (B - Y) / (2 - 2 Kb), Cr = (R - Y) / (2 - 2
+  // Kr).
+  const auto [kr, kb] = luma_weights(color.matrix);
+  const double kg = 1 - kr - kb;
+  const bool limited = layout.model == ColorModel::yuv && !color.full_range;
+  const double code = 1 << (layout.depth - 8);  // an 8-bit step in stored units
+  set(0, kr, kg, kb, limited ? 219 * code : full, limited ? 16 * code : 0);
+  if (layout.model != ColorModel::yuv) return encoder;
+  const double chroma = limited ? 224 * code : full;
+  const double u = 2 - 2 * kb;
+  const double v = 2 - 2 * kr;
+  set(1, -kr / u, -kg / u, 0.5, chroma, 128 * code);
+  set(2, 0.5, -kg / v, -kb / v, chroma, 128 * code);
+  return encoder;
+}
+
+Painter painter_of(const Frame& picture, const LabelView& labels, const DrawingParams& params) {
+  Painter painter;
+  painter.picture = picture;
+  painter.labels = sampler_of(labels, picture.size());
+  painter.encoder = encoder_of(picture.layout, picture.color);
+  painter.encoder.encode(kDark, painter.dark);
+  const bool fills = params.style & static_cast<uint32_t>(Style::fill) && !labels.empty();
+  painter.fill_alpha = fills ? static_cast<int>(std::lround(params.opacity * 256)) : 0;
+  return painter;
+}
+
+std::span<const Field> fields_of(const RegionOverlayParams&) {
+  static const std::vector<Field> fields = drawing_fields<RegionOverlayParams>();
+  return fields;
+}
+
+Output output_of(const RegionOverlayParams&) { return Output::drawn_on; }
+
+void plan(const RegionOverlayParams&, Setup& setup) { setup.max_regions = 1 << 16; }
+
+void expects_drawable(const Setup& setup) {
+  const auto within = [](int n) { return n >= 1 && n <= 65535; };
+  expects(within(setup.size.width) && within(setup.size.height),
+          "pictures must have sides of 1 to 65535 pixels; this one has " +
+              std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
+  expects(setup.slots >= 1, "drawing requires at least one slot");
+  expects(setup.in.model != ColorModel::labels, "regions cannot be drawn on a label image");
+  if (setup.has_output) expects_output(setup, Output::drawn_on);
+  expects(!setup.has_mask || setup.mask.model == ColorModel::gray ||
+              setup.mask.model == ColorModel::labels,
+          "labels cannot be read from " + std::string(name_of(setup.mask.format)));
 }
 
 }  // namespace regions

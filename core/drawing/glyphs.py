@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renders the digits of a font at the sizes ids are drawn in, as a C++ header.
+"""Renders the digits for track ids in several sizes and writes them to a C++ header.
 
 usage: glyphs.py FONT.ttf OUTPUT.hpp
 """
@@ -7,7 +7,7 @@ import sys
 
 from PIL import Image, ImageDraw, ImageFont
 
-EMS = (11, 13, 16, 20, 24, 30, 38, 48, 64)  # pixels; glyphs.cpp chooses by the picture
+EMS = (11, 13, 16, 20, 24, 30, 38, 48, 64)  # pixels; drawing.cpp chooses by the picture
 DIGITS = "0123456789"
 
 
@@ -35,9 +35,9 @@ def main():
     with open(output, "w", encoding="ascii") as header:
         header.write(
             "// Made by core/drawing/glyphs.py. Include it in one file of a backend.\n#pragma once\n\n"
-            '#include "core/drawing/glyphs.hpp"\n\nnamespace regions {\n\n'
+            '#include "core/drawing/stamp.hpp"\n\nnamespace regions {\n\n'
             "inline constexpr GlyphSize kGlyphSizes[] = {\n" + "\n".join(sizes) + "\n};\n\n"
-            "// The GPU reads its copy, so it must lie there.\n"
+            "// The GPU requires a copy in device memory.\n"
             "#ifdef __CUDACC__\n__device__\n#endif\n"
             "const uint8_t kGlyphCoverage[] = {\n    " + ",\n    ".join(rows) + "};\n\n"
             "}  // namespace regions\n"

@@ -1,23 +1,25 @@
-// Drawing what the `regions` metadata holds, on any picture.
+// regionoverlay: draws the regions of the `regions` metadata on any picture. Its parameters, and
+// the functions that every algorithm declares for the element and the library.
 #pragma once
 
+#include "core/algorithm.hpp"
 #include "core/drawing/drawing.hpp"
-#include "core/output.hpp"
 
 namespace regions {
 
 struct RegionOverlayParams : DrawingParams {};
 
 namespace regionoverlay {
-using Params = RegionOverlayParams;  // by the name that stands in meson.build's list
+using Params = RegionOverlayParams;  // the name that meson.build's list of algorithms requires
 }
 
 std::span<const Field> fields_of(const RegionOverlayParams&);
 Output output_of(const RegionOverlayParams& params);
-// What the parameters make of a setup.
+// Derives the fields of a setup from the parameters.
 void plan(const RegionOverlayParams& params, Setup& setup);
 
-// What both backends refuse: throws InputError unless frames of this setup can be drawn on.
+// The check that both backends share: throws InputError unless frames of this setup can be drawn
+// on.
 void expects_drawable(const Setup& setup);
 
 }  // namespace regions

@@ -1,17 +1,34 @@
-// Where a region's box and id go in the ink, and with which codes. A code has the kind in its upper
-// 3 bits, the record's index in the next 21 and the glyph's coverage in the lower 8. Codes of one
-// pixel are joined by their maximum, so neither threads nor their order change the picture.
+// Stamping: which ink codes the box and id of a region write, and where. A code contains the kind
+// in its upper 3 bits, the record's index in the next 21 bits and the glyph's coverage in the lower
+// 8 bits. Codes of one pixel are combined by maximum, so neither the number of threads nor their
+// order changes the picture.
 #pragma once
 
+#include <cstdint>
+
 #include "core/drawing/drawing.hpp"
-#include "core/drawing/glyphs.hpp"
 
 namespace regions {
 
-// From the lowest layer up. Outlines lie between box_shadow and box_edge (paint.hpp).
+struct GlyphSize {
+  int em = 0;          // nominal font height, pixels
+  int width = 0;       // pixels of a digit's cell, equal for all digits
+  int height = 0;      // pixels of a digit's cell, without margins
+  uint32_t start = 0;  // index of the first cell in the coverage table: [10][height][width], 0..255
+};
+
+// The glyph size for a picture with this many rows.
+GlyphSize glyphs_for(int picture_height);
+
+// The coverage table on the host. The GPU has its own copy (glyph_table.hpp).
+const uint8_t* glyph_coverage();
+
+// From the lowest layer to the highest. Outlines are drawn between box_shadow and box_edge
+// (paint.hpp).
 enum class InkKind : uint8_t { none, box_shadow, box_edge, tag };
 
-inline constexpr uint32_t kMaxStamped = 1u << 21;  // records; later ones are not drawn
+inline constexpr uint32_t kMaxStamped =
+    1u << 21;  // maximum number of stamped records; later ones are not drawn
 
 REGIONS_HD constexpr uint32_t ink_code(InkKind kind, uint32_t index, uint32_t coverage) {
   return static_cast<uint32_t>(kind) << 29 | index << 8 | coverage;
@@ -20,12 +37,12 @@ REGIONS_HD constexpr InkKind kind_of(uint32_t code) { return static_cast<InkKind
 REGIONS_HD constexpr uint32_t index_of(uint32_t code) { return code >> 8 & (kMaxStamped - 1); }
 REGIONS_HD constexpr int coverage_of(uint32_t code) { return static_cast<int>(code & 255); }
 
-// All four inside; empty if right < left or bottom < top.
+// A rectangle whose four sides are inclusive. Empty if right < left or bottom < top.
 struct Rect {
   int left = 0, top = 0, right = -1, bottom = -1;
 
   REGIONS_HD constexpr bool empty() const { return right < left || bottom < top; }
-  // Of a rectangle that is not empty.
+  // Only for a rectangle that is not empty.
   REGIONS_HD constexpr size_t area() const {
     return static_cast<size_t>(right - left + 1) * static_cast<size_t>(bottom - top + 1);
   }
@@ -39,7 +56,7 @@ struct Rect {
   }
 };
 
-// What the stamps of one frame share.
+// Values shared by all stamps of one frame.
 struct StampPlan {
   Rect picture;
   uint32_t style = 0;
@@ -61,15 +78,15 @@ inline StampPlan stamp_plan(Size picture, const DrawingParams& params) {
           glyphs_for(picture.height)};
 }
 
-// One region's ink: the four bars of its box, then its tag (a plate with the id on it), which a
-// region without a track has not.
+// The ink of one region: the four bars of its box, and its tag (a plate with the id). Regions
+// without a track have no tag.
 class Stamp {
  public:
   static constexpr int kParts = 5;
   static constexpr int kTagPart = 4;
 
-  // The most pixels that a part of any region may have.
-  static size_t most_pixels(const StampPlan& plan) {
+  // The maximum number of pixels in one part of any region.
+  static size_t max_pixels(const StampPlan& plan) {
     const Size picture{plan.picture.right + 1, plan.picture.bottom + 1};
     const auto bar = static_cast<size_t>(larger(picture.width, picture.height)) *
                      static_cast<size_t>(plan.thickness + 1);
@@ -80,7 +97,8 @@ class Stamp {
 
   REGIONS_HD Stamp(const StampPlan& plan, const Region& region, uint32_t index)
       : plan_(plan), index_(index), track_(region.track) {
-    // Far outside is as good as anywhere outside, and cannot overflow.
+    // Clamping coordinates far outside the picture prevents overflow and does not change the
+    // result.
     box_ = Rect{region.left, region.top, region.right, region.bottom}.within(
         {-kFar, -kFar, kFar, kFar});
     visible_ = !box_.within(plan.picture).empty();
@@ -88,18 +106,19 @@ class Stamp {
     if (visible_ && has_tag) place_tag();
   }
 
-  // Whether there may be ink in these pixels.
+  // True if these pixels may contain ink of the region.
   REGIONS_HD bool reaches(const Rect& pixels) const {
     return !box_.within(pixels).empty() || !tag_.within(pixels).empty();
   }
 
-  // The pixels of part k in the picture. Parts of one region do not overlap but for the tag.
+  // The pixels of part k inside the picture. Parts of one region do not overlap, except for the
+  // tag.
   REGIONS_HD Rect part(int k) const {
-    // The innermost line is the shadow.
+    // The innermost line of a bar is its shadow.
     return k == kTagPart ? tag_.within(plan_.picture) : bar(box_, plan_.thickness + 1, k);
   }
 
-  // The pixels of part k that have codes of this kind.
+  // The pixels of part k with codes of this kind.
   REGIONS_HD Rect part(int k, InkKind kind) const {
     if ((k == kTagPart) != (kind == InkKind::tag)) return {};
     if (kind == InkKind::tag) return part(k);
@@ -122,7 +141,7 @@ class Stamp {
   REGIONS_HD static constexpr int smaller(int a, int b) { return a < b ? a : b; }
   REGIONS_HD static constexpr int larger(int a, int b) { return a > b ? a : b; }
 
-  // Bar k of a frame: the pixels of `box` less than `depth` from its border.
+  // Bar k of a box outline: the pixels of `box` whose distance from its border is below `depth`.
   REGIONS_HD Rect bar(const Rect& box, int depth, int k) const {
     if (!visible_ || !(plan_.style & static_cast<uint32_t>(Style::boxes))) return {};
     Rect bar = box;
@@ -137,7 +156,7 @@ class Stamp {
     return bar.within(box).within(plan_.picture);
   }
 
-  // Above the box; else below it; else at its top, inside the picture.
+  // Places the tag above the box, otherwise below it, otherwise at its top inside the picture.
   REGIONS_HD void place_tag() {
     digits_ = 1;
     for (uint32_t rest = track_ / 10; rest != 0; rest /= 10) ++digits_;
@@ -162,7 +181,7 @@ class Stamp {
     const int row = y - tag_.top - plan_.tag_margin();
     if (column < 0 || row < 0 || row >= g.height || column >= digits_ * g.width) return 0;
     uint32_t digits = track_;
-    for (int place = digits_ - 1 - column / g.width; place > 0; --place) digits /= 10;
+    for (int skipped = digits_ - 1 - column / g.width; skipped > 0; --skipped) digits /= 10;
     const auto cell = static_cast<uint32_t>(g.height * g.width) * (digits % 10);
     return coverage[g.start + cell + static_cast<uint32_t>(row * g.width + column % g.width)];
   }
@@ -175,5 +194,28 @@ class Stamp {
   int digits_ = 0;
   bool visible_;
 };
+
+// A node of a segment tree over 0..kLength-1 (rows or columns). Node 1 is the root, the children of
+// n are 2 n and 2 n + 1. Each pixel is in one node per level.
+struct SegmentTreeNode {
+  int index;
+  int begin, end;  // range of the node
+};
+
+// Calls use(SegmentTreeNode) for the nodes that together cover first..last of 0..kLength-1, where
+// kLength is a power of two. There are at most two per level, and one if the range is everything.
+template <int kLength, class Use>
+REGIONS_HD void for_each_node(int first, int last, Use use) {
+  static_assert((kLength & (kLength - 1)) == 0);
+  int low = first + kLength;
+  int high = last + kLength + 1;
+  const auto node = [](int index, int length) {
+    return SegmentTreeNode{index, index * length - kLength, (index + 1) * length - kLength};
+  };
+  for (int length = 1; low < high; low /= 2, high /= 2, length *= 2) {
+    if (low & 1) use(node(low++, length));
+    if (high & 1) use(node(--high, length));
+  }
+}
 
 }  // namespace regions

@@ -1,43 +1,100 @@
-// The energy of a frame: what a pixel's evidence and a pair of neighbours are worth to the cut.
+// The energy of a frame: terminal weights (evidence of each pixel) and link weights (similarity of
+// neighbours) for the minimum cut. Includes attached masks, shadows, moving background and the
+// match cache.
 #pragma once
 
 #include "core/graphcutbg/graphcutbg.hpp"
-#include "core/graphcutbg/mask.hpp"
-#include "core/graphcutbg/scene.hpp"
+#include "core/graphcutbg/scene_statistics.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 
-// More than all links of a pixel: its label is certain. With them it stays below 2^15, so that
-// solvers may hold 16 bits: 4 * 2048 + 4 * 1448 < kSure, and twice kSure < 32768.
-inline constexpr int kSure = 14000;
-// What a pixel's evidence and links together never exceed.
-inline constexpr int kMaxWeight = 2 * kSure;
+// Distance of neighbouring frame pixels in the attached mask, 2^-32 mask pixels.
+struct MaskScale {
+  uint64_t across = 0, down = 0;
 
-// What a border costs whatever the contrast, of lambda: noise stands out on all sides, so contrast
-// alone would leave its specks. With the default lambda and var-threshold a line of a pixel's width
-// costs 5.3 nats a pixel, and its evidence may be 6: it stays from 8 pixels on. Masks that come
-// with the frame have no such noise, and are refined along every edge.
+  static MaskScale between(Size mask, Size frame) {
+    const auto step = [](int from, int to) {
+      return (static_cast<uint64_t>(from) << 32) / static_cast<uint64_t>(to);
+    };
+    return {step(mask.width, frame.width), step(mask.height, frame.height)};
+  }
+};
+
+// Position of frame pixel n between two of the mask's `count` pixels, measured at pixel centres. At
+// equal sizes it is mask pixel n. Masks are interpolated between their four nearest pixels: the
+// edge of a coarse mask becomes uncertain, and the cut finds it in the picture.
+struct MaskPosition {
+  int first, second;
+  int part;  // weight of the second pixel, 1/256
+
+  REGIONS_HD MaskPosition(int n, uint64_t step, int count) {
+    // At most 2^48, because sides are below 2^16.
+    const auto middle = static_cast<int64_t>(static_cast<uint64_t>(n) * step + step / 2);
+    const int64_t at = (middle - (int64_t{1} << 31)) >> 24;
+    const auto before = static_cast<int>(at >> 8);
+    part = static_cast<int>(at & 255);
+    first = before < 0 ? 0 : before;
+    second = before + 1 < count ? before + 1 : count - 1;
+  }
+};
+
+// Value of a mask pixel, 0..255. Labels other than 0 count as 255.
+REGIONS_HD inline int mask_pixel(const ConstFrame& mask, int x, int y) {
+  const int value = mask.sample(0, x, y);
+  if (mask.layout.sample_bytes == 2) return value >> 8;
+  if (mask.layout.sample_bytes == 1) return value;
+  const std::byte* label = mask.at(0, x, y);
+  return label[0] != std::byte{} || label[1] != std::byte{} || label[2] != std::byte{} ||
+                 label[3] != std::byte{}
+             ? 255
+             : 0;
+}
+
+// The interpolated mask at pixel (x, y) of the frame, 0..255.
+REGIONS_HD inline int mask_value(const ConstFrame& mask, const MaskScale& scale, int x, int y) {
+  const MaskPosition u(x, scale.across, mask.width), v(y, scale.down, mask.height);
+  const auto along = [&](int row) {
+    const int left = mask_pixel(mask, u.first, row);
+    return left * 256 + (mask_pixel(mask, u.second, row) - left) * u.part;
+  };
+  const int upper = along(v.first);
+  return (upper * 256 + (along(v.second) - upper) * v.part + (1 << 15)) >> 16;
+}
+
+// The terminal weight of a pixel whose label is certain: it exceeds all links of a pixel. Together
+// with the links it stays below 2^15, so that solvers may use 16 bits: 4 * 2048 + 4 * 1448 <
+// kCertainWeight, and 2 * kCertainWeight < 32768.
+inline constexpr int kCertainWeight = 14000;
+// Upper bound of a pixel's terminal weight plus its links.
+inline constexpr int kMaxWeight = 2 * kCertainWeight;
+
+// Minimum link weight at any contrast, as a fraction of lambda. Isolated noise has contrast on all
+// sides, so contrast-dependent links alone would not remove it. With the default lambda and
+// var-threshold, a line of one pixel's width costs 5.3 nats per pixel and has up to 6 nats of
+// evidence, so it survives from a length of 8 pixels on. Attached masks do not have such noise and
+// are refined along every edge.
 inline constexpr double kLinkFloor = 0.12;
 
-// What the parameters say of the energy; small enough to travel by value.
+// Energy settings derived from the parameters. Small enough to pass by value.
 struct EnergyPlan {
-  uint16_t link[kLinkEntries + 1] = {};  // lambda * max(exp(-i / kLinkSteps), floor), units
-  int shadow = 0;                        // of 256
-  int darkest = 0;                       // of 256
+  uint16_t link[kLinkEntries + 1] = {};  // [step], lambda * max(exp(-i / kLinkSteps), floor), units
+  int shadow = 0;                        // 1/256
+  int darkest = 0;                       // 1/256
   int mask_foreground = 256, mask_background = -1;
   MaskScale mask_scale;
   bool uses_image = true;
   bool uses_mask = false;
   bool uses_colors = false;
 
-  // Boykov and Jolly 2001: links between alike neighbours are strong. `diagonal`: by distance.
+  // Links between similar neighbours are strong (Boykov and Jolly 2001). Diagonal links are divided
+  // by their length.
   REGIONS_HD int link_for(int step, bool diagonal) const {
     return diagonal ? link[step] * 181 >> 8 : link[step];
   }
 };
 
-// The contrast between two neighbours that the cut may follow: an edge that the background has at
-// the same place is none of the foreground's (Sun et al., Background Cut, 2006).
+// Squared contrast between two neighbours. An edge that the background has at the same position
+// does not count, because it does not belong to the foreground (Sun et al., Background Cut, 2006).
 template <class Int>
 REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
                         const BasicColor<Int>& background_a, const BasicColor<Int>& background_b) {
@@ -49,56 +106,254 @@ REGIONS_LANES Int edge2(const BasicColor<Int>& a, const BasicColor<Int>& b,
   return smaller(moved, now);
 }
 
-// A shadow keeps the background's hue and texture and loses brightness; its evidence shrinks
-// towards what chroma and texture say, and down to kShadowMost against the foreground, which
+// Shadows keep the background's hue and texture and lose brightness. The evidence of such pixels is
+// reduced to the evidence of chroma and texture, and at most to -kMaxShadowEvidence, which
 // neighbours easily outweigh.
-inline constexpr int kShadowMost = kNat;
-// What a squared level off the texture counts, of 1/16 variances of 1/16: 256, were neighbours
-// independent, but they share the pixel's own noise, and shadows have soft borders. Of the
-// composites' soft shadows F is .955 at 64 and .978 at 10, of camouflage .815 and .810.
+inline constexpr int kMaxShadowEvidence = kNat;
+// Weight of a squared texture difference, in 1/16 variances of 1/16. The value would be 256 if
+// neighbours were independent, but they share the pixel's own noise, and shadows have soft borders.
+// F-measure on composites with soft shadows: .955 at 64 and .978 at 10; on camouflage: .815 at 64
+// and .810 at 10.
 inline constexpr int kTextureScale = 10;
-// Whether anything but the model has a say in this evidence.
+// True if anything besides the model can change this evidence.
 template <class Int>
-REGIONS_LANES Truth<Int> is_in_doubt(const Int& evidence) {
-  return evidence > -kShadowMost;
+REGIONS_LANES Truth<Int> is_ambiguous(const Int& evidence) {
+  return evidence > -kMaxShadowEvidence;
 }
-// shading_error(ratio): squared levels below 2^18, only asked where there may be a shadow.
+// shading_error(ratio) returns squared levels below 2^18. It is only called for pixels that may be
+// in a shadow.
 template <class Int, class Error>
-REGIONS_LANES Int without_shadow(const Int& evidence, const BasicColor<Int>& now,
-                                 const BasicMode<Int>& background, const EnergyPlan& plan,
-                                 Error shading_error) {
-  const Int lit = background.mean[0] >> Mode::kMeanShift;
-  const Truth<Int> darker =
-      is_in_doubt(evidence) & (now.y < lit) & (now.y * 256 >= lit * plan.darkest);
+REGIONS_LANES Int suppress_shadow(const Int& evidence, const BasicColor<Int>& now,
+                                  const BasicMode<Int>& background, const EnergyPlan& plan,
+                                  Error shading_error) {
+  const Int background_luma = background.mean[0] >> Mode::kMeanShift;
+  const Truth<Int> darker = is_ambiguous(evidence) & (now.y < background_luma) &
+                            (now.y * 256 >= background_luma * plan.darkest);
   if (plan.shadow == 0 || !any(darker)) return evidence;
-  const Int ratio = small_quotient(now.y << 8, lit);
+  const Int ratio = small_quotient(now.y << 8, background_luma);
   Int square = 0;
   REGIONS_UNROLL
   for (int c = 1; c < 3; ++c) {
     const Int expected = ((background.mean[c] - (128 << Mode::kMeanShift)) >> 4) * ratio >> 8;
-    const Int d = ((now[c] - 128) << 4) - expected;  // of 1/16 levels
+    const Int d = ((now[c] - 128) << 4) - expected;  // 1/16 levels
     square = square + d * d;
   }
-  constexpr int kMax = 1 << 14;                                                    // another hue
-  const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax + 1));  // of 1/16
-  const Truth<Int> of_hue = darker & !(d2 > kMax) & (d2 * (kNat / 32) - kShadowMost < evidence);
-  if (!any(of_hue)) return evidence;  // whatever the texture
+  constexpr int kMax = 1 << 14;  // limit: beyond it the hue differs
+  const Int d2 = smaller(quotient(square, background.var_chroma), Int(kMax + 1));  // 1/16 variances
+  const Truth<Int> has_hue =
+      darker & !(d2 > kMax) & (d2 * (kNat / 32) - kMaxShadowEvidence < evidence);
+  if (!any(has_hue)) return evidence;  // regardless of the texture
   const Int texture = small_quotient(shading_error(ratio) * kTextureScale, background.var_luma);
-  const Int remains = (d2 + texture) * (kNat / 32) - kShadowMost;
-  const Truth<Int> less = of_hue & (remains < evidence);
-  // Negative, and rounded towards zero.
-  return pick(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
+  const Int remains = (d2 + texture) * (kNat / 32) - kMaxShadowEvidence;
+  const Truth<Int> less = has_hue & (remains < evidence);
+  // The difference is negative and rounded towards zero.
+  return select(less, evidence + (((remains - evidence) * plan.shadow + 255) >> 8), evidence);
 }
 
-// Evidence of an attached mask: sure at the ends, graded between.
+// Evidence of an attached mask: certain at both ends, graded in between.
 REGIONS_HD inline int mask_evidence(int value, int threshold, const EnergyPlan& plan) {
-  if (value >= plan.mask_foreground) return kSure;
-  if (value <= plan.mask_background) return -kSure;
+  if (value >= plan.mask_foreground) return kCertainWeight;
+  if (value <= plan.mask_background) return -kCertainWeight;
   return (2 * value - 255) * threshold / 255;
 }
 
 ScenePlan scene_plan_of(const GraphCutBgParams& params);
-// `mask`: size of the mask that came with the frame.
+// `mask` is the size of the attached mask.
 EnergyPlan energy_plan_of(const GraphCutBgParams& params, Size size, Size mask = {});
 
-}  // namespace regions::graphcut
+REGIONS_HD inline bool is_excluded(const ModelArrays& arrays, int x, int y) {
+  return arrays.excluded && arrays.excluded[arrays.at(x, y)];
+}
+
+template <class Int>
+REGIONS_LANES BasicColor<Int> apply_illumination(BasicColor<Int> color, const Light& light) {
+  if (light.same()) return color;
+  color.y = light.apply<Int>(0, color.y << 8) >> 8;
+  color.u = light.apply<Int>(1, color.u << 8) >> 8;
+  color.v = light.apply<Int>(2, color.v << 8) >> 8;
+  return color;
+}
+
+// Background that moves a little, such as leaves, shows colours of nearby pixels (Elgammal et al.
+// 2000). If the background has this colour within kReach pixels, or a mixture on the way there (a
+// camera may move by a fraction of a pixel), the evidence is reduced, to zero for an equal colour.
+// It never becomes negative. For SIMD lanes, kReach pixels on both sides of all lanes must be
+// inside the picture.
+inline constexpr int kReach = 2;
+template <class Int>
+REGIONS_LANES Int suppress_jitter(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
+                                  const BasicMode<Int>& mode, int x, int y) {
+  const auto now = BasicColor<Int>::load(arrays.current + arrays.at(x, y));
+  BasicMode<Int> moved = mode;
+  for (int k = 0; k < 4 * kReach && any(evidence > 0); ++k) {
+    const int reach = k / 4 + 1;
+    const int x2 = x + (k % 4 == 0 ? reach : k % 4 == 1 ? -reach : 0);
+    const int y2 = y + (k % 4 == 2 ? reach : k % 4 == 3 ? -reach : 0);
+    if (x2 < 0 || y2 < 0 || x2 >= arrays.width || y2 >= arrays.height) continue;
+    const auto there = apply_illumination(
+        BasicColor<Int>::load(arrays.background + arrays.at(x2, y2)), frame.model.light);
+    REGIONS_UNROLL
+    for (int c = 0; c < 3; ++c) {
+      const Int end = there[c] << Mode::kMeanShift;
+      moved.mean[c] = clamp<Int>(now[c] << Mode::kMeanShift, smaller(mode.mean[c], end),
+                                 larger(mode.mean[c], end));
+    }
+    const Int cost = distance2(moved, now, Int(frame.model.threshold)) * (kNat / 32);
+    evidence = smaller(cost, evidence);
+  }
+  return evidence;
+}
+
+// Difference from the background's texture under a shadow. A shadow dims all its pixels alike, so
+// neighbours should have `ratio` / 256 of the background's brightness. On each axis, only the
+// better one of two arms of kReach pixels counts, because the border of the shadow may cross the
+// other one.
+struct ShadingError {
+  const ModelArrays& arrays;
+  const FramePlan& frame;
+  int x, y;
+
+  // Squared levels, below 2^18.
+  template <class Int>
+  REGIONS_LANES Int operator()(const Int& ratio) const {
+    return axis(ratio, 1, 0) + axis(ratio, 0, 1);
+  }
+
+ private:
+  template <class Int>
+  REGIONS_LANES Int axis(const Int& ratio, int dx, int dy) const {
+    const bool before = x >= kReach * dx && y >= kReach * dy;
+    const bool after = x + kReach * dx < arrays.width && y + kReach * dy < arrays.height;
+    if (before && after) return smaller(arm(ratio, -dx, -dy), arm(ratio, dx, dy));
+    if (before) return arm(ratio, -dx, -dy);
+    return after ? arm(ratio, dx, dy) : Int(0);
+  }
+  template <class Int>
+  REGIONS_LANES Int arm(const Int& ratio, int dx, int dy) const {
+    Int error = 0;
+    for (int reach = 1; reach <= kReach; ++reach) {
+      const size_t i = arrays.at(x + reach * dx, y + reach * dy);
+      const auto background =
+          apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.model.light);
+      const Int d = BasicColor<Int>::load(arrays.current + i).y - (background.y * ratio >> 8);
+      error = error + d * d;
+    }
+    return error;
+  }
+};
+
+// The model's evidence for the pixels from index i on, in units, and their modes; see evidence().
+template <class Int>
+REGIONS_LANES Int model_evidence(const ModelArrays& arrays, const ModelPlan& plan, size_t i,
+                                 Int& match) {
+  if (plan.starts) return -plan.threshold;
+  auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
+  model.apply_light(plan.light);
+  return evidence(model, BasicColor<Int>::load(arrays.current + i), plan, match);
+}
+
+// Refines the model's evidence for the pixels from (x, y) on with global colours, background motion
+// and shadows. suppress_jitter() states when several pixels may be refined at once.
+template <class Int>
+REGIONS_LANES Int refine_evidence(Int evidence, const ModelArrays& arrays, const FramePlan& frame,
+                                  const EnergyPlan& plan, int x, int y) {
+  if (frame.model.starts) return evidence;
+  const size_t i = arrays.at(x, y);
+  const auto now = BasicColor<Int>::load(arrays.current + i);
+  if (plan.uses_colors)
+    evidence = evidence + look_up(arrays.colors->bias, ColorHistograms::bin_of(now));
+  if (!any(is_ambiguous(evidence))) return evidence;
+  auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
+  model.apply_light(frame.model.light);
+  const BasicMode<Int> heaviest = model.heaviest();
+  if (any(evidence > 0)) evidence = suppress_jitter(evidence, arrays, frame, heaviest, x, y);
+  return suppress_shadow(evidence, now, heaviest, plan, ShadingError{arrays, frame, x, y});
+}
+
+// The match cache: stores the matched mode in the upper byte of the pixel's colour word, 0 for
+// unknown, 1 for no mode, otherwise the mode's index + 2. With it, update_matched_modes() need not
+// search the mode again, and reads and writes only the weights of the other modes.
+template <class Int>
+REGIONS_LANES void store_match(const ModelArrays& arrays, size_t i, const Int& match) {
+  Int word;
+  read_words(arrays.current + i, word);
+  write_words(arrays.current + i, (word & 0xFFFFFF) | (match + 2) << 24);
+}
+
+// Terminal weight of pixel (x, y): its evidence for the foreground, units.
+REGIONS_HD inline int terminal_at(const ModelArrays& arrays, const ConstFrame& mask,
+                                  const FramePlan& frame, const EnergyPlan& plan, int x, int y) {
+  if (is_excluded(arrays, x, y)) return -kCertainWeight;
+  if (plan.uses_mask && !mask.empty()) {
+    const int value = mask_value(mask, plan.mask_scale, x, y);
+    const int from_mask = mask_evidence(value, frame.model.threshold, plan);
+    if (!plan.uses_image || from_mask == kCertainWeight || from_mask == -kCertainWeight)
+      return from_mask;
+  }
+  int32_t match = -2;
+  const auto from_model = model_evidence(arrays, frame.model, arrays.at(x, y), match);
+  store_match(arrays, arrays.at(x, y), match);
+  return refine_evidence(from_model, arrays, frame, plan, x, y);
+}
+
+// The inputs of a link: the colours of the pixels from index i on, and the background there.
+template <class Int>
+struct EdgeSample {
+  BasicColor<Int> current, background;
+
+  REGIONS_LANES static EdgeSample at(const ModelArrays& arrays, const FramePlan& frame, size_t i) {
+    return {BasicColor<Int>::load(arrays.current + i),
+            apply_illumination(BasicColor<Int>::load(arrays.background + i), frame.model.light)};
+  }
+  // Index into the link table for a pair of neighbours.
+  REGIONS_LANES friend Int link_step(const EdgeSample& a, const EdgeSample& b,
+                                     const FramePlan& frame, const EnergyPlan& plan) {
+    const bool has_background = plan.uses_image && !frame.model.starts;
+    return frame.contrasts.step_of(has_background
+                                       ? edge2(a.current, b.current, a.background, b.background)
+                                       : contrast2(a.current, b.current));
+  }
+};
+
+// Writes all weights of pixel (x, y). All inputs of links are read without branches before anything
+// is written: GPU reads have a high latency, but many can be in flight.
+REGIONS_HD inline void compute_weights(const ModelArrays& arrays, const ConstFrame& mask,
+                                       const FramePlan& frame, const EnergyPlan& plan, int x,
+                                       int y) {
+  const size_t i = arrays.at(x, y);
+  const auto sample = EdgeSample<int32_t>::at(arrays, frame, i);
+  const auto link_to = [&](int dx, int dy) {
+    const int x2 = clamp(x + dx, 0, arrays.width - 1), y2 = smaller(y + dy, arrays.height - 1);
+    const auto other = EdgeSample<int32_t>::at(arrays, frame, arrays.at(x2, y2));
+    const int link = plan.link_for(link_step(sample, other, frame, plan), dx != 0 && dy != 0);
+    return x2 == x + dx && y2 == y + dy ? link : 0;
+  };
+  const int right = link_to(1, 0), down = link_to(0, 1);
+  if (arrays.down_right) {
+    arrays.down_right[i] = link_to(1, 1);
+    arrays.down_left[i] = link_to(-1, 1);
+  }
+  arrays.terminal[i] = terminal_at(arrays, mask, frame, plan, x, y);
+  arrays.right[i] = right;
+  arrays.down[i] = down;
+}
+
+// Contribution of pixel (x, y) to the capacity of the cut that `mask` defines.
+REGIONS_HD inline int64_t cut_value_at(const ModelArrays& arrays, const Image<const uint8_t>& mask,
+                                       int x, int y) {
+  const size_t i = arrays.at(x, y);
+  const bool foreground = mask(x, y) != 0;
+  const int32_t t = arrays.terminal[i];
+  int64_t value = foreground ? (t < 0 ? -t : 0) : (t > 0 ? t : 0);
+  const auto link = [&](const int32_t* capacity, int x2, int y2) {
+    if (!capacity || !mask.contains(x2, y2)) return;
+    if ((mask(x2, y2) != 0) != foreground) value += capacity[i];
+  };
+  link(arrays.right, x + 1, y);
+  link(arrays.down, x, y + 1);
+  link(arrays.down_right, x + 1, y + 1);
+  link(arrays.down_left, x - 1, y + 1);
+  return value;
+}
+
+}  // namespace regions::graphcutbg

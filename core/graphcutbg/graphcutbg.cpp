@@ -1,11 +1,11 @@
-// The parameter table of graphcutbg, and what it refuses.
+// The parameter table of graphcutbg, validation, and the derived settings of a frame (plans).
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/graphcutbg/composite.hpp"
 #include "core/graphcutbg/energy.hpp"
-#include "core/graphcutbg/view.hpp"
 
 namespace regions {
 namespace {
@@ -145,14 +145,15 @@ std::span<const Field> fields_of(const GraphCutBgParams&) {
   return fields;
 }
 
-std::span<const Implied> implied_by(Preset preset) {
-  // A pixel of so small a picture is the mean of a hundred: there is little noise, and things are
-  // few pixels wide.
-  static const Implied motion[] = {{"process-scale", 0.1},
-                                   {"lambda", 3.0},
-                                   {"cpu-threads", int64_t{1}},
-                                   {"output", static_cast<int64_t>(GraphCutOutput::none)}};
-  return preset == Preset::motion ? std::span<const Implied>(motion) : std::span<const Implied>();
+std::span<const PresetValue> preset_values(Preset preset) {
+  // At this scale each pixel is the mean of a hundred pixels: there is little noise, and objects
+  // are few pixels wide.
+  static const PresetValue motion[] = {{"process-scale", 0.1},
+                                       {"lambda", 3.0},
+                                       {"cpu-threads", int64_t{1}},
+                                       {"output", static_cast<int64_t>(GraphCutOutput::none)}};
+  return preset == Preset::motion ? std::span<const PresetValue>(motion)
+                                  : std::span<const PresetValue>();
 }
 
 Output output_of(const GraphCutBgParams& params) {
@@ -178,33 +179,34 @@ void expects_cuttable(const Setup& setup) {
   expects(setup.in.model != ColorModel::labels, "a label image cannot be cut");
 }
 
-void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams& params) {
-  expects(job.slot >= 0 && job.slot < setup.slots, "there is no slot " + std::to_string(job.slot));
-  expects(job.in.size() == setup.size && job.in.layout.format == setup.in.format,
+void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutBgParams& params) {
+  expects(task.slot >= 0 && task.slot < setup.slots,
+          "there is no slot " + std::to_string(task.slot));
+  expects(task.in.size() == setup.size && task.in.layout.format == setup.in.format,
           "the frame differs from the configured size or format");
-  expects(job.out.empty() || setup.has_output, "the frame has an output, but none was configured");
-  expects(params.source != GraphCutSource::mask || !job.mask.empty(),
+  expects(task.out.empty() || setup.has_output, "the frame has an output, but none was configured");
+  expects(params.source != GraphCutSource::mask || !task.mask.empty(),
           "source=mask, but no mask is attached to the frame");
-  const bool reads_mask = params.source != GraphCutSource::image && !job.mask.empty();
-  const Size mask = job.mask.size();
+  const bool reads_mask = params.source != GraphCutSource::image && !task.mask.empty();
+  const Size mask = task.mask.size();
   constexpr int kMax = static_cast<int>(kMaxPixels);
   expects(!reads_mask || (mask.width > 0 && mask.height > 0 && mask.width <= kMax &&
-                          mask.height <= kMax && job.mask.layout.channels == 1),
+                          mask.height <= kMax && task.mask.layout.channels == 1),
           "invalid mask of " + text_of(mask) +
               " pixels; expected one channel and sides from 1 to 65535");
-  expects(job.foreground.empty() || job.foreground.size() == setup.size,
+  expects(task.foreground.empty() || task.foreground.size() == setup.size,
           "the foreground mask must have the size of the frame");
 }
 
-namespace graphcut {
+namespace graphcutbg {
 
 ScenePlan scene_plan_of(const GraphCutBgParams& params) {
   ScenePlan plan;
   plan.threshold = static_cast<int>(std::lround(params.var_threshold * kNat / 2));
   plan.match = static_cast<int32_t>(std::lround(std::max(params.var_threshold, 9.0) * 16));
-  // After `history` frames at half speed the evidence against a new mode is gone: its share is
-  // halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
-  plan.least_alpha = static_cast<uint32_t>(
+  // After `history` frames at half speed the evidence against a new mode has disappeared: its share
+  // is then halfway between kLowerShare and kUpperShare, 1 - exp(-a / 2) = 0.15.
+  plan.min_alpha = static_cast<uint32_t>(
       std::max(2L, std::lround(0.325 * 65536 / static_cast<double>(params.history))));
   plan.rate = static_cast<int32_t>(std::lround(params.learning_rate * 4096));
   if (params.sigma > 0) {
@@ -239,8 +241,8 @@ CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets) {
           params.warm_start && !resets};
 }
 
-ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup) {
-  ViewPlan plan;
+CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& setup) {
+  CompositePlan plan;
   plan.output = params.output;
   plan.replacement = params.replace_with;
   plan.feather = params.feather;
@@ -264,7 +266,7 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
   const double chroma = 255 / (limited ? 224 * code : layout.max_value());
   const auto [kr, kb] = luma_weights(color.matrix);
   const double kg = 1 - kr - kb;
-  // ITU-R BT.601-7, 2.5.1 the other way round.
+  // Inverse of ITU-R BT.601-7, 2.5.1.
   const double u[3] = {0, -2 * (1 - kb) * kb / kg, 2 * (1 - kb)};
   const double v[3] = {2 * (1 - kr), -2 * (1 - kr) * kr / kg, 0};
   for (int i = 0; i < 3; ++i) {
@@ -279,5 +281,5 @@ RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color) {
   return decoder;
 }
 
-}  // namespace graphcut
+}  // namespace graphcutbg
 }  // namespace regions

@@ -1,14 +1,13 @@
-// Foreground by graph cuts: parameters, and what the algorithm offers beside frames. The arithmetic
-// both backends share stands in core/graphcutbg/.
+// Foreground segmentation by graph cuts: parameters and the algorithm's interface. The other
+// headers of this folder contain the arithmetic that both backends share.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "core/algorithm.hpp"
 #include "core/field.hpp"
-#include "core/implied.hpp"
 #include "core/maxflow/maxflow.hpp"
-#include "core/output.hpp"
 
 namespace regions {
 
@@ -38,7 +37,7 @@ struct GraphCutBgParams {
   std::string model_location;
   std::string background_image;
 
-  // What is known already.
+  // Prior knowledge.
   std::string exclusion_image;
   int mask_foreground = 250;
   int mask_background = 5;
@@ -49,7 +48,7 @@ struct GraphCutBgParams {
   int64_t time_budget = -1;
   bool verify = false;
 
-  // What the output shows.
+  // Output.
   int feather = 0;
   Argb color = {0xFF20E060};
   double opacity = 0.5;
@@ -60,58 +59,62 @@ struct GraphCutBgParams {
 };
 
 namespace graphcutbg {
-using Params = GraphCutBgParams;  // by the name that stands in meson.build's list
+using Params = GraphCutBgParams;  // the name that meson.build's list of algorithms requires
 }
 
 std::span<const Field> fields_of(const GraphCutBgParams&);
-// Properties of the element that a preset sets.
-std::span<const Implied> implied_by(Preset preset);
+// The property values that a preset sets.
+std::span<const PresetValue> preset_values(Preset preset);
 Output output_of(const GraphCutBgParams& params);
-// What the parameters make of a setup.
+// Derives the fields of a setup from the parameters.
 void plan(const GraphCutBgParams& params, Setup& setup);
 
-// Pictures that a user gives once, not with each frame.
+// Pictures that the user provides once for the stream.
 enum class GraphCutPicture : uint8_t {
-  background,   // the model starts from it instead of from the first frames
-  replacement,  // what replace-with=image shows behind the foreground
-  exclusion     // bright pixels (128 of 255 or more) are background and teach nothing
+  background,   // initial background of the model
+  replacement,  // new background for replace-with=image
+  exclusion     // bright pixels (at least 128 of 255) are always background and do not update the
+                // model
 };
 
-// What is known of a frame when its work is done.
-struct GraphCutReport {
-  CutReport cut;
-  int64_t cut_value = -1;   // of the mask, from the weights as they were built; -1 unless `verify`
-  uint32_t foreground = 0;  // pixels
-  uint32_t pixels = 0;      // of the whole frame
-  // The picture changed as a whole (light, camera) and the model starts anew with this frame.
+// Results of a frame, valid when its work is done.
+struct GraphCutResult {
+  CutResult cut;
+  // Capacity of the mask's cut, computed from the weights; -1 unless `verify`.
+  int64_t cut_value = -1;
+  uint32_t foreground = 0;  // number of foreground pixels
+  uint32_t pixels = 0;      // number of pixels
+  // The whole picture changed (light or camera), and the model restarted with this frame.
   bool restarted = false;
 };
 
-// What make_algorithm<GraphCutBgParams, …>() makes. Frame i + 1's model is frame i's, updated by
-// frame i's cut, whatever slots and queues the frames use: enqueue() is called in their order.
+// The interface that make_algorithm<GraphCutBgParams, …>() returns. The model for frame i + 1 is
+// the model for frame i, updated by the cut of frame i. This holds for any assignment of frames to
+// slots and queues, because enqueue() is called in frame order.
 //
-// The first frame becomes the model (unless a background image or a stored model is there): all of
-// it is background. Until `history` frames are seen, what stays for most of them is background.
+// The first frame becomes the model, unless there is a background picture or a stored model; all
+// its pixels are then background. During the first `history` frames, colours that are visible in
+// most frames become background.
 class GraphCutBg : public Algorithm<GraphCutBgParams> {
  public:
-  // After configure(), with no frame under way: a picture in host memory, in any format but
-  // labels32, of the frames' size. An empty one takes it away. Pictures outlive reset(), not
-  // configure(). Throws InputError for another size.
+  // Sets a picture in host memory; it has the size of the frames and any format except labels32. An
+  // empty picture removes the previous one. Call after configure(), while no frame is in flight.
+  // Pictures survive reset() but not configure(). Throws InputError for a wrong size.
   virtual void set_picture(GraphCutPicture which, const ConstFrame& picture) = 0;
 
-  // The model as bytes that restore() reads on any backend of any machine, with no frame under way.
-  // Empty before the first frame.
+  // The model as bytes that restore() can read on any backend and machine. Call while no frame is
+  // in flight. Empty before the first frame.
   virtual std::vector<std::byte> state() = 0;
-  // After configure(). Throws InputError for bytes of another version or for frames of another
-  // size; the model stays as it was then.
+  // Restores a model. Call after configure(). Throws InputError for another version or frame size;
+  // the current model then stays unchanged.
   virtual void restore(std::span<const std::byte> state) = 0;
 
-  // Of the slot's last frame, once its queue's wait() has returned.
-  virtual GraphCutReport report(int slot) const = 0;
+  // The result of the slot's last frame, valid after its queue's wait() has returned.
+  virtual GraphCutResult result(int slot) const = 0;
 };
 
-// What both backends refuse: throws InputError.
+// Checks that both backends share. Throw InputError.
 void expects_cuttable(const Setup& setup);
-void expects_cuttable(const Setup& setup, const Job& job, const GraphCutBgParams& params);
+void expects_cuttable(const Setup& setup, const FrameTask& task, const GraphCutBgParams& params);
 
 }  // namespace regions

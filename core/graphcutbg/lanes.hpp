@@ -1,14 +1,14 @@
-// What arithmetic on one pixel and on several side by side spell differently. Functions over pixels
-// are templates over Int: an int32_t where a thread has one pixel, a vector's lanes elsewhere, with
-// the same operators and with overloads of the functions below. All give the same numbers.
+// Arithmetic for one pixel or for several pixels in SIMD lanes. Functions over pixels are templates
+// over Int, which is int32_t for one pixel per thread, or a vector with the same operators and with
+// overloads of the functions below. All variants give the same numbers.
 #pragma once
 
 #include <cstdint>
 
 #include "core/image.hpp"
 
-// Functions over lanes are inlined wherever they are called: so they are compiled for the machine
-// that their caller is for, and no calling convention for vectors is concerned.
+// These functions are always inlined. They are then compiled for the instruction set of their
+// caller, and vectors do not cross a function call.
 #ifdef __CUDACC__
 #define REGIONS_LANES __host__ __device__ inline
 #else
@@ -17,24 +17,24 @@
 #if defined(__CUDA_ARCH__)
 #define REGIONS_UNROLL _Pragma("unroll")
 #elif defined(__CUDACC__)
-#define REGIONS_UNROLL  // the host's compiler knows no such pragma
+#define REGIONS_UNROLL  // the host compiler does not support this pragma
 #else
 #define REGIONS_UNROLL _Pragma("GCC unroll 8")
 #endif
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 
-// What comparing Ints gives.
+// Result of comparing two Ints: bool, or a lane mask.
 template <class Int>
 using Truth = decltype(Int() < Int());
 
 REGIONS_HD constexpr bool any(bool truth) { return truth; }
-REGIONS_HD constexpr int32_t pick(bool first, int32_t a, int32_t b) { return first ? a : b; }
+REGIONS_HD constexpr int32_t select(bool first, int32_t a, int32_t b) { return first ? a : b; }
 REGIONS_HD constexpr int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 REGIONS_HD constexpr int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-// a / b, for 0 <= a, 0 < b and a quotient below 2^21; else any number, and of vectors no trap. GPUs
-// have no instruction for it: there it is a product with the reciprocal, which is at most one off,
-// put right by the remainder.
+// a / b for 0 <= a, 0 < b and a quotient below 2^21. Other arguments give an undefined number;
+// vector versions never trap. GPUs do not have an integer division: they multiply by the
+// reciprocal, which is at most one off, and correct the result by the remainder.
 REGIONS_HD inline int32_t quotient(int32_t a, int32_t b) {
 #ifdef __CUDA_ARCH__
   float reciprocal;
@@ -46,15 +46,15 @@ REGIONS_HD inline int32_t quotient(int32_t a, int32_t b) {
   return a / b;
 #endif
 }
-// The same for a <= 2^24 and b < 2^24, which floats hold: as a / b is at least 1 / b below the next
-// whole number, and a float's rounding at most a / b / 2^24, no ratio is rounded up to one. From
-// 2^21 on the quotient is some number from 2^20 on.
+// a / b for a <= 2^24 and b < 2^24, which are exact in floats. a / b is at least 1 / b below the
+// next integer, and the rounding error of a float is at most a / b / 2^24, so no quotient is
+// rounded up to an integer. Quotients from 2^21 on give some number >= 2^20.
 REGIONS_HD inline int32_t small_quotient(int32_t a, int32_t b) { return quotient(a, b); }
 // Modulo 2^32.
 REGIONS_HD constexpr int32_t wrapped_product(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
 }
-// The bits from `first` up, with zeros above.
+// The bits from `first` upwards, shifted down; higher bits are zero.
 REGIONS_HD constexpr int32_t upper_bits(int32_t a, int first) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) >> first);
 }
@@ -65,12 +65,12 @@ REGIONS_HD inline void write_words(uint32_t* to, int32_t value) {
   *to = static_cast<uint32_t>(value);
 }
 REGIONS_HD inline int32_t look_up(const int32_t* table, int32_t index) { return table[index]; }
-// first, first + 1, ... in as many lanes as there are.
+// first, first + 1, … for as many lanes as Int has.
 REGIONS_HD inline void count_up(int32_t first, int32_t& value) { value = first; }
 
 template <class Int>
-REGIONS_LANES Int within(Int value, Int least, Int most) {
-  return smaller(larger(value, least), most);
+REGIONS_LANES Int clamp(Int value, Int low, Int high) {
+  return smaller(larger(value, low), high);
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

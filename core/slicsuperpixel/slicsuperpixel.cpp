@@ -1,20 +1,12 @@
-// The parameter table of slicsuperpixel, its cells and the scale of its scores.
+// The parameter table of slicsuperpixel, and validation.
 #include "core/slicsuperpixel/slicsuperpixel.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "core/slicsuperpixel/pieces.hpp"
+#include "core/slicsuperpixel/clusters.hpp"
 
 namespace regions {
 namespace {
 
 using P = SlicParams;
-
-constexpr int kMaxCell = 512;  // pixels: sums over nine such cells fit in 32 bits
-// Cells, of the superpixels wanted: clusters of photographs have second pieces worth keeping.
-constexpr double kCellsWanted = 0.94;
-constexpr double kFewCellsCost = 0.1;  // of a tenth too few, as flat pictures have no second pieces
 
 constexpr Choice kSpaces[] = {
     {0, "lab", "CIELAB (sRGB, D65)"}, {1, "rgb", "Red, green and blue"}, {2, "luma", "Luma only"}};
@@ -92,12 +84,6 @@ std::vector<Field> table() {
   return fields;
 }
 
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
-SlicGrid grid_with(Size size, int width, int height) {
-  return {size, width, height, ceil_div(size.width, width), ceil_div(size.height, height)};
-}
-
 }  // namespace
 
 std::span<const Field> fields_of(const SlicParams&) {
@@ -132,104 +118,9 @@ void expects_superpixels(const Setup& setup) {
   expects(setup.in.model != ColorModel::labels, "a label image has no colours for superpixels");
 }
 
-SlicGrid grid_of(Size size, const SlicParams& params) {
-  if (params.superpixels == 0) {
-    const auto side = static_cast<int>(params.region_size);
-    return grid_with(size, side, side);
-  }
-  // Near squares of the wanted area, as many as wanted if that can be.
-  const double wanted = kCellsWanted * static_cast<double>(params.superpixels);
-  const double area = static_cast<double>(size.area()) / wanted;
-  const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMaxCell);
-  const auto sides_for = [](int length, int64_t cells) {
-    const int64_t shared = (length + std::max<int64_t>(cells, 1) - 1) / std::max<int64_t>(cells, 1);
-    return static_cast<int>(std::clamp<int64_t>(shared, 2, kMaxCell));
-  };
-  SlicGrid best;
-  double least = 1e9;
-  const auto end = static_cast<int64_t>(1.7 * size.width / side) + 1;
-  for (auto c = static_cast<int64_t>(size.width / side / 1.3); c <= end; ++c) {
-    const int width = sides_for(size.width, c);
-    const int64_t rows = std::llround(wanted / ceil_div(size.width, width));
-    const int most = sides_for(size.height, rows - 1);
-    for (int h = std::max(sides_for(size.height, rows + 1) - 1, 2); h <= most; ++h) {
-      const int height = sides_for(size.height, ceil_div(size.height, h));  // of even rows
-      const SlicGrid grid = grid_with(size, width, height);
-      const double ratio = static_cast<double>(grid.cells()) / wanted;
-      const double skew = std::log(1.0 * grid.width / grid.height);
-      const bool is_few = ratio * kCellsWanted < 0.9;
-      const double miss =
-          std::abs(std::log(ratio)) + 0.1 * std::abs(skew) + (is_few ? kFewCellsCost : 0);
-      if (miss >= least) continue;
-      least = miss;
-      best = grid;
-    }
-  }
-  return best;
-}
-
-size_t most_cells(Size size) {
-  return static_cast<size_t>(ceil_div(size.width, 2)) *
-         static_cast<size_t>(ceil_div(size.height, 2));
-}
-
-SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
-  // Squared distances count 8 a Lab unit, less where compactness would leave the range: places lie
-  // at most 2.5 cells from a pixel's cell, which bounds slopes to 2047 and scores below 2^24.
-  const double area = static_cast<double>(grid.width) * grid.height;
-  const double side = std::max(grid.width, grid.height);
-  // Of slico only the ratio of place and colour matters; 40 leaves scores many steps.
-  const bool adapts = params.variant == SlicVariant::slico;
-  const double compactness = adapts ? 40 : params.compactness;
-  const double place = compactness * compactness / area;
-  double scale = 8;
-  if (place > 0) {
-    scale = std::min({scale, 2047 / (5 * side * place), 22000 / (side * side * place)});
-  }
-  const bool is_lab = params.color_space == ColorSpace::lab;
-  SlicScale result;
-  for (int c = 0; c < 3; ++c) {
-    // 2 L and levels of 255 count half.
-    result.weight[c] = is_lab && c > 0 ? 4 : 1;
-    const double weight = result.weight[c] / 4.0 * scale;
-    result.gain[c] = static_cast<float>(2 * weight / 16);
-    result.square[c] = static_cast<float>(16 / (4 * weight));
-  }
-  result.slope = static_cast<float>(2 * 16 * place * scale / 16);
-  result.bow = static_cast<float>(16 * place * scale / 256);
-  if (adapts) {
-    const double first = std::max(params.compactness, 1.0);
-    result.reach = static_cast<uint32_t>(64 * first * first);
-    result.adaptive = static_cast<float>(scale * compactness * compactness);
-  }
-  return result;
-}
-
-uint64_t movement_limit(const SlicGrid& grid, const SlicParams& params) {
-  return static_cast<uint64_t>(16 * params.tolerance * static_cast<double>(grid.cells()));
-}
-
-StayRule stay_rule(const SlicGrid& grid, const SlicParams& params) {
-  const int cell = grid.width * grid.height;
-  const bool is_number_wanted =
-      params.superpixels > 0 && params.min_size > 0 && grid.size.area() < Piece::kStays;
-  StayRule rule;
-  // So much of it leaves as many as are wanted of all photographs of BSDS500.
-  const double share = params.min_size * (is_number_wanted ? 0.4 : 1);
-  rule.least = static_cast<uint32_t>(std::lround(share * cell));
-  if (!is_number_wanted) return rule;
-  rule.wanted = static_cast<uint32_t>(params.superpixels);
-  // No more than cells can be as large as one.
-  rule.certain = grid.cells() <= rule.wanted ? static_cast<uint32_t>(cell) : Piece::kStays;
-  // Colours differ by 1 at least: a 32nd of a cell has the first step.
-  rule.lowest = StayRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +
-                StayRule::eighths_of_octaves(1) / 8;
-  return rule;
-}
-
-Verdict verdict_of(const SlicParams& params, uint32_t total, const Layout& out) {
-  expects(params.output != SlicOutput::labels || total <= label_limit(out),
-          too_many(total, "superpixels", out));
+LabelCapacity check_capacity(const SlicParams& params, uint32_t total, const Layout& out) {
+  expects(params.output != SlicOutput::labels || total <= max_label_of(out),
+          capacity_message(total, "superpixels", out));
   return {total, {}};
 }
 

@@ -1,18 +1,18 @@
-// Checking stored models, and turning a user's pictures into components of the frames.
-#include "core/graphcutbg/state.hpp"
+// Validates stored models, and converts user pictures to components of the frames.
+#include "core/graphcutbg/stored_model.hpp"
 
 #include <cstring>
 
-#include "core/graphcutbg/view.hpp"
+#include "core/graphcutbg/composite.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 namespace {
 
 std::string text_of(Size size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
-// Calls use(pixel number, R, G, B) for each pixel.
+// Calls use(index, rgb) for each pixel.
 template <class Use>
 void for_each_rgb(const ConstFrame& picture, Use use) {
   const RgbDecoder decoder = decoder_of(picture.layout, picture.color);
@@ -44,7 +44,7 @@ StateHeader checked_header(std::span<const std::byte> state, Size size) {
           state.size() < state_bytes(size)
               ? "the stored background model is truncated"
               : "the stored background model has extra bytes at its end");
-  // Variances are divided by.
+  // Variances are divisors, so they must not be zero.
   const std::byte* words = state.data() + sizeof header;
   const size_t plane = size.area();
   for (int k = 0; k < Model::kModes; ++k) {
@@ -100,4 +100,4 @@ std::vector<uint8_t> exclusion_of(const ConstFrame& picture, const Setup& setup)
   return excluded;
 }
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

@@ -1,30 +1,31 @@
-// A window as a volume.
-#include "core/cclabel/window.hpp"
+// Stores the frames of a sliding window and labels them as one volume.
+#include "core/cclabel/sliding_window.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "core/packed.hpp"
+#include "core/frame.hpp"
 
 namespace regions {
 
-WindowPlaces::Step WindowPlaces::next() {
+WindowPositions::Step WindowPositions::next() {
   Step step;
   slices_ = std::min(slices_ + 1, depth_);
   if (newest_ == 0) {
-    // The oldest of a full window is not taken along. Places behind the window do not overlap it.
+    // The oldest frame of a full window is not copied. Positions after the window do not overlap
+    // it.
     step.moved = depth_ - 1;
     step.moved_to = newest_ = depth_ + 1;
   }
-  step.place = --newest_;
+  step.position = --newest_;
   step.slices = slices_;
   return step;
 }
 
-void Sliding::configure(const Setup& setup) {
+void SlidingWindow::configure(const Setup& setup) {
   setup_ = setup;
   if (!setup.slides) return volumes_->configure(setup);
-  expects_stackable(setup);
+  expects_labellable(setup);
   expects_trackable(setup);
   expects(setup.size.height <= INT32_MAX / 2 / setup.depth,
           "a window of " + std::to_string(setup.depth) + " frames has too many pixels");
@@ -34,8 +35,8 @@ void Sliding::configure(const Setup& setup) {
   volume.max_regions = 1;
   volume.max_runs = 0;
   volumes_->configure(volume);
-  window_ = WindowPlaces(setup.depth);
-  turn_ = 0;
+  window_ = WindowPositions(setup.depth);
+  current_ = 0;
   labelled_ = setup.in;
   is_mask_ = false;
   const Size all = {setup.size.width, 2 * setup.depth * setup.size.height};
@@ -48,69 +49,70 @@ void Sliding::configure(const Setup& setup) {
   allocate(setup);
 }
 
-void Sliding::enqueue(const Job& job, const CcLabelParams& params, Queue& queue) {
-  if (!setup_.slides) return volumes_->enqueue(job, params, queue);
-  expects_stackable(setup_, job, params);
-  expects_trackable(setup_, job, params);
-  expects(job.table.capacity <= setup_.max_regions,
+void SlidingWindow::enqueue(const FrameTask& task, const CcLabelParams& params, Queue& queue) {
+  if (!setup_.slides) return volumes_->enqueue(task, params, queue);
+  expects_labellable(setup_, task, params);
+  expects_trackable(setup_, task, params);
+  expects(task.table.capacity <= setup_.max_regions,
           "the table has a larger capacity than configured");
   expects(params.source != Source::mask ||
-              (setup_.has_mask && !job.mask.empty() && job.mask.size() == setup_.size),
+              (setup_.has_mask && !task.mask.empty() && task.mask.size() == setup_.size),
           "source=mask, but no mask of the frame's size is attached to the frame");
-  slide(job, params, queue);
+  slide(task, params, queue);
 }
 
-void Sliding::reset() {
+void SlidingWindow::reset() {
   volumes_->reset();
-  window_ = WindowPlaces(setup_.depth);
-  forget(Ids::begin_again);
+  window_ = WindowPositions(setup_.depth);
+  forget(IdNumbering::restarted);
 }
 
-void Sliding::begin_scene() {
+void SlidingWindow::begin_scene() {
   volumes_->begin_scene();
-  window_ = WindowPlaces(setup_.depth);
-  forget(Ids::go_on);
+  window_ = WindowPositions(setup_.depth);
+  forget(IdNumbering::continued);
 }
 
-Frame Sliding::places(int first, int count) const {
+Frame SlidingWindow::frames_at(int first, int count) const {
   const Size size = setup_.size;
   const Frame all = packed_frame(labelled_, {size.width, 2 * setup_.depth * size.height},
                                  setup_.color, backend_->memory(), frames_.data());
   return rows_of(all, first * size.height, count * size.height);
 }
 
-WindowLabels Sliding::label_window(const Job& job, const CcLabelParams& params, Queue& queue) {
+WindowLabels SlidingWindow::label_window(const FrameTask& task, const CcLabelParams& params,
+                                         Queue& queue) {
   const bool is_mask = params.source == Source::mask;
-  const ConstFrame& labelled = is_mask ? job.mask : job.in;
+  const ConstFrame& labelled = is_mask ? task.mask : task.in;
   if (is_mask != is_mask_ || labelled.layout.format != labelled_.format) {
-    is_mask_ = is_mask;  // another source, or masks of another format
+    is_mask_ = is_mask;  // the source changed, or the format of masks
     labelled_ = labelled.layout;
-    window_ = WindowPlaces(setup_.depth);
+    window_ = WindowPositions(setup_.depth);
   }
-  const WindowPlaces::Step step = window_.next();
-  if (step.moved > 0) queue.copy(places(0, step.moved), places(step.moved_to, step.moved));
-  queue.copy(labelled, places(step.place, 1));
-  const auto map_of = [&](int turn, int slices) {
-    const Stack stack{setup_.size, slices, 1};
-    return LabelMap{labels_[turn].as<uint32_t>(), setup_.size.width, stack.rows(),
+  const WindowPositions::Step step = window_.next();
+  if (step.moved > 0) queue.copy(frames_at(0, step.moved), frames_at(step.moved_to, step.moved));
+  queue.copy(labelled, frames_at(step.position, 1));
+  const auto map_of = [&](int index, int slices) {
+    const VolumeLayout layout{setup_.size, slices, 1};
+    return LabelMap{labels_[index].as<uint32_t>(), setup_.size.width, layout.rows(),
                     static_cast<ptrdiff_t>(sizeof(uint32_t)) * setup_.size.width};
   };
-  Job volume;
+  FrameTask volume;
   volume.slices = step.slices;
-  const Frame window = places(step.place, step.slices);
+  const Frame window = frames_at(step.position, step.slices);
   volume.in = window;
   if (is_mask) {
-    // Pixels are not looked at.
+    // The picture's pixels are not read.
     volume.mask = window;
     volume.in.layout = setup_.in;
   }
-  volume.labels = map_of(turn_, step.slices);
+  volume.labels = map_of(current_, step.slices);
   CcLabelParams plain = params;
   plain.sliding = plain.track = false;
   plain.output = CcOutput::none;
   volumes_->enqueue(volume, plain, queue);
-  turn_ = 1 - turn_;
-  return {volume.labels, map_of(turn_, step.slices), step.slices - 1, setup_.size};
+  current_ = 1 - current_;
+  return {volume.labels, map_of(current_, step.slices), step.slices - 1, setup_.size};
 }
 
 }  // namespace regions

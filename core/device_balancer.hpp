@@ -1,4 +1,4 @@
-// Which of several equal devices a new element goes to: the one that serves the fewest.
+// DeviceBalancer: assigns each new element to the device that serves the fewest elements.
 #pragma once
 
 #include <mutex>
@@ -6,11 +6,11 @@
 
 namespace regions {
 
-class Placement {
+class DeviceBalancer {
  public:
-  // The device with the fewest elements, the first of them if there are several; it counts one more
-  // from now on.
-  int place(int devices) {
+  // Returns the device with the fewest elements, the first one if several are equal, and counts the
+  // new element there.
+  int choose(int devices) {
     const std::lock_guard lock(mutex_);
     int best = 0;
     for (int i = 1; i < devices; ++i) {
@@ -19,12 +19,12 @@ class Placement {
     ++elements(best);
     return best;
   }
-  // An element that has chosen for itself, and one that goes.
-  void enter(int device) {
+  // Counts an element whose user selected the device, and removes an element that stops.
+  void add_element(int device) {
     const std::lock_guard lock(mutex_);
     ++elements(device);
   }
-  void leave(int device) {
+  void remove_element(int device) {
     const std::lock_guard lock(mutex_);
     --elements(device);
   }
@@ -37,7 +37,7 @@ class Placement {
   }
 
   std::mutex mutex_;
-  std::vector<int> elements_;  // by device
+  std::vector<int> elements_;  // [device], number of elements
 };
 
 }  // namespace regions

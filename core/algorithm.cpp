@@ -1,7 +1,6 @@
-// The formats in which pictures leave.
-#include "core/output.hpp"
+// The formats of output pictures, and the check of a setup against them.
+#include "core/algorithm.hpp"
 
-#include <algorithm>
 #include <string>
 
 namespace regions {

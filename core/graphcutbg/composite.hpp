@@ -1,21 +1,21 @@
-// From the cut's mask to what the output shows, pixel by pixel: a softer edge, a tint, a cut-out, a
-// new background. One function for all formats and both backends.
+// Compositing: turns the cut's mask into the output, pixel by pixel: soft edges, tint, cut-out or
+// new background. Each function serves all formats and both backends.
 #pragma once
 
 #include "core/drawing/paint.hpp"
-#include "core/graphcutbg/color.hpp"
+#include "core/graphcutbg/background_model.hpp"
 #include "core/graphcutbg/graphcutbg.hpp"
 
-namespace regions::graphcut {
+namespace regions::graphcutbg {
 
-// What the parameters say of the output; small enough to travel by value.
-struct ViewPlan {
+// Output settings derived from the parameters. Small enough to pass by value.
+struct CompositePlan {
   GraphCutOutput output = GraphCutOutput::none;
   Replacement replacement = Replacement::color;
   int feather = 0;    // pixels
-  int opacity = 0;    // of what is painted, of 256
-  int cell = 1;       // pixels, a side of the cells that the background is averaged over
-  int color[3] = {};  // tint or new background, in the frame's components
+  int opacity = 0;    // of the tint or new background, 1/256
+  int cell = 1;       // pixels, side of the cells over which the background is averaged
+  int color[3] = {};  // of tint or new background, in the frame's components
 
   REGIONS_HD bool shows_image() const {
     return output == GraphCutOutput::replace && replacement == Replacement::image;
@@ -25,12 +25,12 @@ struct ViewPlan {
   }
 };
 
-// Stored components to R, G, B of 8 bits, in fixed point.
+// Converts stored components to 8-bit R, G, B, in fixed point.
 struct RgbDecoder {
   static constexpr int kShift = 14;
-  int32_t weight[3][3] = {};  // [red, green, blue][component], of 1 << kShift
+  int32_t weight[3][3] = {};  // [red, green, blue][component], in units of 1 / (1 << kShift)
   int black = 0;
-  int middle = 0;  // of chroma
+  int middle = 0;  // value of neutral chroma
   int components = 1;
   bool is_rgb = false;
 
@@ -54,26 +54,26 @@ struct RgbDecoder {
   }
 };
 
-// A soft edge: the mask averaged over a square, by rows (counts of foreground pixels, at most
-// 2 * 64 + 1) and then by columns. Beyond the picture it goes on as at its sides.
-REGIONS_HD inline int held(int n, int end) { return n < 0 ? 0 : n >= end ? end - 1 : n; }
+// Soft edges: the mask is averaged over a square, first along rows (counts of foreground pixels, at
+// most 2 * 64 + 1), then along columns. Pixels beyond the border repeat the border pixel.
+REGIONS_HD inline int clamp_index(int n, int end) { return n < 0 ? 0 : n >= end ? end - 1 : n; }
 
 REGIONS_HD inline uint8_t count_across(const Image<const uint8_t>& mask, int radius, int x, int y) {
   int count = 0;
   const uint8_t* row = mask.row(y);
-  for (int d = -radius; d <= radius; ++d) count += row[held(x + d, mask.width)] != 0;
+  for (int d = -radius; d <= radius; ++d) count += row[clamp_index(x + d, mask.width)] != 0;
   return static_cast<uint8_t>(count);
 }
 REGIONS_HD inline uint8_t soften(const Image<const uint8_t>& counts, int radius, int x, int y) {
   int sum = 0;
-  for (int d = -radius; d <= radius; ++d) sum += counts(x, held(y + d, counts.height));
+  for (int d = -radius; d <= radius; ++d) sum += counts(x, clamp_index(y + d, counts.height));
   const int all = (2 * radius + 1) * (2 * radius + 1);
   return static_cast<uint8_t>((sum * 255 + all / 2) / all);
 }
 
-// Sums of the picture over square cells, for blurring. Foreground counts almost nothing, so that it
-// leaves no halo, but enough where a cell has nothing else.
-struct Cells {
+// Sums of the picture over square cells, for blurring the background. Foreground has almost no
+// weight, so that it leaves no halo, but enough weight for cells that contain nothing else.
+struct BlurCells {
   static constexpr uint32_t kBackground = 256, kForeground = 1;
   int columns = 0, rows = 0;
   int side = 1;                // pixels
@@ -88,12 +88,12 @@ struct Cells {
     return static_cast<size_t>(columns) * static_cast<size_t>(rows);
   }
 };
-REGIONS_HD inline Cells cells_of(Size size, int side, uint64_t* sum, uint32_t* weight) {
+REGIONS_HD inline BlurCells blur_cells_of(Size size, int side, uint64_t* sum, uint32_t* weight) {
   return {(size.width + side - 1) / side, (size.height + side - 1) / side, side, sum, weight};
 }
 
 template <class Byte>
-REGIONS_HD void sum_cell(const Cells& cells, const BasicFrame<Byte>& frame,
+REGIONS_HD void sum_cell(const BlurCells& cells, const BasicFrame<Byte>& frame,
                          const Image<const uint8_t>& mask, int i, int j) {
   uint64_t sum[3] = {};
   uint32_t weight = 0;
@@ -101,7 +101,7 @@ REGIONS_HD void sum_cell(const Cells& cells, const BasicFrame<Byte>& frame,
   const int bottom = (j + 1) * cells.side < frame.height ? (j + 1) * cells.side : frame.height;
   for (int y = j * cells.side; y < bottom; ++y) {
     for (int x = i * cells.side; x < right; ++x) {
-      const uint32_t w = mask(x, y) ? Cells::kForeground : Cells::kBackground;
+      const uint32_t w = mask(x, y) ? BlurCells::kForeground : BlurCells::kBackground;
       weight += w;
       for (int c = 0; c < frame.layout.channels; ++c) {
         sum[c] += static_cast<uint64_t>(w) * static_cast<uint64_t>(frame.sample(c, x, y));
@@ -114,14 +114,15 @@ REGIONS_HD void sum_cell(const Cells& cells, const BasicFrame<Byte>& frame,
   cells.weight[at] = weight;
 }
 
-// Component c of a cell and its eight neighbours together, the middle counting most.
-REGIONS_HD inline int smooth_cell(const Cells& cells, int c, int i, int j) {
+// Weighted mean of component c over a cell and its eight neighbours, with weights 4, 2 and 1 from
+// the centre outwards.
+REGIONS_HD inline int smooth_cell(const BlurCells& cells, int c, int i, int j) {
   uint64_t sum = 0, weight = 0;
   for (int dj = -1; dj <= 1; ++dj) {
     for (int di = -1; di <= 1; ++di) {
-      const size_t at =
-          static_cast<size_t>(held(j + dj, cells.rows)) * static_cast<size_t>(cells.columns) +
-          static_cast<size_t>(held(i + di, cells.columns));
+      const size_t at = static_cast<size_t>(clamp_index(j + dj, cells.rows)) *
+                            static_cast<size_t>(cells.columns) +
+                        static_cast<size_t>(clamp_index(i + di, cells.columns));
       const uint64_t part = (di ? 1 : 2) * (dj ? 1 : 2);
       sum += part * cells.sum[static_cast<size_t>(c) * cells.cells() + at];
       weight += part * cells.weight[at];
@@ -130,15 +131,16 @@ REGIONS_HD inline int smooth_cell(const Cells& cells, int c, int i, int j) {
   return static_cast<int>((sum + weight / 2) / weight);
 }
 
-// The blurred value at a pixel: between the four nearest cells.
+// The blurred value at a pixel, interpolated between the four nearest cells.
 REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int x, int y) {
   const int u = 2 * x + 1 - side,
-            v = 2 * y + 1 - side;  // from the first cell's middle, half pixels
+            v = 2 * y + 1 - side;  // from the centre of the first cell, half pixels
   const int i = u < 0 ? -1 : u / (2 * side), j = v < 0 ? -1 : v / (2 * side);
-  const int fu = u - i * 2 * side, fv = v - j * 2 * side;  // of 2 * side
+  const int fu = u - i * 2 * side, fv = v - j * 2 * side;  // fraction, in units of 1 / (2 * side)
   const int whole = 2 * side;
   const auto at = [&](int a, int b) {
-    return static_cast<int64_t>(smooth(held(a, smooth.width), held(b, smooth.height)));
+    return static_cast<int64_t>(
+        smooth(clamp_index(a, smooth.width), clamp_index(b, smooth.height)));
   };
   const int64_t upper = at(i, j) * (whole - fu) + at(i + 1, j) * fu;
   const int64_t lower = at(i, j + 1) * (whole - fu) + at(i + 1, j + 1) * fu;
@@ -146,16 +148,16 @@ REGIONS_HD inline int blurred(const Image<const uint16_t>& smooth, int side, int
   return static_cast<int>((upper * (whole - fv) + lower * fv + all / 2) / all);
 }
 
-// What painting one frame needs.
-struct Painting {
-  ViewPlan plan;
-  Frame picture;                    // painted on in place
-  Image<const uint8_t> alpha;       // of the foreground
-  const uint16_t* image = nullptr;  // [3][height][width], components of the new background
-  Image<const uint16_t> smooth[3];  // [rows][columns] of cells, see Cells
+// Everything required to composite one frame.
+struct Composition {
+  CompositePlan plan;
+  Frame picture;                    // changed in place
+  Image<const uint8_t> alpha;       // alpha of the foreground
+  const uint16_t* image = nullptr;  // [3][height][width], components of the new background picture
+  Image<const uint16_t> smooth[3];  // [rows][columns], blurred cells, see BlurCells
 
-  // The component that comes into the picture at its sample (x, y).
-  REGIONS_HD int wanted(int c, int x, int y) const {
+  // The component that is mixed into sample (x, y).
+  REGIONS_HD int replacement_at(int c, int x, int y) const {
     if (plan.output == GraphCutOutput::overlay || plan.replacement == Replacement::color) {
       return plan.color[c];
     }
@@ -165,16 +167,16 @@ struct Painting {
                  static_cast<size_t>(y) * static_cast<size_t>(picture.width) +
                  static_cast<size_t>(x)];
   }
-  REGIONS_HD int strength(int x, int y) const {  // of 255 * 256
+  REGIONS_HD int strength(int x, int y) const {  // weight of the mixed-in component, 0..255 * 256
     const int share = plan.output == GraphCutOutput::overlay ? alpha(x, y) : 255 - alpha(x, y);
     return share * plan.opacity;
   }
 };
 
-// Mixes in the samples that begin at pixel (x, y): chroma of a cell by the mean strength of its
+// Mixes into the samples whose first pixel is (x, y). A chroma sample uses the mean strength of its
 // pixels.
-REGIONS_HD inline void paint_pixel(const Painting& canvas, int x, int y) {
-  const Frame& picture = canvas.picture;
+REGIONS_HD inline void composite_pixel(const Composition& composition, int x, int y) {
+  const Frame& picture = composition.picture;
   for (int c = 0; c < picture.layout.channels; ++c) {
     const int across = 1 << picture.layout.component[c].x_shift;
     const int down = 1 << picture.layout.component[c].y_shift;
@@ -183,20 +185,20 @@ REGIONS_HD inline void paint_pixel(const Painting& canvas, int x, int y) {
     int pixels = 0;
     for (int dy = 0; dy < down && y + dy < picture.height; ++dy) {
       for (int dx = 0; dx < across && x + dx < picture.width; ++dx) {
-        strength += canvas.strength(x + dx, y + dy);
+        strength += composition.strength(x + dx, y + dy);
         ++pixels;
       }
     }
     if (strength == 0) continue;
     const int64_t all = static_cast<int64_t>(pixels) * 255 * 256;
     const int64_t old = picture.sample(c, x, y);
-    const int64_t wanted = canvas.wanted(c, x, y);
-    const int64_t mixed = (old * (all - strength) + wanted * strength + all / 2) / all;
+    const int64_t replacement = composition.replacement_at(c, x, y);
+    const int64_t mixed = (old * (all - strength) + replacement * strength + all / 2) / all;
     picture.set_sample(c, x, y, static_cast<int>(mixed));
   }
 }
 
-// Pixel (x, y) of a cut-out: RGB of `in`, the mask as alpha.
+// Writes pixel (x, y) of a cut-out: RGB of `in`, with the mask as alpha.
 REGIONS_HD inline void cut_out(const ConstFrame& in, const RgbDecoder& decoder,
                                const Image<const uint8_t>& alpha, const Frame& out, int x, int y) {
   int rgb[3];
@@ -206,7 +208,7 @@ REGIONS_HD inline void cut_out(const ConstFrame& in, const RgbDecoder& decoder,
 }
 
 CutLimits cut_limits_of(const GraphCutBgParams& params, bool resets);
-ViewPlan view_plan_of(const GraphCutBgParams& params, const Setup& setup);
+CompositePlan composite_plan_of(const GraphCutBgParams& params, const Setup& setup);
 RgbDecoder decoder_of(const Layout& layout, const Colorimetry& color);
 
-}  // namespace regions::graphcut
+}  // namespace regions::graphcutbg

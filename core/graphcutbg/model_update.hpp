@@ -1,0 +1,305 @@
+// The model update after a cut: how a pixel's colour and its label change the background model. All
+// backends compute the same bits.
+#pragma once
+
+#include "core/graphcutbg/energy.hpp"
+
+namespace regions::graphcutbg {
+
+template <class Int>
+REGIONS_LANES Int hash(const Int& a, uint32_t b) {
+  // Finaliser of Ellis, "Prospecting for hash functions", 2018.
+  const auto other = static_cast<int32_t>((b + 0x7F4A7C15u) * 0x85EBCA77u);
+  Int h = wrapped_product(a, static_cast<int32_t>(0x9E3779B1u)) ^ other;
+  h = wrapped_product(h ^ upper_bits(h, 15), static_cast<int32_t>(0x2C1B3C6Du));
+  h = wrapped_product(h ^ upper_bits(h, 12), static_cast<int32_t>(0x297A2D39u));
+  return h ^ upper_bits(h, 15);
+}
+
+// value + (target - value) * rate / 2^12. Dithered rounding lets slow rates take effect. The
+// product stays below 2^31.
+template <class Int>
+REGIONS_LANES Int approach(const Int& value, const Int& target, const Int& rate,
+                           const Int& dither) {
+  return value + (((target - value) * rate + (dither & 0xFFF)) >> 12);
+}
+
+// The same for a share, with a rate in 1/2^16. Multiplying the two bytes of the rate separately
+// keeps it within 32 bits.
+template <class Int>
+REGIONS_LANES Int approach_share(const Int& value, const Int& target, const Int& rate,
+                                 const Int& dither) {
+  const Int way = target - value;
+  const Int low = way * (rate & 255) + (dither & 0xFFFF);
+  return value + ((way * (rate >> 8) + (low >> 8)) >> 8);
+}
+
+template <class Int>
+REGIONS_LANES BasicMode<Int> new_mode(const BasicColor<Int>& color, const Int& weight) {
+  BasicMode<Int> mode;
+  mode.weight = weight;
+  REGIONS_UNROLL
+  for (int c = 0; c < 3; ++c) mode.mean[c] = color[c] << Mode::kMeanShift;
+  mode.var_luma = Variances::kInitialLuma;
+  mode.var_chroma = Variances::kInitialChroma;
+  return mode;
+}
+
+// The update of existing modes by one colour.
+template <class Int>
+struct ModelUpdate {
+  Int match;  // index of the mode that the colour belongs to, -1 for none
+  Truth<Int> learns;
+  Int alpha, dither;
+
+  // `weight` is the weight of the matched mode, 0 for none.
+  REGIONS_LANES static ModelUpdate of(const Int& match, const Int& weight,
+                                      const Truth<Int>& foreground, const ModelPlan& plan,
+                                      const Int& pixel) {
+    const Truth<Int> known = weight >= kUpperShare;
+    // Foreground that looks like the background: neither is learnt.
+    return {match, !(foreground & known),
+            select(foreground, Int(plan.alpha_slow),
+                   select(known, Int(plan.alpha), Int(plan.alpha_fast))),
+            hash(pixel, plan.frame)};
+  }
+  REGIONS_LANES Truth<Int> matches(int k) const { return learns & (match == k); }
+  // The weight of mode k after this frame.
+  REGIONS_LANES Int updated_weight(const Int& weight, int k) const {
+    const Int target = select(match == k, Int(Mode::kWhole), Int(0));
+    return select(learns, approach_share<Int>(weight, target, alpha, dither >> (4 * k)), weight);
+  }
+};
+
+// Updates a mode with a colour, in the lanes where `matches` is true. A variance starts with a
+// typical value that counts as several frames.
+template <class Int>
+REGIONS_LANES void update_mode(BasicMode<Int>& mode, const Truth<Int>& matches,
+                               const BasicColor<Int>& color, const ModelUpdate<Int>& update,
+                               int min_rate) {
+  constexpr int kOne = 4096;
+  const Int per_visit = small_quotient(update.alpha * (kOne >> 4), (mode.weight >> 4) + 1);
+  const Int rate = clamp<Int>(per_visit, min_rate, kOne);
+  const Int var_rate = smaller(rate, Int(kOne / 16));
+  Int square[3];
+  REGIONS_UNROLL
+  for (int c = 0; c < 3; ++c) {
+    const Int value = color[c] << Mode::kMeanShift;
+    const Int d = (value - mode.mean[c]) >> (Mode::kMeanShift - 4);
+    square[c] = d * d >> 4;
+    const Int mean = approach<Int>(mode.mean[c], value, rate, update.dither >> c);
+    mode.mean[c] = select(matches, mean, mode.mean[c]);
+  }
+  const Int luma = approach<Int>(mode.var_luma, square[0], var_rate, update.dither >> 4);
+  const Int chroma =
+      approach<Int>(mode.var_chroma, (square[1] + square[2]) >> 1, var_rate, update.dither >> 6);
+  mode.var_luma =
+      select(matches, clamp<Int>(luma, Variances::kMinLuma, Variances::kMax), mode.var_luma);
+  mode.var_chroma =
+      select(matches, clamp<Int>(chroma, Variances::kMinChroma, Variances::kMax), mode.var_chroma);
+}
+
+// Updates all modes of a pixel. `foreground` is the label from the cut; `pixel` is the index of the
+// pixel.
+template <class Int>
+REGIONS_LANES void update_modes(BasicModel<Int>& model, const BasicColor<Int>& color,
+                                const Truth<Int>& foreground, const ModelPlan& plan,
+                                const Int& pixel) {
+  if (plan.starts) {
+    model = BasicModel<Int>();
+    model.mode[0] = new_mode(color, Int(Mode::kWhole));
+    return;
+  }
+  model.apply_light(plan.light);
+  Int match = -1, nearest_d2 = plan.match, weight = 0;
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) {
+    if (!model.may_exist[k]) continue;
+    const BasicMode<Int>& mode = model.mode[k];
+    const Truth<Int> exists = mode.weight != 0;
+    const Int d2 = distance2(mode, color, nearest_d2);
+    const Truth<Int> nearest = exists & (d2 < nearest_d2);
+    match = select(nearest, Int(k), match);
+    weight = select(nearest, mode.weight, weight);
+    nearest_d2 = select(nearest, d2, nearest_d2);
+  }
+  const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
+  if (!any(update.learns)) return;
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) {
+    if (!model.may_exist[k]) continue;
+    BasicMode<Int>& mode = model.mode[k];
+    mode.weight = update.updated_weight(mode.weight, k);
+    if (any(update.matches(k))) update_mode(mode, update.matches(k), color, update, plan.rate);
+  }
+  const Truth<Int> is_new = update.learns & (match < 0);
+  if (!any(is_new)) return;
+  const BasicMode<Int> fresh = new_mode(color, clamp<Int>(update.alpha, 0, 65535));
+  const Int weakest = model.lightest();
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) {
+    const Truth<Int> here = is_new & (weakest == k);
+    model.mode[k] = select<Int>(here, fresh, model.mode[k]);
+    model.may_exist[k] = model.may_exist[k] | any(here);
+  }
+}
+
+// Updates the model like update_all_modes(), but with the match cache: all pixels must belong to a
+// mode, and the light must be unchanged. Otherwise returns false and changes nothing.
+template <class Int>
+REGIONS_LANES bool update_matched_modes(const ModelArrays& arrays, const ModelPlan& plan,
+                                        const Truth<Int>& foreground, size_t i) {
+  if (plan.starts || !plan.light.same()) return false;
+  const size_t plane = arrays.model_plane();
+  const auto words = [&](int k) { return arrays.model + i + k * Mode::kWords * plane; };
+  Int word, first[Model::kModes];
+  read_words(arrays.current + i, word);
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) read_words(words(k), first[k]);
+  const Int match = upper_bits(word, 24) - 2;
+  if (any(match < 0)) return false;
+  const auto color = BasicColor<Int>::unpacked(word);
+  Int weight = 0, pixel;
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) {
+    weight = select(match == k, upper_bits(first[k], 16), weight);
+  }
+  count_up(static_cast<int32_t>(i), pixel);
+  const auto update = ModelUpdate<Int>::of(match, weight, foreground, plan, pixel);
+  // The required other words of all modes are read before any is written.
+  Int share[Model::kModes], second[Model::kModes], third[Model::kModes], max_share = 0;
+  Truth<Int> heavier[Model::kModes];
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) {
+    second[k] = third[k] = 0;
+    const Int before = upper_bits(first[k], 16);
+    share[k] = any(before != 0) ? update.updated_weight(before, k) : Int(0);
+    heavier[k] = share[k] > max_share;
+    max_share = select(heavier[k], share[k], max_share);
+    if (!any(heavier[k]) && !(any(before != 0) && any(update.matches(k)))) continue;
+    read_words(words(k) + plane, second[k]);
+    read_words(words(k) + 2 * plane, third[k]);
+  }
+  BasicColor<Int> background;
+  REGIONS_UNROLL
+  for (int k = 0; k < Model::kModes; ++k) {
+    if (!any(upper_bits(first[k], 16) != 0)) continue;
+    auto mode = BasicMode<Int>::unpacked(first[k], second[k], third[k]);
+    mode.weight = share[k];
+    if (any(update.matches(k))) {
+      update_mode(mode, update.matches(k), color, update, plan.rate);
+      mode.store(words(k), plane);
+    } else {
+      write_words(words(k), share[k] << 16 | mode.mean[0]);
+    }
+    if (any(heavier[k])) background = select<Int>(heavier[k], mode.color(), background);
+  }
+  write_words(arrays.background + i, background.packed());
+  return true;
+}
+
+// The version for one pixel indexes the matched mode directly. Threads whose pixels belong to
+// different modes then update them together.
+template <>
+REGIONS_LANES bool update_matched_modes<int32_t>(const ModelArrays& arrays, const ModelPlan& plan,
+                                                 const bool& foreground, size_t i) {
+  if (plan.starts || !plan.light.same()) return false;
+  const size_t plane = arrays.model_plane();
+  uint32_t* const words = arrays.model + i;
+  constexpr int kModes = Model::kModes;
+  const uint32_t word = arrays.current[i];
+  uint32_t first[kModes];
+  REGIONS_UNROLL
+  for (int k = 0; k < kModes; ++k) first[k] = words[k * Mode::kWords * plane];
+  const int match = static_cast<int>(word >> 24) - 2;
+  if (match < 0) return false;
+  uint32_t* const matched = words + static_cast<size_t>(match * Mode::kWords) * plane;
+  const uint32_t second = matched[plane], third = matched[2 * plane];
+  uint32_t match_word = first[0];
+  REGIONS_UNROLL
+  for (int k = 1; k < kModes; ++k) match_word = match == k ? first[k] : match_word;
+  const auto update = ModelUpdate<int32_t>::of(match, static_cast<int32_t>(match_word >> 16),
+                                               foreground, plan, static_cast<int32_t>(i));
+  int32_t max_share = 0, match_share = 0;
+  int heaviest = match;
+  uint32_t heaviest_word = match_word;
+  REGIONS_UNROLL
+  for (int k = 0; k < kModes; ++k) {
+    const auto before = static_cast<int32_t>(first[k] >> 16);
+    if (before == 0) continue;
+    const int32_t share = update.updated_weight(before, k);
+    if (match == k) match_share = share;
+    if (share > max_share) {
+      max_share = share;
+      heaviest = k;
+      heaviest_word = first[k];
+    }
+    if (match != k && share != before) {
+      words[k * Mode::kWords * plane] = static_cast<uint32_t>(share) << 16 | (first[k] & 0xFFFF);
+    }
+  }
+  auto mode = Mode::unpacked(static_cast<int32_t>(match_word), static_cast<int32_t>(second),
+                             static_cast<int32_t>(third));
+  if (update.learns) {
+    mode.weight = match_share;
+    update_mode(mode, true, Color::unpacked(static_cast<int32_t>(word)), update, plan.rate);
+    mode.store(matched, plane);
+  }
+  if (heaviest != match) {
+    const uint32_t means = words[static_cast<size_t>(heaviest * Mode::kWords + 1) * plane];
+    mode = Mode::unpacked(static_cast<int32_t>(heaviest_word), static_cast<int32_t>(means), 0);
+  }
+  arrays.background[i] = static_cast<uint32_t>(mode.color().packed());
+  return true;
+}
+
+// Updates the model with the labels of the pixels from index i on.
+template <class Int>
+REGIONS_LANES void update_all_modes(const ModelArrays& arrays, const ModelPlan& plan,
+                                    const Truth<Int>& foreground, size_t i) {
+  auto model = BasicModel<Int>::load(arrays.model + i, arrays.model_plane());
+  Int pixel;
+  count_up(static_cast<int32_t>(i), pixel);
+  update_modes(model, BasicColor<Int>::load(arrays.current + i), foreground, plan, pixel);
+  model.store(arrays.model + i, arrays.model_plane());
+  write_words(arrays.background + i, model.heaviest().color().packed());
+}
+
+// Adds pixel (x, y)'s colour to the histogram of its label. add(address, amount) must be atomic if
+// several threads add.
+template <class Add>
+REGIONS_HD void count_color(const ModelArrays& arrays, bool foreground, int x, int y, Add add) {
+  if (x % Survey::kStep != 0 || y % Survey::kStep != 0) return;
+  const int bin = ColorHistograms::bin_of(Color::load(arrays.current + arrays.at(x, y)));
+  add(&arrays.colors->fresh[foreground][bin], 1u);
+  add(&arrays.colors->fresh_total[foreground], 1u);
+}
+
+// True if pixel (x, y) updates the model.
+REGIONS_HD inline bool is_updated(const ModelArrays& arrays, const FramePlan& frame, int x, int y) {
+  return frame.model.learns && (frame.model.starts || !is_excluded(arrays, x, y));
+}
+
+// Updates the model and the histograms with pixel (x, y).
+template <class Add>
+REGIONS_HD void update_model(const ModelArrays& arrays, const FramePlan& frame,
+                             const EnergyPlan& plan, bool foreground, int x, int y, Add add) {
+  if (!is_updated(arrays, frame, x, y)) return;
+  const size_t i = arrays.at(x, y);
+  if (!update_matched_modes<int32_t>(arrays, frame.model, foreground, i)) {
+    update_all_modes<int32_t>(arrays, frame.model, foreground, i);
+  }
+  if (plan.uses_colors) count_color(arrays, foreground, x, y, add);
+}
+
+// A model that starts from a background picture has this age, in frames.
+inline constexpr uint32_t kKnownAge = 50;
+REGIONS_HD inline void start_model_from(const ModelArrays& arrays, const uint32_t* picture,
+                                        size_t i) {
+  Model model;
+  model.mode[0] = new_mode(Color::load(picture + i), int32_t{Mode::kWhole});
+  model.store(arrays.model + i, arrays.model_plane());
+  arrays.background[i] = picture[i];
+}
+
+}  // namespace regions::graphcutbg

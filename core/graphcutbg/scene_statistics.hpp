@@ -1,0 +1,354 @@
+// Statistics over a whole frame: colour histograms, contrast, and changes of light. They are
+// measured before the evidence of pixels is computed. All sums are integers, so the order of
+// additions does not matter. Also the arrays that a model consists of.
+#pragma once
+
+#include "core/graphcutbg/background_model.hpp"
+#include "core/maxflow/maxflow.hpp"
+
+namespace regions::graphcutbg {
+
+// Colours of foreground and background over the whole picture, as histograms that forget. They give
+// colours that are typical of one of them additional evidence, as in GrabCut (Rother et al. 2004),
+// with bins instead of mixtures. Initially zero.
+struct ColorHistograms {
+  static constexpr int kBins = 4096;
+  static constexpr uint32_t kMin = 16 * 256;  // minimum total of a usable histogram
+  static constexpr int kMax = 2 * kNat;       // maximum additional evidence of a colour, units
+
+  uint32_t fresh[2][kBins];  // counts of the last frame: background, foreground
+  uint32_t count[2][kBins];  // counts of earlier frames; each frame fades by 1/16
+  uint32_t total[2];
+  uint32_t fresh_total[2];
+  int32_t bias[kBins];  // additional evidence, units
+
+  // 16 levels of luma, and 16 levels of each chroma over the middle half of its range.
+  template <class Int>
+  REGIONS_LANES static Int bin_of(const BasicColor<Int>& color) {
+    const auto chroma = [](const Int& value) { return clamp<Int>((value - 64) >> 3, 0, 15); };
+    return (color.y >> 4) << 8 | chroma(color.u) << 4 | chroma(color.v);
+  }
+};
+
+// Natural logarithm in units for x > 0, interpolated linearly between powers of two.
+REGIONS_HD inline int log_units(uint32_t x) {
+  int power = 0;
+  for (uint32_t rest = x; rest > 1; rest >>= 1) ++power;
+  const auto part = static_cast<int>((static_cast<uint64_t>(x) << 6 >> power) - 64);
+  return (power * 64 + part) * 45426 >> 16;  // ln 2
+}
+
+REGIONS_HD inline void fade(uint32_t& count, uint32_t& fresh) {
+  count += fresh * 16 - count / 16;
+  fresh = 0;
+}
+
+// finalize_totals() must be called before finalize_bin() for each bin.
+REGIONS_HD inline void finalize_totals(ColorHistograms& colors) {
+  for (int k = 0; k < 2; ++k) fade(colors.total[k], colors.fresh_total[k]);
+}
+REGIONS_HD inline void finalize_bin(ColorHistograms& colors, int bin) {
+  constexpr uint32_t kSmooth = 64;
+  int score[2];
+  for (int k = 0; k < 2; ++k) {
+    fade(colors.count[k][bin], colors.fresh[k][bin]);
+    score[k] = log_units(colors.count[k][bin] + kSmooth) -
+               log_units(colors.total[k] + kSmooth * (ColorHistograms::kBins / 64));
+  }
+  const int bias = score[1] - score[0];
+  const bool known =
+      colors.total[0] >= ColorHistograms::kMin && colors.total[1] >= ColorHistograms::kMin;
+  colors.bias[bin] = !known                          ? 0
+                     : bias < -ColorHistograms::kMax ? -ColorHistograms::kMax
+                     : bias > ColorHistograms::kMax  ? ColorHistograms::kMax
+                                                     : bias;
+}
+
+// The arrays of one model and of the current frame. All have the frame's size, without padding.
+struct ModelArrays {
+  int width = 0, height = 0;
+  // [height][width], colours of the frame (Color::packed) and the match cache.
+  uint32_t* current = nullptr;
+  uint32_t* background = nullptr;  // [height][width], colours of the model's heaviest modes
+  uint32_t* model = nullptr;       // [Model::kWords][model_plane()], see Model
+  int32_t* terminal = nullptr;     // [height][width], like the links below; see GridGraph
+  int32_t* right = nullptr;
+  int32_t* down = nullptr;
+  int32_t* down_right = nullptr;  // null for four neighbours
+  int32_t* down_left = nullptr;
+  ColorHistograms* colors = nullptr;
+  // [height][width], nonzero: always background; null: no pixel is excluded.
+  const uint8_t* excluded = nullptr;
+
+  REGIONS_HD size_t plane() const {
+    return static_cast<size_t>(width) * static_cast<size_t>(height);
+  }
+  // Words from one plane of the model to the next. Planes at multiples of 4096 bytes, as most
+  // picture sizes would give, would compete for a few sets of the cache and evict each other.
+  REGIONS_HD static size_t plane_stride(size_t pixels) {
+    return (pixels + 1023) / 1024 * 1024 + 144;
+  }
+  LinkRow links_of_row(int y) const {
+    const size_t i = at(0, y);
+    if (!down_right) return {right + i, down + i};
+    return {right + i, down + i, down_right + i, down_left + i};
+  }
+  REGIONS_HD size_t model_plane() const { return plane_stride(plane()); }
+  REGIONS_HD size_t at(int x, int y) const {
+    return static_cast<size_t>(y) * static_cast<size_t>(width) + static_cast<size_t>(x);
+  }
+};
+
+// Sums over the pixels of a survey.
+struct SurveySums {
+  static constexpr int kHalves = 2;  // the dark and the bright half of the background
+
+  uint64_t contrast2 = 0;        // sum of squared contrasts over pairs of neighbours
+  uint32_t pairs = 0;            // number of pairs
+  uint32_t count[kHalves] = {};  // [half], number of pixels that show the light
+  uint32_t luma[kHalves] = {};   // [half], sum of the background's luma at these pixels
+
+  // Adds the sums over other pixels.
+  REGIONS_HD void add(const SurveySums& other) {
+    contrast2 += other.contrast2;
+    pairs += other.pairs;
+    for (int half = 0; half < kHalves; ++half) {
+      count[half] += other.count[half];
+      luma[half] += other.luma[half];
+    }
+  }
+};
+
+// Statistics of every kStep-th pixel in every kStep-th row.
+struct Survey {
+  static constexpr int kStep = 4;
+  static constexpr int kBins = 512;
+  static constexpr int kHalves = SurveySums::kHalves;
+
+  SurveySums sums;
+  uint32_t foreground = 0;  // foreground pixels of the previous frame
+  uint32_t pixels = 0;      // pixels of the previous frame
+  // [half][bin], histogram of luma minus background luma, starting at -kBins / 2.
+  uint32_t change[kHalves][kBins] = {};
+
+  void add(const Survey& other) {
+    sums.add(other.sums);
+    for (int half = 0; half < kHalves; ++half) {
+      for (int i = 0; i < kBins; ++i) change[half][i] += other.change[half][i];
+    }
+  }
+};
+
+// State of the scene; one per model.
+struct Scene {
+  uint32_t age = 0;      // frames learnt since the model started
+  uint32_t frame = 0;    // frames seen
+  uint32_t busy = 0;     // consecutive frames that were mostly foreground
+  uint32_t split = 128;  // luma between the dark and the bright half of the background
+  uint32_t restarted = 0;
+};
+
+// Scene settings derived from the parameters on the host.
+struct ScenePlan {
+  int threshold = 0;            // units, see ModelPlan
+  int32_t match = 0;            // 1/16 variances
+  uint32_t min_alpha = 0;       // 1/65536
+  int32_t rate = 0;             // 1/4096
+  uint32_t contrast_scale = 0;  // see ContrastScale; 0: estimate it from the frame
+  bool freezes = false;
+};
+
+inline constexpr int kLinkSteps = 16;  // table entries per unit of the exponent
+inline constexpr int kLinkEntries = 128;
+inline constexpr double kMaxContrastScale = 65536.0 * kLinkSteps;
+
+// Converts squared contrasts to entries of the link table.
+struct ContrastScale {
+  int32_t scale = 0;  // entries per squared level, 1/65536
+  int32_t end = 0;    // squared contrasts from here on exceed the table
+
+  REGIONS_HD static ContrastScale scaled(uint32_t scale) {
+    constexpr uint32_t kEnd = kLinkEntries << 16;
+    const uint32_t end = scale == 0 ? kEnd : (kEnd + scale - 1) / scale;
+    return {static_cast<int32_t>(scale), static_cast<int32_t>(end)};
+  }
+  // Table entry, 0..kLinkEntries. Products stay below 2^24.
+  template <class Int>
+  REGIONS_LANES Int step_of(const Int& contrast2) const {
+    const Int step = smaller(contrast2, Int(end)) * scale >> 16;
+    return smaller(step, Int(kLinkEntries));
+  }
+};
+
+// Per-frame values for all pixels, derived from the survey on the backend.
+struct FramePlan {
+  ModelPlan model;
+  ContrastScale contrasts;
+};
+
+// Position of the median in a histogram: its bin, and the number of values in lower bins.
+struct Rank {
+  int bin = 0;
+  uint32_t below = 0;
+};
+REGIONS_HD inline Rank rank_of(const uint32_t* bins, uint32_t count) {
+  Rank rank;
+  while (rank.below + bins[rank.bin] <= count / 2 && rank.bin < Survey::kBins - 1) {
+    rank.below += bins[rank.bin++];
+  }
+  return rank;
+}
+
+// A median with 8 fraction bits. The bins represent values from -kBins / 2 on.
+struct Median {
+  int value = 0;
+  uint32_t near = 0;     // number of values within kNear of the median
+  uint32_t unmoved = 0;  // number of values within kNear of zero
+  uint32_t count = 0;
+  static constexpr int kNear = 4;
+};
+struct Medians {
+  Median half[Survey::kHalves];
+};
+
+REGIONS_HD inline Median median_of(const uint32_t* bins, uint32_t count, const Rank& rank) {
+  Median median;
+  median.count = count;
+  if (median.count == 0) return median;
+  const int at = rank.bin;
+  const auto part = static_cast<int>((static_cast<uint64_t>(count / 2 - rank.below) << 8) /
+                                     (bins[at] ? bins[at] : 1));
+  constexpr int kZero = Survey::kBins / 2;
+  median.value = ((at - kZero) << 8) + part - 128;
+  for (int i = -Median::kNear; i <= Median::kNear; ++i) {
+    if (at + i >= 0 && at + i < Survey::kBins) median.near += bins[at + i];
+    median.unmoved += bins[kZero + i];
+  }
+  return median;
+}
+
+REGIONS_HD inline Medians medians_of(const Survey& survey) {
+  Medians medians;
+  for (int half = 0; half < Survey::kHalves; ++half) {
+    const uint32_t* bins = survey.change[half];
+    const uint32_t count = survey.sums.count[half];
+    medians.half[half] = median_of(bins, count, rank_of(bins, count));
+  }
+  return medians;
+}
+
+// The change of light that explains the medians of the dark and the bright half: a line through
+// both. Foreground hardly moves a median while it covers less than half of the pixels.
+REGIONS_HD inline Light light_of(const SurveySums& sums, const Medians& medians) {
+  constexpr uint32_t kMin = 64;  // minimum number of pixels for a usable median
+  constexpr int kStill = 384;    // changes below 1.5 levels are left to the model update
+  Light light;
+  const Median &dark = medians.half[0], &bright = medians.half[1];
+  if (dark.count + bright.count < kMin) return light;
+  const auto moved = [](const Median& m) { return m.value > kStill || m.value < -kStill; };
+  if (!moved(dark) && !moved(bright)) return light;
+  // The new light must explain clearly more of the picture than the old light.
+  const uint32_t after = dark.near + bright.near;
+  if (after < (dark.unmoved + bright.unmoved) * 5 / 4) return light;
+  if (dark.count < kMin || bright.count < kMin) {
+    light.offset = dark.count < bright.count ? bright.value : dark.value;
+    return light;
+  }
+  const auto mean = [&](int half, const Median& m) {
+    return static_cast<int>((static_cast<uint64_t>(sums.luma[half]) << 8) / m.count);
+  };
+  const int from = mean(0, dark);
+  const int span = mean(1, bright) - from;
+  if (span > 16 << 8) {
+    light.gain += (bright.value - dark.value) * Light::kOne / span;
+    if (light.gain < Light::kOne / 4) light.gain = Light::kOne / 4;
+    if (light.gain > Light::kOne * 4) light.gain = Light::kOne * 4;
+  }
+  light.offset = dark.value - static_cast<int>(static_cast<int64_t>(light.gain - Light::kOne) *
+                                               from / Light::kOne);
+  return light;
+}
+
+// Adds a pixel to the survey. `background` is the model's colour there. tally(half, bin) increments
+// an entry of Survey::change.
+template <class Tally>
+REGIONS_HD void survey_light(SurveySums& sums, const Color& now, const Color& background,
+                             uint32_t split, Tally tally) {
+  const bool clipped = background.y < 4 || background.y > 250 || now.y < 2 || now.y > 253;
+  if (clipped) return;
+  const bool bright = background.y >= static_cast<int>(split);
+  tally(bright ? 1 : 0, now.y - background.y + Survey::kBins / 2);
+  const auto luma = static_cast<uint32_t>(background.y);
+  sums.count[0] += bright ? 0 : 1;
+  sums.count[1] += bright ? 1 : 0;
+  sums.luma[0] += bright ? 0 : luma;
+  sums.luma[1] += bright ? luma : 0;
+}
+
+// Derives this frame's plan from its survey, and advances the scene.
+REGIONS_HD inline FramePlan plan_frame(Scene& scene, const Survey& survey, const Medians& medians,
+                                       const ScenePlan& plan) {
+  // A camera that jumps, or a change of light that is not linear, leaves nearly everything
+  // foreground.
+  constexpr uint32_t kBusyFrames = 8;
+  FramePlan frame;
+  const bool busy =
+      scene.age > 1 && survey.pixels > 0 &&
+      static_cast<uint64_t>(survey.foreground) * 10 > static_cast<uint64_t>(survey.pixels) * 7;
+  scene.busy = busy ? scene.busy + 1 : 0;
+  scene.restarted = scene.busy >= kBusyFrames && !plan.freezes;
+  if (scene.restarted) scene.age = scene.busy = 0;
+  ++scene.frame;
+
+  ModelPlan& model = frame.model;
+  model.threshold = plan.threshold;
+  model.match = plan.match;
+  model.frame = scene.frame;
+  model.starts = scene.age == 0;
+  model.learns = !plan.freezes || model.starts;
+  model.rate = plan.rate;
+  // All frames so far have equal weight, and the first one some more. Otherwise objects that pass
+  // early would be learnt.
+  constexpr uint32_t kFirstCounts = 12;
+  const uint32_t average = 65536 / (scene.age + kFirstCounts);
+  model.alpha = static_cast<int32_t>(average > plan.min_alpha ? average : plan.min_alpha);
+  model.alpha_slow = model.alpha / 2 > 0 ? model.alpha / 2 : 1;
+  // The rate for new background is limited while the model is young. Otherwise an object that the
+  // cut missed would be background a few frames later.
+  constexpr int kFast = 65536 / 128;
+  model.alpha_fast = larger(model.alpha, smaller(model.alpha * 4, kFast));
+  if (!model.starts) model.light = light_of(survey.sums, medians);
+
+  const SurveySums& sums = survey.sums;
+  const uint32_t count = sums.count[0] + sums.count[1];
+  if (count > 0) scene.split = (sums.luma[0] + sums.luma[1]) / count;
+  uint32_t contrast_scale = plan.contrast_scale;
+  if (contrast_scale == 0) {
+    const uint64_t top = static_cast<uint64_t>(sums.pairs) * (65536 * kLinkSteps / 2);
+    const uint64_t scale = sums.contrast2 ? top / sums.contrast2 : top;
+    contrast_scale = scale > 65536 * kLinkSteps ? 65536 * kLinkSteps : static_cast<uint32_t>(scale);
+  }
+  frame.contrasts = ContrastScale::scaled(contrast_scale);
+  if (model.learns && scene.age < (1u << 20)) ++scene.age;
+  return frame;
+}
+
+// Adds pixel (x, y) to the survey. at(x, y) returns colours of the frame. All colours are read
+// before the first one is used, as in compute_weights().
+template <class Tally, class At>
+REGIONS_HD void survey_pixel(const ModelArrays& arrays, const Scene& scene, int x, int y,
+                             SurveySums& sums, Tally tally, At at) {
+  const int right = smaller(x + 1, arrays.width - 1), down = smaller(y + 1, arrays.height - 1);
+  const auto read = at(x, y), read_right = at(right, y), read_down = at(x, down);
+  const Color background = Color::load(arrays.background + arrays.at(x, y));
+  const Color color = read, right_color = read_right, down_color = read_down;
+  if (scene.age > 0) survey_light(sums, color, background, scene.split, tally);
+  const auto pair = [&](const Color& other) {
+    sums.contrast2 += static_cast<uint64_t>(contrast2(color, other));
+    ++sums.pairs;
+  };
+  if (right > x) pair(right_color);
+  if (down > y) pair(down_color);
+}
+
+}  // namespace regions::graphcutbg

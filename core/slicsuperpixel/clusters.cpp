@@ -1,0 +1,185 @@
+// Conversion tables from sRGB to CIELAB, the grid of cells, and the integer scales of a frame's
+// distances.
+#include "core/slicsuperpixel/clusters.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/slicsuperpixel/fragments.hpp"
+
+namespace regions {
+namespace {
+
+// sRGB primaries under D65. Rows X, Y, Z are divided by the white point, so each row sums to 1.
+constexpr double kToXyz[3][3] = {
+    {0.4124564 / 0.9504700, 0.3575761 / 0.9504700, 0.1804375 / 0.9504700},
+    {0.2126729, 0.7151522, 0.0721749},
+    {0.0193339 / 1.0888300, 0.1191920 / 1.0888300, 0.9503041 / 1.0888300}};
+
+double linear(int level) {
+  const double v = level / 255.0;
+  return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+}
+
+LabTables made_tables() {
+  LabTables tables;
+  // White maps to the last index. Half an index is added once, with red, for rounding.
+  const double scale = (LabTables::kRoots - 1) << LabTables::kDrop;
+  for (int c = 0; c < 3; ++c) {
+    for (int level = 0; level < 256; ++level) {
+      uint64_t shares = 0;
+      for (int axis = 0; axis < 3; ++axis) {
+        double share = std::floor(kToXyz[axis][c] * linear(level) * scale);
+        if (c == 0) share += 1 << (LabTables::kDrop - 1);
+        shares |= static_cast<uint64_t>(share) << (axis * LabTables::kShare);
+      }
+      tables.share[c][level] = shares;
+    }
+  }
+  for (int i = 0; i < LabTables::kRoots; ++i) {
+    const double t = i / static_cast<double>(LabTables::kRoots - 1);
+    const double f = t > 216.0 / 24389 ? std::cbrt(t) : (24389.0 / 27 * t + 16) / 116;
+    tables.root[i] = static_cast<uint16_t>(std::lround(f * LabTables::kUnit));
+  }
+  return tables;
+}
+
+// Ratio of cells to requested superpixels. In photographs, some clusters have a second fragment
+// that is worth keeping.
+constexpr double kCellRatio = 0.94;
+// Cost of a tenth too few cells, because flat pictures have no second fragments.
+constexpr double kFewCellsCost = 0.1;
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+SlicGrid grid_with(Size size, int width, int height) {
+  return {size, width, height, ceil_div(size.width, width), ceil_div(size.height, height)};
+}
+
+}  // namespace
+
+const LabTables& lab_tables() {
+  static const LabTables tables = made_tables();
+  return tables;
+}
+
+ColorReader reader_of(const Layout& layout, const Colorimetry& color, ColorSpace space) {
+  ColorReader reader;
+  reader.space = space;
+  YuvDecoder& decoder = reader.decoder;
+  decoder.drop = layout.depth > 8 ? layout.depth - 8 : 0;
+  decoder.is_yuv = layout.model == ColorModel::yuv;
+  if (!decoder.is_yuv) return reader;
+  const auto [kr, kb] = luma_weights(color.matrix);
+  const double luma = color.full_range ? 1 : 255.0 / 219;
+  const double chroma = color.full_range ? 1 : 255.0 / 224;
+  const auto fixed = [](double v) {
+    return static_cast<int32_t>(std::lround(v * (1 << YuvDecoder::kShift)));
+  };
+  decoder.black = color.full_range ? 0 : 16;
+  decoder.luma = fixed(luma);
+  decoder.red_v = fixed(2 * (1 - kr) * chroma);
+  decoder.blue_u = fixed(2 * (1 - kb) * chroma);
+  decoder.green_u = fixed(2 * (1 - kb) * kb / (1 - kr - kb) * chroma);
+  decoder.green_v = fixed(2 * (1 - kr) * kr / (1 - kr - kb) * chroma);
+  return reader;
+}
+
+SlicGrid grid_of(Size size, const SlicParams& params) {
+  if (params.superpixels == 0) {
+    const auto side = static_cast<int>(params.region_size);
+    return grid_with(size, side, side);
+  }
+  // Nearly square cells of the requested area, with the requested number if possible.
+  const double cells_requested = kCellRatio * static_cast<double>(params.superpixels);
+  const double area = static_cast<double>(size.area()) / cells_requested;
+  const double side = std::clamp(std::sqrt(area), 2.0, 1.0 * kMaxCell);
+  const auto sides_for = [](int length, int64_t cells) {
+    const int64_t shared = (length + std::max<int64_t>(cells, 1) - 1) / std::max<int64_t>(cells, 1);
+    return static_cast<int>(std::clamp<int64_t>(shared, 2, kMaxCell));
+  };
+  SlicGrid best;
+  double best_miss = 1e9;
+  const auto end = static_cast<int64_t>(1.7 * size.width / side) + 1;
+  for (auto c = static_cast<int64_t>(size.width / side / 1.3); c <= end; ++c) {
+    const int width = sides_for(size.width, c);
+    const int64_t rows = std::llround(cells_requested / ceil_div(size.width, width));
+    const int max_height = sides_for(size.height, rows - 1);
+    for (int h = std::max(sides_for(size.height, rows + 1) - 1, 2); h <= max_height; ++h) {
+      const int height = sides_for(size.height, ceil_div(size.height, h));  // of equally high rows
+      const SlicGrid grid = grid_with(size, width, height);
+      const double ratio = static_cast<double>(grid.cells()) / cells_requested;
+      const double skew = std::log(1.0 * grid.width / grid.height);
+      const bool is_few = ratio * kCellRatio < 0.9;
+      const double miss =
+          std::abs(std::log(ratio)) + 0.1 * std::abs(skew) + (is_few ? kFewCellsCost : 0);
+      if (miss >= best_miss) continue;
+      best_miss = miss;
+      best = grid;
+    }
+  }
+  return best;
+}
+
+size_t max_cells(Size size) {
+  return static_cast<size_t>(ceil_div(size.width, 2)) *
+         static_cast<size_t>(ceil_div(size.height, 2));
+}
+
+SlicScale scale_of(const SlicGrid& grid, const SlicParams& params) {
+  // One squared Lab unit counts 8, or less if compactness would exceed the range of integers.
+  // Positions are at most 2.5 cells from a pixel's cell, which bounds slopes to 2047 and scores
+  // below 2^24.
+  const double area = static_cast<double>(grid.width) * grid.height;
+  const double side = std::max(grid.width, grid.height);
+  // slico uses only the ratio of position and colour; 40 gives scores enough resolution.
+  const bool adapts = params.variant == SlicVariant::slico;
+  const double compactness = adapts ? 40 : params.compactness;
+  const double position_weight = compactness * compactness / area;
+  double scale = 8;
+  if (position_weight > 0) {
+    scale = std::min(
+        {scale, 2047 / (5 * side * position_weight), 22000 / (side * side * position_weight)});
+  }
+  const bool is_lab = params.color_space == ColorSpace::lab;
+  SlicScale result;
+  for (int c = 0; c < 3; ++c) {
+    // 2 L and levels of 255 have half the weight.
+    result.weight[c] = is_lab && c > 0 ? 4 : 1;
+    const double weight = result.weight[c] / 4.0 * scale;
+    result.gain[c] = static_cast<float>(2 * weight / 16);
+    result.square[c] = static_cast<float>(16 / (4 * weight));
+  }
+  result.slope = static_cast<float>(2 * 16 * position_weight * scale / 16);
+  result.curvature = static_cast<float>(16 * position_weight * scale / 256);
+  if (adapts) {
+    const double first = std::max(params.compactness, 1.0);
+    result.reach = static_cast<uint32_t>(64 * first * first);
+    result.adaptive = static_cast<float>(scale * compactness * compactness);
+  }
+  return result;
+}
+
+uint64_t movement_limit(const SlicGrid& grid, const SlicParams& params) {
+  return static_cast<uint64_t>(16 * params.tolerance * static_cast<double>(grid.cells()));
+}
+
+RetentionRule retention_rule(const SlicGrid& grid, const SlicParams& params) {
+  const int cell = grid.width * grid.height;
+  const bool is_number_requested =
+      params.superpixels > 0 && params.min_size > 0 && grid.size.area() < Fragment::kRetained;
+  RetentionRule rule;
+  // This share leaves at least the requested number of fragments in all photographs of BSDS500.
+  const double share = params.min_size * (is_number_requested ? 0.4 : 1);
+  rule.min_area = static_cast<uint32_t>(std::lround(share * cell));
+  if (!is_number_requested) return rule;
+  rule.requested = static_cast<uint32_t>(params.superpixels);
+  // At most as many fragments as there are cells can have the area of a cell.
+  rule.certain = grid.cells() <= rule.requested ? static_cast<uint32_t>(cell) : Fragment::kRetained;
+  // Colours differ by at least 1, so a 32nd of a cell gets the first step.
+  rule.lowest = RetentionRule::eighths_of_octaves(static_cast<uint32_t>(cell)) - 5 * 8 +
+                RetentionRule::eighths_of_octaves(1) / 8;
+  return rule;
+}
+
+}  // namespace regions

@@ -1,0 +1,727 @@
+// One step of tracking: assigns tracks to the regions of a frame. A team executes it: one thread on
+// the CPU, a block of threads on a GPU; all members call the same functions. Results that several
+// members write do not depend on their order: maxima and minima of keys, sums, and positions by
+// rank.
+//
+// First, a region and a track match if each has the most shared pixels with the other and they look
+// alike. The rest is matched by predicted position, size and colour, best pairs first, and then by
+// shared pixels alone. If a track's pixels went to a region that another track keeps, that region
+// hides the track: it moves with the region as predicted, until the region splits.
+#pragma once
+
+#include "core/tracking/tracking.hpp"
+
+#ifdef __CUDACC__
+#define REGIONS_TEAM __device__
+#else
+#define REGIONS_TEAM
+#endif
+
+namespace regions {
+
+// Units per pixel of positions, and per 8-bit step of colours.
+inline constexpr int kTrackUnit = 16;
+
+REGIONS_HD inline int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
+REGIONS_HD inline int64_t larger_of(int64_t a, int64_t b) { return a > b ? a : b; }
+REGIONS_HD inline int64_t distance_of(int64_t a, int64_t b) { return a < b ? b - a : a - b; }
+
+// A region in the form of a track that was seen once.
+REGIONS_HD inline Track observed_track(const Region& region, const TrackRules& rules) {
+  Track now;
+  now.x = static_cast<int32_t>(region.sum_x * kTrackUnit / region.area);
+  now.y = static_cast<int32_t>(region.sum_y * kTrackUnit / region.area);
+  now.left = region.left;
+  now.top = region.top;
+  now.right = region.right;
+  now.bottom = region.bottom;
+  now.area = static_cast<uint32_t>(region.area);
+  for (int c = 0; c < 3; ++c) {
+    const uint64_t sum = region.sum_value[c] * kTrackUnit >> (rules.color_bits - 8);
+    now.color[c] = static_cast<int32_t>(sum / region.area);
+  }
+  now.seen = 1;
+  return now;
+}
+
+// Moves the centre to (x, y), and the box by whole pixels.
+REGIONS_HD inline void move_to(Track& track, int32_t x, int32_t y) {
+  const int32_t dx = (x >> 4) - (track.x >> 4), dy = (y >> 4) - (track.y >> 4);
+  static_assert(kTrackUnit == 1 << 4);
+  track.x = x;
+  track.y = y;
+  track.left += dx;
+  track.right += dx;
+  track.top += dy;
+  track.bottom += dy;
+}
+
+// True if the track may have moved to this region: its predicted centre is inside the region's box,
+// extended by half the track's size. Shared pixels alone are not sufficient: in a row of objects
+// that move by their own distance, each overlaps the next one.
+REGIONS_HD inline bool is_plausible(const Track& track, const Track& region) {
+  const int dx = track.width() / 2 + 1, dy = track.height() / 2 + 1;
+  const int x = track.x / kTrackUnit, y = track.y / kTrackUnit;
+  return x >= region.left - dx && x <= region.right + dx && y >= region.top - dy &&
+         y <= region.bottom + dy;
+}
+
+// Maximum distance from the predicted centre, because a track may turn back: twice its shorter side
+// plus its motion per frame, growing with each missed frame. Below 2^28 for pictures of 65535
+// pixels per side.
+REGIONS_HD inline uint32_t reach_of(const Track& track) {
+  const int64_t side = smaller_of(track.width(), track.height());
+  const int64_t reach = 2 * kTrackUnit * side + distance_of(track.vx, 0) + distance_of(track.vy, 0);
+  return static_cast<uint32_t>(reach + reach * smaller_of(track.missed, 64) / 32);
+}
+
+REGIONS_HD inline TrackSummary summary_of(const Track& track, uint32_t reach) {
+  return {track.x, track.y, track.area, reach};
+}
+
+// A cheap necessary condition for misfit() != kNoFit.
+REGIONS_HD inline bool may_fit(const TrackSummary& track, const TrackSummary& region) {
+  if (region.area == 0 || uint64_t{region.area} * 4 < track.area) return false;
+  if (region.reach != 0) return true;
+  const int64_t reach = track.reach;
+  return uint64_t{track.area} * 4 >= region.area && distance_of(track.x, region.x) <= reach &&
+         distance_of(track.y, region.y) <= reach;
+}
+
+inline constexpr uint32_t kNoFit = UINT32_MAX;
+
+// How badly a region fits a track at its predicted position; 0 is perfect. `is_split`: the region
+// split off another region that contained the track, so its size means little and its distance is
+// not limited.
+REGIONS_HD inline uint32_t misfit(const Track& track, const Track& region, bool is_split) {
+  // Neither a small fragment nor a much larger region is the track, at any position.
+  if (uint64_t{region.area} * 4 < track.area) return kNoFit;
+  if (!is_split && region.area > uint64_t{track.area} * 4) return kNoFit;
+  const int64_t reach = reach_of(track);
+  const int64_t dx = region.x - track.x, dy = region.y - track.y;
+  const int64_t away = (dx * dx + dy * dy) * 256 / (reach * reach);
+  if (!is_split && away > 256) return kNoFit;
+  const int64_t large = larger_of(track.area, region.area);
+  const int64_t size = 256 * distance_of(track.area, region.area) / large;
+  int64_t color = 0;
+  for (int c = 0; c < 3; ++c) color += distance_of(track.color[c], region.color[c]);
+  color = smaller_of(color * 4 / kTrackUnit, 768);
+  return static_cast<uint32_t>(smaller_of(away, 1024) + size / 4 + color);
+}
+
+REGIONS_HD inline uint16_t seen_again(const Track& track) {
+  return static_cast<uint16_t>(smaller_of(track.seen + 1, UINT16_MAX));
+}
+
+// The track after a frame in which it had the region `now` to itself.
+REGIONS_HD inline Track followed(const Track& track, const Track& now) {
+  // A track that lost a third of its pixels is disappearing behind something. The rest says little
+  // about its position and size.
+  const bool is_whole = uint64_t{now.area} * 3 >= uint64_t{track.area} * 2;
+  Track next = track;
+  if (is_whole) next = now;
+  move_to(next, now.x, now.y);
+  next.id = track.id;
+  next.seen = seen_again(track);
+  next.missed = 0;
+  next.host = 0;
+  next.vx = track.vx;
+  next.vy = track.vy;
+  if (!is_whole) next.area = track.area - (track.area - now.area) / 4;
+  // Velocity is the mean of the first steps, and later corrected by an eighth. A track that shared
+  // its region was probably not at its assumed position.
+  const bool was_alone = track.occluded_count == 0 && track.host == 0;
+  if (was_alone && is_whole) {
+    const int sights = static_cast<int>(smaller_of(track.seen, 8));
+    next.vx += (now.x - track.x) / sights;
+    next.vy += (now.y - track.y) / sights;
+  }
+  for (int c = 0; c < 3; ++c) {
+    next.color[c] = track.color[c] + (now.color[c] - track.color[c]) / 8;
+  }
+  return next;
+}
+
+// Copies a track with loads of 16 bytes. Threads of a warp read tracks at random positions, so the
+// number of loads determines the time.
+REGIONS_HD inline Track load_track(const Track& track) {
+#ifdef __CUDA_ARCH__
+  struct Words {
+    uint4 word[sizeof(Track) / sizeof(uint4)];
+  };
+  return __builtin_bit_cast(Track, *reinterpret_cast<const Words*>(&track));
+#else
+  return track;
+#endif
+}
+
+inline constexpr uint32_t kNoMatch = UINT32_MAX;
+
+// Keys of pairs. The maximum has the most shared pixels, then the lowest index (below 2^31). The
+// lowest bit stores whether the pair looks alike.
+REGIONS_HD inline uint64_t key_of(uint32_t pixels, uint32_t index, bool is_alike) {
+  return uint64_t{pixels} << 32 | (kNoMatch - 2 * index - (is_alike ? 0 : 1));
+}
+REGIONS_HD inline uint32_t index_in(uint64_t key) {
+  return key ? (kNoMatch - static_cast<uint32_t>(key)) / 2 : kNoMatch;
+}
+REGIONS_HD inline bool is_alike_in(uint64_t key) { return key % 2 != 0; }
+
+// Occluded tracks: if several tracks share a region, each gets a box of the track's size at the
+// predicted position. The sides of the region correct it: each side belongs to the track that is
+// outermost there. The key of a side is largest for the outermost track, for the first one of
+// equals.
+enum Side : int { kLeft, kTop, kRight, kBottom };
+inline constexpr int kSides = 4;
+
+REGIONS_HD inline uint64_t side_key(int side, const Track& track, uint32_t t) {
+  const int32_t out = side == kLeft    ? -track.left
+                      : side == kTop   ? -track.top
+                      : side == kRight ? track.right
+                                       : track.bottom;
+  return static_cast<uint64_t>(int64_t{out} + (int64_t{1} << 30)) << 32 | (UINT32_MAX - t);
+}
+
+// Distance by which a box moves along one axis into the region's box. A box that is outermost on a
+// side then moves half of the way to it. A box that is not smaller than the region is centred.
+REGIONS_HD inline int32_t move_between(int32_t low, int32_t high, int32_t region_low,
+                                       int32_t region_high, bool is_first, bool is_last) {
+  const int32_t to_low = region_low - low, to_high = region_high - high;
+  if (to_low >= to_high) return kTrackUnit / 2 * (to_low + to_high);
+  if (to_low > 0) return kTrackUnit * to_low;
+  if (to_high < 0) return kTrackUnit * to_high;
+  return is_first == is_last ? 0 : kTrackUnit / 2 * (is_first ? to_low : to_high);
+}
+
+// Track `t` inside this region. `outermost(side)` is the key of the outermost track on that side.
+template <class Outermost>
+REGIONS_HD inline Track track_inside(Track track, uint32_t t, const Region& region,
+                                     Outermost outermost) {
+  bool is_out[kSides];
+  for (int side = 0; side < kSides; ++side) {
+    is_out[side] = static_cast<uint32_t>(outermost(side)) == UINT32_MAX - t;
+  }
+  const int32_t dx = move_between(track.left, track.right, region.left, region.right, is_out[kLeft],
+                                  is_out[kRight]);
+  const int32_t dy = move_between(track.top, track.bottom, region.top, region.bottom, is_out[kTop],
+                                  is_out[kBottom]);
+  move_to(track, track.x + dx, track.y + dy);
+  return track;
+}
+
+// Sets the box of a record to the track's box, clipped to the region. The other values of the
+// record describe the track when it last had a region to itself.
+REGIONS_HD inline void set_box(Region& record, const Track& track, const Region& region) {
+  record.left = static_cast<int32_t>(larger_of(track.left, region.left));
+  record.top = static_cast<int32_t>(larger_of(track.top, region.top));
+  record.right = static_cast<int32_t>(smaller_of(track.right, region.right));
+  record.bottom = static_cast<int32_t>(smaller_of(track.bottom, region.bottom));
+}
+
+REGIONS_HD inline Region record_of(const Track& track, const Region& region, uint32_t color_bits) {
+  Region record;
+  record.id = region.id;
+  record.track = track.id;
+  record.first_x = region.first_x;
+  record.first_y = region.first_y;
+  record.layer = region.layer;
+  set_box(record, track, region);
+  record.area = track.area;
+  record.sum_x = uint64_t{track.area} * static_cast<uint32_t>(larger_of(track.x, 0)) / kTrackUnit;
+  record.sum_y = uint64_t{track.area} * static_cast<uint32_t>(larger_of(track.y, 0)) / kTrackUnit;
+  for (int c = 0; c < 3; ++c) {
+    record.sum_value[c] =
+        (uint64_t{track.area} * static_cast<uint32_t>(track.color[c]) << (color_bits - 8)) /
+        kTrackUnit;
+  }
+  return record;
+}
+
+// The tracks of a step. Visible tracks come first in the numbering, lost tracks follow.
+struct StepTracks {
+  const TrackMemory& m;
+  const uint32_t visible;  // previously visible tracks
+  const uint32_t all;      // previously visible and lost tracks
+  Track* const previous;
+  Track* const lost_previous;
+  Track* const now;
+  Track* const lost_now;
+
+  REGIONS_TEAM StepTracks(const TrackMemory& memory, const TrackCounts& counts)
+      : m(memory),
+        visible(counts.visible),
+        all(counts.visible + counts.lost),
+        previous(memory.visible[counts.front]),
+        lost_previous(memory.lost[counts.front]),
+        now(memory.visible[1 - counts.front]),
+        lost_now(memory.lost[1 - counts.front]) {}
+
+  REGIONS_TEAM Track& track(uint32_t t) const {
+    return t < visible ? previous[t] : lost_previous[t - visible];
+  }
+  // True if the region of visible track `a` hid other tracks and has split.
+  REGIONS_TEAM bool is_split(uint32_t a) const {
+    return a < visible && previous[a].occluded_count > 0 && m.claims[a] > 1;
+  }
+  REGIONS_TEAM void assign(uint32_t t, uint32_t b) const {
+    m.track_of[b] = t + 1;
+    m.region_of[t] = b + 1;
+  }
+};
+
+// Matching by motion, for the regions and tracks that shared pixels leave unmatched. All members of
+// the team must call match(). TrackStep describes the functions of a team.
+template <class Team>
+class MotionMatch {
+ public:
+  REGIONS_TEAM MotionMatch(const Team& team, const TrackMemory& memory, const StepTracks& tracks)
+      : team_(team), m_(memory), t_(tracks) {}
+
+  // Adds the unmatched region `b` as column `rank`.
+  REGIONS_TEAM void offer(uint32_t b, uint32_t rank) const {
+    if (rank >= TrackMemory::kMaxFree) return;
+    const uint32_t origin = m_.origin[b];
+    m_.column[rank] = b;
+    m_.column_summary[rank] =
+        summary_of(load_track(t_.now[b]), origin != 0 && t_.is_split(origin - 1));
+    m_.best_of_column[rank] = UINT64_MAX;
+  }
+
+  // Rounds of bids: a track and a region match if each is the other's best. The result equals that
+  // of a sorted list of all pairs, best first. Returns the number of matches.
+  REGIONS_TEAM uint32_t match(uint32_t free_regions) const {
+    const uint32_t limit = TrackMemory::kMaxFree;
+    const uint32_t free_tracks = team_.compact(
+        t_.all, [&](uint32_t t) { return m_.region_of[t] == 0; },
+        [&](uint32_t t, uint32_t rank) {
+          if (rank >= limit) return;
+          m_.row[rank] = t;
+          const Track old = load_track(t_.track(t));
+          m_.row_summary[rank] = summary_of(old, reach_of(old));
+          m_.best_of_row[rank] = UINT64_MAX;
+        });
+    const uint32_t rows = free_tracks < limit ? free_tracks : limit;
+    const uint32_t columns = free_regions < limit ? free_regions : limit;
+    const uint32_t max_matches = rows < columns ? rows : columns;
+    uint32_t matched = 0;
+    for (uint32_t round = 0; round < kRounds && matched < max_matches; ++round) {
+      if (round > 0) forget_bids(rows, columns);
+      const uint32_t more = bid(rows, columns);
+      if (more == 0) break;
+      matched += more;
+    }
+    return matched;
+  }
+
+ private:
+  // Maximum number of rounds; regions left over get new tracks.
+  static constexpr uint32_t kRounds = 16;
+
+  REGIONS_TEAM void forget_bids(uint32_t rows, uint32_t columns) const {
+    team_.for_each(rows > columns ? rows : columns, [&](uint32_t i) {
+      if (i < rows) m_.best_of_row[i] = UINT64_MAX;
+      if (i < columns) m_.best_of_column[i] = UINT64_MAX;
+    });
+  }
+
+  // Executes one round. Returns the number of matches.
+  REGIONS_TEAM uint32_t bid(uint32_t rows, uint32_t columns) const {
+    team_.for_each_pair(
+        rows, columns, [&](uint32_t row) { return m_.row_summary[row].area != 0; },
+        [&](uint32_t row, uint32_t column) {
+          if (!may_fit(m_.row_summary[row], m_.column_summary[column])) return;
+          const uint32_t t = m_.row[row], b = m_.column[column];
+          const uint32_t cost =
+              misfit(load_track(t_.track(t)), load_track(t_.now[b]), split_from(t, b));
+          if (cost == kNoFit) return;
+          team_.lower(m_.best_of_row + row, uint64_t{cost} << 32 | column);
+          team_.lower(m_.best_of_column + column, uint64_t{cost} << 32 | row);
+        });
+    return team_.count(columns, [&](uint32_t column) {
+      const auto row = static_cast<uint32_t>(m_.best_of_column[column]);
+      if (row == kNoMatch || static_cast<uint32_t>(m_.best_of_row[row]) != column) return false;
+      t_.assign(m_.row[row], m_.column[column]);
+      m_.row_summary[row].area = m_.column_summary[column].area = 0;
+      return true;
+    });
+  }
+
+  // True if `b` split off the region in which track `t` was visible or hidden.
+  REGIONS_TEAM bool split_from(uint32_t t, uint32_t b) const {
+    if (m_.origin[b] == 0) return false;
+    const uint32_t a = m_.origin[b] - 1;
+    return t_.is_split(a) && (t == a || t_.track(t).host == a + 1);
+  }
+
+  const Team& team_;
+  const TrackMemory& m_;
+  const StepTracks& t_;
+};
+
+// Regions that several tracks share. TrackStep describes the functions of a team.
+template <class Team>
+class SharedRegions {
+ public:
+  REGIONS_TEAM SharedRegions(const Team& team, const TrackMemory& memory, const StepTracks& tracks,
+                             const Region* regions, uint32_t count, uint32_t color_bits)
+      : team_(team),
+        m_(memory),
+        t_(tracks),
+        regions_(regions),
+        count_(count),
+        color_bits_(color_bits) {}
+
+  REGIONS_TEAM Track track_in(uint32_t t, uint32_t b) const {
+    return track_inside(load_track(t_.track(t)), t, regions_[b],
+                        [&](int side) { return m_.outermost[side][b]; });
+  }
+
+  // Places the tracks of shared regions inside them. Returns the number of lost tracks that get a
+  // record.
+  REGIONS_TEAM uint32_t place_occluded(uint32_t lost) const {
+    const uint32_t record_count = team_.compact(
+        count_ > lost ? count_ : lost,
+        [&](uint32_t i) {
+          if (i < count_ && m_.tracks_inside[i] > 0 && m_.track_of[i] != 0)
+            mark_sides(m_.track_of[i] - 1, i);
+          if (i >= lost) return false;
+          const uint32_t t = m_.lost_indices[i], host = m_.destination[t];
+          m_.occluded_rank[i] = 0;
+          if (host == 0 || !is_reported(t, host - 1)) return false;
+          mark_sides(t, host - 1);
+          team_.add(m_.tracks_inside + host - 1, TrackMemory::kOneOccluded);
+          return true;
+        },
+        [&](uint32_t rank, uint32_t r) {
+          m_.occluded[r] = rank;
+          m_.occluded_rank[rank] = r + 1;
+        });
+    team_.for_each(record_count, [&](uint32_t r) {
+      const uint32_t rank = m_.occluded[r], t = m_.lost_indices[rank], b = m_.destination[t] - 1;
+      Track occluded = track_in(t, b);
+      if (!has_area_for_both(b, occluded.area)) ++occluded.missed;
+      t_.lost_now[rank] = occluded;
+      m_.occluded_record[r] = record_of(occluded, regions_[b], color_bits_);
+    });
+    return record_count;
+  }
+
+ private:
+  // Maximum missed frames of an occluded track with a record.
+  static constexpr uint32_t kMaxHiddenFrames = 2;
+  static constexpr uint32_t kMaxTogether = 5;  // maximum number of tracks of equal size in a region
+
+  REGIONS_TEAM void mark_sides(uint32_t t, uint32_t b) const {
+    const Track track = load_track(t_.track(t));
+    for (int side = 0; side < kSides; ++side) {
+      team_.raise(m_.outermost[side] + b, side_key(side, track, t));
+    }
+  }
+
+  // True if the region is large enough to contain both tracks.
+  REGIONS_TEAM bool has_area_for_both(uint32_t b, uint32_t occluded_area) const {
+    const uint32_t owner = m_.track_of[b];
+    const uint64_t area = owner != 0 ? t_.track(owner - 1).area : 0;
+    return regions_[b].area * 2 > 3 * (area > occluded_area ? area : occluded_area);
+  }
+  // True if an occluded track gets a record: it is visible, or was recently and may be hidden, and
+  // it is not just a fragment of the region.
+  REGIONS_TEAM bool is_reported(uint32_t t, uint32_t b) const {
+    const Track occluded = load_track(t_.track(t));
+    const bool is_fragment = uint64_t{occluded.area} * kMaxTogether < regions_[b].area;
+    return !is_fragment &&
+           (occluded.missed <= kMaxHiddenFrames || has_area_for_both(b, occluded.area));
+  }
+
+  const Team& team_;
+  const TrackMemory& m_;
+  const StepTracks& t_;
+  const Region* const regions_;
+  const uint32_t count_;  // regions of this frame
+  const uint32_t color_bits_;
+};
+
+// Counts of two lists.
+struct TwoCounts {
+  uint32_t first = 0, second = 0;
+};
+
+// One step of tracking. Names of indices: `b` is a region, `t` any track, `a` a visible track. A
+// team provides for_each(count, f(i)), for_each_pair(rows, columns, is_active(row), f(row,
+// column)), count(count, f(i)), which returns how often f() returned true, and once(f). All members
+// synchronise at the end of each of these. compact(count, selects(i), use(i, rank)) returns the
+// number of selected indices and calls use() only after selects() of the same index; compact_two()
+// does this for two lists at once. raise(), lower() and add() are atomics. For functions other than
+// match(), a team need not synchronise and requires only for_each() and raise().
+template <class Team>
+class TrackStep {
+ public:
+  // `regions` are the records of labels 1..count. `counts` are the counts before the step:
+  // memory.counts_before for finish(), otherwise memory.counts.
+  REGIONS_TEAM TrackStep(const Team& team, const TrackMemory& memory, const TrackRules& rules,
+                         Region* regions, uint32_t count, const TrackCounts& counts)
+      : team_(team),
+        m_(memory),
+        rules_(rules),
+        regions_(regions),
+        count_(count),
+        counts_(counts),
+        t_(memory, counts) {}
+
+  // Reads all regions and all pairs that share pixels, and clears the table of pairs. Pairs compute
+  // the values of their region again, because the team need not synchronise in between.
+  REGIONS_TEAM void collect_pairs() const {
+    const PairTable& pairs = m_.pairs;
+    const uint32_t used = *pairs.used_count;
+    const bool overflowed = used > pairs.max_pairs;
+    if (overflowed) {
+      team_.for_each(pairs.slots, [&](uint32_t slot) { pairs.key[slot] = pairs.count[slot] = 0; });
+    }
+    team_.for_each(count_ + (overflowed ? 0 : used), [&](uint32_t i) {
+      // Regions and pairs share one code path, because divergent paths would cost time.
+      uint32_t a = kNoMatch, b = i, pixels = 0;
+      if (i >= count_) {
+        const uint32_t slot = pairs.used[i - count_], key = pairs.key[slot];
+        a = (key >> 16) - 1;
+        b = (key & 0xffff) - 1;
+        pixels = pairs.count[slot];
+        pairs.key[slot] = pairs.count[slot] = 0;
+        if (a >= t_.visible || b >= count_) return;
+      }
+      Track old;
+      if (a != kNoMatch) old = load_track(t_.previous[a]);
+      const Track now = observed_track(regions_[b], rules_);
+      if (a == kNoMatch) {
+        t_.now[b] = now;
+        for (uint64_t* keys : m_.outermost) keys[b] = 0;
+      } else {
+        score_pair(a, old, b, now, pixels);
+      }
+    });
+  }
+
+  // Decides which regions and tracks belong together, and assigns new ids.
+  REGIONS_TEAM void match() const {
+    choose_by_pixels();
+    const uint32_t free_regions = match_by_pixels();
+    if (free_regions > 0 && motion().match(free_regions) < free_regions) match_remaining();
+    const TwoCounts lists = collect_new_and_lost();
+    const uint32_t born = lists.first, found = lists.second;
+    const uint32_t lost = found < m_.capacity ? found : m_.capacity;
+    const uint32_t occluded = lost > 0 ? shared().place_occluded(lost) : 0;
+    team_.once([&] {
+      m_.report->occluded = occluded;
+      if (found > lost) m_.report->deaths += found - lost;
+      m_.report->lost = lost;
+      m_.report->last_id = counts_.last_id + born;
+      *m_.counts_before = counts_;
+      *m_.counts = {1 - counts_.front, count_, lost, counts_.last_id + born};
+      *m_.pairs.used_count = 0;
+    });
+  }
+
+  // Updates the tracks for the next frame and resets the memory of a step. `published` are the
+  // copies of the first records that the task requested, or null.
+  REGIONS_TEAM void finish(const RegionTable& published, TrackEvents* report) const {
+    const uint32_t all = count_ > t_.all ? count_ : t_.all;
+    team_.for_each(all + 1, [&](uint32_t i) {
+      if (i == all) {
+        if (published.occluded_tracks)
+          *published.occluded_tracks = records_that_fit(m_.report->occluded, published);
+        *report = *m_.report;
+        *m_.report = {};
+      }
+      if (i < count_) update_track(i, published);
+      if (i >= t_.all) return;
+      m_.best_of_track[i] = 0;
+      m_.region_of[i] = 0;
+      m_.claims[i] = 0;
+    });
+    team_.for_each(m_.counts->lost, [&](uint32_t rank) {
+      const uint32_t t = m_.lost_indices[rank];
+      const bool is_occluded = m_.occluded_rank[rank] != 0;
+      Track lost = is_occluded ? load_track(t_.lost_now[rank]) : load_track(t_.track(t));
+      lost.host = m_.destination[t];
+      if (!is_occluded) ++lost.missed;
+      lost.occluded_count = 0;
+      predict(lost);
+      t_.lost_now[rank] = lost;
+      if (!is_occluded || !published.occluded_tracks) return;
+      const uint32_t index = m_.occluded_rank[rank] - 1;
+      if (index < records_that_fit(index + 1, published)) {
+        published.regions[count_ + index] = m_.occluded_record[index];
+      }
+    });
+  }
+
+ private:
+  // Misfit above which shared pixels alone do not match.
+  static constexpr uint32_t kMaxMisfit = 128;
+  // Frames after which a lost track is worth remembering in a region.
+  static constexpr uint32_t kMinSeen = 3;
+
+  REGIONS_TEAM void score_pair(uint32_t a, const Track& old, uint32_t b, const Track& now,
+                               uint32_t pixels) const {
+    if (!is_plausible(old, now)) return;
+    // The region of a track that hides others never looked like the track.
+    const bool is_alike = old.occluded_count > 0 || misfit(old, now, false) <= kMaxMisfit;
+    team_.raise(m_.best_of_region + b, key_of(pixels, a, is_alike));
+    team_.raise(m_.best_of_track + a, key_of(pixels, b, is_alike));
+  }
+
+  REGIONS_TEAM void update_track(uint32_t b, const RegionTable& published) const {
+    const uint32_t occluded_count = m_.tracks_inside[b] % TrackMemory::kOneOccluded,
+                   reported = m_.tracks_inside[b] / TrackMemory::kOneOccluded;
+    const uint32_t owner = m_.track_of[b];
+    m_.best_of_region[b] = 0;
+    m_.track_of[b] = 0;
+    m_.tracks_inside[b] = 0;
+    Track next = load_track(t_.now[b]);
+    const uint32_t given = next.id;
+    const bool is_shared = owner != 0 && reported > 0;
+    if (is_shared) {
+      next = shared().track_in(owner - 1, b);
+      next.seen = seen_again(next);
+      next.missed = 0;
+      next.host = 0;
+    } else if (owner != 0) {
+      next = followed(load_track(t_.track(owner - 1)), next);
+    }
+    next.occluded_count = occluded_count;
+    if (next.id == 0) next.id = given;
+    regions_[b].track = next.id;
+    if (b < published.capacity) published.regions[b].track = next.id;
+    if (is_shared && published.occluded_tracks) {
+      const Region region = regions_[b];
+      set_box(regions_[b], next, region);
+      if (b < published.capacity) set_box(published.regions[b], next, region);
+    }
+    predict(next);
+    t_.now[b] = next;
+  }
+
+  REGIONS_TEAM static void predict(Track& track) {
+    move_to(track, track.x + track.vx, track.y + track.vy);
+  }
+
+  // Number of the occluded tracks' records for which the table has space after the regions.
+  REGIONS_TEAM uint32_t records_that_fit(uint32_t count, const RegionTable& published) const {
+    const uint32_t free = published.capacity > count_ ? published.capacity - count_ : 0;
+    return count < free ? count : free;
+  }
+
+  REGIONS_TEAM MotionMatch<Team> motion() const { return {team_, m_, t_}; }
+  REGIONS_TEAM SharedRegions<Team> shared() const {
+    return {team_, m_, t_, regions_, count_, rules_.color_bits};
+  }
+
+  REGIONS_TEAM void choose_by_pixels() const {
+    const uint32_t all = count_ > t_.all ? count_ : t_.all;
+    team_.for_each(all, [&](uint32_t i) {
+      if (i < t_.all) m_.destination[i] = index_in(m_.best_of_track[i]) + 1;
+      if (i >= count_) return;
+      const uint32_t a = index_in(m_.best_of_region[i]);
+      m_.origin[i] = a + 1;
+      if (a != kNoMatch) team_.add(m_.claims + a, 1);
+    });
+  }
+
+  REGIONS_TEAM bool is_matched_by_pixels(uint32_t b) const {
+    const uint64_t best = m_.best_of_region[b];
+    if (!is_alike_in(best)) return false;
+    const uint32_t a = index_in(best);
+    const bool is_split = t_.is_split(a);  // read together with the next value, not after it
+    return m_.destination[a] == b + 1 && !is_split;
+  }
+
+  // Returns the number of regions without a match.
+  REGIONS_TEAM uint32_t match_by_pixels() const {
+    return team_.compact(
+        count_,
+        [&](uint32_t b) {
+          const bool is_matched = is_matched_by_pixels(b);
+          if (is_matched) t_.assign(m_.origin[b] - 1, b);
+          return !is_matched;
+        },
+        [&](uint32_t b, uint32_t rank) { motion().offer(b, rank); });
+  }
+
+  // Includes the track whose region split, if it fits none of the new regions.
+  REGIONS_TEAM void match_remaining() const {
+    team_.for_each(t_.visible, [&](uint32_t a) {
+      if (m_.region_of[a] != 0 || m_.destination[a] == 0) return;
+      const uint32_t b = m_.destination[a] - 1;
+      if (m_.track_of[b] == 0 && m_.origin[b] == a + 1) t_.assign(a, b);
+    });
+  }
+
+  REGIONS_TEAM bool is_forgotten(uint32_t t) const {
+    const Track old = load_track(t_.track(t));
+    if (old.id == 0 || old.missed >= rules_.memory) return true;
+    return t < t_.visible && m_.destination[t] != 0 && old.seen < kMinSeen;
+  }
+
+  // Assigns new ids and lists the lost tracks that are remembered. Returns the numbers of both;
+  // lost tracks beyond the capacity are counted but not listed.
+  REGIONS_TEAM TwoCounts collect_new_and_lost() const {
+    return team_.compact_two(
+        count_ > t_.all ? count_ : t_.all,
+        [&](uint32_t i) {
+          if (i >= count_) return false;
+          const bool is_born = gets_id(i);
+          count_arrival(i, is_born);
+          return is_born;
+        },
+        [&](uint32_t b, uint32_t rank) { t_.now[b].id = counts_.last_id + rank + 1; },
+        [&](uint32_t i) { return i < t_.all && m_.region_of[i] == 0 && update_lost_track(i); },
+        [&](uint32_t t, uint32_t rank) {
+          if (rank < m_.capacity) m_.lost_indices[rank] = t;
+        });
+  }
+
+  // True if the track of region `b` gets its id in this frame.
+  REGIONS_TEAM bool gets_id(uint32_t b) const {
+    const uint32_t owner = m_.track_of[b];
+    if (owner == 0) return rules_.birth <= 1;
+    const Track& old = t_.track(owner - 1);
+    return old.id == 0 && old.seen + 1u >= rules_.birth;
+  }
+
+  // Finds where a track without a region went: into the region with most of its pixels, or with the
+  // region that hides it. Returns whether the track is remembered.
+  REGIONS_TEAM bool update_lost_track(uint32_t t) const {
+    const bool is_born = t_.track(t).id != 0;
+    if (t >= t_.visible) {
+      const uint32_t host = t_.track(t).host, host_region = host ? m_.region_of[host - 1] : 0;
+      m_.destination[t] = host_region || host == 0 ? host_region : m_.destination[host - 1];
+    } else if (m_.destination[t] != 0) {
+      if (is_born) team_.add(&m_.report->merges, 1);
+    }
+    const bool is_over = is_forgotten(t);
+    if (is_over) {
+      if (is_born) team_.add(&m_.report->deaths, 1);
+    } else if (m_.destination[t] != 0) {
+      team_.add(m_.tracks_inside + m_.destination[t] - 1, 1);
+    }
+    return !is_over;
+  }
+
+  REGIONS_TEAM void count_arrival(uint32_t b, bool is_born) const {
+    const uint32_t origin = m_.origin[b], owner = m_.track_of[b];
+    const bool was_occluded = owner > t_.visible && t_.track(owner - 1).host != 0;
+    const bool has_split =
+        was_occluded || (origin != 0 && owner != origin && m_.region_of[origin - 1] != 0);
+    if (has_split) team_.add(&m_.report->splits, 1);
+    if (!has_split && is_born) team_.add(&m_.report->births, 1);
+  }
+
+  const Team& team_;
+  const TrackMemory& m_;
+  const TrackRules rules_;
+  Region* const regions_;
+  const uint32_t count_;  // regions of this frame
+  const TrackCounts counts_;
+  const StepTracks t_;
+};
+
+}  // namespace regions
