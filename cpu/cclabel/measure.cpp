@@ -1,10 +1,14 @@
-// Sums of a run: places in closed form, colours by vectors.
-#include "cpu/cclabel/measure.hpp"
+// Statistics of regions, and counts of pixels shared with the previous frame, summed run by run.
+// Sums of coordinates have a closed form. Sums of colours use vectors.
 
 #include <algorithm>
+#include <cstring>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+
+#include "cpu/cclabel/labelling.hpp"
+#include "cpu/cclabel/region_tracker.hpp"
 
 namespace regions {
 namespace {
@@ -16,15 +20,15 @@ REGIONS_INLINE uint64_t sum_plain(const T* values, int count) {
   return sum;
 }
 
-// `readable`: how many values lie in the row from `values` on.
+// `readable` is the number of values from `values` to the end of the row.
 REGIONS_INLINE uint64_t sum_values(const uint16_t* values, int count, int) {
   return sum_plain(values, count);
 }
 
 #ifdef __SSE2__
-// The first n of these are 255, from kFirst + 16 - n on.
-alignas(32) constexpr uint8_t kFirst[32] = {255, 255, 255, 255, 255, 255, 255, 255,
-                                            255, 255, 255, 255, 255, 255, 255, 255};
+// The 16 bytes from kFirstBytes + 16 - n on are a mask of the first n bytes.
+alignas(32) constexpr uint8_t kFirstBytes[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                 255, 255, 255, 255, 255, 255, 255, 255};
 
 REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int readable) {
   if (readable < (count + 15) / 16 * 16) return sum_plain(values, count);
@@ -37,7 +41,7 @@ REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int readabl
     sum = _mm_add_epi64(sum, _mm_sad_epu8(load(values + i), _mm_setzero_si128()));
   }
   if (i < count) {
-    const __m128i part = _mm_and_si128(load(values + i), load(kFirst + 16 - (count - i)));
+    const __m128i part = _mm_and_si128(load(values + i), load(kFirstBytes + 16 - (count - i)));
     sum = _mm_add_epi64(sum, _mm_sad_epu8(part, _mm_setzero_si128()));
   }
   return static_cast<uint64_t>(_mm_cvtsi128_si64(sum)) +
@@ -51,30 +55,30 @@ REGIONS_INLINE uint64_t sum_values(const uint8_t* values, int count, int) {
 
 template <class T>
 REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32_t* label,
-                            int width, const Stack::Place& place, const ChannelRows& values,
+                            int width, const Stack::Place& position, const ChannelRows& values,
                             Region* records, uint32_t count) {
   for_each_segment(
       pixels, starts, width, [&](int begin, int end, int64_t run) __attribute__((always_inline)) {
         const uint32_t id = run < 0 ? 0 : label[run];
-        if (id - 1 >= count) return;  // also background: 0 - 1 wraps
+        if (id - 1 >= count) return;  // also background: 0 - 1 wraps around
         Region& r = records[id - 1];
         if (r.area == 0) {
           r.id = r.track = id;
           r.first_x = r.left = begin;
-          r.first_y = r.top = place.y;
-          r.first_z = r.front = place.z;
-          r.layer = static_cast<uint32_t>(place.layer);
+          r.first_y = r.top = position.y;
+          r.first_z = r.front = position.z;
+          r.layer = static_cast<uint32_t>(position.layer);
         }
         const auto pixels_here = static_cast<uint64_t>(end - begin);
         r.area += pixels_here;
         r.left = std::min(r.left, begin);
         r.right = std::max(r.right, end - 1);
-        r.top = std::min(r.top, place.y);
-        r.bottom = std::max(r.bottom, place.y);
-        r.back = place.z;
+        r.top = std::min(r.top, position.y);
+        r.bottom = std::max(r.bottom, position.y);
+        r.back = position.z;
         r.sum_x += pixels_here * static_cast<uint64_t>(begin + end - 1) / 2;
-        r.sum_y += pixels_here * static_cast<uint64_t>(place.y);
-        r.sum_z += pixels_here * static_cast<uint64_t>(place.z);
+        r.sum_y += pixels_here * static_cast<uint64_t>(position.y);
+        r.sum_z += pixels_here * static_cast<uint64_t>(position.z);
         for (int c = 0; c < values.channels; ++c) {
           const T* row = reinterpret_cast<const T*>(values.row[c]);
           r.sum_value[c] += sum_values(row + begin, end - begin, width - begin);
@@ -86,12 +90,12 @@ REGIONS_INLINE void measure(const Word* pixels, const Word* starts, const uint32
 
 REGIONS_CLONES
 void measure_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
-                 const Stack::Place& place, const ChannelRows& values, Region* records,
+                 const Stack::Place& position, const ChannelRows& values, Region* records,
                  uint32_t count) {
   if (values.bytes == 1) {
-    measure<uint8_t>(pixels, starts, label, width, place, values, records, count);
+    measure<uint8_t>(pixels, starts, label, width, position, values, records, count);
   } else {
-    measure<uint16_t>(pixels, starts, label, width, place, values, records, count);
+    measure<uint16_t>(pixels, starts, label, width, position, values, records, count);
   }
 }
 
@@ -111,6 +115,51 @@ void add_record(const Region& more, Region& record) {
   record.sum_y += more.sum_y;
   record.sum_z += more.sum_z;
   for (int c = 0; c < 3; ++c) record.sum_value[c] += more.sum_value[c];
+}
+
+namespace {
+
+// Returns the end of the values equal to *first; compares four values at a time.
+REGIONS_INLINE uint16_t* end_of_equal(uint16_t* first, uint16_t* last) {
+  uint16_t* p = first + 1;
+  uint64_t equal, four;
+  for (equal = *first * uint64_t{0x0001000100010001}; p + 4 <= last; p += 4) {
+    std::memcpy(&four, p, sizeof four);
+    if (four != equal) break;
+  }
+  while (p < last && *p == *first) ++p;
+  return p;
+}
+
+}  // namespace
+
+REGIONS_CLONES
+void share_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
+               uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
+               Word* labelled) {
+  const int words = words_for(width);
+  if (!has_bits(labelled, words) && !has_bits(pixels, words)) return;
+  // Clears the labels of pixels that are background now.
+  for (int w = 0; w < words; ++w) {
+    const Word cleared = labelled[w] & ~pixels[w];
+    labelled[w] = pixels[w];
+    if (cleared == 0) continue;
+    for_each_run(&cleared, 1, [&](int begin, int end) {
+      std::fill(previous + w * kWordBits + begin, previous + w * kWordBits + end, uint16_t{0});
+    });
+  }
+  for_each_segment(pixels, starts, width, [&](int begin, int end, int64_t run) {
+    if (run < 0) return;
+    const uint32_t id = label[run];
+    const auto now = static_cast<uint16_t>(id <= count ? id : 0);
+    uint16_t* const last = previous + end;
+    for (uint16_t* p = previous + begin; now != 0 && p < last;) {
+      uint16_t* const other = end_of_equal(p, last);
+      if (*p != 0) pairs.add<CpuAtomics>(*p, now, static_cast<uint32_t>((other - p) * rows));
+      p = other;
+    }
+    std::fill(previous + begin, last, now);
+  });
 }
 
 }  // namespace regions

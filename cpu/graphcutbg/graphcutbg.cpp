@@ -6,12 +6,12 @@
 #include <cstring>
 
 #include "cpu/backend.hpp"
-#include "cpu/bits.hpp"
+#include "cpu/simd.hpp"
 #include "cpu/graphcutbg/read_row.hpp"
 #include "cpu/graphcutbg/rows.hpp"
 #include "cpu/graphcutbg/slot.hpp"
 #include "cpu/graphcutbg/view.hpp"
-#include "cpu/turns.hpp"
+#include "cpu/frame_sequencer.hpp"
 
 namespace regions {
 namespace graphcut {
@@ -63,16 +63,16 @@ class GraphCutBgCpu final : public GraphCutBg {
               view_plan_of(params, setup_)};
     expects(!task.view.shows_image() || !replacement_.empty(),
             "replace-with=image requires replace-image");
-    task.turn = turns_.take();
+    task.turn = turns_.take_ticket();
     task.resets = std::exchange(resets_, false);
-    const Afterwards passes(queue_of(queue), [this, turn = task.turn, resets = task.resets] {
+    const FrameGuard passes(queue_of(queue), [this, turn = task.turn, resets = task.resets] {
       turns_.finish(turn, [&] {
         if (resets) start_again(canvas());  // else the reset would be lost
       });
     });
     task.verifies = params.verify;
     queue_of(queue).submit([this, task] {
-      turns_.await(task.turn);
+      turns_.wait_for_turn(task.turn);
       weigh_frame(task);
     });
     // The value of the mask's cut is a sum over all links.
@@ -81,7 +81,7 @@ class GraphCutBgCpu final : public GraphCutBg {
     queue_of(queue).submit([this, task] {
       Slot& own = slots_[static_cast<size_t>(task.job.slot)];
       teach_frame(task, own);
-      turns_.pass();
+      turns_.advance();
       show(task.job, task.view, replacement_.data(), own, workers_);
     });
   }
@@ -270,7 +270,7 @@ class GraphCutBgCpu final : public GraphCutBg {
   std::vector<uint16_t> replacement_;  // likewise
   std::vector<uint8_t> excluded_;      // likewise
   bool resets_ = false;                // the next frame starts anew
-  Turns turns_;
+  FrameSequencer turns_;
 };
 
 }  // namespace

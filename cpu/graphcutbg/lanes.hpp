@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/graphcutbg/lanes.hpp"
-#include "cpu/bits.hpp"
-#include "cpu/vectors.hpp"
+#include "cpu/simd.hpp"
+#include "cpu/simd.hpp"
 
 // Lanes of AVX2 and AVX-512 name instructions, which want all that takes or gives lanes inlined:
 // g++ does so when it optimises.

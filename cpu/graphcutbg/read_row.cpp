@@ -1,7 +1,7 @@
 // Rows of every format there is, by how far their samples lie apart.
 #include "cpu/graphcutbg/read_row.hpp"
 
-#include "cpu/bits.hpp"
+#include "cpu/simd.hpp"
 
 namespace regions::graphcut {
 namespace {

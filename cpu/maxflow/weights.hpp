@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/maxflow/maxflow.hpp"
-#include "cpu/bits.hpp"
+#include "cpu/simd.hpp"
 #include "cpu/maxflow/lattice.hpp"
 
 namespace regions::maxflow {

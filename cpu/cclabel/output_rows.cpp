@@ -1,8 +1,11 @@
-// Rows of labels, masks and colours, eight pixels at a time.
-#include "cpu/cclabel/write.hpp"
+// Writes output rows of labels, masks and colours, eight pixels at a time.
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "core/drawing/paint.hpp"
+#include "cpu/cclabel/labelling.hpp"
 
 namespace regions {
 namespace {
@@ -12,7 +15,7 @@ typedef uint32_t Lanes __attribute__((vector_size(4 * kLanes)));
 typedef uint16_t Halves __attribute__((vector_size(2 * kLanes)));
 typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
 
-// For each byte of run starts: which run each of its pixels lies in, the first pixel's being 0.
+// For each value of eight run-start bits: the run of each pixel, relative to the first pixel's run.
 constexpr auto kRunOf = [] {
   std::array<std::array<uint32_t, kLanes>, 256> table{};
   for (unsigned starts = 0; starts < 256; ++starts) {
@@ -23,8 +26,8 @@ constexpr auto kRunOf = [] {
   return table;
 }();
 
-// In each byte of the result: how many bits are set in the bytes of `word` before it.
-REGIONS_INLINE Word bits_before(Word word) {
+// Byte i of the result is the number of bits set in bytes 0..i - 1 of `word`.
+REGIONS_INLINE Word count_preceding_bits(Word word) {
   constexpr Word kEach = ~Word{0} / 255;  // a 1 in each byte
   word -= word >> 1 & kEach * 0x55;
   word = (word & kEach * 0x33) + (word >> 2 & kEach * 0x33);
@@ -32,7 +35,7 @@ REGIONS_INLINE Word bits_before(Word word) {
   return (word * kEach) << 8;
 }
 
-// Values of eight pixels; `value` is the first pixel's run.
+// Computes the values of eight pixels. `value` points to the value of the first pixel's run.
 REGIONS_INLINE void expand(unsigned pixels, unsigned starts, const uint32_t* value, Lanes& out) {
   Lanes values, lane_of;
   std::memcpy(&values, value, sizeof values);
@@ -66,7 +69,7 @@ REGIONS_INLINE void store(const Lanes& values, std::byte* out) {
   }
 }
 
-// The pixels of a word; `run` is that of the pixel before.
+// Writes the 64 pixels of a word. `run` points to the value of the previous pixel's run.
 template <int kBytes>
 REGIONS_INLINE void write_word(Word pixels, Word starts, const uint32_t* run, std::byte* out) {
   if (starts == 0 && (pixels == 0 || pixels == ~Word{0})) {
@@ -75,12 +78,12 @@ REGIONS_INLINE void write_word(Word pixels, Word starts, const uint32_t* run, st
     for (int x = 0; x < kWordBits; x += kLanes) store<kBytes>(same, out + x * kBytes);
     return;
   }
-  const Word before = bits_before(starts);
+  const Word preceding = count_preceding_bits(starts);
   for (int x = 0; x < kWordBits; x += kLanes) {
-    const auto here = static_cast<unsigned>(starts >> x & 255);
-    const uint32_t* first = run + (before >> x & 255) + (here & 1);
+    const auto eight_starts = static_cast<unsigned>(starts >> x & 255);
+    const uint32_t* first = run + (preceding >> x & 255) + (eight_starts & 1);
     Lanes values;
-    expand(static_cast<unsigned>(pixels >> x & 255), here, first, values);
+    expand(static_cast<unsigned>(pixels >> x & 255), eight_starts, first, values);
     store<kBytes>(values, out + x * kBytes);
   }
 }
@@ -89,7 +92,7 @@ template <int kBytes>
 REGIONS_INLINE void write_pixels(const Word* pixels, const Word* starts, const uint32_t* value,
                                  int width, std::byte* out) {
   constexpr size_t kWordBytes = kWordBits * kBytes;
-  const uint32_t* run = value - 1;  // of the pixel before
+  const uint32_t* run = value - 1;  // of the previous pixel
   const int whole = width / kWordBits;
   for (int w = 0; w < whole; ++w, out += kWordBytes) {
     write_word<kBytes>(pixels[w], starts[w], run, out);
@@ -117,6 +120,45 @@ void write_row(const Word* pixels, const Word* starts, const uint32_t* value, in
     default:
       return write_pixels<4>(pixels, starts, value, width, out);
   }
+}
+
+namespace {
+
+// The colour of a label as a packed pixel. The fourth byte (alpha or unused) is 255; label 0 is 0.
+uint32_t packed_color(uint32_t label, const Layout& layout) {
+  const Rgb color = track_color(label);
+  const uint32_t channel[4] = {color.red, color.green, color.blue, 255};
+  uint32_t pixel = 0;
+  for (int c = 0; c < 4; ++c) pixel |= channel[c] << (8 * layout.component[c].offset);
+  return label == 0 ? 0 : pixel;
+}
+
+}  // namespace
+
+const uint32_t* output_values(const uint32_t* label, uint32_t runs, uint32_t* scratch,
+                              const Job& job, const CcLabelParams& params, const Tracks& tracks) {
+  const auto converted = [&](auto convert) {
+    std::transform(label, label + runs, scratch, convert);
+    return scratch;
+  };
+  const auto track_of = [&](uint32_t id, uint32_t limit) {
+    return track_value(tracks.regions, tracks.count, id, limit, params.overflow);
+  };
+  if (params.output == CcOutput::none) return label;
+  if (params.output == CcOutput::mask) {
+    return converted([](uint32_t id) { return id ? UINT32_MAX : 0; });
+  }
+  if (params.output == CcOutput::colors) {
+    return converted([&](uint32_t id) {
+      return packed_color(params.track ? track_of(id, UINT32_MAX) : id, job.out.layout);
+    });
+  }
+  if (params.track && params.label_values == LabelValues::track) {
+    return converted([&](uint32_t id) { return track_of(id, label_limit(job.out.layout)); });
+  }
+  const uint32_t limit = limit_of(job, params);
+  if (limit == UINT32_MAX) return label;
+  return converted([&](uint32_t id) { return std::min(id, limit); });
 }
 
 }  // namespace regions
