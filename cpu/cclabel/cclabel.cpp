@@ -102,8 +102,9 @@ class CcLabelCpu final : public CcLabel {
            params, buffers.ink, workers_);
     }
     if (job.table.runs) {
-      const Stack volume = stack_of(setup_, job);
-      buffers.runs.fill(rows_of(buffers.labels_of(job), 0, volume.rows()), job.table, workers_);
+      const Stack volume_layout = stack_of(setup_, job);
+      buffers.runs.fill(rows_of(buffers.labels_of(job), 0, volume_layout.rows()), job.table,
+                        workers_);
     }
     if (job.table.total) *job.table.total = counts.total;
   }
@@ -201,7 +202,7 @@ void CcLabelCpu::write_chunk(const Job& job, const Params& params, LabelBuffers&
                              Region* records, uint32_t recorded) const {
   const RowChunk& chunk = buffers.forest.chunk(s);
   const RowSpans& spans = buffers.forest.spans();
-  const Stack volume = stack_of(setup_, job);
+  const Stack volume_layout = stack_of(setup_, job);
   const int width = setup_.size.width;
   const bool draws = params.output == CcOutput::overlay, writes_out = !job.out.empty() && !draws;
   const LabelMap labels = draws || job.table.runs ? buffers.labels_of(job) : job.labels;
@@ -223,10 +224,11 @@ void CcLabelCpu::write_chunk(const Job& job, const Params& params, LabelBuffers&
     for (int y = spans.begin(row); y < spans.end(row); ++y) {
       if (measures) {
         for (int c = 0; c < values.channels; ++c) {
-          values.row[c] =
-              channel_row(job.in, c, y % volume.volume_rows(), buffers.links[s].values[0][c]);
+          values.row[c] = channel_row(job.in, c, y % volume_layout.volume_rows(),
+                                      buffers.links[s].values[0][c]);
         }
-        measure_row(pixels, starts, label, width, volume.place(y), values, records, recorded);
+        measure_row(pixels, starts, label, width, volume_layout.place(y), values, records,
+                    recorded);
       }
       if (!labels.empty()) {
         write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));

@@ -89,7 +89,7 @@ void share_row(const Word* pixels, const Word* starts, const uint32_t* label, in
                uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
                Word* labelled);
 
-// Makes the labeller of frames and volumes. It does not implement windows, see window.cpp.
+// Makes the labeller of frames and volumes. It does not implement windows, see sliding_window.cpp.
 std::unique_ptr<CcLabel> make_labeller(const std::shared_ptr<Backend>& backend);
 
 }  // namespace regions

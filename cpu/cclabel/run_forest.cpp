@@ -288,17 +288,18 @@ void RunForest::add_merged_areas() {
 
 void RunForest::compute_areas(const BitImage& pixels, uint64_t border, bool is_spatial,
                               const Workers& workers) {
-  const int width = volume_.slice.width;
+  const Stack& volume_layout = volume_;
+  const int width = volume_layout.slice.width;
   const auto is_first_or_last = [](int i, int count) { return i == 0 || i == count - 1; };
   clear_areas();
   workers.parallel_for(chunk_count_, [&](int s) {
     const RowChunk& chunk = chunk_[s];
     for (int row = chunk.begin; row < chunk.end; ++row) {
       const int band = band_of(row);
-      const Stack::Place position = volume_.place(row);
+      const Stack::Place position = volume_layout.place(row);
       const auto height = static_cast<uint64_t>(spans_.height(row));
-      const bool at_edge = is_first_or_last(position.y, volume_.slice.height) ||
-                           (is_spatial && is_first_or_last(position.z, volume_.slices));
+      const bool at_edge = is_first_or_last(position.y, volume_layout.slice.height) ||
+                           (is_spatial && is_first_or_last(position.z, volume_layout.slices));
       for_each_segment(pixels.row(row), run_starts(band), width,
                        [&](int begin, int end, int64_t run) {
                          if (run < 0) return;

@@ -1,10 +1,9 @@
 // Sliding windows on the CPU: labels the window of the last frames as a volume, then measures,
 // tracks and draws the regions of its newest frame. Frames are processed one after another.
-#include "core/cclabel/window.hpp"
-
 #include <algorithm>
 #include <cstring>
 
+#include "core/cclabel/window.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/cclabel/labelling.hpp"
 #include "cpu/cclabel/region_tracker.hpp"
