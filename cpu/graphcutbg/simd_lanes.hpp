@@ -1,15 +1,15 @@
-// Lanes: what core/graphcutbg's functions over pixels take where several pixels lie side by side in
-// a vector of the machine.
+// Lanes: several pixels in one SIMD register. The functions of core/graphcutbg are templates that
+// accept Lanes instead of an int32_t and give the same results.
 #pragma once
 
 #include <cstring>
 
 #include "core/graphcutbg/lanes.hpp"
 #include "cpu/simd.hpp"
-#include "cpu/simd.hpp"
 
-// Lanes of AVX2 and AVX-512 name instructions, which want all that takes or gives lanes inlined:
-// g++ does so when it optimises.
+// Lanes of AVX2 and AVX-512 use instructions in inline assembler. This requires that all functions
+// with parameters or results of type Lanes are inlined, which g++ guarantees only with
+// optimisation.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define REGIONS_WIDE_LANES 1
 #else
@@ -18,16 +18,16 @@
 
 namespace regions::graphcut {
 
-// What machines do in their own ways.
+// The vector operations whose implementation depends on the instruction set.
 template <int kLanes>
-struct Machine {
+struct VectorOps {
   using Signed = typename VectorTypes<kLanes>::Signed;
   using Unsigned = typename VectorTypes<kLanes>::Unsigned;
   using Floats = typename VectorTypes<kLanes>::Floats;
 
-  // A truth value a lane.
+  // One truth value per lane.
   struct Mask {
-    Signed bits;  // all or none
+    Signed bits;  // all bits of a lane are set or clear
 
     REGIONS_INLINE friend Mask operator&(Mask a, Mask b) { return {a.bits & b.bits}; }
     REGIONS_INLINE friend Mask operator|(Mask a, Mask b) { return {a.bits | b.bits}; }
@@ -46,7 +46,7 @@ struct Machine {
 
   REGIONS_INLINE static Signed fill(int32_t all) {
     if (__builtin_constant_p(all) && all == 0) return Signed{};
-    if constexpr (kLanes == 8) {  // which g++ 12 makes of eight insertions
+    if constexpr (kLanes == 8) {  // g++ 12 would generate eight insertions
       Signed v;
       asm("vmovd %1, %x0\n\tvpbroadcastd %x0, %0" : "=x"(v) : "r"(all));
       return v;
@@ -57,7 +57,7 @@ struct Machine {
   REGIONS_INLINE static Mask less(Signed a, Signed b) { return {a < b}; }
   REGIONS_INLINE static Mask equal(Signed a, Signed b) { return {a == b}; }
   REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
-    return first.bits < 0 ? a : b;  // the sign tells, as machines like it
+    return first.bits < 0 ? a : b;  // blend instructions use the sign bit
   }
   REGIONS_INLINE static Signed smaller(Signed a, Signed b) {
     if constexpr (kLanes == 8) {
@@ -75,7 +75,7 @@ struct Machine {
       return a > b ? a : b;
     }
   }
-  // Of floats, rounded towards zero.
+  // a / b, computed with floats and rounded towards zero.
   REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
     return __builtin_convertvector(
         __builtin_convertvector(a, Floats) / __builtin_convertvector(b, Floats), Signed);
@@ -92,15 +92,15 @@ struct Machine {
 };
 
 #if REGIONS_WIDE_LANES
-// No call passes lanes, as all that takes them is inlined; g++ 16 would tell how a call did so
-// once.
+// No call passes lanes, because all functions with lanes are inlined. g++ 16 would warn about a
+// changed calling convention.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// AVX-512, where comparisons give a register of bits. g++ 12 makes vectors of them unless an
-// instruction is named, and gives functions for it only to code that is compiled for AVX-512 from
-// the start, which core's functions over lanes are not: hence assembler.
+// AVX-512: a comparison sets one bit per lane in a mask register. g++ 12 expands such masks to
+// vectors unless an instruction is requested explicitly. Its intrinsics are available only in code
+// compiled for AVX-512 as a whole, which the functions of core are not. So this uses assembler.
 template <>
-struct Machine<16> {
+struct VectorOps<16> {
   using Signed = VectorTypes<16>::Signed;
 
   struct Mask {
@@ -165,21 +165,21 @@ struct Machine<16> {
 
 template <int kLanes>
 class Lanes {
-  using Own = Machine<kLanes>;
-  using Signed = typename Own::Signed;
+  using Ops = VectorOps<kLanes>;
+  using Signed = typename Ops::Signed;
   using Unsigned = typename VectorTypes<kLanes>::Unsigned;
 
  public:
-  using Mask = typename Own::Mask;
+  using Mask = typename Ops::Mask;
 
   Lanes() = default;
-  REGIONS_INLINE Lanes(int32_t all) : v_(Own::fill(all)) {}
+  REGIONS_INLINE Lanes(int32_t all) : v_(Ops::fill(all)) {}
   REGIONS_INLINE explicit Lanes(Signed v) : v_(v) {}
   REGIONS_INLINE int32_t operator[](int lane) const { return v_[lane]; }
-  // Which of so many bytes are not zero.
-  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) { return Own::nonzero(bytes); }
+  // Tests kLanes bytes for not being zero.
+  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) { return Ops::nonzero(bytes); }
 
-  // Sums and products wrap.
+  // Sums and products wrap around.
   REGIONS_INLINE friend Lanes operator+(Lanes a, Lanes b) {
     return Lanes(reinterpret_cast<Signed>(a.bits() + b.bits()));
   }
@@ -196,29 +196,30 @@ class Lanes {
   REGIONS_INLINE friend Lanes operator&(Lanes a, Lanes b) { return Lanes(a.v_ & b.v_); }
   REGIONS_INLINE friend Lanes operator|(Lanes a, Lanes b) { return Lanes(a.v_ | b.v_); }
   REGIONS_INLINE friend Lanes operator^(Lanes a, Lanes b) { return Lanes(a.v_ ^ b.v_); }
-  REGIONS_INLINE friend Mask operator<(Lanes a, Lanes b) { return Own::less(a.v_, b.v_); }
-  REGIONS_INLINE friend Mask operator>(Lanes a, Lanes b) { return Own::less(b.v_, a.v_); }
-  REGIONS_INLINE friend Mask operator>=(Lanes a, Lanes b) { return !Own::less(a.v_, b.v_); }
-  REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) { return Own::equal(a.v_, b.v_); }
-  REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return !Own::equal(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator<(Lanes a, Lanes b) { return Ops::less(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator>(Lanes a, Lanes b) { return Ops::less(b.v_, a.v_); }
+  REGIONS_INLINE friend Mask operator>=(Lanes a, Lanes b) { return !Ops::less(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) { return Ops::equal(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return !Ops::equal(a.v_, b.v_); }
 
   REGIONS_INLINE friend Lanes pick(Mask first, Lanes a, Lanes b) {
-    return Lanes(Own::pick(first, a.v_, b.v_));
+    return Lanes(Ops::pick(first, a.v_, b.v_));
   }
-  REGIONS_INLINE friend Lanes smaller(Lanes a, Lanes b) { return Lanes(Own::smaller(a.v_, b.v_)); }
-  REGIONS_INLINE friend Lanes larger(Lanes a, Lanes b) { return Lanes(Own::larger(a.v_, b.v_)); }
+  REGIONS_INLINE friend Lanes smaller(Lanes a, Lanes b) { return Lanes(Ops::smaller(a.v_, b.v_)); }
+  REGIONS_INLINE friend Lanes larger(Lanes a, Lanes b) { return Lanes(Ops::larger(a.v_, b.v_)); }
   REGIONS_INLINE friend Lanes wrapped_product(Lanes a, Lanes b) { return a * b; }
   REGIONS_INLINE friend Lanes upper_bits(Lanes a, int first) {
     return Lanes(reinterpret_cast<Signed>(a.bits() >> first));
   }
-  // Rounding makes the ratio wrong by one at most, which the rest shows.
+  // The rounded ratio differs from the quotient by at most one; the remainder shows in which
+  // direction.
   REGIONS_INLINE friend Lanes quotient(Lanes a, Lanes b) {
-    const Lanes near(Own::ratio(a.v_, b.v_));
+    const Lanes near(Ops::ratio(a.v_, b.v_));
     const Lanes rest = a - near * b;
     return pick(rest < 0, near - 1, pick(rest < b, near, near + 1));
   }
   REGIONS_INLINE friend Lanes small_quotient(Lanes a, Lanes b) {
-    return Lanes(Own::ratio(a.v_, b.v_));
+    return Lanes(Ops::ratio(a.v_, b.v_));
   }
   REGIONS_INLINE friend void read_words(const uint32_t* from, Lanes& lanes) {
     std::memcpy(&lanes.v_, from, sizeof lanes.v_);

@@ -1,19 +1,21 @@
-// What a frame's output shows: soft edge, blurred background, then the pixels.
-#include "cpu/graphcutbg/view.hpp"
-
+// Composites the output of a frame: softens the mask's edge, blurs the background, mixes the
+// pixels.
 #include <algorithm>
 #include <cstring>
+
+#include "cpu/graphcutbg/graphcutbg.hpp"
 
 namespace regions::graphcut {
 namespace {
 
-// Calls body(y) for each row.
+// Calls body(y) for each row. Rows are divided into more chunks than threads, because their work
+// differs.
 template <std::invocable<int> Body>
 void for_rows(const Workers& workers, int rows, Body body) {
-  const int pieces = std::min(rows, 4 * workers.threads());
-  workers.parallel_for(pieces, [&](int piece) {
-    const int end = static_cast<int>(static_cast<int64_t>(rows) * (piece + 1) / pieces);
-    for (int y = static_cast<int>(static_cast<int64_t>(rows) * piece / pieces); y < end; ++y) {
+  const int chunks = std::min(rows, 4 * workers.threads());
+  workers.parallel_for(chunks, [&](int chunk) {
+    const int end = static_cast<int>(static_cast<int64_t>(rows) * (chunk + 1) / chunks);
+    for (int y = static_cast<int>(static_cast<int64_t>(rows) * chunk / chunks); y < end; ++y) {
       body(y);
     }
   });
@@ -23,30 +25,33 @@ Image<uint8_t> picture_of(std::vector<uint8_t>& pixels, Size size) {
   return {pixels.data(), size.width, size.height, size.width};
 }
 
-Image<const uint8_t> soft_mask(const ViewPlan& plan, Slot& slot, Size size,
-                               const Workers& workers) {
-  const Image<const uint8_t> mask = picture_of(slot.mask, size);
+// Returns the mask averaged over a square, or the mask itself without feathering.
+Image<const uint8_t> soften_mask(const ViewPlan& plan, FrameWorkspace& workspace, Size size,
+                                 const Workers& workers) {
+  const Image<const uint8_t> mask = picture_of(workspace.mask, size);
   if (plan.feather == 0) return mask;
-  const Image<uint8_t> counts = picture_of(slot.counts, size);
+  const Image<uint8_t> counts = picture_of(workspace.counts, size);
   for_rows(workers, size.height, [&](int y) {
     for (int x = 0; x < size.width; ++x) counts(x, y) = count_across(mask, plan.feather, x, y);
   });
-  const Image<uint8_t> alpha = picture_of(slot.alpha, size);
+  const Image<uint8_t> alpha = picture_of(workspace.alpha, size);
   for_rows(workers, size.height, [&](int y) {
     for (int x = 0; x < size.width; ++x) alpha(x, y) = soften(counts, plan.feather, x, y);
   });
   return alpha;
 }
 
-void blur(const ConstFrame& in, Painting& painting, Slot& slot, const Workers& workers) {
-  const Cells cells =
-      cells_of(in.size(), painting.plan.cell, slot.cell_sums.data(), slot.cell_weights.data());
-  const Image<const uint8_t> mask = picture_of(slot.mask, in.size());
+// Computes the averages of square cells of the background for painting.smooth.
+void blur(const ConstFrame& in, Painting& painting, FrameWorkspace& workspace,
+          const Workers& workers) {
+  const Cells cells = cells_of(in.size(), painting.plan.cell, workspace.cell_sums.data(),
+                               workspace.cell_weights.data());
+  const Image<const uint8_t> mask = picture_of(workspace.mask, in.size());
   for_rows(workers, cells.rows, [&](int j) {
     for (int i = 0; i < cells.columns; ++i) sum_cell(cells, in, mask, i, j);
   });
   for (int c = 0; c < in.layout.channels; ++c) {
-    const Image<uint16_t> smooth{slot.smooth[c].data(), cells.columns, cells.rows,
+    const Image<uint16_t> smooth{workspace.smooth[c].data(), cells.columns, cells.rows,
                                  static_cast<ptrdiff_t>(sizeof(uint16_t)) * cells.columns};
     for_rows(workers, cells.rows, [&](int j) {
       for (int i = 0; i < cells.columns; ++i) {
@@ -69,17 +74,17 @@ void copy_rows(const ConstFrame& from, const Frame& to) {
 
 }  // namespace
 
-void show(const Job& job, const ViewPlan& plan, const uint16_t* image, Slot& slot,
-          const Workers& workers) {
+void composite_output(const Job& job, const ViewPlan& plan, const uint16_t* image,
+                      FrameWorkspace& workspace, const Workers& workers) {
   const Size size = job.in.size();
   if (!job.foreground.empty()) {
-    const Image<const uint8_t> mask = picture_of(slot.mask, size);
+    const Image<const uint8_t> mask = picture_of(workspace.mask, size);
     for (int y = 0; y < size.height; ++y) {
       std::memcpy(job.foreground.row(y), mask.row(y), static_cast<size_t>(size.width));
     }
   }
   if (job.out.empty() || plan.output == GraphCutOutput::none) return;
-  const Image<const uint8_t> alpha = soft_mask(plan, slot, size, workers);
+  const Image<const uint8_t> alpha = soften_mask(plan, workspace, size, workers);
   if (plan.output == GraphCutOutput::mask) {
     const auto out = job.out.plane_as<uint8_t>(0, size.width, size.height);
     for_rows(workers, size.height, [&](int y) {
@@ -95,9 +100,9 @@ void show(const Job& job, const ViewPlan& plan, const uint16_t* image, Slot& slo
     return;
   }
   Painting painting{plan, job.out, alpha, image, {}};
-  if (plan.blurs()) blur(job.in, painting, slot, workers);
+  if (plan.blurs()) blur(job.in, painting, workspace, workers);
   copy_rows(job.in, job.out);
-  // Rows that share chroma samples are painted together.
+  // One thread processes both rows that share chroma samples.
   for_rows(workers, (size.height + 1) / 2, [&](int pair) {
     for (int y = 2 * pair; y < std::min(size.height, 2 * pair + 2); ++y) {
       for (int x = 0; x < size.width; ++x) paint_pixel(painting, x, y);
