@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/backend.hpp"
-#include "cpu/cclabel/labelling.hpp"
+#include "cpu/cclabel/cclabel.hpp"
 #include "cpu/cclabel/region_tracker.hpp"
 #include "cpu/drawing/drawing.hpp"
 #include "cpu/pixel_rows.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/packed.hpp"
-#include "cpu/cclabel/labelling.hpp"
+#include "cpu/cclabel/cclabel.hpp"
 #include "cpu/cclabel/run_adjacency.hpp"
 #include "cpu/cclabel/run_forest.hpp"
 #include "cpu/pixel_rows.hpp"

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/drawing/paint.hpp"
-#include "cpu/cclabel/labelling.hpp"
+#include "cpu/cclabel/cclabel.hpp"
 
 namespace regions {
 namespace {

@@ -276,10 +276,9 @@ class CpuGridCut final : public GridCut {
     std::fill(is_loaded_[next].begin(), is_loaded_[next].end(), 0);
     if (warm) keep_flow(last, grid, task.foreground);
 
-    maxflow::ParallelSearch<Grid> solver{
-        grid,     task.foreground, lists_.template as<std::byte>(), seam_residuals_.data(),
-        workers_, task.deadline};
-    const maxflow::SearchResult result = solver.solve();
+    const maxflow::SearchBuffers buffers{lists_.template as<std::byte>(), seam_residuals_.data()};
+    const maxflow::SearchResult result = maxflow::find_minimum_cut(
+        grid, Image<const uint8_t>(task.foreground), buffers, workers_, task.deadline);
     report.exact = result.finished;
     report.iterations = result.passes;
     report.flow = sum_tiles(grid, [&](int32_t tile) {

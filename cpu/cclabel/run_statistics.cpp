@@ -7,7 +7,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "cpu/cclabel/labelling.hpp"
+#include "cpu/cclabel/cclabel.hpp"
 #include "cpu/cclabel/region_tracker.hpp"
 
 namespace regions {
