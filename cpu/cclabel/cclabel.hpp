@@ -83,8 +83,8 @@ void write_row(const Word* pixels, const Word* starts, const uint32_t* value, in
                std::byte* out);
 
 // Counts the pixels that each label 1..count shares with each label of the previous frame, `rows`
-// times. `previous` holds the labels of the previous frame in this row and is replaced by those of
-// this frame; `labelled` has a bit for each label that is not 0, and possibly others.
+// times. `previous` holds the labels of the previous frame in this row; they are replaced by the
+// labels of this frame. `labelled` has a set bit for each label that is not 0, and possibly others.
 void share_row(const Word* pixels, const Word* starts, const uint32_t* label, int width,
                uint32_t count, int rows, const PairTable& pairs, uint16_t* previous,
                Word* labelled);

@@ -94,7 +94,7 @@ void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int
   }
 }
 
-// The same for a linked image; `row` is in buffer row `i`.
+// Calls merge() in the same way for a linked image. `row` is in buffer row `i`.
 template <std::invocable<int, const RunAdjacency&> Merge>
 void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
                           LinkBuffers& buffers, Merge merge) {
@@ -352,7 +352,7 @@ void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byt
   }
 }
 
-// Replaces a small mask by the same mask at the picture's size, where values are compared.
+// Replaces a small mask by the same mask at the picture's size. Needed if values are compared.
 void ForestBuilder::enlarge() {
   const ConstFrame& mask = input_.frame;
   const Size size = volume_.slice;

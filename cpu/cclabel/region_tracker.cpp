@@ -43,7 +43,7 @@ struct SingleThread {
     }
     return rank;
   }
-  // The same for two selections at once.
+  // Like compact(), for two selections at once.
   template <class IsFirst, class StoreFirst, class IsSecond, class StoreSecond>
   Two compact_two(uint32_t count, IsFirst is_first, StoreFirst store_first, IsSecond is_second,
                   StoreSecond store_second) const {

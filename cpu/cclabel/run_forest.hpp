@@ -3,9 +3,9 @@
 // number the roots.
 //
 // Rows are added in bands. With 8-connectivity a binary image has bands of two rows, because all
-// pixels of two rows that lie in one run of (upper | lower) are connected. Otherwise a band is one
-// row. The rows of a volume are the rows of its slices one after another. No band extends over two
-// slices, and a chunk of a volume consists of whole slices.
+// pixels of two rows that belong to one run of (upper | lower) are connected. Otherwise a band is
+// one row. The rows of a volume are the rows of its slices one after another. No band extends over
+// two slices, and a chunk of a volume consists of whole slices.
 //
 // If the bits come from a mask smaller than the picture, "row" means a row of the mask here.
 #pragma once
@@ -22,8 +22,8 @@ namespace regions {
 // Entries that must be readable before and after an array of run values, see write_row().
 inline constexpr size_t kValuePadding = 16;
 
-// Rows that one thread adds to the forest. Aligned to a cache line, because the thread changes it
-// for each band.
+// A chunk of rows, added to the forest by one thread. Aligned to a cache line: the thread changes
+// it for each band.
 struct alignas(64) RowChunk {
   int begin = 0;  // rows begin..end - 1
   int end = 0;
@@ -38,8 +38,8 @@ struct alignas(64) RowChunk {
 
 // Which regions get a label.
 struct AreaFilter {
-  static constexpr uint64_t kSelected = uint64_t{1}
-                                        << 63;  // bit of an area: a seed is in the region
+  // The highest bit of an area is set if a seed is in the region.
+  static constexpr uint64_t kSelected = uint64_t{1} << 63;
 
   uint64_t min = 0;  // pixels
   uint64_t max = kSelected - 1;
@@ -82,7 +82,7 @@ class RunForest {
   // before the band was added.
   void sort_roots(RowChunk& chunk, int band, uint32_t roots_before, const Word* upper,
                   const Word* lower);
-  // Merges the trees of a band of chunk s with those of a band of an earlier chunk.
+  // Merges the trees of a band of chunk s with the trees of a band of the previous chunk.
   void merge_seam(int s, int band, int earlier, const RunAdjacency& adjacency);
   // Calls merge(s) for the seam between each chunk s and its predecessor. Merges pairs of chunks
   // first, then pairs of merged pairs, and so on, so that concurrent calls change different trees.
@@ -162,9 +162,10 @@ class RunForest {
   uint32_t* first_run_;  // [bands + 1]
   uint32_t* parent_;     // [runs], index of the parent, never greater than the run's own index
   uint32_t* label_;      // [runs]
-  uint32_t* root_;    // [runs], from first_run of each chunk: its roots, later its regions' roots
-  uint64_t* area_;    // [runs], valid for roots, pixels
-  uint32_t* merged_;  // [2 * runs], roots that were merged into other chunks
+  // [runs]: the roots of each chunk from its first_run on, later only the roots of its regions.
+  uint32_t* root_;
+  uint64_t* area_;          // [runs], valid for roots, pixels
+  uint32_t* merged_;        // [2 * runs], roots that were merged into other chunks
   size_t seam_pixels_ = 0;  // pixels of a row, or of a slice if there are several slices
   Block memory_;
 };

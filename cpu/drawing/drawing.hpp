@@ -12,8 +12,8 @@
 namespace regions {
 
 // Draws regions on `in` and writes the result to `out`, which has the same format and size and may
-// be `in` itself. Label l gets the colour of regions[l - 1].track, or its own colour if there is no
-// such record. `ink` must be all zero, and is all zero afterwards.
+// be `in` itself. Label l gets the colour of regions[l - 1].track, or the colour of l if that
+// record does not exist. `ink` must be all zero, and is all zero afterwards.
 void draw(const ConstFrame& in, const Frame& out, const LabelView& labels,
           std::span<const Region> regions, const DrawingParams& params, const Ink& ink,
           const Workers& workers);
@@ -26,8 +26,8 @@ void read_labels(const LabelSampler& labels, int x, int y, int count, uint32_t* 
 void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size picture, int begin,
                       int end);
 
-// One row of the outlines of regions, one bit per pixel. Bits are also set outside of regions; only
-// those of pixels with a label count.
+// One row of the outlines of regions, one bit per pixel. Bits are also set outside of regions, but
+// only pixels with a label are painted.
 class OutlineRow {
  public:
   // Computes row y by dilating `edges` (see paint.hpp). Returns false if the row is empty; then its

@@ -113,8 +113,8 @@ void find_label_edges(const LabelSampler& labels, Image<uint32_t> edges, Size pi
 }
 
 bool OutlineRow::compute(Image<const uint32_t> edges, int thickness, int y) {
-  // `inner` is the union of the rows of edges less than `thickness` rows away, `outer` also includes
-  // the rows that are exactly `thickness` rows away. Both have two zero words at each end.
+  // `inner` is the union of the rows of edges less than `thickness` rows away, `outer` also
+  // includes the rows that are exactly `thickness` rows away. Both have two zero words at each end.
   uint32_t inner[kWords + 4];
   uint32_t outer[kWords + 4];
   const int words = edges.width;

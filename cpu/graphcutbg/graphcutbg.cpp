@@ -75,8 +75,8 @@ class GraphCutBgCpu final : public GraphCutBg {
       sequencer_.wait_for_turn(queued.ticket);
       compute_frame_weights(queued);
     });
-    // Verification sums the capacities of all links; otherwise the cut computes those that it
-    // reads.
+    // Verification sums the capacities of all links. Otherwise the cut computes only the capacities
+    // that it reads.
     cut_->enqueue(model_.graph(queued.verifies ? nullptr : &links_), mask_of(workspace),
                   cut_limits_of(params, queued.resets), &workspace.report.cut, job.slot, queue);
     queue_of(queue).submit([this, queued] {

@@ -38,8 +38,7 @@ struct ModelState {
 };
 
 // The memory of one in-flight frame.
-struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): in the copy that the compiler
-                         // makes
+struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
   std::vector<uint8_t> mask, counts, alpha;  // [height][width]
   std::vector<uint64_t> cell_sums;           // see Cells
   std::vector<uint32_t> cell_weights;        // see Cells
@@ -52,8 +51,8 @@ struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): in the copy th
 // Converts row y of the frame to packed colours: color_at() for each pixel.
 void read_row(const ConstFrame& frame, int y, uint32_t* colors);
 
-// The passes over the pixels of a row. They compute the same as the functions of core/graphcutbg
-// for single pixels, but for `lanes` pixels at a time in a SIMD register.
+// The passes over the pixels of a row. They give the same results as the functions of
+// core/graphcutbg for single pixels, but process `lanes` pixels at a time in a SIMD register.
 struct RowPasses {
   int lanes;
   // Computes the terminal weights of row y.

@@ -114,7 +114,7 @@ class CutSearch : private OrphanAdoption<Grid> {
   using SearchTrees::work_;
   static constexpr int64_t kWorkPerClockCheck = 4096;  // neighbours visited
 
-  // Whether a node has a residual link to a neighbour that is not on the same side.
+  // Whether a node has a residual link to a neighbour with another label.
   bool has_other_neighbour(int32_t index) const {
     const Node& node = grid_[index];
     const int32_t label = node.label;

@@ -31,7 +31,7 @@ struct NumberTypes {
   static constexpr int64_t kMaxSum = std::numeric_limits<Signed>::max();
 };
 
-// Values of Node::parent in addition to those of Direction.
+// Values of Node::parent in addition to the values of Direction.
 inline constexpr uint8_t kRoot = 8;
 inline constexpr uint8_t kOrphan = 9;
 inline constexpr uint8_t kNone = 10;
@@ -155,7 +155,7 @@ class ResidualGrid {
     is_loaded_[tile] = 1;
     loader_->load(*this, tile);
   }
-  // The same for all tiles in the rows of tiles first..last - 1.
+  // Loads all tiles in the rows of tiles first..last - 1.
   void ensure_rows_loaded(int first, int last) const {
     const int columns = tiles(size_.width);
     for (int32_t tile = first * columns; tile < last * columns; ++tile) ensure_tile_loaded(tile);

@@ -3,7 +3,7 @@
 //
 // Labels are levels. The level of a node never exceeds its distance from a root: Goldberg, Hed,
 // Kaplan, Tarjan and Werneck, "Maximum flows by incremental breadth-first search", ESA 2011. The
-// words "active", "orphan" and "adoption" are those of Boykov and Kolmogorov, "An experimental
+// terms "active", "orphan" and "adoption" come from Boykov and Kolmogorov, "An experimental
 // comparison of min-cut/max-flow algorithms", PAMI 2004.
 #pragma once
 
@@ -141,7 +141,7 @@ class SearchTrees {
   static auto& outward_residual(Node& node, int k, Node& neighbour) {
     return s == Side::source ? node.residual[k] : neighbour.residual[opposite(k)];
   }
-  // The same if the neighbour is the parent. Returns whether the capacity is not 0.
+  // Whether a tree of side s could carry flow over this link if the neighbour were the parent.
   template <Side s>
   static bool has_inward_residual(const Node& node, int k, const Node& neighbour) {
     return (s == Side::source ? neighbour.residual[opposite(k)] : node.residual[k]) != 0;
