@@ -38,7 +38,7 @@ struct ModelState {
 };
 
 // The memory of one in-flight frame.
-struct FrameWorkspace {  // NOLINT(bugprone-reserved-identifier): implicit copy
+struct FrameWorkspace {                      // NOLINT(bugprone-reserved-identifier): implicit copy
   std::vector<uint8_t> mask, counts, alpha;  // [height][width]
   std::vector<uint64_t> cell_sums;           // see Cells
   std::vector<uint32_t> cell_weights;        // see Cells
