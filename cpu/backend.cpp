@@ -1,4 +1,4 @@
-// CPU queues, copies and memory.
+// The CPU backend: memory, queues, copies.
 #include "cpu/backend.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace regions {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};  // bytes of a cache line, and of the widest vector
-constexpr size_t kCopyBytes = 1 << 18;      // pieces of a copy that threads share
+constexpr std::align_val_t kAlignment{64};  // bytes: a cache line, and the widest vector
+constexpr size_t kCopyBytes = 1 << 18;      // copied by one thread at a time
 
 class CpuBackend final : public Backend {
  public:
@@ -43,8 +43,8 @@ void copy_plane(const ConstFrame& from, const Frame& to, int plane, const Worker
   const size_t bytes = row_bytes(from.layout, plane, from.size());
   const int rows = row_count(from.layout, plane, from.size());
   const auto step = static_cast<int>(std::max<size_t>(1, kCopyBytes / bytes));
-  workers.parallel_for((rows + step - 1) / step, [&](int piece) {
-    for (int y = piece * step; y < std::min(rows, (piece + 1) * step); ++y) {
+  workers.parallel_for((rows + step - 1) / step, [&](int block) {
+    for (int y = block * step; y < std::min(rows, (block + 1) * step); ++y) {
       std::memcpy(to.plane[plane] + y * to.pitch[plane], from.plane[plane] + y * from.pitch[plane],
                   bytes);
     }
@@ -64,33 +64,35 @@ const Workers& workers_of(const Backend& backend) {
 }
 
 std::unique_ptr<Queue> make_immediate_queue(Backend& cpu) {
-  return std::make_unique<CpuQueue>(workers_of(cpu), CpuQueue::Runs::at_once);
+  return std::make_unique<CpuQueue>(workers_of(cpu), CpuQueue::Mode::immediate);
 }
 
-CpuQueue::CpuQueue(const Workers& workers, Runs runs) : workers_(workers), ring_(new Task[kTasks]) {
-  if (runs == Runs::on_own_thread) thread_ = start_thread([this] { serve(); });
+CpuQueue::CpuQueue(const Workers& workers, Mode mode)
+    : workers_(workers), ring_(new Task[kMaxTasks]) {
+  if (mode == Mode::background) thread_ = start_thread([this] { run_tasks(); });
 }
 
 CpuQueue::~CpuQueue() {
   {
     const std::lock_guard lock(mutex_);
-    ending_ = true;
+    is_stopping_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
-CpuQueue::Task& CpuQueue::next_place(std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [&] { return submitted_ - finished_ < kTasks; });
-  return ring_[submitted_ % kTasks];
+CpuQueue::Task& CpuQueue::wait_for_free_task(std::unique_lock<std::mutex>& lock) {
+  changed_.wait(lock, [&] { return submitted_ - finished_ < kMaxTasks; });
+  return ring_[submitted_ % kMaxTasks];
 }
 
-// The thread is woken once for a frame's tasks: it ends each sooner than the next one comes.
+// Wakes the thread once per frame instead of once per task: it finishes a task before the next one
+// is submitted, and would sleep each time.
 void CpuQueue::publish(std::unique_lock<std::mutex>& lock) {
   ++submitted_;
   if (!thread_.joinable()) return run_next(lock);
-  if (submitted_ - finished_ == kTasks) gathers_ = false;
-  if (gathers_) return;
+  if (submitted_ - finished_ == kMaxTasks) is_collecting_ = false;
+  if (is_collecting_) return;
   ready_ = submitted_;
   lock.unlock();
   changed_.notify_all();
@@ -124,7 +126,7 @@ void CpuQueue::pick(const ConstFrame& from, const Frame& to, const PixelPicking&
 void CpuQueue::start() {
   {
     const std::lock_guard lock(mutex_);
-    gathers_ = true;
+    is_collecting_ = true;
   }
   submit_always([this] {
     const std::lock_guard lock(mutex_);
@@ -139,9 +141,9 @@ int64_t CpuQueue::elapsed() const {
 
 void CpuQueue::record() {
   std::unique_lock lock(mutex_);
-  next_place(lock).run = nullptr;
+  wait_for_free_task(lock).run = nullptr;
   recorded_ = submitted_ + 1;
-  gathers_ = false;
+  is_collecting_ = false;
   publish(lock);
 }
 
@@ -156,26 +158,26 @@ void CpuQueue::wait() {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-// The queue's thread: what was submitted before the end still runs.
-void CpuQueue::serve() {
+// Body of the queue's thread. Runs all submitted tasks before it ends.
+void CpuQueue::run_tasks() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || finished_ < ready_; });
+    changed_.wait(lock, [&] { return is_stopping_ || finished_ < ready_; });
     if (finished_ == submitted_) return;
     run_next(lock);
   }
 }
 
 void CpuQueue::run_next(std::unique_lock<std::mutex>& lock) {
-  Task& task = ring_[finished_ % kTasks];
+  Task& task = ring_[finished_ % kMaxTasks];
   if (!task.run) {
-    dropping_ = false;
+    is_skipping_ = false;
     end_ = std::chrono::steady_clock::now();
-  } else if (task.always) {
+  } else if (task.runs_after_failure) {
     lock.unlock();
     task.run(task.closure);
     lock.lock();
-  } else if (!dropping_) {
+  } else if (!is_skipping_) {
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -185,12 +187,12 @@ void CpuQueue::run_next(std::unique_lock<std::mutex>& lock) {
       error = std::current_exception();
     }
     lock.lock();
-    dropping_ = error != nullptr;
+    is_skipping_ = error != nullptr;
     if (error && !error_) error_ = error;
   }
   ++finished_;
-  // Threads wait for the end of a frame's work, or for a place: a task in between wakes none.
-  if (finished_ >= recorded_ || submitted_ - finished_ == kTasks - 1) changed_.notify_all();
+  // Other threads wait for the end of a frame or for a free task. Any other task wakes no thread.
+  if (finished_ >= recorded_ || submitted_ - finished_ == kMaxTasks - 1) changed_.notify_all();
 }
 
 }  // namespace regions

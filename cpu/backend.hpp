@@ -1,5 +1,5 @@
-// The CPU as a backend: queues are threads that run tasks in order; tasks split their loops over
-// Workers.
+// The CPU backend. A queue is a thread that runs tasks in order. Tasks split their loops over the
+// threads of Workers.
 #pragma once
 
 #include <chrono>
@@ -19,34 +19,35 @@
 
 namespace regions {
 
-// The workers of a CPU backend.
+// Returns the workers of a CPU backend. Throws if the backend is not a CPU backend.
 const Workers& workers_of(const Backend& backend);
 
 class CpuQueue final : public Queue {
  public:
-  static constexpr size_t kTaskBytes = 3072;
-  static constexpr size_t kTasks = 64;
+  static constexpr size_t kMaxTaskBytes = 3072;  // size of a task's closure
+  static constexpr size_t kMaxTasks = 64;        // that wait or run at any time
 
-  // With a thread of its own, or doing each task as it is given.
-  enum class Runs : uint8_t { on_own_thread, at_once };
-  explicit CpuQueue(const Workers& workers, Runs runs = Runs::on_own_thread);
+  // `background`: the queue has a thread that runs the tasks. `immediate`: submit() runs each task
+  // in the calling thread before it returns.
+  enum class Mode : uint8_t { background, immediate };
+  explicit CpuQueue(const Workers& workers, Mode mode = Mode::background);
   ~CpuQueue() override;
   CpuQueue(const CpuQueue&) = delete;
   CpuQueue& operator=(const CpuQueue&) = delete;
 
-  // Runs f() after everything given before. The copy of f is kept without allocating; only when
-  // kTasks wait already does this block. Of a frame, from its start() on, no task begins before its
-  // record(), or before kTasks wait. What f throws, wait() throws; the tasks up to the next
-  // record() are dropped then.
+  // Runs f() after all earlier tasks. Stores a copy of f without allocating memory. Blocks while
+  // kMaxTasks tasks are pending. The tasks of a frame, submitted between start() and record(),
+  // begin only after record() or when kMaxTasks tasks are pending. If f throws, the queue skips the
+  // tasks up to the next record(), and wait() throws the exception.
   template <std::invocable F>
   void submit(const F& f) {
     may_fail(Fault::launch);
-    put(f, false);
+    add_task(f, false);
   }
-  // The same for what must be done even where the work before it failed. f() does not throw.
+  // Like submit(), but the task also runs after an earlier task has failed. f() must not throw.
   template <std::invocable F>
   void submit_always(const F& f) {
-    put(f, true);
+    add_task(f, true);
   }
 
   void copy(const ConstFrame& from, const Frame& to) override;
@@ -63,53 +64,54 @@ class CpuQueue final : public Queue {
 
  private:
   struct Task {
-    alignas(std::max_align_t) std::byte closure[kTaskBytes];
-    void (*run)(void* closure);  // null: the end of a frame's work
-    bool always;
+    alignas(std::max_align_t) std::byte closure[kMaxTaskBytes];
+    void (*run)(void* closure);  // null: marks the end of a frame's work
+    bool runs_after_failure;
   };
   template <class F>
-  void put(const F& f, bool always) {
-    static_assert(sizeof(F) <= kTaskBytes && std::is_trivially_copyable_v<F>);
+  void add_task(const F& f, bool runs_after_failure) {
+    static_assert(sizeof(F) <= kMaxTaskBytes && std::is_trivially_copyable_v<F>);
     std::unique_lock lock(mutex_);
-    Task& task = next_place(lock);
+    Task& task = wait_for_free_task(lock);
     new (task.closure) F(f);
     task.run = [](void* closure) { (*std::launder(static_cast<F*>(closure)))(); };
-    task.always = always;
+    task.runs_after_failure = runs_after_failure;
     publish(lock);
   }
-  Task& next_place(std::unique_lock<std::mutex>& lock);
+  Task& wait_for_free_task(std::unique_lock<std::mutex>& lock);
   void publish(std::unique_lock<std::mutex>& lock);
-  void serve();
+  void run_tasks();
   void run_next(std::unique_lock<std::mutex>& lock);
 
   Workers workers_;
-  std::unique_ptr<Task[]> ring_;  // [kTasks]
-  mutable std::mutex mutex_;      // guards what follows
+  std::unique_ptr<Task[]> ring_;  // [kMaxTasks]
+  mutable std::mutex mutex_;      // guards all following members; not held while a task runs
   std::condition_variable changed_;
+  // Counts of tasks since the construction.
   uint64_t submitted_ = 0;
-  uint64_t ready_ = 0;  // submitted, and may begin: of a frame under way none does until record()
+  uint64_t ready_ = 0;  // tasks that may begin; tasks of an unfinished frame wait for record()
   uint64_t finished_ = 0;
-  uint64_t recorded_ = 0;  // value of submitted_ just after the last record()
+  uint64_t recorded_ = 0;  // value of submitted_ immediately after the last record()
   std::exception_ptr error_;
   std::chrono::steady_clock::time_point begin_, end_;  // of the last frame
-  bool gathers_ = false;                               // such a frame is under way
-  bool dropping_ = false;                              // a task threw; until the end of its frame
-  bool ending_ = false;
+  bool is_collecting_ = false;  // between start() and record(): tasks are submitted but not ready
+  bool is_skipping_ = false;    // a task threw; ends with the task's frame
+  bool is_stopping_ = false;
   std::thread thread_;
 };
 
-// The queue by its own type; it must be of a CPU backend.
+// Casts a queue of a CPU backend to its type.
 inline CpuQueue& queue_of(Queue& queue) { return static_cast<CpuQueue&>(queue); }
 
-// In an enqueue(): f() runs behind what is submitted while this lives, whether that runs, fails, or
-// is cut short by an exception.
+// Submits a last task when it goes out of scope. In enqueue(), the task runs after all tasks of the
+// frame, also if one of them fails or if an exception ends enqueue().
 template <std::invocable F>
-class Afterwards {
+class FrameGuard {
  public:
-  Afterwards(CpuQueue& queue, const F& f) : queue_(queue), f_(f) {}
-  ~Afterwards() { queue_.submit_always(f_); }
-  Afterwards(const Afterwards&) = delete;
-  Afterwards& operator=(const Afterwards&) = delete;
+  FrameGuard(CpuQueue& queue, const F& f) : queue_(queue), f_(f) {}
+  ~FrameGuard() { queue_.submit_always(f_); }
+  FrameGuard(const FrameGuard&) = delete;
+  FrameGuard& operator=(const FrameGuard&) = delete;
 
  private:
   CpuQueue& queue_;

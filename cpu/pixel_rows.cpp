@@ -1,7 +1,9 @@
-// Extraction of components, luma, and compares packed to bits.
+// Extracts components and luma, compares them with a threshold, and lists runs of labels.
 #include "cpu/pixel_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -19,7 +21,7 @@ REGIONS_INLINE T load(const std::byte* p) {
   return value;
 }
 
-// Every kStep-th byte position of `from`, each value kRepeat times.
+// Reads values that are kStep bytes apart and writes each of them kRepeat times.
 template <class T, int kStep, int kRepeat>
 REGIONS_INLINE void spread(const std::byte* from, int width, int shift, T* to) {
   const int whole = width / kRepeat;
@@ -34,7 +36,7 @@ REGIONS_INLINE void spread(const std::byte* from, int width, int shift, T* to) {
 
 }  // namespace
 
-// The formats' steps as constants, so that each becomes a vector loop.
+// The pixel formats' steps are template arguments, so that the compiler vectorises each loop.
 REGIONS_CLONES
 void extract_bytes(const std::byte* from, Component k, int width, uint8_t* to) {
   switch (k.step * 2 + k.x_shift) {
@@ -102,8 +104,9 @@ const std::byte* value_row(const ConstFrame& frame, int c, int y, std::byte* scr
 
 namespace {
 
+// Compares up to 64 values.
 template <class T>
-Word pack_some(const std::byte* values, int count, uint32_t level) {
+Word pack_values(const std::byte* values, int count, uint32_t level) {
   Word bits = 0;
   for (int i = 0; i < count; ++i) {
     const T value = load<T>(values + static_cast<ptrdiff_t>(i) * static_cast<int>(sizeof(T)));
@@ -115,8 +118,8 @@ Word pack_some(const std::byte* values, int count, uint32_t level) {
 #ifdef __SSE2__
 __m128i load16(const std::byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 
-// 64 values; SSE2 compares of unsigned numbers: v >= level where max(v, level) == v, or where
-// level - v saturates to 0.
+// Compares 64 values. SSE2 has no comparison of unsigned numbers: v >= level is computed as
+// max(v, level) == v for bytes, and as saturated level - v == 0 for 16 bits.
 template <class T>
 Word pack_word(const std::byte* values, uint32_t level) {
   Word bits = 0;
@@ -139,7 +142,7 @@ Word pack_word(const std::byte* values, uint32_t level) {
 #else
 template <class T>
 Word pack_word(const std::byte* values, uint32_t level) {
-  return pack_some<T>(values, kWordBits, level);
+  return pack_values<T>(values, kWordBits, level);
 }
 #endif
 
@@ -149,24 +152,74 @@ void pack(const std::byte* values, int width, uint32_t level, Word* bits) {
   for (int w = 0; w < whole; ++w) {
     const std::byte* p = values + static_cast<ptrdiff_t>(w) * kWordBits * int{sizeof(T)};
     if constexpr (sizeof(T) == 4) {
-      bits[w] = pack_some<T>(p, kWordBits, level);
+      bits[w] = pack_values<T>(p, kWordBits, level);
     } else {
       bits[w] = pack_word<T>(p, level);
     }
   }
   if (const int rest = width - whole * kWordBits; rest > 0) {
     const std::byte* p = values + static_cast<ptrdiff_t>(whole) * kWordBits * int{sizeof(T)};
-    bits[whole] = pack_some<T>(p, rest, level);
+    bits[whole] = pack_values<T>(p, rest, level);
   }
 }
 
 }  // namespace
 
 void pack_at_least(const std::byte* values, int bytes, int width, int level, Word* bits) {
-  const auto least = static_cast<uint32_t>(level);
-  if (bytes == 1) return pack<uint8_t>(values, width, least, bits);
-  if (bytes == 2) return pack<uint16_t>(values, width, least, bits);
-  pack<uint32_t>(values, width, least, bits);
+  const auto min = static_cast<uint32_t>(level);
+  if (bytes == 1) return pack<uint8_t>(values, width, min, bits);
+  if (bytes == 2) return pack<uint16_t>(values, width, min, bits);
+  pack<uint32_t>(values, width, min, bits);
+}
+
+namespace {
+
+constexpr int kMaxRowChunks = 64;  // of rows, in RunList::fill()
+
+}  // namespace
+
+void RunList::allocate(Backend& backend, const Setup& setup) {
+  listed_ = backend.allocate(setup.max_runs * sizeof(PixelRun));
+  starts_ = backend.allocate((size_t{setup.max_regions} + 1) * sizeof(uint32_t));
+}
+
+void RunList::fill(ConstLabelMap labels, const RegionTable& table, const Workers& workers) const {
+  const int chunks = std::min(labels.height, kMaxRowChunks);
+  const auto begin_of = [&](int chunk) {
+    return static_cast<int>(static_cast<int64_t>(labels.height) * chunk / chunks);
+  };
+  const auto for_each_in_chunk = [&](int chunk, auto visit) {
+    for (int y = begin_of(chunk); y < begin_of(chunk + 1); ++y) {
+      for_each_label_run(labels.row(y), labels.width, [&](uint32_t label, int begin, int end) {
+        if (label - 1 >= table.capacity) return;  // also background: 0 - 1 wraps around
+        visit(PixelRun{label, static_cast<uint32_t>(begin), static_cast<uint32_t>(y),
+                       static_cast<uint32_t>(end - begin)});
+      });
+    }
+  };
+  // Counts the runs of each chunk, lists all runs in raster order, and sorts them by label with a
+  // counting sort.
+  uint32_t before[kMaxRowChunks + 1] = {};  // number of runs in earlier chunks
+  workers.parallel_for(chunks, [&](int chunk) {
+    for_each_in_chunk(chunk, [&](const PixelRun&) { ++before[chunk + 1]; });
+  });
+  std::partial_sum(before, before + chunks + 1, before);
+  auto* listed = listed_.as<PixelRun>();
+  workers.parallel_for(chunks, [&](int chunk) {
+    uint32_t at = before[chunk];
+    for_each_in_chunk(chunk, [&](const PixelRun& run) {
+      if (at < table.run_capacity) listed[at] = run;
+      ++at;
+    });
+  });
+  *table.run_total = before[chunks];
+
+  const uint32_t count = std::min(before[chunks], table.run_capacity);
+  auto* starts = starts_.as<uint32_t>();
+  std::fill_n(starts, table.capacity + 1, 0u);
+  for (uint32_t i = 0; i < count; ++i) ++starts[listed[i].label];
+  std::partial_sum(starts, starts + table.capacity + 1, starts);
+  for (uint32_t i = 0; i < count; ++i) table.runs[starts[listed[i].label - 1]++] = listed[i];
 }
 
 }  // namespace regions

@@ -1,19 +1,70 @@
-// Pixel rows as plain arrays, and thresholding them to bits.
+// Rows of pixels: read as plain arrays, thresholded to bits, and listed as runs of equal labels.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+
+#include "core/algorithm.hpp"
 #include "core/frame.hpp"
-#include "cpu/bits.hpp"
+#include "core/resampling.hpp"
+#include "core/workers.hpp"
+#include "cpu/simd.hpp"
 
 namespace regions {
 
-// Row y of component c at full width, uint8_t or (2-byte samples) uint16_t or (labels32) uint32_t:
-// in the picture itself where the values lie there side by side, else copied to `scratch`.
+// Returns the values of component c in row y, one per pixel at full width: uint8_t, or uint16_t for
+// samples of 2 bytes, or uint32_t for labels32. The result points into the frame if the values are
+// contiguous there, else to `scratch`, which has memory for one row of uint32_t.
 const std::byte* channel_row(const ConstFrame& frame, int c, int y, std::byte* scratch);
 
-// What `binary` compares of row y: luma of RGB, else component c; 1- or 2-byte values as above.
+// Returns the values of row y that `binary` compares: luma of RGB, else component c, in the format
+// of channel_row().
 const std::byte* value_row(const ConstFrame& frame, int c, int y, std::byte* scratch);
 
-// Bit x is set where the value is >= level. `bytes` of a value: 1, 2 or 4.
+// Sets bit x if the value of pixel x is >= level, and clears it otherwise. `bytes` is the size of a
+// value: 1, 2 or 4.
 void pack_at_least(const std::byte* values, int bytes, int width, int level, Word* bits);
+
+// The picture rows that each row of a binary image represents: one, or several consecutive ones if
+// the bits come from a smaller mask.
+struct RowSpans {
+  int spans = 0;  // rows of the binary image
+  int rows = 0;   // rows of the picture, at least `spans`
+
+  // Picture rows begin(span)..end(span) - 1 show row `span` of the binary image.
+  int begin(int span) const { return spans == rows ? span : first_of(span, spans, rows); }
+  int end(int span) const { return begin(span + 1); }
+  int height(int span) const { return end(span) - begin(span); }
+  int span_of(int row) const { return spans == rows ? row : step_of(row, spans, rows); }
+
+  bool operator==(const RowSpans&) const = default;
+};
+
+// Calls visit(label, begin, end) for each maximal run of equal labels in a row, label 0 included.
+// The run has the pixels begin..end - 1.
+template <std::invocable<uint32_t, int, int> Visit>
+void for_each_label_run(const uint32_t* row, int width, Visit visit) {
+  for (int begin = 0, end = 0; begin < width; begin = end) {
+    const uint32_t label = row[begin];
+    const auto differs = [&](uint32_t value) { return value != label; };
+    end = static_cast<int>(std::find_if(row + begin + 1, row + width, differs) - row);
+    visit(label, begin, end);
+  }
+}
+
+// Lists the pixels of regions as runs, sorted by label.
+class RunList {
+ public:
+  // Allocates workspace for the setup's max_runs and max_regions.
+  void allocate(Backend& backend, const Setup& setup);
+
+  // Writes table.run_total and up to table.run_capacity runs of the labels 1..table.capacity to
+  // table.runs: sorted by label, runs of one label in raster order.
+  void fill(ConstLabelMap labels, const RegionTable& table, const Workers& workers) const;
+
+ private:
+  Block listed_;  // PixelRun[max_runs], in raster order
+  Block starts_;  // uint32_t[max_regions + 1], index of each label's first run in the sorted list
+};
 
 }  // namespace regions

@@ -1,4 +1,5 @@
-// Whole pictures of core/resampling.hpp, in host memory.
+// Scaling of whole frames in host memory, sample by sample as core/resampling.hpp defines it. All
+// functions divide the rows among the workers and return when the frame is complete.
 #pragma once
 
 #include "core/resampling.hpp"
@@ -6,9 +7,19 @@
 
 namespace regions {
 
+// Scales `from` down to `to`, which has the same format and at most the same size. Each sample
+// becomes the rounded mean of the samples that it covers.
 void shrink(const ConstFrame& from, const Frame& to, const Workers& workers);
+
+// Transfers drawing from a small picture to a large one. `before` and `after` are the small picture
+// without and with the drawing; `to` is the large picture, of the same format. Where a small sample
+// has changed, all large samples that it covers get the new value. With `is_tint` they get the
+// difference added and keep their detail.
 void carry_over(const ConstFrame& before, const ConstFrame& after, const Frame& to, bool is_tint,
                 const Workers& workers);
+
+// Nearest-neighbour scaling: copies the pixels that `picking` selects. Pixels of `to` for which
+// `picking` selects no pixel of `from` become 0. The frames have the same packed format.
 void pick(const ConstFrame& from, const Frame& to, const PixelPicking& picking,
           const Workers& workers);
 

@@ -1,30 +1,25 @@
-// cclabel on the CPU: the list of phases.
+// cclabel on the CPU: the order of the phases, and the memory of a frame.
 #include "core/cclabel/cclabel.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "cpu/backend.hpp"
-#include "cpu/cclabel/bands.hpp"
-#include "cpu/cclabel/build_forest.hpp"
-#include "cpu/cclabel/labeller.hpp"
-#include "cpu/cclabel/measure.hpp"
-#include "cpu/cclabel/share.hpp"
-#include "cpu/cclabel/slot.hpp"
-#include "cpu/cclabel/values.hpp"
-#include "cpu/cclabel/write.hpp"
+#include "cpu/cclabel/cclabel.hpp"
+#include "cpu/cclabel/region_tracker.hpp"
 #include "cpu/drawing/drawing.hpp"
 #include "cpu/pixel_rows.hpp"
-#include "cpu/tracking/tracking.hpp"
+#include "cpu/suballocator.hpp"
 
 namespace regions {
 namespace {
 
 using Params = CcLabelParams;
 
-constexpr int kMinRows = 32;         // of a strip: fewer are not worth its seam
-constexpr int kStripsPerThread = 4;  // as content is uneven
+constexpr int kMinRows = 32;  // per chunk: merging a seam costs more than a smaller chunk saves
+constexpr int kChunksPerThread = 4;  // because the work per row differs
 
 class CcLabelCpu final : public CcLabel {
  public:
@@ -35,17 +30,17 @@ class CcLabelCpu final : public CcLabel {
     expects_stackable(setup);
     expects_trackable(setup);
     setup_ = setup;
-    slots_.clear();
-    slots_.resize(static_cast<size_t>(setup.slots));
-    for (Slot& slot : slots_) slot.allocate(*backend_, setup, strips());
+    buffers_.clear();
+    buffers_.resize(static_cast<size_t>(setup.slots));
+    for (LabelBuffers& buffers : buffers_) buffers.allocate(*backend_, setup, max_chunks());
     if (setup.tracks) tracker_.allocate(*backend_, setup);
   }
 
   void enqueue(const Job& job, const Params& params, Queue& queue) override {
     check(job, params);
     if (params.track) {
-      const Tracker::Ticket ticket = tracker_.next();
-      const Afterwards last(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
+      const Tracker::Ticket ticket = tracker_.take_ticket();
+      const FrameGuard guard(queue_of(queue), [this, ticket] { tracker_.finish(ticket); });
       queue_of(queue).submit([this, job, params, ticket] { label_and_track(job, params, ticket); });
     } else {
       tracker_.forget(Ids::go_on);
@@ -55,80 +50,82 @@ class CcLabelCpu final : public CcLabel {
 
   void reset() override { tracker_.forget(Ids::begin_again); }
   void begin_scene() override { tracker_.forget(Ids::go_on); }
-  TrackReport track_report(int slot) const override {
-    return setup_.tracks ? tracker_.report(slot) : TrackReport{};
+  TrackReport track_report(int buffers) const override {
+    return setup_.tracks ? tracker_.report(buffers) : TrackReport{};
   }
 
  private:
   struct Counts {
-    uint32_t total;     // regions after the area filters
-    uint32_t recorded;  // of those kept
+    uint32_t total;     // regions that passed the area filter
+    uint32_t recorded;  // regions that get a record
   };
   void check(const Job& job, const Params& params) const;
 
   void label(const Job& job, const Params& params) {
-    Slot& slot = slots_[static_cast<size_t>(job.slot)];
-    const Counts counts = build(job, params, slot);
-    write(job, params, slot, counts.recorded);
-    finish(job, params, slot, counts);
+    LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
+    const Counts counts = build(job, params, buffers);
+    write(job, params, buffers, counts.recorded);
+    finish(job, params, buffers, counts);
   }
 
   void label_and_track(const Job& job, const Params& params, const Tracker::Ticket& ticket) {
-    Slot& slot = slots_[static_cast<size_t>(job.slot)];
-    const Counts counts = build(job, params, slot);
+    LabelBuffers& buffers = buffers_[static_cast<size_t>(job.slot)];
+    const Counts counts = build(job, params, buffers);
     Job known = job;
-    known.out = {};  // written later, as it may show tracks
-    write(known, params, slot, counts.recorded);
-    tracker_.await(ticket);
+    known.out = {};  // written later, because it may show tracks
+    write(known, params, buffers, counts.recorded);
+    tracker_.wait_for_turn(ticket);
     tracker_.begin(ticket);
-    share(slot, counts.recorded);
+    share(buffers, counts.recorded);
     const TrackRules rules = track_rules(params, setup_.in);
     RegionTable table = job.table;
-    table.regions = slot.table_of(job);
+    table.regions = buffers.table_of(job);
     tracker_.step(rules, table, counts.recorded, job.slot);
-    slot.tracks = {slot.table_of(job), counts.recorded};
+    buffers.tracks = {buffers.table_of(job), counts.recorded};
     Job rest = job;
     rest.labels = {};
     rest.table.runs = nullptr;
-    write(rest, params, slot, 0);
-    finish(job, params, slot, counts);
+    write(rest, params, buffers, 0);
+    finish(job, params, buffers, counts);
   }
 
-  Counts build(const Job& job, const Params& params, Slot& slot) const {
-    slot.tracks = {};
-    build_forest(job, params, setup_, strips(), slot, workers_);
-    return number(job, params, slot);
+  Counts build(const Job& job, const Params& params, LabelBuffers& buffers) const {
+    buffers.tracks = {};
+    build_forest(job, params, setup_, max_chunks(), buffers, workers_);
+    return number(job, params, buffers);
   }
 
-  void finish(const Job& job, const Params& params, Slot& slot, const Counts& counts) const {
+  void finish(const Job& job, const Params& params, LabelBuffers& buffers,
+              const Counts& counts) const {
     if (params.output == CcOutput::overlay && !job.out.empty()) {
-      draw(job.in, job.out, slot.labels_of(job), {slot.table_of(job), counts.recorded}, params,
-           slot.ink, workers_);
+      draw(job.in, job.out, buffers.labels_of(job), {buffers.table_of(job), counts.recorded},
+           params, buffers.ink, workers_);
     }
     if (job.table.runs) {
-      const Stack stack = stack_of(setup_, job);
-      slot.runs.fill(rows_of(slot.labels_of(job), 0, stack.rows()), job.table, workers_);
+      const Stack volume_layout = stack_of(setup_, job);
+      buffers.runs.fill(rows_of(buffers.labels_of(job), 0, volume_layout.rows()), job.table,
+                        workers_);
     }
     if (job.table.total) *job.table.total = counts.total;
   }
 
-  Counts number(const Job& job, const Params& params, Slot& slot) const;
-  void write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const;
-  void write_strip(const Job& job, const Params& params, Slot& slot, int s, Region* records,
-                   uint32_t recorded) const;
-  void share(Slot& slot, uint32_t recorded);
+  Counts number(const Job& job, const Params& params, LabelBuffers& buffers) const;
+  void write(const Job& job, const Params& params, LabelBuffers& buffers, uint32_t recorded) const;
+  void write_chunk(const Job& job, const Params& params, LabelBuffers& buffers, int s,
+                   Region* records, uint32_t recorded) const;
+  void share(LabelBuffers& buffers, uint32_t recorded);
 
-  int strips() const {
-    const int wanted = workers_.threads() == 1 ? 1 : kStripsPerThread * workers_.threads();
+  int max_chunks() const {
+    const int preferred = workers_.threads() == 1 ? 1 : kChunksPerThread * workers_.threads();
     const int slices = setup_.depth * setup_.layers;
-    const int pieces = slices > 1 ? slices : setup_.size.height / kMinRows;
-    return std::clamp(pieces, 1, std::min(wanted, Forest::kMaxStrips));
+    const int possible = slices > 1 ? slices : setup_.size.height / kMinRows;
+    return std::clamp(possible, 1, std::min(preferred, RunForest::kMaxChunks));
   }
 
   std::shared_ptr<Backend> backend_;
   Workers workers_;
   Setup setup_;
-  std::vector<Slot> slots_;
+  std::vector<LabelBuffers> buffers_;  // [slots]
   Tracker tracker_;
 };
 
@@ -142,95 +139,101 @@ void CcLabelCpu::check(const Job& job, const Params& params) const {
   expects_method(setup_, params, BackendKind::cpu);
 }
 
-CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params, Slot& slot) const {
-  Forest& forest = slot.forest;
-  const bool chosen_only = params.seeds.count > 0;
-  AreaRange kept{.min = static_cast<uint64_t>(params.min_area), .chosen_only = chosen_only};
-  if (params.max_area > 0) kept.max = static_cast<uint64_t>(params.max_area);
-  const bool filters = kept.min > 1 || params.max_area > 0 || chosen_only;
-  if (filters) find_areas(forest, slot.pixels, 0, false, workers_);
-  forest.choose(slot.pixels, seeds_of(params, setup_.size));
-  Counts counts{.total = forest.number(workers_, filters ? &kept : nullptr), .recorded = 0};
-  counts.recorded = std::min(counts.total, slot.capacity_of(job));
+CcLabelCpu::Counts CcLabelCpu::number(const Job& job, const Params& params,
+                                      LabelBuffers& buffers) const {
+  RunForest& forest = buffers.forest;
+  const bool selected_only = params.seeds.count > 0;
+  AreaFilter filter{.min = static_cast<uint64_t>(params.min_area), .selected_only = selected_only};
+  if (params.max_area > 0) filter.max = static_cast<uint64_t>(params.max_area);
+  const bool filters = filter.min > 1 || params.max_area > 0 || selected_only;
+  if (filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
+  forest.select_seeds(buffers.pixels, seeds_of(params, setup_.size));
+  Counts counts{.total = forest.number_regions(workers_, filters ? &filter : nullptr),
+                .recorded = 0};
+  counts.recorded = std::min(counts.total, buffers.capacity_of(job));
   const uint32_t limit = limit_of(job, params);
   if (counts.total > limit && params.overflow == Overflow::drop_smallest) {
-    if (!filters) find_areas(forest, slot.pixels, 0, false, workers_);
-    forest.drop_smallest(limit);
+    if (!filters) forest.compute_areas(buffers.pixels, 0, false, workers_);
+    forest.keep_largest(limit);
     counts.recorded = std::min(counts.recorded, limit);
   }
-  forest.settle(workers_);
+  forest.detach_chunks(workers_);
   return counts;
 }
 
-void CcLabelCpu::write(const Job& job, const Params& params, Slot& slot, uint32_t recorded) const {
-  Region* table = slot.table_of(job);
-  workers_.parallel_for(slot.forest.strips(), [&](int s) {
-    Region* records = s == 0 ? table : slot.records[s];
+void CcLabelCpu::write(const Job& job, const Params& params, LabelBuffers& buffers,
+                       uint32_t recorded) const {
+  Region* table = buffers.table_of(job);
+  workers_.parallel_for(buffers.forest.chunks(), [&](int s) {
+    Region* records = s == 0 ? table : buffers.records[s];
     std::fill_n(records, recorded, Region{});
-    write_strip(job, params, slot, s, records, recorded);
+    write_chunk(job, params, buffers, s, records, recorded);
   });
-  for (int s = 1; s < slot.forest.strips(); ++s) {
-    for (uint32_t k = 0; k < recorded; ++k) add_record(slot.records[s][k], table[k]);
+  for (int s = 1; s < buffers.forest.chunks(); ++s) {
+    for (uint32_t k = 0; k < recorded; ++k) add_record(buffers.records[s][k], table[k]);
   }
 }
 
-void CcLabelCpu::share(Slot& slot, uint32_t recorded) {
+void CcLabelCpu::share(LabelBuffers& buffers, uint32_t recorded) {
   const TrackMemory& memory = tracker_.memory();
-  const BitImage known = tracker_.known();
-  const RowSpans& spans = slot.forest.spans();
-  const bool same_spans = tracker_.takes(spans);
-  workers_.parallel_for(slot.forest.strips(), [&](int s) {
-    const Strip& strip = slot.forest.strip(s);
+  const BitImage labelled = tracker_.labelled_pixels();
+  const RowSpans& spans = buffers.forest.spans();
+  const bool same_spans = tracker_.set_row_spans(spans);
+  workers_.parallel_for(buffers.forest.chunks(), [&](int s) {
+    const RowChunk& chunk = buffers.forest.chunk(s);
     const uint32_t* label = nullptr;
     int band = -1;
-    for (int row = strip.begin; row < strip.end; ++row) {
-      if (slot.forest.band_of(row) != band) {
-        band = slot.forest.band_of(row);
-        label = slot.forest.resolve(strip, band);
+    for (int row = chunk.begin; row < chunk.end; ++row) {
+      if (buffers.forest.band_of(row) != band) {
+        band = buffers.forest.band_of(row);
+        label = buffers.forest.resolve_labels(chunk, band);
       }
       const int rows = same_spans ? spans.height(row) : 1;
       for (int y = spans.begin(row); y < spans.end(row); y += rows) {
-        share_row(slot.pixels.row(row), slot.forest.starts(band), label, setup_.size.width,
-                  recorded, rows, memory.pairs, memory.labels.row(y), known.row(y));
+        share_row(buffers.pixels.row(row), buffers.forest.run_starts(band), label,
+                  setup_.size.width, recorded, rows, memory.pairs, memory.labels.row(y),
+                  labelled.row(y));
       }
     }
   });
 }
 
-void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, int s,
+void CcLabelCpu::write_chunk(const Job& job, const Params& params, LabelBuffers& buffers, int s,
                              Region* records, uint32_t recorded) const {
-  const Strip& strip = slot.forest.strip(s);
-  const RowSpans& spans = slot.forest.spans();
-  const Stack stack = stack_of(setup_, job);
+  const RowChunk& chunk = buffers.forest.chunk(s);
+  const RowSpans& spans = buffers.forest.spans();
+  const Stack volume_layout = stack_of(setup_, job);
   const int width = setup_.size.width;
-  const bool draws = params.output == CcOutput::overlay, wants_out = !job.out.empty() && !draws;
-  const LabelMap labels = draws || job.table.runs ? slot.labels_of(job) : job.labels;
+  const bool draws = params.output == CcOutput::overlay, writes_out = !job.out.empty() && !draws;
+  const LabelMap labels = draws || job.table.runs ? buffers.labels_of(job) : job.labels;
   ChannelRows values{.channels = setup_.in.channels, .bytes = setup_.in.sample_bytes};
   const uint32_t* label = nullptr;
   const uint32_t* value = nullptr;
   int band = -1;
-  for (int row = strip.begin; row < strip.end; ++row) {
-    if (slot.forest.band_of(row) != band) {
-      band = slot.forest.band_of(row);
-      label = slot.forest.resolve(strip, band);
-      const uint32_t runs = slot.forest.runs(strip, band);
-      value = wants_out ? values_of(label, runs, slot.value[s], job, params, slot.tracks) : label;
+  for (int row = chunk.begin; row < chunk.end; ++row) {
+    if (buffers.forest.band_of(row) != band) {
+      band = buffers.forest.band_of(row);
+      label = buffers.forest.resolve_labels(chunk, band);
+      const uint32_t runs = buffers.forest.run_count(chunk, band);
+      value = writes_out ? output_values(label, runs, buffers.value[s], job, params, buffers.tracks)
+                         : label;
     }
-    const Word* pixels = slot.pixels.row(row);
-    const Word* starts = slot.forest.starts(band);
-    const bool measures = recorded > 0 && has_bits(pixels, slot.pixels.words);
+    const Word* pixels = buffers.pixels.row(row);
+    const Word* starts = buffers.forest.run_starts(band);
+    const bool measures = recorded > 0 && has_bits(pixels, buffers.pixels.words);
     for (int y = spans.begin(row); y < spans.end(row); ++y) {
       if (measures) {
         for (int c = 0; c < values.channels; ++c) {
-          values.row[c] =
-              channel_row(job.in, c, y % stack.volume_rows(), slot.rows[s].values[0][c]);
+          values.row[c] = channel_row(job.in, c, y % volume_layout.volume_rows(),
+                                      buffers.links[s].values[0][c]);
         }
-        measure_row(pixels, starts, label, width, stack.place(y), values, records, recorded);
+        measure_row(pixels, starts, label, width, volume_layout.place(y), values, records,
+                    recorded);
       }
       if (!labels.empty()) {
         write_row(pixels, starts, label, width, 4, reinterpret_cast<std::byte*>(labels.row(y)));
       }
-      if (wants_out && params.output != CcOutput::none) {
+      if (writes_out && params.output != CcOutput::none) {
         write_row(pixels, starts, value, width, job.out.layout.component[0].step,
                   job.out.at(0, 0, y) - job.out.layout.component[0].offset);
       }
@@ -239,6 +242,43 @@ void CcLabelCpu::write_strip(const Job& job, const Params& params, Slot& slot, i
 }
 
 }  // namespace
+
+void LabelBuffers::allocate(Backend& backend, const Setup& setup, int max_chunks) {
+  const Stack max_volume{setup.size, setup.depth, setup.layers};
+  const auto width = static_cast<size_t>(setup.size.width);
+  const int words = words_for(setup.size.width);
+  const size_t bits = static_cast<size_t>(words) * static_cast<size_t>(max_volume.rows());
+  draws_ = setup.has_output && setup.out.format == setup.in.format && max_volume.depth() == 1;
+  tracks_ = setup.tracks;
+  max_regions_ = setup.max_regions;
+  memory_ = allocate_arrays(backend, [&](Suballocator& arrays) {
+    pixels = {arrays.array<Word>(bits), words};
+    background = {arrays.array<Word>(bits), words};
+    for (int s = 0; s < max_chunks; ++s) {
+      for (auto& channels : links[s].values) {
+        for (std::byte*& row : channels) row = arrays.array<std::byte>(width * sizeof(uint32_t));
+      }
+      for (Word*& row : links[s].adjacency) row = arrays.array<Word>(static_cast<size_t>(words));
+      links[s].flags = arrays.array<uint8_t>(width);
+      value[s] = arrays.array<uint32_t>(width, kValuePadding);
+      records[s] = arrays.array<Region>(setup.max_regions);
+    }
+    if (draws_ || setup.max_runs > 0) {
+      auto* map = arrays.array<uint32_t>(max_volume.size().area());
+      labels = {map, setup.size.width, max_volume.rows(),
+                static_cast<ptrdiff_t>(width * sizeof(uint32_t))};
+    }
+    if (draws_) {
+      const size_t ink_size = ink_bytes(setup.size);
+      if (auto* memory = arrays.array<std::byte>(ink_size)) {
+        std::memset(memory, 0, ink_size);  // draw() requires zeros
+        ink = ink_in(memory, setup.size);
+      }
+    }
+  });
+  forest.allocate(backend, max_volume);
+  if (setup.max_runs > 0) runs.allocate(backend, setup);
+}
 
 std::unique_ptr<CcLabel> make_labeller(const std::shared_ptr<Backend>& backend) {
   return std::make_unique<CcLabelCpu>(backend);

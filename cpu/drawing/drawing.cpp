@@ -1,15 +1,11 @@
-// Drawing in two loops over bands of rows: where labels end (a bit a pixel); then each band copies
-// its rows, stamps the ink that falls into it and paints.
+// Drawing in two loops over bands of rows. The first loop finds the edges of labels. The second one
+// copies the rows of each band, stamps the ink of boxes and tags, and paints.
 #include "cpu/drawing/drawing.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
-
-#include "core/drawing/paint.hpp"
-#include "cpu/drawing/label_edges.hpp"
-#include "cpu/drawing/stamping.hpp"
 
 namespace regions {
 namespace {
@@ -22,15 +18,15 @@ void copy_rows(const ConstFrame& from, const Frame& to, Rows rows) {
   for (int p = 0; p < from.layout.planes; ++p) {
     if (from.plane[p] == to.plane[p]) continue;
     const size_t bytes = row_bytes(from.layout, p, from.size());
-    // Rows of the plane that belong to the rows before `y`.
-    const auto before = [&](int y) { return row_count(from.layout, p, {from.width, y}); };
-    for (int y = before(rows.begin); y < before(rows.end); ++y) {
+    // The number of rows of this plane for the first y rows of the picture.
+    const auto plane_rows = [&](int y) { return row_count(from.layout, p, {from.width, y}); };
+    for (int y = plane_rows(rows.begin); y < plane_rows(rows.end); ++y) {
       std::memcpy(to.plane[p] + y * to.pitch[p], from.plane[p] + y * from.pitch[p], bytes);
     }
   }
 }
 
-// Bit x is set if words[x] or words[x ^ 1] is not 0.
+// Returns a word with bit x set if words[x] or words[x ^ 1] is not 0.
 uint32_t nonzero_pairs(const uint32_t* words) {
   uint32_t any = 0;
   for (int x = 0; x < 32; ++x) any |= words[x];
@@ -40,15 +36,15 @@ uint32_t nonzero_pairs(const uint32_t* words) {
   return bits;
 }
 
-// 32 columns of two rows, brought together from ink, outlines and label map.
+// 32 columns of two rows: ink, outlines and labels.
 struct Patch {
-  uint32_t* codes[2];  // of 32; null: no ink there
-  uint32_t bright[2], dark[2];
-  bool labelled;
-  uint32_t labels[2][32];  // if `labelled`
+  uint32_t* codes[2];  // [2][32]; null if the row has no ink here
+  uint32_t outline[2], shadow[2];
+  bool has_labels;
+  uint32_t labels[2][32];  // valid if has_labels
 
-  void read(const LabelSampler& sampler, Size picture, int x, int y) {
-    labelled = true;
+  void load_labels(const LabelSampler& sampler, Size picture, int x, int y) {
+    has_labels = true;
     const int width = std::min(32, picture.width - x);
     for (int r = 0; r < 2; ++r) {
       const int inside = y + r < picture.height ? width : 0;
@@ -57,21 +53,22 @@ struct Patch {
     }
   }
 
-  // What columns `column` and the next get. Leaves zeros in the ink.
-  BlockInk take(int column) {
+  // Returns the ink of the 2x2 pixels in columns `column` and `column` + 1, and clears it.
+  BlockInk extract(int column) {
     BlockInk block;
     for (int i = 0; i < 4; ++i) {
       const int r = i >> 1;
       const int x = column + (i & 1);
       if (codes[r]) block.codes[i] = std::exchange(codes[r][x], 0);
-      if (labelled) block.labels[i] = labels[r][x];
-      block.outline |= (bright[r] >> x & 1) << i;
-      block.shadow |= (dark[r] >> x & 1) << i;
+      if (has_labels) block.labels[i] = labels[r][x];
+      block.outline |= (outline[r] >> x & 1) << i;
+      block.shadow |= (shadow[r] >> x & 1) << i;
     }
     return block;
   }
 };
 
+// Paints the rows y0 and y0 + 1.
 template <class Stored>
 void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
                 const OutlineRow* const (&outlines)[2], int y0) {
@@ -82,28 +79,29 @@ void paint_rows(const Painter& painter, const Tracks& tracks, const Ink& ink,
   Patch patch;
   for (int word = 0; word * 32 < size.width; ++word) {
     const int x0 = word * 32;
-    uint32_t work = 0;  // columns in which something may have to be painted
+    uint32_t work = 0;  // columns that may contain something to paint
     for (int r = 0; r < 2; ++r) {
-      patch.bright[r] = outlines[r] ? outlines[r]->bright(word) : 0;
-      patch.dark[r] = outlines[r] ? outlines[r]->dark(word) : 0;
-      work |= patch.dark[r];
-      // Rows of codes are padded to whole words of 32.
-      const bool inked = tiles[x0 / Ink::kTileWidth] != 0 && y0 + r < size.height;
-      patch.codes[r] = inked ? ink.codes.row(y0 + r) + x0 : nullptr;
+      patch.outline[r] = outlines[r] ? outlines[r]->outline(word) : 0;
+      patch.shadow[r] = outlines[r] ? outlines[r]->shadow(word) : 0;
+      work |= patch.shadow[r];
+      // Rows of codes are padded to a multiple of 32 codes.
+      const bool has_ink = tiles[x0 / Ink::kTileWidth] != 0 && y0 + r < size.height;
+      patch.codes[r] = has_ink ? ink.codes.row(y0 + r) + x0 : nullptr;
     }
-    patch.labelled = false;
-    if (work != 0 || fills) patch.read(painter.labels, size, x0, y0);
+    patch.has_labels = false;
+    if (work != 0 || fills) patch.load_labels(painter.labels, size, x0, y0);
     for (int r = 0; r < 2; ++r) {
       if (fills) work |= nonzero_pairs(patch.labels[r]);
       if (patch.codes[r]) work |= nonzero_pairs(patch.codes[r]);
     }
     for (work = (work | work >> 1) & 0x55555555u; work != 0; work &= work - 1) {
       const int column = std::countr_zero(work);
-      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.take(column), color);
+      paint_block<Stored>(painter, tracks, x0 + column, y0, patch.extract(column), color);
     }
   }
 }
 
+// Paints a band and clears its tile marks.
 template <class Stored>
 void paint_band(const Painter& painter, const Tracks& tracks, const Ink& ink, int thickness,
                 bool outlines, Rows rows) {
@@ -111,7 +109,7 @@ void paint_band(const Painter& painter, const Tracks& tracks, const Ink& ink, in
   for (int y = rows.begin; y < rows.end; y += 2) {
     const OutlineRow* drawn[2] = {};
     for (int r = 0; outlines && r < 2 && y + r < rows.end; ++r) {
-      if (row[r].find(ink.edges, thickness, y + r)) drawn[r] = &row[r];
+      if (row[r].compute(ink.edges, thickness, y + r)) drawn[r] = &row[r];
     }
     paint_rows<Stored>(painter, tracks, ink, drawn, y);
   }

@@ -1,4 +1,4 @@
-// regionoverlay on the CPU: one drawing a frame.
+// regionoverlay on the CPU: draws the attached regions on each frame.
 #include "core/drawing/regionoverlay.hpp"
 
 #include <cstring>
@@ -38,7 +38,7 @@ class RegionOverlayCpu final : public Algorithm<RegionOverlayParams> {
 
  private:
   std::shared_ptr<Backend> backend_;
-  std::vector<Block> ink_;  // a slot's, see core/drawing/drawing.hpp
+  std::vector<Block> ink_;  // [slots], see Ink in core/drawing/drawing.hpp
   Size size_;
   uint32_t max_regions_ = 0;
 };

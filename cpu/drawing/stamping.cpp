@@ -1,19 +1,23 @@
-// Region by region until a band has had its fill of ink; then all from the greatest code down.
-// A part's rows are made of nodes (core/halves.hpp), each with a bit a column for what a greater
-// code has taken, so a node's column is written once and a pixel once a level: 7 times.
-#include "cpu/drawing/stamping.hpp"
-
+// The ink of boxes and tags in a band of the picture. The greatest code of a pixel wins.
+//
+// Regions are stamped one by one until a band has received a certain amount of ink. Otherwise all
+// regions are stamped in decreasing order of their codes. The rows of a rectangle are then divided
+// into nodes of a segment tree (core/halves.hpp). Each node has one bit per column, set if the
+// column is covered by a greater code. So each column of a node is written at most once, and each
+// pixel at most once per tree level: 7 times.
 #include <algorithm>
 #include <bit>
 
 #include "core/halves.hpp"
+#include "cpu/drawing/drawing.hpp"
 
 namespace regions {
 namespace {
 
-constexpr size_t kFill = 4;  // times a band's area that regions one by one may write
+// Regions are stamped one by one until they have written this many times the area of the band.
+constexpr size_t kMaxOverdraw = 4;
 
-// The greatest code stays.
+// Writes codes where they are greater than the existing ones.
 template <std::invocable<int, int> CodeOf>
 void write(const Image<uint32_t>& codes, const Rect& pixels, CodeOf code_of) {
   for (int y = pixels.top; y <= pixels.bottom; ++y) {
@@ -29,19 +33,19 @@ void mark_tiles(const Image<uint32_t>& tiles, const Rect& pixels) {
   }
 }
 
-// Returns whether all regions are stamped.
+// Stamps regions one by one. Returns false if it stopped at the limit.
 bool stamp_few(const StampPlan& plan, std::span<const Region> regions, const Ink& ink,
                const Rect& band) {
   const uint8_t* coverage = glyph_coverage();
-  size_t room = kFill * band.area();
+  size_t capacity = kMaxOverdraw * band.area();  // pixels
   for (size_t i = 0; i < regions.size(); ++i) {
     const Stamp stamp(plan, regions[i], static_cast<uint32_t>(i));
     if (!stamp.reaches(band)) continue;
     for (int k = 0; k < Stamp::kParts; ++k) {
       const Rect part = stamp.part(k).within(band);
       if (part.empty()) continue;
-      if (part.area() > room) return false;
-      room -= part.area();
+      if (part.area() > capacity) return false;
+      capacity -= part.area();
       write(ink.codes, part, [&](int x, int y) { return stamp.code(k, x, y, coverage); });
       mark_tiles(ink.tiles, part);
     }
@@ -49,29 +53,29 @@ bool stamp_few(const StampPlan& plan, std::span<const Region> regions, const Ink
   return true;
 }
 
-// What is taken in one node.
-struct TakenRow {
-  uint32_t* words;  // a bit a column
-  uint32_t* full;   // a bit a word
+// The covered columns of one node.
+struct CoveredColumns {
+  uint32_t* words;  // one bit per column
+  uint32_t* full;   // one bit per word: all its columns are covered
 
-  // Bits first..last of the 32 from `start` on.
+  // A mask of the columns first..last in the word that begins with column `start`.
   static uint32_t bits(int first, int last, int start) {
     const int low = std::max(first - start, 0);
     const int high = std::min(last - start, 31);
     return ~0u << low & ~0u >> (31 - high);
   }
 
-  // Takes the columns first..last. Calls use(first, last) for each stretch that was free.
+  // Covers the columns first..last. Calls use(first, last) for each range that was not covered.
   template <std::invocable<int, int> Use>
-  void take(int first, int last, Use use) const {
-    // A word of `full` stands for 32 words, which are 1024 columns.
+  void cover(int first, int last, Use use) const {
+    // A word of `full` represents 32 words, which are 1024 columns.
     for (int start = first / (32 * 32) * 32; start <= last / 32; start += 32) {
-      uint32_t open = ~full[start / 32] & bits(first / 32, last / 32, start);
-      for (; open != 0; open &= open - 1) {
-        const int word = start + std::countr_zero(open);
+      uint32_t not_full = ~full[start / 32] & bits(first / 32, last / 32, start);
+      for (; not_full != 0; not_full &= not_full - 1) {
+        const int word = start + std::countr_zero(not_full);
         uint32_t fresh = bits(first, last, word * 32) & ~words[word];
         words[word] |= fresh;
-        if (words[word] == ~0u) full[start / 32] |= open & -open;
+        if (words[word] == ~0u) full[start / 32] |= not_full & -not_full;
         while (fresh != 0) {
           const int low = std::countr_zero(fresh);
           const int high = low + std::countr_one(fresh >> low) - 1;
@@ -83,50 +87,52 @@ struct TakenRow {
   }
 };
 
-// Stamps in falling order of codes.
-class Crowd {
+// Stamps many regions into a band, in decreasing order of their codes.
+class OrderedStamper {
  public:
-  Crowd(const Ink& ink, int band_index, const Rect& band)
+  OrderedStamper(const Ink& ink, int band_index, const Rect& band)
       : ink_(ink), band_(band), first_row_(band_index * kNodes) {
     mark_tiles(ink.tiles, band);
   }
-  ~Crowd() {
+  ~OrderedStamper() {  // leaves the bits of covered columns all zero
     for (int row = first_row_; row < first_row_ + kNodes; ++row) {
       std::fill_n(ink_.taken.row(row), ink_.taken.width, 0);
       std::fill_n(ink_.full.row(row), ink_.full.width, 0);
     }
   }
-  Crowd(const Crowd&) = delete;
-  Crowd& operator=(const Crowd&) = delete;
+  OrderedStamper(const OrderedStamper&) = delete;
+  OrderedStamper& operator=(const OrderedStamper&) = delete;
 
-  // One code for all pixels.
+  // Stamps a rectangle with one code.
   void stamp(const Rect& part, uint32_t code) const {
     if (part.empty()) return;
     const int top = band_.top;
     for_each_node<Ink::kBandHeight>(part.top - top, part.bottom - top, [&](const Node& node) {
-      taken(node.index).take(part.left, part.right, [&](int left, int right) {
+      covered(node.index).cover(part.left, part.right, [&](int left, int right) {
         write(ink_.codes, {left, top + node.begin, right, top + node.end - 1},
               [code](int, int) { return code; });
       });
     });
   }
 
-  // A tag has few rows and dear codes: row by row, so that each pixel is written once.
+  // A tag has few rows, and its codes are expensive to compute. It is stamped row by row, so that
+  // each pixel is computed once.
   void stamp_tag(const Stamp& stamp) const {
     const uint8_t* coverage = glyph_coverage();
     const Rect tag = stamp.part(Stamp::kTagPart).within(band_);
     for (int y = tag.top; y <= tag.bottom; ++y) {
-      taken(Ink::kBandHeight + y - band_.top).take(tag.left, tag.right, [&](int left, int right) {
-        write(ink_.codes, {left, y, right, y},
-              [&](int u, int v) { return stamp.code(Stamp::kTagPart, u, v, coverage); });
-      });
+      covered(Ink::kBandHeight + y - band_.top)
+          .cover(tag.left, tag.right, [&](int left, int right) {
+            write(ink_.codes, {left, y, right, y},
+                  [&](int u, int v) { return stamp.code(Stamp::kTagPart, u, v, coverage); });
+          });
     }
   }
 
  private:
   static constexpr int kNodes = 2 * Ink::kBandHeight;
 
-  TakenRow taken(int node) const {
+  CoveredColumns covered(int node) const {
     return {ink_.taken.row(first_row_ + node), ink_.full.row(first_row_ + node)};
   }
 
@@ -135,8 +141,9 @@ class Crowd {
   int first_row_;
 };
 
-void stamp_crowd(StampPlan plan, std::span<const Region> regions, const Rect& band,
-                 const Crowd& crowd, InkKind kind) {
+// Stamps the ink of one kind of all regions, in decreasing order of their indices.
+void stamp_all(StampPlan plan, std::span<const Region> regions, const Rect& band,
+               const OrderedStamper& stamper, InkKind kind) {
   const bool tags = kind == InkKind::tag;
   plan.style &= static_cast<uint32_t>(tags ? Style::ids : Style::boxes);
   if (plan.style == 0) return;
@@ -144,9 +151,9 @@ void stamp_crowd(StampPlan plan, std::span<const Region> regions, const Rect& ba
     const auto index = static_cast<uint32_t>(i);
     const Stamp stamp(plan, regions[i], index);
     if (!stamp.reaches(band)) continue;
-    if (tags) crowd.stamp_tag(stamp);
+    if (tags) stamper.stamp_tag(stamp);
     for (int k = 0; !tags && k < Stamp::kTagPart; ++k) {
-      crowd.stamp(stamp.part(k, kind).within(band), ink_code(kind, index, 0));
+      stamper.stamp(stamp.part(k, kind).within(band), ink_code(kind, index, 0));
     }
   }
 }
@@ -158,9 +165,9 @@ void stamp_band(const StampPlan& plan, std::span<const Region> regions, const In
   const Rect pixels =
       Rect{0, top, plan.picture.right, top + Ink::kBandHeight - 1}.within(plan.picture);
   if (stamp_few(plan, regions, ink, pixels)) return;
-  const Crowd crowd(ink, band, pixels);
+  const OrderedStamper stamper(ink, band, pixels);
   for (const InkKind kind : {InkKind::tag, InkKind::box_edge, InkKind::box_shadow}) {
-    stamp_crowd(plan, regions, pixels, crowd, kind);
+    stamp_all(plan, regions, pixels, stamper, kind);
   }
 }
 

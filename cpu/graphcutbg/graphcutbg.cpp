@@ -1,4 +1,4 @@
-// graphcutbg on the CPU: the list of phases.
+// graphcutbg on the CPU: the order of the phases of a frame.
 #include "core/graphcutbg/graphcutbg.hpp"
 
 #include <algorithm>
@@ -6,16 +6,15 @@
 #include <cstring>
 
 #include "cpu/backend.hpp"
-#include "cpu/bits.hpp"
-#include "cpu/graphcutbg/read_row.hpp"
-#include "cpu/graphcutbg/rows.hpp"
-#include "cpu/graphcutbg/slot.hpp"
-#include "cpu/graphcutbg/view.hpp"
-#include "cpu/turns.hpp"
+#include "cpu/frame_sequencer.hpp"
+#include "cpu/graphcutbg/graphcutbg.hpp"
+#include "cpu/simd.hpp"
 
 namespace regions {
 namespace graphcut {
 namespace {
+
+constexpr int kMinCell = 1;  // pixels, side of the smallest cells for replace-with=blur
 
 REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
   uint32_t found = 0;
@@ -23,14 +22,14 @@ REGIONS_CLONES uint32_t count_nonzero(const uint8_t* bytes, int count) {
   return found;
 }
 
-// One frame as it travels to the queue's thread.
-struct Task {
+// The data of a frame that its tasks on the queue need.
+struct QueuedFrame {
   Job job;
   ScenePlan scene;
   EnergyPlan energy;
-  ViewPlan view;
-  uint64_t turn = 0;
-  bool resets = false;  // forgets the frames before
+  ViewPlan output;
+  uint64_t ticket = 0;  // of the sequencer
+  bool resets = false;  // forgets the earlier frames
   bool verifies = false;
 };
 
@@ -47,10 +46,10 @@ class GraphCutBgCpu final : public GraphCutBg {
     expects_cuttable(setup);
     setup_ = setup;
     cut_->configure(setup.size, neighbours_, setup.slots);
-    shared_.allocate(setup.size, neighbours_, pieces());
-    slots_.assign(static_cast<size_t>(setup.slots), {});
-    for (Slot& slot : slots_) slot.allocate(setup.size);
-    known_.clear();
+    model_.allocate(setup.size, neighbours_, row_chunks());
+    workspaces_.assign(static_cast<size_t>(setup.slots), {});
+    for (FrameWorkspace& workspace : workspaces_) workspace.allocate(setup.size);
+    given_background_.clear();
     replacement_.clear();
     excluded_.clear();
     resets_ = false;
@@ -58,57 +57,59 @@ class GraphCutBgCpu final : public GraphCutBg {
 
   void enqueue(const Job& job, const GraphCutBgParams& params, Queue& queue) override {
     expects_cuttable(setup_, job, params);
-    Slot& slot = slots_[static_cast<size_t>(job.slot)];
-    Task task{job, scene_plan_of(params), energy_plan_of(params, setup_.size, job.mask.size()),
-              view_plan_of(params, setup_)};
-    expects(!task.view.shows_image() || !replacement_.empty(),
+    FrameWorkspace& workspace = workspaces_[static_cast<size_t>(job.slot)];
+    QueuedFrame queued{job, scene_plan_of(params),
+                       energy_plan_of(params, setup_.size, job.mask.size()),
+                       view_plan_of(params, setup_)};
+    expects(!queued.output.shows_image() || !replacement_.empty(),
             "replace-with=image requires replace-image");
-    task.turn = turns_.take();
-    task.resets = std::exchange(resets_, false);
-    const Afterwards passes(queue_of(queue), [this, turn = task.turn, resets = task.resets] {
-      turns_.finish(turn, [&] {
-        if (resets) start_again(canvas());  // else the reset would be lost
+    queued.ticket = sequencer_.take_ticket();
+    queued.resets = std::exchange(resets_, false);
+    const FrameGuard guard(queue_of(queue), [this, ticket = queued.ticket, resets = queued.resets] {
+      sequencer_.finish(ticket, [&] {
+        if (resets) restart(canvas());  // the reset must not be lost with a failed frame
       });
     });
-    task.verifies = params.verify;
-    queue_of(queue).submit([this, task] {
-      turns_.await(task.turn);
-      weigh_frame(task);
+    queued.verifies = params.verify;
+    queue_of(queue).submit([this, queued] {
+      sequencer_.wait_for_turn(queued.ticket);
+      compute_frame_weights(queued);
     });
-    // The value of the mask's cut is a sum over all links.
-    cut_->enqueue(shared_.graph(task.verifies ? nullptr : &links_), mask_of(slot),
-                  cut_limits_of(params, task.resets), &slot.report.cut, job.slot, queue);
-    queue_of(queue).submit([this, task] {
-      Slot& own = slots_[static_cast<size_t>(task.job.slot)];
-      teach_frame(task, own);
-      turns_.pass();
-      show(task.job, task.view, replacement_.data(), own, workers_);
+    // Verification sums the capacities of all links. Otherwise the cut computes only the capacities
+    // that it reads.
+    cut_->enqueue(model_.graph(queued.verifies ? nullptr : &links_), mask_of(workspace),
+                  cut_limits_of(params, queued.resets), &workspace.report.cut, job.slot, queue);
+    queue_of(queue).submit([this, queued] {
+      FrameWorkspace& frame = workspaces_[static_cast<size_t>(queued.job.slot)];
+      update_model(queued, frame);
+      sequencer_.advance();
+      composite_output(queued.job, queued.output, replacement_.data(), frame, workers_);
     });
   }
 
   void reset() override { resets_ = true; }
 
   void set_picture(GraphCutPicture which, const ConstFrame& picture) override {
-    const bool none = picture.empty();
+    const bool is_removed = picture.empty();
     switch (which) {
       case GraphCutPicture::background:
-        known_ = none ? std::vector<uint32_t>() : background_of(picture, setup_);
+        given_background_ = is_removed ? std::vector<uint32_t>() : background_of(picture, setup_);
         resets_ = true;
         return;
       case GraphCutPicture::replacement:
-        replacement_ = none ? std::vector<uint16_t>() : replacement_of(picture, setup_);
+        replacement_ = is_removed ? std::vector<uint16_t>() : replacement_of(picture, setup_);
         return;
       case GraphCutPicture::exclusion:
-        excluded_ = none ? std::vector<uint8_t>() : exclusion_of(picture, setup_);
+        excluded_ = is_removed ? std::vector<uint8_t>() : exclusion_of(picture, setup_);
     }
   }
 
   std::vector<std::byte> state() override {
-    if (resets_ || shared_.scene.age == 0) return {};
+    if (resets_ || model_.scene.age == 0) return {};
     StateHeader header;
     header.width = setup_.size.width;
     header.height = setup_.size.height;
-    header.scene = shared_.scene;
+    header.scene = model_.scene;
     std::vector<std::byte> bytes(state_bytes(setup_.size));
     std::byte* at = bytes.data();
     const auto add = [&](const void* data, size_t size) {
@@ -116,145 +117,151 @@ class GraphCutBgCpu final : public GraphCutBg {
       at += size;
     };
     add(&header, sizeof header);
-    const size_t plane = shared_.background.size() * sizeof(uint32_t);
-    const size_t stride = Canvas::plane_stride(shared_.background.size());
-    for (size_t k = 0; k < Model::kWords; ++k) add(shared_.model.data() + k * stride, plane);
-    add(shared_.background.data(), plane);
+    const size_t plane = model_.background.size() * sizeof(uint32_t);
+    const size_t stride = Canvas::plane_stride(model_.background.size());
+    for (size_t k = 0; k < Model::kWords; ++k) add(model_.model.data() + k * stride, plane);
+    add(model_.background.data(), plane);
     return bytes;
   }
 
   void restore(std::span<const std::byte> state) override {
     const StateHeader header = checked_header(state, setup_.size);
     const std::byte* at = state.data() + sizeof header;
-    const size_t plane = shared_.background.size() * sizeof(uint32_t);
-    const size_t stride = Canvas::plane_stride(shared_.background.size());
+    const size_t plane = model_.background.size() * sizeof(uint32_t);
+    const size_t stride = Canvas::plane_stride(model_.background.size());
     for (size_t k = 0; k < Model::kWords; ++k, at += plane) {
-      std::memcpy(shared_.model.data() + k * stride, at, plane);
+      std::memcpy(model_.model.data() + k * stride, at, plane);
     }
-    std::memcpy(shared_.background.data(), at, plane);
-    shared_.scene = header.scene;
-    shared_.last_foreground = shared_.last_pixels = 0;
+    std::memcpy(model_.background.data(), at, plane);
+    model_.scene = header.scene;
+    model_.last_foreground = model_.last_pixels = 0;
     resets_ = false;
   }
 
   GraphCutReport report(int slot) const override {
-    return slots_.at(static_cast<size_t>(slot)).report;
+    return workspaces_.at(static_cast<size_t>(slot)).report;
   }
 
  private:
-  // Those of the frame under way.
+  // Computes link capacities of the current frame on demand.
   class Links final : public LinkSource {
    public:
-    explicit Links(GraphCutBgCpu& of) : of_(of) {}
+    explicit Links(GraphCutBgCpu& owner) : owner_(owner) {}
     void write(int y, int first, int last, const LinkRow& row) const override {
-      of_.passes_.link(of_.canvas(), of_.shared_.frame, of_.shared_.energy, y, first, last, row);
+      owner_.passes_.compute_links(owner_.canvas(), owner_.model_.frame, owner_.model_.energy, y,
+                                   first, last, row);
     }
 
    private:
-    GraphCutBgCpu& of_;
+    GraphCutBgCpu& owner_;
   };
 
-  // Rows are shared out in more pieces than threads, so that none waits long.
-  int pieces() const { return std::min(setup_.size.height, workers_.threads() * 4); }
+  // More chunks of rows than threads, because their work differs.
+  int row_chunks() const { return std::min(setup_.size.height, workers_.threads() * 4); }
 
-  // Calls body(piece, y) for each row of the frame. The row below one that a survey looks at is of
-  // the same piece.
+  // Calls body(chunk, y) for each row of the frame. The row below a surveyed row is in the same
+  // chunk, because the survey reads both.
   template <std::invocable<int, int> Body>
   void for_rows(Body body) {
     const int64_t rows = setup_.size.height;
-    const auto first = [&](int piece) {
-      const auto y = static_cast<int>(rows * piece / pieces());
-      return piece == pieces() ? y : y / Survey::kStep * Survey::kStep;
+    const auto first = [&](int chunk) {
+      const auto y = static_cast<int>(rows * chunk / row_chunks());
+      return chunk == row_chunks() ? y : y / Survey::kStep * Survey::kStep;
     };
-    workers_.parallel_for(pieces(), [&](int piece) {
-      for (int y = first(piece); y < first(piece + 1); ++y) body(piece, y);
+    workers_.parallel_for(row_chunks(), [&](int chunk) {
+      for (int y = first(chunk); y < first(chunk + 1); ++y) body(chunk, y);
     });
   }
 
-  Image<uint8_t> mask_of(Slot& slot) const {
-    return {slot.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
+  Image<uint8_t> mask_of(FrameWorkspace& workspace) const {
+    return {workspace.mask.data(), setup_.size.width, setup_.size.height, setup_.size.width};
   }
-  Canvas canvas() { return shared_.canvas(excluded_.empty() ? nullptr : excluded_.data()); }
+  Canvas canvas() { return model_.canvas(excluded_.empty() ? nullptr : excluded_.data()); }
 
-  void weigh_frame(const Task& task) {
+  // Reads and surveys the frame, and computes the weights of its cut.
+  void compute_frame_weights(const QueuedFrame& queued) {
     const Canvas canvas = this->canvas();
     const int width = setup_.size.width;
-    if (task.resets) start_again(canvas);
-    std::fill(shared_.surveys.begin(), shared_.surveys.end(), Survey());
+    if (queued.resets) restart(canvas);
+    std::fill(model_.surveys.begin(), model_.surveys.end(), Survey());
     const auto color = [&](int x, int y) { return Color::load(canvas.now + canvas.at(x, y)); };
     const int height = setup_.size.height;
-    for_rows([&](int piece, int y) {
-      read_row(task.job.in, y, canvas.now + canvas.at(0, y));
-      // A row is surveyed when the one below it is read.
+    for_rows([&](int chunk, int y) {
+      read_row(queued.job.in, y, canvas.now + canvas.at(0, y));
+      // A row is surveyed after the row below it has been read.
       const int step = y % Survey::kStep;
       if (step != 1 && !(step == 0 && y + 1 == height)) return;
       const int surveyed = y - step;
-      Survey& survey = shared_.surveys[static_cast<size_t>(piece)];
+      Survey& survey = model_.surveys[static_cast<size_t>(chunk)];
       const auto tally = [&](int half, int bin) { ++survey.change[half][bin]; };
       for (int x = 0; x < width; x += Survey::kStep) {
-        survey_pixel(canvas, shared_.scene, x, surveyed, survey.sums, tally, color);
+        survey_pixel(canvas, model_.scene, x, surveyed, survey.sums, tally, color);
       }
     });
-    Survey& survey = shared_.surveys.front();
-    for (size_t i = 1; i < shared_.surveys.size(); ++i) survey.add(shared_.surveys[i]);
-    survey.foreground = shared_.last_foreground;
-    survey.pixels = shared_.last_pixels;
-    shared_.frame = settle(shared_.scene, survey, medians_of(survey), task.scene);
-    if (task.energy.uses_colors) {
+    Survey& survey = model_.surveys.front();
+    for (size_t i = 1; i < model_.surveys.size(); ++i) survey.add(model_.surveys[i]);
+    survey.foreground = model_.last_foreground;
+    survey.pixels = model_.last_pixels;
+    model_.frame = settle(model_.scene, survey, medians_of(survey), queued.scene);
+    if (queued.energy.uses_colors) {
       settle_totals(*canvas.colors);
       for (int bin = 0; bin < Colors::kBins; ++bin) settle_bin(*canvas.colors, bin);
     }
-    shared_.energy = task.energy;
-    for_rows(
-        [&](int, int y) { passes_.weigh(canvas, task.job.mask, shared_.frame, task.energy, y); });
-    if (!task.verifies) return;
+    model_.energy = queued.energy;
+    for_rows([&](int, int y) {
+      passes_.compute_terminals(canvas, queued.job.mask, model_.frame, queued.energy, y);
+    });
+    if (!queued.verifies) return;
     for_rows([&](int, int y) { links_.write(y, 0, width, canvas.links_of_row(y)); });
   }
 
-  void start_again(const Canvas& canvas) {
-    shared_.scene = {};
+  // Forgets the model, and starts it from the given background if there is one.
+  void restart(const Canvas& canvas) {
+    model_.scene = {};
     *canvas.colors = {};
-    shared_.last_foreground = shared_.last_pixels = 0;
-    if (known_.empty()) return;
-    shared_.scene.age = kKnownAge;
+    model_.last_foreground = model_.last_pixels = 0;
+    if (given_background_.empty()) return;
+    model_.scene.age = kKnownAge;
     for_rows([&](int, int y) {
       for (int x = 0; x < setup_.size.width; ++x) {
-        start_from(canvas, known_.data(), canvas.at(x, y));
+        start_from(canvas, given_background_.data(), canvas.at(x, y));
       }
     });
   }
 
-  void teach_frame(const Task& task, Slot& slot) {
+  // Updates the model with the frame and its mask, and writes the frame's report.
+  void update_model(const QueuedFrame& queued, FrameWorkspace& workspace) {
     const Canvas canvas = this->canvas();
-    const Image<uint8_t> mask = mask_of(slot);
+    const Image<uint8_t> mask = mask_of(workspace);
     const int width = setup_.size.width;
-    std::fill(shared_.foreground.begin(), shared_.foreground.end(), 0);
-    std::fill(shared_.values.begin(), shared_.values.end(), 0);
-    const auto add = [](uint32_t* sum, uint32_t amount) {  // of integers: in any order
+    std::fill(model_.foreground.begin(), model_.foreground.end(), 0);
+    std::fill(model_.values.begin(), model_.values.end(), 0);
+    // Relaxed order suffices, because integer sums do not depend on the order.
+    const auto add = [](uint32_t* sum, uint32_t amount) {
       std::atomic_ref(*sum).fetch_add(amount, std::memory_order_relaxed);
     };
-    for_rows([&](int piece, int y) {
-      const auto p = static_cast<size_t>(piece);
+    for_rows([&](int chunk, int y) {
+      const auto p = static_cast<size_t>(chunk);
       const uint8_t* foreground = mask.row(y);
-      shared_.foreground[p] += count_nonzero(foreground, width);
-      for (int x = 0; task.verifies && x < width; ++x) {
-        shared_.values[p] += cut_value_at(canvas, mask, x, y);
+      model_.foreground[p] += count_nonzero(foreground, width);
+      for (int x = 0; queued.verifies && x < width; ++x) {
+        model_.values[p] += cut_value_at(canvas, mask, x, y);
       }
-      passes_.teach(canvas, shared_.frame, foreground, y);
-      for (int x = 0; task.energy.uses_colors && x < width; ++x) {
-        if (!is_taught(canvas, shared_.frame, x, y)) continue;
+      passes_.update_model(canvas, model_.frame, foreground, y);
+      for (int x = 0; queued.energy.uses_colors && x < width; ++x) {
+        if (!is_taught(canvas, model_.frame, x, y)) continue;
         count_color(canvas, foreground[x] != 0, x, y, add);
       }
     });
-    GraphCutReport& report = slot.report;
+    GraphCutReport& report = workspace.report;
     report.foreground = 0;
-    report.cut_value = task.verifies ? 0 : -1;
-    for (const uint32_t pixels : shared_.foreground) report.foreground += pixels;
-    for (const int64_t value : shared_.values) report.cut_value += value;
+    report.cut_value = queued.verifies ? 0 : -1;
+    for (const uint32_t pixels : model_.foreground) report.foreground += pixels;
+    for (const int64_t value : model_.values) report.cut_value += value;
     report.pixels = static_cast<uint32_t>(setup_.size.area());
-    report.restarted = shared_.scene.restarted != 0;
-    shared_.last_foreground = report.foreground;
-    shared_.last_pixels = report.pixels;
+    report.restarted = model_.scene.restarted != 0;
+    model_.last_foreground = report.foreground;
+    model_.last_pixels = report.pixels;
   }
 
   std::shared_ptr<Backend> backend_;
@@ -263,17 +270,77 @@ class GraphCutBgCpu final : public GraphCutBg {
   std::unique_ptr<GridCut> cut_;
   Neighbours neighbours_ = GraphCutBgParams().neighbours;
   Setup setup_;
-  Shared shared_;
+  ModelState model_;
   const Links links_{*this};
-  std::vector<Slot> slots_;
-  std::vector<uint32_t> known_;        // the background a user gave; empty: none
-  std::vector<uint16_t> replacement_;  // likewise
-  std::vector<uint8_t> excluded_;      // likewise
-  bool resets_ = false;                // the next frame starts anew
-  Turns turns_;
+  std::vector<FrameWorkspace> workspaces_;  // [slots]
+  // Pictures set by the user; empty if not set.
+  std::vector<uint32_t> given_background_;  // [height][width]
+  std::vector<uint16_t> replacement_;       // [3][height][width]
+  std::vector<uint8_t> excluded_;           // [height][width]
+  bool resets_ = false;                     // the next frame forgets the earlier ones
+  FrameSequencer sequencer_;
 };
 
 }  // namespace
+
+void ModelState::allocate(Size picture, Neighbours neighbourhood, int row_chunks) {
+  size = picture;
+  neighbours = neighbourhood;
+  const size_t pixels = picture.area();
+  current.assign(pixels, 0);
+  background.assign(pixels, 0);
+  model.assign(Canvas::plane_stride(pixels) * Model::kWords, 0);
+  for (auto* weights : {&terminal, &right, &down}) weights->assign(pixels, 0);
+  const bool eight = neighbourhood == Neighbours::eight;
+  for (auto* weights : {&down_right, &down_left}) weights->assign(eight ? pixels : 0, 0);
+  colors.assign(1, Colors());
+  const auto count = static_cast<size_t>(row_chunks);
+  surveys.assign(count, Survey());
+  foreground.assign(count, 0);
+  values.assign(count, 0);
+  scene = {};
+  last_foreground = last_pixels = 0;
+}
+
+Canvas ModelState::canvas(const uint8_t* excluded) {
+  Canvas canvas;
+  canvas.width = size.width;
+  canvas.height = size.height;
+  canvas.now = current.data();
+  canvas.background = background.data();
+  canvas.model = model.data();
+  canvas.terminal = terminal.data();
+  canvas.right = right.data();
+  canvas.down = down.data();
+  if (neighbours == Neighbours::eight) {
+    canvas.down_right = down_right.data();
+    canvas.down_left = down_left.data();
+  }
+  canvas.colors = colors.data();
+  canvas.excluded = excluded;
+  return canvas;
+}
+
+GridGraph ModelState::graph(const LinkSource* links) const {
+  const auto image = [&](const std::vector<int32_t>& weights) {
+    if (weights.empty()) return Image<const int32_t>();
+    return Image<const int32_t>{weights.data(), size.width, size.height,
+                                static_cast<ptrdiff_t>(sizeof(int32_t)) * size.width};
+  };
+  return {image(terminal),  image(right), image(down), image(down_right),
+          image(down_left), neighbours,   kMaxWeight,  links};
+}
+
+void FrameWorkspace::allocate(Size picture) {
+  // A new vector, not assign(): its check of the size prevents a false warning of g++ 14.
+  for (auto* pixels : {&mask, &counts, &alpha}) *pixels = std::vector<uint8_t>(picture.area());
+  const size_t cells = Cells::count(picture, kMinCell);
+  cell_sums.assign(3 * cells, 0);
+  cell_weights.assign(cells, 0);
+  for (auto& component : smooth) component.assign(cells, 0);
+  report = {};
+}
+
 }  // namespace graphcut
 
 template <>

@@ -1,12 +1,12 @@
-// Rows of every format there is, by how far their samples lie apart.
-#include "cpu/graphcutbg/read_row.hpp"
-
-#include "cpu/bits.hpp"
+// Converts rows of all pixel formats to packed colours. The distances between samples are template
+// arguments, so that the compiler vectorises the loops.
+#include "cpu/graphcutbg/graphcutbg.hpp"
+#include "cpu/simd.hpp"
 
 namespace regions::graphcut {
 namespace {
 
-// The first row's byte of each component that holds its upper eight bits.
+// For each component, the address of the byte with the upper eight bits of the first sample.
 struct Samples {
   const uint8_t* first[3] = {};
   int black = 0;  // of luma
@@ -30,7 +30,7 @@ REGIONS_INLINE void read_rgb(const Samples& samples, int width, uint32_t* colors
   }
 }
 
-// Two pixels have one sample of chroma.
+// Chroma has one sample for two pixels.
 template <int kStep, int kChromaStep>
 REGIONS_INLINE void read_yuv(const Samples& samples, int width, uint32_t* colors) {
   const uint8_t *first = samples.first[0], *second = samples.first[1], *third = samples.first[2];
@@ -62,7 +62,7 @@ REGIONS_CLONES void read(const Layout& layout, const Samples& samples, int width
       return chroma_step == 1 ? read_yuv<1, 1>(samples, width, colors)
                               : read_yuv<1, 2>(samples, width, colors);
     case ColorModel::labels:
-      break;  // refused
+      break;  // not supported; configure() rejects this format
   }
 }
 
@@ -71,7 +71,7 @@ REGIONS_CLONES void read(const Layout& layout, const Samples& samples, int width
 void read_row(const ConstFrame& frame, int y, uint32_t* colors) {
   Samples samples;
   for (int c = 0; c < frame.layout.channels; ++c) {
-    // Samples are little endian: of two bytes the second has the upper bits.
+    // Samples are little endian: the second of two bytes has the upper bits.
     samples.first[c] =
         reinterpret_cast<const uint8_t*>(frame.at(c, 0, y)) + (frame.layout.sample_bytes - 1);
   }

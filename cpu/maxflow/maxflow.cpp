@@ -1,8 +1,10 @@
-// Minimum cuts on the CPU: chooses the narrowest numbers that hold the frame, keeps the last
-// solution for warm starts.
+// Minimum cuts on the CPU: chooses the narrowest number types that can represent the frame, runs
+// the search, reads the mask from the search trees, and stores the solution for warm starts.
 #include "core/maxflow/maxflow.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -10,27 +12,132 @@
 
 #include "core/maxflow/warm_choice.hpp"
 #include "cpu/backend.hpp"
-#include "cpu/maxflow/mask.hpp"
-#include "cpu/maxflow/strips.hpp"
-#include "cpu/maxflow/weights.hpp"
+#include "cpu/maxflow/cut_search.hpp"
+#include "cpu/maxflow/residual_grid.hpp"
+#include "cpu/maxflow/search_trees.hpp"
+#include "cpu/simd.hpp"
+
+namespace regions::maxflow {
+namespace {
+
+// Sets the mask values of a row of pixels without flow.
+REGIONS_CLONES void mark_roots(const int32_t* terminal, int width, uint8_t* marks) {
+  std::transform(terminal, terminal + width, marks, [](int32_t t) -> uint8_t {
+    return t > 0 ? kInSource : t < 0 ? kInSink : kFree;
+  });
+}
+
+REGIONS_CLONES WeightSums sums_of(const WeightRow<4>& row) { return row.sums(); }
+REGIONS_CLONES WeightSums sums_of(const WeightRow<8>& row) { return row.sums(); }
+
+// Writes the mask values of a tile from its labels. Returns the flow from the source that left the
+// tile's pixels: the terminal weights minus the excess that did not reach the sink.
+template <ResidualGraph Grid>
+int64_t write_tile(const Grid& grid, int32_t tile, const GridGraph& graph,
+                   Image<uint8_t> foreground) {
+  int64_t flow = 0;
+  grid.for_each_pixel(tile, [&](int x, int y, const typename Grid::Node& node) {
+    flow += std::max(graph.terminal(x, y), 0) - std::max<int64_t>(node.excess, 0);
+    foreground(x, y) = node.label > 0 ? kInSource : node.label < 0 ? kInSink : kFree;
+  });
+  return flow;
+}
+
+// Assigns the pixels that are in no tree. Pixels from which flow can reach the sink become
+// background, the others foreground, which gives the largest possible source side. `pixels` is
+// workspace with one entry per pixel.
+template <ResidualGraph Grid>
+void assign_free_pixels(const Grid& grid, Image<uint8_t> mask, int32_t* pixels) {
+  constexpr int kNeighbours = Grid::kNeighbours;
+  int32_t count = 0;
+  const auto add_to_background = [&](int x, int y) {
+    mask(x, y) = kInSink;
+    pixels[count++] = y * mask.width + x;
+  };
+  const auto node_at = [&](int x, int y) -> auto& {
+    grid.ensure_loaded(grid.index(x, y));
+    return grid[grid.index(x, y)];
+  };
+  const auto reaches_sink = [&](int x, int y) {
+    const auto& node = node_at(x, y);
+    for (int k = 0; k < kNeighbours; ++k) {
+      if (node.residual[k] != 0 && mask(x + step_x(k), y + step_y(k)) == kInSink) return true;
+    }
+    return false;
+  };
+  const auto spread_background = [&] {
+    while (count != 0) {
+      const int32_t pixel = pixels[--count];
+      const int x = pixel % mask.width;
+      const int y = pixel / mask.width;
+      for (int k = 0; k < kNeighbours; ++k) {
+        const int next_x = x + step_x(k);
+        const int next_y = y + step_y(k);
+        if (mask.contains(next_x, next_y) && mask(next_x, next_y) == kFree &&
+            node_at(next_x, next_y).residual[opposite(k)] != 0) {
+          add_to_background(next_x, next_y);
+        }
+      }
+    }
+  };
+  const auto for_each_free = [&](auto f) {
+    for (int y = 0; y < mask.height; ++y) {
+      const uint8_t* row = mask.row(y);
+      const auto find = [&](int x) {
+        return static_cast<const uint8_t*>(
+            std::memchr(row + x, kFree, static_cast<size_t>(mask.width - x)));
+      };
+      for (const uint8_t* at = find(0); at; at = find(static_cast<int>(at - row) + 1)) {
+        f(static_cast<int>(at - row), y);
+      }
+    }
+  };
+  for_each_free([&](int x, int y) {
+    if (!reaches_sink(x, y)) return;
+    add_to_background(x, y);
+    spread_background();
+  });
+  for_each_free([&](int x, int y) { mask(x, y) = kInSource; });
+}
+
+// Returns by how much the value of the mask's cut exceeds the flow in a tile: the residual capacity
+// of links from foreground to background.
+template <ResidualGraph Grid>
+int64_t gap_of_tile(const Grid& grid, int32_t tile, Image<const uint8_t> foreground) {
+  int64_t gap = 0;
+  grid.for_each_pixel(tile, [&](int x, int y, const typename Grid::Node& node) {
+    if (foreground(x, y) == GridCut::kBackground) return;
+    for (int k = 0; k < Grid::kNeighbours; ++k) {
+      if (node.residual[k] == 0) continue;
+      if (foreground(x + step_x(k), y + step_y(k)) == GridCut::kBackground) {
+        gap += static_cast<int64_t>(node.residual[k]);
+      }
+    }
+  });
+  return gap;
+}
+
+}  // namespace
+}  // namespace regions::maxflow
 
 namespace regions {
 namespace {
 
-using maxflow::Lattice;
+using maxflow::ResidualGrid;
 using maxflow::WeightSums;
 
-// Sums over this many pixels of what an int32 holds stay far from the ends of an int64.
+// The sum of this many int32 values fits into an int64 with a wide margin.
 constexpr size_t kMaxPixels = size_t{1} << 29;
 
-using Narrow = Lattice<maxflow::Numbers<int16_t>, 4>;  // all lattices have as many nodes
+// All grids of a size have the same number of nodes.
+using Narrow = ResidualGrid<maxflow::NumberTypes<int16_t>, 4>;
 
 template <int kNeighbours>
-constexpr size_t kWidestNode = sizeof(maxflow::Node<maxflow::Numbers<int64_t>, kNeighbours>);
+constexpr size_t kWidestNode = sizeof(maxflow::Node<maxflow::NumberTypes<int64_t>, kNeighbours>);
 
-// Rows or tiles first..last-1 of piece i of `count`.
-struct Piece {
-  Piece(int all, int count, int i)
+// Rows or tiles first..last - 1 of chunk i of `count`.
+struct ChunkRange {
+  ChunkRange(int all, int count, int i)
       : first(static_cast<int>(static_cast<int64_t>(all) * i / count)),
         last(static_cast<int>(static_cast<int64_t>(all) * (i + 1) / count)) {}
   int first;
@@ -55,20 +162,21 @@ class CpuGridCut final : public GridCut {
     size_ = size;
     neighbours_ = neighbours;
     const bool eight = neighbours == Neighbours::eight;
-    // Frames are solved one after the other, each in the graph that the last frame is not in.
-    // Memory that narrow numbers leave over, and that of tiles far from any flow, is never touched.
+    // With a warm start, a frame is solved in the graph that does not contain the last frame.
+    // Memory beyond the narrow number types, and memory of tiles that are not loaded, is never
+    // touched.
     for (Block& graph : graphs_) {
       graph = backend_->allocate(nodes * (eight ? kWidestNode<8> : kWidestNode<4>));
     }
-    lists_ = backend_->allocate(maxflow::Forest<Narrow>::bytes(nodes));
-    for (auto& tiles : is_read_) tiles.assign(Narrow::count_tiles(size), 0);
-    const auto seams = static_cast<size_t>(maxflow::strips_of(size, workers_) - 1);
-    kept_.assign(seams * maxflow::seam_capacities(size), 0);
-    nothing_.assign(static_cast<size_t>(size.width), 0);
+    lists_ = backend_->allocate(maxflow::SearchTrees<Narrow>::bytes(nodes));
+    for (auto& tiles : is_loaded_) tiles.assign(Narrow::count_tiles(size), 0);
+    const auto seams = static_cast<size_t>(maxflow::chunk_count(size, workers_) - 1);
+    seam_residuals_.assign(seams * maxflow::seam_size(size), 0);
+    zeros_.assign(static_cast<size_t>(size.width), 0);
     sums_.assign(static_cast<size_t>(size.height), {});
     tile_values_.assign(static_cast<size_t>(size.height), 0);
     width_ = k16Bits;
-    solved_width_ = kNothing;
+    solved_width_ = kUnsolved;
     warm_choice_ = {};
   }
 
@@ -91,12 +199,12 @@ class CpuGridCut final : public GridCut {
 
   void reset() override {
     const std::lock_guard lock(mutex_);
-    solved_width_ = kNothing;
+    solved_width_ = kUnsolved;
   }
 
  private:
-  // Which numbers a graph is solved in.
-  enum Width { kNothing = -1, k16Bits, k32Bits, k64Bits };
+  // The size of the number types of a graph.
+  enum Width { kUnsolved = -1, k16Bits, k32Bits, k64Bits };
 
   template <class T>
   void expects_size(const Image<T>& image, const char* what) const {
@@ -123,59 +231,63 @@ class CpuGridCut final : public GridCut {
     maxflow::Deadline deadline;
   };
 
-  // Tries the numbers that held the last frame first, then wider ones.
+  // Tries the number types that were sufficient for the last frame first, then wider ones.
   template <int kNeighbours>
   CutReport cut_with(const Task& task) {
     CutReport report;
     for (;; width_ = static_cast<Width>(width_ + 1)) {
-      bool held = false;
+      bool is_wide_enough = false;
       switch (width_) {
         case k16Bits:
-          held = cut_in<Lattice<maxflow::Numbers<int16_t>, kNeighbours>>(task, report);
+          is_wide_enough =
+              cut_in<ResidualGrid<maxflow::NumberTypes<int16_t>, kNeighbours>>(task, report);
           break;
         case k32Bits:
-          held = cut_in<Lattice<maxflow::Numbers<int32_t>, kNeighbours>>(task, report);
+          is_wide_enough =
+              cut_in<ResidualGrid<maxflow::NumberTypes<int32_t>, kNeighbours>>(task, report);
           break;
         default:
-          held = cut_in<Lattice<maxflow::Numbers<int64_t>, kNeighbours>>(task, report);
+          is_wide_enough =
+              cut_in<ResidualGrid<maxflow::NumberTypes<int64_t>, kNeighbours>>(task, report);
       }
-      if (held) return report;
+      if (is_wide_enough) return report;
     }
   }
 
-  // Returns false if the lattice's numbers are too narrow for the frame.
-  template <maxflow::ResidualLattice L>
+  // Returns false if the grid's number types are too narrow for the frame.
+  template <maxflow::ResidualGraph Grid>
   bool cut_in(const Task& task, CutReport& report) {
     const bool may_start_warm = task.warm && solved_width_ == width_;
-    // A cut that stopped early goes on; it says little of what a whole one takes.
+    // A cut that stopped early is always continued. Its time says little about complete cuts.
     const bool warm = may_start_warm && (!solved_exactly_ || warm_choice_.takes_warm());
-    if (!warm) solved_width_ = kNothing;
+    if (!warm) solved_width_ = kUnsolved;
     const maxflow::Clock::time_point start = maxflow::Clock::now();
     const WeightSums sums = sums_of(task.graph);
     expects(!sums.has_negative, "a capacity between pixels is negative");
-    if (sums.most > L::Numbers::most) return false;
+    if (sums.max_sum > Grid::Numbers::kMaxSum) return false;
     const int next = warm ? current_ ^ 1 : current_;
-    const L last = lattice_in<L>(current_, nullptr);
-    const maxflow::TileReader<false, L> cold(task.graph, nothing_.data(), nullptr);
-    const maxflow::TileReader<true, L> again(task.graph, nothing_.data(), &last);
-    const typename L::Reader& reader = warm ? static_cast<const typename L::Reader&>(again) : cold;
-    const L lattice = lattice_in<L>(next, &reader);
+    const Grid last = grid_in<Grid>(current_, nullptr);
+    const maxflow::WeightLoader<false, Grid> cold(task.graph, zeros_.data(), nullptr);
+    const maxflow::WeightLoader<true, Grid> with_flow(task.graph, zeros_.data(), &last);
+    const typename Grid::TileLoader& loader =
+        warm ? static_cast<const typename Grid::TileLoader&>(with_flow) : cold;
+    const Grid grid = grid_in<Grid>(next, &loader);
     mark_roots(task);
-    std::fill(is_read_[next].begin(), is_read_[next].end(), 0);
-    if (warm) keep_flow(last, lattice, task.foreground);
+    std::fill(is_loaded_[next].begin(), is_loaded_[next].end(), 0);
+    if (warm) keep_flow(last, grid, task.foreground);
 
-    maxflow::StripSolver<L> solver{lattice,      task.foreground, lists_.template as<std::byte>(),
-                                   kept_.data(), workers_,        task.deadline};
-    const maxflow::Growth growth = solver.solve();
-    report.exact = growth.finished;
-    report.iterations = growth.passes;
-    report.flow = sum_tiles(lattice, [&](int32_t tile) {
-      return maxflow::write_tile(lattice, tile, task.graph, task.foreground);
+    const maxflow::SearchBuffers buffers{lists_.template as<std::byte>(), seam_residuals_.data()};
+    const maxflow::SearchResult result = maxflow::find_minimum_cut(
+        grid, Image<const uint8_t>(task.foreground), buffers, workers_, task.deadline);
+    report.exact = result.finished;
+    report.iterations = result.passes;
+    report.flow = sum_tiles(grid, [&](int32_t tile) {
+      return maxflow::write_tile(grid, tile, task.graph, task.foreground);
     });
-    maxflow::share_out_free(lattice, task.foreground, lists_.template as<int32_t>());
-    if (!report.exact) read_rest(lattice);
-    report.gap = report.exact ? 0 : sum_tiles(lattice, [&](int32_t tile) {
-      return maxflow::gap_of_tile(lattice, tile, Image<const uint8_t>(task.foreground));
+    maxflow::assign_free_pixels(grid, task.foreground, lists_.template as<int32_t>());
+    if (!report.exact) load_all_tiles(grid);
+    report.gap = report.exact ? 0 : sum_tiles(grid, [&](int32_t tile) {
+      return maxflow::gap_of_tile(grid, tile, Image<const uint8_t>(task.foreground));
     });
     if (report.exact && (solved_exactly_ || !warm)) {
       warm_choice_.note(warm, maxflow::Clock::now() - start);
@@ -183,15 +295,16 @@ class CpuGridCut final : public GridCut {
     current_ = next;
     solved_width_ = width_;
     solved_exactly_ = report.exact;
-    width_ = sums.most <= maxflow::Numbers<int16_t>::most   ? k16Bits
-             : sums.most <= maxflow::Numbers<int32_t>::most ? k32Bits
-                                                            : k64Bits;
+    width_ = sums.max_sum <= maxflow::NumberTypes<int16_t>::kMaxSum   ? k16Bits
+             : sums.max_sum <= maxflow::NumberTypes<int32_t>::kMaxSum ? k32Bits
+                                                                      : k64Bits;
     return true;
   }
 
-  template <maxflow::ResidualLattice L>
-  L lattice_in(int graph, const typename L::Reader* reader) {
-    return L(graphs_[graph].template as<typename L::Node>(), size_, is_read_[graph].data(), reader);
+  template <maxflow::ResidualGraph Grid>
+  Grid grid_in(int graph, const typename Grid::TileLoader* loader) {
+    return Grid(graphs_[graph].template as<typename Grid::Node>(), size_, is_loaded_[graph].data(),
+                loader);
   }
 
   WeightSums sums_of(const GridGraph& graph) {
@@ -202,85 +315,84 @@ class CpuGridCut final : public GridCut {
 
   template <int kNeighbours>
   WeightSums sums_with(const GridGraph& graph) {
-    workers_.parallel_for(pieces(), [&](int i) {
-      const Piece piece(size_.height, pieces(), i);
+    workers_.parallel_for(chunks(), [&](int i) {
+      const ChunkRange range(size_.height, chunks(), i);
       WeightSums& sums = sums_[static_cast<size_t>(i)];
       sums = {};
-      for (int y = piece.first; y < piece.last; ++y) {
-        sums.add(maxflow::sums_of(maxflow::WeightRow<kNeighbours>(graph, y, nothing_.data())));
+      for (int y = range.first; y < range.last; ++y) {
+        sums.add(maxflow::sums_of(maxflow::WeightRow<kNeighbours>(graph, y, zeros_.data())));
       }
     });
     WeightSums all;
-    for (int i = 0; i < pieces(); ++i) all.add(sums_[static_cast<size_t>(i)]);
+    for (int i = 0; i < chunks(); ++i) all.add(sums_[static_cast<size_t>(i)]);
     return all;
   }
 
   void mark_roots(const Task& task) {
-    workers_.parallel_for(pieces(), [&](int i) {
-      const Piece piece(size_.height, pieces(), i);
-      for (int y = piece.first; y < piece.last; ++y) {
+    workers_.parallel_for(chunks(), [&](int i) {
+      const ChunkRange range(size_.height, chunks(), i);
+      for (int y = range.first; y < range.last; ++y) {
         maxflow::mark_roots(task.graph.terminal.row(y), size_.width, task.foreground.row(y));
       }
     });
   }
 
-  // Reads the tiles that the last frame's flow came to, and marks their roots.
-  template <maxflow::ResidualLattice L>
-  void keep_flow(const L& last, const L& lattice, Image<uint8_t> foreground) {
+  // Loads the tiles that the last frame's flow has reached, and sets their mask values.
+  template <maxflow::ResidualGraph Grid>
+  void keep_flow(const Grid& last, const Grid& grid, Image<uint8_t> foreground) {
     sum_tiles(last, [&](int32_t tile) {
-      lattice.require_tile(tile);
-      lattice.for_each(tile, [&](int x, int y, const typename L::Node& node) {
+      grid.ensure_tile_loaded(tile);
+      grid.for_each_pixel(tile, [&](int x, int y, const typename Grid::Node& node) {
         foreground(x, y) = maxflow::root_mark(node.excess);
       });
       return 0;
     });
   }
 
-  // The sum of value_of(tile) over the tiles that have been read.
-  template <maxflow::ResidualLattice L, std::invocable<int32_t> F>
-  int64_t sum_tiles(const L& lattice, F value_of) {
-    const auto tiles = static_cast<int>(L::count_tiles(size_));
-    workers_.parallel_for(pieces(), [&](int i) {
-      const Piece piece(tiles, pieces(), i);
+  // Returns the sum of value_of(tile) over all loaded tiles.
+  template <maxflow::ResidualGraph Grid, std::invocable<int32_t> F>
+  int64_t sum_tiles(const Grid& grid, F value_of) {
+    const auto tiles = static_cast<int>(Grid::count_tiles(size_));
+    workers_.parallel_for(chunks(), [&](int i) {
+      const ChunkRange range(tiles, chunks(), i);
       int64_t sum = 0;
-      for (int32_t tile = piece.first; tile < piece.last; ++tile) {
-        if (lattice.is_read(tile)) sum += value_of(tile);
+      for (int32_t tile = range.first; tile < range.last; ++tile) {
+        if (grid.is_loaded(tile)) sum += value_of(tile);
       }
       tile_values_[static_cast<size_t>(i)] = sum;
     });
     int64_t all = 0;
-    for (int i = 0; i < pieces(); ++i) all += tile_values_[static_cast<size_t>(i)];
+    for (int i = 0; i < chunks(); ++i) all += tile_values_[static_cast<size_t>(i)];
     return all;
   }
 
-  // Reads all tiles.
-  template <maxflow::ResidualLattice L>
-  void read_rest(const L& lattice) {
-    const auto tiles = static_cast<int>(L::count_tiles(size_));
-    workers_.parallel_for(pieces(), [&](int i) {
-      const Piece piece(tiles, pieces(), i);
-      for (int32_t tile = piece.first; tile < piece.last; ++tile) lattice.require_tile(tile);
+  template <maxflow::ResidualGraph Grid>
+  void load_all_tiles(const Grid& grid) {
+    const auto tiles = static_cast<int>(Grid::count_tiles(size_));
+    workers_.parallel_for(chunks(), [&](int i) {
+      const ChunkRange range(tiles, chunks(), i);
+      for (int32_t tile = range.first; tile < range.last; ++tile) grid.ensure_tile_loaded(tile);
     });
   }
 
-  // Rows are shared out in more pieces than threads, so that none waits long.
-  int pieces() const { return std::min(size_.height, workers_.threads() * 4); }
+  // More chunks of rows or tiles than threads, because their work differs.
+  int chunks() const { return std::min(size_.height, workers_.threads() * 4); }
 
   std::shared_ptr<Backend> backend_;
   Workers workers_;
-  std::mutex mutex_;  // one frame at a time; guards what follows
+  std::mutex mutex_;  // held while a frame is solved; guards all following members
   Size size_;
   Neighbours neighbours_ = Neighbours::four;
-  Block graphs_[2];  // the last frame's and the next one's
-  Block lists_;      // of the forest
-  std::vector<int64_t> kept_;
-  std::vector<int32_t> nothing_;  // [width], zeros
-  std::vector<WeightSums> sums_;
-  std::vector<int64_t> tile_values_;
-  std::vector<uint8_t> is_read_[2];  // tiles of either graph
-  int current_ = 0;                  // index of the last frame's graph
-  Width width_ = k16Bits;            // tried first
-  Width solved_width_ = kNothing;    // of the last frame's graph
+  Block graphs_[2];                      // nodes of the last frame and of the next one
+  Block lists_;                          // of the search trees
+  std::vector<int64_t> seam_residuals_;  // [seams][seam_size]
+  std::vector<int32_t> zeros_;           // [width]
+  std::vector<WeightSums> sums_;         // [chunks]
+  std::vector<int64_t> tile_values_;     // [chunks]
+  std::vector<uint8_t> is_loaded_[2];    // [tiles], of each graph
+  int current_ = 0;                      // index of the last frame's graph
+  Width width_ = k16Bits;                // tried first
+  Width solved_width_ = kUnsolved;       // of the last frame's graph
   bool solved_exactly_ = false;
   maxflow::WarmChoice warm_choice_;
 };

@@ -1,0 +1,408 @@
+// Builds the forest of runs of a frame: thresholds it to bits or links its values, and adds the
+// rows to the forest.
+#include <algorithm>
+#include <array>
+
+#include "core/packed.hpp"
+#include "cpu/cclabel/cclabel.hpp"
+#include "cpu/cclabel/run_adjacency.hpp"
+#include "cpu/cclabel/run_forest.hpp"
+#include "cpu/pixel_rows.hpp"
+#include "cpu/resampling.hpp"
+
+namespace regions {
+namespace {
+
+// An image whose regions are connected foreground pixels.
+struct BinaryImage {
+  BitImage pixels;
+  Stack volume;
+  RowSpans spans;
+  Connectivity connectivity = Connectivity::eight;
+
+  int band_rows() const { return within_slice(connectivity) == Connectivity::eight ? 2 : 1; }
+  // The second row of the band that begins with `row`; null if the band has one row.
+  const Word* lower_row(int row) const {
+    const bool has_two = band_rows() == 2 && row % volume.slice.height + 1 < volume.slice.height;
+    return has_two ? pixels.row(row + 1) : nullptr;
+  }
+};
+
+// An image whose regions are connected by links between neighbouring pixels.
+struct LinkedImage {
+  LinkRule rule;
+  Stack volume;
+  Connectivity connectivity = Connectivity::eight;
+
+  int band_rows() const { return 1; }
+};
+
+// The neighbours of a pixel in the next row of the same slice.
+Reach reach_of(Connectivity connectivity) {
+  return within_slice(connectivity) == Connectivity::eight ? Reach::diagonal : Reach::straight;
+}
+
+// The neighbours of a voxel in the previous slice, `rows` rows above or below it. Voxels that share
+// only a corner are neighbours with 26-connectivity; voxels that share an edge also with
+// 18-connectivity.
+Reach reach_across(Connectivity connectivity, int rows) {
+  const bool corners = connectivity == Connectivity::twenty_six;
+  const bool edges = corners || connectivity == Connectivity::eighteen;
+  return corners || (edges && rows == 0) ? Reach::diagonal : Reach::straight;
+}
+
+// Calls merge(earlier band, adjacency) for the bands of the previous slice that are adjacent to the
+// band that begins with `row`.
+template <std::invocable<int, const RunAdjacency&> Merge>
+void merge_previous_slice(const BinaryImage& image, const RunForest& forest, int row,
+                          LinkBuffers& buffers, Merge merge) {
+  const int height = image.volume.slice.height, y = row % height, words = image.pixels.words;
+  const int band = forest.band_of(row);
+  const bool has_diagonals = image.connectivity != Connectivity::six;
+  // Merges row `row` + i of the band with the row of the previous slice that is `step` rows lower.
+  const auto merge_rows = [&](int i, int step) {
+    const int other_y = y + i + step;
+    if (other_y < 0 || other_y >= height) return;
+    const int other = row - y - height + other_y, earlier = forest.band_of(other);
+    find_adjacency(reach_across(image.connectivity, step), image.pixels.row(row + i),
+                   image.pixels.row(other), forest.run_starts(band), forest.run_starts(earlier),
+                   words, buffers.adjacency[0]);
+    merge(earlier, RunAdjacency{.up = buffers.adjacency[0]});
+  };
+  const int last = image.lower_row(row) ? 1 : 0;
+  if (last == 1 && image.connectivity == Connectivity::twenty_six) {
+    // Two rows by two slices: any two voxels in adjacent columns are neighbours, so the rows of
+    // each slice are combined.
+    const int other = row - height, earlier = forest.band_of(other);
+    for (int w = 0; w < words; ++w) {
+      buffers.adjacency[1][w] = image.pixels.row(row)[w] | image.pixels.row(row + 1)[w];
+      buffers.adjacency[2][w] = image.pixels.row(other)[w] | image.pixels.row(other + 1)[w];
+    }
+    find_adjacency(Reach::diagonal, buffers.adjacency[1], buffers.adjacency[2],
+                   forest.run_starts(band), forest.run_starts(earlier), words,
+                   buffers.adjacency[0]);
+    merge(earlier, RunAdjacency{.up = buffers.adjacency[0]});
+    merge_rows(0, -1);
+    merge_rows(1, 1);
+    return;
+  }
+  for (int i = 0; i <= last; ++i) {
+    merge_rows(i, 0);
+    if (!has_diagonals) continue;
+    merge_rows(i, -1);
+    merge_rows(i, 1);
+  }
+}
+
+// Calls merge() in the same way for a linked image. `row` is in buffer row `i`.
+template <std::invocable<int, const RunAdjacency&> Merge>
+void merge_previous_slice(const LinkedImage& image, const RunForest& forest, int row, int i,
+                          LinkBuffers& buffers, Merge merge) {
+  constexpr int kOther = 2;
+  const int height = image.volume.slice.height, y = row % height;
+  for (int step = -1; step <= 1; ++step) {
+    if (step != 0 && image.connectivity == Connectivity::six) continue;
+    if (y + step < 0 || y + step >= height) continue;
+    const int other = row - height + step;
+    load_link_row(image.rule, other, kOther, buffers);
+    merge(other, find_link_adjacency(image.rule, reach_across(image.connectivity, step), i, kOther,
+                                     forest.run_starts(row), forest.run_starts(other), buffers));
+  }
+}
+
+// Whether the first slice of chunk s has a previous slice in the same volume.
+bool has_slice_seam(RunForest& forest, int s) {
+  const Stack& volume = forest.volume();
+  return !volume.begins_volume(forest.chunk(s).begin / volume.slice.height);
+}
+
+void add_chunk(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
+  RowChunk& chunk = forest.chunk(s);
+  const BitImage& pixels = image.pixels;
+  const int height = image.volume.slice.height;
+  for (int row = chunk.begin, next; row < chunk.end; row = next) {
+    const int y = row % height, band = forest.band_of(row);
+    const Word* upper = pixels.row(row);
+    const Word* lower = image.lower_row(row);
+    next = row + (lower ? 2 : 1);
+    const uint32_t roots = chunk.roots;
+    find_run_starts(upper, lower, pixels.words, forest.run_starts(band));
+    forest.begin_band(chunk, band);
+    if (y > 0 && row > chunk.begin) {
+      find_adjacency(reach_of(image.connectivity), upper, pixels.row(row - 1),
+                     forest.run_starts(band), forest.run_starts(band - 1), pixels.words,
+                     buffers.adjacency[0]);
+      forest.merge_bands(band, band - 1, {.up = buffers.adjacency[0]});
+    }
+    if (row - y > chunk.begin && !image.volume.begins_volume(row / height)) {
+      merge_previous_slice(image, forest, row, buffers,
+                           [&](int earlier, const RunAdjacency& adjacency) {
+                             forest.merge_bands(band, earlier, adjacency);
+                           });
+    }
+    forest.end_band(chunk, band);
+    if (lower) forest.sort_roots(chunk, band, roots, upper, lower);
+  }
+}
+
+void merge_seam(const BinaryImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
+  const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
+  if (image.volume.depth() == 1) {
+    const int band = forest.band_of(begin);
+    find_adjacency(reach_of(image.connectivity), image.pixels.row(begin),
+                   image.pixels.row(begin - 1), forest.run_starts(band),
+                   forest.run_starts(band - 1), image.pixels.words, buffers.adjacency[0]);
+    return forest.merge_seam(s, band, band - 1, {.up = buffers.adjacency[0]});
+  }
+  if (!has_slice_seam(forest, s)) return;
+  for (int y = 0; y < height; y += image.band_rows()) {
+    const int band = forest.band_of(begin + y);
+    merge_previous_slice(image, forest, begin + y, buffers,
+                         [&](int earlier, const RunAdjacency& adjacency) {
+                           forest.merge_seam(s, band, earlier, adjacency);
+                         });
+  }
+}
+
+void add_chunk(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
+  RowChunk& chunk = forest.chunk(s);
+  const int height = image.volume.slice.height;
+  for (int row = chunk.begin; row < chunk.end; ++row) {
+    const int y = row % height, i = y % 2;
+    load_link_row(image.rule, row, i, buffers);
+    find_link_starts(image.rule, i, buffers, forest.run_starts(row));
+    forest.begin_band(chunk, row);
+    if (y > 0 && row > chunk.begin) {
+      forest.merge_bands(
+          row, row - 1,
+          find_link_adjacency(image.rule, reach_of(image.connectivity), i, 1 - i,
+                              forest.run_starts(row), forest.run_starts(row - 1), buffers));
+    }
+    if (row - y > chunk.begin && !image.volume.begins_volume(row / height)) {
+      merge_previous_slice(image, forest, row, i, buffers,
+                           [&](int earlier, const RunAdjacency& adjacency) {
+                             forest.merge_bands(row, earlier, adjacency);
+                           });
+    }
+    forest.end_band(chunk, row);
+  }
+}
+
+void merge_seam(const LinkedImage& image, RunForest& forest, int s, LinkBuffers& buffers) {
+  const int begin = forest.chunk(s).begin, height = image.volume.slice.height;
+  if (image.volume.depth() == 1) {
+    load_link_row(image.rule, begin - 1, 0, buffers);
+    load_link_row(image.rule, begin, 1, buffers);
+    return forest.merge_seam(
+        s, begin, begin - 1,
+        find_link_adjacency(image.rule, reach_of(image.connectivity), 1, 0,
+                            forest.run_starts(begin), forest.run_starts(begin - 1), buffers));
+  }
+  if (!has_slice_seam(forest, s)) return;
+  for (int row = begin; row < begin + height; ++row) {
+    load_link_row(image.rule, row, 0, buffers);
+    merge_previous_slice(image, forest, row, 0, buffers,
+                         [&](int earlier, const RunAdjacency& adjacency) {
+                           forest.merge_seam(s, row, earlier, adjacency);
+                         });
+  }
+}
+
+// Turns background regions of at most `area` pixels that touch no side of the picture or volume
+// into foreground. Background pixels are connected as dual() defines. `background` is workspace.
+void fill_holes(const BinaryImage& image, uint64_t area, RunForest& forest,
+                const BitImage& background, int max_chunks, LinkBuffers* buffers,
+                const Workers& workers) {
+  const Size size = image.volume.slice;
+  const int words = background.words, rest = size.width % kWordBits;
+  const Word last = rest ? (Word{1} << rest) - 1 : ~Word{0};
+  const BinaryImage holes{background, image.volume, image.spans, dual(image.connectivity)};
+  forest.reset(holes.volume, holes.spans, holes.band_rows(), max_chunks);
+  workers.parallel_for(forest.chunks(), [&](int s) {
+    for (int y = forest.chunk(s).begin; y < forest.chunk(s).end; ++y) {
+      for (int w = 0; w < words; ++w) {
+        background.row(y)[w] = ~image.pixels.row(y)[w] & (w + 1 == words ? last : ~Word{0});
+      }
+    }
+    add_chunk(holes, forest, s, buffers[s]);
+  });
+  forest.for_each_seam(workers, [&](int s) { merge_seam(holes, forest, s, buffers[s]); });
+  // Added to the area of each run at a side. Greater than any area, and the sum for the maximum of
+  // 2^31 runs still fits into 63 bits.
+  constexpr uint64_t kBorder = uint64_t{1} << 32;
+  forest.compute_areas(background, kBorder, is_spatial(image.connectivity), workers);
+  const AreaFilter filled{1, area};
+  forest.number_regions(workers, &filled);
+  forest.detach_chunks(workers);
+  workers.parallel_for(forest.chunks(), [&](int s) {
+    const RowChunk& chunk = forest.chunk(s);
+    const uint32_t* label = nullptr;
+    for (int y = chunk.begin, resolved = -1; y < chunk.end; ++y) {
+      const int band = forest.band_of(y);
+      if (band != resolved) label = forest.resolve_labels(chunk, resolved = band);
+      Word* row = image.pixels.row(y);
+      for_each_segment(background.row(y), forest.run_starts(band), size.width,
+                       [&](int begin, int end, int64_t run) {
+                         if (run < 0 || label[run] == 0) return;
+                         for (int x = begin; x < end; ++x) {
+                           row[x / kWordBits] |= Word{1} << (x % kWordBits);
+                         }
+                       });
+    }
+  });
+}
+
+constexpr int kAlpha = 3;  // component
+
+// The image that is labelled: a frame and its first component.
+struct LabelInput {
+  ConstFrame frame;
+  int component = 0;
+  bool is_mask = false;
+  bool is_small = false;  // see Job::mask_is_small
+
+  LabelInput(const Job& job, const CcLabelParams& params) : frame(job.in) {
+    is_mask = params.source == Source::mask;
+    if (is_mask) frame = job.mask;
+    is_small = is_mask && job.mask_is_small;
+    if (params.source == Source::alpha) component = kAlpha;
+  }
+};
+
+class ForestBuilder {
+ public:
+  ForestBuilder(const Job& job, const CcLabelParams& params, const Setup& setup, int max_chunks,
+                LabelBuffers& buffers, const Workers& workers)
+      : params_(params),
+        input_(job, params),
+        volume_(stack_of(setup, job)),
+        spans_{volume_.rows(), volume_.rows()},
+        max_chunks_(max_chunks),
+        buffers_(buffers),
+        workers_(workers) {}
+
+  void build() {
+    const bool is_binary = params_.criterion == Criterion::binary && !params_.label_background;
+    is_binary ? build_binary() : build_linked();
+  }
+
+ private:
+  void enlarge();
+  void build_binary();
+  void build_linked();
+
+  // Computes the foreground bits of rows begin..end - 1 of a small mask, at the picture's width.
+  void threshold_small_mask(const BitImage& bits, int begin, int end, std::byte* scratch) const;
+  // Computes the foreground bits of rows begin..end - 1 of the volume.
+  void threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const;
+  void threshold(const BitImage& bits, int s) const {
+    const RowChunk& chunk = buffers_.forest.chunk(s);
+    threshold(bits, chunk.begin, chunk.end, buffers_.links[s].values[0][0]);
+  }
+  // Calls prepare(s) for each chunk s and adds its rows to the forest, then merges the chunks.
+  template <class LabelledImage, std::invocable<int> Prepare>
+  void add_chunks(const LabelledImage& image, Prepare prepare) {
+    RunForest& forest = buffers_.forest;
+    forest.reset(volume_, spans_, image.band_rows(), max_chunks_);
+    workers_.parallel_for(forest.chunks(), [&](int s) {
+      prepare(s);
+      add_chunk(image, forest, s, buffers_.links[s]);
+    });
+    forest.for_each_seam(workers_, [&](int s) { merge_seam(image, forest, s, buffers_.links[s]); });
+  }
+
+  const CcLabelParams& params_;
+  LabelInput input_;
+  Stack volume_;  // in rows of bits
+  RowSpans spans_;
+  const int max_chunks_;
+  LabelBuffers& buffers_;
+  const Workers& workers_;
+};
+
+void ForestBuilder::threshold_small_mask(const BitImage& bits, int begin, int end,
+                                         std::byte* scratch) const {
+  const ConstFrame& mask = input_.frame;
+  const int width = volume_.slice.width;
+  std::array<Word, words_for(65536)> row;
+  for (int y = begin; y < end; ++y) {
+    pack_at_least(value_row(mask, 0, y, scratch), mask.layout.sample_bytes, mask.width, 1,
+                  row.data());
+    std::fill_n(bits.row(y), bits.words, 0);
+    for_each_run(row.data(), words_for(mask.width), [&](int first, int last_end) {
+      set_bits(bits.row(y), first_of(first, mask.width, width),
+               first_of(std::min(last_end, mask.width), mask.width, width));
+    });
+  }
+}
+
+void ForestBuilder::threshold(const BitImage& bits, int begin, int end, std::byte* scratch) const {
+  if (input_.is_small) return threshold_small_mask(bits, begin, end, scratch);
+  const Layout& layout = input_.frame.layout;
+  const int rows = volume_.volume_rows();
+  for (int row = begin, layer = -1, level = 1; row < end; ++row) {
+    if (row / rows != layer) {
+      layer = row / rows;
+      if (!input_.is_mask) {
+        level = foreground_level(threshold_of(params_, layer), layout, input_.frame.color);
+      }
+    }
+    pack_at_least(value_row(input_.frame, input_.component, row % rows, scratch),
+                  layout.sample_bytes, volume_.slice.width, level, bits.row(row));
+  }
+}
+
+// Replaces a small mask by the same mask at the picture's size. Needed if values are compared.
+void ForestBuilder::enlarge() {
+  const ConstFrame& mask = input_.frame;
+  const Size size = volume_.slice;
+  buffers_.full_size_mask.resize(
+      packed_bytes(mask.layout, size));  // allocates only for the first such frame
+  const Frame full =
+      packed_frame(mask.layout, size, {}, Memory::host, buffers_.full_size_mask.data());
+  pick(mask, full, {enlarging(0, size.width, mask.width), enlarging(0, size.height, mask.height)},
+       workers_);
+  input_.frame = full;
+  input_.is_small = false;
+}
+
+void ForestBuilder::build_binary() {
+  if (input_.is_small) volume_.slice.height = spans_.spans = input_.frame.height;
+  const BinaryImage image{buffers_.pixels, volume_, spans_, params_.connectivity};
+  const bool fills = params_.fill_holes > 0;
+  if (fills) {
+    threshold(buffers_.pixels, 0, volume_.rows(), buffers_.links[0].values[0][0]);
+    fill_holes(image, static_cast<uint64_t>(params_.fill_holes), buffers_.forest,
+               buffers_.background, max_chunks_, buffers_.links, workers_);
+  }
+  add_chunks(image, [&](int s) {
+    if (!fills) threshold(buffers_.pixels, s);
+  });
+}
+
+void ForestBuilder::build_linked() {
+  if (input_.is_small) enlarge();
+  const ConstFrame& frame = input_.frame;
+  LinkedImage image{{frame, input_.component}, volume_, params_.connectivity};
+  const bool labels_background = params_.criterion == Criterion::binary;
+  if (labels_background) image.rule.classes = buffers_.background;
+  const bool is_rgb = frame.layout.model == ColorModel::rgb && params_.source == Source::image;
+  if (is_rgb) image.rule.channels = 3;
+  if (params_.criterion == Criterion::difference && frame.layout.sample_bytes < 4) {
+    image.rule.level = difference_level(params_.tolerance, frame.layout);
+  }
+  set_all_pixels(buffers_.pixels, volume_.slice.width,
+                 volume_.rows());  // all pixels are in a region
+  add_chunks(image, [&](int s) {
+    if (labels_background) threshold(buffers_.background, s);
+  });
+}
+
+}  // namespace
+
+void build_forest(const Job& job, const CcLabelParams& params, const Setup& setup, int max_chunks,
+                  LabelBuffers& buffers, const Workers& workers) {
+  ForestBuilder(job, params, setup, max_chunks, buffers, workers).build();
+}
+
+}  // namespace regions

@@ -1,0 +1,82 @@
+// Tracking on the CPU: the tracks of one stream, which its frames update one after another.
+#pragma once
+
+#include <vector>
+
+#include "core/algorithm.hpp"
+#include "core/tracking/tracking.hpp"
+#include "cpu/frame_sequencer.hpp"
+#include "cpu/pixel_rows.hpp"
+#include "cpu/simd.hpp"
+
+namespace regions {
+
+// The atomic operations that PairTable uses. Relaxed order suffices: the table is read only after
+// the threads that fill it have joined.
+struct CpuAtomics {
+  static uint32_t read(const uint32_t* value) { return __atomic_load_n(value, __ATOMIC_RELAXED); }
+  static uint32_t add(uint32_t* sum, uint32_t amount) {
+    return __atomic_fetch_add(sum, amount, __ATOMIC_RELAXED);
+  }
+  static uint32_t exchange_if(uint32_t* value, uint32_t expected, uint32_t desired) {
+    __atomic_compare_exchange_n(value, &expected, desired, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    return expected;
+  }
+};
+
+class Tracker {
+ public:
+  // Allocates the memory for a stream and forgets all tracks. No frame may be in flight. New tracks
+  // continue the earlier track ids, unless forget(Ids::begin_again) was called.
+  void allocate(Backend& backend, const Setup& setup);
+
+  // Forgets all tracks before the next enqueued frame. Called by the thread that enqueues frames.
+  void forget(Ids ids);
+
+  // Returned when a frame is enqueued; its work passes it to all functions below.
+  struct Ticket {
+    uint64_t number = 0;
+    size_t cleared_bytes = 0;  // at the start of the memory, to forget tracks; may be 0
+  };
+  Ticket take_ticket() { return {sequencer_.take_ticket(), std::exchange(cleared_bytes_, 0)}; }
+  // Blocks until all earlier frames have finished.
+  void wait_for_turn(const Ticket& ticket) { sequencer_.wait_for_turn(ticket.number); }
+  // Ends the frame's turn. Called after the frame's work, also if that failed.
+  void finish(const Ticket& ticket) {
+    wait_for_turn(ticket);
+    if (begun_ != ticket.number + 1) begin(ticket);  // the tracks must be cleared in any case
+    sequencer_.advance();
+  }
+
+  // In a frame's turn, call begin(), then write the frame's labels into memory().labels and the
+  // shared pixels into memory().pairs, then call step().
+  void begin(const Ticket& ticket);
+  const TrackMemory& memory() const { return memory_; }
+  // Sets which rows of the frame are equal; called before its labels are written. Returns true if
+  // the previous frame had the same spans: then memory().labels and labelled_pixels() contain valid
+  // data only in the first row of each span, and the frame writes only these rows.
+  bool set_row_spans(const RowSpans& spans);
+  // One bit per pixel of memory().labels, set if the label is not 0.
+  BitImage labelled_pixels() { return {labelled_pixels_.data(), words_for(memory_.labels.width)}; }
+  // Assigns tracks to the regions 1..count and writes them to table.regions.
+  void step(const TrackRules& rules, const RegionTable& table, uint32_t count, int slot);
+
+  const TrackReport& report(int slot) const { return reports_.at(static_cast<size_t>(slot)); }
+
+ private:
+  size_t past_bytes(Ids ids) const {
+    return tracking_past_bytes(memory_.labels.size(), memory_.capacity, ids);
+  }
+
+  Block block_;
+  TrackMemory memory_;
+  std::vector<Word> labelled_pixels_;  // [height][words]
+  RowSpans spans_;                     // of the last frame
+  std::vector<TrackReport> reports_;   // [slots]
+  FrameSequencer sequencer_;
+  size_t cleared_bytes_ = 0;  // for the next frame's ticket
+  uint64_t begun_ = 0;        // ticket number of the last frame that called begin(), plus 1
+};
+
+}  // namespace regions

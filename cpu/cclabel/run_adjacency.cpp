@@ -1,0 +1,177 @@
+// Run starts and adjacency of binary images and of linked values, 64 pixels at a time.
+#include "cpu/cclabel/run_adjacency.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "cpu/pixel_rows.hpp"
+
+namespace regions {
+
+REGIONS_CLONES
+void find_run_starts(const Word* upper, const Word* lower, int words, Word* starts) {
+  Word previous = 0;
+  for (int w = 0; w < words; ++w) {
+    const Word band = lower ? upper[w] | lower[w] : upper[w];
+    starts[w] = band & ~(band << 1 | previous >> (kWordBits - 1));
+    previous = band;
+  }
+}
+
+// Runs that touch along an edge have a common column. For runs that touch at a corner, bit x
+// represents the corner left of pixel x, and the runs have a common corner. Two runs touch in
+// consecutive columns. Only the first of them is kept: the column where the previous column does
+// not touch, or where one of the runs starts.
+REGIONS_CLONES
+void find_adjacency(Reach reach, const Word* row, const Word* above, const Word* starts,
+                    const Word* starts_above, int words, Word* up) {
+  Word previous_row = 0, previous_above = 0, previous = 0;
+  const bool corners = reach == Reach::diagonal;
+  for (int w = 0; w < words; ++w) {
+    const Word r = corners ? row[w] | row[w] << 1 | previous_row >> (kWordBits - 1) : row[w];
+    const Word a =
+        corners ? above[w] | above[w] << 1 | previous_above >> (kWordBits - 1) : above[w];
+    const Word touch = r & a;
+    up[w] = touch & (~(touch << 1 | previous >> (kWordBits - 1)) | starts[w] | starts_above[w]);
+    previous_row = row[w];
+    previous_above = above[w];
+    previous = touch;
+  }
+}
+
+namespace {
+
+using Values = const std::byte* const*;
+
+template <class T, int kChannels>
+REGIONS_INLINE void flag_values(Values a, Values b, int count, int level, uint8_t* flags) {
+  using Sum = std::conditional_t<sizeof(T) == 1, int16_t, int32_t>;
+  const T* from[3] = {};
+  const T* to[3] = {};
+  for (int c = 0; c < kChannels; ++c) {
+    from[c] = reinterpret_cast<const T*>(a[c]);
+    to[c] = reinterpret_cast<const T*>(b[c]);
+  }
+  const auto limit = static_cast<Sum>(level);
+  for (int x = 0; x < count; ++x) {
+    Sum sum = 0;
+    for (int c = 0; c < kChannels; ++c) {
+      const Sum d = static_cast<Sum>(static_cast<Sum>(from[c][x]) - static_cast<Sum>(to[c][x]));
+      sum = static_cast<Sum>(sum + (d < 0 ? -d : d));
+    }
+    flags[x] = sum < limit;
+  }
+}
+
+}  // namespace
+
+// Sets flags[x] to 1 if the values a[x] and b[x] are linked, else to 0.
+REGIONS_CLONES
+void flag_links(Values a, Values b, int bytes, int channels, int count, int level, uint8_t* flags) {
+  if (bytes == 4) {  // labels are linked if they are equal
+    const auto* from = reinterpret_cast<const uint32_t*>(a[0]);
+    const auto* to = reinterpret_cast<const uint32_t*>(b[0]);
+    for (int x = 0; x < count; ++x) flags[x] = from[x] == to[x];
+  } else if (bytes == 2) {
+    flag_values<uint16_t, 1>(a, b, count, level, flags);
+  } else if (channels == 1) {
+    flag_values<uint8_t, 1>(a, b, count, level, flags);
+  } else {
+    flag_values<uint8_t, 3>(a, b, count, level, flags);
+  }
+}
+
+namespace {
+
+// Sets bit x if pixel x of one row has the same class as pixel x + shift of the other row.
+void class_bits(const LinkRule& rule, const Word* row, const Word* other, int shift, Word* bits) {
+  const int width = rule.frame.width, words = words_for(width);
+  for (int w = 0; w < words; ++w) {
+    Word neighbours = other[w];
+    if (shift < 0) neighbours = left_neighbour_bits(other, w);
+    if (shift > 0) {
+      neighbours = other[w] >> 1 | (w + 1 < words ? other[w + 1] << (kWordBits - 1) : 0);
+    }
+    bits[w] = ~(row[w] ^ neighbours);
+  }
+  if (const int rest = width % kWordBits) bits[words - 1] &= (Word{1} << rest) - 1;
+  if (shift < 0) bits[0] &= ~Word{1};
+  if (shift > 0) bits[words - 1] &= ~(Word{1} << (width - 1) % kWordBits);
+}
+
+// Sets bit x if pixel x of buffer row `i` is linked to pixel x + shift of buffer row `other`.
+void link_bits(const LinkRule& rule, const LinkBuffers& buffers, int i, int other, int shift,
+               Word* bits) {
+  const int bytes = rule.frame.layout.sample_bytes, width = rule.frame.width;
+  if (rule.classes.data) {
+    return class_bits(rule, reinterpret_cast<const Word*>(buffers.row[i][0]),
+                      reinterpret_cast<const Word*>(buffers.row[other][0]), shift, bits);
+  }
+  const int first = shift < 0 ? 1 : 0, first_other = shift > 0 ? 1 : 0;
+  const std::byte* a[3] = {};
+  const std::byte* b[3] = {};
+  for (int c = 0; c < rule.channels; ++c) {
+    a[c] = buffers.row[i][c] + first * bytes;
+    b[c] = buffers.row[other][c] + first_other * bytes;
+  }
+  buffers.flags[0] = buffers.flags[width - 1] = 0;
+  flag_links(a, b, bytes, rule.channels, width - std::abs(shift), rule.level,
+             buffers.flags + first);
+  pack_at_least(reinterpret_cast<const std::byte*>(buffers.flags), 1, width, 1, bits);
+}
+
+}  // namespace
+
+void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers) {
+  if (rule.classes.data) {
+    buffers.row[i][0] = reinterpret_cast<const std::byte*>(rule.classes.row(y));
+    return;
+  }
+  for (int c = 0; c < rule.channels; ++c) {
+    buffers.row[i][c] = channel_row(rule.frame, rule.first_channel + c, y, buffers.values[i][c]);
+  }
+}
+
+void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts) {
+  const int width = rule.frame.width;
+  link_bits(rule, buffers, i, i, -1, starts);
+  for (int w = 0; w < words_for(width); ++w) starts[w] = ~starts[w];
+  if (const int rest = width % kWordBits) starts[width / kWordBits] &= (Word{1} << rest) - 1;
+}
+
+RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int above,
+                                 const Word* starts, const Word* starts_above,
+                                 const LinkBuffers& buffers) {
+  Word* up = buffers.adjacency[0];
+  Word* up_left = buffers.adjacency[1];
+  Word* up_right = buffers.adjacency[2];
+  const int words = words_for(rule.frame.width);
+  const bool diagonals = reach == Reach::diagonal;
+  link_bits(rule, buffers, i, above, 0, up);
+  if (diagonals) {
+    link_bits(rule, buffers, i, above, -1, up_left);
+    link_bits(rule, buffers, i, above, 1, up_right);
+  }
+  const auto right_neighbour_bits = [words](const Word* bits, int w) {
+    return bits[w] >> 1 | (w + 1 < words ? bits[w + 1] << (kWordBits - 1) : 0);
+  };
+  // From the last word to the first, because a word needs the unchanged word to its left.
+  Word up_after = 0;  // the next word of `up` before its change
+  for (int w = words - 1; w >= 0; --w) {
+    const Word straight = up[w];
+    const Word left_up = left_neighbour_bits(up, w);
+    if (diagonals) {
+      // A diagonal adjacency is redundant if the same runs are linked straight up: from this pixel,
+      // or from the pixel to the left (right).
+      up_left[w] &= ~(straight & ~starts_above[w]) & ~(left_up & ~starts[w]);
+      const Word right_up = straight >> 1 | up_after << (kWordBits - 1);
+      up_right[w] &= ~(straight & ~right_neighbour_bits(starts_above, w)) &
+                     ~(right_up & ~right_neighbour_bits(starts, w));
+    }
+    up_after = straight;
+    up[w] = straight & (~left_up | starts[w] | starts_above[w]);
+  }
+  return {up, diagonals ? up_left : nullptr, diagonals ? up_right : nullptr};
+}
+
+}  // namespace regions

@@ -1,0 +1,67 @@
+// Finds where runs begin and which runs of two rows touch, as rows of bits. For binary images, and
+// for images whose neighbouring pixels are linked if their values are similar.
+//
+// He, Chao, Suzuki: "A run-based two-scan labeling algorithm", IEEE Trans. Image Processing 17(5),
+// 2008. Here rows are bits: an adjacency of two runs is one bit, and the index of a run is a
+// population count.
+#pragma once
+
+#include "core/cclabel/cclabel.hpp"
+#include "cpu/simd.hpp"
+
+namespace regions {
+
+// Which runs of a row touch runs of an earlier row. Bit x of `up` is set if the run with pixel x in
+// the row touches the run with pixel x in the earlier row; of `up_left` if it touches the run with
+// pixel x - 1, of `up_right` with pixel x + 1. One bit is enough for each pair of runs.
+struct RunAdjacency {
+  const Word* up = nullptr;
+  const Word* up_left = nullptr;   // may be null
+  const Word* up_right = nullptr;  // may be null
+};
+
+// Which columns of two adjacent rows are neighbours: equal columns, or also the columns left and
+// right of them.
+enum class Reach : uint8_t { straight, diagonal };
+
+// Binary images. A band has one or two rows, see run_forest.hpp.
+
+// Sets the bits of the first pixels of a band's runs. `lower` is null if the band has one row.
+void find_run_starts(const Word* upper, const Word* lower, int words, Word* starts);
+
+// Sets in `up` one bit for each pair of touching runs of `row` and `above`. `above` is a row of an
+// earlier band. `starts` and `starts_above` are the run starts of the two bands.
+void find_adjacency(Reach reach, const Word* row, const Word* above, const Word* starts,
+                    const Word* starts_above, int words, Word* up);
+
+// Images whose neighbouring pixels are linked by their values.
+
+struct LinkRule {
+  ConstFrame frame;
+  int first_channel = 0;
+  int channels = 1;
+  int level = 1;  // pixels are linked if the sum of |difference| over the channels is less
+  // Unless empty: pixels are linked if their bits here are equal, and the frame is not read.
+  BitImage classes;
+};
+
+// Buffers of one thread for the rows that are compared.
+struct LinkBuffers {
+  static constexpr int kRows = 3;
+  const std::byte* row[kRows][3] = {};  // [row][channel], points into the frame or to `values`
+  std::byte* values[kRows][3] = {};
+  uint8_t* flags = nullptr;  // [width], one byte per pixel
+  Word* adjacency[3] = {};   // [up, up left, up right][words]
+};
+
+// Loads row y of the image into buffer row `i`.
+void load_link_row(const LinkRule& rule, int y, int i, LinkBuffers& buffers);
+// Sets the bits of the first pixels of the runs in buffer row `i`.
+void find_link_starts(const LinkRule& rule, int i, const LinkBuffers& buffers, Word* starts);
+// Finds the adjacency of buffer row `i` and buffer row `above`, which is a row of an earlier band.
+// Leaves out adjacencies that follow from others and from links within the rows.
+RunAdjacency find_link_adjacency(const LinkRule& rule, Reach reach, int i, int above,
+                                 const Word* starts, const Word* starts_above,
+                                 const LinkBuffers& buffers);
+
+}  // namespace regions

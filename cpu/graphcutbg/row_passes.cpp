@@ -1,0 +1,191 @@
+// The passes over the pixels of a row: several pixels at a time in SIMD registers, the rest of the
+// row pixel by pixel.
+#include <algorithm>
+
+#include "cpu/graphcutbg/graphcutbg.hpp"
+#include "cpu/graphcutbg/simd_lanes.hpp"
+
+namespace regions::graphcut {
+namespace {
+
+// Calls run(first, last) for each run of pixels of row y that are not excluded, and rest(first,
+// last) for each run of excluded pixels. A run has the pixels first..last - 1.
+template <std::invocable<int, int> Run, std::invocable<int, int> Rest>
+REGIONS_INLINE void split_row(const Canvas& canvas, int y, Run run, Rest rest) {
+  const uint8_t* excluded = canvas.excluded ? canvas.excluded + canvas.at(0, y) : nullptr;
+  for (int x = 0; x < canvas.width;) {
+    int end = canvas.width;
+    if (excluded)
+      end = static_cast<int>(
+          std::find_if(excluded + x, excluded + canvas.width, [](uint8_t e) { return e != 0; }) -
+          excluded);
+    if (end > x) run(x, end);
+    x = end;
+    if (excluded)
+      end = static_cast<int>(std::find(excluded + x, excluded + canvas.width, 0) - excluded);
+    if (end > x) rest(x, end);
+    x = end;
+  }
+}
+
+// Calls body.operator()<Int>(x, lanes) for the pixels first..last - 1: with vectors of kLanes
+// pixels, then with single pixels.
+template <int kLanes, class Body>
+REGIONS_INLINE void for_each_vector(int first, int last, Body body) {
+  int x = first;
+  for (; x + kLanes <= last; x += kLanes) body.template operator()<Lanes<kLanes>>(x, kLanes);
+  for (; x < last; ++x) body.template operator()<int32_t>(x, 1);
+}
+
+REGIONS_INLINE void store(int32_t* to, int32_t value) { *to = value; }
+template <int kLanes>
+REGIONS_INLINE void store(int32_t* to, Lanes<kLanes> value) {
+  write_words(reinterpret_cast<uint32_t*>(to), value);
+}
+
+// Computes the capacities of the links from pixels begin..end - 1 to the pixels `step` later in
+// memory. `row` is the index of the row's first pixel; to[0] belongs to pixel `first`. Writes table
+// indices first, then replaces them by the capacities in the plan's table.
+template <int kLanes>
+REGIONS_INLINE void compute_links_in_direction(const Canvas& canvas, const FramePlan& frame,
+                                               const EnergyPlan& plan, size_t row, int begin,
+                                               int end, size_t step, bool diagonal, int first,
+                                               int32_t* to) {
+  const auto link = [&]<class Int>(int x) __attribute__((always_inline)) {
+    const size_t i = row + static_cast<size_t>(x);
+    store(to + (x - first), link_step(Spot<Int>::at(canvas, frame, i),
+                                      Spot<Int>::at(canvas, frame, i + step), frame, plan));
+  };
+  int x = begin;
+  for (; x + kLanes <= end; x += kLanes) link.template operator()<Lanes<kLanes>>(x);
+  if (x < end && end - begin >= kLanes) {
+    link.template operator()<Lanes<kLanes>>(end - kLanes);  // computes some pixels again
+  } else {
+    for (; x < end; ++x) link.template operator()<int32_t>(x);
+  }
+  for (x = begin; x < end; ++x) to[x - first] = plan.link_for(to[x - first], diagonal);
+}
+
+template <int kLanes>
+REGIONS_INLINE void compute_links_with(const Canvas canvas, const FramePlan frame,
+                                       const EnergyPlan& plan, int y, int first, int last,
+                                       const LinkRow& to) {
+  const size_t row = canvas.at(0, y);
+  const auto width = static_cast<size_t>(canvas.width);
+  const int inner = std::min(last, canvas.width - 1);  // end of the pixels with a right neighbour
+  const auto compute = [&](int begin, int end, size_t step, bool diagonal, int32_t* links)
+      __attribute__((always_inline)) {
+    compute_links_in_direction<kLanes>(canvas, frame, plan, row, begin, end, step, diagonal, first,
+                                       links);
+  };
+  for (int32_t* links : {to.right, to.down, to.down_right, to.down_left}) {
+    if (links) std::fill_n(links, last - first, 0);
+  }
+  compute(first, inner, 1, false, to.right);
+  if (y + 1 == canvas.height) return;
+  compute(first, last, width, false, to.down);
+  if (!canvas.down_right) return;
+  compute(first, inner, width + 1, true, to.down_right);
+  compute(std::max(first, 1), last, width - 1, true, to.down_left);
+}
+
+template <int kLanes>
+REGIONS_INLINE void compute_terminals_with(const Canvas canvas, const ConstFrame& mask,
+                                           const FramePlan frame, const EnergyPlan& plan, int y) {
+  const size_t row = canvas.at(0, y);
+  int32_t* terminal = canvas.terminal + row;
+  const bool has_mask = plan.uses_mask && !mask.empty();
+  split_row(
+      canvas, y,
+      [&](int first, int last) __attribute__((always_inline)) {
+        if (has_mask) {
+          for (int x = first; x < last; ++x) {
+            terminal[x] = terminal_at(canvas, mask, frame, plan, x, y);
+          }
+          return;
+        }
+        for_each_vector<kLanes>(
+            first, last, [&]<class Int>(int x, int lanes) __attribute__((always_inline)) {
+              const size_t i = row + static_cast<size_t>(x);
+              Int match = -2;
+              const Int evidence = model_evidence(canvas, frame.model, i, match);
+              note_match(canvas, i, match);
+              // Near the ends of the row, neighbours are missing for some lanes: pixel by pixel.
+              const bool inside = x >= kReach && x + lanes + kReach <= canvas.width;
+              if (inside || lanes == 1) {
+                store(terminal + x, judged(evidence, canvas, frame, plan, x, y));
+                return;
+              }
+              store(terminal + x, evidence);
+              for (int k = x; k < x + lanes; ++k) {
+                terminal[k] = judged(terminal[k], canvas, frame, plan, k, y);
+              }
+            });
+      },
+      [&](int first, int last) { std::fill(terminal + first, terminal + last, -kSure); });
+}
+
+template <int kLanes>
+REGIONS_INLINE void update_model_with(const Canvas canvas, const FramePlan frame,
+                                      const uint8_t* foreground, int y) {
+  if (!frame.model.learns) return;
+  const auto update_run = [&](int first, int last) __attribute__((always_inline)) {
+    for_each_vector<kLanes>(
+        first, last, [&]<class Int>(int x, int) __attribute__((always_inline)) {
+          Truth<Int> is_foreground;
+          if constexpr (std::is_same_v<Int, int32_t>) {
+            is_foreground = foreground[x] != 0;
+          } else {
+            is_foreground = Int::nonzero(foreground + x);
+          }
+          const size_t i = canvas.at(x, y);
+          if (teach_noted<Int>(canvas, frame.model, is_foreground, i)) return;
+          teach_model<Int>(canvas, frame.model, is_foreground, i);
+        });
+  };
+  if (frame.model.starts) {
+    update_run(0, canvas.width);
+  } else {
+    split_row(canvas, y, update_run, [](int, int) {});
+  }
+}
+
+// Defines the passes with kLanes lanes. The other argument is the attribute that selects their
+// instruction set. Links have at most 8 lanes, because cuts request few pixels at a time.
+#define REGIONS_ROW_PASSES(kLanes, ...)                                                        \
+  struct Passes##kLanes {                                                                      \
+    __VA_ARGS__ static void compute_terminals(const Canvas& canvas, const ConstFrame& mask,    \
+                                              const FramePlan& frame, const EnergyPlan& plan,  \
+                                              int y) {                                         \
+      compute_terminals_with<kLanes>(canvas, mask, frame, plan, y);                            \
+    }                                                                                          \
+    __VA_ARGS__ static void compute_links(const Canvas& canvas, const FramePlan& frame,        \
+                                          const EnergyPlan& plan, int y, int first, int last,  \
+                                          const LinkRow& to) {                                 \
+      compute_links_with<std::min(kLanes, 8)>(canvas, frame, plan, y, first, last, to);        \
+    }                                                                                          \
+    __VA_ARGS__ static void update_model(const Canvas& canvas, const FramePlan& frame,         \
+                                         const uint8_t* foreground, int y) {                   \
+      update_model_with<kLanes>(canvas, frame, foreground, y);                                 \
+    }                                                                                          \
+    static constexpr RowPasses all = {kLanes, compute_terminals, compute_links, update_model}; \
+  }
+
+REGIONS_ROW_PASSES(4);
+#if REGIONS_WIDE_LANES
+REGIONS_ROW_PASSES(8, __attribute__((target("arch=x86-64-v3"))));
+REGIONS_ROW_PASSES(16, __attribute__((target("arch=x86-64-v4"))));
+constexpr RowPasses kPasses[] = {Passes4::all, Passes8::all, Passes16::all};
+size_t supported() {
+  return __builtin_cpu_supports("x86-64-v4") ? 3 : __builtin_cpu_supports("x86-64-v3") ? 2 : 1;
+}
+#else
+constexpr RowPasses kPasses[] = {Passes4::all};
+size_t supported() { return 1; }
+#endif
+
+}  // namespace
+
+std::span<const RowPasses> row_passes() { return {kPasses, supported()}; }
+
+}  // namespace regions::graphcut

@@ -1,0 +1,246 @@
+// Lanes: several pixels in one SIMD register. The functions of core/graphcutbg are templates that
+// accept Lanes instead of an int32_t and give the same results.
+#pragma once
+
+#include <cstring>
+
+#include "core/graphcutbg/lanes.hpp"
+#include "cpu/simd.hpp"
+
+// Lanes of AVX2 and AVX-512 use instructions in inline assembler. This requires that all functions
+// with parameters or results of type Lanes are inlined, which g++ guarantees only with
+// optimisation.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define REGIONS_WIDE_LANES 1
+#else
+#define REGIONS_WIDE_LANES 0
+#endif
+
+namespace regions::graphcut {
+
+// The vector operations whose implementation depends on the instruction set.
+template <int kLanes>
+struct VectorOps {
+  using Signed = typename VectorTypes<kLanes>::Signed;
+  using Unsigned = typename VectorTypes<kLanes>::Unsigned;
+  using Floats = typename VectorTypes<kLanes>::Floats;
+
+  // One truth value per lane.
+  struct Mask {
+    Signed bits;  // all bits of a lane are set or clear
+
+    REGIONS_INLINE friend Mask operator&(Mask a, Mask b) { return {a.bits & b.bits}; }
+    REGIONS_INLINE friend Mask operator|(Mask a, Mask b) { return {a.bits | b.bits}; }
+    REGIONS_INLINE Mask operator!() const { return {~bits}; }
+    REGIONS_INLINE friend bool any(Mask mask) {
+      if constexpr (kLanes == 8) {
+        bool none;
+        asm("vptest %1, %1" : "=@ccz"(none) : "x"(mask.bits));
+        return !none;
+      } else {
+        const auto words = reinterpret_cast<typename VectorTypes<kLanes>::Words>(mask.bits);
+        return (words[0] | words[1]) != 0;
+      }
+    }
+  };
+
+  REGIONS_INLINE static Signed fill(int32_t all) {
+    if (__builtin_constant_p(all) && all == 0) return Signed{};
+    if constexpr (kLanes == 8) {  // g++ 12 would generate eight insertions
+      Signed v;
+      asm("vmovd %1, %x0\n\tvpbroadcastd %x0, %0" : "=x"(v) : "r"(all));
+      return v;
+    } else {
+      return Signed{} + all;
+    }
+  }
+  REGIONS_INLINE static Mask less(Signed a, Signed b) { return {a < b}; }
+  REGIONS_INLINE static Mask equal(Signed a, Signed b) { return {a == b}; }
+  REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
+    return first.bits < 0 ? a : b;  // blend instructions use the sign bit
+  }
+  REGIONS_INLINE static Signed smaller(Signed a, Signed b) {
+    if constexpr (kLanes == 8) {
+      asm("vpminsd %1, %0, %0" : "+x"(a) : "x"(b));
+      return a;
+    } else {
+      return a < b ? a : b;
+    }
+  }
+  REGIONS_INLINE static Signed larger(Signed a, Signed b) {
+    if constexpr (kLanes == 8) {
+      asm("vpmaxsd %1, %0, %0" : "+x"(a) : "x"(b));
+      return a;
+    } else {
+      return a > b ? a : b;
+    }
+  }
+  // a / b, computed with floats and rounded towards zero.
+  REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
+    return __builtin_convertvector(
+        __builtin_convertvector(a, Floats) / __builtin_convertvector(b, Floats), Signed);
+  }
+  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) {
+    uint32_t four[kLanes / 4];
+    std::memcpy(four, bytes, sizeof four);
+    Unsigned at{};
+    for (int i = 0; i < kLanes; ++i) at[i] = 255u << (8 * (i % 4));
+    Unsigned words{};
+    for (int i = 0; i < kLanes; ++i) words[i] = four[i / 4];
+    return {(words & at) != 0};
+  }
+};
+
+#if REGIONS_WIDE_LANES
+// No call passes lanes, because all functions with lanes are inlined. g++ 16 would warn about a
+// changed calling convention.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+// AVX-512: a comparison sets one bit per lane in a mask register. g++ 12 expands such masks to
+// vectors unless an instruction is requested explicitly. Its intrinsics are available only in code
+// compiled for AVX-512 as a whole, which the functions of core are not. So this uses assembler.
+template <>
+struct VectorOps<16> {
+  using Signed = VectorTypes<16>::Signed;
+
+  struct Mask {
+    uint16_t bits;
+
+    REGIONS_INLINE friend Mask operator&(Mask a, Mask b) {
+      return {static_cast<uint16_t>(a.bits & b.bits)};
+    }
+    REGIONS_INLINE friend Mask operator|(Mask a, Mask b) {
+      return {static_cast<uint16_t>(a.bits | b.bits)};
+    }
+    REGIONS_INLINE Mask operator!() const { return {static_cast<uint16_t>(~bits)}; }
+    REGIONS_INLINE friend bool any(Mask mask) { return mask.bits != 0; }
+  };
+
+  REGIONS_INLINE static Signed fill(int32_t all) {
+    if (__builtin_constant_p(all) && all == 0) return Signed{};
+    Signed v;
+    asm("vpbroadcastd %1, %0" : "=v"(v) : "r"(all));
+    return v;
+  }
+  REGIONS_INLINE static Mask less(Signed a, Signed b) {
+    Mask mask;
+    asm("vpcmpltd %2, %1, %0" : "=Yk"(mask.bits) : "v"(a), "v"(b));
+    return mask;
+  }
+  REGIONS_INLINE static Mask equal(Signed a, Signed b) {
+    Mask mask;
+    asm("vpcmpeqd %2, %1, %0" : "=Yk"(mask.bits) : "v"(a), "v"(b));
+    return mask;
+  }
+  REGIONS_INLINE static Signed pick(Mask first, Signed a, Signed b) {
+    Signed v;
+    asm("vpblendmd %2, %1, %0%{%3%}" : "=v"(v) : "v"(b), "v"(a), "Yk"(first.bits));
+    return v;
+  }
+  REGIONS_INLINE static Signed smaller(Signed a, Signed b) {
+    asm("vpminsd %1, %0, %0" : "+v"(a) : "v"(b));
+    return a;
+  }
+  REGIONS_INLINE static Signed larger(Signed a, Signed b) {
+    asm("vpmaxsd %1, %0, %0" : "+v"(a) : "v"(b));
+    return a;
+  }
+  REGIONS_INLINE static Signed ratio(Signed a, Signed b) {
+    asm("vcvtdq2ps %0, %0" : "+v"(a));
+    asm("vcvtdq2ps %0, %0" : "+v"(b));
+    asm("vdivps %1, %0, %0" : "+v"(a) : "v"(b));
+    asm("vcvttps2dq %0, %0" : "+v"(a));
+    return a;
+  }
+  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) {
+    typedef uint8_t Bytes __attribute__((vector_size(16)));
+    Bytes values;
+    std::memcpy(&values, bytes, sizeof values);
+    Mask mask;
+    asm("vptestmb %1, %1, %0" : "=Yk"(mask.bits) : "v"(values));
+    return mask;
+  }
+};
+#endif
+
+template <int kLanes>
+class Lanes {
+  using Ops = VectorOps<kLanes>;
+  using Signed = typename Ops::Signed;
+  using Unsigned = typename VectorTypes<kLanes>::Unsigned;
+
+ public:
+  using Mask = typename Ops::Mask;
+
+  Lanes() = default;
+  REGIONS_INLINE Lanes(int32_t all) : v_(Ops::fill(all)) {}
+  REGIONS_INLINE explicit Lanes(Signed v) : v_(v) {}
+  REGIONS_INLINE int32_t operator[](int lane) const { return v_[lane]; }
+  // Tests kLanes bytes for not being zero.
+  REGIONS_INLINE static Mask nonzero(const uint8_t* bytes) { return Ops::nonzero(bytes); }
+
+  // Sums and products wrap around.
+  REGIONS_INLINE friend Lanes operator+(Lanes a, Lanes b) {
+    return Lanes(reinterpret_cast<Signed>(a.bits() + b.bits()));
+  }
+  REGIONS_INLINE friend Lanes operator-(Lanes a, Lanes b) {
+    return Lanes(reinterpret_cast<Signed>(a.bits() - b.bits()));
+  }
+  REGIONS_INLINE friend Lanes operator*(Lanes a, Lanes b) {
+    return Lanes(reinterpret_cast<Signed>(a.bits() * b.bits()));
+  }
+  REGIONS_INLINE friend Lanes operator<<(Lanes a, int bits) {
+    return Lanes(reinterpret_cast<Signed>(a.bits() << bits));
+  }
+  REGIONS_INLINE friend Lanes operator>>(Lanes a, int bits) { return Lanes(a.v_ >> bits); }
+  REGIONS_INLINE friend Lanes operator&(Lanes a, Lanes b) { return Lanes(a.v_ & b.v_); }
+  REGIONS_INLINE friend Lanes operator|(Lanes a, Lanes b) { return Lanes(a.v_ | b.v_); }
+  REGIONS_INLINE friend Lanes operator^(Lanes a, Lanes b) { return Lanes(a.v_ ^ b.v_); }
+  REGIONS_INLINE friend Mask operator<(Lanes a, Lanes b) { return Ops::less(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator>(Lanes a, Lanes b) { return Ops::less(b.v_, a.v_); }
+  REGIONS_INLINE friend Mask operator>=(Lanes a, Lanes b) { return !Ops::less(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator==(Lanes a, Lanes b) { return Ops::equal(a.v_, b.v_); }
+  REGIONS_INLINE friend Mask operator!=(Lanes a, Lanes b) { return !Ops::equal(a.v_, b.v_); }
+
+  REGIONS_INLINE friend Lanes pick(Mask first, Lanes a, Lanes b) {
+    return Lanes(Ops::pick(first, a.v_, b.v_));
+  }
+  REGIONS_INLINE friend Lanes smaller(Lanes a, Lanes b) { return Lanes(Ops::smaller(a.v_, b.v_)); }
+  REGIONS_INLINE friend Lanes larger(Lanes a, Lanes b) { return Lanes(Ops::larger(a.v_, b.v_)); }
+  REGIONS_INLINE friend Lanes wrapped_product(Lanes a, Lanes b) { return a * b; }
+  REGIONS_INLINE friend Lanes upper_bits(Lanes a, int first) {
+    return Lanes(reinterpret_cast<Signed>(a.bits() >> first));
+  }
+  // The rounded ratio differs from the quotient by at most one; the remainder shows in which
+  // direction.
+  REGIONS_INLINE friend Lanes quotient(Lanes a, Lanes b) {
+    const Lanes near(Ops::ratio(a.v_, b.v_));
+    const Lanes rest = a - near * b;
+    return pick(rest < 0, near - 1, pick(rest < b, near, near + 1));
+  }
+  REGIONS_INLINE friend Lanes small_quotient(Lanes a, Lanes b) {
+    return Lanes(Ops::ratio(a.v_, b.v_));
+  }
+  REGIONS_INLINE friend void read_words(const uint32_t* from, Lanes& lanes) {
+    std::memcpy(&lanes.v_, from, sizeof lanes.v_);
+  }
+  REGIONS_INLINE friend void write_words(uint32_t* to, Lanes lanes) {
+    std::memcpy(to, &lanes.v_, sizeof lanes.v_);
+  }
+  REGIONS_INLINE friend Lanes look_up(const int32_t* table, Lanes index) {
+    Signed found{};
+    for (int i = 0; i < kLanes; ++i) found[i] = table[index[i]];
+    return Lanes(found);
+  }
+  REGIONS_INLINE friend void count_up(int32_t first, Lanes& lanes) {
+    Signed steps{};
+    for (int i = 0; i < kLanes; ++i) steps[i] = i;
+    lanes.v_ = steps + first;
+  }
+
+ private:
+  REGIONS_INLINE Unsigned bits() const { return reinterpret_cast<Unsigned>(v_); }
+  Signed v_;
+};
+
+}  // namespace regions::graphcut

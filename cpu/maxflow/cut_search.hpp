@@ -1,0 +1,66 @@
+// Finds the minimum cut of a residual graph with several threads. Defined in cut_search.cpp.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "core/workers.hpp"
+#include "cpu/maxflow/residual_grid.hpp"
+
+namespace regions::maxflow {
+
+using Clock = std::chrono::steady_clock;
+
+// When to stop before the cut is minimal.
+struct Deadline {
+  int passes = std::numeric_limits<int>::max();
+  Clock::time_point time = Clock::time_point::max();
+};
+
+// The state of a search when it stopped. If it has finished, only one side has active nodes.
+struct SearchResult {
+  int32_t source_level = 1;
+  int32_t sink_level = 1;
+  int passes = 0;
+  bool finished = true;
+
+  void add(const SearchResult& other) {
+    source_level = std::max(source_level, other.source_level);
+    sink_level = std::max(sink_level, other.sink_level);
+    passes = std::max(passes, other.passes);
+    finished &= other.finished;
+  }
+};
+
+// With more chunks, the additional work of the last search exceeds the time saved.
+inline constexpr int kMaxChunks = 8;
+inline constexpr int kMinRows = 16;  // per chunk: fewer rows are not worth a thread
+
+// Returns the number of chunks of rows that are solved separately at first: two per thread, because
+// the work per chunk differs.
+inline int chunk_count(Size size, const Workers& workers) {
+  if (workers.threads() == 1) return 1;
+  return std::clamp(size.height / kMinRows, 1, std::min(2 * workers.threads(), kMaxChunks));
+}
+
+// The number of residual capacities at one seam between chunks: three links per pixel to the row
+// above, in two directions.
+inline size_t seam_size(Size size) { return static_cast<size_t>(size.width) * 3 * 2; }
+
+// Memory of a search.
+struct SearchBuffers {
+  std::byte* trees;         // [SearchTrees::bytes(nodes)]
+  int64_t* seam_residuals;  // [chunk_count - 1][seam_size]
+};
+
+// Pushes flow until the cut is minimal or the deadline has passed. `mask` marks the roots: pixels
+// with an excess are kInSource, pixels that can send flow to the sink kInSink, all others kFree.
+// The flow and the labels are valid in both cases. Instantiated for all number types, with 4 and 8
+// neighbours.
+template <ResidualGraph Grid>
+SearchResult find_minimum_cut(const Grid& grid, Image<const uint8_t> mask,
+                              const SearchBuffers& buffers, const Workers& workers,
+                              const Deadline& deadline);
+
+}  // namespace regions::maxflow

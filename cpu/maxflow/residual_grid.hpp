@@ -1,0 +1,420 @@
+// The residual graph of a pixel grid, and loading it from a frame's weights. Links are implicit: a
+// node stores the residual capacity towards each neighbour, and the neighbours are at constant
+// distances in memory. The graph is loaded in tiles of 8x8 pixels when a search first reaches them.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "core/maxflow/directions.hpp"
+#include "core/maxflow/maxflow.hpp"
+#include "cpu/simd.hpp"
+
+namespace regions::maxflow {
+
+// The types of a graph in which |terminal| + capacities of all links is at most kMaxSum at each
+// pixel. Residual is unsigned, because flow in one direction can double the residual capacity of
+// the other direction.
+template <class Signed>
+struct NumberTypes {
+  using Excess = Signed;
+  using Residual = std::make_unsigned_t<Signed>;
+  // Can represent all values of Excess and Residual.
+  using Amount = std::conditional_t<sizeof(Signed) == 2, int32_t, int64_t>;
+  static constexpr int64_t kMaxSum = std::numeric_limits<Signed>::max();
+};
+
+// Values of Node::parent in addition to the values of Direction.
+inline constexpr uint8_t kRoot = 8;
+inline constexpr uint8_t kOrphan = 9;
+inline constexpr uint8_t kNone = 10;
+
+template <class N, int kDirections>
+struct Node {
+  typename N::Residual residual[kDirections];  // towards each neighbour
+  typename N::Excess excess;  // > 0: flow that came from the source and can continue
+                              // < 0: flow that the sink can still receive
+  uint8_t parent;             // direction of the parent, or one of the above
+  uint8_t marks;              // bits, see SearchTrees
+  // Level in the trees of the source (1, 2, ...) or the sink (-1, -2, ...); 0: in no tree.
+  int32_t label;
+};
+
+// Nodes are stored tile by tile, and row by row in a tile. Paths run in all directions, so this
+// keeps them longer in the same cache lines and pages than rows would. The picture is surrounded by
+// a border of nodes without residual capacity, so that each pixel has all its neighbours in memory.
+//
+// A tile is loaded when neighbour() first returns one of its nodes, or by ensure_loaded(). In most
+// frames, few tiles are reached by any flow; the others are never loaded.
+template <class N, int kDirections>
+class ResidualGrid {
+ public:
+  using Numbers = N;
+  using Node = maxflow::Node<N, kDirections>;
+  static constexpr int kNeighbours = kDirections;
+  static constexpr int kTile = 8;
+
+  // Loads tiles of one frame.
+  class TileLoader {
+   public:
+    virtual void load(const ResidualGrid& grid, int32_t tile) const = 0;
+
+   protected:
+    ~TileLoader() = default;
+  };
+
+  // `is_loaded` has one entry per tile, 0 if the tile must be loaded. `loader` may be null if all
+  // tiles that are accessed have been loaded.
+  ResidualGrid(Node* nodes, Size size, uint8_t* is_loaded, const TileLoader* loader)
+      : nodes_(nodes),
+        size_(size),
+        row_of_tiles_(tiles(size.width)),
+        is_loaded_(is_loaded),
+        loader_(loader) {
+    row_of_tiles_ *= kTile * kTile;
+    for (int y = 0; y < kTile; ++y) {
+      for (int x = 0; x < kTile; ++x) {
+        // Computed for the second tile of the second row, so that no coordinate is negative.
+        const int32_t here = index(kTile + x, kTile + y);
+        for (int k = 0; k < kDirections; ++k) {
+          step_[here % (kTile * kTile)][k] =
+              index(kTile + x + step_x(k), kTile + y + step_y(k)) - here;
+        }
+      }
+    }
+  }
+
+  static size_t count_tiles(Size size) {
+    return static_cast<size_t>(tiles(size.width)) * static_cast<size_t>(tiles(size.height));
+  }
+  // The number of nodes, border and padding included.
+  static size_t count(Size size) { return count_tiles(size) * (kTile * kTile); }
+  // The number of rows of tiles.
+  static int tile_rows(Size size) { return tiles(size.height); }
+  // The first row of pixels in a row of tiles; at most the height.
+  static int first_row(Size size, int tile_row) {
+    return tile_row == 0 ? 0 : std::min(tile_row * kTile - 1, size.height);
+  }
+  // The number of nodes in the previous rows of tiles.
+  int32_t nodes_before(int tile_row) const { return tile_row * row_of_tiles_; }
+
+  Size size() const { return size_; }
+  Node& operator[](int32_t node) const { return nodes_[node]; }
+  // The pixels of a tile: left <= x < right, top <= y < bottom.
+  struct Pixels {
+    int left, top, right, bottom;
+  };
+  Pixels pixels(int32_t tile) const {
+    const int columns = tiles(size_.width);
+    const int left = tile % columns * kTile - 1, top = tile / columns * kTile - 1;
+    return {std::max(left, 0), std::max(top, 0), std::min(left + kTile, size_.width),
+            std::min(top + kTile, size_.height)};
+  }
+  // Calls f(x, y, node) for each pixel of a tile.
+  template <std::invocable<int, int, Node&> F>
+  void for_each_pixel(int32_t tile, F f) const {
+    const Pixels area = pixels(tile);
+    for (int y = area.top; y < area.bottom; ++y) {
+      Node* node = nodes_ + index(area.left, y);
+      for (int x = area.left; x < area.right; ++x) f(x, y, *node++);
+    }
+  }
+  // All nodes of a tile, including those outside the picture.
+  std::span<Node> nodes(int32_t tile) const {
+    return {nodes_ + static_cast<ptrdiff_t>(tile) * (kTile * kTile), kTile * kTile};
+  }
+  int32_t index(int x, int y) const {
+    return (y + 1) / kTile * row_of_tiles_ + (y + 1) % kTile * kTile + column(x);
+  }
+  // The neighbour in direction k. Does not load its tile.
+  int32_t neighbour_index(int32_t node, int k) const {
+    return node + step_[static_cast<uint32_t>(node) % (kTile * kTile)][k];
+  }
+  // The neighbour in direction k. Loads its tile.
+  int32_t neighbour(int32_t node, int k) const {
+    const int32_t next = neighbour_index(node, k);
+    ensure_loaded(next);
+    return next;
+  }
+  int32_t tile_of(int32_t node) const {
+    return static_cast<int32_t>(static_cast<uint32_t>(node) / (kTile * kTile));
+  }
+  bool is_loaded(int32_t tile) const { return is_loaded_[tile] != 0; }
+  // Loads the node's tile unless it is loaded already.
+  void ensure_loaded(int32_t node) const { ensure_tile_loaded(tile_of(node)); }
+  void ensure_tile_loaded(int32_t tile) const {
+    if (is_loaded_[tile]) [[likely]]
+      return;
+    is_loaded_[tile] = 1;
+    loader_->load(*this, tile);
+  }
+  // Loads all tiles in the rows of tiles first..last - 1.
+  void ensure_rows_loaded(int first, int last) const {
+    const int columns = tiles(size_.width);
+    for (int32_t tile = first * columns; tile < last * columns; ++tile) ensure_tile_loaded(tile);
+  }
+
+ private:
+  static int tiles(int pixels) {
+    return static_cast<int>((static_cast<int64_t>(pixels) + 2 + kTile - 1) / kTile);
+  }
+  static int32_t column(int x) {
+    const auto at = static_cast<uint32_t>(x + 1);
+    return static_cast<int32_t>(at / kTile * (kTile * kTile) + at % kTile);
+  }
+
+  Node* nodes_;  // [count(size)]
+  Size size_;
+  int32_t row_of_tiles_ = 0;  // nodes
+  int32_t step_[kTile * kTile][kDirections] = {};
+  uint8_t* is_loaded_;  // [count_tiles(size)]
+  const TileLoader* loader_;
+};
+
+// The operations that the search requires.
+template <class Grid>
+concept ResidualGraph = requires(const Grid& grid, int32_t node, int k) {
+  typename Grid::Numbers;
+  { Grid::kNeighbours } -> std::convertible_to<int>;
+  { grid[node] } -> std::same_as<typename Grid::Node&>;
+  { grid.neighbour(node, k) } -> std::same_as<int32_t>;
+  grid.ensure_loaded(node);
+  grid.ensure_rows_loaded(k, k);
+};
+
+// Statistics of the weights of several rows.
+struct WeightSums {
+  int64_t max_sum = 0;        // largest |terminal| + capacities of all links of a pixel
+  bool has_negative = false;  // a capacity is negative
+
+  void add(const WeightSums& other) {
+    max_sum = std::max(max_sum, other.max_sum);
+    has_negative |= other.has_negative;
+  }
+};
+
+// The capacities of the links in and around a tile, computed by a LinkSource.
+template <ResidualGraph Grid>
+class TileLinks {
+ public:
+  TileLinks(const LinkSource& source, const Grid& grid, int32_t tile)
+      : first_x_(std::max(grid.pixels(tile).left - 1, 0)),
+        first_y_(std::max(grid.pixels(tile).top - 1, 0)) {
+    const auto area = grid.pixels(tile);
+    const int last = std::min(area.right + 1, grid.size().width);
+    for (int y = first_y_; y < area.bottom; ++y) source.write(y, first_x_, last, row(y));
+  }
+  int first_x() const { return first_x_; }
+  LinkRow row(int y) {
+    auto& row = capacity_[y - first_y_];
+    return {row[0], row[1], row[2], row[3]};
+  }
+
+ private:
+  int first_x_, first_y_;
+  int32_t capacity_[Grid::kTile + 1][4][Grid::kTile + 2];
+};
+
+// The weights of one row of pixels and of its links.
+template <int kNeighbours>
+class WeightRow {
+ public:
+  // `zeros` is a row of zeros: the capacities of links to pixels outside the picture.
+  WeightRow(const GridGraph& graph, int y, const int32_t* zeros)
+      : WeightRow(graph, y, zeros, 0, [&](int row) -> Capacities {
+          if constexpr (kNeighbours == 4) return {graph.right.row(row), graph.down.row(row)};
+          return {graph.right.row(row), graph.down.row(row), graph.down_right.row(row),
+                  graph.down_left.row(row)};
+        }) {}
+  template <class Grid>
+  WeightRow(const GridGraph& graph, int y, const int32_t* zeros, TileLinks<Grid>& links)
+      : WeightRow(graph, y, zeros, links.first_x(), [&](int row) -> Capacities {
+          const LinkRow link = links.row(row);
+          return {link.right, link.down, link.down_right, link.down_left};
+        }) {}
+
+  int32_t terminal(int x) const { return terminal_[x]; }
+
+  // Writes the capacities towards all neighbours of pixel x, indexed by Direction. kInside: the
+  // pixel is not the first or last one of the row.
+  template <bool kInside = false>
+  REGIONS_INLINE void capacities(int x, int32_t (&c)[kNeighbours]) const {
+    const bool has_left = kInside || x > 0;
+    const bool has_right = kInside || x + 1 < width_;
+    const int i = x - first_x_;
+    c[kRight] = has_right ? here_.right[i] : 0;
+    c[kLeft] = has_left ? here_.right[i - 1] : 0;
+    c[kDown] = here_.down[i];
+    c[kUp] = above_.down[i];
+    if constexpr (kNeighbours == 8) {
+      c[kDownRight] = has_right ? here_.down_right[i] : 0;
+      c[kUpLeft] = has_left ? above_.down_right[i - 1] : 0;
+      c[kDownLeft] = has_left ? here_.down_left[i] : 0;
+      c[kUpRight] = has_right ? above_.down_left[i + 1] : 0;
+    }
+  }
+
+  REGIONS_INLINE WeightSums sums() const {
+    // The sum of nine numbers below this limit fits into an int32. Few frames need 64 bits.
+    constexpr uint32_t kSmall = uint32_t{1} << 27;
+    const Tally<int32_t> narrow = tally<int32_t>();
+    if (narrow.bits < kSmall) return {narrow.max_sum, false};
+    const Tally<int64_t> wide = tally<int64_t>();
+    return {wide.max_sum, wide.signs < 0};
+  }
+
+ private:
+  // Statistics of a row; max_sum overflows if Wide is too narrow.
+  template <class Wide>
+  struct Tally {
+    uint32_t bits = 0;  // union of the bits of all capacities and |terminal|
+    int32_t signs = 0;  // negative if any capacity is
+    Wide max_sum = 0;
+  };
+
+  template <class Wide>
+  REGIONS_INLINE Tally<Wide> tally() const {
+    Tally<Wide> all;
+    add_to<false>(all, 0, 1);
+    add_to<true>(all, 1, width_ - 1);
+    add_to<false>(all, std::max(width_ - 1, 1), width_);
+    return all;
+  }
+
+  template <bool kInside, class Wide>
+  REGIONS_INLINE void add_to(Tally<Wide>& all, int first, int last) const {
+    using Sum = std::make_unsigned_t<Wide>;
+    Tally<Wide> here = all;
+    for (int x = first; x < last; ++x) {
+      int32_t capacity[kNeighbours];
+      capacities<kInside>(x, capacity);
+      const int32_t t = terminal_[x];
+      const uint32_t size = t < 0 ? 0 - static_cast<uint32_t>(t) : static_cast<uint32_t>(t);
+      Sum sum = size;
+      here.bits |= size;
+      for (const int32_t c : capacity) {
+        here.bits |= static_cast<uint32_t>(c);
+        here.signs |= c;
+        sum += static_cast<Sum>(c);
+      }
+      here.max_sum = std::max(here.max_sum, static_cast<Wide>(sum));
+    }
+    all = here;
+  }
+
+  // Rows of capacities, from pixel first_x_ on.
+  struct Capacities {
+    const int32_t* right = nullptr;
+    const int32_t* down = nullptr;
+    const int32_t* down_right = nullptr;
+    const int32_t* down_left = nullptr;
+  };
+
+  template <std::invocable<int> Row>
+  WeightRow(const GridGraph& graph, int y, const int32_t* zeros, int first_x, Row row)
+      : width_(graph.terminal.width),
+        first_x_(first_x),
+        terminal_(graph.terminal.row(y)),
+        here_(row(y)) {
+    const Capacities none = {zeros, zeros, zeros, zeros};
+    above_ = y == 0 ? none : row(y - 1);
+    if (y == graph.terminal.height - 1) {
+      here_.down = here_.down_right = here_.down_left = zeros;
+    }
+  }
+
+  int width_;
+  int first_x_;
+  const int32_t* terminal_;
+  Capacities here_, above_;
+};
+
+// Returns the last frame's flow from a node over its link in direction k, clamped to the link's new
+// capacity. Tiles that were not loaded have no flow.
+template <ResidualGraph Grid>
+int64_t residual_flow(const Grid& last, int32_t index, int k, int64_t capacity) {
+  const int32_t neighbour = last.neighbour_index(index, k);
+  if (!last.is_loaded(last.tile_of(index)) || !last.is_loaded(last.tile_of(neighbour))) return 0;
+  // The residual capacities are capacity - flow and capacity + flow.
+  const auto forward = static_cast<int64_t>(last[index].residual[k]);
+  const auto backward = static_cast<int64_t>(last[neighbour].residual[opposite(k)]);
+  return std::clamp<int64_t>((backward - forward) / 2, -capacity, capacity);
+}
+
+// Values of a mask while the frame is solved: in which trees a pixel is.
+inline constexpr uint8_t kInSource = GridCut::kForeground;
+inline constexpr uint8_t kInSink = GridCut::kBackground;
+inline constexpr uint8_t kFree = 1;
+
+// The mask value of a pixel with this excess or terminal weight.
+constexpr uint8_t root_mark(int64_t excess) {
+  return excess > 0 ? kInSource : excess < 0 ? kInSink : kFree;
+}
+
+// Loads tiles from the weights of a frame. kWarm: keeps the flow of the last frame, whose grid is
+// `last`, as far as the new capacities allow. This is the re-parameterisation of Kohli and Torr,
+// "Dynamic graph cuts for efficient inference in Markov random fields", 2007. Weights that exceed
+// the grid's number types are truncated.
+template <bool kWarm, ResidualGraph Grid>
+class WeightLoader final : public Grid::TileLoader {
+ public:
+  WeightLoader(const GridGraph& graph, const int32_t* zeros, const Grid* last)
+      : graph_(graph), zeros_(zeros), last_(last) {}
+
+  void load(const Grid& grid, int32_t tile) const override {
+    typename Grid::Node outside{};
+    outside.parent = kNone;
+    const auto nodes = grid.nodes(tile);
+    std::fill(nodes.begin(), nodes.end(), outside);
+    std::optional<TileLinks<Grid>> links;
+    if (graph_.links) links.emplace(*graph_.links, grid, tile);
+    int row = -1;
+    std::optional<WeightRow<Grid::kNeighbours>> weights;
+    grid.for_each_pixel(tile, [&](int x, int y, typename Grid::Node& node) {
+      if (std::exchange(row, y) != y) {
+        if (links) {
+          weights.emplace(graph_, y, zeros_, *links);
+        } else {
+          weights.emplace(graph_, y, zeros_);
+        }
+      }
+      load_node(grid, *weights, x, y, node);
+    });
+  }
+
+ private:
+  void load_node(const Grid& grid, const WeightRow<Grid::kNeighbours>& weights, int x, int y,
+                 typename Grid::Node& node) const {
+    using Residual = typename Grid::Numbers::Residual;
+    using Excess = typename Grid::Numbers::Excess;
+    // 32 bits suffice without the flow of the last frame: the excess is the terminal weight.
+    using Wide = std::conditional_t<kWarm, int64_t, int32_t>;
+    int32_t capacity[Grid::kNeighbours];
+    weights.capacities(x, capacity);
+    Wide excess = weights.terminal(x);
+    for (int k = 0; k < Grid::kNeighbours; ++k) {
+      Wide flow = 0;
+      if constexpr (kWarm) {
+        flow = residual_flow(*last_, grid.index(x, y), k, std::max(capacity[k], 0));
+        excess -= flow;
+      }
+      node.residual[k] = static_cast<Residual>(capacity[k] - flow);
+    }
+    node.excess = static_cast<Excess>(excess);
+    node.parent = excess != 0 ? kRoot : kNone;
+    node.label = (excess > 0) - (excess < 0);
+  }
+
+  const GridGraph& graph_;
+  const int32_t* zeros_;  // [width], zeros
+  const Grid* last_;
+};
+
+}  // namespace regions::maxflow

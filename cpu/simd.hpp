@@ -1,0 +1,150 @@
+// SIMD on the CPU: vector types, functions compiled for several instruction sets, and rows of bits
+// (one bit per pixel, 64 pixels per word).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+// REGIONS_CLONES compiles a function once for each level of the x86-64 instruction set. The
+// program selects the best level for the machine when it starts. Functions called from a clone
+// must be inlined to be compiled for that level. Not with ThreadSanitizer: the selection runs
+// before the sanitizer is initialised.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define REGIONS_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define REGIONS_CLONES
+#endif
+#define REGIONS_INLINE [[gnu::always_inline]] inline
+
+// Every function with vector parameters or results is inlined, so GCC's warning about their calling
+// convention does not apply.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace regions {
+
+// Vector types with kLanes lanes of 32 bits: Floats, Signed and Unsigned. Words has the same size
+// with 64-bit lanes, Bytes has kLanes lanes of 8 bits. These are specialisations because g++ 12
+// does not accept a template argument as vector size.
+template <int kLanes>
+struct VectorTypes;
+template <>
+struct VectorTypes<4> {
+  typedef float Floats __attribute__((vector_size(16)));
+  typedef int32_t Signed __attribute__((vector_size(16)));
+  typedef uint32_t Unsigned __attribute__((vector_size(16)));
+  typedef uint64_t Words __attribute__((vector_size(16)));
+  typedef int8_t Bytes __attribute__((vector_size(4)));
+};
+template <>
+struct VectorTypes<8> {
+  typedef float Floats __attribute__((vector_size(32)));
+  typedef int32_t Signed __attribute__((vector_size(32)));
+  typedef uint32_t Unsigned __attribute__((vector_size(32)));
+  typedef uint64_t Words __attribute__((vector_size(32)));
+  typedef int8_t Bytes __attribute__((vector_size(8)));
+};
+template <>
+struct VectorTypes<16> {
+  typedef float Floats __attribute__((vector_size(64)));
+  typedef int32_t Signed __attribute__((vector_size(64)));
+  typedef uint32_t Unsigned __attribute__((vector_size(64)));
+  typedef uint64_t Words __attribute__((vector_size(64)));
+  typedef int8_t Bytes __attribute__((vector_size(16)));
+};
+
+using Word = uint64_t;  // bits of 64 pixels, the leftmost pixel in the lowest bit
+inline constexpr int kWordBits = 64;
+
+constexpr int words_for(int width) { return (width + kWordBits - 1) / kWordBits; }
+
+// A binary image. Bit x % 64 of word x / 64 of row y is pixel (x, y). Bits beyond the width are
+// zero.
+struct BitImage {
+  Word* data = nullptr;  // [rows][words]
+  int words = 0;
+
+  Word* row(int y) const { return data + static_cast<size_t>(y) * static_cast<size_t>(words); }
+};
+
+// Sets the bits of all pixels.
+inline void set_all_pixels(const BitImage& image, int width, int height) {
+  const int rest = width % kWordBits;
+  for (int y = 0; y < height; ++y) {
+    for (int w = 0; w < image.words; ++w) image.row(y)[w] = ~Word{0};
+    if (rest) image.row(y)[image.words - 1] = (Word{1} << rest) - 1;
+  }
+}
+
+REGIONS_INLINE uint32_t count_bits(Word word) {
+  return static_cast<uint32_t>(__builtin_popcountll(word));
+}
+REGIONS_INLINE int lowest_bit(Word word) { return __builtin_ctzll(word); }
+// A mask of the lowest set bit and all bits below it.
+REGIONS_INLINE Word mask_up_to_lowest(Word word) { return word ^ (word - 1); }
+// Word w of the row shifted by one pixel to the right: bit x is the row's bit x - 1.
+REGIONS_INLINE Word left_neighbour_bits(const Word* row, int w) {
+  return row[w] << 1 | (w > 0 ? row[w - 1] >> (kWordBits - 1) : 0);
+}
+
+// Calls visit(begin, end) for each run of set bits in a row of `words` words. The run has the
+// pixels begin..end - 1.
+template <std::invocable<int, int> Visit>
+REGIONS_INLINE void for_each_run(const Word* row, int words, Visit visit) {
+  int begin = -1;
+  for (int w = 0; w < words; ++w) {
+    for (Word edges = row[w] ^ left_neighbour_bits(row, w); edges; edges &= edges - 1) {
+      const int x = w * kWordBits + lowest_bit(edges);
+      if (begin >= 0) visit(begin, x);
+      begin = begin < 0 ? x : -1;
+    }
+  }
+  if (begin >= 0) visit(begin, words * kWordBits);
+}
+
+// Sets bits begin..end - 1.
+inline void set_bits(Word* row, int begin, int end) {
+  for (int x = begin; x < end;) {
+    const int first = x % kWordBits,
+              count = end - x < kWordBits - first ? end - x : kWordBits - first;
+    row[x / kWordBits] |= (~Word{0} >> (kWordBits - count)) << first;
+    x += count;
+  }
+}
+
+inline bool has_bits(const Word* row, int words) {
+  Word any = 0;
+  for (int w = 0; w < words; ++w) any |= row[w];
+  return any != 0;
+}
+
+// Splits a row into segments from left to right; a segment belongs to one run or is background.
+// Calls visit(begin, end, run) for each. `run` is the index of the run in its band, or -1 for
+// background. `pixels` has the row's foreground bits, `starts` a bit for the first pixel of each
+// run of the band (a band is one or two rows, see cpu/cclabel/run_forest.hpp).
+template <std::invocable<int, int, int64_t> Visit>
+REGIONS_INLINE void for_each_segment(const Word* pixels, const Word* starts, int width,
+                                     Visit visit) {
+  const int words = words_for(width);
+  int begin = 0;
+  int64_t run = -1;
+  int64_t before = -1;  // index of the last run that starts left of this word
+  for (int w = 0; w < words; ++w) {
+    const Word left = left_neighbour_bits(pixels, w);
+    const Word begins = pixels[w] & (~left | starts[w]);
+    Word edges = begins | (left & ~pixels[w]);
+    while (edges) {
+      const int x = w * kWordBits + lowest_bit(edges);
+      if (x >= width) break;
+      if (x > begin) visit(begin, x, run);
+      const int64_t rank = before + count_bits(starts[w] & mask_up_to_lowest(edges));
+      run = begins & edges & -edges ? rank : -1;
+      begin = x;
+      edges &= edges - 1;
+    }
+    before += count_bits(starts[w]);
+  }
+  visit(begin, width, run);
+}
+
+}  // namespace regions
