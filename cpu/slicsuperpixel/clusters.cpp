@@ -1,148 +1,160 @@
-// Clusters of one frame on the CPU: seeds, then iterations.
+// The clusters of one frame on the CPU: seeds, then iterations of assignment and update.
 #include "cpu/slicsuperpixel/clusters.hpp"
 
 #include <algorithm>
 #include <atomic>
 
 #include "core/slicsuperpixel/seeds.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
 
-// The three rows of sums that the pixels of a phase in cells of row `row` fill, each with one entry
-// before and after.
-PackedSums* ClusterWork::sums_row(int row, int which, int phase) const {
+// Returns one of the three rows of sums to which the pixels of cell row `row` are added in a phase:
+// of the clusters above (0), at (1) or below (2) that row. It has one more entry at each end.
+PackedSums* Clustering::sums_row(int row, int target, int phase) const {
   const auto stride = static_cast<size_t>(grid.columns) + 2;
-  const int of_phase = phase * grid.rows + row;
-  return slot.sums + (static_cast<size_t>(of_phase) * 3 + static_cast<size_t>(which)) * stride + 1;
+  const int row_of_phase = phase * grid.rows + row;
+  return buffers.sums +
+         (static_cast<size_t>(row_of_phase) * 3 + static_cast<size_t>(target)) * stride + 1;
 }
 
-// Likewise the three rows of reaches.
-uint32_t* ClusterWork::reach_row(int row, int which, int phase) const {
-  return slot.reach + (sums_row(row, which, phase) - slot.sums);
+// Returns the largest colour distances that belong to sums_row().
+uint32_t* Clustering::max_distance_row(int row, int target, int phase) const {
+  return buffers.max_distance + (sums_row(row, target, phase) - buffers.sums);
 }
 
-// Where clusters begin; `kept` holds those of the last frame if they stay, and gets the sums.
-void ClusterWork::seed(bool stays, const KeptClusters& kept) const {
-  const auto color_at = [&](int x, int y) { return slot.colors.at(x, y); };
+// Initialises the centres and `saved`. If `can_continue` is set, `saved` holds the clusters of the
+// previous frame, and each cluster that can stay keeps its centre.
+void Clustering::seed(bool can_continue, const SavedClusters& saved) const {
+  const auto color_at = [&](int x, int y) { return buffers.colors.at(x, y); };
   workers.parallel_for(grid.rows, [&](int row) {
     ClusterSums sums[kCellBatch];
-    uint32_t reach[kCellBatch];
+    uint32_t max_distance[kCellBatch];
     for (int begin = 0; begin < grid.columns; begin += kCellBatch) {
       const int count = std::min(kCellBatch, grid.columns - begin);
-      const size_t at = grid.index(begin, row);
+      const size_t first_cell = grid.index(begin, row);
       for (int i = 0; i < count; ++i) {
-        const size_t index = at + static_cast<size_t>(i);
-        if (stays && may_stay(center_of(kept.sums[index], grid, scale), grid)) {
-          sums[i] = kept.sums[index];
-          reach[i] = kept.reach[index];
+        const size_t index = first_cell + static_cast<size_t>(i);
+        if (can_continue && may_stay(center_of(saved.sums[index], grid, scale), grid)) {
+          sums[i] = saved.sums[index];
+          max_distance[i] = saved.max_distance[index];
         } else {
           sums[i] = seed_of(begin + i, row, grid, scale, color_at);
-          reach[i] = first_reach(scale);
+          max_distance[i] = first_reach(scale);
         }
       }
-      put_centers(cells_of(0), begin, row, {sums, static_cast<size_t>(count)}, reach);
-      if (!kept.sums) continue;
-      std::copy_n(sums, count, kept.sums + at);
-      std::copy_n(reach, count, kept.reach + at);
+      store_centers(cells_of(0), begin, row, {sums, static_cast<size_t>(count)}, max_distance);
+      if (!saved.sums) continue;
+      std::copy_n(sums, count, saved.sums + first_cell);
+      std::copy_n(max_distance, count, saved.max_distance + first_cell);
     }
   });
 }
 
-// Whether this frame can begin where the last one ended.
-bool ClusterWork::stays(const ClusterSums* kept) const {
-  std::atomic<uint32_t> unfit = 0;
+// Returns true if this frame can start from the clusters of the previous frame.
+bool Clustering::can_continue(const ClusterSums* saved) const {
+  std::atomic<uint32_t> rejected = 0;
   workers.parallel_for(grid.rows, [&](int row) {
-    uint32_t here = 0;
+    uint32_t row_count = 0;
     for (int column = 0; column < grid.columns; ++column) {
-      const ClusterSums& sums = kept[grid.index(column, row)];
-      here +=
-          !may_stay(center_of(sums, grid, scale), grid) ||
-          has_changed(sums, column, row, grid, [&](int x, int y) { return slot.colors.at(x, y); });
+      const ClusterSums& sums = saved[grid.index(column, row)];
+      row_count += !may_stay(center_of(sums, grid, scale), grid) ||
+                   has_changed(sums, column, row, grid,
+                               [&](int x, int y) { return buffers.colors.at(x, y); });
     }
-    unfit += here;
+    rejected += row_count;
   });
-  return !is_cut(unfit, grid);
+  return !is_cut(rejected, grid);
 }
 
-// Adds up what the rows of cells above, at and below a row of clusters gave it in a phase.
-void ClusterWork::gather(int row, int phase, const CellSumRow& to) const {
+// Adds up the contributions of the cell rows above, at and below a row of clusters in one phase.
+void Clustering::gather_sums(int row, int phase, const CellSumRow& to) const {
   for (int column = 0; column < grid.columns; ++column) {
     ClusterSums sums;
-    uint32_t reach = 0;
+    uint32_t max_distance = 0;
     for (int dy = -1; dy <= 1; ++dy) {
       if (row + dy < 0 || row + dy >= grid.rows) continue;
       sums.add(sums_row(row + dy, 1 - dy, phase)[column].unpacked());
-      if (adapts()) reach = std::max(reach, reach_row(row + dy, 1 - dy, phase)[column]);
+      if (!is_slico()) continue;
+      max_distance = std::max(max_distance, max_distance_row(row + dy, 1 - dy, phase)[column]);
     }
     const uint32_t part[] = {sums.color[0], sums.color[1], sums.color[2], sums.x,
-                             sums.y,        sums.count,    reach};
+                             sums.y,        sums.count,    max_distance};
     for (int p = 0; p < CellSumRow::kParts; ++p) to.part[p][column] = part[p];
   }
 }
 
-// Centres from sums, into the other set; returns how far they moved, in sixteenths of a pixel.
-uint64_t ClusterWork::average(int before, int phase, const KeptClusters& kept) const {
+// Computes all centres from the sums and writes them to the other set. Returns their movement in
+// sixteenths of a pixel.
+uint64_t Clustering::update_all_centers(int center_set, int phase,
+                                        const SavedClusters& saved) const {
   std::atomic<uint64_t> moved = 0;
-  const int shares = std::min(grid.rows, PieceStrip::kMax);
+  const int shares = std::min(grid.rows, FragmentBand::kMax);
   workers.parallel_for(shares, [&](int share) {
-    const CellSumRow sums = slot.cells.sum_row(share, 0, grid);
+    const CellSumRow sums = buffers.cells.sum_row(share, 0, grid);
     uint64_t moved_here = 0;
     for (int row = grid.rows * share / shares; row < grid.rows * (share + 1) / shares; ++row) {
-      gather(row, phase, sums);
-      const size_t at = grid.index(0, row);
-      moved_here += average_cells(cells_of(before), row, sums, kept.sums ? kept.sums + at : nullptr,
-                                  kept.sums ? kept.reach + at : nullptr);
+      gather_sums(row, phase, sums);
+      const size_t first_cell = grid.index(0, row);
+      moved_here += update_centers(cells_of(center_set), row, sums,
+                                   saved.sums ? saved.sums + first_cell : nullptr,
+                                   saved.sums ? saved.max_distance + first_cell : nullptr);
     }
     moved += moved_here;
   });
   return moved;
 }
 
-// `begins`: the pixels of the phase have no places yet, else most are in the same as then.
-void ClusterWork::assign(const AssignInput& input, RowChoice choice, bool begins) const {
+// `is_first`: the pixels of this phase have not been assigned before. Later most of them keep their
+// candidate.
+void Clustering::assign(const AssignInput& input, RowChoice row_choice, bool is_first) const {
   workers.parallel_for(grid.rows, [&](int row) {
     RowSums to = {};
     for (int k = 0; k < 3; ++k) {
-      to.sums[k] = sums_row(row, k, choice.phase);
-      if (!begins) continue;
+      to.sums[k] = sums_row(row, k, row_choice.phase);
+      if (!is_first) continue;
       std::fill_n(to.sums[k] - 1, grid.columns + 2, PackedSums{});
-      if (!adapts()) continue;
-      to.reach[k] = reach_row(row, k, choice.phase);
-      std::fill_n(to.reach[k] - 1, grid.columns + 2, 0u);
+      if (!is_slico()) continue;
+      to.max_distance[k] = max_distance_row(row, k, row_choice.phase);
+      std::fill_n(to.max_distance[k] - 1, grid.columns + 2, 0u);
     }
-    if (begins) return sum_clusters(input, row, choice, slot.codes, to);
-    move_pixels(input, row, choice, slot.codes, to);
+    if (is_first) return assign_and_sum(input, row, row_choice, buffers.codes, to);
+    reassign_pixels(input, row, row_choice, buffers.codes, to);
   });
 }
 
-// From set `before` of centres to the other.
-uint64_t ClusterWork::iterate(int before, int iteration, RowChoice choice,
-                              const KeptClusters& kept) const {
-  if (by_cells()) return iterate_cells(cells_of(before), workers, kept.sums, kept.reach);
-  assign({slot.colors, cells_of(before)}, choice, adapts() || iteration < choice.step);
-  return average(before, choice.phase, kept);
+// Reads centres from set `center_set` and writes them to the other one.
+uint64_t Clustering::iterate(int center_set, int iteration, RowChoice row_choice,
+                             const SavedClusters& saved) const {
+  if (uses_small_cells()) {
+    return iterate_cells(cells_of(center_set), workers, saved.sums, saved.max_distance);
+  }
+  assign({buffers.colors, cells_of(center_set)}, row_choice,
+         is_slico() || iteration < row_choice.step);
+  return update_all_centers(center_set, row_choice.phase, saved);
 }
 
-int ClusterWork::find(const SlicParams& params, const KeptClusters& kept, bool same) const {
-  surround_centers(slot.cells, grid);
-  if (by_cells()) prepare_cells(slot.cells, slot.colors, grid, workers);
-  seed(same && stays(kept.sums), kept);
+int Clustering::find_centers(const SlicParams& params, const SavedClusters& saved,
+                             bool is_compatible) const {
+  mark_border_empty(buffers.cells, grid);
+  if (uses_small_cells()) gather_cell_colors(buffers.cells, buffers.colors, grid, workers);
+  seed(is_compatible && can_continue(saved.sums), saved);
   const uint64_t limit = movement_limit(grid, params);
-  int which = 0;
+  int center_set = 0;
   for (int i = 0; i < params.iterations; ++i) {
     const bool may_be_last = params.tolerance > 0 || i + 1 == params.iterations;
     const uint64_t moved =
-        iterate(which, i, rows_of(grid, params, i), may_be_last ? kept : KeptClusters{});
-    which = 1 - which;
+        iterate(center_set, i, rows_of(grid, params, i), may_be_last ? saved : SavedClusters{});
+    center_set = 1 - center_set;
     if (params.tolerance > 0 && moved <= limit) break;
   }
-  return which;
+  return center_set;
 }
 
-void ClusterWork::write_codes(int which) const {
+void Clustering::write_cluster_codes(int center_set) const {
   workers.parallel_for(grid.rows, [&](int row) {
-    if (by_cells()) return write_cell_codes(cells_of(which), row, slot.codes);
-    regions::write_codes({slot.colors, cells_of(which)}, row, slot.codes);
+    if (uses_small_cells()) return write_cell_codes(cells_of(center_set), row, buffers.codes);
+    regions::write_cluster_codes({buffers.colors, cells_of(center_set)}, row, buffers.codes);
   });
 }
 

@@ -1,9 +1,9 @@
-// A row is spread to one array a component, then looked up.
-#include "cpu/slicsuperpixel/colors.hpp"
-
+// Colour conversion on the CPU: a row is expanded to one array per channel, then converted by
+// tables.
 #include <algorithm>
 
 #include "cpu/pixel_rows.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
 namespace {
@@ -20,10 +20,10 @@ void convert_row(const Sample* const (&value)[3], int width, const ColorReader& 
   }
 }
 
-// The ordinary case: R, G and B of one byte to Lab. Tables are looked up pixel by pixel, as the
-// machine's gathers are slower, then what they give becomes colours by vectors.
+// The usual case, 8-bit RGB to CIELAB. Tables are read pixel by pixel, because the CPU's gather
+// instructions are slower. The results are then converted to colours by vectors.
 constexpr int kPixels = 512;
-using Roots = uint16_t[3][kPixels];  // f of X, Y and Z
+using Roots = uint16_t[3][kPixels];  // f() of X, Y and Z
 
 void look_up(const uint8_t* const (&value)[3], int begin, int count, Roots& roots) {
   const LabTables& tables = lab_tables();

@@ -1,15 +1,17 @@
-// Runs that touch are counted in a hash table of pairs, which is then sorted.
-#include "cpu/slicsuperpixel/borders.hpp"
-
+// Borders between touching superpixels on the CPU: counted in a hash table of label pairs, then
+// sorted.
 #include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
+
 namespace regions {
 namespace {
 
-// Counts sides between pairs of labels, by linear probing. An entry is free while its length is 0;
-// there always is a free one, as there are less than 3 borders a label.
+// Counts pixel sides between pairs of labels in a hash table with linear probing. An entry with
+// length 0 is free. There is always a free entry, because a planar map has fewer than 3 borders per
+// label.
 class BorderCounter {
  public:
   BorderCounter(Border* table, uint32_t recorded)
@@ -44,24 +46,24 @@ class BorderCounter {
   const uint32_t recorded_;
 };
 
-struct Row {
-  const Run* begin;
-  const Run* end;
+struct RunRow {
+  const FragmentRun* begin;
+  const FragmentRun* end;
 };
 
-void count_within(const Row& row, const uint32_t* dense, BorderCounter& counter) {
-  for (const Run* run = row.begin + 1; run < row.end; ++run) {
-    counter.add(dense[run[-1].label], dense[run->label], 1);
+void count_within(const RunRow& row, const uint32_t* superpixel_of, BorderCounter& counter) {
+  for (const FragmentRun* run = row.begin + 1; run < row.end; ++run) {
+    counter.add(superpixel_of[run[-1].label], superpixel_of[run->label], 1);
   }
 }
 
-void count_between(const Row& above, const Row& below, const uint32_t* dense,
+void count_between(const RunRow& above, const RunRow& below, const uint32_t* superpixel_of,
                    BorderCounter& counter) {
-  const auto end_of = [](const Run* run) { return run->x + run->length; };
-  const Run *a = above.begin, *b = below.begin;
+  const auto end_of = [](const FragmentRun* run) { return run->x + run->length; };
+  const FragmentRun *a = above.begin, *b = below.begin;
   while (a < above.end && b < below.end) {
     const uint32_t end = std::min(end_of(a), end_of(b));
-    counter.add(dense[a->label], dense[b->label], end - std::max(a->x, b->x));
+    counter.add(superpixel_of[a->label], superpixel_of[b->label], end - std::max(a->x, b->x));
     if (end_of(a) == end) ++a;
     if (end_of(b) == end) ++b;
   }
@@ -71,17 +73,17 @@ void count_between(const Row& above, const Row& below, const uint32_t* dense,
 
 size_t border_table_size(size_t labels) { return std::bit_ceil(4 * std::max<size_t>(labels, 1)); }
 
-uint32_t find_borders(std::span<const PieceStrip> strips, const uint32_t* dense, uint32_t recorded,
-                      Border* table, Border* borders) {
+uint32_t find_borders(std::span<const FragmentBand> bands, const uint32_t* superpixel_of,
+                      uint32_t recorded, Border* table, Border* borders) {
   BorderCounter counter(table, recorded);
-  Row above = {nullptr, nullptr};
-  for (const PieceStrip& strip : strips) {
-    const Run* const end = strip.runs.data() + strip.runs.size();
-    for (const Run* run = strip.runs.data(); run != end;) {
-      Row row = {run, run};
+  RunRow above = {nullptr, nullptr};
+  for (const FragmentBand& band : bands) {
+    const FragmentRun* const end = band.runs.data() + band.runs.size();
+    for (const FragmentRun* run = band.runs.data(); run != end;) {
+      RunRow row = {run, run};
       while (row.end != end && row.end->y == run->y) ++row.end;
-      count_within(row, dense, counter);
-      count_between(above, row, dense, counter);
+      count_within(row, superpixel_of, counter);
+      count_between(above, row, superpixel_of, counter);
       above = row;
       run = row.end;
     }

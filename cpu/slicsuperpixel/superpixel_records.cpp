@@ -1,15 +1,38 @@
-// Records are exact sums; pictures are written a row at a time.
-#include "cpu/slicsuperpixel/output.hpp"
-
+// Region records, moments, tracks and output pictures of superpixels on the CPU. Records are exact
+// integer sums.
 #include <algorithm>
 #include <cstring>
 
+#include "core/slicsuperpixel/tracks.hpp"
 #include "cpu/pixel_rows.hpp"
+#include "cpu/slicsuperpixel/slicsuperpixel.hpp"
 
 namespace regions {
+namespace {
 
-void sum_values(const ConstFrame& frame, int y, const Run* runs, size_t count, std::byte* scratch,
-                RunValues* values) {
+// Finds the largest fragment of each cluster.
+void find_largest_fragments(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
+                            const SlicGrid& grid) {
+  uint32_t* const area = buffers.graph.chooser;  // no longer used by enforce_connectivity()
+  // Labels of fragments appear in order, so a new label is always the next one.
+  uint32_t seen = 0;
+  for_each_run(bands, [&](const FragmentRun& run) {
+    if (run.label > seen) area[++seen] = 0;
+    area[run.label] += run.length;
+  });
+  std::fill_n(buffers.largest_fragment, grid.cells(), 0);
+  for (uint32_t p = 1; p <= seen; ++p) {
+    const auto [x, y] = buffers.graph.first_pixel[p];
+    const uint32_t first = y * static_cast<uint32_t>(grid.size.width) + x;
+    uint64_t& largest = buffers.largest_fragment[cluster_at(buffers.codes(x, y), x, y, grid)];
+    largest = std::max(largest, piece_claim(area[p], first));
+  }
+}
+
+}  // namespace
+
+void sum_run_values(const ConstFrame& frame, int y, const FragmentRun* runs, size_t count,
+                    std::byte* scratch, RunValues* values) {
   for (int c = 0; c < frame.layout.channels; ++c) {
     const std::byte* row = channel_row(frame, c, y, scratch);
     const auto sum = [&]<class Sample>(const Sample* samples) {
@@ -30,7 +53,8 @@ void sum_values(const ConstFrame& frame, int y, const Run* runs, size_t count, s
   }
 }
 
-void add_run(const Run& run, const RunValues& values, uint32_t label, std::span<Region> records) {
+void add_run(const FragmentRun& run, const RunValues& values, uint32_t label,
+             std::span<Region> records) {
   if (label > records.size()) return;
   Region& r = records[label - 1];
   const int end = run.x + static_cast<int>(run.length) - 1;
@@ -47,7 +71,7 @@ void add_run(const Run& run, const RunValues& values, uint32_t label, std::span<
   for (int c = 0; c < 3; ++c) r.sum_value[c] += values.value[c];
 }
 
-void add_run(const Run& run, uint32_t label, std::span<Moments> moments) {
+void add_run(const FragmentRun& run, uint32_t label, std::span<Moments> moments) {
   if (label > moments.size()) return;
   Moments& m = moments[label - 1];
   const auto squares_to = [](uint64_t n) { return n * (n + 1) * (2 * n + 1) / 6; };
@@ -97,6 +121,35 @@ void write_mean_row(ConstLabelMap labels, int y, std::span<const Region> records
       }
       out.set_sample(c, x, y, mean);
     }
+  }
+}
+
+void assign_tracks(const SuperpixelBuffers& buffers, std::span<const FragmentBand> bands,
+                   const SlicGrid& grid, uint32_t min_area, ConstLabelMap labels,
+                   std::span<Region> records) {
+  find_largest_fragments(buffers, bands, grid);
+  for (Region& r : records) r.track = kNoTrack;
+  const auto width = static_cast<uint32_t>(grid.size.width);
+  for (size_t k = 0; k < grid.cells(); ++k) {
+    if (buffers.largest_fragment[k] == 0) continue;
+    const uint32_t first = claimed_first(buffers.largest_fragment[k]);
+    const uint32_t label = labels(static_cast<int>(first % width), static_cast<int>(first / width));
+    if (label > records.size()) continue;
+    uint32_t& track = records[label - 1].track;
+    track = std::min(track, claimed_by(k, claimed_area(buffers.largest_fragment[k]) >= min_area));
+  }
+  const auto cluster_of = [&](const Region& r) {
+    return cluster_at(buffers.codes(r.first_x, r.first_y), r.first_x, r.first_y, grid);
+  };
+  std::fill_n(buffers.spares, grid.cells(), kNoTrack);
+  for (const Region& r : records) {
+    if (r.track != kNoTrack) continue;
+    uint32_t& spare = buffers.spares[cluster_of(r)];
+    spare = std::min(spare, r.id);
+  }
+  for (Region& r : records) {
+    const size_t cluster = cluster_of(r);
+    r.track = track_of(r.track, r.id, cluster, buffers.spares[cluster], grid);
   }
 }
 
