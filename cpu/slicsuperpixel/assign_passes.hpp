@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <concepts>
 
-#include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/pixel_vectors.hpp"
+#include "cpu/slicsuperpixel/superpixel_clusters.hpp"
 
 namespace regions {
 

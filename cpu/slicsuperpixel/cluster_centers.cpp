@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/pixel_vectors.hpp"
+#include "cpu/slicsuperpixel/superpixel_clusters.hpp"
 
 namespace regions {
 namespace {

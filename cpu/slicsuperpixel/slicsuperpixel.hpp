@@ -12,7 +12,7 @@
 #include "core/region.hpp"
 #include "core/slicsuperpixel/pieces.hpp"
 #include "core/workers.hpp"
-#include "cpu/slicsuperpixel/clusters.hpp"
+#include "cpu/slicsuperpixel/superpixel_clusters.hpp"
 
 namespace regions {
 

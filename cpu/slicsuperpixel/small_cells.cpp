@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "cpu/slicsuperpixel/clusters.hpp"
 #include "cpu/slicsuperpixel/slicsuperpixel.hpp"
+#include "cpu/slicsuperpixel/superpixel_clusters.hpp"
 
 namespace regions {
 namespace {

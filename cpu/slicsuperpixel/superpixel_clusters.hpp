@@ -121,7 +121,7 @@ void reassign_pixels(const AssignInput& input, int row, RowChoice row_choice, Im
 // Assigns all pixels of cell row `row` and writes the cluster_code() of each pixel.
 void write_cluster_codes(const AssignInput& input, int row, Image<uint8_t> codes);
 
-// The same two passes for SLICO. They are called by the functions above.
+// These passes for SLICO are called by the functions above.
 void slico_assign_and_sum(const AssignInput& input, int row, RowChoice row_choice,
                           const RowSums& sums);
 void write_slico_codes(const AssignInput& input, int row, Image<uint8_t> codes);

@@ -1,5 +1,5 @@
 // The clusters of one frame on the CPU: seeds, then iterations of assignment and update.
-#include "cpu/slicsuperpixel/clusters.hpp"
+#include "cpu/slicsuperpixel/superpixel_clusters.hpp"
 
 #include <algorithm>
 #include <atomic>
